@@ -174,3 +174,22 @@ json_t *json_text(const char *text)
     escape_append(&valid, text, ESCAPE_NOTHING);
     return valid.failed ? NULL : json_stringn(valid.data ? valid.data : "", valid.size);
 }
+
+/* `r` is jansson's result. */
+static json_t *json_whole(json_t *container, int r)
+{
+    if (r == 0)
+        return container;
+    json_decref(container);
+    return NULL;
+}
+
+json_t *json_array_add(json_t *array, json_t *value)
+{
+    return json_whole(array, json_array_append_new(array, value));
+}
+
+json_t *json_object_add(json_t *object, const char *key, json_t *value)
+{
+    return json_whole(object, json_object_set_new(object, key, value));
+}

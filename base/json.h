@@ -66,5 +66,11 @@ void json_document_add_string(struct json_document *document, const char *key, c
 
 /* A string of jansson's. NULL when out of memory. */
 json_t *json_text(const char *text);
+/*
+ * The array and the object with one more member. They take both; where one is NULL, or memory is short, nothing is left
+ * of them and they return NULL: a document is whole, or there is none.
+ */
+json_t *json_array_add(json_t *array, json_t *value);
+json_t *json_object_add(json_t *object, const char *key, json_t *value);
 
 #endif

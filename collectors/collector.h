@@ -65,8 +65,11 @@ struct collector {
     /* Adds the events that could not be opened. -ENOMEM. */
     int (*report)(const struct collector_context *context, const void *state, struct failures *failures);
     void (*close)(const struct collector_context *context, void *state);
-    /* Takes in what made the descriptor readable; NULL for a collector that has none. */
-    void (*dispatch)(const struct collector_context *context, void *state);
+    /*
+     * Takes in what made the descriptor readable; NULL for a collector that has none. -ENOMEM where not all of it could
+     * be: `open` makes up for it.
+     */
+    int (*dispatch)(const struct collector_context *context, void *state);
 };
 
 extern const struct collector collector_cgroup;

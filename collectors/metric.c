@@ -279,6 +279,23 @@ static size_t series_created_line_size(const struct family *family, const struct
     return series->created_size ? name_size + series->size + series->created_size : 0;
 }
 
+size_t metrics_text_size(const struct metrics *metrics, uint32_t mask, bool created)
+{
+    size_t size = 0;
+
+    if (mask == UINT32_MAX)
+        return metrics->text_size + (created ? metrics->created_text_size : 0);
+    for (size_t i = 0; i < metrics->n; i++) {
+        const struct family *family = metrics->families[i];
+        size += family_header_size(family);
+        for (size_t k = 0; k < family->n; k++)
+            if (mask >> family->series[k]->collector & 1)
+                size += series_line_size(family, family->series[k]) +
+                        (created ? series_created_line_size(family, family->series[k]) : 0);
+    }
+    return size;
+}
+
 struct series *metrics_add(struct metrics *metrics, const struct metric *metric, unsigned collector, unsigned decimals,
                            const struct label *labels, size_t n_labels)
 {

@@ -79,6 +79,9 @@ struct series *metrics_add_created(struct metrics *metrics, const struct metric 
                                    unsigned decimals, const struct label *labels, size_t n_labels, uint64_t created_ns);
 /* NULL is ignored. A family is removed with its last series. */
 void metrics_remove(struct metrics *metrics, struct series *series);
+/* No exposition of the collectors in `mask` is larger, without OpenMetrics' last line; `created`: with _created lines.
+ */
+size_t metrics_text_size(const struct metrics *metrics, uint32_t mask, bool created);
 /*
  * Series that are removed between the two calls are gone at the end, all at once: the time does not grow with the
  * square of their number. Nothing may be written meanwhile. The calls may be nested.

@@ -74,12 +74,27 @@ int opened_group_read(struct opened_group *opened, struct sys *sys, struct group
     return opened->error;
 }
 
+/* One that cannot be enabled would stand still, and be read as if it counted: it is opened again. */
+static void give_up_group(struct opened_group *opened, int error)
+{
+    struct group_reading reading;
+
+    if (group_read(opened->group, &reading) == 0)
+        take_reading(opened, &reading);
+    opened_group_close(opened);
+    opened->error = error;
+    opened->activity = GROUP_STALE;
+}
+
 int opened_group_pause(struct opened_group *opened, bool paused)
 {
     opened->paused = paused;
     if (!opened->group)
         return 0;
-    return paused ? group_disable(opened->group) : group_enable(opened->group);
+    int r = paused ? group_disable(opened->group) : group_enable(opened->group);
+    if (r < 0 && !paused)
+        give_up_group(opened, r);
+    return r;
 }
 
 void opened_group_close(struct opened_group *opened)

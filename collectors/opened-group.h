@@ -42,7 +42,10 @@ void opened_group_done(struct opened_group *opened);
  * closed.
  */
 int opened_group_read(struct opened_group *opened, struct sys *sys, struct group_reading *ret);
-/* Disables the group if it is open, or enables it again. Errors of ioctl(2). */
+/*
+ * Disables the group if it is open, or enables it again. Errors of ioctl(2); a group that cannot be enabled is closed,
+ * and stale.
+ */
 int opened_group_pause(struct opened_group *opened, bool paused);
 
 /* Closes the descriptors; the totals are kept. */

@@ -287,7 +287,7 @@ static void registry_read_collector(struct registry *registry, size_t i, uint64_
 const struct snapshot *registry_read(struct registry *registry, uint32_t mask, uint64_t max_age_ns)
 {
     uint64_t now_ns = registry->sys->now(registry->sys, CLOCK_MONOTONIC), end_ns = now_ns;
-    bool any = false;
+    bool any = max_age_ns == 0; /* also where all of them are disabled */
 
     for (size_t i = 0; i < N_COLLECTORS; i++) {
         struct slot *slot = &registry->slots[i];
@@ -344,17 +344,21 @@ int registry_fd(const struct registry *registry, size_t n)
     return registry->slots[n].state ? registry->slots[n].fd : -1;
 }
 
-void registry_dispatch(struct registry *registry, size_t n)
+int registry_dispatch(struct registry *registry, size_t n)
 {
     struct collector_context context = registry_context(registry, n);
 
     if (!registry->slots[n].state)
-        return;
+        return 0;
     snapshot_hold(&registry->snapshot);
-    collectors[n]->dispatch(&context, registry->slots[n].state);
-    registry_gather_failures(registry);
+    int r = collectors[n]->dispatch(&context, registry->slots[n].state);
+    if (registry_gather_failures(registry) < 0)
+        r = -ENOMEM;
+    if (r < 0)
+        registry->slots[n].span = REASON_PASSES;
     snapshot_release(&registry->snapshot);
     registry->snapshot.generation++;
+    return r;
 }
 
 void registry_expire(struct registry *registry)

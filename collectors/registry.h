@@ -63,7 +63,8 @@ const void *registry_state(const struct registry *registry, const struct collect
  * none. It may be another after registry_configure(). -ENODEV past the last collector.
  */
 int registry_fd(const struct registry *registry, size_t n);
-void registry_dispatch(struct registry *registry, size_t n);
+/* -ENOMEM where not all of it could be taken in; then registry_retry() does it. */
+int registry_dispatch(struct registry *registry, size_t n);
 
 /* Events that could not be opened; borrowed until the next configure, retry or dispatch. */
 const struct failures *registry_failures(const struct registry *registry);

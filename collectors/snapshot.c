@@ -184,7 +184,7 @@ static struct row *row_new(struct snapshot *snapshot, const struct row_target *t
 }
 
 /* The size that its counters may have in the document. */
-static size_t row_json_size(const struct row *row)
+size_t row_json_size(const struct row *row)
 {
     size_t each = row->json_size + (row->json_error ? strlen(row->json_error) : 0) + COUNTER_NUMBERS_MAX;
     size_t size = 0;

@@ -40,7 +40,8 @@ void daemon_log_counting(const struct daemon *daemon)
 /* Opens later what could not be opened now, where the reason may pass. */
 static void schedule_retry(struct daemon *daemon)
 {
-    enum reason_span span = daemon->rescan_failed ? REASON_PASSES : registry_retry_span(daemon->session.registry);
+    bool passes = daemon->rescan_failed || daemon->is_deaf;
+    enum reason_span span = passes ? REASON_PASSES : registry_retry_span(daemon->session.registry);
     int r = retry_want(daemon->retry, span);
 
     if (r < 0)
@@ -51,8 +52,9 @@ static void watch_collectors(struct daemon *daemon)
 {
     int r = watches_update(daemon->watches, daemon->session.registry);
 
-    if (r < 0)
-        log_event(LOG_KIND_CHANGES_UNHEARD, NULL, 0, "new and removed cgroups are not noticed: %s", strerror(-r));
+    if (r < 0 && !daemon->is_deaf)
+        log_event(LOG_KIND_CHANGES_UNHEARD, NULL, 0, "new and removed cgroups are not noticed yet: %s", strerror(-r));
+    daemon->is_deaf = r < 0;
 }
 
 void daemon_follow_collectors(struct daemon *daemon)
@@ -104,10 +106,15 @@ static void on_opener_changed(void *userdata)
     report_state(daemon, notify_status);
 }
 
-static void on_collector_changed(void *userdata)
+/* `error`: some of it could not be taken in, and is when it is tried again. */
+static void on_collector_changed(void *userdata, int error)
 {
     struct daemon *daemon = userdata;
 
+    if (error < 0 && !daemon->is_behind)
+        log_event(LOG_KIND_CHANGES_UNHEARD, NULL, 0, "cgroups came or went, and not all could be followed yet: %s",
+                  strerror(-error));
+    daemon->is_behind = error < 0;
     failure_log_update(&daemon->failure_log, daemon->session.registry);
     /* Cgroups come and go often; what is unavailable changes rarely. */
     if (registry_failures(daemon->session.registry)->n != daemon->n_reported_failures)
@@ -167,10 +174,11 @@ static void on_retry(void *userdata)
         follow_cpus(daemon);
         return;
     }
-    if (registry_retry(daemon->session.registry, &error) < 0)
+    int r = registry_retry(daemon->session.registry, &error);
+    if (r < 0)
         log_warning("events that could not be opened cannot be tried again: %s", error.message);
     watch_collectors(daemon);
-    on_collector_changed(daemon);
+    on_collector_changed(daemon, 0);
 }
 
 static void on_pause_end(void *userdata)
@@ -234,7 +242,10 @@ int daemon_reload(struct daemon *daemon, struct error *error)
     if (shutdown_has_begun(daemon->shutdown))
         return error_set(error, -ESHUTDOWN, "perfcountd is shutting down");
     notify_reloading();
-    int r = session_reload(&daemon->session, daemon->options, daemon_configure_server, daemon, error);
+    daemon->session.reload.successful = false;
+    int r = split_check(daemon->split, error);
+    if (r == 0)
+        r = session_reload(&daemon->session, daemon->options, daemon_configure_server, daemon, error);
     const struct log_field field = daemon_config_field(daemon);
     if (r < 0) {
         snprintf(daemon->reload_error, sizeof(daemon->reload_error), "%s", error->message);

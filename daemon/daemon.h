@@ -33,6 +33,8 @@ struct daemon {
     bool rescan_failed;           /* so that they could not be */
     struct retry *retry;
     struct watches *watches;
+    bool is_deaf;   /* not all of them are watched */
+    bool is_behind; /* not all that they noticed could be followed */
     struct failure_log failure_log;
     struct pause *pause;
     struct sampler *sampler;

@@ -25,7 +25,7 @@ static json_t *pmu_formats(const struct pmu *pmu)
     json_t *formats = json_array();
 
     for (size_t i = 0; formats && i < pmu->n_formats; i++)
-        json_array_append_new(formats, json_string(pmu->formats[i].name));
+        formats = json_array_add(formats, json_string(pmu->formats[i].name));
     return formats;
 }
 
@@ -34,7 +34,7 @@ static json_t *pmu_json(const struct pmu *pmu)
     _cleanup_(freep) char *cpus = cpuset_format(&pmu->cpus);
 
     return json_pack("{s:s, s:I, s:s, s:s, s:b, s:I, s:o}", "name", pmu->name, "type", (json_int_t)pmu->type, "scope",
-                     scope_names[pmu->scope], "cpus", cpus ? cpus : "", "absent", pmu->absent, "named_events",
+                     scope_names[pmu->scope], "cpus", cpus, "absent", pmu->absent, "named_events",
                      (json_int_t)pmu->n_events, "terms", pmu_formats(pmu));
 }
 
@@ -43,7 +43,7 @@ json_t *document_pmus(const struct machine *machine)
     json_t *pmus = json_array();
 
     for (size_t i = 0; pmus && i < machine->n_pmus; i++)
-        json_array_append_new(pmus, pmu_json(machine->pmus[i]));
+        pmus = json_array_add(pmus, pmu_json(machine->pmus[i]));
     return pmus ? json_pack("{s:o}", "pmus", pmus) : NULL;
 }
 
@@ -53,10 +53,10 @@ json_t *document_collectors(const struct registry *registry)
     struct collector_status status;
 
     for (size_t i = 0; collectors && registry_status(registry, i, &status); i++)
-        json_array_append_new(collectors,
-                              json_pack("{s:s, s:b, s:b, s:f, s:s}", "name", status.name, "enabled", status.enabled,
-                                        "success", status.successful, "duration_seconds",
-                                        (double)status.duration_ns / (double)NSEC_PER_SEC, "error", status.error));
+        collectors = json_array_add(
+            collectors, json_pack("{s:s, s:b, s:b, s:f, s:s}", "name", status.name, "enabled", status.enabled,
+                                  "success", status.successful, "duration_seconds",
+                                  (double)status.duration_ns / (double)NSEC_PER_SEC, "error", status.error));
     return collectors;
 }
 
@@ -65,8 +65,8 @@ static json_t *failure_json(const struct failure *failure, const char *collector
     _cleanup_(freep) char *cpus = cpuset_format(&failure->cpus);
 
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o}", "collector", collector, "group", failure->group, "event",
-                     failure->metric, "pmu", failure->pmu, "reason", failure->reason, "cpus", cpus ? cpus : "",
-                     "message", json_text(failure->message));
+                     failure->metric, "pmu", failure->pmu, "reason", failure->reason, "cpus", cpus, "message",
+                     json_text(failure->message));
 }
 
 json_t *document_failures(const struct registry *registry)
@@ -77,7 +77,7 @@ json_t *document_failures(const struct registry *registry)
 
     for (size_t i = 0; array && i < failures->n; i++) {
         registry_status(registry, failures->items[i].collector, &status);
-        json_array_append_new(array, failure_json(&failures->items[i], status.name));
+        array = json_array_add(array, failure_json(&failures->items[i], status.name));
     }
     return array;
 }
@@ -89,10 +89,10 @@ static json_t *starved_json(const struct snapshot *snapshot)
     for (size_t i = 0; array && i < snapshot->n_rows; i++) {
         const struct row *row = snapshot->rows[i];
         if (row->cause && !row->absent)
-            json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:o, s:i, s:s, s:s}", "collector",
-                                                   row->collector_name, "group", row->group, "pmu", row->pmu, "cgroup",
-                                                   row->cgroup ? json_text(row->cgroup) : json_null(), "cpu", row->cpu,
-                                                   "state", row_state_name(row->state), "cause", row->cause));
+            array = json_array_add(array, json_pack("{s:s, s:s, s:s, s:o, s:i, s:s, s:s}", "collector",
+                                                    row->collector_name, "group", row->group, "pmu", row->pmu, "cgroup",
+                                                    row->cgroup ? json_text(row->cgroup) : json_null(), "cpu", row->cpu,
+                                                    "state", row_state_name(row->state), "cause", row->cause));
     }
     return array;
 }
@@ -110,7 +110,7 @@ json_t *document_idle_times(struct sys *sys)
         return json_null();
     json_t *array = json_array();
     for (size_t i = 0; array && i < times.n; i++)
-        json_array_append_new(
+        array = json_array_add(
             array, json_pack("{s:i, s:f}", "cpu", (int)times.items[i].cpu, "seconds", times.items[i].seconds));
     return array;
 }
@@ -123,9 +123,8 @@ static json_t *machine_json(const struct machine *machine, json_t *idle_times)
 
     gethostname(hostname, sizeof(hostname) - 1);
     return json_pack("{s:o, s:s, s:s, s:s, s:o, s:o}", "hostname", json_text(hostname), "kernel",
-                     machine->release ? machine->release : "", "cpus_online", online ? online : "", "cpus_possible",
-                     possible ? possible : "", "perf_event_paranoid", document_paranoid(machine), "cpu_idle_seconds",
-                     idle_times);
+                     machine->release ? machine->release : "", "cpus_online", online, "cpus_possible", possible,
+                     "perf_event_paranoid", document_paranoid(machine), "cpu_idle_seconds", idle_times);
 }
 
 /* Descriptors of groups that were not opened, and of cgroups that are not watched, because the limit is too low. */
@@ -157,10 +156,10 @@ json_t *document_descriptors(const struct session *session)
                      (json_int_t)session->config->web.limits.connections);
 }
 
-static void processes_add(json_t *processes, const char *name, pid_t pid, uid_t uid, const struct process_stat *stat,
-                          uint64_t boot_ns)
+static json_t *processes_add(json_t *processes, const char *name, pid_t pid, uid_t uid, const struct process_stat *stat,
+                             uint64_t boot_ns)
 {
-    json_array_append_new(
+    return json_array_add(
         processes,
         json_pack("{s:s, s:i, s:I, s:o, s:f, s:I, s:I, s:I}", "process", name, "pid", (int)pid, "uid", (json_int_t)uid,
                   "start_time",
@@ -183,13 +182,13 @@ json_t *document_processes(const struct children *children, uid_t opener_uid, ui
     struct process_stat stat;
 
     if (processes && process_stat_read(fd, &stat) == 0)
-        processes_add(processes, "daemon", getpid(), geteuid(), &stat, boot_ns);
+        processes = processes_add(processes, "daemon", getpid(), geteuid(), &stat, boot_ns);
     if (processes && children->opener && child_read(children->opener, &stat) == 0)
-        processes_add(processes, "opener", children->opener->pid, opener_uid, &stat, boot_ns);
+        processes = processes_add(processes, "opener", children->opener->pid, opener_uid, &stat, boot_ns);
     if (processes && children->symboliser && child_read(children->symboliser, &stat) == 0)
-        processes_add(processes, "symboliser", children->symboliser->pid, geteuid(), &stat, boot_ns);
+        processes = processes_add(processes, "symboliser", children->symboliser->pid, geteuid(), &stat, boot_ns);
     if (processes && children->reader && child_read(children->reader, &stat) == 0)
-        processes_add(processes, "reader", children->reader->pid, reader_user(opener_uid), &stat, boot_ns);
+        processes = processes_add(processes, "reader", children->reader->pid, reader_user(opener_uid), &stat, boot_ns);
     return processes;
 }
 
@@ -225,32 +224,30 @@ json_t *document_status(struct registry *registry, const struct document_process
 }
 
 /* The names that there are; and where they are from, or why there is none. */
-static void add_names(json_t *cgroup, const struct names *names)
+static json_t *add_names(json_t *cgroup, const struct names *names)
 {
     char room[NAMES_BEST_MAX];
     const char *name = names_best(names, room), *unnamed = names->unnamed;
 
     for (enum name_kind kind = 0; kind < N_NAME_KINDS; kind++)
         if (names->texts[kind])
-            json_object_set_new(cgroup, name_kind_text(kind), json_text(names->texts[kind]));
+            cgroup = json_object_add(cgroup, name_kind_text(kind), json_text(names->texts[kind]));
     if (!name && !unnamed)
         unnamed = "it is neither a unit nor a container that is known";
     if (name)
-        json_object_set_new(cgroup, "name", json_text(name));
+        cgroup = json_object_add(cgroup, "name", json_text(name));
     if (name)
-        json_object_set_new(cgroup, "named_by", json_string(names->source ? names->source : "path"));
-    if (unnamed)
-        json_object_set_new(cgroup, "unnamed", json_string(unnamed));
+        cgroup = json_object_add(cgroup, "named_by", json_string(names->source ? names->source : "path"));
+    return unnamed ? json_object_add(cgroup, "unnamed", json_string(unnamed)) : cgroup;
 }
 
 static void add_cgroup(void *userdata, const struct cgroup_view *view)
 {
+    json_t **cgroups = userdata;
     json_t *cgroup = json_pack("{s:s, s:s, s:I, s:I}", "cgroup", view->label, "state", cgroup_state_name(view->state),
                                "inode", (json_int_t)view->inode, "descriptors", (json_int_t)view->descriptors);
 
-    if (cgroup)
-        add_names(cgroup, view->names);
-    json_array_append_new(userdata, cgroup);
+    *cgroups = json_array_add(*cgroups, add_names(cgroup, view->names));
 }
 
 json_t *document_cgroups(const struct registry *registry)
@@ -261,7 +258,7 @@ json_t *document_cgroups(const struct registry *registry)
 
     if (!state || !cgroups)
         return json_pack("{s:o}", "cgroups", cgroups);
-    cgroup_visit(state, add_cgroup, cgroups);
+    cgroup_visit(state, add_cgroup, &cgroups);
     cgroup_summarize(state, &summary);
     return json_pack("{s:o, s:i, s:s, s:s?, s:I, s:I, s:I, s:s?, s:o}", "hierarchy", json_text(summary.hierarchy),
                      "version", summary.v1 ? 1 : 2, "engine", config_engine_name(summary.engine), "engine_reason",

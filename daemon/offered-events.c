@@ -11,6 +11,7 @@
 #include "perf/event/parse.h"
 #include "perf/event/pfm.h"
 #include "perf/group.h"
+#include "perf/reason.h"
 
 /* tracefs's offered of its events has 62 KB on Linux 6.18, and more with more modules. */
 #define TRACEPOINTS_MAX ((size_t)4 << 20)
@@ -55,18 +56,23 @@ DEFINE_CLEANUP(struct offered_events *, offered_events_free);
 
 /* --- in the event loop */
 
-/* Whether the kernel opens the event on the PMU. An event that this process may not open is offered all the same. */
+/*
+ * Whether the kernel opens the event on the PMU. One that this process may not open is offered all the same, and so is
+ * one that is refused for a reason that passes: the list is held for long.
+ */
 static bool is_offered(struct sys *sys, const struct machine *machine, const struct event *event, const struct pmu *pmu)
 {
     struct group_target target = {.pid = -1, .cpu = cpuset_next(&pmu->cpus, -1)};
     struct group *group = NULL;
     struct attr attr;
 
-    if (pmu->absent || target.cpu < 0 || attr_build(sys, machine, event, pmu, &attr, NULL) < 0)
+    if (pmu->absent || target.cpu < 0)
         return false;
-    int r = group_open(sys, &attr, &target, &group);
+    int r = attr_build(sys, machine, event, pmu, &attr, NULL);
+    if (r == 0)
+        r = group_open(sys, &attr, &target, &group);
     group_free(group);
-    return r == 0 || r == -EACCES || r == -EPERM || r == -EMFILE;
+    return r == 0 || r == -EACCES || r == -EPERM || reason_span(r) != REASON_LASTS;
 }
 
 static int add_offer(struct offered_events *offered, const struct generic_offer *offer, const char *help)
@@ -76,7 +82,7 @@ static int add_offer(struct offered_events *offered, const struct generic_offer 
     struct generic_offer *added = &offered->offers[offered->n_offers++];
     *added = (struct generic_offer){.kind = offer->kind, .pmu = offer->pmu};
     added->name = strdup(offer->name);
-    added->help = strdup(help ? help : "");
+    added->help = strdup(help);
     return added->name && added->help ? 0 : -ENOMEM;
 }
 
@@ -86,10 +92,13 @@ static int try_generic(struct offered_events *offered, struct sys *sys, const st
     struct event event;
     int r = 0;
 
-    if (event_parse(offer->name, &event, NULL) < 0)
-        return 0;
+    r = event_parse(offer->name, &event, NULL);
+    if (r < 0)
+        return r == -ENOMEM ? r : 0;
     _cleanup_(freep) char *help = event_help(&event);
-    if (is_offered(sys, offered->machine, &event, pmu))
+    if (!help)
+        r = -ENOMEM;
+    else if (is_offered(sys, offered->machine, &event, pmu))
         r = add_offer(offered, offer, help);
     event_done(&event);
     return r;
@@ -200,7 +209,7 @@ static int gather_tracepoints(struct offered_events *offered, struct sys *sys)
     }
     snprintf(path, sizeof(path), "%s/available_events", machine->tracefs);
     int r = read_tracepoints(offered, sys, path);
-    if (r == -ENOMEM)
+    if (r < 0 && reason_span(r) != REASON_LASTS)
         return r;
     if (r < 0)
         snprintf(offered->note, sizeof(offered->note), "tracepoints are not listed, since %s cannot be read: %s%s",

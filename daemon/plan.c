@@ -70,12 +70,13 @@ static json_t *group_json(const struct plan_group *group)
     json_t *events = json_array(), *states = json_object();
 
     for (size_t i = 0; i < group->example->n_counters; i++)
-        json_array_append_new(events, json_string(group->example->counters[i].event));
+        events = json_array_add(events, json_string(group->example->counters[i].event));
     for (size_t i = 0; i < N_ROW_STATES; i++)
         if (group->states[i])
-            json_object_set_new(states, row_state_name((enum row_state)i), json_integer((json_int_t)group->states[i]));
+            states =
+                json_object_add(states, row_state_name((enum row_state)i), json_integer((json_int_t)group->states[i]));
     return json_pack("{s:s, s:s, s:s, s:s, s:I, s:o, s:I, s:o}", "collector", group->example->collector_name, "group",
-                     group->example->group, "pmu", group->example->pmu, "cpus", cpus ? cpus : "", "cgroups",
+                     group->example->group, "pmu", group->example->pmu, "cpus", cpus, "cgroups",
                      (json_int_t)group->n_cgroups, "events", events, "descriptors", (json_int_t)group->descriptors,
                      "states", states);
 }
@@ -145,7 +146,7 @@ static json_t *pmu_json(struct sys *sys, const struct snapshot *snapshot, const 
     unsigned counters = 0;
     bool known = group_probe_capacity(sys, pmu, &counters) == 0;
 
-    return json_pack("{s:s, s:s, s:o, s:I, s:b}", "pmu", pmu->name, "cpus", cpus ? cpus : "", "counters",
+    return json_pack("{s:s, s:s, s:o, s:I, s:b}", "pmu", pmu->name, "cpus", cpus, "counters",
                      known ? json_integer(counters) : json_null(), "wanted", wanted, "multiplexes",
                      known && wanted > counters);
 }
@@ -156,7 +157,7 @@ static json_t *pmus_json(struct sys *sys, const struct machine *machine, const s
 
     for (size_t i = 0; i < machine->n_pmus; i++)
         if (machine->pmus[i]->scope == PMU_CORE && !machine->pmus[i]->absent)
-            json_array_append_new(pmus, pmu_json(sys, snapshot, machine->pmus[i]));
+            pmus = json_array_add(pmus, pmu_json(sys, snapshot, machine->pmus[i]));
     return pmus;
 }
 
@@ -197,7 +198,7 @@ json_t *plan_json(struct session *session)
             return NULL;
         }
     for (size_t i = 0; i < plan.n; i++) {
-        json_array_append_new(groups, group_json(&plan.groups[i]));
+        groups = json_array_add(groups, group_json(&plan.groups[i]));
         descriptors += (json_int_t)plan.groups[i].descriptors;
     }
     return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:I}", "config",

@@ -11,6 +11,9 @@
 /* The CPUs are checked again at a reading this long after the last check, in case an uevent was not received. */
 #define CPU_CHECK_NS (60 * NSEC_PER_SEC)
 
+/* Replies of this size are made only after another look at how much memory there is. */
+#define LARGE_REPLY (256 * 1024)
+
 static const struct snapshot *serve_read(void *userdata, uint32_t mask, bool fresh)
 {
     struct daemon *daemon = userdata;
@@ -20,6 +23,8 @@ static const struct snapshot *serve_read(void *userdata, uint32_t mask, bool fre
 
     if (registry_is_stale(registry) || snapshot->monotonic_ns - daemon->cpus_checked_ns > CPU_CHECK_NS)
         hotplug_request_check(daemon->hotplug);
+    if (snapshot->json_size > LARGE_REPLY)
+        memory_limit_apply(&daemon->session.memory);
     return snapshot;
 }
 

@@ -59,8 +59,9 @@ int session_begin(struct session *session, const struct options *options, bool s
                          "the limit of open files is %" PRIu64
                          ", which is too low for perfcountd to start: raise it (LimitNOFILE= of the unit, ulimit -n)",
                          limit);
-    if (tally_loader_new(&session->loader) < 0)
+    if (memory_limit_find("", &session->memory) < 0 || tally_loader_new(&session->loader) < 0)
         return error_oom(error);
+    session->sys.memory = &session->memory;
     tally_loader_bind(session->loader, &session->sys);
     start_reader(session);
     session->terms = (struct fd_budget_terms){
@@ -116,6 +117,7 @@ int session_open(struct session *session, struct error *error)
 {
     const struct descriptor_limits limits = fd_budget_limits(&session->budget);
 
+    memory_limit_apply(&session->memory);
     descriptors_attach(&session->descriptors, &session->sys, &limits);
     int r = registry_new(&session->sys, &session->reload, &session->registry);
     if (r < 0)
@@ -177,6 +179,7 @@ int session_reload(struct session *session, const struct options *options,
     _cleanup_(config_freep) struct config *config = NULL;
 
     session->reload.successful = false;
+    memory_limit_apply(&session->memory);
     registry_expire(session->registry);
     int r = machine_load(&session->sys, &machine, error);
     if (r == 0)
@@ -221,4 +224,6 @@ void session_done(struct session *session)
     if (session->has_reader)
         name_reader_end(&session->reader);
     session->has_reader = false;
+    session->sys.memory = NULL;
+    memory_limit_done(&session->memory);
 }

@@ -5,6 +5,7 @@
 #ifndef DAEMON_SESSION_H
 #define DAEMON_SESSION_H
 
+#include "base/process/memory-limit.h"
 #include "collectors/names/reader/reader.h"
 #include "collectors/registry.h"
 #include "daemon/fd-budget.h"
@@ -24,6 +25,7 @@ struct session {
     struct fd_budget_terms terms; /* terms.config is valid only inside session.c */
     struct fd_budget budget;      /* of the limit of open files, for what runs */
     struct descriptors descriptors;
+    struct memory_limit memory;
     struct tally_loader *loader; /* of tallies, where no opener has them */
 };
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/process/capabilities.h"
 #include "base/timer.h"
 #include "daemon/log/log.h"
@@ -176,6 +177,15 @@ int split_watch(struct split *split, sd_event *event, void (*on_change)(void *us
     return sd_event_add_io(event, &split->source, opener_poll_fd(split->opener), EPOLLIN, split_on_readable, split);
 }
 
+int split_check(const struct split *split, struct error *error)
+{
+    if (!split->opener || opener_client_check(&split->opener->client) != -ETIMEDOUT)
+        return 0;
+    return error_set(error, -ETIMEDOUT,
+                     "the opener does not answer, and nothing could be opened; reload again when it does; if it never "
+                     "does, restart perfcountd");
+}
+
 bool split_is_lost(const struct split *split)
 {
     return split->opener && split->opener->client.lost;
@@ -203,7 +213,7 @@ static json_t *capabilities_json(uint64_t mask)
     for (unsigned i = 0; i < 64; i++) {
         const char *name = mask >> i & 1 ? capability_name(i) : NULL;
         if (name)
-            json_array_append_new(names, json_sprintf("cap_%s", name));
+            names = json_array_add(names, json_sprintf("cap_%s", name));
     }
     return names;
 }

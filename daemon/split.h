@@ -35,6 +35,8 @@ struct split *split_free(struct split *split);
  * -errno of sd_event_add_io(3).
  */
 int split_watch(struct split *split, sd_event *event, void (*on_change)(void *userdata), void *userdata);
+/* -ETIMEDOUT with a sentence where the opener does not answer, which is waited for. */
+int split_check(const struct split *split, struct error *error);
 bool split_is_lost(const struct split *split);
 /* How the opener ended, where it is lost. */
 void split_describe_end(const struct split *split, char *text, size_t size);

@@ -10,12 +10,15 @@ struct watch {
     sd_event_source *source;
 };
 
+/* More than there are collectors. */
+#define WATCHES_MAX 16
+
 struct watches {
     sd_event *event;
     struct registry *registry;
-    void (*on_change)(void *userdata);
+    void (*on_change)(void *userdata, int error);
     void *userdata;
-    struct watch *items; /* one for each collector that has a descriptor */
+    struct watch items[WATCHES_MAX]; /* one for each collector that has a descriptor */
     size_t n;
 };
 
@@ -23,12 +26,10 @@ static void watches_drop(struct watches *watches)
 {
     for (size_t i = 0; i < watches->n; i++)
         sd_event_source_disable_unref(watches->items[i].source);
-    free(watches->items);
-    watches->items = NULL;
     watches->n = 0;
 }
 
-int watches_new(sd_event *event, void (*on_change)(void *userdata), void *userdata, struct watches **ret)
+int watches_new(sd_event *event, void (*on_change)(void *userdata, int error), void *userdata, struct watches **ret)
 {
     struct watches *watches = calloc(1, sizeof(*watches));
 
@@ -58,25 +59,18 @@ static int watch_on_io(sd_event_source *source, int fd, uint32_t events, void *u
     (void)source;
     (void)fd;
     (void)events;
-    registry_dispatch(watch->all->registry, watch->collector);
-    watch->all->on_change(watch->all->userdata);
+    int r = registry_dispatch(watch->all->registry, watch->collector);
+    watch->all->on_change(watch->all->userdata, r);
     return 0;
 }
 
 int watches_update(struct watches *watches, struct registry *registry)
 {
-    size_t n = 0;
     int fd, r = 0;
 
     watches_drop(watches);
     watches->registry = registry;
-    while (registry_fd(registry, n) != -ENODEV)
-        n++;
-    watches->items = calloc(n + 1, sizeof(watches->items[0]));
-    if (!watches->items)
-        return -ENOMEM;
-    for (size_t i = 0; i < n && r >= 0; i++) {
-        fd = registry_fd(registry, i);
+    for (size_t i = 0; watches->n < WATCHES_MAX && (fd = registry_fd(registry, i)) != -ENODEV && r >= 0; i++) {
         if (fd < 0)
             continue;
         struct watch *watch = &watches->items[watches->n++];

@@ -99,6 +99,19 @@ static char *write_rows(char *to, const struct snapshot *snapshot, const struct 
     return to;
 }
 
+/* A part of the counters takes memory for that part alone. */
+static size_t room_for(const struct snapshot *snapshot, const struct filter *filter)
+{
+    size_t size = 0;
+
+    if (!filter || (filter->mask == 0 && filter->n == 0))
+        return snapshot->json_size;
+    for (size_t i = 0; i < snapshot->n_rows; i++)
+        if (filter_passes_row(filter, snapshot->rows[i]))
+            size += row_json_size(snapshot->rows[i]);
+    return size;
+}
+
 int counters_write(struct buffer *buffer, const struct snapshot *snapshot, const struct filter *filter,
                    const char *hostname)
 {
@@ -107,7 +120,7 @@ int counters_write(struct buffer *buffer, const struct snapshot *snapshot, const
     buffer_appendf(buffer, "{\"timestamp\": %" PRIu64 ".%03u, \"hostname\": ", ms / 1000, (unsigned)(ms % 1000));
     json_write_string(buffer, hostname);
     buffer_append_text(buffer, ", \"counters\": [");
-    char *start = buffer_reserve(buffer, snapshot->json_size);
+    char *start = buffer_reserve(buffer, room_for(snapshot, filter));
     if (!start)
         return -ENOMEM;
     buffer_advance(buffer, (size_t)(write_rows(start, snapshot, filter) - start));

@@ -50,8 +50,9 @@ static char *write_family(char *to, const struct family *family, uint32_t mask, 
 
 int exposition_write(struct buffer *buffer, const struct metrics *metrics, uint32_t mask, enum exposition format)
 {
-    size_t more = format == EXPOSITION_OPENMETRICS ? metrics->created_text_size + strlen(OPENMETRICS_END) : 0;
-    char *start = buffer_reserve(buffer, metrics->text_size + more), *to = start;
+    bool openmetrics = format == EXPOSITION_OPENMETRICS;
+    size_t size = metrics_text_size(metrics, mask, openmetrics) + (openmetrics ? strlen(OPENMETRICS_END) : 0);
+    char *start = buffer_reserve(buffer, size), *to = start;
 
     if (!start)
         return -ENOMEM;

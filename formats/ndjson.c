@@ -138,19 +138,21 @@ static void write_note(struct buffer *out, const char *note, bool *filled)
 }
 
 /* The reasons why many symbols will be missing, or were missing at the beginning. */
-static void write_notes(const struct writer_source *source, uint64_t awaited, struct buffer *out)
+static void write_notes(const struct writer_source *source, uint64_t awaited, uint64_t throttled, struct buffer *out)
 {
-    char early[160];
+    char early[160], late[sizeof(WRITER_THROTTLED) + 32];
     bool filled = false;
 
     snprintf(early, sizeof(early),
              "%" PRIu64 " addresses have no symbol, since the tables of their files were still being made; a stream "
              "that begins now has them",
              awaited);
+    snprintf(late, sizeof(late), WRITER_THROTTLED, throttled);
     json_write_raw(out, ",\"notes\":[");
     write_note(out, symbols_reason_user(source->symbols), &filled);
     write_note(out, symbols_reason_kernel(source->symbols), &filled);
     write_note(out, awaited ? early : NULL, &filled);
+    write_note(out, throttled ? late : NULL, &filled);
     buffer_append_char(out, ']');
 }
 
@@ -163,7 +165,7 @@ static void write_header(const struct writer_source *source, struct buffer *out)
     json_write_member(out, "seconds", seconds, (uint64_t)(source->seconds * 1e9));
     write_event_fields(source, out);
     json_write_member(out, "cpus", u64, source->n_cpus);
-    write_notes(source, 0, out);
+    write_notes(source, 0, 0, out);
     ndjson_end_line(out);
 }
 
@@ -263,7 +265,7 @@ static void ndjson_end(void *state, const struct writer_end *end, struct buffer 
     json_write_member(out, "malformed", u64, end->malformed);
     json_write_member(out, "seconds", seconds, end->duration_ns);
     json_write_member(out, "awaiting_symbols", u64, ndjson->awaited);
-    write_notes(ndjson->source, ndjson->awaited, out);
+    write_notes(ndjson->source, ndjson->awaited, end->throttled, out);
     ndjson_end_line(out);
 }
 

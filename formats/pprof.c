@@ -301,6 +301,8 @@ static void write_comments(struct pprof *pprof, const struct writer_end *end, st
     write_comment(pprof, "perfcountd: %" PRIu64 " samples%s", total.samples, "");
     if (end->lost)
         write_comment(pprof, "%" PRIu64 " records were lost by the kernel%s", end->lost, "");
+    if (end->throttled)
+        write_comment(pprof, WRITER_THROTTLED "%s", end->throttled, "");
     if (end->dropped)
         write_comment(pprof, "%" PRIu64 " records were dropped%s", end->dropped, "");
     if (skipped.samples)

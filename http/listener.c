@@ -28,6 +28,25 @@ static void listener_take(void *userdata, int fd, const struct sockaddr *address
     mhd_loop_take(listener->loop, fd, address, size);
 }
 
+/* What an operator can do about an error of accept(2). */
+static const struct {
+    int error;
+    const char *remedy;
+} remedies[] = {
+    {EMFILE, ": raise the limit of open files (LimitNOFILE= of the unit)"},
+    {ENFILE, ": raise the limit of open files of this machine (sysctl fs.file-max)"},
+    {ENOBUFS, ": this machine has no memory for sockets"},
+    {ENOMEM, ": this machine, or the service (MemoryMax= of the unit), has no memory for sockets"},
+};
+
+static const char *starve_remedy(int error)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(remedies); i++)
+        if (remedies[i].error == -error)
+            return remedies[i].remedy;
+    return "";
+}
+
 static void listener_starve(void *userdata, int error)
 {
     const struct listener *listener = userdata;
@@ -35,8 +54,7 @@ static void listener_starve(void *userdata, int error)
     char sentence[512];
 
     snprintf(sentence, sizeof(sentence), "clients of %.200s wait to be accepted: %s (%s)%s", listener->url,
-             strerror(-error), error_name(error),
-             error == -EMFILE ? ": raise the limit of open files (LimitNOFILE= of the unit)" : "");
+             strerror(-error), error_name(error), starve_remedy(error));
     if (service->complain)
         service->complain(service->userdata, sentence);
 }

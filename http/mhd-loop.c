@@ -207,7 +207,11 @@ static enum MHD_Result mhd_on_request(void *userdata, struct MHD_Connection *mhd
     connection_set_deadline(connection, suspension->cut_short ? DEADLINE_HELD
                                         : suspension->active  ? DEADLINE_NONE
                                                               : DEADLINE_RESPONSE);
-    return suspension->active ? MHD_YES : request_queue(request);
+    if (suspension->active)
+        return MHD_YES;
+    if (!request->response) /* there was no memory for it; there may be for a sentence */
+        reply_busy(request, REPLY_NO_MEMORY);
+    return request_queue(request);
 }
 
 static void mhd_on_completed(void *userdata, struct MHD_Connection *mhd, void **context,

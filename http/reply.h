@@ -34,4 +34,9 @@ void reply_error(struct request *request, unsigned status, const char *format, .
 /* 503 with a sentence, for what will be possible in a second or two. */
 void reply_busy(struct request *request, const char *sentence);
 
+/* Where a reply could not be made. */
+#define REPLY_NO_MEMORY                                                                                                \
+    "there is no memory for this reply; ask for less of it by parameters, or raise the memory limit of the service "   \
+    "(MemoryMax= of the unit)"
+
 #endif

@@ -24,6 +24,12 @@ static bool error_is_fatal(int error)
     return error == -EPIPE || error == -ECONNRESET || error == -ENOTCONN || error == -EAGAIN;
 }
 
+/* The reply is still in the socket: it is late, as one that has not come yet. */
+static bool reply_is_late(ssize_t size)
+{
+    return size == -EAGAIN || size == -ENOMEM || size == -ENOBUFS;
+}
+
 static bool socket_is_readable(int socket)
 {
     struct pollfd fd = {.fd = socket, .events = POLLIN};
@@ -51,6 +57,8 @@ static int client_receive_late_reply(struct opener_client *client)
     bool had_no_room;
 
     ssize_t size = fd_socket_receive(client->socket, &reply, sizeof(reply), &opened, &had_no_room);
+    if (reply_is_late(size))
+        return 0;
     if (size < (ssize_t)offsetof(struct opener_reply, results))
         return client_give_up(client);
     client->late = false;
@@ -99,9 +107,9 @@ int opener_client_ask(struct opener_client *client, const struct fd_list *given,
     if (r < 0)
         return error_is_fatal(r) ? client_give_up(client) : r;
     ssize_t size = fd_socket_receive(client->socket, reply, sizeof(*reply), opened, &had_no_room);
-    client->late = size == -EAGAIN;
+    client->late = reply_is_late(size);
     if (client->late)
-        return -ETIMEDOUT;
+        return size == -EAGAIN ? -ETIMEDOUT : (int)size;
     if (size < (ssize_t)offsetof(struct opener_reply, results))
         return client_give_up(client);
     if (reply->error < 0)
@@ -204,6 +212,14 @@ static int client_ask_for_file(struct opener_client *client, const char *path)
         return r;
     reply_to_results(&reply, &opened, &fd);
     return fd;
+}
+
+/* No rule allows this file: any opener refuses it, and a refusal is an answer. */
+int opener_client_check(struct opener_client *client)
+{
+    int r = client_ask_for_file(client, "/");
+
+    return r == -ETIMEDOUT || r == -EPIPE ? r : 0;
 }
 
 static bool error_is_denied(int error)

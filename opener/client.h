@@ -42,6 +42,8 @@ int opener_client_take_late_reply(struct opener_client *client);
  */
 int opener_client_ask(struct opener_client *client, const struct fd_list *given, size_t n, unsigned patience_ms,
                       struct opener_reply *reply, struct fd_list *opened);
+/* Whether the opener answers now, which is waited for: 0, -ETIMEDOUT where it is late, -EPIPE where it has ended. */
+int opener_client_check(struct opener_client *client);
 void opener_client_done(struct opener_client *client);
 
 #endif

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <sched.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -233,11 +234,18 @@ static int server_reply(const struct opener_server *server, const void *packet, 
     return -EBADMSG;
 }
 
+#define TRIES_MAX 1000
+
 static int server_refuse(const struct opener_server *server, int error)
 {
     const struct opener_reply reply = {.error = error};
+    unsigned tries = 0;
+    int r;
 
-    return fd_socket_send(server->socket, &reply, opener_reply_size(&reply), &(struct fd_list){0});
+    do /* memory that is short for a moment ends nothing */
+        r = fd_socket_send(server->socket, &reply, opener_reply_size(&reply), &(struct fd_list){0});
+    while ((r == -ENOMEM || r == -ENOBUFS) && ++tries < TRIES_MAX && sched_yield() == 0);
+    return r;
 }
 
 /* 1 after a reply, 0 when the daemon has closed its end, -errno. */
@@ -253,7 +261,7 @@ static int server_run_once(const struct opener_server *server)
     reply.error = n < 0 ? (int)n : server_reply(server, packet, (size_t)n, &given, &reply, &opened);
     int r = fd_socket_send(server->socket, &reply, opener_reply_size(&reply), &opened);
     /* Descriptors need memory (ENOMEM), and only some may be in flight (ETOOMANYREFS): the error goes without them. */
-    if (r < 0 && opened.n > 0)
+    if (r == -ENOMEM || r == -ENOBUFS || (r < 0 && opened.n > 0))
         r = server_refuse(server, r);
     return r < 0 ? r : 1;
 }

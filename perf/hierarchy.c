@@ -166,8 +166,8 @@ int hierarchy_find(struct sys *sys, struct hierarchy *ret, struct error *error)
     snprintf(path, sizeof(path), "%s/proc/self/mountinfo", sys->root);
     int r = file_read(AT_FDCWD, path, MOUNTINFO_MAX, &mountinfo, NULL);
     if (r < 0)
-        return error_set(error, r, "cannot read %s, which lists the mounts of cgroups: %s; is /proc mounted?", path,
-                         strerror(-r));
+        return error_set(error, r, "cannot read %s, which lists the mounts of cgroups: %s%s", path, strerror(-r),
+                         r == -ENOENT ? "; is /proc mounted?" : "");
     r = hierarchy_parse(mountinfo, &found, error);
     if (r < 0)
         return r;

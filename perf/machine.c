@@ -19,7 +19,8 @@ static int machine_load_cpus(struct sys *sys, struct machine *machine, struct er
 
     int r = sys_read_file(sys, online, &text);
     if (r < 0)
-        return error_set(error, r, "%s cannot be read: %s; is /sys mounted?", online, strerror(-r));
+        return error_set(error, r, "%s cannot be read: %s%s", online, strerror(-r),
+                         r == -ENOENT ? "; is /sys mounted?" : "");
     r = cpuset_parse(text, &machine->online, error);
     if (r < 0) {
         error_prefix(error, "%s cannot be understood, \"%.64s\"", online, text);

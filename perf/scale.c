@@ -36,6 +36,7 @@ static void counter_add(struct scale_counter *counter, uint64_t value, uint64_t 
 
 int scale_add(struct scale *scale, uint64_t enabled, uint64_t running, const uint64_t *values)
 {
+    running = MIN(running, enabled); /* else the time that it cannot have run is missing from the next reading */
     if (went_backwards(scale, enabled, running, values))
         return -ESTALE;
     uint64_t denabled = enabled - scale->baseline.enabled, drunning = running - scale->baseline.running;

@@ -27,8 +27,12 @@ static int real_perf_event_open(struct sys *sys, struct perf_event_attr *attr, p
 
 static ssize_t real_read(struct sys *sys, int fd, void *buffer, size_t size)
 {
+    ssize_t n;
+
     (void)sys;
-    ssize_t n = read(fd, buffer, size);
+    do
+        n = read(fd, buffer, size);
+    while (n < 0 && errno == EINTR);
     return n < 0 ? -errno : n;
 }
 

@@ -35,6 +35,7 @@ struct sys_group {
 };
 
 struct descriptors;
+struct memory_limit;
 struct state_request;
 struct tally_calls;
 
@@ -63,10 +64,11 @@ struct sys {
      * -EBADRQC where the request is refused; errors of open(2).
      */
     int (*read_state)(struct sys *sys, const struct state_request *request);
-    int state_records;               /* packets of collectors/names/record.h; -1 where there is no reader */
-    const struct tally_calls *tally; /* tally/tally.h; NULL: this process cannot have one */
-    struct descriptors *descriptors; /* the limit of open_group() (descriptors.h); NULL: the kernel's alone */
-    void *userdata;                  /* belongs to the code that replaced some of these functions */
+    int state_records;                 /* packets of collectors/names/record.h; -1 where there is no reader */
+    const struct tally_calls *tally;   /* tally/tally.h; NULL: this process cannot have one */
+    struct descriptors *descriptors;   /* the limit of open_group() (descriptors.h); NULL: the kernel's alone */
+    const struct memory_limit *memory; /* base/process/memory-limit.h; NULL: nothing limits it */
+    void *userdata;                    /* belongs to the code that replaced some of these functions */
 };
 
 /* The machine that the process runs on. */

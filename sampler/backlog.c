@@ -37,7 +37,7 @@ static void backlog_compact(struct backlog *backlog)
 
     if (backlog->taken < rest)
         return;
-    if (rest == 0 && backlog->bytes.capacity > KEPT_BYTES) {
+    if (rest == 0 && backlog->bytes.capacity > KEPT_BYTES && !backlog->bytes.failed) {
         backlog_done(backlog);
         return;
     }
@@ -51,7 +51,7 @@ ssize_t backlog_take(struct backlog *backlog, char *bytes, size_t size)
     size_t n = MIN(size, backlog->bytes.size - backlog->taken);
 
     if (n == 0 && backlog->complete)
-        return -ENODATA;
+        return backlog->bytes.failed ? -ENOMEM : -ENODATA;
     backlog->waiting = n == 0;
     if (n == 0)
         return 0;

@@ -25,7 +25,10 @@ void backlog_done(struct backlog *backlog);
 bool backlog_refuses(struct backlog *backlog, size_t limit, bool sample);
 /* Calls `ready` if the client waits and there is something for it: bytes, or the end. */
 void backlog_notify(struct backlog *backlog);
-/* Copies up to `size` bytes to the client: the number of bytes, 0 if there are none now; -ENODATA at the end. */
+/*
+ * Copies up to `size` bytes to the client: the number of bytes, 0 if there are none now; -ENODATA at
+ * the end, -ENOMEM where it is cut short since bytes of it found no memory.
+ */
 ssize_t backlog_take(struct backlog *backlog, char *bytes, size_t size);
 
 #endif

@@ -164,6 +164,7 @@ static bool stream_begin(struct stream *stream)
     stream->writer_state = stream->writer->begin(source, &stream->backlog.bytes);
     stream->state = STREAM_RUNNING;
     if (!stream->writer_state) {
+        stream->backlog.bytes.failed = true;
         snprintf(stream->reason, sizeof(stream->reason), "error: out of memory");
         stream_finish(stream);
         return false;
@@ -232,6 +233,7 @@ static void stream_on_record(void *userdata, const struct record *record)
     stream->rescan.lost |= record->type == PERF_RECORD_LOST;
     if (!is_in_stream(stream, record))
         return;
+    stream->end.throttled += record->type == PERF_RECORD_THROTTLE;
     if (is_refused(stream, record->type == PERF_RECORD_SAMPLE)) {
         stream->end.dropped++;
         return;

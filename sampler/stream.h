@@ -17,7 +17,7 @@ struct stream;
  */
 int stream_open(struct sampler *sampler, const struct stream_request *request, const struct writer *writer,
                 void (*ready)(void *userdata), void *userdata, struct stream **ret, struct error *error);
-/* Takes up to `size` bytes: the number of bytes, 0 if there are none now; -ENODATA at the end. */
+/* Takes up to `size` bytes: the number of bytes, 0 if there are none now; else the end, as backlog_take() has it. */
 ssize_t stream_read(struct stream *stream, char *bytes, size_t size);
 /* At any time. */
 struct stream *stream_free(struct stream *stream);

@@ -55,8 +55,14 @@ struct writer_end {
     uint64_t lost;        /* by the kernel */
     uint64_t dropped;     /* because the client was too slow */
     uint64_t malformed;   /* that could not be decoded */
+    uint64_t throttled;   /* how often the kernel stopped sampling on a CPU until its next tick */
     uint64_t duration_ns; /* of the stream */
 };
+
+/* For the reader of a stream that was throttled, with how often. */
+#define WRITER_THROTTLED                                                                                               \
+    "the kernel throttled sampling %" PRIu64 " times, and samples are missing there: ask for a lower frequency or a "  \
+    "longer period, or raise kernel.perf_event_max_sample_rate"
 
 struct writer {
     double seconds; /* that a stream takes if its client names no time; 0: as long as the configuration allows */

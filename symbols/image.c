@@ -26,7 +26,7 @@ struct images {
     size_t tables_max;
     uint64_t generation;
     unsigned next_number;
-    bool library_is_missing, were_cut;
+    bool library_is_missing, were_cut, have_failed;
     void (*loaded)(void *userdata);
     void *userdata;
 };
@@ -207,21 +207,37 @@ static bool is_of_another_file(const struct image *image, const struct symbol_ta
             memcmp(head->build_id, image->build_id, image->build_id_size) != 0);
 }
 
+/* No fault of the file: descriptors or memory were short, or there was no process. */
+static bool error_passes(int error)
+{
+    return error == -EAGAIN || error == -ECANCELED || error == -EMFILE || error == -ENFILE || error == -ENOBUFS;
+}
+
+static void images_note_result(const struct image *image, int result)
+{
+    struct images *images = image->images;
+
+    if (result == -ENOPKG || (result == 0 && !image->pinned && !image->jit_pid))
+        images->library_is_missing = result < 0;
+    images->were_cut |= result == -ENOMEM;
+    if (result == 0 || result == -EIO || result == -ETIME || (error_passes(result) && result != -ECANCELED))
+        images->have_failed = result < 0;
+}
+
 static void image_on_table(void *userdata, int result, struct symbol_table *table)
 {
     struct image *image = userdata;
     struct images *images = image->images;
 
     images->n_pending--;
-    images->library_is_missing |= result == -ENOPKG;
-    images->were_cut |= result == -ENOMEM;
+    images_note_result(image, result);
     if (result == 0 && !is_of_another_file(image, table)) {
         image_drop_table(image);
         image_set_table(image, table);
         images_shrink(images);
     } else if (image->state == IMAGE_READY) {
         image->jit_size = 0; /* the old table stays, and the list is read again later */
-    } else if (result == -EAGAIN || result == -ECANCELED) {
+    } else if (error_passes(result)) {
         image->state = IMAGE_ABSENT;
         image->retry_ns = images->sys->now(images->sys, CLOCK_MONOTONIC) + RETRY_NS;
     } else {
@@ -294,6 +310,11 @@ size_t images_bytes(const struct images *images)
 bool images_were_cut(const struct images *images)
 {
     return images->were_cut;
+}
+
+bool images_have_failed(const struct images *images)
+{
+    return images->have_failed;
 }
 
 bool images_library_is_missing(const struct images *images)

@@ -99,6 +99,8 @@ size_t images_bytes(const struct images *images);
 void images_set_room(struct images *images, size_t room);
 /* Whether a table misses symbols of its file, since there was no room for them. */
 bool images_were_cut(const struct images *images);
+/* Whether the last table could not be made, for a reason that is not its file's format or size. */
+bool images_have_failed(const struct images *images);
 /* Changes when a table is given up: names that were borrowed before may be gone. */
 uint64_t images_generation(const struct images *images);
 /* Whether the symboliser has no libdw; whether it could not be jailed, and reads nothing. */

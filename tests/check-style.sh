@@ -60,6 +60,8 @@ undocumented_keys() {
     done
 }
 
+# A file that .gitignore names is lost on the way to another checkout, also where somebody had added it by force.
+complain "kept by git, and named by .gitignore" "$(git ls-files --cached --ignored --exclude-standard 2>/dev/null)"
 complain "without a licence line" "$(without_licence)"
 complain "lines of more than 120 characters" "$(sources '*.sh' "${page[@]}" quickstart |
     xargs grep -nE '^.{121}' | cut -c1-160)"

@@ -164,7 +164,7 @@ wait
 # --- the emulated boards, which take both CPUs; time in them is that of their instructions. armhf takes what they leave
 
 lane_armhf() {
-    show='passed|^[0-9]+ s$' check "armhf: unit tests, run by qemu" nice -n 5 tests/distro/armhf.sh
+    show='passed|^[0-9]+ s$' check "armhf: unit tests, run by qemu" nice -n 5 tests/distro/armhf.sh "$half"
 }
 
 lane_armhf &
@@ -248,13 +248,13 @@ if [ $plain = yes ]; then
     # These measure time.
     kind=measures end_to_end times
     kind=measures end_to_end cgroup-start
-    kind=measures end_to_end flood
-    kind=measures end_to_end flood-passwords
+    kind=measures of_half 0 end_to_end flood
+    kind=measures of_half 0 end_to_end flood-passwords
     show=. measures "bench/footprint" bench/footprint "$build/plain"
-    show=. measures "bench/run --quick" bench/run --quick "$build/plain"
-    show=. measures "bench/run-bench-sampler --quick" bench/run-bench-sampler --quick "$build/plain"
-    show=. measures "bench/run-bench-cgroup --quick" bench/run-bench-cgroup --quick "$build/plain"
-    show=. measures "bench/run-bench-growth --quick" bench/run-bench-growth --quick "$build/plain"
+    show=. of_half 0 measures "bench/run-bench-sampler --quick" bench/run-bench-sampler --quick "$build/plain"
+    show=. of_half 1 measures "bench/run --quick" bench/run --quick "$build/plain"
+    show=. of_half 1 measures "bench/run-bench-cgroup --quick" bench/run-bench-cgroup --quick "$build/plain"
+    show=. of_half 1 measures "bench/run-bench-growth --quick" bench/run-bench-growth --quick "$build/plain"
 fi
 
 # --- the end

@@ -67,6 +67,12 @@ contains "with their reasons" "${output##*$'\n\n'}" "skipped: part: no PMU"
 a_run 'measures late bash -c "'"$second"' && echo SKIP: no PMU"' 'check good true' run_again
 ends_with "also those of the second time" "1 passed, 0 failed, 1 flaky, 1 skipped" 0
 
+a_run 'half=1; check good true' 'of_half 0 measures slow false; of_half 1 check other true'
+ends_with "of halves one is run" "2 passed, 0 failed, 0 flaky, 1 skipped" 0
+contains "and the other says so" "$output" "skipped: slow: each commit runs one half"
+a_run "$(printf 'half=%s; of_half 0 check a true; of_half 1 check b true\n' 0 1)"
+ends_with "so that two commits run both" "2 passed, 0 failed, 0 flaky, 2 skipped" 0
+
 printf '[ "" -gt 3 ] && exit 1\nexit 0\n' >"$scratch/empty.sh"
 a_run 'check good true' "check compares bash '$scratch/empty.sh'"
 ends_with "a comparison that the shell could not make is a failure" "1 passed, 1 failed, 0 flaky, 0 skipped" 1

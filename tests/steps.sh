@@ -3,6 +3,8 @@
 # shellcheck disable=SC2154 # root and logs
 # How run-all.sh runs its steps, judges and counts them. Sourced with `root`, the tree, and `logs`, an empty directory.
 #
+# Of long steps that other steps guard as well, each commit runs one half, by its hash, so that over time all are run.
+#
 # A step passes, fails, or is skipped (exit status 77). A line "SKIP: REASON" in the output of a step that passes is a
 # part of it that was skipped, and counts as one more. Only a step that measures time may be run again, alone, after all
 # others: it is flaky if it passes then, and skipped if the host took away a twentieth of the CPUs' time from each try:
@@ -22,10 +24,13 @@ stolen() {
 }
 stolen_before=$(stolen)
 
-# result passed|failed|skipped|flaky|again STEP SECONDS [REMARK]
+# 0 or 1: which half this commit runs.
+half=$(git -C "$root" rev-parse HEAD 2>/dev/null | cksum | awk '{ print $1 % 2 }')
+
+# result passed|failed|skipped|flaky|again STEP SECONDS [REMARK]: after attempt() with its cpu_seconds.
 result() {
     printf '%s\t%s\t%s\n' "$1" "$2" "${4-}" >>"$results"
-    printf '%-7s %s%s%s\n' "$1" "$2" "${3:+ ($3 s)}" "${4:+: $4}"
+    printf '%-7s %s%s%s\n' "$1" "$2" "${3:+ ($3 s${cpu_seconds:+, $cpu_seconds s of CPU})}" "${4:+: $4}"
 }
 
 log_of() {
@@ -59,14 +64,16 @@ complaint() {
         '\.sh: line [0-9]+: .*(command not found|(integer|unary|binary) .*expected|unbound variable|syntax error)' "$1"
 }
 
-# attempt STEP COMMAND...: sets status, seconds, taken (by the host, of a CPU), and remark where status is not 0.
+# attempt STEP COMMAND...: sets status, seconds, cpu_seconds, taken (by the host, of a CPU), and remark where
+# status is not 0.
 attempt() {
-    local log start=$SECONDS found
+    local log found TIMEFORMAT='%R %U %S'
     log=$(log_of "$1")
     taken=$(stolen)
     status=0
-    "${@:2}" >"$log" 2>&1 </dev/null || status=$?
-    seconds=$((SECONDS - start))
+    { time "${@:2}" >"$log" 2>&1 </dev/null; } 2>"$log.times" || status=$?
+    read -r seconds cpu_seconds < <(awk '{ printf "%.0f %.0f\n", $1, $2 + $3 }' "$log.times")
+    rm "$log.times"
     taken=$(($(stolen) - taken))
     remark="exit status $status, $taken s stolen, all of it is in ${log#"$root/"}"
     if [ "$status" -eq 0 ] && found=$(complaint "$log"); then
@@ -84,10 +91,14 @@ disturbance() {
 # step KIND STEP COMMAND...: KIND is once or measures. Where it passes, lines that match $show are shown. Returns 0
 # where it passes at once, so that others may depend on it.
 step() {
-    local kind=$1 name=$2 log status seconds taken remark
+    local kind=$1 name=$2 log status seconds cpu_seconds taken remark
     shift 2
     log=$(log_of "$name")
     note_scripts "$@"
+    if [ -n "${not_now-}" ]; then
+        result skipped "$name" "" "$not_now"
+        return 1
+    fi
     attempt "$name" "$@"
     case $status:$kind in
     0:*)
@@ -119,6 +130,13 @@ measures() {
     step measures "$@"
 }
 
+# of_half N COMMAND...: the steps of the command are for the commits of half N.
+of_half() {
+    local not_now=
+    [ "$1" = "$half" ] || not_now="each commit runs one half of such steps, by its hash: this one runs the other"
+    "${@:2}"
+}
+
 # not_passed STEP SECONDS REMARK FIRST SECOND: failed, or skipped where the host disturbed both tries.
 not_passed() {
     if [ -n "$4" ] && [ -n "$5" ]; then
@@ -130,7 +148,7 @@ not_passed() {
 
 # second_time DISTURBANCE STEP COMMAND...: of one that measures; given up $run_again_until seconds after the start.
 second_time() {
-    local first=$1 name=$2 status seconds taken remark
+    local first=$1 name=$2 status seconds cpu_seconds taken remark
     shift
     mv "$(log_of "$name")" "$(log_of "$name first")"
     if [ $((SECONDS - steps_begin)) -ge "${run_again_until:-2000}" ]; then

@@ -2,8 +2,11 @@
 /* Packets with file descriptors beside them: see fd-socket.h. */
 #include "base/process/fd-socket.h"
 
+#include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#define TRIES_MAX 1000
 
 union control {
     char bytes[CMSG_SPACE(FD_LIST_MAX * sizeof(int))];
@@ -53,6 +56,17 @@ static void fd_list_take(struct fd_list *list, struct msghdr *message)
     }
 }
 
+/* Memory that is short for a moment ends nothing; where it stays short, nobody spins for ever. */
+static bool receives_again(int error, unsigned *tries)
+{
+    if (error == EINTR)
+        return true;
+    if ((error != ENOMEM && error != ENOBUFS) || ++*tries >= TRIES_MAX)
+        return false;
+    sched_yield();
+    return true;
+}
+
 /* The kernel closes the descriptors above `fds_max`. CMSG_SPACE(), which rounds up, could have room for one more. */
 static ssize_t packet_receive(int socket, void *packet, size_t size, size_t fds_max, struct fd_list *ret_fds,
                               bool *ret_short)
@@ -66,11 +80,12 @@ static ssize_t packet_receive(int socket, void *packet, size_t size, size_t fds_
         .msg_controllen = CMSG_LEN(fds_max * sizeof(int)),
     };
     struct fd_list fds = {0};
+    unsigned tries = 0;
     ssize_t n;
 
     do
         n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-    while (n < 0 && errno == EINTR);
+    while (n < 0 && receives_again(errno, &tries));
     if (n < 0)
         return -errno;
     fd_list_take(&fds, &message);

@@ -29,11 +29,14 @@ int fd_count_open(int directory, uint64_t *ret)
     if (!entries)
         return -errno;
     uint64_t n = 0;
+    errno = 0;
     while (readdir(entries))
         n++;
+    r = -errno;
     closedir(entries);
-    *ret = n - 3; /* ".", ".." and the descriptor of the listing */
-    return 0;
+    if (r == 0)
+        *ret = n - 3; /* ".", ".." and the descriptor of the listing */
+    return r;
 }
 
 int fd_join(const int *fds, size_t n)
@@ -69,16 +72,19 @@ static bool fd_is_in(int fd, const int *fds, size_t n)
 static int close_others(const int *kept, size_t n)
 {
     _cleanup_(closedirp) DIR *directory = opendir(DIRECTORY);
-    const struct dirent *entry;
     uint64_t fd;
 
     if (!directory)
         return -errno;
-    while ((entry = readdir(directory)))
+    for (;;) {
+        errno = 0;
+        const struct dirent *entry = readdir(directory);
+        if (!entry)
+            return -errno; /* a listing that breaks off would leave descriptors open */
         if (number_parse_u64(entry->d_name, &fd) == 0 && fd > STDERR_FILENO && fd != (uint64_t)dirfd(directory) &&
             !fd_is_in((int)fd, kept, n))
             close((int)fd);
-    return 0;
+    }
 }
 
 int fd_keep_only(const int *kept, size_t n)

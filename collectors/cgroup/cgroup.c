@@ -100,7 +100,8 @@ static int cgroup_add_engine(const struct collector_context *context, struct cgr
     series_set(cgroup->engine, 1);
     if (!cgroup->set.engine.tally)
         return 0;
-    cgroup->unknown = metrics_add(metrics, &unknown, context->collector, 9, NULL, 0);
+    cgroup->unknown = metrics_add_created(metrics, &unknown, context->collector, 9, NULL, 0,
+                                          cgroup_tally_created_ns(cgroup->set.engine.tally));
     return cgroup->unknown ? 0 : -ENOMEM;
 }
 
@@ -137,11 +138,11 @@ static int cgroup_open(const struct collector_context *context, void *previous, 
     return 0;
 }
 
-static void cgroup_dispatch(const struct collector_context *context, void *state)
+static int cgroup_dispatch(const struct collector_context *context, void *state)
 {
     struct cgroup *cgroup = state;
 
-    cgroup_set_dispatch(&cgroup->set, context);
+    return cgroup_set_dispatch(&cgroup->set, context);
 }
 
 static void cgroup_count_states(const struct cgroup *cgroup, size_t states[N_CGROUP_STATES])
@@ -234,6 +235,10 @@ static int cgroup_report_dropped(const struct collector_context *context, const 
     const char *no_room = cgroup->set.engine.no_room.message;
     char message[sizeof(cgroup->set.engine.no_room.message) + 64];
 
+    if (cgroup_rules_want_memory(&cgroup->set.rules))
+        return cgroup_add_failure(context, failures, "limit",
+                                  "some are not watched, because the memory limit of this service or container is "
+                                  "reached; raise it (MemoryMax= of the unit); /api/v1/cgroups names them");
     if (!no_room[0])
         return cgroup_add_failure(context, failures, "limit",
                                   "some are not watched, because collectors.cgroup.max_cgroups or the limit of open "

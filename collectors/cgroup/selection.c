@@ -124,11 +124,23 @@ bool cgroup_rules_use_names(const struct cgroup_rules *rules)
            any_matches(rules->exclude, rules->n_exclude, NULL, NULL, is_of_names);
 }
 
+/* How many times `each` is in the budget. */
+static uint64_t times_in(uint64_t budget, uint64_t each)
+{
+    return each ? budget / each : UINT64_MAX;
+}
+
 uint64_t cgroup_rules_room(const struct cgroup_rules *rules)
 {
-    if (rules->descriptors_per_cgroup == 0)
-        return rules->max_cgroups;
-    return MIN(rules->max_cgroups, rules->descriptor_budget / rules->descriptors_per_cgroup);
+    uint64_t room = MIN(rules->max_cgroups, times_in(rules->descriptor_budget, rules->descriptors_per_cgroup));
+
+    return MIN(room, times_in(rules->memory_budget, rules->memory_per_cgroup));
+}
+
+bool cgroup_rules_want_memory(const struct cgroup_rules *rules)
+{
+    return times_in(rules->memory_budget, rules->memory_per_cgroup) <
+           MIN(rules->max_cgroups, times_in(rules->descriptor_budget, rules->descriptors_per_cgroup));
 }
 
 static int compare_candidates(const void *a, const void *b)

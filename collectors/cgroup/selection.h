@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The choice of the cgroups that are watched: they match an include pattern and no exclude pattern. Shallow cgroups
- * come first, then it goes by name, up to the configured maximum and to the number for which there are descriptors.
- * Pure.
+ * come first, then it goes by name, up to the configured maximum and to the number for which there are descriptors and
+ * memory. Pure.
  */
 #ifndef COLLECTORS_CGROUP_SELECTION_H
 #define COLLECTORS_CGROUP_SELECTION_H
@@ -19,6 +19,8 @@ struct cgroup_rules {
     uint64_t max_cgroups;
     uint64_t descriptor_budget;      /* for all cgroups; UINT64_MAX where it does not matter */
     uint64_t descriptors_per_cgroup; /* 0: they cost none */
+    uint64_t memory_budget;          /* bytes, for all cgroups; UINT64_MAX where it is not limited */
+    uint64_t memory_per_cgroup;      /* 0: it does not matter */
 };
 
 enum cgroup_choice { CGROUP_UNWANTED, CGROUP_WATCHED, CGROUP_DROPPED };
@@ -51,6 +53,8 @@ bool cgroup_rules_want_below(const struct cgroup_rules *rules, const char *path)
 bool cgroup_rules_use_names(const struct cgroup_rules *rules);
 /* How many cgroups fit. */
 uint64_t cgroup_rules_room(const struct cgroup_rules *rules);
+/* Whether it is for want of memory that no more of them do. */
+bool cgroup_rules_want_memory(const struct cgroup_rules *rules);
 /* Sets the choices of the candidates, and sorts them: they are watched in this order. */
 struct cgroup_selection cgroup_select(const struct cgroup_rules *rules, struct cgroup_candidate *candidates, size_t n);
 

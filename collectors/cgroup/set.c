@@ -4,12 +4,11 @@
 
 #include "base/cleanup.h"
 #include "base/process/fd.h"
+#include "collectors/cgroup/budget.h"
 #include "collectors/cgroup/directory.h"
 #include "collectors/cgroup/label.h"
 #include "collectors/cgroup/lingering.h"
 #include "collectors/cgroup/verdict.h"
-#include "perf/descriptors.h"
-#include "perf/userpage/thread-counter.h"
 
 void cgroup_set_done(struct cgroup_set *set, const struct collector_context *context)
 {
@@ -154,19 +153,6 @@ static void set_on_removed(void *userdata, struct cgroup_node *node)
 
 /* --- which are watched --- */
 
-/* The descriptors for all cgroups, beside those of other collectors; the collector `self` opens its few last. */
-static uint64_t set_descriptor_budget(const struct collector_context *context, const struct cgroup_set *set)
-{
-    uint64_t self =
-        context->config->self_enabled ? N_THREAD_COUNTER_EVENTS * thread_counter_needs(context->machine) : 0;
-    uint64_t own = 0, room;
-
-    for (size_t i = 0; i < set->n; i++)
-        own += cgroup_counts_descriptors(set->counts[i]);
-    room = descriptors_room(set->sys, own);
-    return room - MIN(room, self);
-}
-
 static int list_candidates(struct cgroup_set *set, struct cgroup_candidate **ret, size_t *ret_n)
 {
     struct cgroup_candidate *candidates = NULL;
@@ -223,6 +209,13 @@ static int note_refused(struct cgroup_set *set, struct cgroup_node *node, int er
     return error == -EEXIST || (span != REASON_LASTS && error != -ENOMEM) ? note_dropped(set, node) : error;
 }
 
+/* One whose names there was no memory for when it came. */
+static int name_if_unnamed(struct cgroup_set *set, const struct collector_context *context,
+                           struct cgroup_counts *counts)
+{
+    return counts->info ? 0 : name_cgroup(set, context, counts);
+}
+
 static int watch_chosen(const struct collector_context *context, struct cgroup_set *set,
                         const struct cgroup_candidate *candidates, size_t n)
 {
@@ -230,8 +223,12 @@ static int watch_chosen(const struct collector_context *context, struct cgroup_s
 
     for (size_t i = 0; i < n && r != -ENOMEM; i++) {
         struct cgroup_node *node = candidates[i].userdata;
-        if (candidates[i].choice != CGROUP_WATCHED || node->userdata)
+        if (candidates[i].choice != CGROUP_WATCHED)
             continue;
+        if (node->userdata) {
+            r = name_if_unnamed(set, context, node->userdata);
+            continue;
+        }
         _cleanup_(closep) int fd = cgroup_tree_open(set->tree, node);
         r = watch_cgroup(set, context, node, fd);
         if (r < 0)
@@ -267,9 +264,7 @@ static int select_cgroups(struct cgroup_set *set, const struct collector_context
     int r = list_candidates(set, &candidates, &n);
     if (r < 0)
         return r;
-    set->rules.max_cgroups = config_max_cgroups(context->config, set->engine.type->number);
-    set->rules.descriptor_budget = set_descriptor_budget(context, set);
-    set->rules.descriptors_per_cgroup = set->engine.type->needs(context);
+    cgroup_budget_update(set, context);
     struct cgroup_selection selection = cgroup_select(&set->rules, candidates, n);
     set->n_wanted = selection.watched + selection.dropped;
     set->limit = cgroup_rules_room(&set->rules);
@@ -289,7 +284,7 @@ int cgroup_set_select(struct cgroup_set *set, const struct collector_context *co
     set->span = REASON_LASTS;
     set->n_dropped = 0;
     int r = select_cgroups(set, context);
-    if (r == -ENOMEM)
+    if (r == -ENOMEM || (set->n_dropped && cgroup_rules_want_memory(&set->rules)))
         set->span = REASON_PASSES;
     return r;
 }
@@ -381,15 +376,15 @@ static void set_name_all(struct cgroup_set *set, const struct collector_context 
         set->changed |= verdict_update_all(set->tree, &set->rules, set->book);
 }
 
-void cgroup_set_dispatch(struct cgroup_set *set, const struct collector_context *context)
+int cgroup_set_dispatch(struct cgroup_set *set, const struct collector_context *context)
 {
     set_hear(set, context, cgroup_tree_dispatch);
     set->changed |= vacancies_dispatch(&set->vacancies, set->tree);
     if (name_book_dispatch(set->book))
         set_name_all(set, context);
-    if (set->changed)
-        cgroup_set_select(set, context);
+    int r = set->changed ? cgroup_set_select(set, context) : 0;
     cgroup_set_forget(set, context);
+    return r;
 }
 
 void cgroup_set_rescan(struct cgroup_set *set, const struct collector_context *context)

@@ -50,7 +50,7 @@ int cgroup_set_select(struct cgroup_set *set, const struct collector_context *co
  * Takes in what the descriptor reports: cgroups that are new, which are opened before anything else is done, and names
  * that changed.
  */
-void cgroup_set_dispatch(struct cgroup_set *set, const struct collector_context *context);
+int cgroup_set_dispatch(struct cgroup_set *set, const struct collector_context *context);
 /* Compares the tree with the directories. */
 void cgroup_set_rescan(struct cgroup_set *set, const struct collector_context *context);
 /*

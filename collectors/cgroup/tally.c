@@ -12,6 +12,7 @@
 
 struct cgroup_tally {
     struct sys *sys;
+    uint64_t created_ns;
     struct tally_groups groups;
     struct tally_rows *rows;
     struct tally_layout layout;
@@ -21,6 +22,7 @@ struct cgroup_tally {
     uint32_t cpus;
     bool namespaced, paused;
     bool unsettled; /* slots are new, or given up */
+    bool behind;    /* the program does not have the counters of all CPUs yet */
     struct error error;
 };
 
@@ -152,12 +154,22 @@ static bool withdraw_given_up(struct cgroup_tally *tally)
     return true;
 }
 
+/* An opener that does not answer is asked again at the next reading. */
+static int tally_set_cpus(struct cgroup_tally *tally, struct error *error)
+{
+    int r = tally->counting ? tally_run_set_cpus(tally->counting, &tally->groups, error) : 0;
+
+    tally->behind = r == -ETIMEDOUT;
+    tally->unsettled |= r > 0;
+    return tally->behind ? 0 : MIN(r, 0);
+}
+
 /* A call that fails is tried again at the next reading. */
 void cgroup_tally_settle(struct cgroup_tally *tally)
 {
     struct error error = {0};
 
-    if (tally->started && tally_take_over(tally, &error) < 0)
+    if ((tally->started && tally_take_over(tally, &error) < 0) || (tally->behind && tally_set_cpus(tally, &error) < 0))
         tally->error = error;
     if (!tally->unsettled || !withdraw_given_up(tally) || tally->sys->tally->flush(tally->sys) < 0)
         return;
@@ -198,6 +210,7 @@ int cgroup_tally_new(const struct collector_context *context, bool namespaced, s
         return error_oom(error);
     *tally = (struct cgroup_tally){
         .sys = context->sys, .cpus = count_cpus(context->machine), .namespaced = namespaced, .paused = context->paused};
+    tally->created_ns = tally->sys->now(tally->sys, CLOCK_REALTIME);
     int r = tally_groups_configure(&tally->groups, context, error);
     if (r == 0)
         r = tally_describe(tally, context, error);
@@ -247,11 +260,7 @@ static int tally_go_on(struct cgroup_tally *tally, const struct collector_contex
         tally->counting = tally_run_free(tally->counting);
         return tally_start(tally, &tally->groups, tally->crediting.slots.n, error);
     }
-    r = tally_run_set_cpus(tally->counting, &tally->groups);
-    tally->unsettled |= r > 0;
-    if (r < 0)
-        return error_set(error, r, "cannot give the counters to the program in the kernel: %s", strerror(-r));
-    return 0;
+    return tally_set_cpus(tally, error);
 }
 
 int cgroup_tally_resume(struct cgroup_tally *tally, const struct collector_context *context, struct error *error)
@@ -389,4 +398,9 @@ size_t cgroup_tally_descriptors(const struct cgroup_tally *tally)
 uint64_t cgroup_tally_unknown_ns(const struct cgroup_tally *tally)
 {
     return tally->crediting.unknown_ns;
+}
+
+uint64_t cgroup_tally_created_ns(const struct cgroup_tally *tally)
+{
+    return tally->created_ns;
 }

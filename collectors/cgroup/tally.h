@@ -74,5 +74,7 @@ int cgroup_tally_report(const struct cgroup_tally *tally, const struct collector
 size_t cgroup_tally_descriptors(const struct cgroup_tally *tally);
 /* The time of CPUs, in nanoseconds, that belongs to no known cgroup. */
 uint64_t cgroup_tally_unknown_ns(const struct cgroup_tally *tally);
+/* CLOCK_REALTIME of when that began at 0. */
+uint64_t cgroup_tally_created_ns(const struct cgroup_tally *tally);
 
 #endif

@@ -18,35 +18,45 @@ static json_t *collectors_of(const struct derived_metric *metric)
 
     for (size_t i = 0; i < ARRAY_SIZE(targets); i++)
         if (metric->targets & targets[i].target)
-            json_array_append_new(collectors, json_string(targets[i].collector));
+            collectors = json_array_add(collectors, json_string(targets[i].collector));
     return collectors;
 }
 
-static json_t *formula_json(const struct derived_formula *formula, json_t *spellings)
+/* The ways of writing an event. Returns `spellings` with them, as json_object_add() does. */
+static json_t *add_spellings(json_t *spellings, const char *name)
+{
+    json_t *texts = json_array();
+    const char *spelling;
+
+    for (size_t k = 1; (spelling = derived_spelling(name, k)); k++)
+        texts = json_array_add(texts, json_string(spelling));
+    if (texts && json_array_size(texts) == 0) {
+        json_decref(texts);
+        return spellings;
+    }
+    return json_object_add(spellings, name, texts);
+}
+
+static json_t *formula_json(const struct derived_formula *formula, json_t **spellings)
 {
     json_t *events = json_array();
     struct formula parsed = {.n_names = 0};
 
     formula_parse(formula->text, &parsed, NULL);
     for (size_t i = 0; i < parsed.n_names; i++) {
-        const char *name = parsed.names[i], *spelling;
-        json_array_append_new(events, json_string(name));
-        for (size_t k = 1; (spelling = derived_spelling(name, k)); k++) {
-            if (k == 1)
-                json_object_set_new(spellings, name, json_array());
-            json_array_append_new(json_object_get(spellings, name), json_string(spelling));
-        }
+        events = json_array_add(events, json_string(parsed.names[i]));
+        *spellings = add_spellings(*spellings, parsed.names[i]);
     }
     return json_pack("{s:s, s:s?, s:o, s:s, s:b}", "formula", formula->text, "pmu", formula->pmu, "events", events,
                      "source", formula->source, "seen", formula->seen);
 }
 
-static json_t *metric_json(const struct derived_metric *metric, json_t *spellings)
+static json_t *metric_json(const struct derived_metric *metric, json_t **spellings)
 {
     json_t *formulas = json_array();
 
     for (size_t i = 0; metric->formulas[i].text; i++)
-        json_array_append_new(formulas, formula_json(&metric->formulas[i], spellings));
+        formulas = json_array_add(formulas, formula_json(&metric->formulas[i], spellings));
     return json_pack("{s:s, s:s, s:s, s:o, s:o}", "name", metric->name, "unit", metric->unit, "help", metric->help,
                      "collectors", collectors_of(metric), "formulas", formulas);
 }
@@ -57,7 +67,7 @@ json_t *derived_json(void)
     const struct derived_metric *metric;
 
     for (size_t i = 0; (metric = derived_at(i)); i++)
-        json_array_append_new(metrics, metric_json(metric, spellings));
+        metrics = json_array_add(metrics, metric_json(metric, &spellings));
     return json_pack("{s:o, s:o}", "metrics", metrics, "spellings", spellings);
 }
 
@@ -68,7 +78,7 @@ static json_t *texts_json(const char *const *texts, size_t n)
     json_t *array = json_array();
 
     for (size_t i = 0; i < n; i++)
-        json_array_append_new(array, json_text(texts[i]));
+        array = json_array_add(array, json_text(texts[i]));
     return array;
 }
 
@@ -77,7 +87,7 @@ static json_t *missing_json(const struct availability *availability)
     json_t *array = json_array();
 
     for (size_t i = 0; i < availability->n_missing; i++)
-        json_array_append_new(array, json_string(availability->missing[i]));
+        array = json_array_add(array, json_string(availability->missing[i]));
     return array;
 }
 
@@ -85,6 +95,8 @@ static json_t *message_json(const struct availability *availability)
 {
     const struct buffer *message = &availability->message;
 
+    if (message->failed)
+        return NULL;
     return message->size ? json_stringn(message->data, message->size) : json_string("");
 }
 
@@ -96,35 +108,63 @@ static json_t *member_array(json_t *object, const char *key)
     return json_object_get(object, key);
 }
 
-static void add_availability(void *userdata, const struct availability *availability)
+/* A document in the making: a part of it that finds no memory is the end of it. */
+struct whole {
+    json_t *document;
+    bool failed;
+};
+
+static json_t *metric_of(const json_t *document, const char *name)
 {
-    json_t *metrics = json_object_get(userdata, "metrics"), *metric = NULL;
+    json_t *metric = NULL;
     size_t i;
 
-    json_array_foreach(metrics, i, metric) if (str_equal(json_string_value(json_object_get(metric, "name")),
-                                                         availability->metric->name)) break;
-    json_t *available = member_array(metric, "available"), *absent = member_array(metric, "absent");
-    if (availability->absence == ABSENCE_NONE)
-        json_array_append_new(available, json_pack("{s:s, s:s, s:o, s:s}", "collector", availability->collector, "pmu",
-                                                   availability->pmu, "groups",
-                                                   texts_json(availability->groups, availability->n_groups), "formula",
-                                                   availability->formula->text));
-    else
-        json_array_append_new(absent,
-                              json_pack("{s:s, s:s, s:s, s:o, s:o}", "collector", availability->collector, "pmu",
-                                        availability->pmu, "reason", absence_name(availability->absence), "events",
-                                        missing_json(availability), "message", message_json(availability)));
+    json_array_foreach(json_object_get(document, "metrics"), i,
+                       metric) if (str_equal(json_string_value(json_object_get(metric, "name")), name)) break;
+    return metric;
 }
 
-json_t *availability_json(struct registry *registry, const struct machine *machine)
+static json_t *available_json(const struct availability *availability)
 {
-    json_t *document = derived_json();
+    return json_pack("{s:s, s:s, s:o, s:s}", "collector", availability->collector, "pmu", availability->pmu, "groups",
+                     texts_json(availability->groups, availability->n_groups), "formula", availability->formula->text);
+}
 
-    if (document && availability_each(registry, machine, add_availability, document) < 0) {
+static json_t *absent_json(const struct availability *availability)
+{
+    return json_pack("{s:s, s:s, s:s, s:o, s:o}", "collector", availability->collector, "pmu", availability->pmu,
+                     "reason", absence_name(availability->absence), "events", missing_json(availability), "message",
+                     message_json(availability));
+}
+
+static void add_availability(void *userdata, const struct availability *availability)
+{
+    struct whole *whole = userdata;
+    json_t *metric = metric_of(whole->document, availability->metric->name);
+    json_t *available = member_array(metric, "available"), *absent = member_array(metric, "absent");
+
+    if (availability->absence == ABSENCE_NONE)
+        whole->failed |= json_array_append_new(available, available_json(availability)) < 0 || !absent;
+    else
+        whole->failed |= json_array_append_new(absent, absent_json(availability)) < 0 || !available;
+}
+
+/* Takes the document, and has all availabilities added to it. */
+static json_t *fill_whole(json_t *document, struct registry *registry, const struct machine *machine,
+                          availability_visit add)
+{
+    struct whole whole = {.document = document};
+
+    if (document && (availability_each(registry, machine, add, &whole) < 0 || whole.failed)) {
         json_decref(document);
         return NULL;
     }
     return document;
+}
+
+json_t *availability_json(struct registry *registry, const struct machine *machine)
+{
+    return fill_whole(derived_json(), registry, machine, add_availability);
 }
 
 /* --- in short --- */
@@ -146,26 +186,21 @@ static json_t *summary_entry(json_t *list, const struct availability *availabili
                                            has_text(entry, "reason", reason)) return entry;
     entry = json_pack("{s:s, s:s, s:s, s:[]}", "collector", availability->collector, "pmu", availability->pmu, "reason",
                       reason, "metrics");
-    json_array_append_new(list, entry);
-    return entry;
+    return json_array_append_new(list, entry) == 0 ? entry : NULL;
 }
 
 static void add_to_summary(void *userdata, const struct availability *availability)
 {
     const char *list = availability->absence == ABSENCE_NONE ? "available" : "absent";
-    json_t *metrics = json_object_get(summary_entry(json_object_get(userdata, list), availability), "metrics");
+    struct whole *whole = userdata;
+    json_t *entry = summary_entry(json_object_get(whole->document, list), availability);
+    json_t *metric = json_pack("{s:s, s:o, s:o}", "name", availability->metric->name, "events",
+                               missing_json(availability), "message", message_json(availability));
 
-    json_array_append_new(metrics, json_pack("{s:s, s:o, s:o}", "name", availability->metric->name, "events",
-                                             missing_json(availability), "message", message_json(availability)));
+    whole->failed |= json_array_append_new(json_object_get(entry, "metrics"), metric) < 0;
 }
 
 json_t *availability_json_summarize(struct registry *registry, const struct machine *machine)
 {
-    json_t *summary = json_pack("{s:[], s:[]}", "available", "absent");
-
-    if (summary && availability_each(registry, machine, add_to_summary, summary) < 0) {
-        json_decref(summary);
-        return NULL;
-    }
-    return summary;
+    return fill_whole(json_pack("{s:[], s:[]}", "available", "absent"), registry, machine, add_to_summary);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `perfcountd run`: a session served over HTTP from one event loop, until SIGTERM or SIGINT. */
 #include <signal.h>
+#include <stdio.h>
 
 #include "base/cleanup.h"
 #include "base/process/process-stat.h"
@@ -94,12 +95,30 @@ static int load(struct daemon *daemon)
     return EXIT_SUCCESS;
 }
 
+/* What the kernel refuses here is memory, open files or instances of inotify(7). */
+static int fail_loop(const char *what, int error)
+{
+    char sentence[256];
+
+    snprintf(sentence, sizeof(sentence),
+             "%s: %s; look at the limits of memory, of open files (LimitNOFILE=, fs.file-max) and of "
+             "fs.inotify.max_user_instances, and start perfcountd again",
+             what, strerror(-error));
+    return fail_start(sentence);
+}
+
 static int make_event_loop(struct daemon *daemon)
 {
     daemon->cpus_checked_ns = daemon->session.sys.now(&daemon->session.sys, CLOCK_MONOTONIC);
-    if (sd_event_new(&daemon->event) < 0 || watch_signals(daemon) < 0 || daemon_watch(daemon) < 0 ||
-        sd_event_set_watchdog(daemon->event, true) < 0)
-        return fail_start("the event loop cannot start");
+    int r = sd_event_new(&daemon->event);
+    if (r >= 0)
+        r = watch_signals(daemon);
+    if (r >= 0)
+        r = daemon_watch(daemon);
+    if (r >= 0)
+        r = sd_event_set_watchdog(daemon->event, true);
+    if (r < 0)
+        return fail_loop("the event loop cannot start", r);
     daemon_apply_config(daemon);
     return EXIT_SUCCESS;
 }
@@ -148,7 +167,7 @@ static int serve(struct daemon *daemon)
     for (size_t i = 0; server_describe(daemon->server, i, address, sizeof(address)); i++)
         log_info("listening on %s", address);
     int status = sd_event_loop(daemon->event); /* that of shutdown_begin() */
-    return status < 0 ? EXIT_FAILURE : status;
+    return status < 0 ? fail_loop("the event loop cannot go on", status) : status;
 }
 
 int command_run(const struct options *options)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The paths under /-/, and the pause. */
+#include "base/json.h"
 #include "base/number.h"
 #include "http/api/handlers.h"
 #include "http/auth/refusal.h"
@@ -50,7 +51,7 @@ static void reply_paused(struct request *request)
                      : json_pack("{s:b}", "paused", false);
 
     if (document && refusal)
-        json_object_set_new(document, "refusal", json_string(refusal));
+        document = json_object_add(document, "refusal", json_string(refusal));
     content_reply_json(request, document, false);
 }
 

@@ -70,7 +70,10 @@ static int feed_on_hangup(sd_event_source *source, int fd, uint32_t events, void
     return 0;
 }
 
-/* Each block that the client has room for gives it the whole time for the next. */
+/*
+ * Each block that the client has room for gives it the whole time for the next. A stream that is cut short breaks off,
+ * so that nobody takes it for whole.
+ */
 static ssize_t feed_on_read(void *userdata, uint64_t position, char *bytes, size_t size)
 {
     struct feed *feed = userdata;
@@ -80,7 +83,7 @@ static ssize_t feed_on_read(void *userdata, uint64_t position, char *bytes, size
         return MHD_CONTENT_READER_END_WITH_ERROR;
     ssize_t n = stream_read(feed->stream, bytes, size);
     if (n < 0)
-        return MHD_CONTENT_READER_END_OF_STREAM;
+        return n == -ENODATA ? MHD_CONTENT_READER_END_OF_STREAM : MHD_CONTENT_READER_END_WITH_ERROR;
     if (n == 0)
         feed_suspend(feed);
     else

@@ -217,7 +217,10 @@ static void append_description(struct buffer *help, const struct event *event)
         break;
     }
     _cleanup_(freep) char *terms = terms_text(event);
-    buffer_appendf(help, "Event %s, as its PMU defines it", terms ? terms : "");
+    if (terms)
+        buffer_appendf(help, "Event %s, as its PMU defines it", terms);
+    else
+        help->failed = true;
 }
 
 char *event_help(const struct event *event)

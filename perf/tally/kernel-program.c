@@ -16,6 +16,11 @@
 #include "perf/tally/object.h"
 
 #define TYPES "/sys/kernel/btf/vmlinux"
+/* What libbpf takes for it, about. */
+#define LOADING_BYTES ((size_t)12 << 20)
+#define NO_MEMORY_TO_LOAD                                                                                              \
+    "the memory limit of this service or container leaves less than it takes to load the program that counts "         \
+    "cgroups, about 14 MB: raise it (MemoryMax= of the unit)"
 #define LOCKDOWN "/sys/kernel/security/lockdown"
 
 static const char *const names[N_KERNEL_PARTS] = {
@@ -73,6 +78,15 @@ static bool has_rights(void)
     return own & admin || (own & both) == both;
 }
 
+/* libbpf reads all of the kernel's types; without memory for them it misses one (ESRCH). */
+static bool is_data_limited(void)
+{
+    void *volatile room = malloc(LOADING_BYTES); /* else the compiler leaves it out */
+
+    free(room);
+    return !room;
+}
+
 /* Since Linux 5.11 the memory of maps belongs to the cgroup of the process that makes them. */
 static bool is_memory_limited(void)
 {
@@ -106,6 +120,8 @@ static const struct {
      "the unit, ulimit -l)"},
     {EPERM, NULL, false, EPERM,
      "a system-call filter (container runtime, SystemCallFilter=), a security module or a container refuses bpf(2)"},
+    {ENOMEM, is_data_limited, false, ENOMEM, NO_MEMORY_TO_LOAD},
+    {ESRCH, is_data_limited, false, ENOMEM, NO_MEMORY_TO_LOAD},
     {ENOMEM, NULL, false, ENOMEM,
      "the kernel has no memory for the program that counts cgroups: watch fewer of them (max_cgroups)"},
     {E2BIG, NULL, false, E2BIG, "the kernel takes no maps of that size: watch fewer cgroups (max_cgroups)"},

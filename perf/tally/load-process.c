@@ -42,7 +42,8 @@ static void raise_memory_limit(void)
     (void)!setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){RLIM_INFINITY, RLIM_INFINITY});
 }
 
-static _Noreturn void child_run(const struct tally_shape *shape, int socket, pid_t parent)
+static _Noreturn void child_run(const struct tally_shape *shape, const struct memory_limit *memory, int socket,
+                                pid_t parent)
 {
     struct load_reply reply = {0};
     struct fd_list fds = {.n = N_KERNEL_PARTS};
@@ -53,6 +54,8 @@ static _Noreturn void child_run(const struct tally_shape *shape, int socket, pid
     program_set_name("perfcountd-load");
     close_others(socket);
     raise_memory_limit();
+    if (memory)
+        memory_limit_apply(memory);
     reply.error = kernel_program_load(shape, fds.fds, &error);
     if (reply.error < 0) {
         fds.n = 0;
@@ -110,7 +113,8 @@ static int reply_receive(int socket, pid_t pid, int ret[N_KERNEL_PARTS], struct 
     return error_set(error, -EPIPE, "the program that counts cgroups was not loaded: %s", end);
 }
 
-int load_process_run(const struct tally_shape *shape, int ret[N_KERNEL_PARTS], struct error *error)
+int load_process_run(const struct tally_shape *shape, const struct memory_limit *memory, int ret[N_KERNEL_PARTS],
+                     struct error *error)
 {
     int sockets[2];
     pid_t parent = getpid();
@@ -123,7 +127,7 @@ int load_process_run(const struct tally_shape *shape, int ret[N_KERNEL_PARTS], s
         return error_set(error, -errno, "cannot start the process that loads the program that counts cgroups: %s",
                          strerror(errno));
     if (pid == 0)
-        child_run(shape, theirs, parent);
+        child_run(shape, memory, theirs, parent);
     close(steal_fd(&theirs));
     return reply_receive(ours, pid, ret, error);
 }

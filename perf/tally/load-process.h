@@ -3,9 +3,15 @@
 #ifndef PERF_TALLY_LOAD_PROCESS_H
 #define PERF_TALLY_LOAD_PROCESS_H
 
+#include "base/process/memory-limit.h"
 #include "perf/tally/kernel-program.h"
 
-/* Errors and sentences as those of tally_calls.start(); the descriptors are the caller's. */
-int load_process_run(const struct tally_shape *shape, int ret[N_KERNEL_PARTS], struct error *error);
+/*
+ * Errors and sentences as those of tally_calls.start(); the descriptors are the caller's. `memory` (NULL: none) is the
+ * limit within which the child stays: beyond it the kernel would kill it, and systemd then stops the service
+ * (OOMPolicy=).
+ */
+int load_process_run(const struct tally_shape *shape, const struct memory_limit *memory, int ret[N_KERNEL_PARTS],
+                     struct error *error);
 
 #endif

@@ -148,7 +148,7 @@ static int loaded_set_cpu(struct loaded_tally *loaded, unsigned cpu, const struc
 
 static int loaded_load(struct loaded_tally *loaded, struct error *error)
 {
-    int r = load_process_run(&loaded->shape, loaded->parts, error);
+    int r = load_process_run(&loaded->shape, loaded->sys->memory, loaded->parts, error);
 
     if (r < 0)
         return r;

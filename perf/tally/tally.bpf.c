@@ -46,9 +46,6 @@ struct task_struct {
 /* One struct, since the compiler orders single constants as it likes. */
 const volatile struct tally_shape shape = {.cpus = 1, .slots = 2, .events = 1, .groups = 1};
 
-/* How often a task was moved to another cgroup, on any CPU. */
-static __u64 moves;
-
 /* The slot that was found for a cgroup, in this generation of slots. */
 struct found {
     __u64 id;
@@ -58,8 +55,8 @@ struct found {
 
 /* Of a CPU, for the program alone. */
 struct work {
-    __u64 moves; /* as it was when the cgroup of the record came */
-    __u32 busy;  /* between two of its stores: an interrupt must not come here */
+    __u64 task; /* the address of the one that came at the last switch; 0: it is not known */
+    __u32 busy; /* between two of its stores: an interrupt must not come here */
     __u32 generation;
     __u64 now[TALLY_WORDS_MAX];
     struct found found[FOUND_MAX]; /* by the last digits of the id */
@@ -239,14 +236,23 @@ static __always_inline void begin(const struct cpu *cpu, __u64 valid, __u32 slot
     record->check = check;
 }
 
-static __always_inline bool find_cpu(struct cpu *ret, __u32 number, struct tally_record *record)
+/* The CPU that runs this; its control is found where it is needed. */
+static __always_inline bool find_cpu(struct cpu *ret)
 {
-    *ret = (struct cpu){.number = number, .record = record};
-    ret->control = bpf_map_lookup_elem(&control, &number);
+    __u32 number = bpf_get_smp_processor_id();
+
+    ret->number = number;
+    ret->record = bpf_map_lookup_elem(&records, &number);
     ret->work = bpf_map_lookup_elem(&work, &number);
-    if (!ret->control || !ret->work)
+    return ret->record && ret->work;
+}
+
+static __always_inline bool find_control(struct cpu *cpu)
+{
+    cpu->control = bpf_map_lookup_elem(&control, &cpu->number);
+    if (!cpu->control)
         return false;
-    ret->epoch = ret->control->epoch;
+    cpu->epoch = cpu->control->epoch;
     return true;
 }
 
@@ -298,10 +304,12 @@ static __noinline int change(const struct cpu *cpu, __u32 slot, bool is_new, boo
 }
 
 /*
- * The cgroup `id` of this slot runs from now on, and `was` until now: where the record says another, its task was
- * moved, or a switch was not seen. `always`: the interval ends also where nothing changed. 1: between two stores.
+ * The cgroup `id` of this slot runs from now on, and `was` until now. Where the record says another than `was`, either
+ * the task of the record was moved, which counts for where it was until now; or another task runs than the record says,
+ * since a switch was not seen: then nobody knows whose the interval was. `always`: the interval ends also where nothing
+ * changed. 1: between two stores.
  */
-static __always_inline int run(const struct cpu *cpu, __u64 was, __u64 id, __u32 slot, bool always)
+static __always_inline int run(const struct cpu *cpu, __u64 was, __u64 id, __u32 slot, bool is_same_task, bool always)
 {
     struct tally_record *record = cpu->record;
     bool is_new = record->epoch != cpu->epoch;
@@ -309,9 +317,8 @@ static __always_inline int run(const struct cpu *cpu, __u64 was, __u64 id, __u32
     if (cpu->work->busy)
         return 1;
     if (always || is_new || was != record->cgroup || slot != record->slot)
-        change(cpu, slot, is_new, was != record->cgroup && cpu->work->moves == moves);
+        change(cpu, slot, is_new, was != record->cgroup && !is_same_task);
     record->cgroup = id;
-    cpu->work->moves = moves;
     return 0;
 }
 
@@ -322,23 +329,26 @@ int BPF_PROG(tally_switch, bool preempt, struct task_struct *prev, struct task_s
     struct css_set *prev_cset = prev->cgroups, *next_cset = next->cgroups;
     struct cgroup *cgroup = next_cset->dfl_cgrp;
     __u64 id = cgroup->kn->id, was = id;
-    __u32 number = bpf_get_smp_processor_id();
-    struct tally_record *record = bpf_map_lookup_elem(&records, &number);
+    bool is_same_task;
     struct cpu cpu;
 
     (void)ctx;
     (void)preempt;
-    if (!record)
+    if (!find_cpu(&cpu))
         return 0;
-    record->switches++; /* of the task that leaves, as context-switches, which is counted after the tracepoint */
+    cpu.record->switches++; /* of the task that leaves, as context-switches, which is counted after the tracepoint */
+    is_same_task = cpu.work->task == (__u64)prev;
+    cpu.work->task = (__u64)next;
     /* A css_set is of all hierarchies: it may be another where the cgroup is the same. */
     if (prev_cset != next_cset)
         was = prev_cset->dfl_cgrp->kn->id;
-    if (was == record->cgroup && id == record->cgroup)
+    if (was == cpu.record->cgroup && id == cpu.record->cgroup)
         return 0;
-    if (!find_cpu(&cpu, number, record))
-        return 0;
-    return run(&cpu, was, id, id == record->cgroup ? record->slot : find_slot(&cpu, cgroup, id, true), false);
+    if (find_control(&cpu) &&
+        run(&cpu, was, id, id == cpu.record->cgroup ? cpu.record->slot : find_slot(&cpu, cgroup, id, true),
+            is_same_task, false))
+        cpu.work->task = 0;
+    return 0;
 }
 
 /*
@@ -352,17 +362,17 @@ int tally_look(struct bpf_raw_tracepoint_args *ctx)
     struct task_struct *task = (struct task_struct *)bpf_get_current_task();
     struct cgroup *cgroup = BPF_CORE_READ(task, cgroups, dfl_cgrp);
     __u64 id = BPF_CORE_READ(cgroup, kn, id);
-    __u32 number = bpf_get_smp_processor_id();
-    struct tally_record *record = bpf_map_lookup_elem(&records, &number);
     struct cpu cpu;
+    int r;
 
-    if (ctx->args[0])
-        __sync_fetch_and_add(&moves, 1);
-    if (!record || !find_cpu(&cpu, number, record))
+    if (!find_cpu(&cpu) || !find_control(&cpu))
         return 0;
     if (!ctx->args[0])
         cpu.work->generation++;
-    return run(&cpu, id, id, find_slot(&cpu, cgroup, id, false), !ctx->args[0]);
+    r = run(&cpu, id, id, find_slot(&cpu, cgroup, id, false), cpu.work->task == (__u64)task, !ctx->args[0]);
+    if (r == 0)
+        cpu.work->task = (__u64)task;
+    return r;
 }
 
 char licence[] SEC("license") = "GPL";

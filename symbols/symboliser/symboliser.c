@@ -18,6 +18,7 @@
 #define REQUEST_USEC (6 * USEC_PER_SEC) /* a second more than the process gives itself */
 #define IDLE_USEC (30 * USEC_PER_SEC)
 #define ATTEMPTS_MAX 2
+#define AGAIN_USEC (3 * USEC_PER_SEC) /* between two that cannot be jailed, or have no library */
 /* Set in the environment of the process, so that a main() that does not know the command never starts another. */
 #define GUARD "PERFCOUNTD_SYMBOLISER"
 
@@ -34,11 +35,12 @@ struct symboliser {
     struct child own, *child; /* `child` is `own` unless another was set */
     int pidfd, socket;
     sd_event_source *pid_source, *socket_source, *timer;
-    bool dying;      /* killed, and not yet waited for */
-    bool busy;       /* with the first request of the queue */
-    bool greeted;    /* its first message was read */
-    bool unconfined; /* it ended since it cannot be jailed */
-    int failure;     /* the result of the first request when the process has ended */
+    bool dying;          /* killed, and not yet waited for */
+    bool busy;           /* with the first request of the queue */
+    bool greeted;        /* its first message was read */
+    bool unconfined;     /* the last one ended since it cannot be jailed */
+    uint64_t again_usec; /* from then on, that or a missing library may have changed */
+    int failure;         /* the result of the first request when the process has ended */
     struct table_request queue[SYMBOLISER_QUEUE];
     size_t first, n;
     size_t file_max;
@@ -84,6 +86,20 @@ static void forget_process(struct symboliser *symboliser)
     symboliser->dying = symboliser->greeted = false;
 }
 
+static uint64_t symboliser_now(const struct symboliser *symboliser)
+{
+    uint64_t usec = 0;
+
+    sd_event_now(symboliser->event, CLOCK_MONOTONIC, &usec);
+    return usec;
+}
+
+/* What kept one from its jail may be over: memory or descriptors that were short. */
+static bool symboliser_may_start(const struct symboliser *symboliser)
+{
+    return !symboliser->unconfined || symboliser_now(symboliser) >= symboliser->again_usec;
+}
+
 static int symboliser_on_exit(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
     struct symboliser *symboliser = userdata;
@@ -97,7 +113,8 @@ static int symboliser_on_exit(sd_event_source *source, int fd, uint32_t events, 
     int failure = symboliser->dying ? symboliser->failure : -EIO;
     if (WIFEXITED(status) && WEXITSTATUS(status) == SYMBOLISER_UNCONFINED) {
         symboliser->unconfined = true;
-        failure = -EPERM;
+        symboliser->again_usec = symboliser_now(symboliser) + AGAIN_USEC;
+        failure = -EAGAIN;
     }
     forget_process(symboliser);
     if (symboliser->busy)
@@ -128,6 +145,15 @@ static int receive_answer(struct symboliser *symboliser, int *ret_result, struct
     return r;
 }
 
+/* The library may be there for the next process: installed meanwhile, or there were no descriptors to load it. */
+static void symboliser_load_again(struct symboliser *symboliser)
+{
+    if (symboliser_now(symboliser) < symboliser->again_usec)
+        return;
+    symboliser->again_usec = symboliser_now(symboliser) + AGAIN_USEC;
+    end_process(symboliser, -EAGAIN);
+}
+
 static int symboliser_on_answer(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
     struct symboliser *symboliser = userdata;
@@ -144,9 +170,12 @@ static int symboliser_on_answer(sd_event_source *source, int fd, uint32_t events
         end_process(symboliser, -EIO);
         return 0;
     }
+    symboliser->unconfined = false;
     timer_arm_in(symboliser->timer, IDLE_USEC);
     queue_finish_first(symboliser, result, result == 0 ? &table : NULL);
     symbol_table_close(&table); /* unless it was taken */
+    if (result == -ENOPKG)
+        symboliser_load_again(symboliser);
     queue_send_first(symboliser);
     return 0;
 }
@@ -264,11 +293,11 @@ static int request_send(struct symboliser *symboliser)
 static void queue_send_first(struct symboliser *symboliser)
 {
     while (symboliser->n && !symboliser->busy && !symboliser->dying) {
-        if (!symboliser->unconfined && (symboliser->child->pid || start_process(symboliser) == 0)) {
+        if (symboliser->child->pid || (symboliser_may_start(symboliser) && start_process(symboliser) == 0)) {
             request_send(symboliser);
             return;
         }
-        queue_finish_first(symboliser, symboliser->unconfined ? -EPERM : -EAGAIN, NULL);
+        queue_finish_first(symboliser, -EAGAIN, NULL);
     }
 }
 

@@ -3,7 +3,7 @@
 # The unit tests on 32 bits: cross-built for armhf in a clean system without a warning, and run there by qemu-user,
 # which emulates one process on this machine's kernel.
 #
-# usage: armhf.sh
+# usage: armhf.sh [HALF]   HALF, 0 or 1, runs every other test alone
 #
 # DISTRO_BUILD, build/distro where it is not set, keeps the build and the logs. Needs root, for the system.
 set -u
@@ -29,4 +29,4 @@ tree=$("$root/tests/tree.sh" package bookworm arm64 armhf) || exit 1 # of tests/
 rm -rf "$directory"
 copy_sources "$directory/source"
 cp "$(command -v qemu-arm-static)" "$directory/"
-clean_system "$tree" "$directory" 0:0 /build/source/tests/distro/armhf-inside.sh
+clean_system "$tree" "$directory" 0:0 /build/source/tests/distro/armhf-inside.sh "$@"

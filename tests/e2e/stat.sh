@@ -122,9 +122,11 @@ in_front() {
     children+=("$pid")
 }
 
-# waits_for_signals: the process $pid has blocked SIGINT: it is counting.
+# waits_for_signals: the process $pid has blocked SIGINT: it is counting. Before, it is a child of the shell, which has
+# blocked that, too.
 waits_for_signals() {
-    (((0x$(awk '$1 == "SigBlk:" { print $2 }' "/proc/$pid/status") & 2) != 0))
+    [ "/proc/$pid/exe" -ef "$PERFCOUNTD" ] &&
+        (((0x$(awk '$1 == "SigBlk:" { print $2 }' "/proc/$pid/status") & 2) != 0))
 }
 
 sleeps_in() {

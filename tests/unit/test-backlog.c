@@ -83,12 +83,30 @@ static void test_bytes(void **state)
     assert_int_equal(backlog.bytes.capacity, 0);
 }
 
+/* What found no memory is missing: the end is an error, also where all that was there has been taken. */
+static void test_cut_short(void **state)
+{
+    const size_t sizes[] = {4, (size_t)2 << 20};
+    static char bytes[(size_t)2 << 20];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+        _cleanup_(backlog_done) struct backlog backlog = {0};
+        append(&backlog, sizes[i]);
+        assert_null(buffer_reserve(&backlog.bytes, SIZE_MAX));
+        assert_int_equal(backlog_take(&backlog, bytes, sizes[i]), sizes[i]);
+        backlog.complete = true;
+        assert_int_equal(backlog_take(&backlog, bytes, sizes[i]), -ENOMEM);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_limit),
         cmocka_unit_test(test_ready),
         cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_cut_short),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

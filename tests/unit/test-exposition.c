@@ -25,6 +25,7 @@ static char *render(const struct metrics *metrics, uint32_t mask, enum expositio
     assert_int_equal(exposition_write(&buffer, metrics, mask, format), 0);
     size_t created = format == EXPOSITION_OPENMETRICS ? metrics->created_text_size : 0;
     assert_true(buffer.size <= metrics->text_size + created + strlen("# EOF\n"));
+    assert_true(buffer.size <= metrics_text_size(metrics, mask, created > 0) + strlen("# EOF\n"));
     return buffer_string(&buffer);
 }
 
@@ -53,6 +54,9 @@ static void test_what_is_left_out(void **state)
     assert_string_equal(all, "# HELP c_total C.\n# TYPE c_total counter\nc_total{n=\"2\"} 22\nc_total{n=\"3\"} 33\n");
     _cleanup_(freep) char *one = render(&metrics, 2, EXPOSITION_OPENMETRICS);
     assert_string_equal(one, "# TYPE c counter\n# HELP c C.\nc_total{n=\"2\"} 22\n# EOF\n");
+    /* A part takes memory for that part alone. */
+    assert_int_equal(metrics_text_size(&metrics, UINT32_MAX, false), metrics_text_size(&metrics, 3, false));
+    assert_true(metrics_text_size(&metrics, 2, false) < metrics_text_size(&metrics, 1, false));
     _cleanup_(freep) char *none = render(&metrics, 4, EXPOSITION_TEXT);
     assert_string_equal(none, "");
 }

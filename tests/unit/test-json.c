@@ -171,11 +171,26 @@ static void test_text(void **state)
     }
 }
 
+/* A member that could not be made leaves nothing of the whole. */
+static void test_whole(void **state)
+{
+    (void)state;
+    json_t *array = json_array_add(json_array_add(json_array(), json_integer(1)), json_null());
+    assert_int_equal(json_array_size(array), 2);
+    assert_null(json_array_add(array, NULL));
+    assert_null(json_array_add(NULL, json_integer(1)));
+    json_t *object = json_object_add(json_object_add(json_object(), "a", json_integer(1)), "b", json_null());
+    assert_int_equal(json_object_size(object), 2);
+    assert_null(json_object_add(object, "c", NULL));
+    assert_null(json_object_add(NULL, "a", json_integer(1)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers), cmocka_unit_test(test_reals),    cmocka_unit_test(test_strings),
         cmocka_unit_test(test_pieces),  cmocka_unit_test(test_document), cmocka_unit_test(test_text),
+        cmocka_unit_test(test_whole),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -123,7 +123,7 @@ static void run_case(size_t i, int pipe)
     int parts[N_KERNEL_PARTS];
 
     if (cases[i].in_prepare())
-        outcome.result = load_process_run(&cases[i].in_shape, parts, &outcome.error);
+        outcome.result = load_process_run(&cases[i].in_shape, NULL, parts, &outcome.error);
     else
         snprintf(outcome.error.message, sizeof(outcome.error.message), "%s", strerror(errno));
     _exit(write(pipe, &outcome, sizeof(outcome)) == sizeof(outcome) ? 0 : 1);

@@ -216,8 +216,13 @@ static void test_changed(void **state)
 
 static void test_unknown(void **state)
 {
-    const struct writer_end end = {
-        .reason = "error: \"x\"", .records = 5, .lost = 6, .dropped = 7, .malformed = 8, .duration_ns = 2500000000};
+    const struct writer_end end = {.reason = "error: \"x\"",
+                                   .records = 5,
+                                   .lost = 6,
+                                   .dropped = 7,
+                                   .malformed = 8,
+                                   .throttled = 9,
+                                   .duration_ns = 2500000000};
     struct ndjson_stream stream;
     struct built built;
 
@@ -236,7 +241,9 @@ static void test_unknown(void **state)
     ndjson_stream_expect(
         &stream, "{\"type\":\"end\",\"reason\":\"error: \\\"x\\\"\",\"records\":5,\"lost\":6,\"dropped\":7,"
                  "\"unknown\":3,\"malformed\":8,\"seconds\":2.500000000,\"awaiting_symbols\":0,\"notes\":[\"the "
-                 "kernel hides its \\\"symbols\\\"\"]}\n");
+                 "kernel hides its \\\"symbols\\\"\",\"the kernel throttled sampling 9 times, and samples are missing "
+                 "there: ask for a lower frequency or a longer period, or raise "
+                 "kernel.perf_event_max_sample_rate\"]}\n");
     ndjson_stream_finish(&stream);
 }
 

@@ -68,6 +68,19 @@ static void test_text(void **state)
     fake_sys_free(fake);
 }
 
+/* What the kernel refuses for a moment is there, since the list is held for long. */
+static void test_refused_for_a_moment(void **state)
+{
+    struct fake_sys *fake = fake_machine_big_little();
+
+    (void)state;
+    _cleanup_(freep) char *whole = text_of(fake);
+    fake_fail(fake, (struct fake_failure){.call = FAKE_OPEN, .error = ENFILE, .after = 10, .times = 5});
+    _cleanup_(freep) char *text = text_of(fake);
+    assert_string_equal(text, whole);
+    fake_sys_free(fake);
+}
+
 static void test_without_tracepoints(void **state)
 {
     struct fake_sys *fake = fake_machine_big_little();
@@ -88,6 +101,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_text),
+        cmocka_unit_test(test_refused_for_a_moment),
         cmocka_unit_test(test_without_tracepoints),
     };
 

@@ -169,6 +169,7 @@ static void test_late(void **state)
         for (int k = 0; k < 100; k++)
             assert_int_equal(opener_rig_open(rig, 1), -ETIMEDOUT);
         assert_true(seconds() - start < 1);
+        assert_int_equal(opener_client_check(&rig->client), -ETIMEDOUT);
         assert_true(rig->client.late && !rig->client.lost);
         assert_int_equal(opener_client_take_late_reply(&rig->client), 0);
         assert_int_equal(write(rig->gate[1], "", 1), 1);
@@ -178,6 +179,7 @@ static void test_late(void **state)
             assert_int_equal(opener_client_take_late_reply(&rig->client), 1);
         opener_rig_assert_opened(opener_rig_open(rig, 7), "config 7 pid -1 cpu 0 leads disabled");
         assert_false(rig->client.late);
+        assert_int_equal(opener_client_check(&rig->client), 0);
         assert_int_equal(opener_client_take_late_reply(&rig->client), 0);
     }
     /* The server closes its copies after the reply. */

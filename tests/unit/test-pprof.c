@@ -183,7 +183,8 @@ static void test_hidden(void **state)
 
 static void test_head(void **state)
 {
-    static const struct writer_end bad_end = {.reason = "shutdown", .lost = 5, .dropped = 6, .duration_ns = 1500000};
+    static const struct writer_end bad_end = {
+        .reason = "shutdown", .lost = 5, .dropped = 6, .throttled = 1, .duration_ns = 1500000};
     struct written written;
 
     (void)state;
@@ -192,6 +193,8 @@ static void test_head(void **state)
     assert_shown(written.profile, "samples/count cycles:u/count 5000 cycles:u/count default cycles:u\n"
                                   "# perfcountd: 0 samples\n"
                                   "# 5 records were lost by the kernel\n"
+                                  "# the kernel throttled sampling 1 times, and samples are missing there: ask for a "
+                                  "lower frequency or a longer period, or raise kernel.perf_event_max_sample_rate\n"
                                   "# 6 records were dropped\n"
                                   "# it ended after 1 ms: shutdown\n");
     done(&written);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From configuration to snapshot, on machines that tests play: what the registry does with its collectors. */
+#include "base/cleanup.h"
 #include "collectors/registry.h"
+#include "formats/exposition.h"
+#include "tests/unit/fake-tally.h"
 #include "tests/unit/find-series.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/test.h"
@@ -54,6 +57,20 @@ static void test_one_read_a_group(void **state)
     fake_advance(rig.fake, 1);
     assert_true(registry_read(rig.registry, UINT32_MAX, 100)->generation > generation);
     assert_int_equal(rig.fake->calls[FAKE_READ], before + 16);
+    rig_done(&rig);
+}
+
+/* Also where all that was asked for is disabled: rates are of the time that went by. */
+static void test_fresh_reading_of_nothing(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_one_pmu(), CORE);
+    uint64_t then = rig_read(&rig)->monotonic_ns;
+    fake_advance(rig.fake, 1000);
+    assert_int_equal(registry_read(rig.registry, 0, UINT64_MAX)->monotonic_ns, then);
+    assert_int_equal(registry_read(rig.registry, 0, 0)->monotonic_ns, then + 1000);
     rig_done(&rig);
 }
 
@@ -194,6 +211,28 @@ static void test_pause_tries_nothing(void **state)
     rig_done(&rig);
 }
 
+/* A group that cannot be enabled again is opened again, with what it had counted before the pause. */
+static void test_pause_that_does_not_end(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_one_pmu(), CORE);
+    fake_advance(rig.fake, 100);
+    assert_int_equal(registry_pause(rig.registry, true), 0);
+    fake_fail(rig.fake, (struct fake_failure){.call = FAKE_IOCTL, .error = EBUSY, .times = 1});
+    assert_int_equal(registry_pause(rig.registry, false), -EBUSY);
+    fake_advance(rig.fake, 10);
+    rig_read(&rig);
+    assert_true(registry_is_stale(rig.registry));
+    rig_rescan(&rig, "");
+    assert_int_equal(cycles_on(&rig, 0), 100);
+    fake_advance(rig.fake, 10);
+    assert_int_equal(cycles_on(&rig, 0), 110);
+    assert_int_equal(groups_counting(&rig), 4);
+    rig_done(&rig);
+}
+
 /* A group that cannot be disabled does not keep the others from it, and the caller gets the error. */
 static void test_pause_fails(void **state)
 {
@@ -324,11 +363,45 @@ static void test_incomplete(void **state)
     rig_done(&rig);
 }
 
+#define ENGINE(name) "collectors: {cgroup: {engine: " name ", include: ['/*'], groups: [{name: f, events: faults}]}}"
+
+static void assert_unknown_created(struct rig *rig, const char *expected)
+{
+    _cleanup_(buffer_done) struct buffer text = {0};
+
+    exposition_write(&text, &rig_read(rig)->metrics, UINT32_MAX, EXPOSITION_OPENMETRICS);
+    _cleanup_(freep) char *page = buffer_string(&text);
+    const char *line = strstr(page, "perfcountd_cgroup_unknown_seconds_created ");
+    assert_true(line && strncmp(strchr(line, ' ') + 1, expected, strlen(expected)) == 0);
+}
+
+/* Another engine begins at 0, and says so; the same one goes on. */
+static void test_engine_changes(void **state)
+{
+    struct fake_sys *fake = fake_machine_no_pmu();
+    struct rig rig;
+
+    (void)state;
+    fake_file(fake, "/proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    fake_file(fake, "/sys/fs/cgroup/cgroup.procs", "%s", "");
+    fake_tally_add(fake);
+    rig_init(&rig, fake, ENGINE("bpf"));
+    assert_unknown_created(&rig, "1700000000\n");
+    fake_advance(fake, 2 * NSEC_PER_SEC);
+    rig_configure(&rig, ENGINE("bpf"));
+    assert_unknown_created(&rig, "1700000000\n");
+    rig_configure(&rig, ENGINE("perf"));
+    rig_configure(&rig, ENGINE("bpf"));
+    assert_unknown_created(&rig, "1700000002\n");
+    rig_done(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_counts),
         cmocka_unit_test(test_one_read_a_group),
+        cmocka_unit_test(test_fresh_reading_of_nothing),
         cmocka_unit_test(test_durations),
         cmocka_unit_test(test_nothing_at_all),
         cmocka_unit_test(test_read_fails),
@@ -336,12 +409,14 @@ int main(void)
         cmocka_unit_test(test_pause_loses_nothing),
         cmocka_unit_test(test_pause_holds_what_is_opened),
         cmocka_unit_test(test_pause_tries_nothing),
+        cmocka_unit_test(test_pause_that_does_not_end),
         cmocka_unit_test(test_pause_fails),
         cmocka_unit_test(test_reload),
         cmocka_unit_test(test_reload_reordered),
         cmocka_unit_test(test_reload_makes_room),
         cmocka_unit_test(test_reload_help),
         cmocka_unit_test(test_incomplete),
+        cmocka_unit_test(test_engine_changes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

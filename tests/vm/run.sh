@@ -6,8 +6,8 @@
 # which is for bench/footprint: eight CPUs of two kinds
 #
 # VM_CACHE, VM_BUILD: see lib.sh. TRUTH_SECONDS, TRUTH_READINGS, TRUTH_SCRAPES, HOTPLUG_TRANSITIONS, CGROUP_PARTS: see
-# truth.sh, hotplug.sh and cgroup.sh; IMPOSTOR_KERNELS: those with a stranger in the daemon's place. `make check-vm-long`
-# has the full lengths, CI these scripts' own.
+# truth.sh, hotplug.sh and cgroup.sh; PRESSURE_PARTS, PRESSURE_ROUNDS, PRESSURE_BACK: see pressure.sh; IMPOSTOR_KERNELS:
+# those with a stranger in the daemon's place. `make check-vm-long` has the full lengths, CI these scripts' own.
 
 # shellcheck source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -42,12 +42,13 @@ two_kinds() {
     part test_contention
     part test_sampler
     part test_sampler_hotplug
+    part test_pressure "$1"
     part test_hotplug armv8_cortex_a76 "$([ "$1" = 6.1 ] && echo bpf || echo perf)"
 }
 
 board() {
     local noun
-    for noun in board cgroup contention discovery footprint hotplug impostor metrics privilege sampler self \
+    for noun in board cgroup contention discovery footprint hotplug impostor metrics pressure privilege sampler self \
         tally tracepoint truth; do
         # shellcheck source=/dev/null
         . "$vm_dir/$noun.sh"

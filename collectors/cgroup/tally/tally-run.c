@@ -24,9 +24,9 @@ struct tally_run *tally_run_free(struct tally_run *run)
 
 DEFINE_CLEANUP(struct tally_run *, tally_run_free);
 
-int tally_run_set_cpus(struct tally_run *run, const struct tally_groups *groups)
+int tally_run_set_cpus(struct tally_run *run, const struct tally_groups *groups, struct error *error)
 {
-    int any = 0;
+    int any = 0, failed = 0;
 
     for (unsigned cpu = 0; cpu < run->shape.cpus; cpu++) {
         struct tally_sources sources;
@@ -34,13 +34,17 @@ int tally_run_set_cpus(struct tally_run *run, const struct tally_groups *groups)
         if (tally_sources_match(&sources, &run->sources[cpu]))
             continue;
         int r = run->sys->tally->set_cpu(run->sys, cpu, sources.events, sources.fds);
+        /* The counters of the program are then none that can be read. */
         if (r < 0)
-            return r;
+            sources = (struct tally_sources){0};
         tally_reader_set_cpu(run->reader, cpu, sources.events);
         run->sources[cpu] = sources;
-        any = 1;
+        failed = r < 0 ? r : failed;
+        any |= r == 0;
     }
-    return any;
+    return failed == 0 ? any
+                       : error_set(error, failed, "cannot give the counters to the program in the kernel: %s",
+                                   strerror(-failed));
 }
 
 int tally_run_new(struct sys *sys, const struct tally_shape *shape, const struct tally_groups *groups,
@@ -64,9 +68,9 @@ int tally_run_new(struct sys *sys, const struct tally_shape *shape, const struct
     sys->close(sys, maps.records);
     if (r < 0)
         return error_set(error, r, "cannot map what the program in the kernel counts: %s", strerror(-r));
-    r = tally_run_set_cpus(run, groups);
+    r = tally_run_set_cpus(run, groups, error);
     if (r < 0)
-        return error_set(error, r, "cannot give the counters to the program in the kernel: %s", strerror(-r));
+        return r;
     *ret = steal(run);
     return 0;
 }

@@ -24,8 +24,11 @@ int tally_run_new(struct sys *sys, const struct tally_shape *shape, const struct
                   struct tally_run **ret, struct error *error);
 struct tally_run *tally_run_free(struct tally_run *run);
 
-/* Says where the words come from, on CPUs where that is new. Returns whether there are such; errors of set_cpu(). */
-int tally_run_set_cpus(struct tally_run *run, const struct tally_groups *groups);
+/*
+ * Says where the words come from, on CPUs where that is new. Returns whether there are such; errors of set_cpu(), with
+ * a sentence, and then the CPUs that it failed for are not read until another call of this function has set them.
+ */
+int tally_run_set_cpus(struct tally_run *run, const struct tally_groups *groups, struct error *error);
 
 /*
  * Reads all CPUs that have groups, and credits those slots from `first` to `last` that had something. Returns how many

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What cgroups may take: see budget.h. */
+#include "collectors/cgroup/budget.h"
+
+#include "base/process/memory-limit.h"
+#include "config/options.h"
+#include "perf/descriptors.h"
+#include "perf/userpage/thread-counter.h"
+
+/*
+ * Bytes, of this process and of the kernel, rather too many than too few: tests/pressure/memory.sh holds them against
+ * what a cgroup of a real machine takes.
+ */
+#define BYTES_PER_CGROUP 2048
+#define BYTES_PER_GROUP 512
+#define BYTES_PER_COUNTER 256
+#define BYTES_PER_DESCRIPTOR 640
+
+/* The descriptors for all cgroups, beside those of other collectors; the collector `self` opens its few last. */
+static uint64_t descriptor_budget(const struct cgroup_set *set, const struct collector_context *context)
+{
+    uint64_t self =
+        context->config->self_enabled ? N_THREAD_COUNTER_EVENTS * thread_counter_needs(context->machine) : 0;
+    uint64_t own = 0, room;
+
+    for (size_t i = 0; i < set->n; i++)
+        own += cgroup_counts_descriptors(set->counts[i]);
+    room = descriptors_room(set->sys, own);
+    return room - MIN(room, self);
+}
+
+static uint64_t memory_each(const struct cgroup_set *set, const struct collector_context *context)
+{
+    const struct config_cgroup *config = &context->config->cgroup;
+    uint64_t rows = config->per_cpu ? cpuset_count(&context->machine->online) : 1;
+    uint64_t each = BYTES_PER_CGROUP + BYTES_PER_DESCRIPTOR * set->rules.descriptors_per_cgroup;
+
+    for (size_t i = 0; i < config->groups.n; i++)
+        each += rows * (BYTES_PER_GROUP + BYTES_PER_COUNTER * config->groups.items[i].n_events);
+    return each;
+}
+
+/* Half of what there is: what is counted must also be written for clients. */
+static uint64_t memory_budget(const struct cgroup_set *set, uint64_t each)
+{
+    uint64_t room = set->sys->memory ? memory_limit_room(set->sys->memory) : UINT64_MAX;
+
+    return room == UINT64_MAX ? room : (room + set->n * each) / 2;
+}
+
+void cgroup_budget_update(struct cgroup_set *set, const struct collector_context *context)
+{
+    struct cgroup_rules *rules = &set->rules;
+
+    rules->max_cgroups = config_max_cgroups(context->config, set->engine.type->number);
+    rules->descriptor_budget = descriptor_budget(set, context);
+    rules->descriptors_per_cgroup = set->engine.type->needs(context);
+    rules->memory_per_cgroup = memory_each(set, context);
+    rules->memory_budget = memory_budget(set, rules->memory_per_cgroup);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The point at which a run fails: see faults.h. */
+#include "tests/faults/faults.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct fault planned;
+static struct fault_counts *counted;
+static size_t n_calls, n_allocations;
+static bool reached;
+static atomic_long outstanding;
+static _Atomic uint64_t passed_ns;
+static __thread bool watched;
+static __thread unsigned held;
+
+void faults_plan(const struct fault *fault, struct fault_counts *counts)
+{
+    planned = *fault;
+    counted = counts;
+}
+
+bool faults_are_of_memory(void)
+{
+    return planned.kind == FAULT_ALLOCATION || planned.kind == FAULT_ALLOCATIONS_FROM;
+}
+
+void faults_begin(void)
+{
+    n_calls = n_allocations = 0;
+    reached = false;
+    watched = true;
+}
+
+bool faults_end(void)
+{
+    watched = false;
+    if (counted) {
+        counted->n_calls = n_calls;
+        counted->n_allocations = n_allocations;
+    }
+    return reached;
+}
+
+void faults_hold(void)
+{
+    held++;
+}
+
+void faults_release(void)
+{
+    held--;
+}
+
+UNSANITIZED static bool is_due(size_t k, enum fault_kind once, enum fault_kind from)
+{
+    bool due = (planned.kind == once && k == planned.k) || (planned.kind == from && k >= planned.k);
+
+    reached |= due;
+    return due;
+}
+
+int faults_fail_call(enum seam_call call)
+{
+    if (!watched || held)
+        return -1;
+    size_t k = n_calls++;
+    if (counted && k < FAULT_CALLS_MAX)
+        counted->calls[k] = (uint8_t)call;
+    if (!is_due(k, FAULT_CALL, FAULT_CALLS_FROM))
+        return -1;
+    return planned.kind == FAULT_CALL ? (int)planned.variant : 0;
+}
+
+UNSANITIZED bool faults_fail_allocation(void)
+{
+    if (!watched || held)
+        return false;
+    return is_due(n_allocations++, FAULT_ALLOCATION, FAULT_ALLOCATIONS_FROM);
+}
+
+UNSANITIZED void faults_count_allocation(int more)
+{
+    atomic_fetch_add_explicit(&outstanding, more, memory_order_relaxed);
+}
+
+long faults_outstanding(void)
+{
+    return atomic_load(&outstanding);
+}
+
+void faults_pass(uint64_t ns)
+{
+    passed_ns += ns;
+}
+
+/* In the place of libc's, for the event loop as well. */
+int clock_gettime(clockid_t clock, struct timespec *ret)
+{
+    int r = (int)syscall(SYS_clock_gettime, clock, ret);
+    uint64_t ns = (uint64_t)ret->tv_nsec + passed_ns;
+
+    if (r < 0 || clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID)
+        return r;
+    ret->tv_sec += (time_t)(ns / NSEC_PER_SEC);
+    ret->tv_nsec = (long)(ns % NSEC_PER_SEC);
+    return 0;
+}
+
+void fault_failed(const char *format, ...)
+{
+    va_list args;
+
+    watched = false;
+    va_start(args, format);
+    fputs("FAILED: ", stderr);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+    fflush(stderr);
+    _exit(1);
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The seam of a machine that is played, whose calls fail as planned: see faulty-sys.h. */
+#include "tests/faults/faulty-sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "perf/tally/tally.h"
+#include "tests/faults/seam.h"
+#include "tests/unit/fake-event.h"
+
+/* The machine itself; what it does fails no more, until real_release(). */
+static struct sys *real_hold(struct sys *sys)
+{
+    faults_hold();
+    return &((struct fake_sys *)sys->userdata)->sys;
+}
+
+static int real_release(int r)
+{
+    faults_release();
+    return r;
+}
+
+/* NULL: the call is not to fail. */
+static const struct seam_variant *planned(enum seam_call call)
+{
+    int n = faults_fail_call(call);
+
+    return n < 0 ? NULL : seam_variant(call, (unsigned)n);
+}
+
+/* A descriptor that is no directory is the number that the machine knows. */
+static int inode_of(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) ? (int)st.st_ino : fd;
+}
+
+static int faulty_open(struct sys *sys, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
+                       unsigned long flags)
+{
+    const struct seam_variant *fails = planned(SEAM_OPEN);
+    struct sys *real = real_hold(sys);
+
+    if (fails)
+        return real_release(-fails->error);
+    if (flags & PERF_FLAG_PID_CGROUP)
+        pid = inode_of(pid);
+    return real_release(real->perf_event_open(real, attr, pid, cpu, group_fd, flags));
+}
+
+static int faulty_open_file(struct sys *sys, const char *path, int flags)
+{
+    const struct seam_variant *fails = planned(SEAM_OPEN_FILE);
+    struct sys *real = real_hold(sys);
+
+    if (fails && fails->lie == LIE_EMPTY && !(flags & O_DIRECTORY))
+        return real_release(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (fails && fails->lie == LIE_NONE)
+        return real_release(-fails->error);
+    return real_release(real->open_file(real, path, flags));
+}
+
+/* { nr, time_enabled, time_running, { value, id } ... }: perf_event_open(2), "Reading results". */
+static ssize_t lie_about(enum seam_lie lie, uint64_t *words, ssize_t n)
+{
+    size_t members = (size_t)n / 8 > 3 ? words[0] : 0;
+
+    if (lie == LIE_SHORT)
+        return n / 2 / 8 * 8;
+    if (lie == LIE_EMPTY)
+        return 0;
+    if (lie == LIE_FEWER && members)
+        n -= 16;
+    if ((lie == LIE_MORE || lie == LIE_FEWER) && members)
+        words[0] += lie == LIE_MORE ? 1 : (uint64_t)-1;
+    if (lie == LIE_ID && members)
+        words[4]++;
+    if (lie == LIE_TIME || lie == LIE_TWICE)
+        words[1] = words[2] = 0;
+    if (lie == LIE_RUNNING)
+        words[2] = words[1] + 1000;
+    for (size_t i = 0; i < members && (lie == LIE_BACK || lie == LIE_TWICE); i++)
+        words[3 + 2 * i] = lie == LIE_TWICE ? 0 : words[3 + 2 * i] / 2;
+    return n;
+}
+
+static ssize_t faulty_read(struct sys *sys, int fd, void *buffer, size_t size)
+{
+    const struct seam_variant *fails = planned(SEAM_READ);
+    struct sys *real = real_hold(sys);
+    ssize_t n = fails && fails->error ? -fails->error : real->read(real, fd, buffer, size);
+
+    faults_release();
+    return fails && n > 0 ? lie_about(fails->lie, buffer, n) : n;
+}
+
+static int faulty_ioctl(struct sys *sys, int fd, unsigned long request, unsigned long argument)
+{
+    const struct seam_variant *fails = planned(SEAM_IOCTL);
+    struct sys *real = real_hold(sys);
+
+    return real_release(fails ? -fails->error : real->ioctl(real, fd, request, argument));
+}
+
+/* The descriptor is closed, whatever is returned: close(2). */
+static int faulty_close(struct sys *sys, int fd)
+{
+    const struct seam_variant *fails = planned(SEAM_CLOSE);
+    struct sys *real = real_hold(sys);
+    int r = real_release(real->close(real, fd));
+
+    return fails ? -fails->error : r;
+}
+
+static int faulty_mmap(struct sys *sys, int fd, size_t size, int protection, void **ret)
+{
+    const struct seam_variant *fails = planned(SEAM_MMAP);
+    struct sys *real = real_hold(sys);
+
+    return real_release(fails ? -fails->error : real->mmap(real, fd, size, protection, ret));
+}
+
+/* What is mapped goes nevertheless, since nobody could try again. */
+static int faulty_munmap(struct sys *sys, void *address, size_t size)
+{
+    const struct seam_variant *fails = planned(SEAM_MUNMAP);
+    struct sys *real = real_hold(sys);
+    int r = real_release(real->munmap(real, address, size));
+
+    return fails ? -fails->error : r;
+}
+
+static uint64_t faulty_now(struct sys *sys, clockid_t clock)
+{
+    struct sys *real = &((struct fake_sys *)sys->userdata)->sys;
+
+    return real->now(real, clock);
+}
+
+static int faulty_mount(struct sys *sys, const char *path)
+{
+    const struct seam_variant *fails = planned(SEAM_MOUNT);
+    struct sys *real = real_hold(sys);
+
+    return real_release(fails ? -fails->error : real->mount_tracefs(real, path));
+}
+
+static int no_state(struct sys *sys, const struct state_request *request)
+{
+    (void)sys;
+    (void)request;
+    return -ENOSYS;
+}
+
+/* --- tallies --- */
+
+static int faulty_start(struct sys *sys, const struct tally_shape *shape, struct tally_maps *ret, struct error *error)
+{
+    const struct seam_variant *fails = planned(SEAM_TALLY);
+    struct sys *real = real_hold(sys);
+
+    if (fails)
+        return real_release(
+            error_set(error, -fails->error, "the tally cannot start (%s): that is how this test has it", fails->name));
+    return real_release(real->tally->start(real, shape, ret, error));
+}
+
+static int faulty_set_cpu(struct sys *sys, unsigned cpu, const struct tally_event *events, const int *fds)
+{
+    const struct seam_variant *fails = planned(SEAM_TALLY);
+    struct sys *real = real_hold(sys);
+
+    return real_release(fails ? -fails->error : real->tally->set_cpu(real, cpu, events, fds));
+}
+
+static int faulty_attach(struct sys *sys, bool attached)
+{
+    const struct seam_variant *fails = planned(SEAM_TALLY);
+    struct sys *real = real_hold(sys);
+
+    return real_release(fails ? -fails->error : real->tally->attach(real, attached));
+}
+
+static int faulty_assign(struct sys *sys, int cgroup_fd, uint32_t slot, uint64_t *ret_id)
+{
+    const struct seam_variant *fails = planned(SEAM_TALLY);
+    struct sys *real = real_hold(sys);
+
+    return real_release(fails ? -fails->error : real->tally->assign(real, cgroup_fd, slot, ret_id));
+}
+
+static int faulty_withdraw(struct sys *sys, uint64_t id)
+{
+    const struct seam_variant *fails = planned(SEAM_TALLY);
+    struct sys *real = real_hold(sys);
+
+    return real_release(fails ? -fails->error : real->tally->withdraw(real, id));
+}
+
+static int faulty_flush(struct sys *sys)
+{
+    const struct seam_variant *fails = planned(SEAM_TALLY);
+    struct sys *real = real_hold(sys);
+
+    return real_release(fails ? -fails->error : real->tally->flush(real));
+}
+
+static void faulty_stop(struct sys *sys)
+{
+    struct sys *real = real_hold(sys);
+
+    real->tally->stop(real);
+    real_release(0);
+}
+
+static const struct tally_calls faulty_tally = {
+    .start = faulty_start,
+    .set_cpu = faulty_set_cpu,
+    .attach = faulty_attach,
+    .assign = faulty_assign,
+    .withdraw = faulty_withdraw,
+    .flush = faulty_flush,
+    .stop = faulty_stop,
+};
+
+void faulty_sys_init(struct sys *sys, struct fake_sys *fake)
+{
+    *sys = (struct sys){
+        .root = fake->sys.root,
+        .perf_event_open = faulty_open,
+        .open_group = sys_open_one_by_one,
+        .open_file = faulty_open_file,
+        .read = faulty_read,
+        .ioctl = faulty_ioctl,
+        .close = faulty_close,
+        .mmap = faulty_mmap,
+        .munmap = faulty_munmap,
+        .now = faulty_now,
+        .mount_tracefs = faulty_mount,
+        .read_state = no_state,
+        .state_records = -1,
+        .tally = fake->sys.tally ? &faulty_tally : NULL,
+        .userdata = fake,
+    };
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The seam (perf/sys.h) of a machine that is played, whose calls are counted and fail as planned (faults.h). It may be
+ * copied, as a session does. A cgroup is known to the machine by the inode of its directory.
+ */
+#ifndef TESTS_FAULTS_FAULTY_SYS_H
+#define TESTS_FAULTS_FAULTY_SYS_H
+
+#include "tests/unit/fake-sys.h"
+
+/* `fake` must outlive it, and is ready: what it has of tallies is known by now. */
+void faulty_sys_init(struct sys *sys, struct fake_sys *fake);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rings of a machine that is played: see rings.h. */
+#undef NDEBUG
+#include "tests/faults/rings.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/unit/fake-event.h"
+
+#define KERNEL_IP UINT64_C(0xffffffff81000040)
+
+/* The functions of the machine itself. */
+static struct sys before;
+
+static size_t page_size(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* The number that the machine has given gets a file behind it. */
+static int open_with_file(struct sys *sys, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
+                          unsigned long flags)
+{
+    int fd = before.perf_event_open(sys, attr, pid, cpu, group_fd, flags);
+
+    if (fd < 0 || !attr->sample_period)
+        return fd;
+    int file = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    assert(file >= 0 && dup3(file, fd, O_CLOEXEC) == fd);
+    close(file);
+    return fd;
+}
+
+static int close_with_file(struct sys *sys, int fd)
+{
+    const struct perf_event_attr *attr = fake_attr((struct fake_sys *)sys, fd);
+
+    if (attr && attr->sample_period)
+        close(fd);
+    return before.close(sys, fd);
+}
+
+static uint64_t real_now(struct sys *sys, clockid_t clock)
+{
+    struct timespec now;
+
+    (void)sys;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
+}
+
+void rings_play(struct fake_sys *fake)
+{
+    before = fake->sys;
+    fake->sys.perf_event_open = open_with_file;
+    fake->sys.close = close_with_file;
+    fake->sys.now = real_now;
+}
+
+static bool is_ring(const struct fake_event *event)
+{
+    return event && event->attr.sample_period && event->page;
+}
+
+static bool is_sampling(const struct fake_event *event)
+{
+    return is_ring(event) && event->enabled && event->attr.config != PERF_COUNT_SW_DUMMY;
+}
+
+size_t rings_count(const struct fake_sys *fake)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < fake->n_events; i++)
+        n += is_sampling(fake->events[i]);
+    return n;
+}
+
+/* The pages behind the first, which the test gets to know by the configuration: sampler.ring_pages. */
+static size_t ring_size(const struct fake_event *event)
+{
+    return (size_t)event->attr.wakeup_watermark * 4;
+}
+
+static bool ring_write(struct fake_event *event, const struct perf_event_header *record)
+{
+    struct perf_event_mmap_page *page = event->page;
+    char *data = (char *)page + page_size();
+    size_t size = ring_size(event), at = page->data_head % size, first = MIN(size - at, (size_t)record->size);
+
+    if (page->data_head + record->size - __atomic_load_n(&page->data_tail, __ATOMIC_ACQUIRE) > size)
+        return false;
+    memcpy(data + at, record, first);
+    memcpy(data, (const char *)record + first, record->size - first);
+    __atomic_store_n(&page->data_head, page->data_head + record->size, __ATOMIC_RELEASE);
+    return true;
+}
+
+/* In the order of perf_event_open(2), for the fields that sampler/spec.c asks for. */
+static bool write_sample(struct fake_event *event, uint32_t pid, uint64_t ip)
+{
+    struct {
+        struct perf_event_header header;
+        uint64_t identifier, ip;
+        uint32_t pid, tid;
+        uint64_t time;
+        uint32_t cpu, reserved;
+        uint64_t period, n, kernel, kernel_ip, user, chain[2];
+    } sample = {
+        .header = {PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, sizeof(sample)},
+        .identifier = (uint64_t)event->fd,
+        .ip = ip,
+        .pid = pid,
+        .tid = pid,
+        .time = real_now(NULL, CLOCK_MONOTONIC),
+        .cpu = (uint32_t)event->cpu,
+        .period = event->attr.sample_period,
+        .n = 5,
+        .kernel = PERF_CONTEXT_KERNEL,
+        .kernel_ip = KERNEL_IP,
+        .user = PERF_CONTEXT_USER,
+        .chain = {ip, ip + 0x100},
+    };
+
+    return ring_write(event, &sample.header);
+}
+
+size_t rings_sample(struct fake_sys *fake, uint64_t period, uint32_t pid, uint64_t ip)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < fake->n_events; i++)
+        if (is_sampling(fake->events[i]) && fake->events[i]->attr.sample_period == period)
+            n += write_sample(fake->events[i], pid, ip);
+    return n;
+}
+
+void rings_wake(const struct fake_sys *fake)
+{
+    for (size_t i = 0; i < fake->n_events; i++)
+        if (is_ring(fake->events[i]))
+            (void)!write(fake->events[i]->fd, &(uint64_t){1}, sizeof(uint64_t));
+}
+
+void rings_quiet(const struct fake_sys *fake)
+{
+    uint64_t count;
+
+    for (size_t i = 0; i < fake->n_events; i++)
+        if (is_ring(fake->events[i]))
+            (void)!read(fake->events[i]->fd, &count, sizeof(count));
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a machine that is played has counted, and that no total says anything else. Each event has a rate of its own, a
+ * prime number: a total that has counts of another event is no multiple of it.
+ */
+#ifndef TESTS_FAULTS_TRUTH_H
+#define TESTS_FAULTS_TRUTH_H
+
+#include "collectors/snapshot.h"
+#include "tests/unit/fake-sys.h"
+
+#define TRUTH_CPUS_MAX 8
+#define TRUTH_CGROUPS_MAX 8
+
+/* A total as it was served last. */
+struct truth_total {
+    char key[160];
+    char group[32];
+    uint64_t value;
+};
+
+struct truth_cgroup {
+    char path[32];
+    int inode;
+    uint64_t ns[TRUTH_CPUS_MAX];
+};
+
+struct truth {
+    struct fake_sys *fake;
+    uint64_t cpu_ns[TRUTH_CPUS_MAX];
+    struct truth_cgroup cgroups[TRUTH_CGROUPS_MAX];
+    size_t n_cgroups;
+    struct truth_total *totals;
+    size_t n_totals;
+};
+
+/* Sets the rates. */
+void truth_init(struct truth *truth, struct fake_sys *fake);
+void truth_done(struct truth *truth);
+
+/* The totals of a configured group may start from 0; NULL: all of them. */
+void truth_restart(struct truth *truth, const char *group);
+
+/* Time passes on all CPUs. */
+void truth_advance(struct truth *truth, uint64_t ns);
+/* The cgroup of a directory below the root runs for `ns` on a CPU; nothing where there is no such directory. */
+void truth_run(struct truth *truth, const char *path, unsigned cpu, uint64_t ns);
+
+/* Fails the point where a total is more than the machine counted, or less than before. */
+void truth_check(struct truth *truth, const struct snapshot *snapshot);
+
+#endif

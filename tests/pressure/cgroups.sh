@@ -1,0 +1,92 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# 5,000 cgroups appear at once, and are removed at once: by each engine, with the default of max_cgroups and a low one.
+. "$(dirname "$0")/lib.sh"
+[ "$(id -u)" -eq 0 ] || skip "only root makes cgroups"
+hierarchy=/sys/fs/cgroup
+[ ! -d $hierarchy/unified ] || hierarchy=$hierarchy/unified
+[ -e $hierarchy/cgroup.procs ] || skip "no cgroup v2 is mounted here"
+below=/perfcountd-pressure-$$
+at_end+=("find '$hierarchy$below' -depth -type d -delete")
+mkdir "$hierarchy$below" || skip "no cgroup can be made in $hierarchy"
+n_cgroups=5000
+config=$scratch/perfcountd.yaml
+
+# cgroups_in STATE
+cgroups_in() {
+    metric "perfcountd_cgroups{state=\"$1\"}"
+}
+# has_states WATCHED DROPPED
+has_states() {
+    [ "$(cgroups_in watched) $(cgroups_in dropped)" = "$1 $2" ]
+}
+open_files() {
+    find "/proc/$daemon_pid/fd" -mindepth 1 | wc -l
+}
+watches() {
+    cat "/proc/$daemon_pid/fdinfo/"* 2>/dev/null | grep -c '^inotify '
+}
+all_there() {
+    [ "$(get /api/v1/cgroups | jq '[.wanted, (.cgroups | map(select(.state != "lingering")) | length)] | @csv')" = \
+        "\"$((n_cgroups + 1)),$((n_cgroups + 1))\"" ]
+}
+nothing_left() {
+    has_states 1 0 && [ "$(watches)" -eq "$watches_before" ] && [ "$(open_files)" -eq "$files_before" ]
+}
+
+# play ENGINE LIMIT: LIMIT is max_cgroups, or auto.
+play() {
+    local title="engine $1, max_cgroups $2" limit begin
+    cat >"$config" <<END
+web: {min_interval: 0s}
+collectors:
+  cpu: {enabled: false}
+  cgroup:
+    engine: $1
+    max_cgroups: $2
+    include: ["$below", "$below/*"]
+    linger: 1s
+    groups: [{name: f, events: "{minor-faults,context-switches}"}]
+END
+    start_daemon --config.file="$config"
+    if [ "$(get /api/v1/cgroups | jq -r .engine)" != "$1" ]; then
+        left_out "$title: $(tail -n 2 "$daemon_log" | head -c 300)"
+        stop_daemon
+        return
+    fi
+    start_scraping
+    files_before=$(open_files) watches_before=$(watches)
+    begin=$(now)
+    seq -f "$hierarchy$below/c%05g" $n_cgroups | xargs mkdir
+    echo "    made in $(awk -v a="$begin" -v b="$(now)" 'BEGIN { printf "%.2f", b - a }') s"
+    # It opens what thousands of cgroups need, beside making them; afterwards it is served as before.
+    back_within 3 "$title: all are seen" all_there
+    limit=$(get /api/v1/cgroups | jq .limit)
+    [ "$2" = auto ] || equals "$title: the limit" "$limit" "$2"
+    if [ "$limit" -gt $n_cgroups ]; then
+        holds "$title: all are watched" has_states $((n_cgroups + 1)) 0
+    else
+        holds "$title: as many as may be are watched, the others dropped" \
+            has_states "$limit" $((n_cgroups + 1 - limit))
+        says "$title: that some are dropped, and the remedy" 'cgroups: some are not watched' 'max_cgroups|LimitNOFILE'
+        equals "$title: it is logged once" "$(grep -c 'some are not watched' "$daemon_log")" 1
+    fi
+    # The parent, which is the first, has what runs in any of them, also in those that are dropped.
+    sh -c 'echo $$ >"$0" && exec ls -lR /usr/include' "$hierarchy$below/c0$n_cgroups/cgroup.procs" >/dev/null 2>&1
+    compares "$title: what runs in the last of them is counted by the parent" \
+        "$(metric "perf_cgroup_minor_faults_total{cgroup=\"$below\",pmu=\"software\",group=\"f\"}") > 50"
+    find "$hierarchy$below" -mindepth 1 -depth -type d -delete
+    sleep 1.2 # they linger for a second
+    back_within 1 "$title: all are gone, with their descriptors and watches" nothing_left
+    served_rightly "$title" 3000
+    stop_daemon
+    equals "$title: it ends well" "$daemon_status" 0
+}
+
+play bpf auto
+play perf 100
+if [ $length = long ]; then
+    play bpf 100
+    play perf auto
+fi
+finish

@@ -1,0 +1,135 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The kernel's limits at their lowest: perf_event_mlock_kb, perf_event_max_sample_rate, perf_cpu_time_max_percent,
+# inotify's watches and instances. They are the whole machine's, so each is lowered for as short as can be. And a flood of
+# samples, which the kernel throttles.
+. "$(dirname "$0")/lib.sh"
+[ "$(id -u)" -eq 0 ] || skip "only root sets the kernel's limits"
+id games >/dev/null 2>&1 || skip "there is no user games on this machine"
+[ -w /proc/sys/kernel/perf_event_max_sample_rate ] || skip "the kernel's limits cannot be set here"
+
+config=$scratch/perfcountd.yaml
+# Locked memory is counted for each user: another one than that of other daemons on this machine.
+cat >"$config" <<'END'
+user: games
+web: {min_interval: 0s}
+collectors:
+  cgroup: {enabled: false}
+  cpu: {groups: [{name: s, events: "{context-switches,minor-faults}"}]}
+sampler: {enabled: true, event: cpu-clock, allow: local, max_clients: 8}
+END
+# 64 kB of memory may be locked, beside what perf_event_mlock_kb allows.
+wrapper=(prlimit --memlock=65536)
+start_daemon --config.file="$config"
+# Something to sample.
+nice -n 19 sh -c 'while :; do :; done' &
+children+=($!)
+start_scraping
+
+# stream PATH: sets answer, its last line, and status.
+stream() {
+    status=$(get "$1" -o "$scratch/answer" -w '%{http_code}')
+    answer=$(tail -n 1 "$scratch/answer")
+}
+samples() {
+    stream '/api/v1/samples?seconds=0.2'
+    [ "$status" = 200 ] && [[ $answer == *'"type":"end","reason":"seconds"'* ]]
+}
+# end_note: the notes of the last line.
+end_notes() {
+    jq -r '.notes[]' <<<"$answer"
+}
+
+# --- perf_event_mlock_kb
+
+set_sysctl kernel.perf_event_mlock_kb 0
+stream '/api/v1/samples?seconds=0.2'
+restore_sysctls
+compares "perf_event_mlock_kb 0: a stream is refused" "$status == 403 || $status == 503"
+matches "perf_event_mlock_kb 0: with what, where, and the remedy" "$answer" \
+    'cpu 0: a ring of 128 pages.*kernel.perf_event_mlock_kb, which is 0.*LimitMEMLOCK.*sampler.ring_pages'
+back_within 1 "perf_event_mlock_kb" samples
+
+# --- perf_event_max_sample_rate
+
+set_sysctl kernel.perf_event_max_sample_rate 1
+stream '/api/v1/samples?seconds=0.5&frequency=1000'
+refused=$answer
+holds "perf_event_max_sample_rate 1: the default frequency still samples" samples
+restore_sysctls
+matches "perf_event_max_sample_rate 1: a frequency above it is refused, with the remedy" "$refused" \
+    'over the limit of 1, kernel.perf_event_max_sample_rate'
+back_within 1 "perf_event_max_sample_rate" samples
+
+# --- perf_cpu_time_max_percent
+
+set_sysctl kernel.perf_cpu_time_max_percent 1
+holds "perf_cpu_time_max_percent 1: samples come" samples
+restore_sysctls
+back_within 1 "perf_cpu_time_max_percent" samples
+
+# --- the kernel throttles: an event of 20,000 samples a second, where 1,000 may be
+
+set_sysctl kernel.perf_event_max_sample_rate 1000
+stream '/api/v1/samples?seconds=0.5&period=50000'
+throttled=$(grep -c '"type":"throttle"' "$scratch/answer")
+notes=$(end_notes)
+ndjson_status=$status
+get '/debug/pprof/profile?seconds=0.5&period=50000' -o "$scratch/pprof"
+get '/api/v1/folded?seconds=0.5&period=50000' -o "$scratch/folded"
+restore_sysctls
+equals "throttled: the stream goes on to its end" "$ndjson_status" 200
+compares "throttled: there are records of it" "$throttled > 10"
+contains "throttled: the end says how often" "$notes" "the kernel throttled sampling $throttled times"
+contains "throttled: and the remedy" "$notes" kernel.perf_event_max_sample_rate
+holds "throttled: the profile says so as well" grep -qa 'the kernel throttled sampling [0-9]* times' \
+    <(gzip -dc "$scratch/pprof")
+unthrottled() {
+    samples && ! end_notes | grep -q throttled
+}
+back_within 1 "throttled" unthrottled
+
+# --- inotify
+
+mkdir_cgroup() {
+    hierarchy=/sys/fs/cgroup
+    [ ! -d $hierarchy/unified ] || hierarchy=$hierarchy/unified
+    below=/perfcountd-pressure-$$
+    at_end+=("find '$hierarchy$below' -depth -type d -delete")
+    mkdir -p "$hierarchy$below"/{a,b,c}/{d,e}
+}
+served_rightly "limits of perf" 1000
+stop_daemon
+equals "limits of perf: it ends well" "$daemon_status" 0
+wrapper=()
+if ! mkdir_cgroup; then
+    left_out "no cgroup can be made here to watch"
+    finish
+fi
+cat >"$config" <<END
+web: {min_interval: 0s}
+collectors:
+  cpu: {enabled: false}
+  cgroup: {engine: perf, include: ["$below/**"], groups: [{name: f, events: "{minor-faults}"}]}
+END
+watched() {
+    [ "$(metric 'perfcountd_cgroups{state="watched"}')" = "$1" ]
+}
+# inotify LIMIT TEXT: with that limit at 1, cgroups are found at a scrape, and the log says why.
+inotify() {
+    set_sysctl "fs.inotify.$1" 1
+    start_daemon --config.file="$config"
+    restore_sysctls
+    start_scraping
+    says "$1: that changes are not seen, and the remedy" "$2" "fs.inotify.$1"
+    contains "$1: it is in the status" "$(get /api/v1/status)" "fs.inotify.$1"
+    holds "$1: the cgroups are counted" watched 9
+    mkdir "$hierarchy$below/new"
+    back_within 2 "$1: a new cgroup is found at a scrape" watched 10
+    rmdir "$hierarchy$below/new"
+    served_rightly "$1" 1000
+    stop_daemon
+}
+inotify max_user_watches 'limit of inotify watches'
+inotify max_user_instances 'no inotify|limit of its instances'
+finish
