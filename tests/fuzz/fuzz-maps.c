@@ -22,7 +22,7 @@ static void check_order(struct processes *processes)
     }
 }
 
-/* From memory of exactly its size. What is not there is not found. */
+/* From memory of exactly its size. Only a range that is there is found. */
 static void check_range(const uint8_t *data, size_t size)
 {
     _cleanup_(freep) char *lines = malloc(size ? size : 1);
