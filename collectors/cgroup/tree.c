@@ -21,8 +21,8 @@
 
 /* Only directories report names; cgroups of v1 can be renamed. */
 #define WATCH_MASK (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR)
-/* Of one turn, some 200 names: cgroups without end must not hold up the event loop; the descriptor stays readable. */
-#define EVENTS_SIZE (8 * 1024)
+/* Of one turn, some 100 names: cgroups without end must not hold up the event loop; the descriptor stays readable. */
+#define EVENTS_SIZE (4 * 1024)
 
 enum limitation { NO_INOTIFY, NO_WATCHES_LEFT, NOT_WATCHED, NOT_READ, N_LIMITATIONS };
 
