@@ -331,9 +331,10 @@ int mhd_loop_new(struct site *site, struct connections *all, const struct mhd_te
         return -EOPNOTSUPP;
     *loop = (struct mhd_loop){
         .site = site, .all = all, .terms = *terms, .follows_heads = framing_is_followed(MHD_get_version())};
+    errno = 0;
     loop->daemon = mhd_daemon_start(loop);
     if (!loop->daemon)
-        return -EIO;
+        return errno ? -errno : -EIO;
     int r = mhd_loop_attach(loop);
     if (r < 0)
         return r;
