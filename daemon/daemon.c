@@ -151,6 +151,20 @@ static void follow_cpus(struct daemon *daemon)
     daemon_follow_collectors(daemon);
 }
 
+/* Whether other CPUs are online than are known; once, that nobody can tell. */
+static bool cpus_differ(struct daemon *daemon)
+{
+    int r = machine_is_outdated(&daemon->session.sys, daemon->session.machine);
+
+    if (r < 0 && !daemon->cpus_unseen)
+        log_event(LOG_KIND_CHANGES_UNHEARD, NULL, 0,
+                  "it cannot be seen whether CPUs came or went, because /sys/devices/system/cpu/online cannot be read: "
+                  "%s; it is tried again at the next reading",
+                  strerror(-r));
+    daemon->cpus_unseen = r < 0;
+    return r > 0;
+}
+
 /* `left` is empty where a change is suspected and no message of it came. */
 static void on_cpus_changed(void *userdata, const struct cpuset *left)
 {
@@ -160,8 +174,7 @@ static void on_cpus_changed(void *userdata, const struct cpuset *left)
     daemon->cpus_checked_ns = session->sys.now(&session->sys, CLOCK_MONOTONIC);
     CPUSET_FOREACH (cpu, left)
         cpuset_add(&daemon->unhandled_cpus, (unsigned)cpu);
-    if (daemon->rescan_failed || cpuset_count(left) > 0 || registry_is_stale(session->registry) ||
-        machine_is_outdated(&session->sys, session->machine))
+    if (daemon->rescan_failed || cpuset_count(left) > 0 || registry_is_stale(session->registry) || cpus_differ(daemon))
         follow_cpus(daemon);
 }
 

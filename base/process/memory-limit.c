@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the cgroups of this process leave it: see memory-limit.h. */
+/* The memory that the cgroups of this process leave it: see memory-limit.h. */
 #include "base/process/memory-limit.h"
 
 #include <fcntl.h>
@@ -123,7 +123,7 @@ static uint64_t stat_field(const char *text, const char *name)
     return 0;
 }
 
-/* What the kernel takes back before it kills: pages of files that nobody has mapped. */
+/* The kernel takes these back before it kills: pages of files that nobody has mapped. */
 static uint64_t read_reclaimable(const struct memory_limit *limit, size_t size)
 {
     _cleanup_(freep) char *text = read_text(limit->path, size, "memory.stat");

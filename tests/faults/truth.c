@@ -42,7 +42,7 @@ void truth_restart(struct truth *truth, const char *group)
 {
     for (size_t i = 0; i < truth->n_totals; i++)
         if (!group || str_equal(truth->totals[i].group, group))
-            truth->totals[i].value = 0;
+            truth->totals[i].value = truth->totals[i].row = 0;
 }
 
 void truth_advance(struct truth *truth, uint64_t ns)
@@ -140,6 +140,8 @@ static void check_value(struct truth *truth, const struct row *row, const char *
     struct truth_total *total = find_total(truth, row, event);
     uint64_t counted = time_of(truth, row) * rate;
 
+    fault_expect(!total->row || total->row == row->id + 1, "%s begins at 0 once more", total->key);
+    total->row = row->id + 1;
     fault_expect(value >= total->value, "%s fell from %" PRIu64 " to %" PRIu64, total->key, total->value, value);
     fault_expect(value <= counted, "%s is %" PRIu64 ", and the machine counted %" PRIu64, total->key, value, counted);
     fault_expect(value % rate == 0, "%s is %" PRIu64 ", which has counts of another event", total->key, value);

@@ -16,7 +16,7 @@
 struct truth_total {
     char key[160];
     char group[32];
-    uint64_t value;
+    uint64_t value, row; /* row.id; 0: it may be another */
 };
 
 struct truth_cgroup {
