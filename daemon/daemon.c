@@ -115,6 +115,7 @@ static void on_collector_changed(void *userdata, int error)
         log_event(LOG_KIND_CHANGES_UNHEARD, NULL, 0, "cgroups came or went, and not all could be followed yet: %s",
                   strerror(-error));
     daemon->is_behind = error < 0;
+    memory_limit_apply(&daemon->session.memory);
     failure_log_update(&daemon->failure_log, daemon->session.registry);
     /* Cgroups come and go often; what is unavailable changes rarely. */
     if (registry_failures(daemon->session.registry)->n != daemon->n_reported_failures)
@@ -189,6 +190,7 @@ static void on_retry(void *userdata)
         follow_cpus(daemon);
         return;
     }
+    memory_limit_apply(&daemon->session.memory);
     int r = registry_retry(daemon->session.registry, &error);
     if (r < 0)
         log_warning("events that could not be opened cannot be tried again: %s", error.message);

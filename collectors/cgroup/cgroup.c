@@ -264,12 +264,10 @@ static int cgroup_report_dropped(const struct collector_context *context, const 
 static int cgroup_report(const struct collector_context *context, const void *state, struct failures *failures)
 {
     const struct cgroup *cgroup = state;
-    int r = 0;
+    const struct cgroup_set *set = &cgroup->set;
 
-    failures_note(failures, cgroup->set.span);
-    for (size_t i = 0; i < cgroup->set.n && r == 0; i++)
-        if (cgroup->set.counts[i]->node)
-            r = cgroup_counts_report(cgroup->set.counts[i], context, failures);
+    failures_note(failures, set->span);
+    int r = set->engine.type->report_all(&set->engine, context, set->counts, set->n, failures);
     if (r == 0)
         r = cgroup_report_sight(context, cgroup, failures);
     if (r == 0 && cgroup->set.n_dropped)

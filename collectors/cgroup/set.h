@@ -29,7 +29,8 @@ struct cgroup_set {
     bool rescan_due;           /* directories that the patterns lead to may not be in the tree */
     struct cgroup_rules rules; /* the patterns are the configuration's */
     uint64_t limit, n_free;    /* how many cgroups there is room for, and for how many more */
-    bool changed;              /* the tree changed since the last selection */
+    bool changed;              /* another selection may choose others */
+    bool unsettled;            /* cgroups came or went since the engine was settled */
     enum reason_span span;     /* of the errors that kept cgroups from being opened or from going on */
 };
 

@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "symbols/symboliser/symboliser.h"
+#include "tests/faults/brittle.h"
 #include "tests/faults/campaign.h"
 
 static const struct scenario *const scenarios[] = {
@@ -161,6 +162,7 @@ int main(int argc, char **argv)
     struct sums sums = {0};
     struct timespec start;
 
+    brittle_find();
     if (!wishes_parse(argc, argv, &wishes, &campaign)) {
         fprintf(stderr, "usage: check-faults [--scenario=NAME] [--only=SCENARIO:POINT] [--sample=TEXT:N] [--jobs=N] "
                         "[--list] [--verbose]\n");

@@ -138,7 +138,14 @@ sleep_board() {
 }
 
 has_slept() {
-    [ "$(vm_run 'cat /tmp/slept 2>/dev/null')" = 0 ]
+    [ "$(VM_RUN_TIMEOUT=5 vm_run 'cat /tmp/slept 2>/dev/null')" = 0 ]
+}
+
+# has_woken SECONDS: it sleeps, and wakes within that time. Meanwhile it does not answer.
+has_woken() {
+    sleep 2
+    eventually "$1" has_slept || return
+    : >"$silence"
 }
 
 is_paused() {
@@ -155,8 +162,7 @@ pressure_sleep() {
     get '/api/v1/samples?seconds=3&frequency=50&cpu=0,1' >"$scratch/stream" &
     fetches+=($!)
     holds "sleep: the board is told to" sleep_board 5
-    sleep 2
-    holds "sleep: it has slept, and is awake" eventually 30 has_slept
+    holds "sleep: it has slept, and is awake" has_woken 60
     watch_over
     wait "${fetches[@]}"
     watch_end "sleep: for five seconds" --hangs --back "$PRESSURE_BACK"
@@ -168,8 +174,7 @@ pressure_sleep() {
     vm_run 'wget -q -O /dev/null --post-data= "http://127.0.0.1:10298/api/v1/pause?seconds=4"'
     holds "sleep: nothing is counted in a pause" is_paused
     holds "sleep: the board is told to, in the pause" sleep_board 5
-    sleep 2
-    holds "sleep: it has slept in the pause" eventually 30 has_slept
+    holds "sleep: it has slept in the pause" has_woken 60
     holds "sleep: the pause has ended" eventually 1 not is_paused
 }
 
@@ -180,11 +185,11 @@ pressure_deep() {
     pressure_daemon
     for cpu in 0 1 2 3; do before[cpu]=$(total $cpu); done
     watch_begin --timeout 1
-    vm_run 'wget -q -O /dev/null --post-data= "http://127.0.0.1:10298/api/v1/pause?seconds=10"
+    vm_run 'wget -q -O /dev/null --post-data= "http://127.0.0.1:10298/api/v1/pause?seconds=4"
         rm -f /tmp/slept
         (sleep 0.5; echo core >/sys/power/pm_test; echo disk >/sys/power/state; echo $? >/tmp/slept
             echo none >/sys/power/pm_test) >/dev/null 2>&1 &'
-    holds "deep sleep: it has slept" eventually 240 has_slept
+    holds "deep sleep: it has slept" has_woken 300
     watch_over
     watch_end "deep sleep" --hangs --back "$PRESSURE_BACK"
     holds "deep sleep: the pause has ended" eventually 1 not is_paused

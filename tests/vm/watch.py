@@ -132,4 +132,5 @@ def main():
         watch(arguments)
 
 
-main()
+if __name__ == "__main__":
+    main()
