@@ -22,8 +22,9 @@
 
 struct scenario {
     const char *name;
-    unsigned seconds; /* a run that takes longer hangs; 0: the default, 20 */
-    unsigned asks;    /* how often `act` asks for the same, so that the answer may be said as often; 0: once */
+    unsigned seconds;   /* a run that takes longer hangs; 0: the default, 20 */
+    bool may_be_silent; /* what a fault takes away may come back without a word */
+    unsigned asks;      /* how often `act` asks for the same, so that the answer may be said as often; 0: once */
     void *(*prepare)(void);
     void (*act)(void *state);
     void (*recover)(void *state);

@@ -27,6 +27,7 @@ struct truth_cgroup {
 struct truth {
     struct fake_sys *fake;
     const char *comes_and_goes; /* a configured group whose totals may start from 0 at any time; NULL */
+    bool cgroups_restart;       /* those of cgroups may */
     uint64_t cpu_ns[TRUTH_CPUS_MAX];
     struct truth_cgroup cgroups[TRUTH_CGROUPS_MAX];
     size_t n_cgroups;
