@@ -10,7 +10,7 @@
  *     describe   writes what is there now: it must be what the run without faults wrote here
  *     finish     frees the state; then nothing may be left: memory, descriptors, mappings
  *
- * A new scenario is a row in the table of check-faults.c and these functions, in a file scenario-NAME.c. It fails by
+ * A new scenario is a row in the table of check-faults.c and these functions, in a file scenario/NAME.c. It fails by
  * fault_expect() (faults.h), at any stage. What is printed to standard error in a run is what the product said:
  * said.h asks for it.
  */
@@ -31,26 +31,28 @@ struct scenario {
     void (*finish)(void *state);
 };
 
-/* scenario-daemon.c */
+/* scenario/daemon.c */
 extern const struct scenario scenario_start;
 extern const struct scenario scenario_scrapes;
 extern const struct scenario scenario_reload;
 extern const struct scenario scenario_hotplug;
 extern const struct scenario scenario_pause;
 extern const struct scenario scenario_end;
-/* scenario-cgroups.c */
+/* scenario/cgroups.c */
 extern const struct scenario scenario_cgroups_perf;
 extern const struct scenario scenario_cgroups_bpf;
-/* scenario-http.c */
+extern const struct scenario scenario_cgroups_reload_perf;
+extern const struct scenario scenario_cgroups_reload_bpf;
+/* scenario/http.c */
 extern const struct scenario scenario_http;
-/* scenario-streams.c */
+/* scenario/streams.c */
 extern const struct scenario scenario_streams;
-/* scenario-secure.c */
+/* scenario/secure.c */
 extern const struct scenario scenario_secure;
 extern const struct scenario scenario_renewal;
 extern const struct scenario scenario_toggle;
 extern const struct scenario scenario_relisten;
-/* scenario-ending.c */
+/* scenario/ending.c */
 extern const struct scenario scenario_ending;
 
 #endif

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs each fuzzer for long, in builds of its own (build/fuzz and, to measure coverage, build/fuzz-coverage), and that of
-# the page in node. What adds coverage to the seeds of the tree is kept for the next time, as few inputs as possible, and
-# those that reach new code are offered for the tree. A line for each fuzzer has its executions, those in a second, the
-# inputs that were kept and offered, and the lines and branches of the fuzzed files that were run; the last one has the
-# sum. Exit status: 1 if there is a finding, whose input is named.
+# Runs each fuzzer for long, in builds of its own (build/fuzz and, to measure coverage, build/fuzz-coverage), and that
+# of the page in node. Inputs that add coverage to the seeds of the tree are kept for the next time, as few as possible,
+# and those that reach new code are offered for the tree. A line for each fuzzer has its executions, those in a second,
+# the inputs that were kept and offered, and the lines and branches of the fuzzed files that were run; the last one has
+# the sum. Exit status: 1 if there is a finding, whose input is named.
 #
 # usage: tests/fuzz/long.sh [NAME...]     only these fuzzers, as fuzzed.tsv names them
 # FUZZ_SECONDS: of each (600). FUZZ_JOBS: how many at a time (2). FUZZ_KEPT: where inputs are kept (build/fuzz-kept).
@@ -77,7 +77,8 @@ keep() {
 }
 
 run_page() {
-    NODE_V8_COVERAGE=$out/page.v8 node tests/page/unit/fuzz.mjs "$seconds" >"$out/page.log" 2>&1 || touch "$out/page.found"
+    NODE_V8_COVERAGE=$out/page.v8 node tests/page/unit/fuzz.mjs "$seconds" >"$out/page.log" 2>&1 ||
+        touch "$out/page.found"
 }
 
 # coverage_of NAME FILE...: "LINES BRANCHES" that the kept inputs and the seeds run.
@@ -89,7 +90,8 @@ coverage_of() {
         return
     fi
     fuzzer=$(program fuzz-coverage "$name")
-    LLVM_PROFILE_FILE=$out/$name.profraw "$fuzzer" -runs=0 "$kept/$name" "tests/fuzz/corpus-$name" >"$out/coverage.log" 2>&1
+    LLVM_PROFILE_FILE=$out/$name.profraw "$fuzzer" -runs=0 "$kept/$name" "tests/fuzz/corpus-$name" \
+        >"$out/coverage.log" 2>&1
     "$profdata" merge -sparse -o "$out/$name.profdata" "$out/$name.profraw"
     "$cov" export -summary-only -instr-profile="$out/$name.profdata" "$fuzzer" >"$out/$name.json" 2>/dev/null
     python3 tests/fuzz/coverage.py llvm "$out/$name.json" "$@"
@@ -111,8 +113,8 @@ report() {
     fi
     IFS=' ' read -r lines branches < <(coverage_of "$@")
     kept_inputs=$(count_files "$kept/$name") offered=$(count_files "$out/$name.offered")
-    printf '%-19s %11d %9d/s %6d %7d %9s %9s\n' "$name" "$executions" $((executions / seconds)) "$kept_inputs" "$offered" \
-        "$lines" "$branches"
+    printf '%-19s %11d %9d/s %6d %7d %9s %9s\n' "$name" "$executions" $((executions / seconds)) "$kept_inputs" \
+        "$offered" "$lines" "$branches"
 }
 
 [ -e configure ] || fail "there is no configure: run autoreconf -i"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any bytes as a client of the whole HTTP server, over TCP: through libmicrohttpd, the checks of heads and hosts, the
- * routes and their parameters, to the documents. What comes back is a response; nothing is an internal error; a client
+ * routes and their parameters, to the documents. The answer is a response; nothing is an internal error; a client
  * that is not an operator reloads and pauses nothing; and an ordinary client is served afterwards.
  *
  * The first byte is the size of the pieces in which the rest is sent (0: at once). With the lowest bit of the second
@@ -130,7 +130,7 @@ static void check_answer(struct buffer *answer)
     assert(strstr(answer->data, "\r\n\r\n") || status == 100);
 }
 
-/* Whatever was sent before. */
+/* An ordinary client. */
 static void check_service(void)
 {
     static const char request[] = "GET /-/healthy HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Clients of a server with TLS and passwords: their handshakes and passwords; the same while the certificate and the
+ * password are replaced, or TLS is switched off and on. Nobody gets in who should not, and a right password is never
+ * called wrong.
+ */
+#undef NDEBUG
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "tests/faults/pki.h"
+#include "tests/faults/said.h"
+#include "tests/faults/scenario.h"
+#include "tests/faults/served-daemon.h"
+#include "tests/unit/fake-machine.h"
+
+#define CONFIG                                                                                                         \
+    "collectors: {self: {enabled: false}, cgroup: {enabled: false}, pmu: {groups: []},\n"                              \
+    "             cpu: {groups: [{name: core, events: cycles}]}}\n"
+#define SALT "abcdefghijklmnopqrstuu"
+#define SECRET "$2y$04$" SALT "2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"
+#define OTHER "$2y$06$" SALT "6FttqYLNXdPO90XO7YlC0uHRd1WxOhm"
+#define BASIC(digits) "Authorization: Basic " digits "\r\n"
+#define WITH_SECRET BASIC("YWxpY2U6c2VjcmV0") /* alice:secret */
+#define WITH_OTHER BASIC("YWxpY2U6b3RoZXI=")  /* alice:other */
+#define N_CLIENTS 5
+
+struct secure {
+    struct served_daemon served;
+    bool changing; /* which of the two passwords is right */
+    bool renewed;  /* the other password and the second certificate hold in the end */
+    bool recovered;
+};
+
+static void set_web(struct secure *secure, bool tls, const char *hash)
+{
+    const char *root = secure->served.played->fake->root;
+    char text[512], server[256] = "";
+
+    if (tls)
+        snprintf(server, sizeof(server), "tls_server_config: {cert_file: %s/cert.pem, key_file: %s/key.pem}\n", root,
+                 root);
+    snprintf(text, sizeof(text), "%sbasic_auth_users: {alice: \"%s\"}\n", server, hash);
+    served_daemon_set_web(&secure->served, text);
+}
+
+static void *secure_prepare(void)
+{
+    struct secure *secure = calloc(1, sizeof(*secure));
+
+    assert(secure);
+    served_daemon_init(&secure->served, fake_machine_two_counters(), N_CLIENTS);
+    pki_write(secure->served.played->fake->root, 1);
+    set_web(secure, true, SECRET);
+    served_daemon_set_config(&secure->served, "", true, CONFIG);
+    served_daemon_start(&secure->served);
+    return secure;
+}
+
+/* A refusal is held back for a while, which passes at once. */
+static struct client *ask(struct secure *secure, size_t i, const char *request, const char *password)
+{
+    struct served_daemon *served = &secure->served;
+    struct client *client = &served->clients[i];
+
+    served_daemon_ask(served, i, request, password);
+    for (unsigned turns = 0; turns < 60 && client->outcome == CLIENT_WAITS; turns++)
+        clients_wait(served_daemon_of(served)->event, client, 1, 0.001);
+    faults_pass(NSEC_PER_SEC);
+    served_daemon_wait(served);
+    return client;
+}
+
+/* 0: the connection was closed. */
+static unsigned get(struct secure *secure, size_t i, const char *password)
+{
+    struct client *client = ask(secure, i, "GET /metrics", password);
+    bool right = str_equal(password, WITH_SECRET) || (secure->changing && str_equal(password, WITH_OTHER));
+    bool wrong = !str_equal(password, WITH_SECRET) || secure->changing;
+
+    if (client->outcome != CLIENT_ANSWERED)
+        return 0;
+    const char *text = client_text(client);
+    fault_expect(client->status != 200 || right, "%s: it is let in", password);
+    fault_expect(client->status != 401 || wrong, "%s: the right password is called wrong: %s", password, text);
+    fault_expect(client->status != 200 || !faults_are_of_memory() || strstr(text, "perf_cpu_cycles_total{"),
+                 "nothing is served:\n%s", text);
+    fault_expect(client->status == 200 || client->body_size > 10, "%u without a sentence", client->status);
+    fault_expect(client->status == 200 || client->status == 401 || client->status >= 500, "%s: %u: %s", password,
+                 client->status, text);
+    return client->status;
+}
+
+static void secure_act(void *state)
+{
+    get(state, 0, WITH_SECRET);
+    get(state, 1, WITH_OTHER);
+    get(state, 2, "");
+    get(state, 0, WITH_SECRET);
+}
+
+/* The files are looked at when a client comes, once a second. */
+static void visit(struct secure *secure)
+{
+    faults_pass(2 * NSEC_PER_SEC);
+    faults_hold();
+    fake_advance(secure->served.played->fake, 2 * NSEC_PER_SEC);
+    faults_release();
+    client_connect(&secure->served.clients[N_CLIENTS - 1], served_daemon_url(&secure->served));
+    served_daemon_turn(&secure->served, 10);
+    client_disconnect(&secure->served.clients[N_CLIENTS - 1]);
+    served_daemon_turn(&secure->served, 10);
+}
+
+static void secure_recover(void *state)
+{
+    struct secure *secure = state;
+
+    for (size_t i = 0; i < N_CLIENTS; i++)
+        client_disconnect(&secure->served.clients[i]);
+    visit(secure);
+    visit(secure);
+    secure->recovered = true;
+}
+
+/* On connections of their own. */
+static void secure_describe(void *state, struct buffer *out)
+{
+    static const char *const passwords[] = {WITH_SECRET, WITH_OTHER, ""};
+    struct secure *secure = state;
+
+    buffer_appendf(out, "%.5s\n", served_daemon_url(&secure->served));
+    for (size_t i = 0; i < ARRAY_SIZE(passwords); i++) {
+        client_disconnect(&secure->served.clients[i]);
+        unsigned status = get(secure, i, passwords[i]);
+        fault_expect(!secure->recovered || status == (i == (secure->renewed ? 1 : 0) ? 200 : 401),
+                     "%s: %u after the fault", passwords[i], status);
+        fault_expect(!secure->recovered || secure->served.clients[i].serial == (secure->renewed ? 2 : 1),
+                     "certificate %u after the fault", secure->served.clients[i].serial);
+        buffer_appendf(out, "%s: %u, certificate %u\n", passwords[i], status, secure->served.clients[i].serial);
+    }
+}
+
+static void secure_finish(void *state)
+{
+    struct secure *secure = state;
+
+    served_daemon_stop(&secure->served);
+    free(secure);
+}
+
+/* Three clients are connected, one of them by an answer that it has had. */
+static void *changing_prepare(void)
+{
+    struct secure *secure = secure_prepare();
+
+    for (size_t i = 0; i < 3; i++)
+        assert(get(secure, i, WITH_SECRET) == 200);
+    secure->changing = true;
+    return secure;
+}
+
+/* Another certificate and another password: those who are connected stay, and the next have them. */
+static void renewal_act(void *state)
+{
+    struct secure *secure = state;
+
+    secure->renewed = true;
+    faults_hold();
+    pki_write(secure->served.played->fake->root, 2);
+    set_web(secure, true, OTHER);
+    faults_release();
+    visit(secure);
+    get(secure, 3, WITH_OTHER);
+    get(secure, 0, WITH_OTHER);
+    get(secure, 1, WITH_SECRET);
+}
+
+/* TLS goes off and on again. */
+static void toggle_act(void *state)
+{
+    struct secure *secure = state;
+
+    set_web(secure, false, SECRET);
+    visit(secure);
+    get(secure, 3, WITH_SECRET);
+    get(secure, 0, WITH_SECRET);
+    set_web(secure, true, SECRET);
+    visit(secure);
+    client_disconnect(&secure->served.clients[3]);
+    get(secure, 3, WITH_SECRET);
+    get(secure, 1, WITH_SECRET);
+}
+
+/* An operator has the configuration read again: other limits, so that other sockets listen at the same address. */
+static void relisten_act(void *state)
+{
+    struct secure *secure = state;
+
+    served_daemon_set_config(&secure->served, ", limits: {header_size: 8192}", true, CONFIG);
+    struct client *client = ask(secure, 0, "POST /-/reload", "Content-Length: 0\r\n" WITH_SECRET);
+    if (client->outcome == CLIENT_ANSWERED && client->status != 200)
+        said_add(client_text(client));
+    get(secure, 1, WITH_SECRET);
+    get(secure, 3, WITH_SECRET);
+}
+
+static void relisten_recover(void *state)
+{
+    struct secure *secure = state;
+    struct error error;
+
+    secure_recover(secure);
+    fault_expect(daemon_reload(served_daemon_of(&secure->served), &error) == 0, "%s", error.message);
+}
+
+#define SCENARIO(what, begin, end)                                                                                     \
+    {                                                                                                                  \
+        .name = #what, .seconds = 60, .prepare = begin, .act = what##_act, .recover = end,                             \
+        .describe = secure_describe, .finish = secure_finish,                                                          \
+    }
+
+const struct scenario scenario_secure = SCENARIO(secure, secure_prepare, secure_recover);
+const struct scenario scenario_renewal = SCENARIO(renewal, changing_prepare, secure_recover);
+const struct scenario scenario_toggle = SCENARIO(toggle, changing_prepare, secure_recover);
+const struct scenario scenario_relisten = SCENARIO(relisten, changing_prepare, relisten_recover);

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Four clients have samples at once, each in another format, from rings of two captures, with symbols by the
+ * symboliser. A stream that ends as a whole has each sample that was taken, or counts it as lost; else it breaks off,
+ * or there is a sentence.
+ */
+#undef NDEBUG
+#include <assert.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "tests/faults/rings.h"
+#include "tests/faults/scenario.h"
+#include "tests/faults/served-daemon.h"
+#include "tests/unit/fake-machine.h"
+#include "tests/unit/read-pprof.h"
+
+#define CONFIG                                                                                                         \
+    "collectors: {self: {enabled: false}, cgroup: {enabled: false}, cpu: {groups: []}, pmu: {groups: []}}\n"           \
+    "sampler: {enabled: true, event: cycles, period: 1000000, ring_pages: 16, allow: local}\n"
+#define PID 4242
+#define IP UINT64_C(0x401234)
+#define PERIOD 1000000
+#define OTHER_PERIOD 2000000
+#define SECONDS 5
+#define BURSTS 3
+#define PER_BURST 20
+
+enum format { FORMAT_NDJSON, FORMAT_PERF_DATA, FORMAT_PPROF, FORMAT_FOLDED };
+#define N_FORMATS 4
+
+static const char *const requests[N_FORMATS] = {
+    [FORMAT_NDJSON] = "GET /api/v1/samples?seconds=5",
+    [FORMAT_PERF_DATA] = "GET /api/v1/perf.data?seconds=5",
+    [FORMAT_PPROF] = "GET /debug/pprof/profile?seconds=5",
+    [FORMAT_FOLDED] = "GET /api/v1/folded?seconds=5&period=2000000",
+};
+
+struct streams {
+    struct served_daemon served;
+    size_t sampled[N_FORMATS]; /* that the rings have had for it */
+    size_t seen[N_FORMATS];    /* that it has, or counts as lost */
+    char folded[4096];
+    bool recovered;
+};
+
+static void *streams_prepare(void)
+{
+    struct streams *streams = calloc(1, sizeof(*streams));
+    struct fake_sys *fake = fake_machine_one_pmu();
+
+    assert(streams);
+    fake_file(fake, "/proc/1/task/1/comm", "init\n");
+    fake_file(fake, "/proc/1/maps", "%s", "");
+    fake_file(fake, "/proc/4242/task/4242/comm", "hot\n");
+    fake_file(fake, "/proc/4242/maps", "00400000-00500000 r-xp 00000000 08:01 77 /usr/bin/hot\n");
+    fake_file(fake, "/proc/kallsyms", "%s",
+              "ffffffff81000000 T do_idle\nffffffff81001000 T schedule\nffffffff81002000 T _etext\n");
+    rings_play(fake);
+    served_daemon_init(&streams->served, fake, N_FORMATS);
+    served_daemon_set_config(&streams->served, "", false, CONFIG);
+    served_daemon_start(&streams->served);
+    return streams;
+}
+
+/* Until the streams that show it have begun, or ended. */
+static void await_begin(struct served_daemon *served)
+{
+    bool waits = true;
+
+    for (unsigned i = 0; i < 2000 && waits; i++) {
+        sd_event_run(served_daemon_of(served)->event, 1000);
+        waits = false;
+        for (size_t k = 0; k < N_FORMATS; k++) {
+            const struct client *client = &served->clients[k];
+            client_step(&served->clients[k]);
+            const char *start = k == FORMAT_NDJSON ? "\"header\"" : "PERFILE2";
+            bool shows = k <= FORMAT_PERF_DATA && client->outcome == CLIENT_WAITS;
+            waits |= shows && !memmem(client->in, client->size, start, strlen(start));
+        }
+    }
+    /* The others need not show it: as long as this takes. */
+    clients_wait(served_daemon_of(served)->event, served->clients, N_FORMATS, 0.03);
+}
+
+static void sample(struct streams *streams)
+{
+    struct fake_sys *fake = streams->served.played->fake;
+
+    faults_hold();
+    for (unsigned i = 0; i < PER_BURST; i++) {
+        size_t n = rings_sample(fake, PERIOD, PID, IP + 16 * i);
+        for (size_t k = FORMAT_NDJSON; k <= FORMAT_PPROF; k++)
+            streams->sampled[k] += n;
+        streams->sampled[FORMAT_FOLDED] += rings_sample(fake, OTHER_PERIOD, PID, IP + 16 * i);
+    }
+    rings_wake(fake);
+    faults_release();
+    sd_event_run(served_daemon_of(&streams->served)->event, 1000);
+    faults_hold();
+    rings_quiet(fake);
+    faults_release();
+    served_daemon_turn(&streams->served, 8);
+}
+
+/* Each line is an object; the last one has the counts. */
+static size_t count_ndjson(struct client *client, size_t sampled)
+{
+    const char *text = client_text(client), *end;
+    size_t n = 0, lost = 0;
+    bool ended = false;
+
+    for (; *text; text = end + 1) {
+        end = strchr(text, '\n');
+        fault_expect(end, "the last line of the stream is cut: %.200s", text);
+        fault_expect(!ended, "there are lines behind the end: %.200s", text);
+        _cleanup_(json_decrefp) json_t *line = json_loadb(text, (size_t)(end - text), 0, NULL);
+        fault_expect(line, "a line of the stream is no JSON: %.*s", (int)(end - text), text);
+        const char *type = json_string_value(json_object_get(line, "type"));
+        n += type && str_equal(type, "sample");
+        ended = type && str_equal(type, "end");
+        if (ended)
+            lost = (size_t)(json_integer_value(json_object_get(line, "lost")) +
+                            json_integer_value(json_object_get(line, "dropped")));
+    }
+    fault_expect(ended, "the stream has no end, and looks complete");
+    fault_expect(n + lost <= sampled, "%zu samples and %zu lost, but %zu were taken", n, lost, sampled);
+    return n + lost;
+}
+
+static size_t count_perf_data(const struct client *client)
+{
+    const char *at = client->in + client->head_size, *end = at + client->body_size;
+    struct perf_event_header header;
+    size_t n = 0;
+
+    fault_expect(client->body_size > 16 && memcmp(at, "PERFILE2", 8) == 0, "perf.data does not begin as such");
+    for (at += 16; at < end; at += header.size) {
+        fault_expect((size_t)(end - at) >= sizeof(header), "perf.data ends within a record");
+        memcpy(&header, at, sizeof(header));
+        fault_expect(header.size >= sizeof(header) && header.size <= end - at, "perf.data ends within a record");
+        n += header.type == PERF_RECORD_SAMPLE;
+    }
+    return n;
+}
+
+static size_t count_pprof(struct client *client)
+{
+    size_t size, n = 0;
+    const char *bytes = client_unpack(client, &size);
+
+    fault_expect(bytes, "the profile is damaged");
+    struct read_pprof *profile = read_pprof((const uint8_t *)bytes, size);
+    for (size_t i = 0; i < profile->n_sample; i++)
+        n += (size_t)profile->sample[i].value[0];
+    read_pprof_free(profile);
+    return n;
+}
+
+static size_t count_folded(struct client *client, char *copy, size_t size)
+{
+    const char *text = client_text(client), *space;
+    size_t n = 0;
+
+    snprintf(copy, size, "%s", text);
+    for (; *text; text = strchr(text, '\n') + 1) {
+        space = memrchr(text, ' ', strcspn(text, "\n"));
+        fault_expect(space && strchr(text, '\n'), "a folded line without its number: %.200s", text);
+        n += strtoul(space, NULL, 10);
+    }
+    return n;
+}
+
+static size_t count_samples(struct streams *streams, enum format format)
+{
+    struct client *client = &streams->served.clients[format];
+
+    switch (format) {
+    case FORMAT_NDJSON:
+        return count_ndjson(client, streams->sampled[format]);
+    case FORMAT_PERF_DATA:
+        return count_perf_data(client);
+    case FORMAT_PPROF:
+        return count_pprof(client);
+    default:
+        return count_folded(client, streams->folded, sizeof(streams->folded));
+    }
+}
+
+/* Four streams from their beginning to their end. `well`: nothing fails. */
+static void run_streams(struct streams *streams, bool well)
+{
+    struct served_daemon *served = &streams->served;
+
+    memset(streams->sampled, 0, sizeof(streams->sampled));
+    for (size_t i = 0; i < N_FORMATS; i++)
+        served_daemon_ask(served, i, requests[i], "");
+    await_begin(served);
+    for (unsigned i = 0; i < BURSTS; i++)
+        sample(streams);
+    faults_pass(SECONDS * NSEC_PER_SEC);
+    served_daemon_wait(served);
+    faults_hold();
+    for (enum format i = 0; i < N_FORMATS; i++) {
+        struct client *client = &served->clients[i];
+        bool whole = client->outcome == CLIENT_ANSWERED && client->status == 200;
+        streams->seen[i] = whole ? count_samples(streams, i) : 0;
+        fault_expect(!whole || streams->seen[i] == streams->sampled[i],
+                     "%s: the stream looks complete, and has %zu of %zu samples", requests[i], streams->seen[i],
+                     streams->sampled[i]);
+        fault_expect(whole || !well, "%s: no stream: %.300s", requests[i], client->in);
+        fault_expect(client->outcome == CLIENT_CLOSED || client->body_size > 10, "%s: %u without a sentence",
+                     requests[i], client->status);
+    }
+    faults_release();
+}
+
+static void streams_act(void *state)
+{
+    run_streams(state, false);
+}
+
+/* The sampler forgets all processes and tables when there was no client for a minute. */
+static void streams_recover(void *state)
+{
+    struct streams *streams = state;
+
+    for (size_t i = 0; i < N_FORMATS; i++)
+        client_disconnect(&streams->served.clients[i]);
+    served_daemon_turn(&streams->served, 20);
+    faults_pass(100 * NSEC_PER_SEC);
+    served_daemon_turn(&streams->served, 20);
+    streams->recovered = true;
+}
+
+static void streams_describe(void *state, struct buffer *out)
+{
+    struct streams *streams = state;
+
+    if (!streams->recovered)
+        return;
+    fault_expect(rings_count(streams->served.played->fake) == 0, "rings are open without a client");
+    run_streams(streams, true);
+    for (size_t i = 0; i < N_FORMATS; i++)
+        buffer_appendf(out, "%s: %zu samples\n", requests[i], streams->seen[i]);
+    buffer_append_text(out, streams->folded);
+}
+
+static void streams_finish(void *state)
+{
+    struct streams *streams = state;
+
+    served_daemon_stop(&streams->served);
+    free(streams);
+}
+
+const struct scenario scenario_streams = {
+    .name = "streams",
+    .seconds = 60,
+    .prepare = streams_prepare,
+    .act = streams_act,
+    .recover = streams_recover,
+    .describe = streams_describe,
+    .finish = streams_finish,
+};
