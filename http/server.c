@@ -30,8 +30,8 @@ struct server {
     struct file_versions versions;     /* of the files that the security is from, or that were tried last */
     uint64_t checked_ns;               /* when they were */
     char *warned[N_SECURITY_WARNINGS]; /* what was reported the last time */
-    bool again;                        /* they could not be read for a reason that passes: they are read again */
-    bool complained;                   /* of that */
+    bool again;                        /* they could not be read, and are read again */
+    char reported[512];                /* the error then */
     struct security *pending;          /* to be applied in a turn of its own: TLS goes on or off */
     sd_event_source *turn;
 };
@@ -134,7 +134,7 @@ static void server_warn(struct server *server, enum security_warning which)
 static void server_use_security(struct server *server, struct security *security)
 {
     sd_event_source_set_enabled(server->turn, SD_EVENT_OFF);
-    server->again = server->complained = false;
+    server->again = false;
     server->pending = security_unref(server->pending);
     security_unref(server->site.security);
     server->site.security = security;
@@ -229,24 +229,16 @@ static void server_complain(const struct server *server, const struct error *err
         server->site.service->complain(server->site.service->userdata, sentence);
 }
 
-/* Whether an error has a cause that passes, so that the same may succeed later. */
-static bool error_passes(int error)
+/*
+ * Reports it once. It may pass, as a want of memory or descriptors does, which GnuTLS calls damage: the files are read
+ * again at each check, changed or not.
+ */
+static void server_fail_reading(struct server *server, const struct error *error)
 {
-    static const int errors[] = {ENOMEM, EMFILE, ENFILE, EINTR, EAGAIN, EIO, ENOBUFS, ETIMEDOUT};
-
-    for (size_t i = 0; i < ARRAY_SIZE(errors); i++)
-        if (errors[i] == -error)
-            return true;
-    return false;
-}
-
-/* Reports it once, and has the files read again at the next check if that may help. */
-static void server_fail_reading(struct server *server, int r, const struct error *error)
-{
-    server->again = error_passes(r);
-    if (!server->again || !server->complained)
+    if (!server->again || !str_equal(server->reported, error->message))
         server_complain(server, error);
-    server->complained = server->again;
+    snprintf(server->reported, sizeof(server->reported), "%s", error->message);
+    server->again = true;
 }
 
 /* In a turn of its own, since an acceptor cannot be freed while it hands over the client that has the files checked. */
@@ -259,7 +251,7 @@ static int server_on_turn(sd_event_source *source, void *userdata)
     (void)source;
     int r = security ? server_apply(server, security, &server->connections.limits, NULL, 0, &error) : 0;
     if (r < 0)
-        server_fail_reading(server, r, &error);
+        server_fail_reading(server, &error);
     return 0;
 }
 
@@ -270,12 +262,11 @@ static void server_read_again(struct server *server)
     struct error error;
 
     int r = security_load(&server->site.service->files, server->web_config, &security, &versions, &error);
-    /* After a failure too: it is reported once, and the files are tried again when they have changed. */
+    /* After a failure too: a change of the files is another reason to read them. */
     file_versions_done(&server->versions);
     server->versions = versions;
-    server->again = false;
     if (r < 0) {
-        server_fail_reading(server, r, &error);
+        server_fail_reading(server, &error);
     } else if (!security->tls == !server->site.security->tls) {
         server_use_security(server, steal(security));
     } else {

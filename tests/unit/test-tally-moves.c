@@ -87,7 +87,7 @@ static void moves_load(struct moves_rig *moves)
 {
     struct error error = {0};
 
-    if (load_process_run(&moves->rig.shape, moves->parts, &error) < 0)
+    if (load_process_run(&moves->rig.shape, NULL, moves->parts, &error) < 0)
         fail_msg("%s", error.message);
     for (uint32_t cpu = 0; cpu < moves->rig.shape.cpus; cpu++)
         moves_set_cpu(moves, cpu);

@@ -43,6 +43,10 @@ for p in $pid $(cat /proc/$pid/task/$pid/children); do
         $(cat /proc/$p/fdinfo/* 2>/dev/null | grep -c ^inotify)
 done
 cut -d' ' -f1 /proc/uptime"""
+# What the descriptors are, for a person.
+KINDS_OF_FILES = """for p in $(cat /tmp/daemon.pid) $(cat /proc/$(cat /tmp/daemon.pid)/task/*/children); do
+    ls -l /proc/$p/fd | sed "s/.*-> //; s/[0-9][0-9]*/N/g; s/^/$(cat /proc/$p/comm) /"
+done | sort | uniq -c"""
 CGROUPS = """cd /sys/fs/cgroup
 for i in %s; do mkdir soak$i.slice; done
 for i in %s; do sh -c "echo \\$\\$ >/sys/fs/cgroup/soak$i.slice/cgroup.procs; exec spin 1 1" >/dev/null; done
@@ -289,7 +293,7 @@ class Soak:
             growth = statistics.median(values[-quarter:]) - statistics.median(values[quarter:2 * quarter])
             print("%s: %+d from the second quarter to the last" % (what, growth))
             if growth > 0:
-                self.complain("%s grow" % what)
+                self.complain("%s grow: there are now\n%s" % (what, self.board.run(KINDS_OF_FILES)))
 
 
 def main():

@@ -30,6 +30,7 @@
 struct secure {
     struct served_daemon served;
     bool changing; /* which of the two passwords is right */
+    bool renewed;  /* the other password and the second certificate hold in the end */
     bool recovered;
 };
 
@@ -104,6 +105,9 @@ static void secure_act(void *state)
 static void visit(struct secure *secure)
 {
     faults_pass(2 * NSEC_PER_SEC);
+    faults_hold();
+    fake_advance(secure->served.played->fake, 2 * NSEC_PER_SEC);
+    faults_release();
     client_connect(&secure->served.clients[N_CLIENTS - 1], served_daemon_url(&secure->served));
     served_daemon_turn(&secure->served, 10);
     client_disconnect(&secure->served.clients[N_CLIENTS - 1]);
@@ -131,7 +135,10 @@ static void secure_describe(void *state, struct buffer *out)
     for (size_t i = 0; i < ARRAY_SIZE(passwords); i++) {
         client_disconnect(&secure->served.clients[i]);
         unsigned status = get(secure, i, passwords[i]);
-        fault_expect(status || !secure->recovered, "no answer after the fault");
+        fault_expect(!secure->recovered || status == (i == (secure->renewed ? 1 : 0) ? 200 : 401),
+                     "%s: %u after the fault", passwords[i], status);
+        fault_expect(!secure->recovered || secure->served.clients[i].serial == (secure->renewed ? 2 : 1),
+                     "certificate %u after the fault", secure->served.clients[i].serial);
         buffer_appendf(out, "%s: %u, certificate %u\n", passwords[i], status, secure->served.clients[i].serial);
     }
 }
@@ -160,6 +167,7 @@ static void renewal_act(void *state)
 {
     struct secure *secure = state;
 
+    secure->renewed = true;
     faults_hold();
     pki_write(secure->served.played->fake->root, 2);
     set_web(secure, true, OTHER);
