@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "collectors/cgroup/crediting.h"
 #include "collectors/cgroup/label.h"
 #include "collectors/cgroup/set.h"
 #include "collectors/cgroup/tally.h"
@@ -102,7 +103,7 @@ static int cgroup_add_engine(const struct collector_context *context, struct cgr
     if (!cgroup->set.engine.tally)
         return 0;
     cgroup->unknown = metrics_add_created(metrics, &unknown, context->collector, 9, NULL, 0,
-                                          cgroup_tally_created_ns(cgroup->set.engine.tally));
+                                          cgroup_tally_unknown(cgroup->set.engine.tally)->created_ns);
     return cgroup->unknown ? 0 : -ENOMEM;
 }
 
@@ -193,7 +194,7 @@ static int cgroup_collect(const struct collector_context *context, void *state, 
     for (size_t i = 0; i < N_CGROUP_STATES; i++)
         series_set(cgroup->states[i], states[i]);
     if (cgroup->unknown)
-        series_set(cgroup->unknown, cgroup_tally_unknown_ns(cgroup->set.engine.tally));
+        series_set(cgroup->unknown, cgroup_tally_unknown(cgroup->set.engine.tally)->ns);
     return 0;
 }
 
@@ -311,7 +312,7 @@ void cgroup_summarize(const void *state, struct cgroup_summary *ret)
     *ret = (struct cgroup_summary){
         .engine = cgroup->set.engine.type->number,
         .descriptors_shared = cgroup->set.engine.tally ? cgroup_tally_descriptors(cgroup->set.engine.tally) : 0,
-        .unknown_ns = cgroup->set.engine.tally ? cgroup_tally_unknown_ns(cgroup->set.engine.tally) : 0,
+        .unknown_ns = cgroup->set.engine.tally ? cgroup_tally_unknown(cgroup->set.engine.tally)->ns : 0,
         .engine_reason = cgroup->set.engine.reason.message[0] ? cgroup->set.engine.reason.message : NULL,
         .max_cgroups = cgroup->set.rules.max_cgroups,
         .hierarchy = cgroup->set.hierarchy.path,

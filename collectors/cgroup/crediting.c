@@ -56,7 +56,7 @@ void crediting_add(void *userdata, uint32_t slot, unsigned cpu, const uint64_t *
     size_t n = 0;
 
     if (slot == TALLY_SLOT_UNKNOWN)
-        crediting->unknown_ns += time_of(crediting, delta);
+        crediting->unknown.ns += time_of(crediting, delta);
     for (; counts && n < crediting->chain_room; counts = crediting_find_above(counts))
         crediting->chain[n++] = counts->tallied;
     if (n > 0)

@@ -11,13 +11,18 @@
 
 struct tallied_counts;
 
+/* The time of CPUs, in nanoseconds, that no cgroup had, since CLOCK_REALTIME was `created_ns`. */
+struct unknown {
+    uint64_t ns, created_ns;
+};
+
 /* All zero at first. */
 struct crediting {
     struct slots slots;
     struct tallied_counts **chain; /* those that are credited together */
     size_t chain_room;
     uint32_t events, groups; /* of the words, as in struct tally_shape */
-    uint64_t unknown_ns;     /* that no cgroup had */
+    struct unknown unknown;
 };
 
 void crediting_done(struct crediting *crediting);

@@ -12,7 +12,6 @@
 
 struct cgroup_tally {
     struct sys *sys;
-    uint64_t created_ns;
     struct tally_groups groups;
     struct tally_rows *rows;
     struct tally_layout layout;
@@ -202,7 +201,7 @@ int cgroup_tally_new(const struct collector_context *context, bool namespaced, s
                                    .cpus = cpuset_end(&context->machine->possible),
                                    .namespaced = namespaced,
                                    .paused = context->paused};
-    tally->created_ns = tally->sys->now(tally->sys, CLOCK_REALTIME);
+    tally->crediting.unknown.created_ns = tally->sys->now(tally->sys, CLOCK_REALTIME);
     int r = tally_groups_configure(&tally->groups, context, error);
     if (r == 0)
         r = tally_describe(tally, context, error);
@@ -387,12 +386,7 @@ size_t cgroup_tally_descriptors(const struct cgroup_tally *tally)
     return group_collector_descriptors(&tally->groups.collector);
 }
 
-uint64_t cgroup_tally_unknown_ns(const struct cgroup_tally *tally)
+const struct unknown *cgroup_tally_unknown(const struct cgroup_tally *tally)
 {
-    return tally->crediting.unknown_ns;
-}
-
-uint64_t cgroup_tally_created_ns(const struct cgroup_tally *tally)
-{
-    return tally->created_ns;
+    return &tally->crediting.unknown;
 }

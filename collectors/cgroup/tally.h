@@ -14,6 +14,7 @@
 
 struct cgroup_tally;
 struct tally_rows;
+struct unknown;
 
 /*
  * Opens the groups of context->config->cgroup.groups on each CPU, starts the tally, and tests that it agrees with the
@@ -72,9 +73,6 @@ int cgroup_tally_report(const struct cgroup_tally *tally, const struct collector
                         struct failures *failures);
 /* Open descriptors, without those that the collector cpu lends. */
 size_t cgroup_tally_descriptors(const struct cgroup_tally *tally);
-/* The time of CPUs, in nanoseconds, that belongs to no known cgroup. */
-uint64_t cgroup_tally_unknown_ns(const struct cgroup_tally *tally);
-/* CLOCK_REALTIME of when that began at 0. */
-uint64_t cgroup_tally_created_ns(const struct cgroup_tally *tally);
+const struct unknown *cgroup_tally_unknown(const struct cgroup_tally *tally);
 
 #endif

@@ -120,7 +120,9 @@ class Soak:
         for target in self.targets:
             while self.cgroups_of(target) != ["watched"]:
                 if time.monotonic() > deadline:
-                    self.log.complain("%s: cgroups that are gone stay: %s" % (target.name, self.cgroups_of(target)))
+                    self.log.complain("%s: cgroups that are gone stay, or %s is not there: %s; failures: %s" % (
+                        target.name, self.machine.below, self.cgroups_of(target),
+                        json.loads(target.get("/api/v1/status"))["failures"]))
                     break
                 time.sleep(0.1)
 

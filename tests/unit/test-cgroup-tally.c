@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collectors/cgroup/crediting.h"
 #include "collectors/cgroup/tally.h"
 #include "perf/tally/tally.h"
 #include "tests/unit/cgroup-play.h"
@@ -334,7 +335,7 @@ static void test_root(void **state)
     read_all(&play);
     assert_int_equal(value(&play, "/"), 71);
     assert_int_equal(value(&play, "/c0001"), 1);
-    assert_int_equal(cgroup_tally_unknown_ns(play.set.engine.tally), 20);
+    assert_int_equal(cgroup_tally_unknown(play.set.engine.tally)->ns, 20);
     cgroup_play_done(&play);
 }
 
