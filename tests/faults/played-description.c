@@ -4,7 +4,9 @@
  * ("core" and "core-2") are added up: an event that was refused once, and then alone was not, is in one of its own.
  */
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "formats/exposition.h"
@@ -131,9 +133,22 @@ static void describe_series(const struct snapshot *snapshot, struct buffer *out)
 static void describe_open(const struct played *played, struct buffer *out)
 {
     struct residue now = residue_now();
+    char path[PATH_MAX];
+    ino_t inodes[5];
+    size_t n = 0;
+    struct stat st;
+
+    /* Of the cgroups alone: names are looked for on the real machine, too. */
+    for (unsigned i = 0; i < ARRAY_SIZE(inodes); i++) {
+        snprintf(path, sizeof(path), "%s/sys/fs/cgroup/c%u", played->fake->root, i);
+        if (i == 0)
+            *strrchr(path, '/') = '\0';
+        if (stat(path, &st) == 0)
+            inodes[n++] = st.st_ino;
+    }
 
     buffer_appendf(out, "%u events, %u pages, %" PRIu64 " descriptors, %zu watches\n", played->fake->n_open,
-                   played->fake->n_mapped, now.descriptors - played->n_descriptors, residue_count_watches());
+                   played->fake->n_mapped, now.descriptors - played->n_descriptors, residue_count_watches(inodes, n));
 }
 
 void played_describe(struct played *played, struct buffer *out)

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct residue {
     long allocations;
@@ -13,8 +14,8 @@ struct residue {
 };
 
 struct residue residue_now(void);
-/* Of all inotify descriptors of this process, as the kernel counts them: proc_pid_fdinfo(5). */
-size_t residue_count_watches(void);
+/* Of all inotify descriptors of this process, those of these inodes, as the kernel counts them: proc_pid_fdinfo(5). */
+size_t residue_count_watches(const ino_t *inodes, size_t n_inodes);
 /*
  * Fails the point where more is there than before. `allowed` are allocations that stay in a run without faults: where
  * more do, the leak sanitizer says whether any of them is lost. NULL: this is that run.
