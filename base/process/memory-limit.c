@@ -181,7 +181,8 @@ void memory_limit_apply(const struct memory_limit *limit)
     uint64_t room = memory_limit_room(limit), data, most;
     struct rlimit before;
 
-    if (getrlimit(RLIMIT_DATA, &before) < 0 || !read_data(&data))
+    if (getrlimit(RLIMIT_DATA, &before) < 0 || (room == UINT64_MAX && before.rlim_cur == before.rlim_max) ||
+        !read_data(&data))
         return;
     if (__builtin_add_overflow(data, MAX(room, SMALL_ROOM), &most) || most > before.rlim_max)
         most = before.rlim_max;

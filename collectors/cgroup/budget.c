@@ -41,13 +41,16 @@ static uint64_t memory_each(const struct collector_context *context, uint64_t de
     return each;
 }
 
-/* Half of what there is and of what the cgroups have: what is counted must also be written for clients. */
+/*
+ * Half of what there is and of what the cgroups have: what is counted must also be written for clients. They keep what
+ * they have.
+ */
 static uint64_t memory_budget(const struct collector_context *context, uint64_t own)
 {
     const struct memory_limit *limit = context->sys->memory;
     uint64_t room = limit ? memory_limit_room(limit) : UINT64_MAX;
 
-    return room == UINT64_MAX ? room : (room + own) / 2;
+    return room == UINT64_MAX ? room : MAX(own, own / 2 + room / 2);
 }
 
 void cgroup_budget_update(struct cgroup_rules *rules, const struct collector_context *context,

@@ -25,7 +25,7 @@ ERRORS = {
     "inotify_add_watch": "ENOSPC ENOMEM", "inotify_init1": "EMFILE ENOMEM", "inotify_rm_watch": "EINVAL",
     "ioctl": "EINVAL ENOMEM",
     "kill": "EPERM ESRCH", "lseek": "EINVAL", "madvise": "EINVAL ENOMEM", "memfd_create": "EMFILE ENOMEM",
-    "mmap": "ENOMEM EPERM", "mprotect": "ENOMEM", "mremap": "ENOMEM", "munmap": "ENOMEM",
+    "mmap": "ENOMEM", "mprotect": "ENOMEM", "mremap": "ENOMEM", "munmap": "ENOMEM",
     "name_to_handle_at": "EOPNOTSUPP ENOMEM", "newfstatat": "EACCES ENOMEM", "fstat": "ENOMEM", "statx": "ENOMEM",
     "openat": "EMFILE ENFILE ENOMEM EACCES", "open": "EMFILE EACCES",
     "perf_event_open": "EMFILE ENOMEM EACCES EBUSY", "pidfd_open": "EMFILE ENOSYS",

@@ -90,10 +90,11 @@ only_clear() {
 megabytes 12 >"$limit_file"
 start_daemon --config.file="$config"
 start_scraping
-watched=$(metric 'perfcountd_cgroups{state="watched"}')
+read -r dropped watched < <(get /metrics |
+    awk '/^perfcountd_cgroups{/ { n[$1] = $2 }
+        END { print n["perfcountd_cgroups{state=\"dropped\"}"], n["perfcountd_cgroups{state=\"watched\"}"] }')
 compares "some cgroups are watched" "$watched > 0 && $watched < $n_cgroups"
-equals "the others are dropped, and counted as such" "$(metric 'perfcountd_cgroups{state="dropped"}')" \
-    $((n_cgroups - watched))
+equals "the others are dropped, and counted as such" "$dropped" $((n_cgroups - watched))
 says "what is dropped, why, and the remedy" 'cgroups: some are not watched' 'memory limit' MemoryMax= /api/v1/cgroups
 answers=$(crowd 40)
 echo "    40 clients at once: $(head -n 1 <<<"$answers")"
@@ -105,6 +106,16 @@ done
 equals "the kernel killed no process" "$(killed)" 0
 holds "the daemon lives" running "$daemon_pid"
 served_rightly "12 MB" 3000
+case $confinement_version in 1) echo -1 >"$limit_file" ;; 2) echo max >"$limit_file" ;; esac
+watches_more() {
+    [ "$(metric 'perfcountd_cgroups{state="watched"}')" -gt "$watched" ]
+}
+if [ $length = long ]; then
+    holds "more cgroups are watched by themselves when the limit is gone" eventually 70 watches_more
+else
+    kill -HUP "$daemon_pid"
+    back_within 1 "more cgroups are watched after a reload, when the limit is gone" watches_more
+fi
 stop_daemon
 equals "12 MB: it ends well" "$daemon_status" 0
 
