@@ -109,7 +109,7 @@ static json_t *member_array(json_t *object, const char *key)
 }
 
 /* A document in the making: a part of it that finds no memory is the end of it. */
-struct whole {
+struct survey {
     json_t *document;
     bool failed;
 };
@@ -139,23 +139,23 @@ static json_t *absent_json(const struct availability *availability)
 
 static void add_availability(void *userdata, const struct availability *availability)
 {
-    struct whole *whole = userdata;
-    json_t *metric = metric_of(whole->document, availability->metric->name);
+    struct survey *survey = userdata;
+    json_t *metric = metric_of(survey->document, availability->metric->name);
     json_t *available = member_array(metric, "available"), *absent = member_array(metric, "absent");
 
     if (availability->absence == ABSENCE_NONE)
-        whole->failed |= json_array_append_new(available, available_json(availability)) < 0 || !absent;
+        survey->failed |= json_array_append_new(available, available_json(availability)) < 0 || !absent;
     else
-        whole->failed |= json_array_append_new(absent, absent_json(availability)) < 0 || !available;
+        survey->failed |= json_array_append_new(absent, absent_json(availability)) < 0 || !available;
 }
 
 /* Takes the document, and has all availabilities added to it. */
-static json_t *fill_whole(json_t *document, struct registry *registry, const struct machine *machine,
+static json_t *survey_all(json_t *document, struct registry *registry, const struct machine *machine,
                           availability_visit add)
 {
-    struct whole whole = {.document = document};
+    struct survey survey = {.document = document};
 
-    if (document && (availability_each(registry, machine, add, &whole) < 0 || whole.failed)) {
+    if (document && (availability_each(registry, machine, add, &survey) < 0 || survey.failed)) {
         json_decref(document);
         return NULL;
     }
@@ -164,7 +164,7 @@ static json_t *fill_whole(json_t *document, struct registry *registry, const str
 
 json_t *availability_json(struct registry *registry, const struct machine *machine)
 {
-    return fill_whole(derived_json(), registry, machine, add_availability);
+    return survey_all(derived_json(), registry, machine, add_availability);
 }
 
 /* --- in short --- */
@@ -192,15 +192,15 @@ static json_t *summary_entry(json_t *list, const struct availability *availabili
 static void add_to_summary(void *userdata, const struct availability *availability)
 {
     const char *list = availability->absence == ABSENCE_NONE ? "available" : "absent";
-    struct whole *whole = userdata;
-    json_t *entry = summary_entry(json_object_get(whole->document, list), availability);
+    struct survey *survey = userdata;
+    json_t *entry = summary_entry(json_object_get(survey->document, list), availability);
     json_t *metric = json_pack("{s:s, s:o, s:o}", "name", availability->metric->name, "events",
                                missing_json(availability), "message", message_json(availability));
 
-    whole->failed |= json_array_append_new(json_object_get(entry, "metrics"), metric) < 0;
+    survey->failed |= json_array_append_new(json_object_get(entry, "metrics"), metric) < 0;
 }
 
 json_t *availability_json_summarize(struct registry *registry, const struct machine *machine)
 {
-    return fill_whole(json_pack("{s:[], s:[]}", "available", "absent"), registry, machine, add_to_summary);
+    return survey_all(json_pack("{s:[], s:[]}", "available", "absent"), registry, machine, add_to_summary);
 }
