@@ -30,16 +30,24 @@ conclude() {
     [ "$status" -eq 0 ] || [ "$status" -eq 77 ]
 }
 
-play descriptors.sh "$@" &
-play slow-clients.sh "$@" &
-play disk.sh "$@" &
-wait
-for script in cpu.sh kernel-limits.sh memory.sh cgroups.sh; do
+play stopped.sh "$@" &
+stopped=$!
+waiting=()
+for script in descriptors.sh slow-clients.sh disk.sh; do
+    play $script "$@" &
+    waiting+=($!)
+done
+wait "${waiting[@]}"
+for script in cpu.sh memory.sh; do
+    play $script "$@"
+done
+wait $stopped
+for script in kernel-limits.sh cgroups.sh; do
     play $script "$@"
 done
 failed=0
-for script in descriptors.sh slow-clients.sh disk.sh cpu.sh kernel-limits.sh memory.sh cgroups.sh; do
+for script in descriptors.sh slow-clients.sh disk.sh stopped.sh cpu.sh kernel-limits.sh memory.sh cgroups.sh; do
     conclude $script || failed=$((failed + 1))
 done
-echo "$failed of 7 scripts failed"
+echo "$failed of 8 scripts failed"
 [ $failed -eq 0 ]

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many cgroups there is room for, by descriptors, memory and the configured maximum. */
+/* How many cgroups there is room for: by descriptors, memory and the configured maximum. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/process/memory-limit.h"
 #include "collectors/cgroup/budget.h"
 #include "tests/unit/test.h"
 
@@ -39,9 +45,67 @@ static void test_room(void **state)
     }
 }
 
+static size_t needs_nothing(const struct collector_context *context)
+{
+    (void)context;
+    return 0;
+}
+
+static size_t has_none(const struct cgroup_counts *counts)
+{
+    (void)counts;
+    return 0;
+}
+
+static void write_number(const char *directory, const char *name, uint64_t number)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "%s/%s", directory, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "%llu\n", (unsigned long long)number);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Of 16 MB an eighth is kept, and half of the rest is for cgroups; those that are counted keep what they have. */
+static void test_memory(void **state)
+{
+    static const struct cgroup_engine_type type = {.needs = needs_nothing, .descriptors = has_none};
+    char directory[] = "/tmp/perfcountd-budget.XXXXXX", command[64];
+    struct memory_limit limit = {.path = directory, .mount_size = strlen("/tmp")};
+    struct config config = {.cgroup.enabled = true};
+    struct sys sys = {.memory = &limit};
+    const struct collector_context context = {.sys = &sys, .config = &config};
+    struct cgroup_rules rules = {0};
+    struct cgroup_engine engine = {.type = &type};
+    struct cgroup_counts counts = {.engine = &engine}, *watched[] = {&counts, &counts, &counts};
+
+    (void)state;
+    assert_non_null(mkdtemp(directory));
+    write_number(directory, "memory.max", 16 << 20);
+    write_number(directory, "memory.current", 4 << 20);
+    cgroup_budget_update(&rules, &context, &type, watched, 0);
+    assert_true(rules.memory_budget == 5 << 20);
+    assert_true(rules.memory_per_cgroup > 1024);
+    write_number(directory, "memory.current", 15 << 20);
+    cgroup_budget_update(&rules, &context, &type, watched, 0);
+    assert_true(rules.memory_budget == 0);
+    cgroup_budget_update(&rules, &context, &type, watched, 3);
+    assert_int_equal(cgroup_rules_room(&(struct cgroup_rules){.max_cgroups = 9,
+                                                              .memory_budget = rules.memory_budget,
+                                                              .memory_per_cgroup = rules.memory_per_cgroup}),
+                     3);
+    sys.memory = NULL;
+    cgroup_budget_update(&rules, &context, &type, watched, 0);
+    assert_true(rules.memory_budget == UINT64_MAX);
+    snprintf(command, sizeof(command), "rm -r %s", directory);
+    assert_int_equal(system(command), 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_room)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_room), cmocka_unit_test(test_memory)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
