@@ -154,7 +154,7 @@ static void follow_cpus(struct daemon *daemon)
     daemon_follow_collectors(daemon);
 }
 
-/* Whether other CPUs are online than are known; once, that nobody can tell. */
+/* Whether other CPUs are online than are known. Logs, once, that this cannot be read. */
 static bool cpus_differ(struct daemon *daemon)
 {
     int r = machine_is_outdated(&daemon->session.sys, daemon->session.machine);

@@ -119,7 +119,7 @@ static int cgroup_resume(const struct collector_context *context, struct cgroup 
 }
 
 /*
- * What a collector has that once was opened whole goes on, whatever there is no memory for. The engine bpf begins
+ * A collector that once was opened whole goes on with what it has, when there is no memory. The engine bpf begins
  * again, since what is half done there may point to the configuration before.
  */
 static bool may_go_on(const struct cgroup *cgroup, int error)

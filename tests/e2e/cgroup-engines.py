@@ -98,10 +98,10 @@ class Play:
         for name in names:
             os.mkdir(self.root + self.below + "/" + name)
         deadline = time.monotonic() + 20
-        for daemon in self.daemons.values():
+        for engine, daemon in self.daemons.items():
             while not all((self.below + "/" + name, "minor_faults") in daemon.totals() for name in names):
                 if time.monotonic() > deadline:
-                    raise RuntimeError("%r are not watched" % (names,))
+                    raise RuntimeError("%s does not watch %r: %s" % (engine, names, daemon.get("/api/v1/cgroups")))
                 time.sleep(0.02)
 
     def command(self, name, *work):
@@ -146,9 +146,12 @@ class Play:
     def entering(self):
         """Short tasks that run already when they enter."""
         self.make("entering")
-        return self.measure(["entering"],
-                            lambda: [subprocess.run(self.command("entering", "spin", 20), check=True)
-                                     for _ in range(40)] and None)
+
+        def work():
+            for _ in range(40):
+                subprocess.run(self.command("entering", "spin", 20), check=True)
+            return {"entries": 40}
+        return self.measure(["entering"], work)
 
     def staying(self):
         """A task that nothing interrupts: each engine's total, and bpf's again, while it runs."""

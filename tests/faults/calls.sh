@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The real daemon, its opener, its reader of names and its symboliser on the real kernel: each system call of each of
-# them is made to fail, by strace(1). See calls.py for its options and for the names of the points, each of which can be
-# run alone: calls.sh --verbose daemon:serve:openat:EMFILE:10
+# them is made to fail, by strace(1). calls.py has the options and the names of points. Each can be run alone:
+# calls.sh --verbose daemon:serve:openat:EMFILE:10
 . "$(dirname "$0")/../e2e/lib.sh"
 need strace openssl cc unshare /usr/bin/python3
 # shellcheck source=../e2e/cgroup-lib.sh

@@ -109,7 +109,7 @@ static void list_points(const struct campaign *campaign, const struct points *po
     }
 }
 
-/* What there is, and what was tried of it. */
+/* How many points there are, and how many of them were tried. */
 static void show_scenario(const struct campaign *campaign, const struct points *points, const struct timespec *start)
 {
     size_t all[N_FAULT_KINDS] = {0};

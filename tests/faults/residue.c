@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run leaves behind: see residue.h. */
+/* The remains of a run: see residue.h. */
 #include "tests/faults/residue.h"
 
 #include <dirent.h>

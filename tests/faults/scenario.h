@@ -11,8 +11,8 @@
  *     finish     frees the state; then nothing may be left: memory, descriptors, mappings
  *
  * A new scenario is a row in the table of check-faults.c and these functions, in a file scenario/NAME.c. It fails by
- * fault_expect() (faults.h), at any stage. What is printed to standard error in a run is what the product said:
- * said.h asks for it.
+ * fault_expect() (faults.h), at any stage. The product's sentences are taken from standard error:
+ * see said.h.
  */
 #ifndef TESTS_FAULTS_SCENARIO_H
 #define TESTS_FAULTS_SCENARIO_H
@@ -22,8 +22,9 @@
 
 struct scenario {
     const char *name;
-    unsigned seconds; /* a run that takes longer hangs; 0: the default, 20 */
-    unsigned asks;    /* how often `act` asks for the same, so that the answer may be said as often; 0: once */
+    unsigned seconds;   /* a run that takes longer hangs; 0: the default, 20 */
+    bool may_be_silent; /* what a fault takes away may come back without a word */
+    unsigned asks;      /* how often `act` asks for the same, so that the answer may be said as often; 0: once */
     void *(*prepare)(void);
     void (*act)(void *state);
     void (*recover)(void *state);

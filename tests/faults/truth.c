@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a machine that is played has counted: see truth.h. */
+/* The truth of a machine that is played: see truth.h. */
 #include "tests/faults/truth.h"
 
 #include <inttypes.h>
@@ -138,7 +138,8 @@ static void check_value(struct truth *truth, const struct row *row, const char *
     struct truth_total *total = find_total(truth, row, event);
     uint64_t counted = time_of(truth, row) * rate;
 
-    if (truth->comes_and_goes && str_equal(row->group, truth->comes_and_goes))
+    if ((truth->comes_and_goes && str_equal(row->group, truth->comes_and_goes)) ||
+        (truth->cgroups_restart && row->cgroup))
         total->value = total->row = 0;
     fault_expect(!total->row || total->row == row->id + 1, "%s begins at 0 once more", total->key);
     total->row = row->id + 1;

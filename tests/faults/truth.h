@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a machine that is played has counted, and that no total says anything else. Each event has a rate of its own, a
- * prime number: a total that has counts of another event is no multiple of it.
+ * The truth of a machine that is played: it has counted so much, and no total may say anything else. Each event has a
+ * rate of its own, a prime number: a total that has counts of another event is no multiple of it.
  */
 #ifndef TESTS_FAULTS_TRUTH_H
 #define TESTS_FAULTS_TRUTH_H
@@ -27,6 +27,7 @@ struct truth_cgroup {
 struct truth {
     struct fake_sys *fake;
     const char *comes_and_goes; /* a configured group whose totals may start from 0 at any time; NULL */
+    bool cgroups_restart;       /* those of cgroups may */
     uint64_t cpu_ns[TRUTH_CPUS_MAX];
     struct truth_cgroup cgroups[TRUTH_CGROUPS_MAX];
     size_t n_cgroups;

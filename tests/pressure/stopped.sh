@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Each process of the daemon is stopped (SIGSTOP) for a while, as a debugger, a frozen cgroup or a machine without memory
-# does it. While the daemon is, scrapes wait, and what was counted meanwhile is there afterwards. While the opener, the
-# symboliser or the name reader is, scrapes go on: one of them waits two seconds for the opener, the others for nothing.
+# Each process of the daemon is stopped (SIGSTOP) for a while, as a debugger or a frozen cgroup stops one. While it is
+# the daemon, scrapes wait, and all that was counted meanwhile is there afterwards. While it is the opener, symboliser
+# or name reader, scrapes go on: one of them waits two seconds for the opener, and the others for nothing.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 [ "$(id -u)" -eq 0 ] || skip "only root has an opener"
@@ -82,7 +82,7 @@ check_daemon() {
     stop_scraping
     equals "the daemon was stopped: no total falls" "$(figure fell)" 0
     wait $fetch
-    # What the rings had no room for is said to be lost. The kernel does not sample a virtual CPU that does not run.
+    # Samples that the rings had no room for are said to be lost. A virtual CPU that does not run is not sampled.
     jq -r 'select(.type == "end") | "\(.reason) \(.records) \(.lost) \(.dropped)"' "$scratch/stream" >"$scratch/end"
     matches "the daemon was stopped: the stream ends as asked, and says what it lost" "$(<"$scratch/end")" \
         '^seconds [1-9][0-9]* [0-9]+ [0-9]+$'

@@ -48,8 +48,8 @@ two_kinds() {
 
 board() {
     local noun
-    for noun in board cgroup contention discovery footprint hotplug impostor metrics pressure privilege sampler self soak \
-        tally tracepoint truth; do
+    for noun in board cgroup contention discovery footprint hotplug impostor metrics pressure privilege sampler self \
+        soak tally tracepoint truth; do
         # shellcheck source=/dev/null
         . "$vm_dir/$noun.sh"
     done

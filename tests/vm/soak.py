@@ -6,18 +6,17 @@ garbage, cgroups and a CPU that come and go.
 usage: soak.py URL CONTROL SECONDS SEED      SECONDS are the board's; the same seed makes the same plan
        soak.py --check                       that a leak is found, and noise is none
 
-A round is some seconds of actions, which follow from the seed, and a quiet moment with the first configuration again, in
-which memory, descriptors and watches are read. Exit 1, with the reasons, if a scrape failed, a total fell, an action had
-another answer than it should, or something grew.
+A round is some seconds of actions, which follow from the seed, and a quiet moment with the first configuration again:
+memory, descriptors and watches are read there. Exit 1, with the reasons, if a scrape failed, a total fell, an action
+had another answer than it should, or something grew.
 
-The bound: in a process of 2 MB that grows by 50 KB an hour, the last half of a quarter of an hour has 6 KB, one page and
-a half, which no reading can tell. So the line of least squares through that half may rise by three pages (12 KB) more
-than twice its standard error, which is what the readings scatter by. Descriptors and watches may not rise at all.
+The bound: in a process of 2 MB that grows by 50 KB an hour, the last half of a quarter of an hour has 6 KB, one page
+and a half, which is less than readings scatter by. So the line of least squares through that half may rise by three
+pages (12 KB) more than twice its standard error. Descriptors and watches may not rise at all.
 """
 import http.client
 import json
 import random
-import re
 import statistics
 import sys
 import threading
@@ -34,7 +33,8 @@ TIMEOUT = 10  # seconds: Prometheus's default for a scrape
 STREAMS = ["/api/v1/samples?seconds=1&frequency=50", "/api/v1/samples?max=20", "/api/v1/perf.data?seconds=1",
            "/api/v1/folded?seconds=1", "/debug/pprof/profile?seconds=1"]
 GARBAGE = [(b"GET /nothing HTTP/1.1\r\nHost: b\r\n\r\n", b"404"), (b"BREW / HTTP/1.1\r\nHost: b\r\n\r\n", b"405"),
-           (b"GET /api/v1/rates?seconds=-1 HTTP/1.1\r\nHost: b\r\n\r\n", b"400"), (b"\x16\x03\x01\x00\x05hello\r\n\r\n", b"400"),
+           (b"GET /api/v1/rates?seconds=-1 HTTP/1.1\r\nHost: b\r\n\r\n", b"400"),
+           (b"\x16\x03\x01\x00\x05hello\r\n\r\n", b"400"),
            (b"GET / HTTP/1.1\r\nHost: b\r\nX: " + b"a" * 70000 + b"\r\n\r\n", b"431")]
 # On the board: a line for each process with its name, anonymous KB, descriptors and watches; then the board's seconds.
 READ = """pid=$(cat /tmp/daemon.pid)
@@ -43,22 +43,26 @@ for p in $pid $(cat /proc/$pid/task/$pid/children); do
         $(cat /proc/$p/fdinfo/* 2>/dev/null | grep -c ^inotify)
 done
 cut -d' ' -f1 /proc/uptime"""
-# What the descriptors are, for a person.
+# Descriptors by their kinds, for a person.
 KINDS_OF_FILES = """for p in $(cat /tmp/daemon.pid) $(cat /proc/$(cat /tmp/daemon.pid)/task/*/children); do
     ls -l /proc/$p/fd | sed "s/.*-> //; s/[0-9][0-9]*/N/g; s/^/$(cat /proc/$p/comm) /"
 done | sort | uniq -c"""
 CGROUPS = """cd /sys/fs/cgroup
 for i in %s; do mkdir soak$i.slice; done
 for i in %s; do sh -c "echo \\$\\$ >/sys/fs/cgroup/soak$i.slice/cgroup.procs; exec spin 1 1" >/dev/null; done
-for i in %s; do n=0; until rmdir soak$i.slice 2>/dev/null; do usleep 20000; n=$((n + 1)); [ $n -lt 500 ] || exit 1; done; done"""
+for i in %s; do
+    n=0
+    until rmdir soak$i.slice 2>/dev/null; do usleep 20000; n=$((n + 1)); [ $n -lt 500 ] || exit 1; done
+done"""
 HOTPLUG = "cd /sys/devices/system/cpu/cpu3; echo 0 >online; usleep %d; echo 1 >online"
 RELOAD = """cp /tmp/%s.yaml /etc/perfcountd.yaml
 wget -q -O - --post-data= http://127.0.0.1:10298/-/reload >/dev/null"""
 BROKEN = """echo 'web: {min_interval: soon}' >/etc/perfcountd.yaml
 ! wget -q -O - --post-data= http://127.0.0.1:10298/-/reload >/dev/null 2>&1"""
 PAUSE = "wget -q -O - --post-data= 'http://127.0.0.1:10298/api/v1/pause?seconds=1' >/dev/null"
-KINDS = {"rates": 2.0, "stream": 2.0, "abort": 1.0, "garbage": 1.0, "half_open": 0.5, "reload": 1.0, "broken_reload": 0.3,
-         "pause": 0.3, "cgroups": 1.0, "hotplug": 0.7}
+# How often a round has one.
+KINDS = {"rates": 2.0, "stream": 2.0, "abort": 1.0, "garbage": 1.0, "half_open": 0.5, "reload": 1.0,
+         "broken_reload": 0.3, "pause": 0.3, "cgroups": 1.0, "hotplug": 0.7}
 
 
 def slope(points):
@@ -105,7 +109,7 @@ class Board:
 
 
 class Actions:
-    """What is done to the daemon, and what the answer must be."""
+    """The functions do something to the daemon, and fail where the answer is not right."""
 
     def __init__(self, url, board):
         self.url, self.board, self.serial = url, board, 0
@@ -304,9 +308,9 @@ def main():
     soak = Soak(url, control, int(seed))
     rounds, lasted = soak.run(float(seconds))
     soak.judge()
-    print("%d rounds in %d seconds of the board, %d scrapes, %d actions: %s; the slowest scrape took %.2f s, beside %s" % (
-        rounds, lasted, len(soak.scrapes), sum(soak.counts.values()),
-        ", ".join("%d %s" % (n, re.sub("_", " ", kind)) for kind, n in sorted(soak.counts.items())), *soak.slowest))
+    kinds = ", ".join("%d %s" % (n, kind.replace("_", " ")) for kind, n in sorted(soak.counts.items()))
+    print("%d rounds in %d seconds of the board, %d scrapes, %d actions: %s; the slowest scrape took %.2f s, beside %s"
+          % (rounds, lasted, len(soak.scrapes), sum(soak.counts.values()), kinds, *soak.slowest))
     if soak.complaints:
         sys.exit("%d complaints, the first: %s" % (len(soak.complaints), soak.complaints[0][:500]))
 

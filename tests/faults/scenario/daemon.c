@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a daemon does with its CPUs: it starts, is scraped, reloads, follows CPUs, pauses, ends. */
+/* A daemon and its CPUs: it starts, is scraped, reloads, follows CPUs, pauses, ends. */
 #include "tests/faults/played-daemon.h"
 #include "tests/faults/scenario.h"
 
