@@ -9,7 +9,6 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "collectors/cgroup/crediting.h"
 #include "collectors/cgroup/label.h"
 #include "collectors/cgroup/set.h"
 #include "collectors/cgroup/tally.h"

@@ -3,7 +3,6 @@
 #include "collectors/cgroup/tally.h"
 
 #include "base/cleanup.h"
-#include "collectors/cgroup/crediting.h"
 #include "collectors/cgroup/tally/tallied.h"
 #include "collectors/cgroup/tally/tally-layout.h"
 #include "collectors/cgroup/tally/tally-rows.h"

@@ -11,10 +11,10 @@
 #define COLLECTORS_CGROUP_TALLY_H
 
 #include "collectors/cgroup/counts.h"
+#include "collectors/cgroup/crediting.h"
 
 struct cgroup_tally;
 struct tally_rows;
-struct unknown;
 
 /*
  * Opens the groups of context->config->cgroup.groups on each CPU, starts the tally, and tests that it agrees with the

@@ -21,6 +21,7 @@ echo "DURATION=$duration SEED=$seed"
 plan() {
     /usr/bin/python3 "$soak" --plan 20 "$1" | sha256sum
 }
+holds "its judges notice a leak, and a total that falls" /usr/bin/python3 "$root/tests/soak/self-test.py"
 equals "the same seed makes the same plan" "$(plan "$seed")" "$(plan "$seed")"
 compares "another one another plan" "\"$(plan "$seed")\" != \"$(plan "$((seed + 1))")\""
 

@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collectors/cgroup/crediting.h"
 #include "collectors/cgroup/tally.h"
 #include "perf/tally/tally.h"
 #include "tests/unit/cgroup-play.h"
