@@ -9,11 +9,15 @@
  * one call of a function step_*, so that callgrind can count that alone.
  */
 #include <err.h>
+#include <limits.h>
 #include <malloc.h>
 #include <math.h>
 #include <stdio.h>
+
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/newer.h"
@@ -107,6 +111,21 @@ STEP step_reload(struct rig *rig)
 STEP step_close(struct rig *rig)
 {
     rig->registry = registry_free(rig->registry);
+}
+
+/* A cgroup comes and goes. */
+STEP step_churn(struct rig *rig)
+{
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof(path), "%s/sys/fs/cgroup/bnew", simulated_sys(rig->simulated)->root);
+    for (int made = 1; made >= 0; made--) {
+        if ((made ? mkdir(path, 0755) : rmdir(path)) < 0)
+            err(1, "%s", path);
+        for (size_t i = 0; registry_fd(rig->registry, i) != -ENODEV; i++)
+            if (registry_fd(rig->registry, i) >= 0)
+                registry_dispatch(rig->registry, i);
+    }
 }
 
 static double timed(void (*step)(struct rig *rig), struct rig *rig)
@@ -226,9 +245,11 @@ static void measure(const struct curve *curve, unsigned x, unsigned readings)
     registry_read(rig.registry, ALL, 0);
     size_t bytes = heap() - before + (rig.tally ? simulated_tally_size(rig.tally) : 0);
     reads = simulated_reads(rig.simulated) - reads;
-    double reading = measure_step(step_reading, &rig, readings), collecting = 0;
-    if (rig.tally)
+    double reading = measure_step(step_reading, &rig, readings), collecting = 0, churn = 0;
+    if (rig.tally) {
         collecting = measure_step(step_collect, &rig, readings);
+        churn = measure_step(step_churn, &rig, readings);
+    }
     size_t size = rig.text.size;
     size_t opened = simulated_open(rig.simulated), series = count_series(rig.snapshot);
     double reloading = timed(step_reload, &rig);
@@ -238,8 +259,9 @@ static void measure(const struct curve *curve, unsigned x, unsigned readings)
     double closing = timed(step_close, &rig);
     if (simulated_open(rig.simulated) != 0)
         errx(1, "%zu events are still open", simulated_open(rig.simulated));
-    printf("x=%u groups=%zu series=%zu page=%zu bytes=%zu open=%.1f reading=%.1f collect=%.1f reload=%.1f close=%.1f\n",
-           x, reads, series, size, bytes, opening, reading, collecting, reloading, closing);
+    printf("x=%u groups=%zu series=%zu page=%zu bytes=%zu open=%.1f reading=%.1f collect=%.1f churn=%.1f reload=%.1f "
+           "close=%.1f\n",
+           x, reads, series, size, bytes, opening, reading, collecting, churn, reloading, closing);
     rig_done(&rig);
 }
 

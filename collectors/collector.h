@@ -52,7 +52,7 @@ struct collector {
     /*
      * Opens what the configuration wants. `previous` is the state that an earlier open returned, or NULL: it is
      * consumed, and groups that did not change go on counting. Events that could not be opened are reported, and are no
-     * failure.
+     * failure. With -ENOMEM *ret may be a state, too, whose totals go on: the next open completes it.
      */
     int (*open)(const struct collector_context *context, void *previous, void **ret, struct error *error);
     /* Reads everything into the snapshot. An error is for the collector as a whole: nothing of it could be read. */

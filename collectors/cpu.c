@@ -30,10 +30,12 @@ static int cpu_open(const struct collector_context *context, void *previous, voi
     _cleanup_(places_done) struct places places = {0};
     int r = cpu_list_places(context, &places, error);
 
-    if (r < 0) {
+    if (r == -ENOMEM)
+        *ret = previous;
+    else if (r < 0)
         group_collector_close(context, previous);
+    if (r < 0)
         return r;
-    }
     return group_collector_open(context, &context->config->cpu.groups, &places, previous, ret, error);
 }
 

@@ -87,7 +87,7 @@ int failures_add(struct failures *failures, const struct failure *failure, int c
     return r;
 }
 
-int failures_add_cgroup(struct failures *failures, const struct failures *cgroup)
+int failures_add_cgroups(struct failures *failures, const struct failures *cgroup, size_t n)
 {
     failures_note(failures, cgroup->span);
     for (size_t i = 0; i < cgroup->n; i++) {
@@ -99,7 +99,7 @@ int failures_add_cgroup(struct failures *failures, const struct failures *cgroup
         if (r < 0)
             return r;
         listed->in_cgroups = true;
-        listed->n_targets++;
+        listed->n_targets += n;
     }
     return 0;
 }

@@ -39,8 +39,8 @@ void failures_done(struct failures *failures);
  * and n_targets are ignored. -ENOMEM.
  */
 int failures_add(struct failures *failures, const struct failure *failure, int cpu);
-/* Adds the failures of one cgroup, each listed by CPU: one more target for each failure. -ENOMEM. */
-int failures_add_cgroup(struct failures *failures, const struct failures *cgroup);
+/* Adds the failures that each of `n` cgroups has, each listed by CPU: n more targets for each failure. -ENOMEM. */
+int failures_add_cgroups(struct failures *failures, const struct failures *cgroup, size_t n);
 
 /* A failure that is not listed, because its CPU or cgroup is only away, may be over after this span. */
 static inline void failures_note(struct failures *failures, enum reason_span span)

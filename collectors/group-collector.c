@@ -111,12 +111,10 @@ int group_collector_open(const struct collector_context *context, const struct c
 {
     struct group_collector *collector = previous ? previous : calloc(1, sizeof(*collector));
 
-    if (!collector || group_collector_configure(collector, context, groups, places) < 0) {
-        group_collector_close(context, collector);
+    if (!collector)
         return error_oom(error);
-    }
     *ret = collector;
-    return 0;
+    return group_collector_configure(collector, context, groups, places) < 0 ? error_oom(error) : 0;
 }
 
 int group_collector_collect(const struct collector_context *context, void *state, struct error *error)

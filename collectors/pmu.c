@@ -74,7 +74,7 @@ static int pmu_open(const struct collector_context *context, void *previous, voi
     _cleanup_(places_done) struct places places = {0};
 
     if (pmu_list_places(context->machine, previous != NULL, &places) < 0) {
-        group_collector_close(context, previous);
+        *ret = previous;
         return error_oom(error);
     }
     return group_collector_open(context, &context->config->pmu.groups, &places, previous, ret, error);

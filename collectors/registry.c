@@ -19,6 +19,7 @@ struct slot {
     void *state; /* NULL while it is disabled, and where it could not be opened */
     int fd;      /* as the collector set it at its opening, or -1 */
     bool successful;
+    bool incomplete;               /* it could not be opened whole, and goes on with what it has */
     uint64_t read_ns, duration_ns; /* read_ns is 0 before the first reading */
     enum reason_span span;         /* of its failures, the one that is worth the most tries */
     struct error error;
@@ -184,6 +185,7 @@ static int registry_open_collector(struct registry *registry, size_t i, struct e
     slot->successful = r == 0;
     slot->span = reason_span(r);
     slot->state = state;
+    slot->incomplete = r < 0 && state;
     slot->read_ns = 0;
     return slot_add_series(slot, &registry->snapshot.metrics, i) < 0 ? error_oom(error) : 0;
 }
@@ -199,7 +201,7 @@ static int registry_gather_failures(struct registry *registry)
             continue;
         registry->failures.span = REASON_LASTS;
         r = collectors[i]->report(&context, registry->slots[i].state, &registry->failures);
-        registry->slots[i].span = registry->failures.span;
+        registry->slots[i].span = registry->slots[i].incomplete ? REASON_PASSES : registry->failures.span;
     }
     if (r < 0 || registry->failures.n == 0)
         return r;
@@ -269,11 +271,14 @@ static void registry_read_collector(struct registry *registry, size_t i, uint64_
     struct collector_context context = registry_context(registry, i);
 
     if (slot->state) {
-        slot->error = (struct error){0};
+        struct error error = {0};
         memset(slot->n_groups, 0, sizeof(slot->n_groups));
         snapshot_hold(&registry->snapshot);
-        slot->successful = collectors[i]->collect(&context, slot->state, &slot->error) == 0;
+        bool successful = collectors[i]->collect(&context, slot->state, &error) == 0;
         snapshot_release(&registry->snapshot);
+        slot->successful = successful && !slot->incomplete;
+        if (!slot->incomplete)
+            slot->error = error;
     }
     for (size_t k = 0; k < N_ROW_STATES && slot->groups[k]; k++)
         series_set(slot->groups[k], slot->n_groups[k]);

@@ -114,7 +114,7 @@ void snapshot_remove_row(struct snapshot *snapshot, struct row *row);
 void snapshot_hold(struct snapshot *snapshot);
 void snapshot_release(struct snapshot *snapshot);
 
-/* What the row adds to `json_size` of the snapshot. */
+/* The part of the row in `json_size` of the snapshot. */
 size_t row_json_size(const struct row *row);
 
 /* No counter's numbers, their keys and its state take more. */

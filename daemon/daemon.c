@@ -115,6 +115,7 @@ static void on_collector_changed(void *userdata, int error)
         log_event(LOG_KIND_CHANGES_UNHEARD, NULL, 0, "cgroups came or went, and not all could be followed yet: %s",
                   strerror(-error));
     daemon->is_behind = error < 0;
+    memory_limit_apply(&daemon->session.memory);
     failure_log_update(&daemon->failure_log, daemon->session.registry);
     /* Cgroups come and go often; what is unavailable changes rarely. */
     if (registry_failures(daemon->session.registry)->n != daemon->n_reported_failures)
@@ -136,19 +137,35 @@ static int rescan(struct daemon *daemon)
 
 static void follow_cpus(struct daemon *daemon)
 {
-    const struct machine *machine;
+    const struct machine *before = daemon->session.machine;
+    int r = rescan(daemon);
+    const struct machine *machine = daemon->session.machine;
 
-    if (rescan(daemon) < 0) {
+    if (machine != before) /* also where there was no memory to follow: the one before is gone */
+        sampler_cpus_changed(daemon->sampler, machine, &daemon->unhandled_cpus);
+    if (r < 0) {
         schedule_retry(daemon);
         return;
     }
-    machine = daemon->session.machine;
     _cleanup_(freep) char *online = cpuset_format(&machine->online);
     const struct log_field field = {"cpus", online ? online : ""};
-    sampler_cpus_changed(daemon->sampler, machine, &daemon->unhandled_cpus);
     cpuset_done(&daemon->unhandled_cpus);
     log_event(LOG_KIND_CPUS_CHANGED, &field, 1, "CPUs online: %s", field.value);
     daemon_follow_collectors(daemon);
+}
+
+/* Whether other CPUs are online than are known. Logs, once, that this cannot be read. */
+static bool cpus_differ(struct daemon *daemon)
+{
+    int r = machine_is_outdated(&daemon->session.sys, daemon->session.machine);
+
+    if (r < 0 && !daemon->cpus_unseen)
+        log_event(LOG_KIND_CHANGES_UNHEARD, NULL, 0,
+                  "it cannot be seen whether CPUs came or went, because /sys/devices/system/cpu/online cannot be read: "
+                  "%s; it is tried again at the next reading",
+                  strerror(-r));
+    daemon->cpus_unseen = r < 0;
+    return r > 0;
 }
 
 /* `left` is empty where a change is suspected and no message of it came. */
@@ -160,8 +177,7 @@ static void on_cpus_changed(void *userdata, const struct cpuset *left)
     daemon->cpus_checked_ns = session->sys.now(&session->sys, CLOCK_MONOTONIC);
     CPUSET_FOREACH (cpu, left)
         cpuset_add(&daemon->unhandled_cpus, (unsigned)cpu);
-    if (daemon->rescan_failed || cpuset_count(left) > 0 || registry_is_stale(session->registry) ||
-        machine_is_outdated(&session->sys, session->machine))
+    if (daemon->rescan_failed || cpuset_count(left) > 0 || registry_is_stale(session->registry) || cpus_differ(daemon))
         follow_cpus(daemon);
 }
 
@@ -174,6 +190,7 @@ static void on_retry(void *userdata)
         follow_cpus(daemon);
         return;
     }
+    memory_limit_apply(&daemon->session.memory);
     int r = registry_retry(daemon->session.registry, &error);
     if (r < 0)
         log_warning("events that could not be opened cannot be tried again: %s", error.message);
@@ -243,16 +260,21 @@ int daemon_reload(struct daemon *daemon, struct error *error)
         return error_set(error, -ESHUTDOWN, "perfcountd is shutting down");
     notify_reloading();
     daemon->session.reload.successful = false;
+    const struct config *before = daemon->session.config;
     int r = split_check(daemon->split, error);
     if (r == 0)
         r = session_reload(&daemon->session, daemon->options, daemon_configure_server, daemon, error);
     const struct log_field field = daemon_config_field(daemon);
+    if (daemon->session.config != before)
+        daemon_apply_config(daemon);
     if (r < 0) {
         snprintf(daemon->reload_error, sizeof(daemon->reload_error), "%s", error->message);
-        log_event(LOG_KIND_RELOAD_FAILED, &field, 1, "%s; the old configuration stays in use", error->message);
+        log_event(LOG_KIND_RELOAD_FAILED, &field, 1, "%s; %s", error->message,
+                  daemon->session.config == before
+                      ? "the old configuration stays in use"
+                      : "the new configuration is in use, and what is missing of it is tried again");
     } else {
         daemon->reload_error[0] = '\0';
-        daemon_apply_config(daemon);
         log_event(LOG_KIND_RELOADED, &field, 1, "configuration reloaded");
         daemon_log_counting(daemon);
     }

@@ -30,6 +30,7 @@ struct daemon {
     struct hotplug *hotplug;
     uint64_t cpus_checked_ns;     /* CLOCK_MONOTONIC */
     struct cpuset unhandled_cpus; /* CPUs that went offline, whose groups are not opened again yet */
+    bool cpus_unseen;             /* which CPUs are online could not be read */
     bool rescan_failed;           /* so that they could not be */
     struct retry *retry;
     struct watches *watches;

@@ -99,7 +99,11 @@ void failure_log_update(struct failure_log *failure_log, const struct registry *
 
     for (size_t i = 0; r == 0 && registry_status(registry, i, &status); i++)
         r = update_collector(&update, &status);
+    if (r < 0 && !failure_log->incomplete)
+        log_event(LOG_KIND_EVENTS_UNAVAILABLE, NULL, 0,
+                  "out of memory: there is not even enough to list what cannot be counted; perfcountd tries it again");
     if (r < 0) {
+        failure_log->incomplete = true;
         failure_log_done(&update.now);
         return;
     }

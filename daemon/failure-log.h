@@ -11,6 +11,7 @@
 struct failure_log {
     char **sentences; /* that failed at the last update */
     size_t n;
+    bool incomplete; /* there was no memory for all of them */
 };
 
 void failure_log_done(struct failure_log *failure_log);

@@ -75,6 +75,7 @@ static json_t *serve_document(void *userdata, enum service_document which)
     case DOCUMENT_METRICS:
         return availability_json(session->registry, session->machine);
     case DOCUMENT_CGROUPS:
+        memory_limit_apply(&session->memory);
         return document_cgroups(session->registry);
     case DOCUMENT_STATUS:
         return status_of(daemon);

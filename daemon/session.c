@@ -126,6 +126,7 @@ int session_open(struct session *session, struct error *error)
     r = registry_configure(session->registry, session->machine, session->config, NULL, error);
     if (r == 0)
         registry_read(session->registry, UINT32_MAX, 0);
+    memory_limit_apply(&session->memory); /* the kernel has taken memory for what was opened */
     return r;
 }
 
@@ -197,6 +198,7 @@ int session_reload(struct session *session, const struct options *options,
     session->config = steal(config);
     if (r == 0)
         set_reload_success(session);
+    memory_limit_apply(&session->memory);
     return r;
 }
 

@@ -62,8 +62,8 @@ static bool route_is_at(const struct route *route, const struct site *site, cons
 /* The route that takes the method; else NULL, with the methods that would be taken, "" where the path is unknown. */
 static const struct route *route_find(const struct request *request, char *allow, size_t size)
 {
-    _cleanup_(buffer_done) struct buffer methods = {0};
     const struct site *site = request->site;
+    size_t n = 0;
 
     allow[0] = '\0';
     for (size_t i = 0; i < site->n_routes; i++) {
@@ -72,13 +72,9 @@ static const struct route *route_find(const struct request *request, char *allow
             continue;
         if (route_takes_method(route, request->method))
             return route;
-        buffer_appendf(&methods, "%s%s", methods.size ? ", " : "", route->method);
-        if (is_get(route->method))
-            buffer_append_text(&methods, ", HEAD");
-    }
-    if (methods.size < size && methods.size) {
-        memcpy(allow, methods.data, methods.size);
-        allow[methods.size] = '\0';
+        if (n < size)
+            n += (size_t)snprintf(allow + n, size - n, "%s%s%s", n ? ", " : "", route->method,
+                                  is_get(route->method) ? ", HEAD" : "");
     }
     return NULL;
 }

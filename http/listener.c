@@ -28,7 +28,7 @@ static void listener_take(void *userdata, int fd, const struct sockaddr *address
     mhd_loop_take(listener->loop, fd, address, size);
 }
 
-/* What an operator can do about an error of accept(2). */
+/* For an operator, by the error of accept(2). */
 static const struct {
     int error;
     const char *remedy;

@@ -60,9 +60,14 @@ static struct connection *mhd_connection_new(struct mhd_loop *loop, struct MHD_C
     if (!fd || getpeername(fd->connect_fd, (struct sockaddr *)&address, &size) < 0)
         size = 0;
     struct peer peer = peer_of((struct sockaddr *)&address, size);
-    if (fd)
-        peer_identify(&peer, fd->connect_fd, loop->terms.group);
-    return fd ? connection_new(loop->all, loop, mhd, fd->connect_fd, &peer) : NULL;
+    if (!fd)
+        return NULL;
+    peer_identify(&peer, fd->connect_fd, loop->terms.group);
+    struct connection *connection = connection_new(loop->all, loop, mhd, fd->connect_fd, &peer);
+    /* One that is not known has no deadline, and is not counted: it may not stay. */
+    if (!connection)
+        shutdown(fd->connect_fd, SHUT_RDWR);
+    return connection;
 }
 
 static void mhd_on_connection(void *userdata, struct MHD_Connection *mhd, void **context,
@@ -326,9 +331,10 @@ int mhd_loop_new(struct site *site, struct connections *all, const struct mhd_te
         return -EOPNOTSUPP;
     *loop = (struct mhd_loop){
         .site = site, .all = all, .terms = *terms, .follows_heads = framing_is_followed(MHD_get_version())};
+    errno = 0;
     loop->daemon = mhd_daemon_start(loop);
     if (!loop->daemon)
-        return -EIO;
+        return errno ? -errno : -EIO;
     int r = mhd_loop_attach(loop);
     if (r < 0)
         return r;

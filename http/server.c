@@ -30,6 +30,8 @@ struct server {
     struct file_versions versions;     /* of the files that the security is from, or that were tried last */
     uint64_t checked_ns;               /* when they were */
     char *warned[N_SECURITY_WARNINGS]; /* what was reported the last time */
+    bool again;                        /* they could not be read, and are read again */
+    char reported[512];                /* the error then */
     struct security *pending;          /* to be applied in a turn of its own: TLS goes on or off */
     sd_event_source *turn;
 };
@@ -132,6 +134,7 @@ static void server_warn(struct server *server, enum security_warning which)
 static void server_use_security(struct server *server, struct security *security)
 {
     sd_event_source_set_enabled(server->turn, SD_EVENT_OFF);
+    server->again = false;
     server->pending = security_unref(server->pending);
     security_unref(server->site.security);
     server->site.security = security;
@@ -226,6 +229,18 @@ static void server_complain(const struct server *server, const struct error *err
         server->site.service->complain(server->site.service->userdata, sentence);
 }
 
+/*
+ * Reports it once. It may pass, as a want of memory or descriptors does, which GnuTLS calls damage: the files are read
+ * again at each check, changed or not.
+ */
+static void server_fail_reading(struct server *server, const struct error *error)
+{
+    if (!server->again || !str_equal(server->reported, error->message))
+        server_complain(server, error);
+    snprintf(server->reported, sizeof(server->reported), "%s", error->message);
+    server->again = true;
+}
+
 /* In a turn of its own, since an acceptor cannot be freed while it hands over the client that has the files checked. */
 static int server_on_turn(sd_event_source *source, void *userdata)
 {
@@ -234,8 +249,9 @@ static int server_on_turn(sd_event_source *source, void *userdata)
     struct error error;
 
     (void)source;
-    if (security && server_apply(server, security, &server->connections.limits, NULL, 0, &error) < 0)
-        server_complain(server, &error);
+    int r = security ? server_apply(server, security, &server->connections.limits, NULL, 0, &error) : 0;
+    if (r < 0)
+        server_fail_reading(server, &error);
     return 0;
 }
 
@@ -246,11 +262,11 @@ static void server_read_again(struct server *server)
     struct error error;
 
     int r = security_load(&server->site.service->files, server->web_config, &security, &versions, &error);
-    /* After a failure too: it is reported once, and the files are tried again when they have changed. */
+    /* After a failure too: a change of the files is another reason to read them. */
     file_versions_done(&server->versions);
     server->versions = versions;
     if (r < 0) {
-        server_complain(server, &error);
+        server_fail_reading(server, &error);
     } else if (!security->tls == !server->site.security->tls) {
         server_use_security(server, steal(security));
     } else {
@@ -269,7 +285,7 @@ static void server_check_files(void *userdata)
     if (server->checked_ns && now - server->checked_ns < CHECK_NS)
         return;
     server->checked_ns = now;
-    if (file_versions_changed(&server->versions))
+    if (server->again || file_versions_changed(&server->versions))
         server_read_again(server);
 }
 

@@ -239,9 +239,9 @@ static bool worker_join(struct worker *worker)
 
     if (!worker->started)
         return true;
-    clock_gettime(CLOCK_REALTIME, &end);
+    clock_gettime(CLOCK_MONOTONIC, &end);
     end.tv_sec += PATIENCE_SEC;
-    return pthread_timedjoin_np(worker->thread, NULL, &end) == 0;
+    return pthread_clockjoin_np(worker->thread, NULL, CLOCK_MONOTONIC, &end) == 0;
 }
 
 struct worker *worker_free(struct worker *worker)

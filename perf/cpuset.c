@@ -115,6 +115,15 @@ size_t cpuset_count(const struct cpuset *set)
     return n;
 }
 
+unsigned cpuset_end(const struct cpuset *set)
+{
+    unsigned end = 0;
+
+    CPUSET_FOREACH (cpu, set)
+        end = (unsigned)cpu + 1;
+    return end;
+}
+
 int cpuset_next(const struct cpuset *set, int cpu)
 {
     size_t from = (size_t)(cpu + 1);

@@ -31,6 +31,8 @@ void cpuset_subtract(struct cpuset *set, const struct cpuset *other);
 bool cpuset_has(const struct cpuset *set, unsigned cpu);
 bool cpuset_equal(const struct cpuset *a, const struct cpuset *b);
 size_t cpuset_count(const struct cpuset *set);
+/* The highest member and 1; 0 where there is none. */
+unsigned cpuset_end(const struct cpuset *set);
 /* The lowest member above `cpu` (start with -1), or -1. */
 int cpuset_next(const struct cpuset *set, int cpu);
 /* "0-3,6", which the caller frees; NULL when out of memory. */

@@ -29,11 +29,16 @@ static int machine_load_cpus(struct sys *sys, struct machine *machine, struct er
     if (cpuset_count(&machine->online) == 0)
         return error_set(error, -EINVAL, "%s is empty, but some CPU must be online", online);
     r = sys_read_file(sys, "/sys/devices/system/cpu/possible", &possible);
+    if (r == -ENOENT)
+        return cpuset_copy(&machine->online, &machine->possible) < 0 ? error_oom(error) : 0;
+    /* With fewer than there are, the totals of a CPU that is away would end. */
     if (r == 0)
         r = cpuset_parse(possible, &machine->possible, NULL);
-    if (r < 0)
-        r = cpuset_copy(&machine->online, &machine->possible);
-    return r < 0 ? error_oom(error) : 0;
+    if (r == 0 && cpuset_count(&machine->possible) == 0)
+        r = -ENODATA;
+    return r < 0 ? error_set(error, r, "/sys/devices/system/cpu/possible cannot be read: %s; is /sys mounted?",
+                             strerror(-r))
+                 : 0;
 }
 
 static int machine_add_pmu(struct machine *machine, struct pmu **pmu)
@@ -58,6 +63,8 @@ static int machine_add_synthetic(struct machine *machine, const struct pmu *like
     return machine_add_pmu(machine, &pmu);
 }
 
+/* A machine without PMUs, or where they are hidden, has none; one whose PMUs cannot be listed just now is no machine.
+ */
 static int load_pmus(struct sys *sys, struct machine *machine)
 {
     char **names;
@@ -65,7 +72,7 @@ static int load_pmus(struct sys *sys, struct machine *machine)
 
     int r = sys_list_directory(sys, DEVICES, &names, &n);
     if (r < 0)
-        return r == -ENOMEM ? r : 0;
+        return r == -ENOENT || r == -EACCES ? 0 : r;
     for (size_t i = 0; i < n && r == 0; i++) {
         _cleanup_(pmu_freep) struct pmu *pmu = NULL;
         struct error error;
@@ -203,8 +210,10 @@ int machine_load(struct sys *sys, struct machine **ret, struct error *error)
     int r = machine_load_cpus(sys, machine, error);
     if (r < 0)
         return r;
-    if (load_pmus(sys, machine) < 0 || complete_pmus(machine) < 0 || add_absent(machine) < 0 ||
-        load_kernel(sys, machine) < 0)
+    r = load_pmus(sys, machine);
+    if (r < 0 && r != -ENOMEM)
+        return error_set(error, r, DEVICES " cannot be read: %s", strerror(-r));
+    if (r < 0 || complete_pmus(machine) < 0 || add_absent(machine) < 0 || load_kernel(sys, machine) < 0)
         return error_oom(error);
     probe_extended_types(sys, machine);
     machine->tracefs = machine_find_tracefs(sys);
@@ -249,12 +258,15 @@ const struct pmu *machine_core_pmu(const struct machine *machine, unsigned cpu)
     return NULL;
 }
 
-bool machine_is_outdated(struct sys *sys, const struct machine *machine)
+int machine_is_outdated(struct sys *sys, const struct machine *machine)
 {
     _cleanup_(cpuset_done) struct cpuset online = {0};
     _cleanup_(freep) char *text = NULL;
 
-    if (sys_read_file(sys, "/sys/devices/system/cpu/online", &text) < 0 || cpuset_parse(text, &online, NULL) < 0)
-        return false;
+    int r = sys_read_file(sys, "/sys/devices/system/cpu/online", &text);
+    if (r == 0)
+        r = cpuset_parse(text, &online, NULL);
+    if (r < 0)
+        return r;
     return !cpuset_equal(&online, &machine->online);
 }

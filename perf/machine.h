@@ -35,8 +35,8 @@ struct machine *machine_free(struct machine *machine);
 /* The directory of tracefs, which is mounted if need be and allowed; NULL where there is none. */
 const char *machine_find_tracefs(struct sys *sys);
 
-/* Whether other CPUs are online than when it was loaded; false where that cannot be read. */
-bool machine_is_outdated(struct sys *sys, const struct machine *machine);
+/* Whether other CPUs are online than when it was loaded; errors of sys_read_file() and cpuset_parse(). */
+int machine_is_outdated(struct sys *sys, const struct machine *machine);
 
 /* NULL where there is none of that name. */
 const struct pmu *machine_find_pmu(const struct machine *machine, const char *name);

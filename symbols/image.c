@@ -210,7 +210,12 @@ static bool is_of_another_file(const struct image *image, const struct symbol_ta
 /* No fault of the file: descriptors or memory were short, or there was no process. */
 static bool error_passes(int error)
 {
-    return error == -EAGAIN || error == -ECANCELED || error == -EMFILE || error == -ENFILE || error == -ENOBUFS;
+    static const int passing[] = {-EAGAIN, -ECANCELED, -EMFILE, -ENFILE, -ENOBUFS};
+
+    for (size_t i = 0; i < ARRAY_SIZE(passing); i++)
+        if (error == passing[i])
+            return true;
+    return false;
 }
 
 static void images_note_result(const struct image *image, int result)
@@ -267,6 +272,7 @@ void image_load(struct image *image, enum symboliser_kind kind, int fd)
 
     if (fd < 0 || kind == SYMBOLISER_JIT)
         image->retry_ns = images->sys->now(images->sys, CLOCK_MONOTONIC) + (fd < 0 ? RETRY_NS : REREAD_NS);
+    images->have_failed |= error_passes(fd) || fd == -EACCES || fd == -EPERM;
     if (fd < 0)
         return;
     if (kind == SYMBOLISER_JIT && !has_grown(image, fd) && image->state == IMAGE_READY) {

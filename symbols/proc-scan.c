@@ -19,6 +19,7 @@ struct proc_scan {
     uint32_t pid;             /* the process whose threads or mappings are being read; 0: none */
     bool hidden;              /* some processes are not listed */
     size_t n_denied, n_shown; /* the number of processes */
+    bool failed;              /* some could not be read, which were neither denied nor gone */
     int maps;                 /* a descriptor; -1: threads come first */
     size_t maps_size, used;
     char text[PROC_SCAN_CHUNK];
@@ -88,6 +89,14 @@ static bool is_denial(int error)
     return error == -EACCES || error == -EPERM;
 }
 
+static void scan_note(struct proc_scan *scan, int result)
+{
+    if (is_denial(result))
+        scan->n_denied++;
+    else
+        scan->failed |= result < 0 && result != -ENOENT && result != -ESRCH;
+}
+
 static void scan_begin_process(struct proc_scan *scan, const char *name)
 {
     char path[64];
@@ -98,7 +107,7 @@ static void scan_begin_process(struct proc_scan *scan, const char *name)
     int r = sys_list_directory(scan->sys, path, &scan->tids, &scan->n_tids);
     if (r < 0)
         scan->pid = 0; /* it has ended, or is hidden */
-    scan->n_denied += is_denial(r);
+    scan_note(scan, r);
 }
 
 static void scan_read_comm(struct proc_scan *scan, struct processes *processes)
@@ -126,7 +135,7 @@ static void scan_begin_maps(struct proc_scan *scan)
 
     snprintf(path, sizeof(path), "/proc/%u/maps", scan->pid);
     int fd = scan->sys->open_file(scan->sys, path, 0);
-    scan->n_denied += is_denial(fd);
+    scan_note(scan, fd);
     if (fd < 0) {
         scan_end_process(scan);
         return;
@@ -176,6 +185,11 @@ static void scan_read_maps(struct proc_scan *scan, struct processes *processes)
 bool proc_scan_was_denied(const struct proc_scan *scan)
 {
     return scan->hidden || scan->n_denied * 10 > scan->n_shown;
+}
+
+bool proc_scan_has_failed(const struct proc_scan *scan)
+{
+    return scan->failed;
 }
 
 bool proc_scan_step(struct proc_scan *scan, struct processes *processes)

@@ -15,5 +15,7 @@ struct proc_scan *proc_scan_free(struct proc_scan *scan);
 bool proc_scan_step(struct proc_scan *scan, struct processes *processes);
 /* Whether /proc hides many processes from this one. A few are hidden from everybody. */
 bool proc_scan_was_denied(const struct proc_scan *scan);
+/* Whether memory or descriptors were short for some. */
+bool proc_scan_has_failed(const struct proc_scan *scan);
 
 #endif

@@ -26,6 +26,7 @@ static bool waiter_scan(struct waiters *waiters, struct waiter *waiter)
     for (int i = 0; i < STEPS_PER_TURN; i++)
         if (!proc_scan_step(waiter->scan, waiters->processes)) {
             waiters->denied = proc_scan_was_denied(waiter->scan);
+            waiters->failed = proc_scan_has_failed(waiter->scan);
             waiter->scan = proc_scan_free(waiter->scan);
             return false;
         }

@@ -16,6 +16,7 @@ struct waiters {
     sd_event_source *turn; /* enabled while a waiter can go on */
     TAILQ_HEAD(, waiter) list;
     bool denied; /* the last scan could not see every process */
+    bool failed; /* memory or descriptors were short in the last scan */
 };
 
 /* The first three members are the caller's to fill. -ENOMEM and errors of sd-event. */

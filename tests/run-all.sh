@@ -13,7 +13,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 build=$root/build
 logs=$build/test
 jobs=$(getconf _NPROCESSORS_ONLN)
-fuzz_seconds=${FUZZ_SECONDS-2}
+fuzz_seconds=${FUZZ_SECONDS-1}
 PATH=$PATH:/usr/sbin:/sbin:$build/tools/usr/bin:$build/tools/usr/sbin
 trap 'kill $(jobs -p) 2>/dev/null; exit 143' TERM
 cd "$root" || exit 1
@@ -61,13 +61,14 @@ clang_builds() {
 
 # fuzz PROGRAM: for a bounded time, from the corpus in the tree and what earlier runs found.
 fuzz() {
-    local name corpus=()
+    local name corpus=() dictionary=()
     name=$(basename "$1")
     mkdir -p "$build/clang/corpus/$name"
     [ ! -d "tests/fuzz/corpus-${name#fuzz-}" ] || corpus=("tests/fuzz/corpus-${name#fuzz-}")
+    [ ! -e "tests/fuzz/${name#fuzz-}.dict" ] || dictionary=("-dict=tests/fuzz/${name#fuzz-}.dict")
     # By default libFuzzer exits with 77 for a finding, which would be a skip here.
     "$1" -max_total_time="$fuzz_seconds" -max_len=4096 -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 \
-        -error_exitcode=1 \
+        -error_exitcode=1 "${dictionary[@]}" \
         -artifact_prefix="$logs/$name-" "$build/clang/corpus/$name" "${corpus[@]}"
 }
 
@@ -76,7 +77,7 @@ fuzz_all() {
     while read -r program; do
         check "fuzz $(basename "$program"), $fuzz_seconds s" fuzz "$program"
         n=$((n + 1))
-    done < <(find "$build/clang/tests/fuzz" -maxdepth 1 -type f -name 'fuzz-*' -perm -u+x | sort)
+    done < <(find "$build/clang/tests/fuzz" -type f -name 'fuzz-*' -perm -u+x | sort)
     [ $n -gt 0 ] || result failed fuzzers "" "there is none in build/clang/tests/fuzz"
 }
 
@@ -137,6 +138,8 @@ lane_sanitizers() {
     if check "gcc with ASan and UBSan builds" \
         built sanitized CFLAGS='-O0 -g1' --enable-werror --enable-asan --enable-ubsan; then
         unit_tests "$build/sanitized"
+        show='points' check "tests/faults, a sample" env CHECK_FAULTS="$build/sanitized/tests/faults/check-faults" \
+            tests/faults/run.sh
         for script in smoke http tls lifecycle opener symboliser-impostor; do
             end_to_end $script sanitized
         done
@@ -206,6 +209,14 @@ lane_page() {
         awk -v n="$1" 'NR % 3 == n % 3')
 }
 
+# Every failure of the real processes, and everything at once for a while.
+lane_faults() {
+    show='points' check "tests/faults/calls.sh, a sample" with_daemon 300 tests/faults/calls.sh \
+        --sample="$(git rev-parse HEAD 2>/dev/null):40"
+    measures "a soak of 45 s" env DURATION=45 PERFCOUNTD="$build/plain/perfcountd" timeout --foreground 200 \
+        tests/soak/run.sh
+}
+
 # By CPU time, so that others here do no harm.
 lane_page_parts() {
     check "page: its parts, in node" tests/page/run.sh tests/page/unit/*.test.mjs
@@ -219,6 +230,7 @@ if [ $plain = yes ]; then
     lane_page 1 &
     { lane_page 2; lane_page_parts; } &
     lane_page 3 &
+    lane_faults &
 fi
 wait
 
@@ -244,6 +256,9 @@ if [ $plain = yes ]; then
     wait
     show=. check "make bench-check" bench/run-bench-check "$build/plain"
     show=. check "bench/run-bench-names --quick" bench/run-bench-names --quick "$build/plain"
+
+    show='^==|^SKIP|the slowest of them|seconds until' measures "tests/pressure" \
+        env PERFCOUNTD="$build/plain/perfcountd" tests/pressure/run.sh
 
     # These measure time.
     kind=measures end_to_end times

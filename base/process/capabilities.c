@@ -57,6 +57,12 @@ static bool capabilities_are_within(uint64_t mask)
 
 int capabilities_keep_only(uint64_t mask, struct error *error)
 {
+    errno = 0;
+    if (capng_get_caps_process() < 0)
+        return error_set(error, -EPERM,
+                         "cannot read the capabilities of this process: %s; a system-call filter (container runtime, "
+                         "SystemCallFilter=) may refuse capget(2): allow it there",
+                         strerror(errno ? errno : EPERM));
     bool may_bound = capability_in(capabilities_own(), CAP_SETPCAP);
 
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the cgroups of this process leave it: see memory-limit.h. */
+/* The memory that the cgroups of this process leave it: see memory-limit.h. */
 #include "base/process/memory-limit.h"
 
 #include <fcntl.h>
@@ -123,7 +123,7 @@ static uint64_t stat_field(const char *text, const char *name)
     return 0;
 }
 
-/* What the kernel takes back before it kills: pages of files that nobody has mapped. */
+/* The kernel takes these back before it kills: pages of files that nobody has mapped. */
 static uint64_t read_reclaimable(const struct memory_limit *limit, size_t size)
 {
     _cleanup_(freep) char *text = read_text(limit->path, size, "memory.stat");
@@ -181,7 +181,8 @@ void memory_limit_apply(const struct memory_limit *limit)
     uint64_t room = memory_limit_room(limit), data, most;
     struct rlimit before;
 
-    if (getrlimit(RLIMIT_DATA, &before) < 0 || !read_data(&data))
+    if (getrlimit(RLIMIT_DATA, &before) < 0 || (room == UINT64_MAX && before.rlim_cur == before.rlim_max) ||
+        !read_data(&data))
         return;
     if (__builtin_add_overflow(data, MAX(room, SMALL_ROOM), &most) || most > before.rlim_max)
         most = before.rlim_max;

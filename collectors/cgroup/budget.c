@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What cgroups may take: see budget.h. */
+/* Descriptors and memory for cgroups: see budget.h. */
 #include "collectors/cgroup/budget.h"
 
 #include "base/process/memory-limit.h"
@@ -17,44 +17,48 @@
 #define BYTES_PER_DESCRIPTOR 640
 
 /* The descriptors for all cgroups, beside those of other collectors; the collector `self` opens its few last. */
-static uint64_t descriptor_budget(const struct cgroup_set *set, const struct collector_context *context)
+static uint64_t descriptor_budget(const struct collector_context *context, struct cgroup_counts *const *counts,
+                                  size_t n)
 {
     uint64_t self =
         context->config->self_enabled ? N_THREAD_COUNTER_EVENTS * thread_counter_needs(context->machine) : 0;
     uint64_t own = 0, room;
 
-    for (size_t i = 0; i < set->n; i++)
-        own += cgroup_counts_descriptors(set->counts[i]);
-    room = descriptors_room(set->sys, own);
+    for (size_t i = 0; i < n; i++)
+        own += cgroup_counts_descriptors(counts[i]);
+    room = descriptors_room(context->sys, own);
     return room - MIN(room, self);
 }
 
-static uint64_t memory_each(const struct cgroup_set *set, const struct collector_context *context)
+static uint64_t memory_each(const struct collector_context *context, uint64_t descriptors)
 {
     const struct config_cgroup *config = &context->config->cgroup;
     uint64_t rows = config->per_cpu ? cpuset_count(&context->machine->online) : 1;
-    uint64_t each = BYTES_PER_CGROUP + BYTES_PER_DESCRIPTOR * set->rules.descriptors_per_cgroup;
+    uint64_t each = BYTES_PER_CGROUP + BYTES_PER_DESCRIPTOR * descriptors;
 
     for (size_t i = 0; i < config->groups.n; i++)
         each += rows * (BYTES_PER_GROUP + BYTES_PER_COUNTER * config->groups.items[i].n_events);
     return each;
 }
 
-/* Half of what there is: what is counted must also be written for clients. */
-static uint64_t memory_budget(const struct cgroup_set *set, uint64_t each)
+/*
+ * Half of what there is and of what the cgroups have: what is counted must also be written for clients. They keep what
+ * they have.
+ */
+static uint64_t memory_budget(const struct collector_context *context, uint64_t own)
 {
-    uint64_t room = set->sys->memory ? memory_limit_room(set->sys->memory) : UINT64_MAX;
+    const struct memory_limit *limit = context->sys->memory;
+    uint64_t room = limit ? memory_limit_room(limit) : UINT64_MAX;
 
-    return room == UINT64_MAX ? room : (room + set->n * each) / 2;
+    return room == UINT64_MAX ? room : MAX(own, own / 2 + room / 2);
 }
 
-void cgroup_budget_update(struct cgroup_set *set, const struct collector_context *context)
+void cgroup_budget_update(struct cgroup_rules *rules, const struct collector_context *context,
+                          const struct cgroup_engine_type *type, struct cgroup_counts *const *counts, size_t n)
 {
-    struct cgroup_rules *rules = &set->rules;
-
-    rules->max_cgroups = config_max_cgroups(context->config, set->engine.type->number);
-    rules->descriptor_budget = descriptor_budget(set, context);
-    rules->descriptors_per_cgroup = set->engine.type->needs(context);
-    rules->memory_per_cgroup = memory_each(set, context);
-    rules->memory_budget = memory_budget(set, rules->memory_per_cgroup);
+    rules->max_cgroups = config_max_cgroups(context->config, type->number);
+    rules->descriptor_budget = descriptor_budget(context, counts, n);
+    rules->descriptors_per_cgroup = type->needs(context);
+    rules->memory_per_cgroup = memory_each(context, rules->descriptors_per_cgroup);
+    rules->memory_budget = memory_budget(context, n * rules->memory_per_cgroup);
 }

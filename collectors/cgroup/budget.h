@@ -4,9 +4,12 @@
 #ifndef COLLECTORS_CGROUP_BUDGET_H
 #define COLLECTORS_CGROUP_BUDGET_H
 
-#include "collectors/cgroup/set.h"
+#include "collectors/cgroup/counts.h"
+#include "collectors/cgroup/engine.h"
+#include "collectors/cgroup/selection.h"
 
-/* Sets the numbers of set->rules, by what there is now. */
-void cgroup_budget_update(struct cgroup_set *set, const struct collector_context *context);
+/* Sets the numbers of the rules, by what there is now beside the `n` cgroups that are counted by this engine. */
+void cgroup_budget_update(struct cgroup_rules *rules, const struct collector_context *context,
+                          const struct cgroup_engine_type *type, struct cgroup_counts *const *counts, size_t n);
 
 #endif

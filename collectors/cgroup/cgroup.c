@@ -21,6 +21,7 @@
 
 struct cgroup {
     struct cgroup_set set;
+    bool complete; /* all of it was opened, once */
     uint64_t rescanned_ns;
     struct series *states[N_CGROUP_STATES];
     struct series *engine, *unknown; /* `unknown` only with the engine bpf */
@@ -113,7 +114,17 @@ static int cgroup_resume(const struct collector_context *context, struct cgroup 
     if (r == 0 || r == -ENOMEM)
         return r;
     cgroup_set_done(&cgroup->set, context);
+    cgroup->complete = false;
     return cgroup_set_open(&cgroup->set, context, error);
+}
+
+/*
+ * A collector that once was opened whole goes on with what it has, when there is no memory. The engine bpf begins
+ * again, since what is half done there may point to the configuration before.
+ */
+static bool may_go_on(const struct cgroup *cgroup, int error)
+{
+    return error == -ENOMEM && cgroup && cgroup->complete && !cgroup->set.engine.tally;
 }
 
 static int cgroup_open(const struct collector_context *context, void *previous, void **ret, struct error *error)
@@ -129,13 +140,16 @@ static int cgroup_open(const struct collector_context *context, void *previous, 
         r = error_oom(error);
     if (r == 0 && cgroup_set_configure(&cgroup->set, context) < 0)
         r = error_oom(error);
-    if (r < 0) {
+    if (r < 0 && !may_go_on(cgroup, r)) {
         cgroup_close(context, cgroup);
         return r;
     }
+    if (r < 0)
+        cgroup_set_adopt(&cgroup->set, &context->config->cgroup);
+    cgroup->complete = true;
     *context->fd = cgroup->set.fd;
     *ret = cgroup;
-    return 0;
+    return r;
 }
 
 static int cgroup_dispatch(const struct collector_context *context, void *state)
@@ -250,12 +264,10 @@ static int cgroup_report_dropped(const struct collector_context *context, const 
 static int cgroup_report(const struct collector_context *context, const void *state, struct failures *failures)
 {
     const struct cgroup *cgroup = state;
-    int r = 0;
+    const struct cgroup_set *set = &cgroup->set;
 
-    failures_note(failures, cgroup->set.span);
-    for (size_t i = 0; i < cgroup->set.n && r == 0; i++)
-        if (cgroup->set.counts[i]->node)
-            r = cgroup_counts_report(cgroup->set.counts[i], context, failures);
+    failures_note(failures, set->span);
+    int r = set->engine.type->report_all(&set->engine, context, set->counts, set->n, failures);
     if (r == 0)
         r = cgroup_report_sight(context, cgroup, failures);
     if (r == 0 && cgroup->set.n_dropped)

@@ -151,12 +151,6 @@ void cgroup_counts_add_states(const struct cgroup_counts *counts, size_t states[
         counts->engine->type->add_states(counts, states);
 }
 
-int cgroup_counts_report(const struct cgroup_counts *counts, const struct collector_context *context,
-                         struct failures *failures)
-{
-    return counts->ended ? 0 : counts->engine->type->report(counts, context, failures);
-}
-
 size_t cgroup_counts_descriptors(const struct cgroup_counts *counts)
 {
     return counts->engine->type->descriptors(counts);

@@ -68,9 +68,6 @@ void cgroup_counts_end(struct cgroup_counts *counts, struct sys *sys);
 size_t cgroup_counts_read(struct cgroup_counts *counts, struct sys *sys);
 /* Adds its groups to the number in each state; counts that have ended have none. */
 void cgroup_counts_add_states(const struct cgroup_counts *counts, size_t states[N_ROW_STATES]);
-/* Adds what could not be opened, each event with its CPUs. -ENOMEM. */
-int cgroup_counts_report(const struct cgroup_counts *counts, const struct collector_context *context,
-                         struct failures *failures);
 /* Open descriptors; 0 once it has ended. */
 size_t cgroup_counts_descriptors(const struct cgroup_counts *counts);
 

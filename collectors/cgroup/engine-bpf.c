@@ -81,15 +81,6 @@ static void bpf_add_states(const struct cgroup_counts *counts, size_t states[N_R
     tallied_counts_add_states(counts->tallied, states);
 }
 
-static int bpf_report(const struct cgroup_counts *counts, const struct collector_context *context,
-                      struct failures *failures)
-{
-    _cleanup_(failures_done) struct failures own = {0};
-    int r = cgroup_tally_report(counts->engine->tally, context, &own);
-
-    return r < 0 ? r : failures_add_cgroup(failures, &own);
-}
-
 static size_t bpf_descriptors(const struct cgroup_counts *counts)
 {
     (void)counts;
@@ -111,6 +102,19 @@ static int bpf_read_all(struct cgroup_engine *engine, const struct collector_con
     return 0;
 }
 
+/* All have the same counters, and so the same failures. */
+static int bpf_report_all(const struct cgroup_engine *engine, const struct collector_context *context,
+                          struct cgroup_counts *const *counts, size_t n, struct failures *failures)
+{
+    _cleanup_(failures_done) struct failures own = {0};
+    size_t n_watched = 0;
+
+    for (size_t i = 0; i < n; i++)
+        n_watched += !counts[i]->ended;
+    int r = n_watched > 0 ? cgroup_tally_report(engine->tally, context, &own) : 0;
+    return r < 0 ? r : failures_add_cgroups(failures, &own, n_watched);
+}
+
 static int bpf_pause(struct cgroup_engine *engine, const struct collector_context *context,
                      struct cgroup_counts *const *counts, size_t n)
 {
@@ -128,8 +132,8 @@ const struct cgroup_engine_type cgroup_engine_bpf = {
     .free = bpf_free,
     .read = bpf_read,
     .add_states = bpf_add_states,
-    .report = bpf_report,
     .descriptors = bpf_descriptors,
     .read_all = bpf_read_all,
+    .report_all = bpf_report_all,
     .pause = bpf_pause,
 };

@@ -74,13 +74,25 @@ static void perf_add_states(const struct cgroup_counts *counts, size_t states[N_
     group_collector_add_states(&counts->groups, states);
 }
 
-static int perf_report(const struct cgroup_counts *counts, const struct collector_context *context,
-                       struct failures *failures)
+static int report_cgroup(const struct cgroup_counts *counts, const struct collector_context *context,
+                         struct failures *failures)
 {
     _cleanup_(failures_done) struct failures own = {0};
     int r = group_collector_report(context, &counts->groups, &own);
 
-    return r < 0 ? r : failures_add_cgroup(failures, &own);
+    return r < 0 ? r : failures_add_cgroups(failures, &own, 1);
+}
+
+static int perf_report_all(const struct cgroup_engine *engine, const struct collector_context *context,
+                           struct cgroup_counts *const *counts, size_t n, struct failures *failures)
+{
+    int r = 0;
+
+    (void)engine;
+    for (size_t i = 0; i < n && r == 0; i++)
+        if (!counts[i]->ended)
+            r = report_cgroup(counts[i], context, failures);
+    return r;
 }
 
 static size_t perf_descriptors(const struct cgroup_counts *counts)
@@ -139,8 +151,8 @@ const struct cgroup_engine_type cgroup_engine_perf = {
     .free = perf_free,
     .read = perf_read,
     .add_states = perf_add_states,
-    .report = perf_report,
     .descriptors = perf_descriptors,
     .read_all = perf_read_all,
+    .report_all = perf_report_all,
     .pause = perf_pause,
 };

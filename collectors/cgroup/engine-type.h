@@ -20,8 +20,6 @@ struct cgroup_engine_type {
     void (*free)(struct cgroup_counts *counts, struct snapshot *snapshot);
     size_t (*read)(struct cgroup_counts *counts, struct sys *sys);
     void (*add_states)(const struct cgroup_counts *counts, size_t states[N_ROW_STATES]);
-    int (*report)(const struct cgroup_counts *counts, const struct collector_context *context,
-                  struct failures *failures);
     size_t (*descriptors)(const struct cgroup_counts *counts);
 
     /*
@@ -30,6 +28,9 @@ struct cgroup_engine_type {
      */
     int (*read_all)(struct cgroup_engine *engine, const struct collector_context *context,
                     struct cgroup_counts *const *counts, size_t n, struct error *error);
+    /* Adds what could not be opened, each event with its CPUs, of those that have not ended. -ENOMEM. */
+    int (*report_all)(const struct cgroup_engine *engine, const struct collector_context *context,
+                      struct cgroup_counts *const *counts, size_t n, struct failures *failures);
     int (*pause)(struct cgroup_engine *engine, const struct collector_context *context,
                  struct cgroup_counts *const *counts, size_t n);
 };

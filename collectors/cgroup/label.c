@@ -57,7 +57,8 @@ int cgroup_label_choose(const char *path, bool (*is_taken)(const void *userdata,
     _cleanup_(freep) char *label = NULL, *distinct = NULL;
     int r = cgroup_label(path, CGROUP_LABEL_PLAIN, &label);
 
-    if (r == 0 && (is_taken(userdata, label) || (is_utf8 && cgroup_label_is_ambiguous(label)))) {
+    /* A label without U+FFFD is the path itself, which no other cgroup has. */
+    if (r == 0 && cgroup_label_is_ambiguous(label) && (is_utf8 || is_taken(userdata, label))) {
         r = cgroup_label(path, CGROUP_LABEL_DISTINCT, &distinct);
         if (r == 0 && is_taken(userdata, distinct))
             r = -EEXIST;

@@ -45,7 +45,24 @@ void lingering_limit(struct cgroup_counts *const *counts, size_t n, uint64_t max
         lingering[i]->exceeds = true;
 }
 
-bool lingering_is_over(const struct cgroup_counts *counts, uint64_t now, uint64_t linger_ns)
+static bool is_over(const struct cgroup_counts *counts, uint64_t now, uint64_t linger_ns)
 {
     return !counts->node && (counts->exceeds || now - counts->gone_ns >= linger_ns);
+}
+
+size_t lingering_expire(struct cgroup_counts **counts, size_t n, const struct collector_context *context,
+                        struct name_book *book)
+{
+    uint64_t now = context->sys->now(context->sys, CLOCK_MONOTONIC);
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (is_over(counts[i], now, context->config->cgroup.linger_ns)) {
+            name_book_forget(book, counts[i]->path);
+            cgroup_counts_free(counts[i], context->snapshot);
+        } else {
+            counts[kept++] = counts[i];
+        }
+    }
+    return kept;
 }

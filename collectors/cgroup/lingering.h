@@ -9,7 +9,8 @@
 struct cgroup_counts *lingering_find(struct cgroup_counts *const *counts, size_t n, const char *path);
 /* Sets `exceeds` of the oldest beyond `max`. */
 void lingering_limit(struct cgroup_counts *const *counts, size_t n, uint64_t max);
-/* Whether its time is over. */
-bool lingering_is_over(const struct cgroup_counts *counts, uint64_t now, uint64_t linger_ns);
+/* Frees those whose time is over. Returns how many counts there are now. */
+size_t lingering_expire(struct cgroup_counts **counts, size_t n, const struct collector_context *context,
+                        struct name_book *book);
 
 #endif

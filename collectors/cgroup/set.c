@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/process/fd.h"
 #include "collectors/cgroup/budget.h"
+#include "collectors/cgroup/candidates.h"
 #include "collectors/cgroup/directory.h"
 #include "collectors/cgroup/label.h"
 #include "collectors/cgroup/lingering.h"
@@ -102,14 +103,6 @@ static int watch_cgroup(struct cgroup_set *set, const struct collector_context *
     return fd < 0 ? fd : open_cgroup(set, context, node, fd);
 }
 
-static void set_use_patterns(struct cgroup_set *set, const struct config_cgroup *config)
-{
-    set->rules.include = config->include;
-    set->rules.exclude = config->exclude;
-    set->rules.n_include = config->n_include;
-    set->rules.n_exclude = config->n_exclude;
-}
-
 /* --- what the tree asks and reports --- */
 
 static bool set_wants(void *userdata, const char *path)
@@ -120,6 +113,12 @@ static bool set_wants(void *userdata, const char *path)
 static bool set_wants_below(void *userdata, const char *path)
 {
     return cgroup_rules_want_below(&((const struct cgroup_set *)userdata)->rules, path);
+}
+
+/* A selection would choose what is watched now, and each that comes while there is room. Descriptors may be others'. */
+static bool is_all_watched(const struct cgroup_set *set)
+{
+    return set->n_dropped == 0 && set->span == REASON_LASTS && set->rules.descriptors_per_cgroup == 0;
 }
 
 /*
@@ -133,9 +132,13 @@ static void set_on_added(void *userdata, struct cgroup_node *node, int fd)
     verdict_update(node, &set->rules, set->book);
     if (!node->wanted)
         return;
-    set->changed = true;
-    if (set->context && set->n_free > 0 && fd >= 0 && watch_cgroup(set, set->context, node, fd) == 0)
-        set->n_free--;
+    int r = set->context && set->n_free > 0 && fd >= 0 ? watch_cgroup(set, set->context, node, fd) : -EAGAIN;
+    set->n_free -= r == 0;
+    set->n_wanted += r == 0;
+    if (r == -ENOSPC) /* nor for the next, until the selection makes room */
+        set->n_free = 0;
+    set->unsettled = true;
+    set->changed |= r < 0 || !is_all_watched(set);
 }
 
 /* At once: open descriptors would keep the dead cgroup. */
@@ -143,7 +146,11 @@ static void set_on_removed(void *userdata, struct cgroup_node *node)
 {
     struct cgroup_set *set = userdata;
 
-    set->changed |= node->wanted;
+    bool counted = node->wanted && node->userdata;
+    set->n_free += counted;
+    set->n_wanted -= counted;
+    set->unsettled |= counted;
+    set->changed |= node->wanted && (!counted || !is_all_watched(set));
     vacancies_forget(&set->vacancies, node);
     if (node->userdata)
         cgroup_counts_end(node->userdata, set->sys);
@@ -152,27 +159,6 @@ static void set_on_removed(void *userdata, struct cgroup_node *node)
 }
 
 /* --- which are watched --- */
-
-static int list_candidates(struct cgroup_set *set, struct cgroup_candidate **ret, size_t *ret_n)
-{
-    struct cgroup_candidate *candidates = NULL;
-    struct cgroup_node *node;
-    size_t n = 0;
-
-    for (size_t i = 0; (node = cgroup_tree_node(set->tree, i)); i++) {
-        if (node->left_out || (node->wanted && vacancies_find(&set->vacancies, set->tree, node)))
-            continue;
-        if (array_grow(&candidates, n) < 0) {
-            free(candidates);
-            return -ENOMEM;
-        }
-        candidates[n++] = (struct cgroup_candidate){
-            .path = node->path, .depth = node->depth, .wanted = node->wanted, .userdata = node};
-    }
-    *ret = candidates;
-    *ret_n = n;
-    return 0;
-}
 
 static int note_dropped(struct cgroup_set *set, struct cgroup_node *node)
 {
@@ -209,13 +195,6 @@ static int note_refused(struct cgroup_set *set, struct cgroup_node *node, int er
     return error == -EEXIST || (span != REASON_LASTS && error != -ENOMEM) ? note_dropped(set, node) : error;
 }
 
-/* One whose names there was no memory for when it came. */
-static int name_if_unnamed(struct cgroup_set *set, const struct collector_context *context,
-                           struct cgroup_counts *counts)
-{
-    return counts->info ? 0 : name_cgroup(set, context, counts);
-}
-
 static int watch_chosen(const struct collector_context *context, struct cgroup_set *set,
                         const struct cgroup_candidate *candidates, size_t n)
 {
@@ -225,8 +204,9 @@ static int watch_chosen(const struct collector_context *context, struct cgroup_s
         struct cgroup_node *node = candidates[i].userdata;
         if (candidates[i].choice != CGROUP_WATCHED)
             continue;
-        if (node->userdata) {
-            r = name_if_unnamed(set, context, node->userdata);
+        struct cgroup_counts *counts = node->userdata;
+        if (counts) { /* there may have been no memory for its names when it came */
+            r = counts->info ? 0 : name_cgroup(set, context, counts);
             continue;
         }
         _cleanup_(closep) int fd = cgroup_tree_open(set->tree, node);
@@ -256,15 +236,21 @@ static int resume_all(struct cgroup_set *set, const struct collector_context *co
     return 0;
 }
 
+static void set_settle(struct cgroup_set *set)
+{
+    cgroup_engine_settle(&set->engine);
+    set->unsettled = false;
+}
+
 static int select_cgroups(struct cgroup_set *set, const struct collector_context *context)
 {
     _cleanup_(freep) struct cgroup_candidate *candidates = NULL;
     size_t n;
 
-    int r = list_candidates(set, &candidates, &n);
+    int r = cgroup_candidates_list(set->tree, &set->vacancies, &candidates, &n);
     if (r < 0)
         return r;
-    cgroup_budget_update(set, context);
+    cgroup_budget_update(&set->rules, context, set->engine.type, set->counts, set->n);
     struct cgroup_selection selection = cgroup_select(&set->rules, candidates, n);
     set->n_wanted = selection.watched + selection.dropped;
     set->limit = cgroup_rules_room(&set->rules);
@@ -274,7 +260,7 @@ static int select_cgroups(struct cgroup_set *set, const struct collector_context
         r = resume_all(set, context, &set->span);
     if (r == 0)
         r = watch_chosen(context, set, candidates, n);
-    cgroup_engine_settle(&set->engine);
+    set_settle(set);
     return r;
 }
 
@@ -293,21 +279,8 @@ int cgroup_set_select(struct cgroup_set *set, const struct collector_context *co
 
 void cgroup_set_forget(struct cgroup_set *set, const struct collector_context *context)
 {
-    const struct config_cgroup *config = &context->config->cgroup;
-    uint64_t now = set->sys->now(set->sys, CLOCK_MONOTONIC);
-    size_t n = 0;
-
     lingering_limit(set->counts, set->n, set->rules.max_cgroups);
-    for (size_t i = 0; i < set->n; i++) {
-        struct cgroup_counts *counts = set->counts[i];
-        if (lingering_is_over(counts, now, config->linger_ns)) {
-            name_book_forget(set->book, counts->path);
-            cgroup_counts_free(counts, context->snapshot);
-        } else {
-            set->counts[n++] = counts;
-        }
-    }
-    set->n = n;
+    set->n = lingering_expire(set->counts, set->n, context, set->book);
 }
 
 /* --- the set as a whole --- */
@@ -332,7 +305,7 @@ int cgroup_set_open(struct cgroup_set *set, const struct collector_context *cont
 
     set->sys = context->sys;
     set->fd = set->vacancies.fd = -1;
-    set_use_patterns(set, &context->config->cgroup);
+    cgroup_rules_set_patterns(&set->rules, &context->config->cgroup);
     int r = hierarchy_find(context->sys, &set->hierarchy, error);
     if (r == 0)
         r = cgroup_engine_open(&set->engine, context, &set->hierarchy, error);
@@ -341,22 +314,37 @@ int cgroup_set_open(struct cgroup_set *set, const struct collector_context *cont
     return r < 0 ? r : set_open_book(set, error);
 }
 
+void cgroup_set_adopt(struct cgroup_set *set, const struct config_cgroup *config)
+{
+    set->rescan_due |= config->include != set->rules.include || config->exclude != set->rules.exclude;
+    cgroup_rules_set_patterns(&set->rules, config);
+}
+
 int cgroup_set_configure(struct cgroup_set *set, const struct collector_context *context)
 {
     enum reason_span span = REASON_LASTS;
-
     const struct config_cgroup *config = &context->config->cgroup;
-    bool others = config->include != set->rules.include || config->exclude != set->rules.exclude;
 
-    set_use_patterns(set, config);
-    if (others) /* of another configuration: the one before is there until this one is in use */
+    cgroup_set_adopt(set, config);
+    if (set->rescan_due) /* of another configuration: the one before is there until this one is in use */
         cgroup_tree_rescan(set->tree);
+    set->rescan_due = false;
     verdict_update_all(set->tree, &set->rules, set->book);
     int r = resume_all(set, context, &span);
     if (r == 0)
         r = cgroup_set_select(set, context);
     set->span = MAX(set->span, span);
     return r;
+}
+
+/* After changes were heard. */
+static int set_follow(struct cgroup_set *set, const struct collector_context *context)
+{
+    if (set->changed)
+        return cgroup_set_select(set, context);
+    if (set->unsettled)
+        set_settle(set);
+    return 0;
 }
 
 static void set_hear(struct cgroup_set *set, const struct collector_context *context,
@@ -382,7 +370,7 @@ int cgroup_set_dispatch(struct cgroup_set *set, const struct collector_context *
     set->changed |= vacancies_dispatch(&set->vacancies, set->tree);
     if (name_book_dispatch(set->book))
         set_name_all(set, context);
-    int r = set->changed ? cgroup_set_select(set, context) : 0;
+    int r = set_follow(set, context);
     cgroup_set_forget(set, context);
     return r;
 }
@@ -390,6 +378,6 @@ int cgroup_set_dispatch(struct cgroup_set *set, const struct collector_context *
 void cgroup_set_rescan(struct cgroup_set *set, const struct collector_context *context)
 {
     set_hear(set, context, cgroup_tree_rescan);
-    if (set->changed || set->span != REASON_LASTS)
-        cgroup_set_select(set, context);
+    set->changed |= set->span != REASON_LASTS;
+    set_follow(set, context);
 }

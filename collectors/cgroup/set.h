@@ -26,9 +26,11 @@ struct cgroup_set {
     size_t n;
     struct cgroup_node **dropped; /* borrowed from the tree; valid until it changes */
     size_t n_dropped, n_wanted;
+    bool rescan_due;           /* directories that the patterns lead to may not be in the tree */
     struct cgroup_rules rules; /* the patterns are the configuration's */
     uint64_t limit, n_free;    /* how many cgroups there is room for, and for how many more */
-    bool changed;              /* the tree changed since the last selection */
+    bool changed;              /* another selection may choose others */
+    bool unsettled;            /* cgroups came or went since the engine was settled */
     enum reason_span span;     /* of the errors that kept cgroups from being opened or from going on */
 };
 
@@ -39,6 +41,8 @@ struct cgroup_set {
 int cgroup_set_open(struct cgroup_set *set, const struct collector_context *context, struct error *error);
 void cgroup_set_done(struct cgroup_set *set, const struct collector_context *context);
 
+/* The patterns are those of `config` from now on; another cgroup_set_configure() must follow. */
+void cgroup_set_adopt(struct cgroup_set *set, const struct config_cgroup *config);
 /*
  * After a new configuration, or when CPUs came or went: the tree has the directories that the patterns lead to, and the
  * counts go on; then selects. -ENOMEM.

@@ -191,16 +191,6 @@ static int tally_describe(struct cgroup_tally *tally, const struct collector_con
     return r < 0 ? error_oom(error) : 0;
 }
 
-/* The largest number of a CPU and 1. */
-static uint32_t count_cpus(const struct machine *machine)
-{
-    uint32_t n = 0;
-
-    CPUSET_FOREACH (cpu, &machine->possible)
-        n = (uint32_t)cpu + 1;
-    return n;
-}
-
 int cgroup_tally_new(const struct collector_context *context, bool namespaced, struct cgroup_tally **ret,
                      struct error *error)
 {
@@ -208,8 +198,10 @@ int cgroup_tally_new(const struct collector_context *context, bool namespaced, s
 
     if (!tally)
         return error_oom(error);
-    *tally = (struct cgroup_tally){
-        .sys = context->sys, .cpus = count_cpus(context->machine), .namespaced = namespaced, .paused = context->paused};
+    *tally = (struct cgroup_tally){.sys = context->sys,
+                                   .cpus = cpuset_end(&context->machine->possible),
+                                   .namespaced = namespaced,
+                                   .paused = context->paused};
     tally->created_ns = tally->sys->now(tally->sys, CLOCK_REALTIME);
     int r = tally_groups_configure(&tally->groups, context, error);
     if (r == 0)

@@ -21,9 +21,8 @@
 
 /* Only directories report names; cgroups of v1 can be renamed. */
 #define WATCH_MASK (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR)
-#define EVENTS_SIZE (64 * 1024)
-/* Cgroups that are made without end must not hold up the event loop; the descriptor stays readable. */
-#define READS_MAX 16
+/* Of one turn, some 100 names: cgroups without end must not hold up the event loop; the descriptor stays readable. */
+#define EVENTS_SIZE (4 * 1024)
 
 enum limitation { NO_INOTIFY, NO_WATCHES_LEFT, NOT_WATCHED, NOT_READ, N_LIMITATIONS };
 
@@ -311,15 +310,12 @@ void cgroup_tree_dispatch(struct cgroup_tree *tree)
 {
     _Alignas(struct inotify_event) char events[EVENTS_SIZE];
 
-    for (size_t i = 0; tree->inotify_fd >= 0 && i < READS_MAX; i++) {
-        ssize_t n = read(tree->inotify_fd, events, sizeof(events));
-        if (n <= 0)
-            break;
-        for (char *at = events; at < events + n;) {
-            const struct inotify_event *event = (const void *)at;
-            tree_take_event(tree, event);
-            at += sizeof(*event) + event->len;
-        }
+    ssize_t n = tree->inotify_fd >= 0 ? read(tree->inotify_fd, events, sizeof(events)) : 0;
+
+    for (char *at = events; at < events + n;) {
+        const struct inotify_event *event = (const void *)at;
+        tree_take_event(tree, event);
+        at += sizeof(*event) + event->len;
     }
     if (tree->overflow)
         cgroup_tree_rescan(tree);

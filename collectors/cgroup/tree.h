@@ -38,7 +38,7 @@ struct cgroup_tree *cgroup_tree_free(struct cgroup_tree *tree);
 
 /* Readable when something changed; owned by the tree; -1 where there is no inotify at all. */
 int cgroup_tree_fd(const struct cgroup_tree *tree);
-/* Takes in what changed. After an overflow of the queue it rescans. */
+/* Takes in what changed, a part of it where that is much. After an overflow of the queue it rescans. */
 void cgroup_tree_dispatch(struct cgroup_tree *tree);
 /* Compares with the directories; also after the listener wants others than before. */
 void cgroup_tree_rescan(struct cgroup_tree *tree);

@@ -71,10 +71,11 @@ bool name_book_dispatch(struct name_book *book)
 
     for (; sources[n]; n++)
         ready[n] = (struct pollfd){.fd = book->fds[n], .events = POLLIN};
-    if (poll(ready, n, 0) <= 0)
+    int n_ready = poll(ready, n, 0);
+    if (n_ready == 0)
         return false;
-    for (size_t i = 0; i < n; i++)
-        if (ready[i].revents)
+    for (size_t i = 0; i < n; i++) /* without an answer all are asked, or the event loop would come back here at once */
+        if (book->fds[i] >= 0 && (n_ready < 0 || ready[i].revents))
             changed |= sources[i]->dispatch(book->states[i]);
     return changed;
 }

@@ -259,7 +259,8 @@ static bool state_receive(struct state *state)
     for (size_t i = 0; i < RECORDS_MAX && state->has_reader; i++) {
         struct name_record record;
         ssize_t size = recv(state->sys->state_records, packet, sizeof(packet), MSG_DONTWAIT);
-        if (size < 0 && (errno == EAGAIN || errno == EINTR))
+        /* Where memory is short, the record stays in the socket, which stays readable. */
+        if (size < 0 && (errno == EAGAIN || errno == EINTR || errno == ENOMEM || errno == ENOBUFS))
             break;
         if (size <= 0)
             state_lose_reader(state);

@@ -17,6 +17,9 @@
     "the state file of its runtime may not be read; start perfcountd as root, with its opener, or as the user whose "  \
     "container it is"
 
+#define NO_FILES                                                                                                       \
+    "the state file of its runtime cannot be opened, since too many files are open; raise LimitNOFILE= or fs.file-max"
+
 static const struct {
     int error;
     const char *reason;
@@ -26,6 +29,9 @@ static const struct {
     {-EPIPE, "the opener, which opens state files, is gone; restart perfcountd"},
     {-EBADRQC, "the state file of its runtime is refused, since another account than its owner could have written it; "
                "check the owners and modes of its directories"},
+    {-EMFILE, NO_FILES},
+    {-ENFILE, NO_FILES},
+    {-ENOMEM, "the state file of its runtime cannot be opened, since the kernel is out of memory"},
     {-EACCES, NO_ACCESS},
     {-EFBIG, "the state file of its runtime is too large to be read; remove containers that are stopped"},
     {-EBADMSG,

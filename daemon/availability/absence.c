@@ -156,14 +156,19 @@ static bool list_has(const struct event_list *list, const char *name)
     return false;
 }
 
-/* The preset that has all events of the formula on this PMU; NULL where there is none. */
-static const struct preset *find_preset(const struct absence_place *place, const struct formula *formula)
+/* The preset that has all events of the formula on this PMU; NULL where there is none. Without memory `message` fails.
+ */
+static const struct preset *find_preset(const struct absence_place *place, const struct formula *formula,
+                                        struct buffer *message)
 {
     for (size_t i = 0; place->pmu && i < n_presets; i++) {
         _cleanup_(event_list_done) struct event_list list = {0};
         const char *events = presets[i].variants[preset_choose(&presets[i], place->pmu)].events;
-        if (presets[i].of_system != (place->pmu->scope == PMU_SYSTEM) || !events ||
-            event_list_parse(events, &list, NULL) < 0)
+        if (presets[i].of_system != (place->pmu->scope == PMU_SYSTEM) || !events)
+            continue;
+        int r = event_list_parse(events, &list, NULL);
+        message->failed |= r == -ENOMEM;
+        if (r < 0)
             continue;
         size_t n = 0;
         while (n < formula->n_names && list_has(&list, formula->names[n]))
@@ -178,8 +183,8 @@ static void explain_not_counted(const struct absence_place *place, struct availa
                                 const struct fit *fit)
 {
     const struct row *group = find_nearest_group(place, fit);
-    const struct preset *preset = find_preset(place, &fit->formula);
     struct buffer *message = &availability->message;
+    const struct preset *preset = find_preset(place, &fit->formula, message);
 
     buffer_append_text(message, "no group counts ");
     append_missing(message, place, availability);

@@ -95,7 +95,7 @@ static int load(struct daemon *daemon)
     return EXIT_SUCCESS;
 }
 
-/* What the kernel refuses here is memory, open files or instances of inotify(7). */
+/* The kernel refuses memory, open files or instances of inotify(7) here. */
 static int fail_loop(const char *what, int error)
 {
     char sentence[256];

@@ -21,6 +21,7 @@ static struct {
     enum log_level level;
     enum log_format format;
     bool is_terminal;
+    bool is_cut; /* the last line could not be written, or not to its end: the disk is full */
     struct log_quota quotas[N_LOG_KINDS + 1];
 } current = {.level = LOG_LEVEL_INFO, .format = LOG_FORMAT_TEXT};
 
@@ -120,12 +121,24 @@ static void format_now(char text[TIME_SIZE])
     snprintf(text + n, TIME_SIZE - n, ".%03ldZ", now.tv_nsec / 1000000);
 }
 
+/* The line behind one that was cut off begins on a line of its own. */
+static void PRINTF_LIKE(1, 2) print_line(const char *format, ...)
+{
+    va_list args;
+
+    if (current.is_cut && fputc('\n', stderr) == EOF)
+        return;
+    va_start(args, format);
+    current.is_cut = vfprintf(stderr, format, args) < 0;
+    va_end(args);
+}
+
 static void write_text(const struct entry *entry)
 {
     char now[TIME_SIZE];
 
     format_now(now);
-    fprintf(stderr, "%s %-7s %s\n", now, level_name(entry->level), entry->message);
+    print_line("%s %-7s %s\n", now, level_name(entry->level), entry->message);
 }
 
 /* Without the time. NO_COLOR: see no-color.org. */
@@ -137,7 +150,7 @@ static void write_terminal(const struct entry *entry)
                         : entry->level == LOG_LEVEL_WARNING ? "\033[33m"
                                                             : "";
 
-    fprintf(stderr, "%s%-7s%s %s\n", color, level_name(entry->level), *color ? "\033[0m" : "", entry->message);
+    print_line("%s%-7s%s %s\n", color, level_name(entry->level), *color ? "\033[0m" : "", entry->message);
 }
 
 static void write_json(const struct entry *entry)
@@ -154,7 +167,7 @@ static void write_json(const struct entry *entry)
         json_object_set_new(line, entry->fields[i].name, json_text(entry->fields[i].value));
     _cleanup_(freep) char *text = line ? json_dumps(line, JSON_COMPACT) : NULL;
     if (text)
-        fprintf(stderr, "%s\n", text);
+        print_line("%s\n", text);
     json_decref(line);
 }
 
@@ -198,7 +211,7 @@ static void write_journal(const struct entry *entry)
     for (size_t i = 0; i < entry->n; i++)
         journal_add_own(&journal, entry->fields[i].name, entry->fields[i].value);
     if (sd_journal_sendv(journal.fields, journal.n) < 0)
-        fprintf(stderr, "<%s>%s\n", priority, entry->message);
+        print_line("<%s>%s\n", priority, entry->message);
     for (int i = 0; i < journal.n; i++)
         free(journal.fields[i].iov_base);
 }

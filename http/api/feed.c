@@ -71,19 +71,26 @@ static int feed_on_hangup(sd_event_source *source, int fd, uint32_t events, void
 }
 
 /*
- * Each block that the client has room for gives it the whole time for the next. A stream that is cut short breaks off,
- * so that nobody takes it for whole.
+ * So that nobody takes the stream for whole: its end is not sent any more. libmicrohttpd 0.9.75 does not always close a
+ * connection whose content ends with an error after a suspension, but does where it cannot send the end.
  */
+static ssize_t feed_break_off(struct feed *feed)
+{
+    connection_shutdown(feed->connection);
+    return MHD_CONTENT_READER_END_OF_STREAM;
+}
+
+/* Each block that the client has room for gives it the whole time for the next. */
 static ssize_t feed_on_read(void *userdata, uint64_t position, char *bytes, size_t size)
 {
     struct feed *feed = userdata;
 
     (void)position;
     if (!feed->stream)
-        return MHD_CONTENT_READER_END_WITH_ERROR;
+        return feed_break_off(feed);
     ssize_t n = stream_read(feed->stream, bytes, size);
     if (n < 0)
-        return n == -ENODATA ? MHD_CONTENT_READER_END_OF_STREAM : MHD_CONTENT_READER_END_WITH_ERROR;
+        return n == -ENODATA ? MHD_CONTENT_READER_END_OF_STREAM : feed_break_off(feed);
     if (n == 0)
         feed_suspend(feed);
     else

@@ -260,8 +260,9 @@ static enum verdict request_judge(struct request *request)
     struct site *site = request->site;
     struct credential credential;
 
-    if (!value || credential_parse(value, &credential) < 0)
-        return VERDICT_WRONG;
+    int r = value ? credential_parse(value, &credential) : -EINVAL;
+    if (r < 0)
+        return r == -ENOMEM ? VERDICT_BUSY : VERDICT_WRONG;
     enum verdict verdict = VERDICT_BUSY;
     if (site->auth || auth_new(site->event, &site->auth) == 0)
         verdict = password_judge(request, &credential);
@@ -277,9 +278,11 @@ static const char *challenge_sentence(struct request *request)
 
     if (!value)
         return "this needs a name and a password, as in curl -u NAME";
-    if (credential_parse(value, &credential) < 0)
+    int r = credential_parse(value, &credential);
+    if (r == -EINVAL)
         return "the \"Authorization\" header has no name and password of the scheme \"Basic\"";
-    credential_done(&credential);
+    if (r == 0)
+        credential_done(&credential);
     return "the name or the password is wrong";
 }
 

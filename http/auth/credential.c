@@ -43,9 +43,10 @@ int credential_parse(const char *value, struct credential *ret)
     value += strlen(scheme);
     value += strspn(value, " ");
     gnutls_datum_t text = {.data = (unsigned char *)value, .size = (unsigned)strnlen(value, 4 * sizeof(ret->text))};
-    if (!is_base64(value, text.size) || gnutls_base64_decode2(&text, &decoded) < 0)
-        return -EINVAL;
-    int r = take_decoded(&decoded, ret);
+    int r = is_base64(value, text.size) ? gnutls_base64_decode2(&text, &decoded) : GNUTLS_E_BASE64_DECODING_ERROR;
+    if (r < 0)
+        return r == GNUTLS_E_MEMORY_ERROR ? -ENOMEM : -EINVAL;
+    r = take_decoded(&decoded, ret);
     explicit_bzero(decoded.data, decoded.size);
     gnutls_free(decoded.data);
     if (r < 0)

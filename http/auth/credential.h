@@ -15,7 +15,7 @@ struct credential {
 
 /*
  * Parses the value of the header. -EINVAL for another scheme, and for text that is not exactly base64, is too long, or
- * has no colon or a NUL, which would end the comparison. The strings are bytes, and need not be UTF-8.
+ * has no colon or a NUL, which would end the comparison; -ENOMEM. The strings are bytes, and need not be UTF-8.
  */
 int credential_parse(const char *value, struct credential *ret);
 /* The strings of a copy are its own. */

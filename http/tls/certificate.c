@@ -91,6 +91,8 @@ static int chain_read(const struct pem *pem, struct chain *chain, struct error *
     r = gnutls_x509_crt_list_import2(&chain->items, &chain->n, &data, GNUTLS_X509_FMT_PEM, 0);
     if (r == GNUTLS_E_NO_CERTIFICATE_FOUND || (r >= 0 && chain->n == 0))
         return error_set(error, -EINVAL, "%s has no certificate in it", NAME_OF(pem));
+    if (r == GNUTLS_E_MEMORY_ERROR)
+        return error_oom(error);
     if (r < 0)
         return error_set(error, -EINVAL, "%s has a damaged certificate: %s", NAME_OF(pem), gnutls_strerror(r));
     return 0;
@@ -115,6 +117,8 @@ static int key_read(const struct pem *pem, gnutls_x509_privkey_t *key, struct er
         return error_oom(error);
     gnutls_datum_t data = {(unsigned char *)text, (unsigned)strlen(text)};
     r = gnutls_x509_privkey_import2(*key, &data, GNUTLS_X509_FMT_PEM, NULL, 0);
+    if (r == GNUTLS_E_MEMORY_ERROR)
+        return error_oom(error);
     if (r < 0)
         return error_set(error, -EINVAL, "%s has a damaged private key: %s", NAME_OF(pem), gnutls_strerror(r));
     return 0;
@@ -155,6 +159,8 @@ int tls_certificate_load(gnutls_certificate_credentials_t credentials, const str
     r = gnutls_certificate_set_x509_key(credentials, chain.items, (int)chain.n, private);
     if (r == GNUTLS_E_CERTIFICATE_KEY_MISMATCH)
         return error_set(error, -EINVAL, "%s is not the key of %s", NAME_OF(key), NAME_OF(certificate));
+    if (r == GNUTLS_E_MEMORY_ERROR)
+        return error_oom(error);
     if (r < 0)
         return error_set(error, -EINVAL, "%s and %s cannot be used: %s", NAME_OF(certificate), NAME_OF(key),
                          gnutls_strerror(r));
@@ -172,6 +178,8 @@ int tls_certificate_trust(gnutls_certificate_credentials_t credentials, const st
     if (r < 0)
         return r;
     r = gnutls_certificate_set_x509_trust(credentials, chain.items, (int)chain.n);
+    if (r == GNUTLS_E_MEMORY_ERROR)
+        return error_oom(error);
     if (r <= 0)
         return error_set(error, -EINVAL, "%s has no CA that GnuTLS takes: %s", NAME_OF(cas), gnutls_strerror(r));
     return 0;

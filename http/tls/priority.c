@@ -163,6 +163,8 @@ static int priority_compile(const struct web_tls *config, const char *suites_tex
     if (!string)
         return error_oom(error);
     r = gnutls_priority_init(ret, string, &at);
+    if (r == GNUTLS_E_MEMORY_ERROR)
+        return error_oom(error);
     if (r < 0)
         return error_set(error, -EINVAL, "GnuTLS does not take the priorities %.300s: %s", string, gnutls_strerror(r));
     return 0;

@@ -16,7 +16,7 @@
 #include "perf/tally/object.h"
 
 #define TYPES "/sys/kernel/btf/vmlinux"
-/* What libbpf takes for it, about. */
+/* libbpf takes about that much for them. */
 #define LOADING_BYTES ((size_t)12 << 20)
 #define NO_MEMORY_TO_LOAD                                                                                              \
     "the memory limit of this service or container leaves less than it takes to load the program that counts "         \

@@ -94,7 +94,7 @@ static uint64_t symboliser_now(const struct symboliser *symboliser)
     return usec;
 }
 
-/* What kept one from its jail may be over: memory or descriptors that were short. */
+/* Memory or descriptors may have been short when the last one entered its jail. */
 static bool symboliser_may_start(const struct symboliser *symboliser)
 {
     return !symboliser->unconfined || symboliser_now(symboliser) >= symboliser->again_usec;

@@ -11,6 +11,7 @@ import http.client
 import json
 import os
 import re
+import select
 import signal
 import subprocess
 import threading
@@ -97,10 +98,10 @@ class Play:
         for name in names:
             os.mkdir(self.root + self.below + "/" + name)
         deadline = time.monotonic() + 20
-        for daemon in self.daemons.values():
+        for engine, daemon in self.daemons.items():
             while not all((self.below + "/" + name, "minor_faults") in daemon.totals() for name in names):
                 if time.monotonic() > deadline:
-                    raise RuntimeError("%r are not watched" % (names,))
+                    raise RuntimeError("%s does not watch %r: %s" % (engine, names, daemon.get("/api/v1/cgroups")))
                 time.sleep(0.02)
 
     def command(self, name, *work):
@@ -145,9 +146,12 @@ class Play:
     def entering(self):
         """Short tasks that run already when they enter."""
         self.make("entering")
-        return self.measure(["entering"],
-                            lambda: [subprocess.run(self.command("entering", "spin", 20), check=True)
-                                     for _ in range(40)] and None)
+
+        def work():
+            for _ in range(40):
+                subprocess.run(self.command("entering", "spin", 20), check=True)
+            return {"entries": 40}
+        return self.measure(["entering"], work)
 
     def staying(self):
         """A task that nothing interrupts: each engine's total, and bpf's again, while it runs."""
@@ -164,26 +168,46 @@ class Play:
         measured = self.measure(["staying"], work)
         return {**measured, "readings": readings}
 
-    def moving(self):
-        """A task that another one moves between two cgroups while it runs."""
-        self.make("moving", "moving/a", "moving/b")
+    def move(self, name, process, is_over):
+        """Moves a process between name/a and name/b, each 20 ms; how often."""
         moves = 0
+        while not is_over():
+            moves += 1
+            try:
+                with open(self.root + self.below + "/%s/%s/cgroup.procs" % (name, "ab"[moves % 2]), "w") as procs:
+                    procs.write(str(process.pid))
+            except ProcessLookupError:
+                break
+            time.sleep(0.02)
+        return moves
+
+    def moving(self):
+        """A task that another one moves between two cgroups while it runs, and that nothing else interrupts."""
+        self.make("moving", "moving/a", "moving/b")
 
         def work():
-            nonlocal moves
             process = subprocess.Popen(self.command("moving/a", "spin", 1200))
             time.sleep(0.05)
-            while process.poll() is None:
-                moves += 1
-                try:
-                    with open(self.root + self.below + "/moving/" + "ab"[moves % 2] + "/cgroup.procs", "w") as procs:
-                        procs.write(str(process.pid))
-                except ProcessLookupError:
-                    break
-                time.sleep(0.02)
+            moves = self.move("moving", process, lambda: process.poll() is not None)
             process.wait()
             return {"moves": moves}
         return self.measure(["moving", "moving/a", "moving/b"], work)
+
+    def dozing(self):
+        """The same with a task that sleeps after each millisecond, so that its CPU switches soon after each move."""
+        self.make("dozing", "dozing/a", "dozing/b")
+        worker = self.worker("dozing/a", 1200)
+
+        def work():
+            worker.stdin.write(b"\n")
+            worker.stdin.flush()
+            moves = self.move("dozing", worker, lambda: select.select([worker.stdout], [], [], 0)[0])
+            worker.stdout.readline()
+            return {"moves": moves}
+        measured = self.measure(["dozing", "dozing/a", "dozing/b"], work)
+        worker.kill()
+        worker.wait()
+        return measured
 
     def going(self, n):
         """Cgroups that come, fault and go: their parent keeps what they had."""
@@ -212,7 +236,7 @@ def main():
     while not figures or watcher.readings < arguments.readings and not watcher.failure:
         if not figures:
             figures = {"inside": play.inside(), "entering": play.entering(), "staying": play.staying(),
-                       "moving": play.moving(), "going": play.going(20)}
+                       "moving": play.moving(), "dozing": play.dozing(), "going": play.going(20)}
         else:
             subprocess.run(play.command("inside", "spin", 20), check=True)
     watcher.ends.set()

@@ -26,21 +26,22 @@ of() {
 
 # agree LOAD CGROUP PERCENT [EVENT...]: both engines' totals of each event, or of these. The engine bpf says for
 # how long it did not know the cgroup: never, but on some virtual machines, which do not show it all switches. A fault
-# takes a microsecond at least, and a switch ten. Of the time of a switch itself each engine has another part.
+# takes a microsecond at least, and a switch ten. Of the time of a switch itself each engine has another part, and of the
+# time in which a task enters, some 24 us (doc/cgroups.md), however short it runs there.
 agree() {
-    local event perf bpf unknown switches allowed
-    while read -r event perf bpf unknown switches; do
+    local event perf bpf unknown switches entries allowed
+    while read -r event perf bpf unknown switches entries; do
         case $event in
-        task_clock) allowed="$unknown + 3e-6 * $switches" ;;
+        task_clock) allowed="$unknown + 3e-6 * $switches + 24e-6 * $entries" ;;
         minor_faults) allowed="2 + $unknown * 1e6" ;;
         context_switches) allowed="2 + $unknown * 1e5" ;;
         esac
         [[ $# -eq 3 || " ${*:4} " == *" $event "* ]] || continue
         compares "$1: $event of $2, within $3 % and what is unknown" \
             "$perf > 0 && $bpf - $perf <= $perf * $3 / 100 + $allowed && $perf - $bpf <= $perf * $3 / 100 + $allowed"
-    done < <(of ".$1 | .unknown as \$unknown | [.rows[] | select(.cgroup == \"$2\")] |
+    done < <(of ".$1 | .unknown as \$unknown | (.entries // 0) as \$entries | [.rows[] | select(.cgroup == \"$2\")] |
         (.[] | select(.event == \"context_switches\") | .perf) as \$switches | .[] |
-        \"\(.event) \(.perf) \(.bpf) \(\$unknown) \(\$switches)\"")
+        \"\(.event) \(.perf) \(.bpf) \(\$unknown) \(\$switches) \(\$entries)\"")
 }
 # clock LOAD CGROUP ENGINE
 clock() {
@@ -64,12 +65,15 @@ equals "never switching: bpf has what perf has, at each moment" "$(of '.staying 
     [.readings[] | select(.[0] > .[1] * 1.001 + $error or .[1] > .[2] * 1.001 + $error)] | length')" 0
 compares "never switching: the total goes on meanwhile" "$(of '.staying.readings | .[-1][0] - .[0][0]') > 0.1"
 
-compares "a task was moved while it ran, $(of .moving.moves) times" "$(of .moving.moves) > 10"
+compares "a task was moved while it ran, $(of .moving.moves) times" "$(of .moving.moves) > 2"
 agree moving moving 0.1
-for one in moving/a moving/b; do
-    compares "moved: $one, within a tenth: it counts for where it was until its CPU switches" \
-        "$(clock moving $one bpf) > 0.9 * $(clock moving $one perf) - $(of .moving.unknown) &&
-        $(clock moving $one bpf) < 1.1 * $(clock moving $one perf) + $(of .moving.unknown)"
+# It counts for where it was until its CPU switches, so that nothing bounds the parts of a task that runs all the time.
+# One that sleeps after each millisecond counts there for at most that and what its faults take.
+agree dozing dozing 0.1
+for one in dozing/a dozing/b; do
+    compares "moved $(of .dozing.moves) times: $one, within 1.5 ms for each time that it was left" \
+        "$(clock dozing $one bpf) - $(clock dozing $one perf) < $(of '.dozing | (.moves / 2 + 1) * 0.0015 + .unknown') &&
+        $(clock dozing $one perf) - $(clock dozing $one bpf) < $(of '.dozing | (.moves / 2 + 1) * 0.0015 + .unknown')"
 done
 agree going going 0.5 minor_faults context_switches
 compares "what came and went: its parent has the load" \

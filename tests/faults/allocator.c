@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/faults/brittle.h"
 #include "tests/faults/faults.h"
 
 #ifdef __SANITIZE_ADDRESS__
@@ -38,19 +39,25 @@ UNSANITIZED static void *no_memory(void)
     return NULL;
 }
 
+/* `caller` is the code that asks. */
+UNSANITIZED static bool fails(const void *caller)
+{
+    return !brittle_has(caller) && faults_fail_allocation();
+}
+
 UNSANITIZED void *malloc(size_t size)
 {
-    return faults_fail_allocation() ? no_memory() : kept(REAL(malloc)(size));
+    return fails(__builtin_return_address(0)) ? no_memory() : kept(REAL(malloc)(size));
 }
 
 UNSANITIZED void *calloc(size_t n, size_t size)
 {
-    return faults_fail_allocation() ? no_memory() : kept(REAL(calloc)(n, size));
+    return fails(__builtin_return_address(0)) ? no_memory() : kept(REAL(calloc)(n, size));
 }
 
 UNSANITIZED void *realloc(void *old, size_t size)
 {
-    if (faults_fail_allocation())
+    if (fails(__builtin_return_address(0)))
         return no_memory();
     void *memory = REAL(realloc)(old, size);
     if (!old)

@@ -5,7 +5,8 @@
 usage: calls.py PROGRAM TOOLS SCRATCH HIERARCHY [--sample=HASH:N] [--only=REGEX] [--list] [--jobs=N] [POINT...]
 
 A point is PROCESS:PHASE:CALL:ERROR:WHEN, such as daemon:serve:openat:EMFILE:10. Without points, all are tried. A first
-run of each process and phase without failures tells which calls there are, and how many of each.
+run of each process and phase without failures shows which calls there are, and how many of each. With --sample, the
+points of calls-known.txt are tried too, by which defects were found.
 """
 import argparse
 import collections
@@ -72,7 +73,7 @@ def run_points(arguments, names, counts):
 
 
 def measure(arguments, pairs):
-    """What each process calls in each phase: counts for the points."""
+    """Counts the calls of each process in each phase."""
     counts = {}
     for result in run_points(arguments, ["%s:%s:*:none:1" % pair for pair in pairs], {}):
         if result["defects"]:
@@ -88,15 +89,19 @@ def measure(arguments, pairs):
     return counts
 
 
+def is_brief(call, error):
+    return error in calls_errors.NOT_EVERY or (call, error) in calls_errors.NOT_EVERY_OF
+
+
 def points_of(process, phase, calls):
     for call, n in sorted(calls.items()):
         if call in calls_errors.NEVER or (process, phase, call) in calls_errors.REMOVES:
             continue
         for error in calls_errors.injections(process, call):
             for when in WHENS:
-                if when.isdigit() and int(when) > n:
+                if when.isdigit() and (int(when) > n or (call, error) in calls_errors.ONLY_EVERY):
                     continue
-                if when == "every" and error in calls_errors.NOT_EVERY or phase == "end" and when == "10":
+                if when == "every" and is_brief(call, error) or phase == "end" and when == "10":
                     continue
                 yield "%s:%s:%s:%s:%s" % (process, phase, call, error, when)
 
@@ -113,6 +118,13 @@ def all_points(counts):
 def sample(names, text):
     seed, n = text.rsplit(":", 1)
     return sorted(names, key=lambda name: hashlib.sha256((seed + name).encode()).digest())[:int(n)]
+
+
+def known_points(names):
+    """A machine that makes fewer calls has fewer of them."""
+    with open(os.path.dirname(os.path.abspath(__file__)) + "/calls-known.txt", encoding="utf-8") as file:
+        known = [line.strip() for line in file if line[0] not in "#\n"]
+    return [name for name in known if name in names]
 
 
 def print_table(results):
@@ -157,7 +169,7 @@ def main():
         parser.add_argument(name, action="store_true")
     parser.add_argument("--jobs", type=int, default=2 * os.cpu_count())
     parser.add_argument("points", nargs="*")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     counts = {}
     if arguments.counts:
         with open(arguments.counts, encoding="utf-8") as file:
@@ -176,7 +188,7 @@ def main():
     if arguments.only:
         names = [name for name in names if re.search(arguments.only, name)]
     if arguments.sample:
-        names = sample(names, arguments.sample)
+        names = list(dict.fromkeys(known_points(names) + sample(names, arguments.sample)))
     if arguments.list:
         print("\n".join(names))
         return

@@ -10,12 +10,12 @@ ERRORS = {
     "bind": "EADDRINUSE EACCES", "listen": "EADDRINUSE",
     "bpf": "EPERM ENOMEM E2BIG",
     "brk": "retval=0",
-    "capget": "EINVAL", "capset": "EPERM",
+    "capget": "EPERM", "capset": "EPERM",
     "clone": "EAGAIN ENOMEM", "clone3": "EAGAIN ENOSYS", "vfork": "EAGAIN",
     "close": "EINTR EIO", "close_range": "ENOSYS EMFILE",
     "connect": "ECONNREFUSED",
     "dup": "EMFILE", "dup2": "EMFILE EBUSY",
-    "epoll_create1": "EMFILE ENOMEM", "epoll_ctl": "ENOMEM ENOSPC", "epoll_wait": "EINTR", "epoll_pwait": "EINTR",
+    "epoll_create1": "EMFILE ENOMEM", "epoll_ctl": "ENOMEM ENOSPC", "epoll_wait": "EINTR EINVAL", "epoll_pwait": "EINTR",
     "epoll_pwait2": "EINTR ENOSYS",
     "eventfd2": "EMFILE ENFILE", "execve": "ENOMEM EACCES",
     "fadvise64": "EINVAL", "fcntl": "EMFILE EPERM", "flock": "EINTR", "fstatfs": "EIO ENOSYS",
@@ -23,20 +23,20 @@ ERRORS = {
     "getdents64": "EIO ENOENT", "getpeername": "ENOBUFS", "getsockname": "ENOBUFS", "getsockopt": "ENOMEM",
     "getrandom": "EINTR", "getrusage": "EINVAL",
     "inotify_add_watch": "ENOSPC ENOMEM", "inotify_init1": "EMFILE ENOMEM", "inotify_rm_watch": "EINVAL",
-    "ioctl": "EINVAL EIO ENOMEM",
+    "ioctl": "EINVAL ENOMEM",
     "kill": "EPERM ESRCH", "lseek": "EINVAL", "madvise": "EINVAL ENOMEM", "memfd_create": "EMFILE ENOMEM",
-    "mmap": "ENOMEM EPERM", "mprotect": "ENOMEM", "mremap": "ENOMEM", "munmap": "ENOMEM",
+    "mmap": "ENOMEM", "mprotect": "ENOMEM", "mremap": "ENOMEM", "munmap": "ENOMEM",
     "name_to_handle_at": "EOPNOTSUPP ENOMEM", "newfstatat": "EACCES ENOMEM", "fstat": "ENOMEM", "statx": "ENOMEM",
     "openat": "EMFILE ENFILE ENOMEM EACCES", "open": "EMFILE EACCES",
     "perf_event_open": "EMFILE ENOMEM EACCES EBUSY", "pidfd_open": "EMFILE ENOSYS",
     "poll": "EINTR ENOMEM", "ppoll": "EINTR ENOMEM",
     "prctl": "EINVAL EPERM", "pread64": "EIO", "prlimit64": "EPERM", "setrlimit": "EPERM",
     "read": "EINTR EIO EAGAIN", "readv": "EIO", "readlink": "EACCES ENOMEM", "readlinkat": "ENOMEM",
-    "recvfrom": "EINTR EAGAIN ENOMEM ECONNRESET", "recvmsg": "EINTR EAGAIN ENOMEM",
+    "recvfrom": "EINTR EAGAIN ENOMEM", "recvmsg": "EINTR EAGAIN ENOMEM",
     "rt_sigaction": "EINVAL", "rt_sigprocmask": "EINVAL", "sched_getaffinity": "EINVAL",
     "sched_setscheduler": "EPERM", "sched_setattr": "EPERM", "setpriority": "EPERM",
     "seccomp": "EINVAL ENOMEM EACCES",
-    "sendfile": "EAGAIN EIO", "sendmsg": "EINTR ENOBUFS ENOMEM EPIPE", "sendto": "EINTR EAGAIN ENOBUFS EPIPE",
+    "sendfile": "EAGAIN EIO", "sendmsg": "EINTR ENOBUFS ENOMEM", "sendto": "EINTR EAGAIN ENOBUFS EPIPE",
     "sendmmsg": "ENOMEM", "writev": "EPIPE EAGAIN",
     "setgroups": "EPERM ENOMEM", "setresgid": "EPERM", "setresuid": "EPERM EAGAIN",
     "setsockopt": "ENOMEM EINVAL", "shutdown": "ENOTCONN",
@@ -55,7 +55,12 @@ NEVER = {
 }
 # Errors after which one must try again, as the manual pages say: none is for ever.
 NOT_EVERY = {"EINTR", "EAGAIN"}
-# What the descriptors of a process cannot say, and libc does not expect.
+# Memory that recv(2) needs is short for a moment, and an answer in the socket is asked for until it comes; mappings that
+# all stay fill the address space.
+NOT_EVERY_OF = {("recvfrom", "ENOMEM"), ("munmap", "ENOMEM")}
+# Of the event loop itself, which ends with a sentence where it cannot go on; the kernel says it always, or never.
+ONLY_EVERY = {("epoll_wait", "EINVAL"), ("timerfd_settime", "EINVAL")}
+# Errors that the descriptors of a process do not give, and that libc does not expect.
 IMPOSSIBLE = {
     ("worker", "write"): {"ENOSPC", "EIO", "EAGAIN"},  # to an eventfd
     ("daemon", "write"): {"ENOSPC", "EIO", "EAGAIN"},
@@ -67,7 +72,7 @@ IMPOSSIBLE = {
     ("daemon", "read"): {"EAGAIN"}, ("opener", "read"): {"EAGAIN"}, ("symboliser", "read"): {"EAGAIN"},
     ("reader", "read"): {"EAGAIN"},
 }
-# Where most calls are EPOLL_CTL_DEL, which no lack of memory makes to fail: strace cannot aim at EPOLL_CTL_ADD alone.
+# Where most calls are EPOLL_CTL_DEL, which does not fail where memory is short: strace cannot aim at EPOLL_CTL_ADD alone.
 REMOVES = {("daemon", "serve", "epoll_ctl"), ("daemon", "end", "epoll_ctl")}
 # As long as these fail, no client hears anything, and nothing of ours is at fault.
 UNHEARD = {"accept4", "recvfrom", "sendto", "sendmsg", "epoll_ctl", "epoll_wait", "setsockopt", "shutdown"}
@@ -87,6 +92,6 @@ def injections(process, call):
 
 
 def text(name):
-    """What a sentence says of the error."""
+    """The words of a sentence for the error."""
     number = getattr(errno, name, None)
     return os.strerror(number) if number else None

@@ -50,6 +50,7 @@ class Service:
         self.status = None
         self.timeout = 5
         self.hot = None
+        self.caught = {}  # processes that were stopped before they had a name
         os.makedirs(self.parent)
         os.mkdir(self.parent + "/known")
         os.makedirs(BUNDLES, exist_ok=True)
@@ -66,6 +67,7 @@ class Service:
     @contextlib.contextmanager
     def occupied(self, path):
         """With a process in the cgroup, which has no faults there."""
+        self.truth.add_load(path[len(self.parent) - len(self.below):], 100)  # of its wake-ups and its end
         with subprocess.Popen(["/bin/sleep", "60"]) as process:
             try:
                 time.sleep(0.02)  # until it sleeps
@@ -73,7 +75,6 @@ class Service:
                     members.write(str(process.pid))
                 yield
             finally:
-                self.truth.add_load(path[len(self.parent) - len(self.below):], 100)  # of its end
                 process.kill()
 
     def write_config(self, tls=False):
@@ -121,6 +122,8 @@ sampler: {enabled: true, event: cpu-clock}
 
     def process(self, role):
         names = {"opener": "perfcountd-open", "reader": "perfcountd-name", "symboliser": "exe"}
+        if role in self.caught and status_field(self.caught[role], "State") not in ("Z", None):
+            return self.caught[role]
         return self.pid if role == "daemon" else self.child(names[role])
 
     def session(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the totals of a daemon may be, by measures that the daemon has no part in."""
+"""Bounds of the totals of a daemon, by measures that the daemon has no part in."""
 import os
 import re
 import time

@@ -16,12 +16,27 @@
 
 #include "base/cleanup.h"
 #include "symbols/symboliser/symboliser.h"
+#include "tests/faults/brittle.h"
 #include "tests/faults/campaign.h"
 
 static const struct scenario *const scenarios[] = {
-    &scenario_start,  &scenario_scrapes,      &scenario_reload,      &scenario_hotplug,  &scenario_pause,
-    &scenario_end,    &scenario_cgroups_perf, &scenario_cgroups_bpf, &scenario_http,     &scenario_streams,
-    &scenario_secure, &scenario_renewal,      &scenario_toggle,      &scenario_relisten, &scenario_ending,
+    &scenario_start,
+    &scenario_scrapes,
+    &scenario_reload,
+    &scenario_hotplug,
+    &scenario_pause,
+    &scenario_end,
+    &scenario_cgroups_perf,
+    &scenario_cgroups_bpf,
+    &scenario_cgroups_reload_perf,
+    &scenario_cgroups_reload_bpf,
+    &scenario_http,
+    &scenario_streams,
+    &scenario_secure,
+    &scenario_renewal,
+    &scenario_toggle,
+    &scenario_relisten,
+    &scenario_ending,
 };
 
 struct wishes {
@@ -94,7 +109,7 @@ static void list_points(const struct campaign *campaign, const struct points *po
     }
 }
 
-/* What there is, and what was tried of it. */
+/* How many points there are, and how many of them were tried. */
 static void show_scenario(const struct campaign *campaign, const struct points *points, const struct timespec *start)
 {
     size_t all[N_FAULT_KINDS] = {0};
@@ -147,6 +162,7 @@ int main(int argc, char **argv)
     struct sums sums = {0};
     struct timespec start;
 
+    brittle_find();
     if (!wishes_parse(argc, argv, &wishes, &campaign)) {
         fprintf(stderr, "usage: check-faults [--scenario=NAME] [--only=SCENARIO:POINT] [--sample=TEXT:N] [--jobs=N] "
                         "[--list] [--verbose]\n");

@@ -3,8 +3,8 @@
  * Clients of an HTTP server that runs in this process: they turn its event loop while they wait. What a client itself
  * does is no part of the injection; only the turns of the loop are.
  *
- * A client is strict: an answer is whole only if it is well-formed and says where it ends. What is cut short before
- * that end is a closed connection, and nothing for `seconds` is a hang.
+ * A client is strict: an answer is whole only if it is well-formed and says where it ends. An answer that is cut
+ * short before that end is a closed connection; a client that gets nothing for its seconds hangs.
  */
 #ifndef TESTS_FAULTS_CLIENT_H
 #define TESTS_FAULTS_CLIENT_H

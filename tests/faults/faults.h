@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What fails: one point of one run. Calls of the seam (faulty-sys.h) and allocations (allocator.c) are counted from
- * faults_begin() to faults_end(), in the thread that called it, but not while they are held:
+ * The fault of a run: one call or allocation, or all from one on. Calls of the seam (faulty-sys.h) and allocations
+ * (allocator.c) are counted from faults_begin() to faults_end(), in the thread that called it, but not while they are
+ * held:
  *
  *     faults_hold();
  *     ... the test's own code: a client, a mkdir(), the machine that it plays ...
@@ -49,7 +50,7 @@ struct fault {
 
 #define FAULT_CALLS_MAX 20000
 
-/* What a run without faults counted. */
+/* The calls and allocations of a run without faults. */
 struct fault_counts {
     size_t n_allocations, n_calls;
     uint8_t calls[FAULT_CALLS_MAX]; /* enum seam_call */

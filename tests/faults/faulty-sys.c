@@ -125,7 +125,7 @@ static int faulty_mmap(struct sys *sys, int fd, size_t size, int protection, voi
     return real_release(fails ? -fails->error : real->mmap(real, fd, size, protection, ret));
 }
 
-/* What is mapped goes nevertheless, since nobody could try again. */
+/* The mapping goes nevertheless, since nobody could try again. */
 static int faulty_munmap(struct sys *sys, void *address, size_t size)
 {
     const struct seam_variant *fails = planned(SEAM_MUNMAP);

@@ -108,7 +108,7 @@ bool played_start(struct played *played)
     serving_init(daemon);
     faulty_sys_init(&daemon->session.sys, played->fake);
     played->runs = true;
-    truth_restart(&played->truth, NULL);
+    truth_restart(&played->truth);
     for (size_t i = 0; i < ARRAY_SIZE(stages) && r == 0; i++)
         r = stages[i](daemon, &error);
     if (r == 0) {
@@ -151,12 +151,15 @@ void played_pass(struct played *played, uint64_t seconds)
 void played_scrape(struct played *played)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
+    struct error error;
 
     if (!played->runs)
         return;
     const struct snapshot *snapshot = played->daemon.service.read(&played->daemon, UINT32_MAX, true);
     truth_check(&played->truth, snapshot);
     exposition_write(&text, &snapshot->metrics, UINT32_MAX, EXPOSITION_TEXT);
+    /* As for a client that asks for samples: by the configuration that the sampler knows. */
+    sampler_admit(played->daemon.sampler, STANDING_OPERATOR, &error);
 }
 
 /* Something is reported as not being there. */

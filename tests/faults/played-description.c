@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What there is of a daemon on a machine that is played: see played_describe() in played-daemon.h. Parts of a group
+ * The description of a daemon on a machine that is played: see played_describe() in played-daemon.h. Parts of a group
  * ("core" and "core-2") are added up: an event that was refused once, and then alone was not, is in one of its own.
  */
 #include <inttypes.h>

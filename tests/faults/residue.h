@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run leaves behind in its process: memory, descriptors, mappings. */
+/* The remains of a run in its process: memory, descriptors, mappings. */
 #ifndef TESTS_FAULTS_RESIDUE_H
 #define TESTS_FAULTS_RESIDUE_H
 

@@ -9,7 +9,7 @@
 
 #define DESCRIPTION_MAX (512 * 1024)
 
-/* What the run without faults saw: in memory that its process shares. */
+/* The results of the run without faults, in memory that its process shares. */
 struct observed {
     struct fault_counts counts;
     long outstanding;                /* allocations that stay, such as those of libraries for the process's life */

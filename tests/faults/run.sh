@@ -3,7 +3,7 @@
 # A sample of the points of check-faults that the commit chooses, so that over time all are tried.
 #   CHECK_FAULTS   the program; FAULTS_POINTS  how many points
 set -eu
-cd "$(dirname "$0")/../.."
+tree=$(cd "$(dirname "$0")/../.." && pwd)
 program=${CHECK_FAULTS:-./tests/faults/check-faults}
-commit=$(git rev-parse HEAD 2>/dev/null || date +%F)
-exec "$program" --sample="$commit:${FAULTS_POINTS:-1600}"
+commit=$(git -C "$tree" rev-parse HEAD 2>/dev/null || date +%F)
+exec "$program" --sample="$commit:${FAULTS_POINTS:-700}"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the product said in this run: see said.h. */
+/* The sentences of the product in this run: see said.h. */
 #include "tests/faults/said.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the product said in this run: the warnings and errors of its log, and the sentences that were returned to the
- * test, which prints them by said_add() as a user would see them.
+ * The sentences of the product in this run: the warnings and errors of its log, and the sentences that were returned to
+ * the test, which prints them by said_add() as a user would see them.
  */
 #ifndef TESTS_FAULTS_SAID_H
 #define TESTS_FAULTS_SAID_H

@@ -10,9 +10,9 @@
  *     describe   writes what is there now: it must be what the run without faults wrote here
  *     finish     frees the state; then nothing may be left: memory, descriptors, mappings
  *
- * A new scenario is a row in the table of check-faults.c and these functions, in a file scenario-NAME.c. It fails by
- * fault_expect() (faults.h), at any stage. What is printed to standard error in a run is what the product said:
- * said.h asks for it.
+ * A new scenario is a row in the table of check-faults.c and these functions, in a file scenario/NAME.c. It fails by
+ * fault_expect() (faults.h), at any stage. The product's sentences are taken from standard error:
+ * see said.h.
  */
 #ifndef TESTS_FAULTS_SCENARIO_H
 #define TESTS_FAULTS_SCENARIO_H
@@ -22,8 +22,9 @@
 
 struct scenario {
     const char *name;
-    unsigned seconds; /* a run that takes longer hangs; 0: the default, 20 */
-    unsigned asks;    /* how often `act` asks for the same, so that the answer may be said as often; 0: once */
+    unsigned seconds;   /* a run that takes longer hangs; 0: the default, 20 */
+    bool may_be_silent; /* what a fault takes away may come back without a word */
+    unsigned asks;      /* how often `act` asks for the same, so that the answer may be said as often; 0: once */
     void *(*prepare)(void);
     void (*act)(void *state);
     void (*recover)(void *state);
@@ -31,26 +32,28 @@ struct scenario {
     void (*finish)(void *state);
 };
 
-/* scenario-daemon.c */
+/* scenario/daemon.c */
 extern const struct scenario scenario_start;
 extern const struct scenario scenario_scrapes;
 extern const struct scenario scenario_reload;
 extern const struct scenario scenario_hotplug;
 extern const struct scenario scenario_pause;
 extern const struct scenario scenario_end;
-/* scenario-cgroups.c */
+/* scenario/cgroups.c */
 extern const struct scenario scenario_cgroups_perf;
 extern const struct scenario scenario_cgroups_bpf;
-/* scenario-http.c */
+extern const struct scenario scenario_cgroups_reload_perf;
+extern const struct scenario scenario_cgroups_reload_bpf;
+/* scenario/http.c */
 extern const struct scenario scenario_http;
-/* scenario-streams.c */
+/* scenario/streams.c */
 extern const struct scenario scenario_streams;
-/* scenario-secure.c */
+/* scenario/secure.c */
 extern const struct scenario scenario_secure;
 extern const struct scenario scenario_renewal;
 extern const struct scenario scenario_toggle;
 extern const struct scenario scenario_relisten;
-/* scenario-ending.c */
+/* scenario/ending.c */
 extern const struct scenario scenario_ending;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a machine that is played has counted: see truth.h. */
+/* The truth of a machine that is played: see truth.h. */
 #include "tests/faults/truth.h"
 
 #include <inttypes.h>
@@ -38,11 +38,10 @@ void truth_done(struct truth *truth)
     free(truth->totals);
 }
 
-void truth_restart(struct truth *truth, const char *group)
+void truth_restart(struct truth *truth)
 {
     for (size_t i = 0; i < truth->n_totals; i++)
-        if (!group || str_equal(truth->totals[i].group, group))
-            truth->totals[i].value = 0;
+        truth->totals[i].value = truth->totals[i].row = 0;
 }
 
 void truth_advance(struct truth *truth, uint64_t ns)
@@ -131,7 +130,6 @@ static struct truth_total *find_total(struct truth *truth, const struct row *row
     struct truth_total *total = &truth->totals[truth->n_totals++];
     *total = (struct truth_total){.value = 0};
     memcpy(total->key, key, sizeof(key));
-    snprintf(total->group, sizeof(total->group), "%s", row->group);
     return total;
 }
 
@@ -140,6 +138,11 @@ static void check_value(struct truth *truth, const struct row *row, const char *
     struct truth_total *total = find_total(truth, row, event);
     uint64_t counted = time_of(truth, row) * rate;
 
+    if ((truth->comes_and_goes && str_equal(row->group, truth->comes_and_goes)) ||
+        (truth->cgroups_restart && row->cgroup))
+        total->value = total->row = 0;
+    fault_expect(!total->row || total->row == row->id + 1, "%s begins at 0 once more", total->key);
+    total->row = row->id + 1;
     fault_expect(value >= total->value, "%s fell from %" PRIu64 " to %" PRIu64, total->key, total->value, value);
     fault_expect(value <= counted, "%s is %" PRIu64 ", and the machine counted %" PRIu64, total->key, value, counted);
     fault_expect(value % rate == 0, "%s is %" PRIu64 ", which has counts of another event", total->key, value);

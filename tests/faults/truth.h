@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a machine that is played has counted, and that no total says anything else. Each event has a rate of its own, a
- * prime number: a total that has counts of another event is no multiple of it.
+ * The truth of a machine that is played: it has counted so much, and no total may say anything else. Each event has a
+ * rate of its own, a prime number: a total that has counts of another event is no multiple of it.
  */
 #ifndef TESTS_FAULTS_TRUTH_H
 #define TESTS_FAULTS_TRUTH_H
@@ -15,8 +15,7 @@
 /* A total as it was served last. */
 struct truth_total {
     char key[160];
-    char group[32];
-    uint64_t value;
+    uint64_t value, row; /* row.id; 0: it may be another */
 };
 
 struct truth_cgroup {
@@ -27,6 +26,8 @@ struct truth_cgroup {
 
 struct truth {
     struct fake_sys *fake;
+    const char *comes_and_goes; /* a configured group whose totals may start from 0 at any time; NULL */
+    bool cgroups_restart;       /* those of cgroups may */
     uint64_t cpu_ns[TRUTH_CPUS_MAX];
     struct truth_cgroup cgroups[TRUTH_CGROUPS_MAX];
     size_t n_cgroups;
@@ -38,8 +39,8 @@ struct truth {
 void truth_init(struct truth *truth, struct fake_sys *fake);
 void truth_done(struct truth *truth);
 
-/* The totals of a configured group may start from 0; NULL: all of them. */
-void truth_restart(struct truth *truth, const char *group);
+/* All totals start from 0. */
+void truth_restart(struct truth *truth);
 
 /* Time passes on all CPUs. */
 void truth_advance(struct truth *truth, uint64_t ns);

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# No descriptors while the daemon runs: its limit at the lowest (EMFILE), and a machine that has no more files (ENFILE, which
-# strace plays, so that no other process has it). Clients that are connected are served; all is as before at the end.
+# No descriptors while the daemon runs: its limit at the lowest (EMFILE), and a machine that has no more files
+# (ENFILE, which strace plays, so that no other process has it). Clients that are connected are served; all is as
+# before at the end.
 . "$(dirname "$0")/lib.sh"
 need prlimit strace
 
@@ -79,7 +80,7 @@ inject() {
     eventually 5 grep -q attached "$scratch/strace.$1"
 }
 tracers=()
-calls=accept4,socket,socketpair,openat,open_by_handle_at,timerfd_create,eventfd2,epoll_create1,inotify_init1,memfd_create
+calls=accept4,socket,socketpair,openat,timerfd_create,eventfd2,epoll_create1,inotify_init1,memfd_create
 configure first
 start_daemon --config.file="$config"
 start_scraping

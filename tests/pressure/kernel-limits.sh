@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The kernel's limits at their lowest: perf_event_mlock_kb, perf_event_max_sample_rate, perf_cpu_time_max_percent,
-# inotify's watches and instances. They are the whole machine's, so each is lowered for as short as can be. And a flood of
-# samples, which the kernel throttles.
+# inotify's watches and instances. They are the whole machine's, so each is lowered for as short as can be. And a
+# flood of samples, which the kernel throttles.
 . "$(dirname "$0")/lib.sh"
 [ "$(id -u)" -eq 0 ] || skip "only root sets the kernel's limits"
 id games >/dev/null 2>&1 || skip "there is no user games on this machine"

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # shellcheck disable=SC2154,SC2034 # what e2e/lib.sh has, and what is for the scripts
-# Shared by the tests of pressure: right clients that scrape meanwhile, what they had, and how long it takes until all is
-# as before. Read first by a script, which ends with `finish`. With --long a script plays for longer, or more of it.
+# Shared by the tests of pressure: right clients that scrape meanwhile, what they had, and how long it takes until all
+# is as before. Read first by a script, which ends with `finish`. With --long a script plays for longer, or more of
+# it.
 
 pressure=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=../e2e/lib.sh
 . "$pressure/../e2e/lib.sh"
 need curl jq /usr/bin/python3
 
-# What is put right at the end whatever happens, one command each, the last first.
+# Commands that put right what a test changed, the last first, at the end whatever happens.
 at_end=()
 cleanup_pressure() {
     local i pid
@@ -33,6 +34,11 @@ for_length() {
 
 now() {
     echo "${EPOCHREALTIME/,/.}"
+}
+
+# subtract A B
+subtract() {
+    awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a - b }'
 }
 
 # start_scraping [PATH]: a client that scrapes $url every 150 ms. Sets scraper_pid and scrapes, its log.
@@ -73,18 +79,20 @@ served_rightly() {
     compares "$title: the slowest of them, ms" "$(figure slowest_ms) <= $most"
 }
 
-# back_within SECONDS TITLE COMMAND...: the command succeeds that soon from now on. The time is printed.
+# back_within SECONDS TITLE COMMAND...: the command succeeds where it is begun that soon from now on.
 back_within() {
-    local seconds=$1 title=$2 begin took
+    local seconds=$1 title=$2 begin try
     shift 2
     begin=$(now)
-    eventually "$((seconds * 10))" "$@"
-    took=$(awk -v a="$begin" -v b="$(now)" 'BEGIN { printf "%.2f", b - a }')
-    if "$@" >/dev/null 2>&1; then
-        compares "$title: seconds until it is as before" "$took <= $seconds"
-    else
-        fail "$title: it is as before" "$* failed for $took s" "$(tail -n 5 "$daemon_log")"
-    fi
+    for _ in $(seq $((seconds * 50))); do
+        try=$(now)
+        if "$@" >/dev/null 2>&1; then
+            compares "$title: seconds until it is as before" "$(subtract "$try" "$begin") <= $seconds"
+            return
+        fi
+        sleep 0.02
+    done
+    fail "$title: it is as before" "$* failed for $(subtract "$try" "$begin") s" "$(tail -n 5 "$daemon_log")"
 }
 
 # logged REGEX [N]: the daemon logged it, N times.
@@ -143,8 +151,8 @@ controller_of() {
     fi
 }
 
-# make_confinement CONTROLLER: a cgroup of the test's own for the daemon and its children; confine() puts the commands of
-# start_daemon there. Sets confinement and confinement_version. The script is skipped where this machine has none.
+# make_confinement CONTROLLER: a cgroup of the test's own for the daemon and its children, where
+# start_daemon starts it. Sets confinement and confinement_version. The script is skipped where this machine has none.
 make_confinement() {
     read -r confinement_version confinement < <(controller_of "$1")
     [ -n "${confinement-}" ] || skip "no cgroup hierarchy with the controller $1 is mounted here"

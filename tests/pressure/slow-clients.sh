@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A client of each stream, and of a scrape, that reads a byte a second while the sampler is flooded: it loses records, is
-# told how many, and delays nobody; the daemon does not grow by it.
+# A client of each stream, and of a scrape, that reads a byte a second while the sampler is flooded: it loses records,
+# learns how many, and delays nobody; the daemon does not grow by it.
 . "$(dirname "$0")/lib.sh"
 
 
@@ -49,7 +49,7 @@ no_streams() {
 back_within 1 "the slow clients are gone, and their rings closed" no_streams
 served_rightly "slow clients" 1000
 
-# A client that reads nothing for a while, then all: it is told what it lost.
+# A client that reads nothing for a while, then all: it learns what it lost.
 cat >"$scratch/late.py" <<'END'
 import json, socket, sys, time
 s = socket.socket()

@@ -66,8 +66,8 @@ class Reader:
 
 class Totals:
     """
-    The last value of each series, and when it was seen. A series falls unless its _created is later than that, or a reload
-    meanwhile may have removed it. Where a format has no _created, the next OpenMetrics scrape decides.
+    The last value of each series, and when it was seen. A series falls unless its _created is later than that, or a
+    reload meanwhile may have removed it. Where a format has no _created, the next OpenMetrics scrape decides.
     """
 
     def __init__(self):

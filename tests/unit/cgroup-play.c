@@ -2,6 +2,7 @@
 /* Cgroups that come and go: see cgroup-play.h. */
 #include "tests/unit/cgroup-play.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -43,7 +44,11 @@ void cgroup_play_done(struct cgroup_play *play)
 
 void cgroup_play_dispatch(struct cgroup_play *play)
 {
-    cgroup_set_dispatch(&play->set, &play->rig.context);
+    struct pollfd rest = {.fd = cgroup_tree_fd(play->set.tree), .events = POLLIN};
+
+    do
+        cgroup_set_dispatch(&play->set, &play->rig.context);
+    while (poll(&rest, 1, 0) > 0);
 }
 
 const char *cgroup_play_path(const struct cgroup_play *play, unsigned i, char path[128])

@@ -95,8 +95,7 @@ struct failures cgroup_rig_failures(const struct rig *rig, struct cgroup_counts 
 {
     struct failures failures = {0};
 
-    for (size_t i = 0; i < n; i++)
-        assert_int_equal(cgroup_counts_report(counts[i], &rig->context, &failures), 0);
+    assert_int_equal(rig_engine.type->report_all(&rig_engine, &rig->context, counts, n, &failures), 0);
     return failures;
 }
 

@@ -83,7 +83,7 @@ static void test_bytes(void **state)
     assert_int_equal(backlog.bytes.capacity, 0);
 }
 
-/* What found no memory is missing: the end is an error, also where all that was there has been taken. */
+/* Bytes that found no memory are missing: the end is an error, also where all that was there has been taken. */
 static void test_cut_short(void **state)
 {
     const size_t sizes[] = {4, (size_t)2 << 20};

@@ -367,48 +367,11 @@ static void test_nothing(void **state)
     assert_int_equal(selection.watched + selection.dropped, 0);
 }
 
-/* What leaves room for the fewest limits it. */
-static void test_room(void **state)
-{
-    static const struct {
-        struct cgroup_rules in;
-        uint64_t out;
-        bool out_wants_memory;
-    } rooms[] = {
-        {{.max_cgroups = 9}, 9, false},
-        {{.max_cgroups = 9, .memory_budget = UINT64_MAX, .memory_per_cgroup = 2000}, 9, false},
-        {{.max_cgroups = 9, .memory_budget = 5999, .memory_per_cgroup = 2000}, 2, true},
-        {{.max_cgroups = 3, .memory_budget = 6000, .memory_per_cgroup = 2000}, 3, false},
-        {{.max_cgroups = 9, .memory_budget = 0, .memory_per_cgroup = 2000}, 0, true},
-        {{.max_cgroups = 9,
-          .descriptor_budget = 8,
-          .descriptors_per_cgroup = 4,
-          .memory_budget = 6000,
-          .memory_per_cgroup = 2000},
-         2,
-         false},
-        {{.max_cgroups = 9,
-          .descriptor_budget = 16,
-          .descriptors_per_cgroup = 4,
-          .memory_budget = 6000,
-          .memory_per_cgroup = 2000},
-         3,
-         true},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(rooms); i++) {
-        assert_int_equal(cgroup_rules_room(&rooms[i].in), rooms[i].out);
-        assert_int_equal(cgroup_rules_want_memory(&rooms[i].in), rooms[i].out_wants_memory);
-    }
-}
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_room),      cmocka_unit_test(test_select),
-                                       cmocka_unit_test(test_names),     cmocka_unit_test(test_builtin),
-                                       cmocka_unit_test(test_use_names), cmocka_unit_test(test_want_below),
-                                       cmocka_unit_test(test_nothing)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_select),     cmocka_unit_test(test_names),
+                                       cmocka_unit_test(test_builtin),    cmocka_unit_test(test_use_names),
+                                       cmocka_unit_test(test_want_below), cmocka_unit_test(test_nothing)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,7 +78,7 @@ static void test_rename(void **state)
     snprintf(outside, sizeof(outside), "%s-out", play->root);
     assert_int_equal(renameat(play->root_fd, "d/e", AT_FDCWD, outside), 0);
     assert_int_equal(renameat(AT_FDCWD, outside, play->root_fd, "back"), 0);
-    cgroup_tree_dispatch(play->tree);
+    play_dispatch(play);
     assert_int_equal(play->n_known, 5);
     assert_true(play_knows(play, "/back/b") && play_knows(play, "/back/f"));
 }
@@ -104,7 +104,7 @@ static void test_overflow(void **state)
     }
     play_make(play, "new");
     play_unmake(play, "old");
-    cgroup_tree_dispatch(play->tree);
+    play_dispatch(play);
     assert_int_equal(play->n_known, 2);
     assert_true(play_knows(play, "/new"));
     play->log[0] = '\0';
@@ -166,7 +166,7 @@ static void run_without_instances(struct play *play)
     CHECK(strstr(cgroup_tree_limitation(play->tree), "fs.inotify.max_user_instances"));
     CHECK(str_equal(play->log, "+/ +/a"));
     play_make(play, "a/b");
-    cgroup_tree_dispatch(play->tree);
+    play_dispatch(play);
     CHECK(str_equal(play->log, "+/ +/a"));
     cgroup_tree_rescan(play->tree);
     CHECK(str_equal(play->log, "+/ +/a +/a/b"));
@@ -191,12 +191,12 @@ static void run_few_watches(struct play *play)
     CHECK(!cgroup_tree_limitation(play->tree));
     play_make(play, "a");
     play_make(play, "b");
-    cgroup_tree_dispatch(play->tree);
+    play_dispatch(play);
     CHECK(str_equal(play->log, "+/a +/b"));
     CHECK(cgroup_tree_watches(play->tree) == 2);
     CHECK(strstr(cgroup_tree_limitation(play->tree), "fs.inotify.max_user_watches"));
     play_make(play, "b/c");
-    cgroup_tree_dispatch(play->tree);
+    play_dispatch(play);
     CHECK(play->n_known == 3);
     cgroup_tree_rescan(play->tree);
     CHECK(play->n_known == 4);
@@ -205,12 +205,12 @@ static void run_few_watches(struct play *play)
     play_unmake(play, "b/c");
     cgroup_tree_rescan(play->tree);
     play_unmake(play, "a");
-    cgroup_tree_dispatch(play->tree);
+    play_dispatch(play);
     cgroup_tree_rescan(play->tree);
     CHECK(!cgroup_tree_limitation(play->tree));
     CHECK(cgroup_tree_watches(play->tree) == 2);
     play_make(play, "b/d");
-    cgroup_tree_dispatch(play->tree);
+    play_dispatch(play);
     CHECK(play_knows(play, "/b/d"));
 }
 
@@ -230,7 +230,7 @@ static void run_few_descriptors(struct play *play)
     play_make(play, "a");
     play_make(play, "a/b");
     setrlimit(RLIMIT_NOFILE, &none);
-    cgroup_tree_dispatch(play->tree);
+    play_dispatch(play);
     CHECK(play->n_known == 1);
     CHECK(strstr(cgroup_tree_limitation(play->tree), "LimitNOFILE"));
     cgroup_tree_rescan(play->tree);

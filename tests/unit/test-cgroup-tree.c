@@ -52,7 +52,7 @@ static void test_coming_and_going(void **state)
     play_unmake(play, "a/b/c");
     play_unmake(play, "a/b");
     play_unmake(play, "a");
-    cgroup_tree_dispatch(play->tree);
+    play_dispatch(play);
     assert_int_equal(play->n_known, 1);
     play->log[0] = '\0';
     play_assert_heard(play, "");
@@ -83,7 +83,7 @@ static void test_back_under_the_same_name(void **state)
     play_unmake(play, "a");
     play_make(play, "a");
     play_make(play, "a/c");
-    cgroup_tree_dispatch(play->tree);
+    play_dispatch(play);
     if (str_starts(play->log, "-/a/b -/a")) /* else a file system used the inode again */
         assert_string_equal(play->log, "-/a/b -/a +/a +/a/c");
     else
@@ -175,7 +175,7 @@ static void test_deep(void **state)
         fds[i + 1] = openat(fds[i], name, O_RDONLY | O_DIRECTORY);
         assert_true(fds[i + 1] >= 0);
         if (i == DEPTH / 2)
-            cgroup_tree_dispatch(play->tree);
+            play_dispatch(play);
     }
     play_assert_heard(play, "");
     assert_int_equal(play->n_known, DEPTH + 1);
@@ -242,11 +242,11 @@ static void run_storm(struct play *play)
         else if (what < 10)
             renameat(play->root_fd, path, play->root_fd, other);
         else if (rand() % 8)
-            cgroup_tree_dispatch(play->tree);
+            play_dispatch(play);
         else
             cgroup_tree_rescan(play->tree);
     }
-    cgroup_tree_dispatch(play->tree);
+    play_dispatch(play);
     compare(play, openat(play->root_fd, ".", O_RDONLY | O_DIRECTORY), "", &n);
     print_message("%zu came, %zu went, %zu are there\n", play->n_added, play->n_removed, n);
     assert_true(play->n_removed > 30);
@@ -307,9 +307,9 @@ static void test_race(void **state)
         _exit(0);
     }
     for (; waitpid(child, &status, WNOHANG) == 0; n_reads++)
-        cgroup_tree_dispatch(play->tree);
+        play_dispatch(play);
     assert_int_equal(status, 0);
-    cgroup_tree_dispatch(play->tree);
+    play_dispatch(play);
     compare(play, openat(play->root_fd, ".", O_RDONLY | O_DIRECTORY), "", &n);
     print_message("%zu came, %zu went, %zu are there after %zu reads\n", play->n_added, play->n_removed, n, n_reads);
     assert_int_equal(play->n_known, n);
@@ -341,7 +341,7 @@ static void test_many(void **state)
             (step == 0 ? play_make : play_unmake)(play, name);
         }
         at = seconds();
-        cgroup_tree_dispatch(play->tree);
+        play_dispatch(play);
         assert_int_equal(play->n_known, step == 0 ? n + 1 : 1);
         cgroup_tree_rescan(play->tree);
         assert_int_equal(play->n_known, step == 0 ? n + 1 : 1);

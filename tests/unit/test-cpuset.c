@@ -42,6 +42,10 @@ static void test_parse(void **state)
         _cleanup_(cpuset_done) struct cpuset set = parse(cases[i].in);
         assert_set(&set, cases[i].out);
         assert_int_equal(cpuset_count(&set), cases[i].out_count);
+        int last = -1;
+        CPUSET_FOREACH (cpu, &set)
+            last = cpu;
+        assert_int_equal(cpuset_end(&set), last + 1);
     }
 }
 

@@ -56,13 +56,13 @@ static void test_cgroups(void **state)
     (void)state;
     add(&cgroup, 1, "cycles", 0, 1);
     add(&cgroup, 1, "instructions", 0, 1);
-    assert_int_equal(failures_add_cgroup(&failures, &cgroup), 0);
+    assert_int_equal(failures_add_cgroups(&failures, &cgroup, 1), 0);
     assert_sentences(&failures, alone, 1);
     add(&failures, 0, "cycles", 0, 1);
-    for (unsigned i = 0; i < 3; i++) {
-        assert_int_equal(failures_add_cgroup(&failures, &cgroup), 0);
-        assert_sentences(&failures, both, 2);
-    }
+    assert_int_equal(failures_add_cgroups(&failures, &cgroup, 1), 0);
+    assert_sentences(&failures, both, 2);
+    assert_int_equal(failures_add_cgroups(&failures, &cgroup, 2), 0);
+    assert_sentences(&failures, both, 2);
     assert_int_equal(failures.n, 3);
     assert_int_equal(failures.items[0].n_targets, 4);
     assert_int_equal(failures.items[1].n_targets, 4);

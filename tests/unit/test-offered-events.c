@@ -68,7 +68,7 @@ static void test_text(void **state)
     fake_sys_free(fake);
 }
 
-/* What the kernel refuses for a moment is there, since the list is held for long. */
+/* An event that the kernel refuses for a moment is there, since the list is held for long. */
 static void test_refused_for_a_moment(void **state)
 {
     struct fake_sys *fake = fake_machine_big_little();

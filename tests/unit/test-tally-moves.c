@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tasks that another one moves between cgroups, on a CPU of which the program does not see each switch: what nobody can
- * know is said to be unknown, and nothing else. The test attaches the program itself, so that it can hide switches.
+ * Tasks that another one moves between cgroups, also where the program does not see each switch: what nobody can know
+ * is said to be unknown, and nothing else. The test attaches the program itself, so that it can hide switches.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -87,7 +87,7 @@ static void moves_load(struct moves_rig *moves)
 {
     struct error error = {0};
 
-    if (load_process_run(&moves->rig.shape, moves->parts, &error) < 0)
+    if (load_process_run(&moves->rig.shape, NULL, moves->parts, &error) < 0)
         fail_msg("%s", error.message);
     for (uint32_t cpu = 0; cpu < moves->rig.shape.cpus; cpu++)
         moves_set_cpu(moves, cpu);
@@ -100,7 +100,7 @@ static void moves_load(struct moves_rig *moves)
     moves_see(moves, true);
 }
 
-/* What the slot had of the CPU's time since moves_begin(). */
+/* The slot's part of the CPU's time since moves_begin(). */
 static double moves_ms(const struct moves_rig *moves, uint32_t slot)
 {
     size_t at = ((size_t)moves->cpu * SLOTS + slot) * WORDS;

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -166,9 +167,18 @@ void play_start(struct play *play)
     play->log[0] = '\0';
 }
 
+void play_dispatch(struct play *play)
+{
+    struct pollfd rest = {.fd = cgroup_tree_fd(play->tree), .events = POLLIN};
+
+    do
+        cgroup_tree_dispatch(play->tree);
+    while (poll(&rest, 1, 0) > 0);
+}
+
 void play_assert_heard(struct play *play, const char *expected)
 {
-    cgroup_tree_dispatch(play->tree);
+    play_dispatch(play);
     assert_string_equal(play->log, expected);
     play->log[0] = '\0';
     assert_int_equal(cgroup_tree_watches(play->tree), count_parents(play));

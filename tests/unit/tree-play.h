@@ -37,6 +37,8 @@ void play_unmake(const struct play *play, const char *name);
 struct cgroup_listener play_listener(struct play *play);
 /* Makes the tree of a directory that is empty. */
 void play_start(struct play *play);
+/* Takes in all that changed. */
+void play_dispatch(struct play *play);
 /*
  * Dispatches; the log since the last call must be `expected`, and the kernel's watches those of the tree: one for each
  * directory below which one may be wanted.

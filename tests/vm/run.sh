@@ -3,7 +3,7 @@
 # All tests of the emulated boards: fetches and builds what is missing, then runs one after the other on two lanes.
 #
 # usage: run.sh [BOARD...]   where BOARD is one of two-6.1, two-5.10, eight-6.1, single-6.1, single-5.10; or footprint,
-# which is for bench/footprint: eight CPUs of two kinds
+# which is for bench/footprint: eight CPUs of two kinds; or soak-6.1, soak-5.10: see soak.sh
 #
 # VM_CACHE, VM_BUILD: see lib.sh. TRUTH_SECONDS, TRUTH_READINGS, TRUTH_SCRAPES, HOTPLUG_TRANSITIONS, CGROUP_PARTS: see
 # truth.sh, hotplug.sh and cgroup.sh; PRESSURE_PARTS, PRESSURE_ROUNDS, PRESSURE_BACK: see pressure.sh; IMPOSTOR_KERNELS:
@@ -49,7 +49,7 @@ two_kinds() {
 board() {
     local noun
     for noun in board cgroup contention discovery footprint hotplug impostor metrics pressure privilege sampler self \
-        tally tracepoint truth; do
+        soak tally tracepoint truth; do
         # shellcheck source=/dev/null
         . "$vm_dir/$noun.sh"
     done
@@ -69,6 +69,10 @@ board() {
         part test_tally
         part test_footprint
         [[ " ${IMPOSTOR_KERNELS-5.10} " != *" ${1#single-} "* ]] || part test_impostor
+        ;;
+    soak-*)
+        board_start "$1" "${1#soak-}" 4 cortex-a55 cortex-a76
+        part test_soak
         ;;
     footprint)
         board_start "$1" 6.1 8 cortex-a55 cortex-a76

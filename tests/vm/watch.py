@@ -84,7 +84,7 @@ class Scrape:
         self.end = self.begin + self.seconds
 
     def complaint(self, slow):
-        """What is wrong with it, None if nothing is."""
+        """Its defect, None if it has none."""
         if self.outcome != "ok":
             return self.outcome
         return "took %.2f s" % self.seconds if self.seconds > slow else None
@@ -132,4 +132,5 @@ def main():
         watch(arguments)
 
 
-main()
+if __name__ == "__main__":
+    main()

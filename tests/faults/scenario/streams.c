@@ -20,7 +20,7 @@
 
 #define CONFIG                                                                                                         \
     "collectors: {self: {enabled: false}, cgroup: {enabled: false}, cpu: {groups: []}, pmu: {groups: []}}\n"           \
-    "sampler: {enabled: true, period: 1000000, ring_pages: 16, allow: local}\n"
+    "sampler: {enabled: true, event: cycles, period: 1000000, ring_pages: 16, allow: local}\n"
 #define PID 4242
 #define IP UINT64_C(0x401234)
 #define PERIOD 1000000

@@ -8,10 +8,12 @@
 #include "tests/faults/scenario.h"
 #include "tests/unit/fake-tally.h"
 
-#define CGROUPS(engine)                                                                                                \
+#define CGROUPS(engine) CGROUPS_OF(engine, "{name: software, events: '{cs,faults}'}")
+#define OTHER_CGROUPS(engine)                                                                                          \
+    CGROUPS_OF(engine, "{name: software, events: '{cs,faults}'}, {name: more, events: 'minor-faults'}")
+#define CGROUPS_OF(engine, groups)                                                                                     \
     PLAYED_CONFIG("cpu: {groups: [{name: core, events: '{cycles,instructions}'}]}, pmu: {groups: []}, "                \
-                  "cgroup: {engine: " engine                                                                           \
-                  ", include: ['/c*'], linger: 1s, groups: [{name: software, events: '{cs,faults}'}]}")
+                  "cgroup: {engine: " engine ", include: ['/c*'], linger: 1s, groups: [" groups "]}")
 
 static void make_cgroup(struct played *played, unsigned i, bool there)
 {
@@ -69,6 +71,29 @@ static void act(void *state)
     played_turn(played);
 }
 
+/* A group comes; what was counted before goes on. */
+static void reload_act(struct played *played, const char *config)
+{
+    struct error error;
+
+    played_write_config(played, config);
+    daemon_reload(&played->daemon, &error);
+    run_and_scrape(played);
+    played_turn(played);
+}
+
+static void reload_perf_act(void *state)
+{
+    reload_act(state, OTHER_CGROUPS("perf"));
+}
+
+/* A tally that cannot be started again, or has no memory for it, is replaced: its counts begin at 0 (engine.h). */
+static void reload_bpf_act(void *state)
+{
+    ((struct played *)state)->truth.cgroups_restart = true;
+    reload_act(state, OTHER_CGROUPS("bpf"));
+}
+
 static void recover(void *state)
 {
     played_recover(state);
@@ -97,6 +122,25 @@ const struct scenario scenario_cgroups_bpf = {
     .name = "cgroups-bpf",
     .prepare = prepare_bpf,
     .act = act,
+    .recover = recover,
+    .describe = describe,
+    .finish = finish,
+};
+
+const struct scenario scenario_cgroups_reload_perf = {
+    .name = "cgroups-reload-perf",
+    .prepare = prepare_perf,
+    .act = reload_perf_act,
+    .recover = recover,
+    .describe = describe,
+    .finish = finish,
+};
+
+const struct scenario scenario_cgroups_reload_bpf = {
+    .name = "cgroups-reload-bpf",
+    .may_be_silent = true, /* a tally that cannot be attached is replaced at the next check of the CPUs */
+    .prepare = prepare_bpf,
+    .act = reload_bpf_act,
     .recover = recover,
     .describe = describe,
     .finish = finish,
