@@ -2,6 +2,8 @@
 /* The addresses of a profile: see locations.h. */
 #include "formats/locations.h"
 
+#include "base/escape.h"
+
 int locations_init(struct locations *locations, struct symbols *symbols)
 {
     *locations = (struct locations){.symbols = symbols};
@@ -124,9 +126,11 @@ void location_append_name(const struct locations *locations, const struct locati
     const char *file =
         location->mapping == LOCATION_UNMAPPED ? "" : locations->mappings[location->mapping].mapping.file;
     if (file[0] == '[') {
-        buffer_append_text(name, file);
+        escape_append(name, file, ESCAPE_NOTHING);
         return;
     }
     const char *slash = strrchr(file, '/');
-    buffer_appendf(name, "[%s]", slash && slash[1] && file[1] != '/' ? slash + 1 : "unknown");
+    buffer_append_char(name, '[');
+    escape_append(name, slash && slash[1] && file[1] != '/' ? slash + 1 : "unknown", ESCAPE_NOTHING);
+    buffer_append_char(name, ']');
 }

@@ -75,6 +75,25 @@ static void test_lines(void **state)
                               "my_app;main;operator()(a: b);entry_[k];sys_read_[k] 1\n");
 }
 
+/* The line is UTF-8, as its Content-Type says, whatever a program has named the file that it maps. */
+static void test_file_names(void **state)
+{
+    static const struct fake_mapping mappings[] = {
+        {100, {0x10000, 0x20000, 0, "/tmp/a\xe9;b\n", NULL, 0, .number = 1}},
+        {100, {0x30000, 0x40000, 0, "[a\xff]", NULL, 0, .number = 2}},
+        {0},
+    };
+    static const uint64_t chain[] = {PERF_CONTEXT_USER, 0x10010, 0x30010};
+    struct written written;
+
+    (void)state;
+    start(&written);
+    written.symbols.mappings = mappings;
+    add(&written, 100, chain, ARRAY_SIZE(chain));
+    _cleanup_(freep) char *text = end(&written);
+    assert_string_equal(text, "my_app;[a\xef\xbf\xbd];[a\xef\xbf\xbd:b?] 1\n");
+}
+
 static void test_nothing(void **state)
 {
     struct written written;
@@ -140,7 +159,8 @@ static void test_long_lines(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lines), cmocka_unit_test(test_nothing),
-                                       cmocka_unit_test(test_full_profile), cmocka_unit_test(test_long_lines)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lines), cmocka_unit_test(test_file_names),
+                                       cmocka_unit_test(test_nothing), cmocka_unit_test(test_full_profile),
+                                       cmocka_unit_test(test_long_lines)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
