@@ -24,6 +24,11 @@ void faults_plan(const struct fault *fault, struct fault_counts *counts)
     counted = counts;
 }
 
+bool faults_last(void)
+{
+    return planned.kind == FAULT_CALLS_FROM || planned.kind == FAULT_ALLOCATIONS_FROM;
+}
+
 bool faults_are_of_memory(void)
 {
     return planned.kind == FAULT_ALLOCATION || planned.kind == FAULT_ALLOCATIONS_FROM;

@@ -60,6 +60,8 @@ struct fault_counts {
 void faults_plan(const struct fault *fault, struct fault_counts *counts);
 /* Whether allocations fail, and no calls. */
 bool faults_are_of_memory(void);
+/* Whether everything fails from one point on: then a client may have to wait until that is over. */
+bool faults_last(void);
 void faults_begin(void);
 /* The fault is over. Returns whether it was reached at all. */
 bool faults_end(void);
