@@ -4,7 +4,7 @@
 # of the page in node. Inputs that add coverage to the seeds of the tree are kept for the next time, as few as possible,
 # and those that reach new code are offered for the tree. A line for each fuzzer has its executions, those in a second,
 # the inputs that were kept and offered, and the lines and branches of the fuzzed files that were run; the last one has
-# the sum. Exit status: 1 if there is a finding, whose input is named.
+# the sum. Exit status: 1 if there is a finding, whose input is named, or the coverage of one is not known.
 #
 # usage: tests/fuzz/long.sh [NAME...]     only these fuzzers, as fuzzed.tsv names them
 # FUZZ_SECONDS: of each (600). FUZZ_JOBS: how many at a time (2). FUZZ_KEPT: where inputs are kept (build/fuzz-kept).
@@ -111,7 +111,10 @@ report() {
         found=yes
         return
     fi
-    IFS=' ' read -r lines branches < <(coverage_of "$@")
+    IFS=' ' read -r lines branches < <(coverage_of "$@") || {
+        lines=unknown branches=unknown
+        found=yes
+    }
     kept_inputs=$(count_files "$kept/$name") offered=$(count_files "$out/$name.offered")
     printf '%-19s %11d %9d/s %6d %7d %9s %9s\n' "$name" "$executions" $((executions / seconds)) "$kept_inputs" \
         "$offered" "$lines" "$branches"
