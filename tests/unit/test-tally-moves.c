@@ -31,6 +31,7 @@ struct moves_rig {
     const uint64_t *counts;
     char other[300]; /* a second cgroup, with the slot OTHER */
     pid_t worker;
+    int start[2];         /* the worker waits here; a byte starts it */
     volatile char *spins; /* the worker spins while it is 1; 2: and then ends */
     double spun_ms;       /* the CPU time of the worker, as of moves_begin(), and then since */
     uint64_t before[SLOTS];
@@ -160,8 +161,9 @@ static _Noreturn void worker_run(const struct moves_rig *moves)
     run_on(moves->cpu);
     (void)sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 1});
     for (;;) {
-        while (*moves->spins == 0)
-            sleep_ms(1);
+        char byte;
+        if (read(moves->start[0], &byte, 1) != 1)
+            _exit(1);
         while (*moves->spins == 1)
             ;
         if (*moves->spins == 2)
@@ -184,6 +186,7 @@ static void moves_init(struct moves_rig *moves)
     tally_rig_count(&moves->rig, true);
     run_on(0);
     moves->spins = mmap(NULL, 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_int_equal(pipe(moves->start), 0);
     moves->worker = fork();
     if (moves->worker == 0)
         worker_run(moves);
@@ -196,6 +199,8 @@ static void moves_done(struct moves_rig *moves)
     kill(moves->worker, SIGKILL);
     waitpid(moves->worker, NULL, 0);
     munmap((void *)moves->spins, 1);
+    close(moves->start[0]);
+    close(moves->start[1]);
     moves_see(moves, false);
     close(moves->on_attach);
     munmap((void *)moves->counts, moves_counts_size(moves));
@@ -208,10 +213,15 @@ static void moves_done(struct moves_rig *moves)
 /* Spins for half of the time, is moved, and spins for the other half. */
 static void spin_moved(struct moves_rig *moves)
 {
-    *moves->spins = 1;
     sleep_ms(SPIN_MS / 2);
     move(moves->other, moves->worker);
     sleep_ms(SPIN_MS / 2);
+}
+
+static void moves_start(struct moves_rig *moves)
+{
+    *moves->spins = 1;
+    assert_int_equal(write(moves->start[1], "", 1), 1);
 }
 
 static void moves_end(struct moves_rig *moves)
@@ -239,6 +249,7 @@ static void test_moved(void **state)
     (void)state;
     moves_init(&moves);
     moves_begin(&moves);
+    moves_start(&moves);
     spin_moved(&moves);
     moves_end(&moves);
     expect_spun(&moves, SLOT, TALLY_SLOT_UNKNOWN);
@@ -255,7 +266,7 @@ static void test_unseen(void **state)
     moves_see(&moves, false);
     sleep_ms(20); /* the kernel detaches it soon, not at once */
     moves_begin(&moves);
-    *moves.spins = 1;
+    moves_start(&moves);
     sleep_ms(5);
     moves_see(&moves, true);
     spin_moved(&moves);
@@ -272,7 +283,7 @@ static void test_ends(void **state)
     (void)state;
     moves_init(&moves);
     moves_begin(&moves);
-    *moves.spins = 1;
+    moves_start(&moves);
     sleep_ms(SPIN_MS);
     double begun = moves.spun_ms;
     moves.spun_ms = worker_ms(&moves) - begun;
