@@ -153,8 +153,8 @@ check "tests/steps-test.sh" tests/steps-test.sh
 check "tests/quickstart.sh" tests/quickstart.sh
 check "the programs that tests run" all_programs
 fetch &
-check "shellcheck" shellcheck quickstart .ci/run tests/*.sh tests/*/*.sh web/*.sh bench/footprint bench/peers.sh \
-    contrib/completion/perfcountd &
+check "shellcheck" shellcheck quickstart .ci/run tests/*.sh tests/*/*.sh tests/fuzz/run-long web/*.sh bench/footprint \
+    bench/cgroup-vm bench/peers.sh contrib/completion/perfcountd &
 plain=no
 if check "gcc -O2 -Werror builds" built plain CFLAGS='-O2 -g' --enable-werror; then
     plain=yes
@@ -212,8 +212,8 @@ lane_page() {
 # Every failure of the real processes, and everything at once for a while.
 lane_faults() {
     show='points' check "tests/faults/calls.sh, a sample" with_daemon 300 tests/faults/calls.sh \
-        --sample="$(git rev-parse HEAD 2>/dev/null):40"
-    measures "a soak of 45 s" env DURATION=45 PERFCOUNTD="$build/plain/perfcountd" timeout --foreground 200 \
+        --sample="$(git rev-parse HEAD 2>/dev/null):12"
+    show='^BAD' measures "a soak of 45 s" env DURATION=45 PERFCOUNTD="$build/plain/perfcountd" timeout --foreground 200 \
         tests/soak/run.sh
 }
 
