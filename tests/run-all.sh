@@ -213,8 +213,8 @@ lane_page() {
 lane_faults() {
     show='points' check "tests/faults/calls.sh, a sample" with_daemon 300 tests/faults/calls.sh \
         --sample="$(git rev-parse HEAD 2>/dev/null):12"
-    show='^BAD' measures "a soak of 45 s" env DURATION=45 PERFCOUNTD="$build/plain/perfcountd" timeout --foreground 200 \
-        tests/soak/run.sh
+    show='^BAD' measures "a soak of 45 s" env DURATION=45 PERFCOUNTD="$build/plain/perfcountd" \
+        timeout --foreground 200 tests/soak/run.sh
 }
 
 # By CPU time, so that others here do no harm.

@@ -26,8 +26,8 @@ of() {
 
 # agree LOAD CGROUP PERCENT [EVENT...]: both engines' totals of each event, or of these. The engine bpf says for
 # how long it did not know the cgroup: never, but on some virtual machines, which do not show it all switches. A fault
-# takes a microsecond at least, and a switch ten. Of the time of a switch itself each engine has another part, and of the
-# time in which a task enters, some 24 us (doc/cgroups.md), however short it runs there.
+# takes a microsecond at least, and a switch ten. Of the time of a switch itself each engine has another part, and of
+# the time in which a task enters, some 24 us (doc/cgroups.md), however short it runs there.
 agree() {
     local event perf bpf unknown switches entries allowed
     while read -r event perf bpf unknown switches entries; do
@@ -70,10 +70,11 @@ agree moving moving 0.1
 # It counts for where it was until its CPU switches, so that nothing bounds the parts of a task that runs all the time.
 # One that sleeps after each millisecond counts there for at most that and what its faults take.
 agree dozing dozing 0.1
+allowed=$(of '.dozing | (.moves / 2 + 1) * 0.0015 + .unknown')
 for one in dozing/a dozing/b; do
     compares "moved $(of .dozing.moves) times: $one, within 1.5 ms for each time that it was left" \
-        "$(clock dozing $one bpf) - $(clock dozing $one perf) < $(of '.dozing | (.moves / 2 + 1) * 0.0015 + .unknown') &&
-        $(clock dozing $one perf) - $(clock dozing $one bpf) < $(of '.dozing | (.moves / 2 + 1) * 0.0015 + .unknown')"
+        "$(clock dozing $one bpf) - $(clock dozing $one perf) < $allowed &&
+        $(clock dozing $one perf) - $(clock dozing $one bpf) < $allowed"
 done
 agree going going 0.5 minor_faults context_switches
 compares "what came and went: its parent has the load" \

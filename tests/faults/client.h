@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Clients of an HTTP server that runs in this process: they turn its event loop while they wait. What a client itself
- * does is no part of the injection; only the turns of the loop are.
+ * Clients of an HTTP server that runs in this process: they turn its event loop while they wait. Only the turns of the
+ * loop are part of the injection, and not the clients.
  *
  * A client is strict: an answer is whole only if it is well-formed and says where it ends. An answer that is cut
  * short before that end is a closed connection; a client that gets nothing for its seconds hangs.

@@ -6,4 +6,4 @@ set -eu
 tree=$(cd "$(dirname "$0")/../.." && pwd)
 program=${CHECK_FAULTS:-./tests/faults/check-faults}
 commit=$(git -C "$tree" rev-parse HEAD 2>/dev/null || date +%F)
-exec "$program" --sample="$commit:${FAULTS_POINTS:-700}"
+exec "$program" --sample="$commit:${FAULTS_POINTS:-500}"
