@@ -270,10 +270,10 @@ pressure_churn() {
     cgroup_remove
 }
 
-# test_pressure KERNEL: each kernel has a half of it, or with PRESSURE_PARTS=all, which make check-vm-long sets, all.
+# test_pressure KERNEL: each kernel has a part of it, or with PRESSURE_PARTS=all, which make check-vm-long sets, all.
 test_pressure() {
-    local part parts="clock starved churn"
-    [ "$1" = 6.1 ] || parts="sleep churn"
+    local part parts="clock churn"
+    [ "$1" = 6.1 ] || parts="sleep"
     [ "${PRESSURE_PARTS-}" != all ] || parts="clock sleep deep starved churn"
     for part in $parts; do
         "pressure_$part"
