@@ -27,6 +27,14 @@ void handle_ready(struct request *request, const struct route *route)
         reply_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "not ready: there has been no reading yet");
 }
 
+/* A configuration that is wrong is the client's to mend; the rest may work later. */
+static unsigned reload_status(int error)
+{
+    return error == -ENOMEM      ? MHD_HTTP_INTERNAL_SERVER_ERROR
+           : error == -ETIMEDOUT ? MHD_HTTP_SERVICE_UNAVAILABLE
+                                 : MHD_HTTP_BAD_REQUEST;
+}
+
 void handle_reload(struct request *request, const struct route *route)
 {
     const struct service *service = request->site->service;
@@ -35,7 +43,7 @@ void handle_reload(struct request *request, const struct route *route)
     (void)route;
     int r = service->reload(service->userdata, &error);
     if (r < 0)
-        reply_error(request, r == -ENOMEM ? MHD_HTTP_INTERNAL_SERVER_ERROR : MHD_HTTP_BAD_REQUEST, "%s", error.message);
+        reply_error(request, reload_status(r), "%s", error.message);
     else
         reply_text(request, MHD_HTTP_OK, "reloaded");
 }
