@@ -10,7 +10,7 @@
 
 /* Finds where they are; before any of them is asked for. */
 void brittle_find(void);
-/* Whether the code at this address is of one of them. */
+/* Whether the code at this address, which asks for memory now, is of one of them, or asks for it. */
 bool brittle_has(const void *address);
 
 #endif
