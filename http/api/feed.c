@@ -89,8 +89,10 @@ static ssize_t feed_on_read(void *userdata, uint64_t position, char *bytes, size
     if (!feed->stream)
         return feed_break_off(feed);
     ssize_t n = stream_read(feed->stream, bytes, size);
+    if (n == -ENODATA)
+        return MHD_CONTENT_READER_END_OF_STREAM;
     if (n < 0)
-        return n == -ENODATA ? MHD_CONTENT_READER_END_OF_STREAM : feed_break_off(feed);
+        return feed_break_off(feed);
     if (n == 0)
         feed_suspend(feed);
     else

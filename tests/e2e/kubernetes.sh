@@ -240,7 +240,7 @@ test_churn() {
         churn --pods 600 --at-once 250 --name warm-$warm >/dev/null
         memory=$(($(anonymous) > memory ? $(anonymous) : memory))
     done
-    eventually 10 not churn_is_left
+    eventually 20 nothing_is_left
     before=$(figures)
     churn --pods 1000 --at-once 100 --name pod >"$scratch/churn"
     cat "$scratch/churn"
@@ -253,8 +253,8 @@ test_churn() {
     end_machine
     remove_pods
 }
-churn_is_left() {
-    get /metrics | grep -q 'perf_cgroup_info{.*pod='
+nothing_is_left() {
+    [ "$(get /api/v1/cgroups | jq '.cgroups | length')" = 0 ]
 }
 
 tests=(layouts hostile churn)
