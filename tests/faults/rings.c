@@ -129,13 +129,19 @@ static bool write_sample(struct fake_event *event, uint32_t pid, uint64_t ip)
     return ring_write(event, &sample.header);
 }
 
-size_t rings_sample(struct fake_sys *fake, uint64_t period, uint32_t pid, uint64_t ip)
+size_t rings_sample(struct fake_sys *fake, uint64_t period, uint32_t pid, uint64_t ip, size_t *ret_user_only)
 {
-    size_t n = 0;
+    size_t n = 0, user_only = 0;
 
-    for (size_t i = 0; i < fake->n_events; i++)
-        if (is_sampling(fake->events[i]) && fake->events[i]->attr.sample_period == period)
-            n += write_sample(fake->events[i], pid, ip);
+    for (size_t i = 0; i < fake->n_events; i++) {
+        const struct fake_event *event = fake->events[i];
+        if (!is_sampling(event) || event->attr.sample_period != period || !write_sample(fake->events[i], pid, ip))
+            continue;
+        n++;
+        user_only += event->attr.exclude_kernel;
+    }
+    if (ret_user_only)
+        *ret_user_only = user_only;
     return n;
 }
 

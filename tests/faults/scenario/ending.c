@@ -41,7 +41,7 @@ static void *ending_prepare(void)
     for (unsigned i = 0; i < 5000 && !strstr(served->clients[SAMPLES].in, "\"header\""); i++)
         clients_wait(served_daemon_of(served)->event, served->clients, N_CLIENTS, 0.001);
     served_daemon_turn(served, 20);
-    assert(rings_sample(fake, 1000000, 4242, 0x401234) == 2);
+    assert(rings_sample(fake, 1000000, 4242, 0x401234, NULL) == 2);
     return ending;
 }
 
