@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/number.h"
+#include "perf/reason.h"
 #include "symbols/proc-maps.h"
 
 #define MAPS_SIZE_MAX ((size_t)4 << 20) /* of a process: the rest is not read */
@@ -94,7 +95,7 @@ static void scan_note(struct proc_scan *scan, int result)
     if (is_denial(result))
         scan->n_denied++;
     else
-        scan->failed |= result < 0 && result != -ENOENT && result != -ESRCH;
+        scan->failed |= reason_span(result) == REASON_PASSES;
 }
 
 static void scan_begin_process(struct proc_scan *scan, const char *name)
