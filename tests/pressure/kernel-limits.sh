@@ -115,9 +115,9 @@ END
 watched() {
     [ "$(metric 'perfcountd_cgroups{state="watched"}')" = "$1" ]
 }
-# inotify LIMIT TEXT: with that limit at 1, cgroups are found at a scrape, and the log says why.
+# inotify LIMIT TEXT: with that limit at 0, cgroups are found at a scrape, and the log says why.
 inotify() {
-    set_sysctl "fs.inotify.$1" 1
+    set_sysctl "fs.inotify.$1" 0
     start_daemon --config.file="$config"
     restore_sysctls
     start_scraping
