@@ -80,7 +80,7 @@ static void give_up_group(struct opened_group *opened, int error)
     struct group_reading reading;
 
     if (group_read(opened->group, &reading) == 0)
-        take_reading(opened, &reading);
+        scale_add(opened->scale, reading.enabled, reading.running, reading.values);
     opened_group_close(opened);
     opened->error = error;
     opened->activity = GROUP_STALE;

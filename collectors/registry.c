@@ -271,14 +271,13 @@ static void registry_read_collector(struct registry *registry, size_t i, uint64_
     struct collector_context context = registry_context(registry, i);
 
     if (slot->state) {
-        struct error error = {0};
+        struct error unused, *error = slot->incomplete ? &unused : &slot->error;
+        *error = (struct error){0};
         memset(slot->n_groups, 0, sizeof(slot->n_groups));
         snapshot_hold(&registry->snapshot);
-        bool successful = collectors[i]->collect(&context, slot->state, &error) == 0;
+        bool successful = collectors[i]->collect(&context, slot->state, error) == 0;
         snapshot_release(&registry->snapshot);
         slot->successful = successful && !slot->incomplete;
-        if (!slot->incomplete)
-            slot->error = error;
     }
     for (size_t k = 0; k < N_ROW_STATES && slot->groups[k]; k++)
         series_set(slot->groups[k], slot->n_groups[k]);

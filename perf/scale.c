@@ -59,7 +59,7 @@ int scale_add(struct scale *scale, uint64_t enabled, uint64_t running, const uin
 void scale_reopen(struct scale *scale)
 {
     scale->before.enabled += scale->last.enabled;
-    scale->before.running += MIN(scale->last.running, scale->last.enabled);
+    scale->before.running += scale->last.running;
     scale->last = scale->baseline = (struct scale_times){0, 0};
     for (size_t i = 0; i < scale->n; i++)
         scale->counters[i].baseline = 0;
@@ -69,6 +69,6 @@ struct scale_times scale_times(const struct scale *scale)
 {
     return (struct scale_times){
         .enabled = scale->before.enabled + scale->last.enabled,
-        .running = scale->before.running + MIN(scale->last.running, scale->last.enabled),
+        .running = scale->before.running + scale->last.running,
     };
 }
