@@ -106,6 +106,16 @@ static void on_opener_changed(void *userdata)
     report_state(daemon, notify_status);
 }
 
+/* What came has taken memory of the kernel's. Without a limit it is looked for only where rows came or went. */
+static void limit_memory(struct daemon *daemon, int error)
+{
+    size_t size = registry_read(daemon->session.registry, 0, UINT64_MAX)->json_size; /* nothing is read */
+
+    if (error < 0 || daemon->is_limited || size != daemon->limited_size)
+        daemon->is_limited = memory_limit_apply(&daemon->session.memory);
+    daemon->limited_size = size;
+}
+
 /* `error`: some of it could not be taken in, and is when it is tried again. */
 static void on_collector_changed(void *userdata, int error)
 {
@@ -115,7 +125,7 @@ static void on_collector_changed(void *userdata, int error)
         log_event(LOG_KIND_CHANGES_UNHEARD, NULL, 0, "cgroups came or went, and not all could be followed yet: %s",
                   strerror(-error));
     daemon->is_behind = error < 0;
-    memory_limit_apply(&daemon->session.memory);
+    limit_memory(daemon, error);
     failure_log_update(&daemon->failure_log, daemon->session.registry);
     /* Cgroups come and go often; what is unavailable changes rarely. */
     if (registry_failures(daemon->session.registry)->n != daemon->n_reported_failures)

@@ -34,8 +34,10 @@ struct daemon {
     bool rescan_failed;           /* so that they could not be */
     struct retry *retry;
     struct watches *watches;
-    bool is_deaf;   /* not all of them are watched */
-    bool is_behind; /* not all that they noticed could be followed */
+    bool is_deaf;        /* not all of them are watched */
+    bool is_behind;      /* not all that they noticed could be followed */
+    bool is_limited;     /* in its memory, when that was last looked at: */
+    size_t limited_size; /* of the rows then */
     struct failure_log failure_log;
     struct pause *pause;
     struct sampler *sampler;

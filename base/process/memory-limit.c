@@ -16,7 +16,7 @@
 /* Version 1 says "no limit" by the largest number of whole pages. */
 #define V1_NO_LIMIT (UINT64_C(1) << 62)
 /* This part of a limit is for the kernel's own: sockets, descriptors, pages of page tables. */
-#define RESERVE_PART 8
+#define RESERVE_PART 5
 /* Small replies are always made, of what is kept. */
 #define SMALL_ROOM (UINT64_C(1) << 20)
 
@@ -176,15 +176,16 @@ static bool read_data(uint64_t *ret)
     return true;
 }
 
-void memory_limit_apply(const struct memory_limit *limit)
+bool memory_limit_apply(const struct memory_limit *limit)
 {
     uint64_t room = memory_limit_room(limit), data, most;
     struct rlimit before;
 
     if (getrlimit(RLIMIT_DATA, &before) < 0 || (room == UINT64_MAX && before.rlim_cur == before.rlim_max) ||
         !read_data(&data))
-        return;
+        return room != UINT64_MAX;
     if (__builtin_add_overflow(data, MAX(room, SMALL_ROOM), &most) || most > before.rlim_max)
         most = before.rlim_max;
     setrlimit(RLIMIT_DATA, &(struct rlimit){(rlim_t)most, before.rlim_max});
+    return room != UINT64_MAX;
 }

@@ -22,11 +22,14 @@ int memory_limit_find(const char *root, struct memory_limit *ret);
 void memory_limit_done(struct memory_limit *limit);
 
 /*
- * How many bytes more may be taken: what the tightest limit leaves, without an eighth of it that is kept for what the
+ * How many bytes more may be taken: what the tightest limit leaves, without a fifth of it that is kept for what the
  * kernel needs for the process. UINT64_MAX where nothing limits it, or where that cannot be read.
  */
 uint64_t memory_limit_room(const struct memory_limit *limit);
-/* Bounds the data of this process (RLIMIT_DATA, the soft limit) by what there is room for now, and 1 MB at least. */
-void memory_limit_apply(const struct memory_limit *limit);
+/*
+ * Bounds the data of this process (RLIMIT_DATA, the soft limit) by what there is room for now, and 1 MB at least.
+ * Returns whether anything limits it.
+ */
+bool memory_limit_apply(const struct memory_limit *limit);
 
 #endif

@@ -68,7 +68,7 @@ static void write_number(const char *directory, const char *name, uint64_t numbe
     assert_int_equal(fclose(file), 0);
 }
 
-/* Of 16 MB an eighth is kept, and half of the rest is for cgroups; those that are counted keep what they have. */
+/* Of 20 MB a fifth is kept, and half of the rest is for cgroups; those that are counted keep what they have. */
 static void test_memory(void **state)
 {
     static const struct cgroup_engine_type type = {.needs = needs_nothing, .descriptors = has_none};
@@ -83,12 +83,12 @@ static void test_memory(void **state)
 
     (void)state;
     assert_non_null(mkdtemp(directory));
-    write_number(directory, "memory.max", 16 << 20);
-    write_number(directory, "memory.current", 4 << 20);
+    write_number(directory, "memory.max", 20 << 20);
+    write_number(directory, "memory.current", 6 << 20);
     cgroup_budget_update(&rules, &context, &type, watched, 0);
     assert_true(rules.memory_budget == 5 << 20);
     assert_true(rules.memory_per_cgroup > 1024);
-    write_number(directory, "memory.current", 15 << 20);
+    write_number(directory, "memory.current", 19 << 20);
     cgroup_budget_update(&rules, &context, &type, watched, 0);
     assert_true(rules.memory_budget == 0);
     cgroup_budget_update(&rules, &context, &type, watched, 3);
