@@ -106,7 +106,7 @@ static void on_opener_changed(void *userdata)
     report_state(daemon, notify_status);
 }
 
-/* What came has taken memory of the kernel's. Without a limit it is looked for only where rows came or went. */
+/* New cgroups take memory of the kernel, too. Without a limit it is looked for only where rows came or went. */
 static void limit_memory(struct daemon *daemon, int error)
 {
     size_t size = registry_read(daemon->session.registry, 0, UINT64_MAX)->json_size; /* nothing is read */

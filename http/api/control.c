@@ -27,7 +27,7 @@ void handle_ready(struct request *request, const struct route *route)
         reply_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "not ready: there has been no reading yet");
 }
 
-/* A configuration that is wrong is the client's to mend; the rest may work later. */
+/* A configuration that is wrong is the client's to fix; the rest may work later. */
 static unsigned reload_status(int error)
 {
     return error == -ENOMEM      ? MHD_HTTP_INTERNAL_SERVER_ERROR
