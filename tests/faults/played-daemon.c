@@ -104,7 +104,8 @@ bool played_start(struct played *played)
     struct error error = {0};
     int r = 0;
 
-    *daemon = (struct daemon){.options = &played->options, .symboliser = CHILD_NONE};
+    *daemon = (struct daemon){.options = &played->options};
+    daemon->symboliser = CHILD_NONE;
     serving_init(daemon);
     faulty_sys_init(&daemon->session.sys, played->fake);
     played->runs = true;
