@@ -272,7 +272,7 @@ void image_load(struct image *image, enum symboliser_kind kind, int fd)
 
     if (fd < 0 || kind == SYMBOLISER_JIT)
         image->retry_ns = images->sys->now(images->sys, CLOCK_MONOTONIC) + (fd < 0 ? RETRY_NS : REREAD_NS);
-    images->have_failed |= error_passes(fd) || fd == -EACCES || fd == -EPERM;
+    images->have_failed |= error_passes(fd);
     if (fd < 0)
         return;
     if (kind == SYMBOLISER_JIT && !has_grown(image, fd) && image->state == IMAGE_READY) {

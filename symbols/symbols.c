@@ -373,8 +373,8 @@ const char *symbols_reason_user(const struct symbols *symbols)
         return "the names and mappings of some programs that were running before are not known, since /proc hides them "
                "from perfcountd; run it with sudo, or grant CAP_SYS_PTRACE; with systemd see sampler.conf";
     if (symbols->waiters.failed || images_have_failed(symbols->images))
-        return "the symbols of some programs are not known: their files may not be read, or memory or open files were "
-               "short, and they are tried again; or the process that reads them ended over a file";
+        return "the symbols of some programs are not known: memory or open files were short, and they are tried again; "
+               "or the process that reads them ended over a file";
     if (images_were_cut(symbols->images))
         return "of large programs only the largest functions are known, since all of their symbols would need more "
                "memory than perfcountd may use for them";

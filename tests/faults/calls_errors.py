@@ -64,6 +64,8 @@ ONLY_EVERY = {("epoll_wait", "EINVAL"), ("timerfd_settime", "EINVAL")}
 IMPOSSIBLE = {
     ("worker", "write"): {"ENOSPC", "EIO", "EAGAIN"},  # to an eventfd
     ("daemon", "write"): {"ENOSPC", "EIO", "EAGAIN"},
+    # It has the capabilities to read; what it is refused is no file of a program, and nobody misses it.
+    ("opener", "openat"): {"EACCES"},
     ("opener", "recvmsg"): {"EAGAIN"}, ("reader", "recvmsg"): {"EAGAIN"}, ("symboliser", "recvmsg"): {"EAGAIN"},
     # of /proc/self/fd, which is always there
     ("opener", "getdents64"): {"ENOENT"}, ("reader", "getdents64"): {"ENOENT"}, ("symboliser", "getdents64"): {"ENOENT"},
