@@ -182,6 +182,7 @@ int config_load_all(const struct file_opener *opener, const char *path, struct e
         r = config_join_paths(path, config, error);
     if (r < 0)
         return r;
+    config->blank = size == 0;
     config->file = strdup(path);
     if (!config->file)
         return error_oom(error);

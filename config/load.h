@@ -6,6 +6,9 @@
 #include "base/error.h"
 #include "base/file.h"
 
+/* Of a file that had settings when it was read before. */
+#define CONFIG_BLANK "the file is empty, as one is that is being written; where it is to set nothing, write {} into it"
+
 /* The whole text, NUL-terminated; the caller frees it. Errors of config_load(), with a sentence. */
 int config_read_file(const struct file_opener *opener, const char *path, char **ret_text, size_t *ret_size,
                      struct error *error);

@@ -107,6 +107,7 @@ struct config_sampler {
 
 struct config {
     char *file; /* where it was read from; NULL for the built-in default */
+    bool blank; /* the file is empty */
     struct config_web web;
     struct config_cpu cpu;
     struct config_pmu pmu;

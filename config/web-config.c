@@ -266,6 +266,7 @@ int web_config_load_all(const struct file_opener *opener, const char *path, stru
     explicit_bzero(text, size);
     if (r < 0)
         return r;
+    config->blank = size == 0;
     config->file = strdup(path);
     if (!config->file)
         return error_oom(error);

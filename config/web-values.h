@@ -44,6 +44,7 @@ struct web_user {
 
 struct web_config {
     char *file; /* where it was read from */
+    bool blank; /* the file is empty */
     struct web_tls tls;
     struct web_header *headers;
     size_t n_headers;

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/process/capabilities.h"
 #include "base/process/fd.h"
+#include "config/load.h"
 #include "daemon/log/log.h"
 #include "daemon/settings.h"
 #include "opener/opener.h"
@@ -172,6 +173,14 @@ void session_settle(struct session *session)
         ;
 }
 
+/* A configuration that was not empty before. */
+static int refuse_blank(const struct session *session, const struct config *config, struct error *error)
+{
+    if (!config->blank || session->config->blank)
+        return 0;
+    return error_set(error, -ENODATA, "%s: " CONFIG_BLANK, config->file);
+}
+
 int session_reload(struct session *session, const struct options *options,
                    int (*accept)(void *userdata, const struct config *config, struct error *error), void *userdata,
                    struct error *error)
@@ -185,6 +194,8 @@ int session_reload(struct session *session, const struct options *options,
     int r = machine_load(&session->sys, &machine, error);
     if (r == 0)
         r = settings_load(options, &session->sys, machine, &config, error);
+    if (r == 0)
+        r = refuse_blank(session, config, error);
     if (r == 0)
         r = accept_with_budget(session, machine, config, accept, userdata, error);
     if (r < 0)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "config/load.h"
 #include "http/api/events-document.h"
 #include "http/auth/auth.h"
 #include "http/dispatch.h"
@@ -182,6 +183,18 @@ int server_adopt(struct server *server, const int *fds, size_t n, struct error *
     return listeners_adopt(&server->listeners, &terms, fds, n, error);
 }
 
+/* As security_load(). A file that had settings and is empty now does not open the server to everybody. */
+static int server_load(const struct server *server, const char *path, struct security **ret,
+                       struct file_versions *ret_versions, struct error *error)
+{
+    int r = security_load(&server->site.service->files, path, ret, ret_versions, error);
+
+    if (r < 0 || !security_is_blank(*ret) || security_is_blank(server->site.security) || !server->web_config ||
+        !str_equal(path, server->web_config))
+        return r;
+    return error_set(error, -ENODATA, "%.200s: " CONFIG_BLANK, path);
+}
+
 static int server_change(struct server *server, const char *web_config, const struct server_settings *settings,
                          struct error *error)
 {
@@ -195,7 +208,7 @@ static int server_change(struct server *server, const char *web_config, const st
         (settings &&
          (!telemetry_path || standing_rules_init(&rules, settings->operates, settings->hosts, settings->n_hosts) < 0)))
         return error_oom(error);
-    int r = security_load(&server->site.service->files, path, &security, &versions, error);
+    int r = server_load(server, path, &security, &versions, error);
     if (r == 0)
         r = server_apply(server, security, settings ? &settings->limits : &server->connections.limits,
                          settings ? settings->addresses : NULL, settings ? settings->n_addresses : 0, error);
@@ -261,7 +274,7 @@ static void server_read_again(struct server *server)
     struct file_versions versions;
     struct error error;
 
-    int r = security_load(&server->site.service->files, server->web_config, &security, &versions, &error);
+    int r = server_load(server, server->web_config, &security, &versions, &error);
     /* After a failure too: a change of the files is another reason to read them. */
     file_versions_done(&server->versions);
     server->versions = versions;

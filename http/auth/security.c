@@ -117,6 +117,11 @@ bool security_is_open(const struct security *security)
                        config->tls.client_auth != CLIENT_AUTH_REQUIRE_AND_VERIFY);
 }
 
+bool security_is_blank(const struct security *security)
+{
+    return security->config && security->config->blank;
+}
+
 struct security *security_ref(struct security *security)
 {
     security->references++;

@@ -38,6 +38,8 @@ const char *security_warning(const struct security *security, enum security_warn
 bool security_asks(const struct security *security);
 /* Whether a client without either is let in. */
 bool security_is_open(const struct security *security);
+/* Whether its file is empty, which sets nothing. */
+bool security_is_blank(const struct security *security);
 /* The last reference frees it. security_unref() takes NULL, and returns it. */
 struct security *security_ref(struct security *security);
 struct security *security_unref(struct security *security);

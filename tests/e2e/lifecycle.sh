@@ -105,6 +105,8 @@ holds "so it does after a SIGHUP" has_group before
 matches "so does the log" "$(cat "$daemon_log")" "$config:[0-9]+:[0-9]+: "
 rm "$config"
 equals "a missing file is refused" "$(status_of /-/reload -X POST)" 400
+: >"$config"
+equals "so is one that is empty, as it is while it is written" "$(status_of /-/reload -X POST)" 400
 groups stays '{minor-faults,context-switches}' >"$config"
 equals "a good file is taken again" "$(status_of /-/reload -X POST)" 200
 equals "the metric says so" "$(value_of_metric perfcountd_config_last_reload_successful)" 1

@@ -289,6 +289,10 @@ matches "and the one before goes on" "$(hello -tls1_2)" 'Cipher is \(NONE\)'
 kill -HUP "$daemon_pid"
 holds "a reload says so too" eventually 10 has_logged 'the old configuration stays in use'
 equals "and changes nothing" "$(status_of /-/healthy)" 200
+: >"$web"
+sleep 1.1
+matches "a file that is empty, as it is while it is written, does not end TLS" "$(hello -tls1_3)" 'New, TLSv1.3'
+holds "and is said" eventually 10 has_logged 'web.yml: the file is empty.*stay in force'
 configure
 kill -HUP "$daemon_pid"
 holds "a good one is taken up" eventually 10 has_logged 'configuration reloaded'

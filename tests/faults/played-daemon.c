@@ -179,6 +179,9 @@ void played_recover(struct played *played)
 {
     struct error error = {0};
 
+    /* A file that was empty at the start is a right configuration, but not this one. */
+    if (played->runs && played->daemon.session.config->blank)
+        played_stop(played);
     if (!played->runs)
         fault_expect(played_start(played), "it cannot start, although nothing fails any more");
     for (unsigned i = 0; i < 8; i++)
