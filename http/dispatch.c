@@ -128,6 +128,7 @@ static void request_handle(struct request *request)
 {
     struct error error;
     char allow[64];
+    int r;
 
     if (request->bad_encoding || utf8_valid_prefix(request->path, strlen(request->path)) < strlen(request->path)) {
         reply_error(request, MHD_HTTP_BAD_REQUEST, "the URL is not well-formed: bad percent-encoding or not UTF-8");
@@ -144,8 +145,8 @@ static void request_handle(struct request *request)
         reply_unknown(request, allow);
     else if (route_is_forbidden(request, route))
         return;
-    else if (request_parameters(request, route->parameters, NULL, NULL, &error) < 0)
-        reply_error(request, MHD_HTTP_BAD_REQUEST, "%s", error.message);
+    else if ((r = request_parameters(request, route->parameters, NULL, NULL, &error)) < 0)
+        reply_wrong(request, r, &error);
     else if (route->json && !accepts_json(request))
         reply_error(request, MHD_HTTP_NOT_ACCEPTABLE, "this is served as application/json only");
     else

@@ -118,6 +118,14 @@ void reply_error(struct request *request, unsigned status, const char *format, .
     reply_set(request, status, reply_make(&content, TYPE_JSON, NULL, false));
 }
 
+void reply_wrong(struct request *request, int code, const struct error *error)
+{
+    if (code == -ENOMEM)
+        reply_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "%s", REPLY_NO_MEMORY);
+    else
+        reply_error(request, MHD_HTTP_BAD_REQUEST, "%s", error->message);
+}
+
 void reply_busy(struct request *request, const char *sentence)
 {
     reply_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "%s", sentence);

@@ -31,6 +31,8 @@ struct MHD_Response *reply_label(struct MHD_Response *response, const char *type
 void reply_text(struct request *request, unsigned status, const char *format, ...) PRINTF_LIKE(3, 4);
 /* A sentence: a JSON document under /api/, a line of text elsewhere. */
 void reply_error(struct request *request, unsigned status, const char *format, ...) PRINTF_LIKE(3, 4);
+/* 400 for a question that is wrong (`code` and `error` are of its reading); 503 where memory was short to read it. */
+void reply_wrong(struct request *request, int code, const struct error *error);
 /* 503 with a sentence, for what will be possible in a second or two. */
 void reply_busy(struct request *request, const char *sentence);
 

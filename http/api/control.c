@@ -102,13 +102,14 @@ void handle_pause(struct request *request, const struct route *route)
 {
     uint64_t seconds = PAUSE_SECONDS;
     struct error error;
+    int r = request_parameters(request, route->parameters, pause_take_seconds, &seconds, &error);
 
     if (has_body(request))
         reply_error(request, MHD_HTTP_BAD_REQUEST,
                     "the parameter \"seconds\" is taken from the URL, as in %s?seconds=60, and not from a body",
                     route->path);
-    else if (request_parameters(request, route->parameters, pause_take_seconds, &seconds, &error) < 0)
-        reply_error(request, MHD_HTTP_BAD_REQUEST, "%s", error.message);
+    else if (r < 0)
+        reply_wrong(request, r, &error);
     else
         set_pause(request, (unsigned)seconds);
 }

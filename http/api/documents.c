@@ -51,10 +51,10 @@ static bool question_ask(struct request *request, const struct route *route, str
     struct error error;
 
     question->names = service->read(service->userdata, 0, false)->collector_names;
-    if (request_parameters(request, route->parameters, question_take, question, &error) == 0)
-        return true;
-    reply_error(request, MHD_HTTP_BAD_REQUEST, "%s", error.message);
-    return false;
+    int r = request_parameters(request, route->parameters, question_take, question, &error);
+    if (r < 0)
+        reply_wrong(request, r, &error);
+    return r == 0;
 }
 
 /* OpenMetrics where the client prefers it by q-value or, at the same value, names it more exactly; else text. */
@@ -99,8 +99,9 @@ void handle_counters(struct request *request, const struct route *route)
     const struct snapshot *snapshot = service->read(service->userdata, key.mask, false);
     if (shared && content_find(request, snapshot, shared))
         return;
-    if (filter_check(&question.rates.filter, snapshot, &error) < 0)
-        reply_error(request, MHD_HTTP_BAD_REQUEST, "%s", error.message);
+    int r = filter_check(&question.rates.filter, snapshot, &error);
+    if (r < 0)
+        reply_wrong(request, r, &error);
     else if (format->write(&content, snapshot, &question.rates.filter) == 0)
         content_reply(request, &content, format->content_type, key.gzip, snapshot, shared);
 }

@@ -97,9 +97,11 @@ void rates_wait_start(struct request *request, struct rates_question *question, 
         return;
     const struct filter *filter = &wait->question.filter;
     const struct snapshot *snapshot = service->read(service->userdata, filter_mask(filter), true);
-    if (filter_check(filter, snapshot, &error) < 0 ||
-        order_check(&wait->question.order, filter, snapshot, &error) < 0) {
-        reply_error(request, MHD_HTTP_BAD_REQUEST, "%s", error.message);
+    int r = filter_check(filter, snapshot, &error);
+    if (r == 0)
+        r = order_check(&wait->question.order, filter, snapshot, &error);
+    if (r < 0) {
+        reply_wrong(request, r, &error);
         return;
     }
     wait->baseline = baseline_new(snapshot);
