@@ -299,9 +299,13 @@ static struct MHD_Daemon *mhd_daemon_start(struct mhd_loop *loop)
         {MHD_OPTION_END, 0, NULL},
     };
 
-    /* ALPN is set by tls_begin(). */
+    /*
+     * ALPN is set by tls_begin(). The priorities are those that it has anyway: without them it starts also where there
+     * is no memory for them, and then no client gets through (MHD_start_daemon_va() of 0.9.75).
+     */
     return MHD_start_daemon(flags, 0, NULL, NULL, mhd_on_request, loop, MHD_OPTION_ARRAY, options, secure,
-                            no_certificate, MHD_OPTION_TLS_NO_ALPN, 1, MHD_OPTION_END);
+                            no_certificate, MHD_OPTION_TLS_NO_ALPN, 1, MHD_OPTION_HTTPS_PRIORITIES, "NORMAL",
+                            MHD_OPTION_END);
 }
 
 static int mhd_loop_attach(struct mhd_loop *loop)
