@@ -197,6 +197,8 @@ static int self_collect(const struct collector_context *context, void *state, st
     uint64_t open_fds = 0;
 
     (void)error;
+    if (!self->boot_ns) /* there was no memory, or no descriptor, when it was opened */
+        process_stat_read_boot(&self->boot_ns);
     series_set(self->series[CPU_SECONDS], context->sys->now(context->sys, CLOCK_PROCESS_CPUTIME_ID));
     if (fd_count_open(self->fd_directory, &open_fds) == 0)
         series_set(self->series[OPEN_FDS], open_fds);
