@@ -29,8 +29,6 @@ static int machine_load_cpus(struct sys *sys, struct machine *machine, struct er
     if (cpuset_count(&machine->online) == 0)
         return error_set(error, -EINVAL, "%s is empty, but some CPU must be online", online);
     r = sys_read_file(sys, "/sys/devices/system/cpu/possible", &possible);
-    if (r == -ENOENT)
-        return cpuset_copy(&machine->online, &machine->possible) < 0 ? error_oom(error) : 0;
     /* With fewer than there are, the totals of a CPU that is away would end. */
     if (r == 0)
         r = cpuset_parse(possible, &machine->possible, NULL);

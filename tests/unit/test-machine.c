@@ -96,6 +96,7 @@ static void test_bare(void **state)
     (void)state;
     fake_fail(fake, (struct fake_failure){.call = FAKE_MOUNT, .error = EPERM});
     fake_file(fake, "/sys/devices/system/cpu/online", "0\n");
+    fake_file(fake, "/sys/devices/system/cpu/possible", "0\n");
     struct machine *machine = machine_of(&fake->sys);
     assert_pmu_names(machine, "software", "tracepoint", "cpu");
     assert_int_equal(machine_find_pmu(machine, "software")->type, PERF_TYPE_SOFTWARE);
@@ -137,6 +138,21 @@ static void test_bad_online(void **state)
         fake_sys_free(fake);
     }
     assert_null(machine_free(NULL));
+}
+
+/* With fewer than there are, the totals of a CPU that is away would end. */
+static void test_possible_unread(void **state)
+{
+    struct fake_sys *fake = fake_sys_new();
+    struct machine *untouched = NULL;
+    struct error error = {0};
+
+    (void)state;
+    fake_file(fake, "/sys/devices/system/cpu/online", "0\n");
+    assert_int_equal(machine_load(&fake->sys, &untouched, &error), -ENOENT);
+    assert_non_null(strstr(error.message, "/sys/devices/system/cpu/possible cannot be read"));
+    assert_null(untouched);
+    fake_sys_free(fake);
 }
 
 static void test_paranoid(void **state)
@@ -194,9 +210,10 @@ static void test_garbled_pmu(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_pmu),        cmocka_unit_test(test_big_little), cmocka_unit_test(test_no_pmu),
-        cmocka_unit_test(test_partly_covered), cmocka_unit_test(test_bare),       cmocka_unit_test(test_bad_online),
-        cmocka_unit_test(test_paranoid),       cmocka_unit_test(test_tracefs),    cmocka_unit_test(test_garbled_pmu),
+        cmocka_unit_test(test_one_pmu),         cmocka_unit_test(test_big_little), cmocka_unit_test(test_no_pmu),
+        cmocka_unit_test(test_partly_covered),  cmocka_unit_test(test_bare),       cmocka_unit_test(test_bad_online),
+        cmocka_unit_test(test_possible_unread), cmocka_unit_test(test_paranoid),   cmocka_unit_test(test_tracefs),
+        cmocka_unit_test(test_garbled_pmu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
