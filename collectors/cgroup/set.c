@@ -184,15 +184,17 @@ static int end_others(struct cgroup_set *set, const struct cgroup_candidate *can
     return 0;
 }
 
+/* One that is gone is heard to be removed; where it is not, the kernel meant something else. */
+static enum reason_span refusal_span(int error)
+{
+    return error == -ENOSPC || cgroup_directory_is_gone(error) ? REASON_PASSES : reason_span(error);
+}
+
 /* A cgroup that is there and could not be opened may be opened later. */
 static int note_refused(struct cgroup_set *set, struct cgroup_node *node, int error)
 {
-    enum reason_span span = cgroup_directory_is_gone(error) ? REASON_LASTS
-                            : error == -ENOSPC              ? REASON_PASSES
-                                                            : reason_span(error);
-
-    set->span = MAX(set->span, span);
-    return error == -EEXIST || (span != REASON_LASTS && error != -ENOMEM) ? note_dropped(set, node) : error;
+    set->span = MAX(set->span, refusal_span(error));
+    return error == -ENOMEM || cgroup_directory_is_gone(error) ? error : note_dropped(set, node);
 }
 
 static int watch_chosen(const struct collector_context *context, struct cgroup_set *set,
@@ -230,8 +232,10 @@ static int resume_all(struct cgroup_set *set, const struct collector_context *co
         r = resume_cgroup(set, context, counts, counts->node, fd);
         if (r == -ENOMEM)
             return r;
-        if (r < 0 && !cgroup_directory_is_gone(r))
-            *ret_span = MAX(*ret_span, reason_span(r));
+        if (r < 0)
+            *ret_span = MAX(*ret_span, refusal_span(r));
+        if (r < 0 && refusal_span(r) == REASON_LASTS) /* the selection tries once more, and drops it */
+            cgroup_counts_end(counts, set->sys);
     }
     return 0;
 }
