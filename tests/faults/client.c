@@ -221,7 +221,7 @@ static ssize_t receive(struct client *client)
 
 static void client_take(struct client *client)
 {
-    ssize_t n;
+    ssize_t n = 0;
 
     if (client->tls && !client->shaken)
         shake_hands(client);

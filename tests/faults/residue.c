@@ -25,13 +25,14 @@ const char *__asan_default_options(void)
 }
 
 /*
- * Libraries that lose memory where an allocation of their own fails: GnuTLS (gnutls_hmac_init() of 3.7, among others),
+ * Libraries that lose memory where an allocation of their own fails: the dynamic loader, of a library that it cannot
+ * open for want of it; GnuTLS (gnutls_hmac_init() of 3.7, among others); libpfm, whose list of PMUs grows by realloc();
  * and libyaml 0.2.5, which forgets the pairs of a mapping that finds no room among the nodes.
  */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
-    return "leak:libgnutls.so\nleak:yaml_parser_load\n";
+    return "leak:ld-linux\nleak:libgnutls.so\nleak:libpfm.so\nleak:yaml_parser_load\n";
 }
 #else
 static int __lsan_do_recoverable_leak_check(void)
