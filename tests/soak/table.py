@@ -8,6 +8,19 @@ HEAD = "%8s %-5s %28s %5s %7s %8s %6s %8s %7s %7s  %s" % (
     "CPU ms/s", "scrapes", "series", "slowest")
 
 
+def floor_of(points, parts=10):
+    """
+    The least reading in each of equal parts of the time: what is used for a while, as by a client that is there, is no
+    growth, and a leak raises the least as well.
+    """
+    first, last = points[0][0], points[-1][0]
+    found = {}
+    for x, y in points:
+        part = min(parts - 1, int((x - first) * parts / ((last - first) or 1)))
+        found[part] = min(found.get(part, (y, x)), (y, x))
+    return [(first + (part + 0.5) * (last - first) / parts, y) for part, (y, _) in sorted(found.items())]
+
+
 def slope(points):
     """
     Of (x, y): the line of least squares: how y rises for 1 of x, and the standard error of that, which says how far the
@@ -61,7 +74,7 @@ class Column:
         for name in PROCESSES:
             points = [(r.time / 3600, r.anonymous[name]) for r in half if name in r.anonymous]
             if len(points) >= 3:
-                rise, error = slope(points)
+                rise, error = slope(floor_of(points))
                 found[name] = {"kB_an_hour": round(rise, 1), "error": round(error, 1),
                                "rise_kB": round(rise * hours, 1), "least": min(y for _, y in points),
                                "most": max(y for _, y in points), "readings": len(points)}
