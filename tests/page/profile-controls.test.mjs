@@ -136,10 +136,15 @@ test("folded stacks and SVG are of what is shown; pprof and perf.data record aga
         await debug.send("Browser.setDownloadBehavior", { behavior: "allow", downloadPath: folder });
         await record(view);
         const total = await view.page.$eval("main canvas", (one) => one.flame.tree.total);
+        // The browser makes an empty file first, which the download then replaces.
+        const downloaded = (ending) => eventually(ending, () => {
+            const name = readdirSync(folder).find((one) => one.endsWith(ending));
+            const content = name && readFileSync(join(folder, name));
+            return content?.length > 0 && content;
+        });
         const saved = async (title, ending) => {
             await press(view, title);
-            const name = await eventually(ending, () => readdirSync(folder).find((one) => one.endsWith(ending)));
-            return readFileSync(join(folder, name), "utf8");
+            return (await downloaded(ending)).toString("utf8");
         };
         const lines = (await saved("Folded stacks", ".folded")).trimEnd().split("\n");
         for (const line of lines)
@@ -151,8 +156,7 @@ test("folded stacks and SVG are of what is shown; pprof and perf.data record aga
         assert.doesNotMatch(svg, /<script/);
         const head = async (name, n) => {
             await view.page.click(`main a[download="${name}"]`);
-            await eventually(name, () => readdirSync(folder).includes(name));
-            return readFileSync(join(folder, name)).subarray(0, n).toString("hex");
+            return (await downloaded(name)).subarray(0, n).toString("hex");
         };
         assert.equal(await head("profile.pb.gz", 2), "1f8b");
         assert.equal(await head("perf.data", 8), Buffer.from("PERFILE2").toString("hex"));
