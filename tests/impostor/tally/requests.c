@@ -12,6 +12,8 @@
 
 /* More than may be in memory at the same time. */
 #define HOARD 8
+/* Of 10 ms, until the kernel has freed them. */
+#define GONE_TRIES 300
 
 static struct tally_shape smallest(const struct impostor *impostor)
 {
@@ -107,7 +109,10 @@ static long try_hoard(struct impostor *impostor, const struct attempt *attempt)
     return n == 0 ? ATTEMPT_SKIPPED : r;
 }
 
-/* They are gone from memory, so that another may be there. */
+/*
+ * They are gone from memory, so that another may be there; soon, since the kernel frees a program, which holds its
+ * maps, after a grace period (bpf_prog_put()).
+ */
 static long try_again(struct impostor *impostor, const struct attempt *attempt)
 {
     const struct tally_shape shape = smallest(impostor);
@@ -115,6 +120,10 @@ static long try_again(struct impostor *impostor, const struct attempt *attempt)
     long r = start(impostor, &shape, &maps);
 
     (void)attempt;
+    for (int i = 0; i < GONE_TRIES && r == -EBUSY; i++) {
+        usleep(10000);
+        r = start(impostor, &shape, &maps);
+    }
     if (r < 0)
         return r == -EBUSY ? r : ATTEMPT_SKIPPED;
     close(maps.counts);
