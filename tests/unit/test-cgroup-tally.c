@@ -284,18 +284,19 @@ static void test_growth(void **state)
     cgroup_play_done(&play);
 }
 
-/* Another reason than want of room is given, and it is tried again. A CPU that left and came meanwhile has its totals.
- */
+/* Another reason than want of room is given, and it is tried again. A CPU that left meanwhile has its totals. */
 static void test_late(void **state)
 {
     struct cgroup_play play;
     struct error error;
     (void)state;
     play_init(&play, "");
-    calls.assign = -ETIMEDOUT;
+    calls.assign = -EINVAL; /* for good */
     make_directory(&play, 1);
     cgroup_play_dispatch(&play);
     assert_int_equal(play.set.n_dropped, 1);
+    calls.assign = -ETIMEDOUT;
+    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.context), 0);
     assert_non_null(strstr(play.set.engine.no_room.message, "the opener does not answer"));
     calls.assign = 0;
     assert_int_equal(cgroup_set_configure(&play.set, &play.rig.context), 0);
@@ -395,6 +396,5 @@ int main(void)
         cmocka_unit_test(test_slot_is_held), cmocka_unit_test(test_growth),       cmocka_unit_test(test_root),
         cmocka_unit_test(test_pause),        cmocka_unit_test(test_opener_lost),  cmocka_unit_test(test_late),
     };
-
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
