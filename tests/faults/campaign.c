@@ -44,6 +44,8 @@ static void job_start(const struct campaign *campaign, struct job *job, const st
     fflush(stdout);
     job->fd = memfd_create("said", MFD_CLOEXEC);
     job->fault = fault;
+    if (campaign->verbose)
+        faults_show_place();
     job->pid = run_start(campaign->scenario, fault, campaign->observed, job->fd);
     if (job->fd < 0 || job->pid < 0)
         abort();

@@ -8,7 +8,7 @@
 
 struct campaign {
     unsigned jobs;
-    bool verbose; /* shows the output of each run */
+    bool verbose; /* shows the output of each run, and the place of its fault */
     const struct scenario *scenario;
     struct observed *observed;
     size_t tried[N_FAULT_KINDS], failed, unreached;

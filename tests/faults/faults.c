@@ -12,7 +12,7 @@
 static struct fault planned;
 static struct fault_counts *counted;
 static size_t n_calls, n_allocations;
-static bool reached;
+static bool reached, shown = true;
 static atomic_long outstanding;
 static _Atomic uint64_t passed_ns;
 static __thread bool watched;
@@ -61,11 +61,31 @@ void faults_release(void)
     held--;
 }
 
+/* Of the sanitizers, where they are there. */
+void __sanitizer_print_stack_trace(void) __attribute__((weak));
+
+void faults_show_place(void)
+{
+    shown = false;
+}
+
+/* Where the first call or allocation is that fails. */
+UNSANITIZED static void show_place(void)
+{
+    held++;
+    shown = true;
+    if (__sanitizer_print_stack_trace)
+        __sanitizer_print_stack_trace();
+    held--;
+}
+
 UNSANITIZED static bool is_due(size_t k, enum fault_kind once, enum fault_kind from)
 {
     bool due = (planned.kind == once && k == planned.k) || (planned.kind == from && k >= planned.k);
 
     reached |= due;
+    if (due && !shown)
+        show_place();
     return due;
 }
 

@@ -62,6 +62,8 @@ void faults_plan(const struct fault *fault, struct fault_counts *counts);
 bool faults_are_of_memory(void);
 /* Whether everything fails from one point on: then a client may have to wait until that is over. */
 bool faults_last(void);
+/* From now on, the first call or allocation that fails shows where it is, in a build with sanitizers. */
+void faults_show_place(void);
 void faults_begin(void);
 /* The fault is over. Returns whether it was reached at all. */
 bool faults_end(void);
