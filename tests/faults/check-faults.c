@@ -157,7 +157,7 @@ int main(int argc, char **argv)
 {
     if (argc > 1 && str_equal(argv[1], SYMBOLISER_COMMAND)) /* symboliser.h */
         return symboliser_serve(SYMBOLISER_SOCKET);
-    struct campaign campaign = {.jobs = 2};
+    struct campaign campaign = {.jobs = 6}; /* they wait for most of the time */
     struct wishes wishes = {0};
     struct sums sums = {0};
     struct timespec start;

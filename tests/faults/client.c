@@ -17,7 +17,7 @@
 
 #include "tests/faults/faults.h"
 
-#define TURN_USEC 1000
+#define TURN_USEC 5000
 #define STEP_SIZE 65536
 
 static gnutls_certificate_credentials_t credentials;

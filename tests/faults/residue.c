@@ -21,7 +21,7 @@
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
-    return "leak_check_at_exit=0:allocator_may_return_null=1:exitcode=99";
+    return "leak_check_at_exit=0:allocator_may_return_null=1:exitcode=99:quarantine_size_mb=8";
 }
 
 /*
