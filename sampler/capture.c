@@ -307,11 +307,14 @@ int capture_pause(struct capture *capture, bool paused)
     if (capture->paused == paused || !capture_is_alive(capture))
         return 0;
     capture->paused = paused;
+    uint64_t time_ns = capture->sys->now(capture->sys, CLOCK_MONOTONIC);
     int r = lane_set_enable(&capture->lanes, !paused);
-    if (paused)
+    if (paused) {
         drain_rings(capture);
+        time_ns = capture->sys->now(capture->sys, CLOCK_MONOTONIC);
+    }
     LIST_FOREACH(s, &capture->subscribers, entry)
-    s->pause(s->userdata, paused);
+    s->pause(s->userdata, paused, time_ns);
     return r;
 }
 

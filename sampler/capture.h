@@ -19,8 +19,11 @@ struct subscriber {
     void (*round)(void *userdata, uint64_t until_ns);
     /* The capture has other events than before: the subscriber calls capture_describe() again. */
     void (*events)(void *userdata);
-    /* From now on no records are taken, or are again. Records of processes are missed in a pause as well. */
-    void (*pause)(void *userdata, bool paused);
+    /*
+     * From now on no records are taken, or are again. Records of processes are missed in a pause as well. `time_ns`
+     * (CLOCK_MONOTONIC): all records are earlier; or those that come now are later.
+     */
+    void (*pause)(void *userdata, bool paused, uint64_t time_ns);
     /* No more records come; a sentence. May unsubscribe. */
     void (*over)(void *userdata, const char *reason);
     LIST_ENTRY(subscriber) entry;

@@ -65,10 +65,9 @@ static void notice_dropped(struct stream *stream)
     stream->dropped_noticed = stream->end.dropped;
 }
 
-static void notice_pause(struct stream *stream, bool paused)
+static void notice_pause(struct stream *stream, bool paused, uint64_t time_ns)
 {
-    stream_notice(
-        stream, (struct writer_notice){.kind = paused ? WRITER_PAUSED : WRITER_RESUMED, .time_ns = stream_now(stream)});
+    stream_notice(stream, (struct writer_notice){.kind = paused ? WRITER_PAUSED : WRITER_RESUMED, .time_ns = time_ns});
 }
 
 static void describe_source(struct stream *stream)
@@ -170,7 +169,7 @@ static bool stream_begin(struct stream *stream)
         return false;
     }
     if (capture_is_paused(stream->client.capture))
-        notice_pause(stream, true);
+        notice_pause(stream, true, now);
     timer_arm(stream->timer, now / NSEC_PER_USEC + (uint64_t)(source->seconds * 1e6));
     return true;
 }
@@ -294,12 +293,12 @@ static void stream_on_events(void *userdata)
 }
 
 /* A stream that began in a pause has read /proc before the pause ended: it reads again, too. */
-static void stream_on_pause(void *userdata, bool paused)
+static void stream_on_pause(void *userdata, bool paused, uint64_t time_ns)
 {
     struct stream *stream = userdata;
 
     if (stream->state == STREAM_RUNNING)
-        notice_pause(stream, paused);
+        notice_pause(stream, paused, time_ns);
     if (!paused)
         rescan_begin(&stream->rescan);
     backlog_notify(&stream->backlog);

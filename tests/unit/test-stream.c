@@ -138,6 +138,32 @@ static void test_malformed(void **state)
     sampled_run(f, 0.01, NULL, 0);
 }
 
+/* Whether a line of the text begins with the word; then the number that follows. */
+static bool has_time(const char *line, const char *word, uint64_t *ret)
+{
+    bool has = strncmp(line, word, strlen(word)) == 0;
+
+    *ret = has ? strtoull(line + strlen(word), NULL, 10) : 0;
+    return has;
+}
+
+/* Samples before a pause are earlier, those after its end later. */
+static void check_outside(const char *text)
+{
+    uint64_t resumed = 0, last = 0, time;
+
+    for (const char *line = text; *line; line = strchr(line, '\n') + 1) {
+        if (has_time(line, "sample ", &time)) {
+            assert_true(time > resumed);
+            last = MAX(last, time);
+        } else if (has_time(line, "pause ", &time)) {
+            assert_true(time > last);
+        } else if (has_time(line, "resume ", &time)) {
+            resumed = time;
+        }
+    }
+}
+
 /* The writer learns of a pause, and no sample lies in it. */
 static void check_pause(const char *text)
 {
@@ -146,12 +172,10 @@ static void check_pause(const char *text)
     assert_non_null(pause);
     assert_non_null(resume);
     assert_true(pause < resume);
-    uint64_t from = strtoull(pause + strlen("pause "), NULL, 10), to = strtoull(resume + strlen("resume "), NULL, 10);
-    for (const char *at = text; (at = strstr(at, "sample ")); at++) {
-        uint64_t time = strtoull(at + strlen("sample "), NULL, 10);
-        assert_true(time < from || time > to);
-        assert_true((time < from) == (at < pause));
-    }
+    check_outside(text);
+    uint64_t from = strtoull(pause + strlen("pause "), NULL, 10);
+    for (const char *at = text; (at = strstr(at, "sample ")); at++)
+        assert_true((strtoull(at + strlen("sample "), NULL, 10) < from) == (at < pause));
     assert_non_null(strstr(resume, "rescanned\n"));
 }
 
@@ -212,6 +236,27 @@ static void test_many_pauses(void **state)
     reader_stop(&a);
 }
 
+/* The first samples after a pause are later than its end, however soon they come. */
+static void test_end_of_pause(void **state)
+{
+    struct sampled *f = *state;
+    struct reader a;
+
+    sampled_start(f, &(struct stream_request){.seconds = 20, .period = 100000}, &a);
+    sampled_run(f, 0.05, NULL, 0);
+    for (unsigned i = 0; i < 200; i++) {
+        sampler_pause(f->sampler, true);
+        sampler_pause(f->sampler, false);
+        sampled_run(f, 0.001, NULL, 0);
+    }
+    reader_drain(&a);
+    buffer_append_char(&a.text, '\0');
+    assert_int_equal(count_words(a.text.data, "resume "), 200);
+    assert_true(count_words(a.text.data, "sample ") > 200);
+    check_outside(a.text.data);
+    reader_stop(&a);
+}
+
 /* A format that needs all symbols at its end asks until none is missing, but not for ever. */
 static void test_settles(void **state)
 {
@@ -262,6 +307,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_gone_early, sampled_begin, sampled_end),
         cmocka_unit_test_setup_teardown(test_pause, sampled_begin, sampled_end),
         cmocka_unit_test_setup_teardown(test_many_pauses, sampled_begin, sampled_end),
+        cmocka_unit_test_setup_teardown(test_end_of_pause, sampled_begin, sampled_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
