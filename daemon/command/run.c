@@ -50,18 +50,25 @@ static int watch_signals(struct daemon *daemon)
     return r;
 }
 
+/* `systemctl status` has the sentence as well: the journal knows no unit of a process that ends before it has looked.
+ */
+static int fail(enum log_kind kind, const struct log_field *field, const char *sentence, int status)
+{
+    log_event(kind, field, field ? 1 : 0, "%s", sentence);
+    notify_status(sentence);
+    return status;
+}
+
 static int fail_start(const char *sentence)
 {
-    log_event(LOG_KIND_START_FAILED, NULL, 0, "%s", sentence);
-    return EXIT_FAILURE;
+    return fail(LOG_KIND_START_FAILED, NULL, sentence, EXIT_FAILURE);
 }
 
 static int fail_config(const struct daemon *daemon, const char *sentence)
 {
     const struct log_field field = daemon_config_field(daemon);
 
-    log_event(LOG_KIND_CONFIG_BAD, &field, 1, "%s", sentence);
-    return EXIT_BAD_USAGE;
+    return fail(LOG_KIND_CONFIG_BAD, &field, sentence, EXIT_BAD_USAGE);
 }
 
 /* First of all: the opener is a copy of this process, and has every descriptor that is open by then. */
@@ -135,8 +142,7 @@ static int start_listening(struct daemon *daemon)
         r = daemon_configure_server(daemon, config, &error);
     if (r == 0)
         return EXIT_SUCCESS;
-    log_event(LOG_KIND_LISTEN_FAILED, NULL, 0, "%s", error.message);
-    return EXIT_BAD_USAGE;
+    return fail(LOG_KIND_LISTEN_FAILED, NULL, error.message, EXIT_BAD_USAGE);
 }
 
 /* Privileges end here, before a client is heard. */

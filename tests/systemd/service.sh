@@ -66,10 +66,11 @@ status_text() {
 is_active() {
     [ "$(inside systemctl is-active "${1-perfcountd}")" = active ]
 }
-# entries KIND FIELD: what the journal of this start of the service has in that field.
+# entries KIND FIELD: what the journal has in that field. The journal knows no unit of a process that was gone before it
+# looked at the first of its messages.
 entries() {
     inside journalctl --sync
-    inside journalctl --no-pager -o json "_SYSTEMD_UNIT=perfcountd.service" "PERFCOUNTD_KIND=$1" |
+    inside journalctl --no-pager -o json "PERFCOUNTD_KIND=$1" |
         jq -r --arg field "$2" '.[$field]'
 }
 has_entry() {
@@ -388,6 +389,7 @@ test_own_address() {
         inside systemctl is-active perfcountd | grep -E 'failed|activating')"
     equals "and says why" "$(entries listen-failed MESSAGE_ID | sort -u)" 5d8270c44ac14504a7cc112a1ca15064
     matches "and the remedy" "$(entries listen-failed MESSAGE)" 'RestrictAddressFamilies'
+    matches "and in the status line" "$(status_text)" '^cannot listen.*RestrictAddressFamilies'
     inside systemctl stop perfcountd
     inside systemctl reset-failed perfcountd 2>/dev/null
     inside systemctl unmask --runtime --quiet perfcountd.socket
