@@ -39,7 +39,7 @@ log_of() {
 
 # why LOG: the lines that say why a step failed.
 why() {
-    { grep -A 4 -E '^NOT OK|^failed: |(error|warning):' "$1" || tail -n 30 "$1"; } | head -n 30 | sed 's/^/    | /'
+    { grep -A 9 -E '^NOT OK|^failed: |(error|warning):' "$1" || tail -n 30 "$1"; } | head -n 40 | sed 's/^/    | /'
 }
 
 # note_scripts COMMAND...: the scripts of the tree that are words of it.

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Floods of each kind: a right client is served meanwhile, and hardly later than in quiet.
 #
-# The 99th percentile is held against that in quiet: at most 2.5 times as long, and half a millisecond for what a virtual
-# machine loses now and then, which is as much as a whole scrape. Where wrong passwords are checked, a scrape may wait once,
-# and no more: the worker thread runs on until a tick of the kernel ends its time slice. Since the EEVDF scheduler (Linux
-# 6.6, kernel/sched/fair.c, RUN_TO_PARITY) a thread that wakes does not preempt it before.
+# The 99th percentile is held against that in quiet: at most 2.5 times as long, and half a millisecond for what a
+# virtual machine loses now and then, which is as much as a whole scrape. Where wrong passwords are checked, a scrape
+# may wait once, and no more: the worker thread runs on until a tick of the kernel ends its time slice. Since the EEVDF
+# scheduler (Linux 6.6, kernel/sched/fair.c, RUN_TO_PARITY) a thread that wakes does not preempt it before.
 . "$(dirname "$0")/lib.sh"
 . "$here/tls-lib.sh"
 . "$here/flood-lib.sh"

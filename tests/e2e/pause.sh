@@ -12,7 +12,7 @@ cat >"$config" <<END
 web: {min_interval: 0s, local_operators: true}
 collectors:
   cpu: {groups: [{name: f, events: "{minor-faults,context-switches}"}]}
-  cgroup: {include: ["$below/*"], $faults_group}
+  cgroup: {engine: $engine, include: ["$below/*"], $faults_group}
 sampler: {enabled: true, event: cpu-clock, frequency: 100}
 END
 
@@ -39,7 +39,7 @@ fallen() {
 }
 # Real work on all CPUs: faults, and switches.
 work() {
-    "$load" "$parent/a" faults 20000
+    fault "$below/a" 20000
     sleep 0.2
 }
 states() {
@@ -52,7 +52,7 @@ eventually 5 has_cgroup "$below/a"
 work
 equals "perfcountd_paused is 0" "$(paused)" 0
 equals "GET says so" "$(get /api/v1/pause | jq -c .)" '{"paused":false}'
-compares "it counts" "$(count "$below/a") >= 20000"
+compares "it counts" "$(count "$below/a") >= 20000 - $unknown_faults"
 states=$(states)
 
 # --- during a pause
@@ -95,11 +95,12 @@ equals "DELETE ends it" "$(resume | jq -c .)" '{"paused":false}'
 equals "perfcountd_paused is 0 again" "$(paused)" 0
 fault "$below/b" 20000
 after_b=$(count "$below/b")
-compares "a cgroup that was made meanwhile counts from now on" "$after_b >= 20000 && $after_b < 20500"
+compares "a cgroup that was made meanwhile counts from now on" "$after_b >= 20000 - $unknown_faults && $after_b < 20500"
 work
 after=$(totals)
 equals "nothing fell" "$(fallen "$before" "$after")" ""
-compares "the groups from before go on" "$(count "$below/a") >= 40000 && $(count "$below/a") < 41000"
+compares "the groups from before go on" \
+    "$(count "$below/a") >= 40000 - $unknown_faults && $(count "$below/a") < 41000"
 compares "and so do all CPUs" \
     "$(get '/api/v1/counters?collector=cpu&group=g' | jq '[.counters[].enabled_ns] | min') > 100000000"
 equals "a second DELETE does no harm" "$(resume | jq -c .)" '{"paused":false}'
@@ -164,7 +165,7 @@ took=$((($(date +%s%N) - begin) / 1000000))
 compares "after two seconds and not after thirty, in ms" "$took >= 2000 && $took < 15000"
 holds "which is logged" grep -q 'the pause is over' "$daemon_log"
 work
-compares "and counts" "$(count "$below/a") >= 60000"
+compares "and counts" "$(count "$below/a") >= 60000 - $unknown_faults"
 equals "nothing fell" "$(fallen "$before" "$(totals)")" ""
 equals "without a time it is a minute" "$(pause '' | jq -c '[.paused, .seconds]')" '[true,60]'
 

@@ -60,23 +60,23 @@ test("a stream folds to what /api/v1/folded has of the same samples", async () =
     const worker = new Program();
     const query = (seconds) => `pid=${worker.child.pid}&frequency=199&seconds=${seconds}`;
 
-    // Until the daemon has read the symbols of all that the program does: two streams in a row await none.
-    let calm = 0;
-    await eventually("streams that await no symbol", async () => {
-        const stream = await streamed(`${daemon.url}/api/v1/samples?${query(3)}`);
+    const both = async () => {
+        const text = daemon.get(`/api/v1/folded?${query(5)}`, { headers });
+        await eventually("rings", async () => (await daemon.get("/api/v1/status")).descriptors.sampling > 0);
+        const stream = await streamed(`${daemon.url}/api/v1/samples?${query(5)}`);
         await worker.work();
-        calm = (await stream.ended).end.awaiting_symbols === 0 ? calm + 1 : 0;
-        return calm === 2;
+        return { ...await stream.ended, text: await text };
+    };
+
+    // A sample that came before the symbols of its file has an address in the stream, and a name in the text.
+    const { tree, end, text } = await eventually("samples whose symbols were all known", async () => {
+        const answers = await both();
+        assert.deepEqual([answers.end.type, answers.end.lost, answers.end.dropped], ["end", 0, 0]);
+        return answers.end.awaiting_symbols === 0 && answers;
     }, 60);
-    const text = daemon.get(`/api/v1/folded?${query(5)}`, { headers });
-    await eventually("rings", async () => (await daemon.get("/api/v1/status")).descriptors.sampling > 0);
-    const stream = await streamed(`${daemon.url}/api/v1/samples?${query(5)}`);
-    await worker.work();
-    const { tree, end } = await stream.ended;
-    assert.deepEqual([end.type, end.lost, end.dropped, end.awaiting_symbols], ["end", 0, 0, 0]);
     assert.ok(tree.total > 30, `${tree.total} samples`);
     assert.match(folded(tree), /^dd;.*_\[k\] \d+$/m);
-    assert.equal(folded(tree), await text);
+    assert.equal(folded(tree), text);
     await daemon.stop();
     worker.child.kill();
 });
