@@ -134,7 +134,7 @@ is_open() {
 
 # open_files PID; inotify_watches PID
 open_files() {
-    find "/proc/$1/fd" -mindepth 1 | wc -l
+    find "/proc/$1/fd" -mindepth 1 ! -lname 'socket:*' | wc -l
 }
 inotify_watches() {
     cat "/proc/$1/fdinfo/"* 2>/dev/null | grep -c '^inotify '
