@@ -36,7 +36,7 @@ test("its functions are as wide as their time, in the model and on the screen", 
             return { seventy: of("hot_seventy"), thirty: of("hot_thirty"),
                      about: await view.text(".panel:not([hidden]) .quiet"),
                      hottest: (await texts(view, "main tbody th"))[0],
-                     runs: await runs(view, Math.round(of("hot_seventy").y) + 2) };
+                     runs: await runs(view, Math.round(of("hot_seventy").y) + 1) }; // above the letters
         });
         const shares = [found.seventy.width / (found.seventy.width + found.thirty.width),
                         found.runs[0] / (found.runs[0] + found.runs[1])];
