@@ -432,7 +432,7 @@ hot_share() {
         | ([$known[] | select(.symbol | test("^hot_"))] | length) / ([length, 1] | max)' "$scratch/hot-samples"
 }
 note() {
-    jq -r 'select(.type == "header") | .notes // [] | join(" ")' "$scratch/samples"
+    jq -r 'select(.type == "header") | .notes // [] | .[]' "$scratch/samples"
 }
 # add_sampler true|false: to the configuration.
 add_sampler() {
@@ -454,7 +454,8 @@ compares "with the symbols of a file that only root can read" "$(hot_share) > 0.
 if kernel_is_shown; then
     compares "the kernel's symbols as well" "$(jq -r 'select(.type == "sample") | ., (.callchain // [])[] |
         select(.module == "[kernel.kallsyms]" and .symbol != "[unknown]") | .symbol' "$scratch/samples" | wc -l) > 10"
-    equals "the header misses nothing" "$(note)" ""
+    # What else runs on this machine may be too large.
+    equals "the header misses nothing" "$(note | grep -v '^of large programs only the largest functions')" ""
 fi
 symboliser=$(pgrep -P "$daemon_pid" | grep -vx "$opener")
 holds "one process reads the files of strangers" test -n "$symboliser"
