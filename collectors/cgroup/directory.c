@@ -65,16 +65,16 @@ bool cgroup_directory_is_gone(int error)
 
 /* --- listing --- */
 
-bool cgroup_directory_find(const struct cgroup_root *root, int fd, const char *name, uint64_t *ret_inode)
+int cgroup_directory_find(const struct cgroup_root *root, int fd, const char *name, uint64_t *ret_inode)
 {
     struct stat status;
 
     if (fstatat(fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
-        return false;
+        return cgroup_directory_is_gone(-errno) ? 0 : -errno;
     if (!S_ISDIR(status.st_mode) || status.st_dev != root->device)
-        return false;
+        return 0;
     *ret_inode = status.st_ino;
-    return true;
+    return 1;
 }
 
 static bool is_candidate(const struct dirent *item)
@@ -97,6 +97,7 @@ int cgroup_directory_list(const struct cgroup_root *root, int *fd,
 {
     _cleanup_(closep) int own = steal_fd(fd);
     uint64_t inode;
+    int unknown = 0;
 
     if (has_no_directories(own))
         return 0;
@@ -108,8 +109,11 @@ int cgroup_directory_list(const struct cgroup_root *root, int *fd,
         errno = 0;
         const struct dirent *item = readdir(directory);
         if (!item)
-            return -errno;
-        if (is_candidate(item) && cgroup_directory_find(root, dir_fd, item->d_name, &inode))
+            return errno ? -errno : unknown;
+        int r = is_candidate(item) ? cgroup_directory_find(root, dir_fd, item->d_name, &inode) : 0;
+        if (r > 0)
             found(userdata, item->d_name, inode);
+        else if (r < 0)
+            unknown = r;
     }
 }

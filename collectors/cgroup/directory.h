@@ -21,9 +21,12 @@ int cgroup_directory_open(const struct cgroup_root *root, const char *path, uint
 /* Whether an error of cgroup_directory_open() says that the cgroup is not there any more. */
 bool cgroup_directory_is_gone(int error);
 
-/* Whether `name` in the directory `fd` is a cgroup. */
-bool cgroup_directory_find(const struct cgroup_root *root, int fd, const char *name, uint64_t *ret_inode);
-/* Calls `found` with each cgroup in the directory, and closes `*fd`. Errors of readdir(3), also behind some calls. */
+/* 1: `name` in the directory `fd` is a cgroup; 0: it is none, or gone. Errors of fstatat(2): nobody knows. */
+int cgroup_directory_find(const struct cgroup_root *root, int fd, const char *name, uint64_t *ret_inode);
+/*
+ * Calls `found` with each cgroup in the directory, and closes `*fd`. Errors of readdir(3), and of fstatat(2) where it is
+ * not known of all what they are; both also behind some calls.
+ */
 int cgroup_directory_list(const struct cgroup_root *root, int *fd,
                           void (*found)(void *userdata, const char *name, uint64_t inode), void *userdata);
 

@@ -267,12 +267,13 @@ static void tree_compare_name(struct cgroup_tree *tree, struct cgroup_node *pare
         tree->limited[NOT_READ] |= !cgroup_directory_is_gone(fd);
         return;
     }
-    if (!cgroup_directory_find(&tree->root, fd, name, &inode)) {
-        if (known)
-            tree_forget(tree, known);
-    } else if (!known || known->inode != inode) {
+    int r = cgroup_directory_find(&tree->root, fd, name, &inode);
+    if (r < 0)
+        tree->limited[NOT_READ] = true;
+    else if (r == 0 && known)
+        tree_forget(tree, known);
+    else if (r > 0 && (!known || known->inode != inode))
         tree_found(tree, parent, name, inode);
-    }
     tree_visit_pending(tree);
 }
 

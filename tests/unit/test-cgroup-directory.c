@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -104,15 +105,48 @@ static void test_list(void **state)
     struct seen seen = list(place);
     assert_int_equal(seen.n, 2);
     assert_int_equal(seen.inodes, inode_of(place, "a") + inode_of(place, "c"));
-    assert_true(cgroup_directory_find(&place->root, place->root.fd, "a", &inode));
+    assert_int_equal(cgroup_directory_find(&place->root, place->root.fd, "a", &inode), 1);
     assert_int_equal(inode, inode_of(place, "a"));
-    assert_false(cgroup_directory_find(&place->root, place->root.fd, "file", &inode));
-    assert_false(cgroup_directory_find(&place->root, place->root.fd, "link", &inode));
-    assert_false(cgroup_directory_find(&place->root, place->root.fd, "none", &inode));
+    assert_int_equal(cgroup_directory_find(&place->root, place->root.fd, "file", &inode), 0);
+    assert_int_equal(cgroup_directory_find(&place->root, place->root.fd, "link", &inode), 0);
+    assert_int_equal(cgroup_directory_find(&place->root, place->root.fd, "none", &inode), 0);
     place->root.device++;
-    assert_false(cgroup_directory_find(&place->root, place->root.fd, "a", &inode));
+    assert_int_equal(cgroup_directory_find(&place->root, place->root.fd, "a", &inode), 0);
     assert_int_equal(list(place).n, 0);
     place->root.device--;
+}
+
+/* Some other user's: 0 where all is as it should be. Names can be read, and what they are cannot. */
+static int look_as_nobody(const struct cgroup_root *root, int fd)
+{
+    struct seen seen = {0};
+    uint64_t inode;
+
+    if (getuid() == 0 && setresuid(65534, 65534, 65534) < 0)
+        return 1;
+    if (cgroup_directory_find(root, fd, "b", &inode) != -EACCES)
+        return 2;
+    return cgroup_directory_list(root, &fd, note, &seen) == -EACCES && seen.n == 0 ? 0 : 3;
+}
+
+/* Where nobody knows whether a name is a cgroup, it is not taken for gone. */
+static void test_unknown(void **state)
+{
+    struct place *place = *state;
+    int status;
+
+    make(place, "a");
+    make(place, "a/b");
+    int fd = openat(place->root.fd, "a", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(fchmod(fd, 0444), 0);
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(look_as_nobody(&place->root, fd));
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(fchmod(fd, 0755), 0);
+    close(fd);
 }
 
 /* A cgroup is its inode: another in its place is not opened, and neither is what a link shows. */
@@ -146,6 +180,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_list, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_unknown, setup, teardown),
         cmocka_unit_test_setup_teardown(test_open, setup, teardown),
     };
 
