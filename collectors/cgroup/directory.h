@@ -24,8 +24,8 @@ bool cgroup_directory_is_gone(int error);
 /* 1: `name` in the directory `fd` is a cgroup; 0: it is none, or gone. Errors of fstatat(2): nobody knows. */
 int cgroup_directory_find(const struct cgroup_root *root, int fd, const char *name, uint64_t *ret_inode);
 /*
- * Calls `found` with each cgroup in the directory, and closes `*fd`. Errors of readdir(3), and of fstatat(2) where it is
- * not known of all what they are; both also behind some calls.
+ * Calls `found` with each cgroup in the directory, and closes `*fd`. Errors of readdir(3), and of fstatat(2) where it
+ * is not known of all what they are; both also behind some calls.
  */
 int cgroup_directory_list(const struct cgroup_root *root, int *fd,
                           void (*found)(void *userdata, const char *name, uint64_t inode), void *userdata);

@@ -454,7 +454,7 @@ compares "with the symbols of a file that only root can read" "$(hot_share) > 0.
 if kernel_is_shown; then
     compares "the kernel's symbols as well" "$(jq -r 'select(.type == "sample") | ., (.callchain // [])[] |
         select(.module == "[kernel.kallsyms]" and .symbol != "[unknown]") | .symbol' "$scratch/samples" | wc -l) > 10"
-    # What else runs on this machine may be too large.
+    # Other programs of this machine may be large.
     equals "the header misses nothing" "$(note | grep -v '^of large programs only the largest functions')" ""
 fi
 symboliser=$(pgrep -P "$daemon_pid" | grep -vx "$opener")
