@@ -17,8 +17,8 @@
 #include "opener/state-file.h"
 
 #define COLLECTORS_MAX 32
-#define SETTLE_NS (333 * NSEC_PER_MSEC)
-#define SILENCE_MS 30
+#define SETTLE_NS (2 * NSEC_PER_SEC)
+#define SILENCE_MS 100
 
 DEFINE_CLEANUP(struct machine *, machine_free);
 

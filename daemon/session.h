@@ -45,7 +45,7 @@ int session_divide_descriptors(struct session *session, struct error *error);
 int session_open(struct session *session, struct error *error);
 /*
  * For a command without an event loop: the names of containers come a moment after their cgroups were found. Takes them
- * in until nothing comes any more, for at most a third of a second; at once where this machine has no reader of names.
+ * in until nothing comes any more, for at most two seconds; at once where this machine has no reader of names.
  */
 void session_settle(struct session *session);
 /*
