@@ -50,8 +50,7 @@ static int watch_signals(struct daemon *daemon)
     return r;
 }
 
-/* `systemctl status` has the sentence as well: the journal knows no unit of a process that ends before it has looked.
- */
+/* `systemctl status` has the sentence, too: the journal knows no unit of a process that ends before it has looked. */
 static int fail(enum log_kind kind, const struct log_field *field, const char *sentence, int status)
 {
     log_event(kind, field, field ? 1 : 0, "%s", sentence);

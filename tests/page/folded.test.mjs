@@ -69,7 +69,7 @@ test("a stream folds to what /api/v1/folded has of the same samples", async () =
     };
 
     // A sample that came before the symbols of its file has an address in the stream, and a name in the text.
-    const { tree, end, text } = await eventually("samples whose symbols were all known", async () => {
+    const { tree, text } = await eventually("samples whose symbols were all known", async () => {
         const answers = await both();
         assert.deepEqual([answers.end.type, answers.end.lost, answers.end.dropped], ["end", 0, 0]);
         return answers.end.awaiting_symbols === 0 && answers;
