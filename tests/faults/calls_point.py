@@ -185,14 +185,7 @@ class Run:
         return began
 
     def says_lost(self, first):
-        """The process has ended already; the daemon hears of it a moment later."""
-        deadline = time.monotonic() + 2
-        while True:
-            if any("is gone" in text or "are not named" in text for _, text, _ in self.new_messages(first)):
-                return True
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(0.02)
+        return any("is gone" in text or "are not named" in text for _, text, _ in self.new_messages(first))
 
     def after_fault(self, first, began):
         service = self.service
@@ -207,7 +200,8 @@ class Run:
             return degraded
         lost = {r for r in ("opener", "reader") if not service.process(r)}
         for role in lost:
-            if not self.says_lost(first):
+            # The process has ended already; the daemon hears of it a moment later.
+            if not wait_for(lambda: self.says_lost(first), 2, 0.02):
                 self.defect("the %s is gone, and nothing says so" % role)
             if self.point.when != "every" and self.point.phase == "serve":
                 self.defect("the %s ended of one failure" % role)
