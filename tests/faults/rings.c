@@ -71,12 +71,12 @@ static bool is_sampling(const struct fake_event *event)
     return is_ring(event) && event->enabled && event->attr.config != PERF_COUNT_SW_DUMMY;
 }
 
-size_t rings_count(const struct fake_sys *fake)
+size_t rings_count(const struct fake_sys *fake, uint64_t period)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < fake->n_events; i++)
-        n += is_sampling(fake->events[i]);
+        n += is_sampling(fake->events[i]) && (period == 0 || fake->events[i]->attr.sample_period == period);
     return n;
 }
 

@@ -11,8 +11,8 @@
 /* From now on; the machine's clocks are the real ones. */
 void rings_play(struct fake_sys *fake);
 
-/* How many events sample now, on all CPUs. */
-size_t rings_count(const struct fake_sys *fake);
+/* How many events of a period sample now, on all CPUs; 0: of any. */
+size_t rings_count(const struct fake_sys *fake, uint64_t period);
 /*
  * Writes a sample to each ring of this period: of this process, at this address of it, called by the kernel, now.
  * Returns how many rings have it: a ring without room has lost it. `ret_user_only` (NULL: nobody asks): how many of
