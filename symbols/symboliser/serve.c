@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/process/fd-socket.h"
+#include "base/process/program.h"
 #include "base/sanitizer.h"
 #include "symbols/symboliser/elf-symbols.h"
 #include "symbols/symboliser/jail.h"
@@ -92,6 +93,7 @@ int symboliser_serve(int socket)
 {
     const struct elf_library *library = elf_symbols_load();
 
+    program_set_name("perfcountd-symboliser"); /* it was started as /proc/self/exe */
     signal(SIGPIPE, SIG_IGN);
     symboliser_send_hello(socket);
     if (symboliser_jail_enter(socket) < 0)

@@ -123,7 +123,7 @@ sampler: {enabled: true, event: cpu-clock}
         return None
 
     def process(self, role):
-        names = {"opener": "perfcountd-open", "reader": "perfcountd-name", "symboliser": "exe"}
+        names = {"opener": "perfcountd-open", "reader": "perfcountd-name", "symboliser": "perfcountd-symb"}
         if role in self.caught and status_field(self.caught[role], "State") not in ("Z", None):
             return self.caught[role]
         return self.pid if role == "daemon" else self.child(names[role])
