@@ -3,6 +3,7 @@
 #include "sampler/sampler.h"
 
 #include <inttypes.h>
+#include <malloc.h>
 
 #include "base/cleanup.h"
 #include "base/timer.h"
@@ -62,8 +63,10 @@ static int sampler_on_linger(sd_event_source *source, uint64_t usec, void *userd
 
     (void)source;
     (void)usec;
-    if (sampler->n_clients == 0 && sampler->n_captures == 0) /* a capture without clients still uses them */
+    if (sampler->n_clients == 0 && sampler->n_captures == 0) { /* a capture without clients still uses them */
         sampler->symbols = symbols_free(sampler->symbols);
+        malloc_trim(0); /* tables and streams leave holes all over the heap */
+    }
     return 0;
 }
 

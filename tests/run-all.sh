@@ -231,6 +231,7 @@ if [ $plain = yes ]; then
     { lane_page 2; lane_page_parts; } &
     lane_page 3 &
     lane_faults &
+    end_to_end sampler-rest &
 fi
 wait
 
