@@ -6,6 +6,8 @@ import random
 
 # How long a round has actions, and how long until the next one begins at the earliest.
 SHORT, LONG = (3.0, 5.0), (6.5, 10.0)
+# Of CYCLE rounds, nobody samples in the last ones, so that the sampler lets go of its tables after its minute.
+CYCLE, RESTING = 18, 8
 
 GROUPS = ["{task-clock,context-switches,minor-faults,major-faults}", "{minor-faults,context-switches}"]
 EXTRA = ["{context-switches,minor-faults}", "{page-faults,cpu-migrations}", "alignment-faults", "cpu-clock",
@@ -14,6 +16,7 @@ EXTRA = ["{context-switches,minor-faults}", "{page-faults,cpu-migrations}", "ali
 OF_DAEMON = {"document": 3.0, "rates": 2.0, "samples": 1.2, "perf_data": 0.6, "folded": 0.5, "profile": 0.6,
              "abort": 1.0, "slow_reader": 0.3, "bad_requests": 0.8, "garbage": 0.8, "half_open": 0.5, "reload": 1.2,
              "broken_reload": 0.5, "pause": 0.4}
+OF_SAMPLER = {"samples", "perf_data", "folded", "profile", "abort", "slow_reader"}
 OF_MACHINE = {"cgroups": 2.0, "containers": 0.7, "programs": 2.0}
 BROKEN = ['{"collectors": {"cpu": {"groups": [{"name": "a", "events": "nonsense-event"}]}}}',
           '{"collectors": {"cpu": {"enabled": "maybe"}}}', '{"colectors": {}}', '{"web": {"min_interval": "soon"}}',
@@ -39,10 +42,11 @@ def round_actions(seed, number, targets, seconds, hotplug=False):
     kinds = [(kind, often, target) for target in range(targets) for kind, often in OF_DAEMON.items()]
     kinds += [(kind, often, None) for kind, often in OF_MACHINE.items()]
     kinds += [("hotplug", 0.3, None)] if hotplug else []
+    resting = number % CYCLE >= CYCLE - RESTING
     actions = []
     for kind, often, target in kinds:
         count = int(often) + (choice.random() < often % 1)
-        for _ in range(count):
+        for _ in range(0 if resting and kind in OF_SAMPLER else count):
             actions.append(Action(choice.uniform(0, seconds), kind, target, choice.getrandbits(32)))
     return sorted(actions, key=lambda action: action.at)
 

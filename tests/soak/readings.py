@@ -26,9 +26,10 @@ class Uses:
 
 
 class Reading:
-    """Of one moment."""
+    """Of one moment. `at_rest`: the sampler has let go of its tables, since nobody has sampled for a minute."""
 
-    def __init__(self, processes, uses):
+    def __init__(self, processes, uses, at_rest):
+        self.at_rest = at_rest
         self.time = time.monotonic()
         self.anonymous, self.kinds, self.watches = {}, collections.Counter(), 0
         for name, pid in processes.items():

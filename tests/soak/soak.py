@@ -7,7 +7,7 @@ usage: soak.py --plan ROUNDS SEED          prints what the first rounds would do
 
 A round is actions of each kind at times that follow from the seed, then a quiet second: the configuration is the first
 one again, no cgroup lingers, nobody asks for anything. Memory, descriptors and watches are read there, so that all
-readings are of the same situation.
+readings are of the same situation; those of memory are compared where nobody has sampled for a minute.
 """
 import json
 import random
@@ -19,13 +19,14 @@ import time
 from churn import Machine, can_hotplug
 from clients import Complaint, Target
 from loads import Loads
-from plan import LONG, SHORT, Action, Configurations, round_actions
+from plan import LONG, OF_SAMPLER, SHORT, Action, Configurations, round_actions
 from readings import Reading, Uses, processes_of, quiet
 from strangers import Strangers
 from table import HEAD, Column
 from watcher import WatcherProcess
 
 ROWS = 20
+LINGER = 62  # seconds: a minute, and how exact its timer is
 PATIENCE = 90  # seconds after which an action should have ended
 
 
@@ -46,6 +47,12 @@ class Log:
             now = time.monotonic()
             self.done = [entry for entry in self.done if entry[1] > now - 600]
             self.done.append((self.running.pop(action), now, action))
+
+    def is_at_rest(self):
+        """Whether nobody has sampled for as long as the sampler keeps its tables."""
+        with self.lock:
+            return not any(action.kind in OF_SAMPLER for action in self.running) and not any(
+                action.kind in OF_SAMPLER and until > time.monotonic() - LINGER for _, until, action in self.done)
 
     def complain(self, text):
         with self.lock:
@@ -139,7 +146,7 @@ class Soak:
         time.sleep(0.3)
         wakeups = quiet(processes, self.uses)
         for column, found, uses, woken in zip(self.columns, processes, self.uses, wakeups):
-            column.add(Reading(found, uses), woken)
+            column.add(Reading(found, uses, self.log.is_at_rest()), woken)
         for watcher in self.watchers:
             watcher.order("hold", False)
 
@@ -193,7 +200,7 @@ class Soak:
             "daemons": {column.name: {
                 "scrapes": sums["count"], "failed": sums["failed"], "falls": len(sums["falls"]),
                 "compared": sums["compared"], "restarts": sums["restarts"], "undecided": sums["undecided"],
-                "memory": column.memory_slopes(), "descriptors_growth": column.growth("descriptors"),
+                "memory": column.memory(), "descriptors_growth": column.growth("descriptors"),
                 "more_descriptors": column.more_descriptors(),
                 "watches_growth": column.growth("watches"), "quiet_wakeups": statistics.median(column.quiet),
             } for column, sums in zip(self.columns, self.scrapes)},

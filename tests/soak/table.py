@@ -8,19 +8,6 @@ HEAD = "%8s %-5s %28s %5s %7s %8s %6s %8s %7s %7s  %s" % (
     "CPU ms/s", "scrapes", "series", "slowest")
 
 
-def floor_of(points, parts=10):
-    """
-    The least reading in each of equal parts of the time: what is used for a while, as by a client that is there, is no
-    growth, and a leak raises the least as well.
-    """
-    first, last = points[0][0], points[-1][0]
-    found = {}
-    for x, y in points:
-        part = min(parts - 1, int((x - first) * parts / ((last - first) or 1)))
-        found[part] = min(found.get(part, (y, x)), (y, x))
-    return [(first + (part + 0.5) * (last - first) / parts, y) for part, (y, _) in sorted(found.items())]
-
-
 def slope(points):
     """
     Of (x, y): the line of least squares: how y rises for 1 of x, and the standard error of that, which says how far the
@@ -66,18 +53,22 @@ class Column:
         middle_time = (self.readings[0].time + self.readings[-1].time) / 2
         return [reading for reading in self.readings if reading.time >= middle_time]
 
-    def memory_slopes(self):
-        """kB an hour of each process in the last half, with the standard error, and the rise by that line in kB."""
+    def memory(self):
+        """
+        Of each process the most kB, and how they rise in the last half while the sampler is at rest: kB an hour, with the
+        standard error, and the rise by that line. A sampler that works has tables of what there is to sample.
+        """
         half = self.last_half()
         hours = (half[-1].time - half[0].time) / 3600
         found = {}
         for name in PROCESSES:
-            points = [(r.time / 3600, r.anonymous[name]) for r in half if name in r.anonymous]
+            found[name] = {"most": max((r.anonymous[name] for r in self.readings if name in r.anonymous), default=0)}
+            points = [(r.time / 3600, r.anonymous[name]) for r in half if r.at_rest and name in r.anonymous]
             if len(points) >= 3:
-                rise, error = slope(floor_of(points))
-                found[name] = {"kB_an_hour": round(rise, 1), "error": round(error, 1),
-                               "rise_kB": round(rise * hours, 1), "least": min(y for _, y in points),
-                               "most": max(y for _, y in points), "readings": len(points)}
+                rise, error = slope(points)
+                found[name].update({"kB_an_hour": round(rise, 1), "error": round(error, 1),
+                                    "rise_kB": round(rise * hours, 1), "least": min(y for _, y in points),
+                                    "readings": len(points)})
         return found
 
     def growth(self, what):

@@ -7,12 +7,13 @@ usage: soak.py URL CONTROL SECONDS SEED      SECONDS are the board's; the same s
        soak.py --check                       that a leak is found, and noise is none
 
 A round is some seconds of actions, which follow from the seed, and a quiet moment with the first configuration again:
-memory, descriptors and watches are read there. Exit 1, with the reasons, if a scrape failed, a total fell, an action
-had another answer than it should, or something grew.
+memory, descriptors and watches are read there. In the last part of each CYCLE nobody samples, so that the sampler lets
+go of its tables after its minute: memory is compared in such moments alone. Exit 1, with the reasons, if a scrape failed,
+a total fell, an action had another answer than it should, or something grew.
 
-The bound: in a process of 2 MB that grows by 50 KB an hour, the last half of a quarter of an hour has 6 KB, one page
-and a half, which is less than readings scatter by. So the line of least squares through that half may rise by three
-pages (12 KB) more than twice its standard error. Descriptors and watches may not rise at all.
+The bound: in a process of 2 MB that grows by 50 KB an hour, a quarter of an hour has 12 KB, three pages, which is about
+what readings scatter by. So the line of least squares through all but the first cycle may rise by three pages more than
+twice its standard error. Descriptors and watches may not rise at all.
 """
 import http.client
 import json
@@ -29,6 +30,8 @@ from watch import Scraper
 
 PAGES = 12  # KB: see above
 ROUND = 5.0
+CYCLE, RESTING, LINGER = 140.0, 85.0, 62.0  # seconds of the board
+SAMPLING = {"stream", "abort"}
 TIMEOUT = 10  # seconds: Prometheus's default for a scrape
 STREAMS = ["/api/v1/samples?seconds=1&frequency=50", "/api/v1/samples?max=20", "/api/v1/perf.data?seconds=1",
            "/api/v1/folded?seconds=1", "/debug/pprof/profile?seconds=1"]
@@ -79,17 +82,16 @@ def slope(points):
 
 
 def grows(points):
-    """Whether memory does, in the last half of (seconds, KB)."""
-    middle = (points[0][0] + points[-1][0]) / 2
-    rise, error = slope([point for point in points if point[0] >= middle])
+    """Whether memory does, behind the first cycle of (seconds, KB)."""
+    rise, error = slope([point for point in points if point[0] >= points[0][0] + CYCLE])
     return rise - 2 * error > PAGES, rise, error
 
 
 def check():
     choice = random.Random(1)
-    noise = [(x, 2000 + choice.choice([0, 4, 8, 40])) for x in range(0, 900, 7)]
+    noise = [(x, 2000 + choice.choice([0, 4, 8, 40])) for x in range(0, 900, 65)]
     leak = [(x, y + x / 7.5) for x, y in noise]  # 8 KB a minute
-    for points, expected in (noise, False), (leak, True), ([(x, 2000 + 100 * (x < 400)) for x in range(900)], False):
+    for points, expected in (noise, False), (leak, True), ([(x, 2000 - 100 * (x < 100)) for x in range(900)], False):
         if grows(points)[0] != expected:
             sys.exit("the judge is wrong: %r" % (grows(points),))
     print("a leak of 8 KB a minute is found, and noise is none")
@@ -196,7 +198,9 @@ class Soak:
         self.scraper = Scraper(url, TIMEOUT, 'group="extra"|perfcountd_process')
         self.complaints, self.scrapes, self.slowest = [], [], (0.0, 0.0)
         self.times, self.lock, self.ended, self.held = [], threading.Lock(), threading.Event(), threading.Event()
-        self.readings = {}  # by process: (seconds, KB)
+        self.readings = {}  # by process, while the sampler is at rest: (seconds, KB)
+        self.memory = ""  # for a person
+        self.sampled = 0.0  # the board's seconds, when somebody may have last
         self.descriptors, self.watches, self.counts = [], [], {}
 
     def complain(self, text):
@@ -234,10 +238,10 @@ class Soak:
             self.complain("%s: %r" % (kind, error))
         entry[1] = time.monotonic()
 
-    def round(self, number):
+    def round(self, number, resting=False):
         choice = random.Random("%d/%d" % (self.seed, number))
         plan = sorted((choice.uniform(0, ROUND), kind, choice.getrandbits(32)) for kind, often in KINDS.items()
-                      for _ in range(int(often) + (choice.random() < often % 1)))
+                      for _ in range(int(often) + (choice.random() < often % 1)) if not (resting and kind in SAMPLING))
         begin, threads = time.monotonic(), []
         for at, kind, seed in plan:
             time.sleep(max(0, begin + at - time.monotonic()))
@@ -247,15 +251,18 @@ class Soak:
             thread.join(120)
         self.board.run(RELOAD % "one")
 
-    def read(self):
-        """In a quiet moment: the removed cgroups linger no more."""
+    def read(self, resting=False):
+        """In a quiet moment: the removed cgroups linger no more. `resting`: nobody has sampled in this round."""
         self.held.set()
         time.sleep(2.5)
         *lines, uptime = self.board.run(READ).split("\n")[:-1] or [""]
         self.held.clear()
+        self.sampled = self.sampled if resting else float(uptime)
         fields = [line.split() for line in lines]
+        self.memory = " ".join("%s %s KB" % (name, memory) for name, memory, _, _ in fields)
         for name, memory, _, _ in fields:
-            self.readings.setdefault(name, []).append((float(uptime), int(memory)))
+            if float(uptime) - self.sampled > LINGER:
+                self.readings.setdefault(name, []).append((float(uptime), int(memory)))
         self.descriptors.append(sum(int(line[2]) for line in fields))
         self.watches.append(sum(int(line[3]) for line in fields))
         return float(uptime)
@@ -263,8 +270,7 @@ class Soak:
     def row(self, seconds):
         slowest = max(self.scrapes[-200:], default=(0, 0, 0))
         print("%6.0f s  %-60s %4d files %3d watches %6d scrapes of %d series, the slowest of late %.2f s beside %s" % (
-            seconds, " ".join("%s %d KB" % (name, points[-1][1]) for name, points in self.readings.items()),
-            self.descriptors[-1], self.watches[-1], len(self.scrapes), slowest[2], slowest[0],
+            seconds, self.memory, self.descriptors[-1], self.watches[-1], len(self.scrapes), slowest[2], slowest[0],
             self.during(slowest[1], slowest[0])), flush=True)
         if slowest[0] > self.slowest[0]:
             self.slowest = slowest[0], self.during(slowest[1], slowest[0])
@@ -275,9 +281,10 @@ class Soak:
         self.round(0)
         first, number, now = self.read(), 1, 0.0
         while now < seconds:
-            self.round(number)
+            resting = now % CYCLE >= CYCLE - RESTING
+            self.round(number, resting)
             number += 1
-            now = self.read() - first
+            now = self.read(resting) - first
             if number % max(1, int(seconds / 100)) == 0:
                 self.row(now)
         self.ended.set()
@@ -286,10 +293,11 @@ class Soak:
 
     def judge(self):
         for name, points in self.readings.items():
-            if len(points) < 8:
-                continue
             too_much, rise, error = grows(points)
-            print("%s: %+.1f KB in the last half, with a standard error of %.1f" % (name, rise, error))
+            print("%s: %+.1f KB behind the first cycle, with a standard error of %.1f, by %d readings" % (
+                name, rise, error, len(points)))
+            if error > 5 * PAGES:
+                self.complain("the memory of %s cannot be judged" % name)
             if too_much:
                 self.complain("the memory of %s grows" % name)
         for what, values in ("descriptors", self.descriptors), ("watches", self.watches):
