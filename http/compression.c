@@ -61,11 +61,9 @@ static void compression_keep(struct compression *compression, struct request *re
     if (!compression->snapshot || cache->snapshot != compression->snapshot ||
         cache->generation != compression->generation)
         return;
-    struct MHD_Response *response = compression_response(compression);
-    if (!response)
-        return;
-    reply_add_configured_headers(request, response);
-    response_cache_store(cache, &compression->key, response);
+    struct MHD_Response *response = reply_add_configured_headers(request, compression_response(compression));
+    if (response)
+        response_cache_store(cache, &compression->key, response);
 }
 
 static void compression_run(struct job *job)

@@ -25,11 +25,12 @@ void content_reply(struct request *request, struct buffer *content, const char *
     if (gzip && compression_start(request, content, type, snapshot, key))
         return;
     struct MHD_Response *response = reply_make(content, type, VARY_ALL, gzip);
+    if (key)
+        response = reply_add_configured_headers(request, response);
     if (!response || !key) {
         reply_set(request, MHD_HTTP_OK, response);
         return;
     }
-    reply_add_configured_headers(request, response);
     response_cache_store(&request->site->cache, key, response);
     reply_borrowed(request, MHD_HTTP_OK, response);
 }

@@ -16,18 +16,21 @@
 DEFINE_CLEANUP(struct MHD_Response *, MHD_destroy_response);
 
 /* A header that is there already is replaced. */
-void reply_add_configured_headers(struct request *request, struct MHD_Response *response)
+struct MHD_Response *reply_add_configured_headers(struct request *request, struct MHD_Response *response)
 {
+    _cleanup_(MHD_destroy_responsep) struct MHD_Response *complete = response;
     const struct web_config *config = request->site->security->config;
     const char *old;
 
-    for (size_t i = 0; config && i < config->n_headers; i++) {
+    for (size_t i = 0; complete && config && i < config->n_headers; i++) {
         const struct web_header *header = &config->headers[i];
-        while ((old = MHD_get_response_header(response, header->name)))
-            if (MHD_del_response_header(response, header->name, old) != MHD_YES)
-                break;
-        MHD_add_response_header(response, header->name, header->value);
+        while ((old = MHD_get_response_header(complete, header->name)))
+            if (MHD_del_response_header(complete, header->name, old) != MHD_YES)
+                return NULL;
+        if (MHD_add_response_header(complete, header->name, header->value) != MHD_YES)
+            return NULL;
     }
+    return steal(complete);
 }
 
 static void reply_replace(struct request *request, unsigned status, struct MHD_Response *response, bool borrowed)
@@ -41,9 +44,7 @@ static void reply_replace(struct request *request, unsigned status, struct MHD_R
 
 void reply_set(struct request *request, unsigned status, struct MHD_Response *response)
 {
-    if (response)
-        reply_add_configured_headers(request, response);
-    reply_replace(request, status, response, false);
+    reply_replace(request, status, reply_add_configured_headers(request, response), false);
 }
 
 void reply_borrowed(struct request *request, unsigned status, struct MHD_Response *response)

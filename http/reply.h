@@ -12,8 +12,11 @@
 
 /* Replies with a response that the request takes over. */
 void reply_set(struct request *request, unsigned status, struct MHD_Response *response);
-/* Adds the headers of the web configuration to a response that goes to site->cache; the other replies have them. */
-void reply_add_configured_headers(struct request *request, struct MHD_Response *response);
+/*
+ * Adds the headers of the web configuration to a response that goes to site->cache; the other replies have them. Takes
+ * the response; NULL when it is NULL or out of memory.
+ */
+struct MHD_Response *reply_add_configured_headers(struct request *request, struct MHD_Response *response);
 /* Replies with a response that belongs to site->cache. */
 void reply_borrowed(struct request *request, unsigned status, struct MHD_Response *response);
 

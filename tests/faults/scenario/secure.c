@@ -42,7 +42,9 @@ static void set_web(struct secure *secure, bool tls, const char *hash)
     if (tls)
         snprintf(server, sizeof(server), "tls_server_config: {cert_file: %s/cert.pem, key_file: %s/key.pem}\n", root,
                  root);
-    snprintf(text, sizeof(text), "%sbasic_auth_users: {alice: \"%s\"}\n", server, hash);
+    snprintf(text, sizeof(text),
+             "%sbasic_auth_users: {alice: \"%s\"}\nhttp_server_config: {headers: {X-Frame-Options: deny}}\n", server,
+             hash);
     served_daemon_set_web(&secure->served, text);
 }
 
@@ -98,6 +100,8 @@ static unsigned get(struct secure *secure, size_t i, const char *password)
     fault_expect(client->status != 401 || wrong, "%s: the right password is called wrong: %s", password, text);
     fault_expect(client->status != 200 || !faults_are_of_memory() || strstr(text, "perf_cpu_cycles_total{"),
                  "nothing is served:\n%s", text);
+    const char *header = client_header(client, "X-Frame-Options");
+    fault_expect(header && strncmp(header, "deny", 4) == 0, "%u without the header that is configured", client->status);
     fault_expect(client->status == 200 || client->body_size > 10, "%u without a sentence", client->status);
     fault_expect(client->status == 200 || client->status == 401 || client->status >= 500, "%s: %u: %s", password,
                  client->status, text);
