@@ -21,16 +21,6 @@ const char *name_kind_text(enum name_kind kind)
     return kind_texts[kind];
 }
 
-int name_kind_find(const char *text, enum name_kind *ret)
-{
-    for (size_t i = 0; i < N_NAME_KINDS; i++)
-        if (str_equal(kind_texts[i], text)) {
-            *ret = (enum name_kind)i;
-            return 0;
-        }
-    return -ENOENT;
-}
-
 int name_kind_parse(const char *pattern, enum name_kind *ret, const char **ret_glob)
 {
     for (size_t i = 0; i < N_NAME_KEYS; i++) {

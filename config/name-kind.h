@@ -27,8 +27,6 @@ enum name_kind {
 
 /* "unit", "container", ...: the label, the field of JSON, the parameter and the key of a pattern. */
 const char *name_kind_text(enum name_kind kind);
-/* -ENOENT where there is no such kind. */
-int name_kind_find(const char *text, enum name_kind *ret);
 /* A pattern "container=grafana-*" and its glob, for glob_match_last(). -ENOENT where it does not begin with a key. */
 int name_kind_parse(const char *pattern, enum name_kind *ret, const char **ret_glob);
 

@@ -5,15 +5,16 @@
 
 static void test_kinds(void **state)
 {
-    enum name_kind kind;
-
     (void)state;
-    for (size_t i = 0; i < N_NAME_KINDS; i++) {
-        assert_int_equal(name_kind_find(name_kind_text((enum name_kind)i), &kind), 0);
+    for (size_t i = 0; i < N_NAME_KEYS; i++) {
+        enum name_kind kind = N_NAME_KINDS;
+        char pattern[64];
+        const char *glob = NULL;
+        snprintf(pattern, sizeof(pattern), "%s=x", name_kind_text((enum name_kind)i));
+        assert_int_equal(name_kind_parse(pattern, &kind, &glob), 0);
         assert_int_equal(kind, i);
+        assert_string_equal(glob, "x");
     }
-    assert_int_equal(name_kind_find("containers", &kind), -ENOENT);
-    assert_int_equal(name_kind_find("", &kind), -ENOENT);
 }
 
 static const struct {
