@@ -192,3 +192,18 @@ void played_recover(struct played *played)
         fault_expect(daemon_reload(&played->daemon, &error) == 0, "it cannot reload: %s", error.message);
     played_scrape(played);
 }
+
+void played_scenario_recover(void *state)
+{
+    played_recover(state);
+}
+
+void played_scenario_describe(void *state, struct buffer *out)
+{
+    played_describe(state, out);
+}
+
+void played_scenario_finish(void *state)
+{
+    played_free(state);
+}

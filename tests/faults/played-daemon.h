@@ -50,4 +50,9 @@ void played_recover(struct played *played);
  */
 void played_describe(struct played *played, struct buffer *out);
 
+/* For a scenario whose state is such a daemon and nothing else. */
+void played_scenario_recover(void *state);
+void played_scenario_describe(void *state, struct buffer *out);
+void played_scenario_finish(void *state);
+
 #endif

@@ -231,3 +231,13 @@ void served_check(struct served *served, const struct served_case *the)
     for (size_t i = 0; i < ARRAY_SIZE(the->out) && the->out[i]; i++)
         assert_has(response, the->out[i]);
 }
+
+void served_check_all(const struct served_case *cases, size_t n)
+{
+    struct served served;
+
+    served_start(&served, NULL, "127.0.0.1:0");
+    for (size_t i = 0; i < n; i++)
+        served_check(&served, &cases[i]);
+    served_done(&served);
+}

@@ -76,5 +76,7 @@ struct served_case {
     const char *out[3]; /* the first NULL ends them */
 };
 void served_check(struct served *served, const struct served_case *the);
+/* All of a table, asked of a server of their own. */
+void served_check_all(const struct served_case *cases, size_t n);
 
 #endif

@@ -3,6 +3,7 @@
 #include "perf/machine.h"
 #include "tests/unit/cgroup-rig.h"
 #include "tests/unit/count-allocations.h"
+#include "tests/unit/state-steps.h"
 #include "tests/unit/test.h"
 
 static size_t row_descriptors(const struct rig *rig)
@@ -196,37 +197,21 @@ static void test_remainders(void **state)
 /* The sum of two CPUs that were idle, ran or starved before a reading. */
 static void test_states(void **state)
 {
-    enum { IDLE, RAN, STARVED };
-    static const struct {
-        int in[2]; /* of two CPUs */
-        enum row_state out;
-        uint64_t out_value; /* NOT_SHOWN: left out */
-    } steps[] = {
-        {{IDLE, IDLE}, ROW_COUNTING, 0},
-        {{STARVED, IDLE}, ROW_STARVED, NOT_SHOWN}, /* the one that was enabled did not run */
-        {{RAN, IDLE}, ROW_MULTIPLEXED, 20},        /* half of the time since the baseline */
-        {{RAN, RAN}, ROW_COUNTING, 40},
-        {{IDLE, IDLE}, ROW_COUNTING, 40},
-        {{RAN, STARVED}, ROW_MULTIPLEXED, 50},
-        {{STARVED, IDLE}, ROW_STARVED, NOT_SHOWN},
-        {{IDLE, RAN}, ROW_MULTIPLEXED, 70}, /* 0 is still in the dark, 1 has caught up */
-        {{RAN, RAN}, ROW_MULTIPLEXED, 100},
-        {{RAN, RAN}, ROW_COUNTING, 120},
-    };
     struct rig rig;
 
     (void)state;
     struct cgroup_counts *counts =
         cgroup_rig_init(&rig, fake_machine_two_counters(), GROUPS("[{name: core, events: cycles}]"));
-    for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(state_steps); i++) {
+        const struct state_step *step = &state_steps[i];
         for (unsigned cpu = 0; cpu < 2; cpu++) {
-            fake_find_pmu(rig.fake, "cpu")->counters = steps[i].in[cpu] == STARVED ? 0 : 2;
-            if (steps[i].in[cpu] != IDLE)
+            fake_find_pmu(rig.fake, "cpu")->counters = step->in[cpu] == STARVED ? 0 : 2;
+            if (step->in[cpu] != IDLE)
                 fake_cgroup_run(rig.fake, CGROUP, cpu, 10);
         }
         assert_int_equal(cgroup_counts_read(counts, rig.sys), 2);
-        assert_int_equal(find_row(&rig.snapshot, "cpu", "core")->state, steps[i].out);
-        assert_int_equal(cgroup_value(&rig, "cycles", "cpu", "core"), steps[i].out_value);
+        assert_int_equal(find_row(&rig.snapshot, "cpu", "core")->state, step->out);
+        assert_int_equal(cgroup_value(&rig, "cycles", "cpu", "core"), step->out_value);
         assert_true(cgroup_value(&rig, "group_enabled_seconds", "cpu", "core") < NOT_SHOWN);
     }
     cgroup_rig_done(&rig, counts);

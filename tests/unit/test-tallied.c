@@ -2,6 +2,7 @@
 /* The counts of cgroups that a tally counts: what their rows show of what the slots had. */
 #include <stdio.h>
 
+#include "tests/unit/state-steps.h"
 #include "tests/unit/tallied-rig.h"
 #include "tests/unit/test.h"
 
@@ -63,40 +64,24 @@ static void check_state(const struct tallied_rig *rig, struct tallied_counts *co
     assert_int_equal(states[expected], 1);
 }
 
-/* As the row of a cgroup on which the groups are opened: the steps of test-cgroup-counts.c. */
+/* As the row of a cgroup on which the groups are opened. */
 static void test_states(void **state)
 {
-    enum { IDLE, RAN, STARVED };
-    static const struct {
-        int in[2]; /* of two CPUs */
-        enum row_state out;
-        uint64_t out_value; /* NOT_SHOWN: left out */
-    } steps[] = {
-        {{IDLE, IDLE}, ROW_COUNTING, 0},
-        {{STARVED, IDLE}, ROW_STARVED, NOT_SHOWN}, /* the one that was enabled did not run */
-        {{RAN, IDLE}, ROW_MULTIPLEXED, 20},        /* half of the time since the baseline */
-        {{RAN, RAN}, ROW_COUNTING, 40},
-        {{IDLE, IDLE}, ROW_COUNTING, 40},
-        {{RAN, STARVED}, ROW_MULTIPLEXED, 50},
-        {{STARVED, IDLE}, ROW_STARVED, NOT_SHOWN},
-        {{IDLE, RAN}, ROW_MULTIPLEXED, 70}, /* 0 is still in the dark, 1 has caught up */
-        {{RAN, RAN}, ROW_MULTIPLEXED, 100},
-        {{RAN, RAN}, ROW_COUNTING, 120},
-    };
     struct tallied_rig rig;
 
     (void)state;
     tallied_rig_init(&rig, fake_machine_two_counters(), TALLIED("[{name: core, events: cycles}]"));
     /* The tasks are those of a cgroup inside: what is above it shows the same. */
     struct tallied_counts *chain[] = {tallied_rig_open(&rig, "/a/b"), tallied_rig_open(&rig, "/a")};
-    for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(state_steps); i++) {
+        const struct state_step *step = &state_steps[i];
         for (unsigned cpu = 0; cpu < 2; cpu++) {
-            uint64_t ran = steps[i].in[cpu] == RAN ? 10 : 0;
-            if (steps[i].in[cpu] != IDLE)
+            uint64_t ran = step->in[cpu] == RAN ? 10 : 0;
+            if (step->in[cpu] != IDLE)
                 tallied_rig_credit(&rig, chain, 2, cpu, "core", (struct scale_times){10, ran}, ran);
         }
-        check_state(&rig, chain[0], "/a/b", steps[i].out, steps[i].out_value);
-        check_state(&rig, chain[1], "/a", steps[i].out, steps[i].out_value);
+        check_state(&rig, chain[0], "/a/b", step->out, step->out_value);
+        check_state(&rig, chain[1], "/a", step->out, step->out_value);
     }
     tallied_rig_close(&rig, chain[0]);
     tallied_rig_close(&rig, chain[1]);

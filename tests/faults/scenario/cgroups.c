@@ -94,46 +94,31 @@ static void reload_bpf_act(void *state)
     reload_act(state, OTHER_CGROUPS("bpf"));
 }
 
-static void recover(void *state)
-{
-    played_recover(state);
-}
-
-static void describe(void *state, struct buffer *out)
-{
-    played_describe(state, out);
-}
-
-static void finish(void *state)
-{
-    played_free(state);
-}
-
 const struct scenario scenario_cgroups_perf = {
     .name = "cgroups-perf",
     .prepare = prepare_perf,
     .act = act,
-    .recover = recover,
-    .describe = describe,
-    .finish = finish,
+    .recover = played_scenario_recover,
+    .describe = played_scenario_describe,
+    .finish = played_scenario_finish,
 };
 
 const struct scenario scenario_cgroups_bpf = {
     .name = "cgroups-bpf",
     .prepare = prepare_bpf,
     .act = act,
-    .recover = recover,
-    .describe = describe,
-    .finish = finish,
+    .recover = played_scenario_recover,
+    .describe = played_scenario_describe,
+    .finish = played_scenario_finish,
 };
 
 const struct scenario scenario_cgroups_reload_perf = {
     .name = "cgroups-reload-perf",
     .prepare = prepare_perf,
     .act = reload_perf_act,
-    .recover = recover,
-    .describe = describe,
-    .finish = finish,
+    .recover = played_scenario_recover,
+    .describe = played_scenario_describe,
+    .finish = played_scenario_finish,
 };
 
 const struct scenario scenario_cgroups_reload_bpf = {
@@ -141,7 +126,7 @@ const struct scenario scenario_cgroups_reload_bpf = {
     .may_be_silent = true, /* a tally that cannot be attached is replaced at the next check of the CPUs */
     .prepare = prepare_bpf,
     .act = reload_bpf_act,
-    .recover = recover,
-    .describe = describe,
-    .finish = finish,
+    .recover = played_scenario_recover,
+    .describe = played_scenario_describe,
+    .finish = played_scenario_finish,
 };

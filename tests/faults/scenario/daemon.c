@@ -26,21 +26,6 @@ static void *running_daemon(void)
     return played;
 }
 
-static void recover(void *state)
-{
-    played_recover(state);
-}
-
-static void describe(void *state, struct buffer *out)
-{
-    played_describe(state, out);
-}
-
-static void finish(void *state)
-{
-    played_free(state);
-}
-
 static void start_act(void *state)
 {
     struct played *played = state;
@@ -53,9 +38,9 @@ const struct scenario scenario_start = {
     .name = "start",
     .prepare = new_daemon,
     .act = start_act,
-    .recover = recover,
-    .describe = describe,
-    .finish = finish,
+    .recover = played_scenario_recover,
+    .describe = played_scenario_describe,
+    .finish = played_scenario_finish,
 };
 
 static void scrapes_act(void *state)
@@ -73,9 +58,9 @@ const struct scenario scenario_scrapes = {
     .name = "scrapes",
     .prepare = running_daemon,
     .act = scrapes_act,
-    .recover = recover,
-    .describe = describe,
-    .finish = finish,
+    .recover = played_scenario_recover,
+    .describe = played_scenario_describe,
+    .finish = played_scenario_finish,
 };
 
 /* There and half the way back: the group "software" goes and comes. */
@@ -99,9 +84,9 @@ const struct scenario scenario_reload = {
     .asks = 2,
     .prepare = running_daemon,
     .act = reload_act,
-    .recover = recover,
-    .describe = describe,
-    .finish = finish,
+    .recover = played_scenario_recover,
+    .describe = played_scenario_describe,
+    .finish = played_scenario_finish,
 };
 
 /* As a scrape does that finds a group which lost a member. */
@@ -140,8 +125,8 @@ const struct scenario scenario_hotplug = {
     .prepare = running_daemon,
     .act = hotplug_act,
     .recover = hotplug_recover,
-    .describe = describe,
-    .finish = finish,
+    .describe = played_scenario_describe,
+    .finish = played_scenario_finish,
 };
 
 static void pause_act(void *state)
@@ -161,9 +146,9 @@ const struct scenario scenario_pause = {
     .name = "pause",
     .prepare = running_daemon,
     .act = pause_act,
-    .recover = recover,
-    .describe = describe,
-    .finish = finish,
+    .recover = played_scenario_recover,
+    .describe = played_scenario_describe,
+    .finish = played_scenario_finish,
 };
 
 static void end_act(void *state)
@@ -183,6 +168,6 @@ const struct scenario scenario_end = {
     .prepare = running_daemon,
     .act = end_act,
     .recover = end_recover,
-    .describe = describe,
-    .finish = finish,
+    .describe = played_scenario_describe,
+    .finish = played_scenario_finish,
 };
