@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <malloc.h>
 #include <stdio.h>
 
 #include "base/cleanup.h"
@@ -152,12 +153,31 @@ static void test_held(void **state)
     assert_ptr_equal(metrics.families[0]->series[48], series[98]);
 }
 
+/* A family takes no more memory after many reloads, each of which makes all of its series again. */
+static void test_reloads(void **state)
+{
+    const struct metric a = {"a", "First.", "", METRIC_GAUGE};
+    _cleanup_(metrics_done) struct metrics metrics = {0};
+    struct series *series[2] = {NULL};
+
+    (void)state;
+    for (unsigned reload = 0; reload < 20; reload++) {
+        metrics_hold(&metrics);
+        for (size_t i = 0; i < ARRAY_SIZE(series); i++)
+            metrics_remove(&metrics, series[i]);
+        for (size_t i = 0; i < ARRAY_SIZE(series); i++)
+            series[i] = metrics_add(&metrics, &a, 0, 0, NULL, 0);
+        metrics_release(&metrics);
+        assert_true(malloc_usable_size(metrics.families[0]->last) <= 512);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_headers), cmocka_unit_test(test_series_text),
         cmocka_unit_test(test_created), cmocka_unit_test(test_adding_and_removing),
-        cmocka_unit_test(test_held),
+        cmocka_unit_test(test_held),    cmocka_unit_test(test_reloads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
