@@ -39,6 +39,12 @@ attempts_left_out() {
         END { if (n) printf "SKIP: %d attempts: %s\n", n, why }'
 }
 
+# unit_environment: of the service, as NAME=VALUE, for a daemon that is to use memory as the service does.
+unit_environment() {
+    # shellcheck disable=SC2154 # of the script
+    sed -n 's/^Environment=//p' "$root/systemd/perfcountd.service.in"
+}
+
 # equals TITLE ACTUAL EXPECTED
 equals() {
     if [ "$2" = "$3" ]; then

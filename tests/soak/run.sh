@@ -25,6 +25,9 @@ holds "its judges notice a leak, and a total that falls" /usr/bin/python3 "$root
 equals "the same seed makes the same plan" "$(plan "$seed")" "$(plan "$seed")"
 compares "another one another plan" "\"$(plan "$seed")\" != \"$(plan "$((seed + 1))")\""
 
+environment=$(unit_environment)
+export "${environment?}"
+echo "$environment, as the service has it"
 make_ca ca
 make_certificate server ca server DNS:localhost,IP:127.0.0.1
 chmod -R a+rX "$scratch"

@@ -8,8 +8,8 @@ usage: soak.py URL CONTROL SECONDS SEED      SECONDS are the board's; the same s
 
 A round is some seconds of actions, which follow from the seed, and a quiet moment with the first configuration again:
 memory, descriptors and watches are read there. In the last part of each CYCLE nobody samples, so that the sampler lets
-go of its tables after its minute: memory is compared in such moments alone. Exit 1, with the reasons, if a scrape failed,
-a total fell, an action had another answer than it should, or something grew.
+go of its tables after its minute: readings are compared in such moments alone. Exit 1, with the reasons, if a scrape
+failed, a total fell, an action had another answer than it should, or something grew.
 
 The bound: in a process of 2 MB that grows by 50 KB an hour, a quarter of an hour has 12 KB, three pages, which is about
 what readings scatter by. So the line of least squares through all but the first cycle may rise by three pages more than
@@ -199,7 +199,7 @@ class Soak:
         self.complaints, self.scrapes, self.slowest = [], [], (0.0, 0.0)
         self.times, self.lock, self.ended, self.held = [], threading.Lock(), threading.Event(), threading.Event()
         self.readings = {}  # by process, while the sampler is at rest: (seconds, KB)
-        self.memory = ""  # for a person
+        self.memory, self.files = "", 0  # for a person
         self.sampled = 0.0  # the board's seconds, when somebody may have last
         self.descriptors, self.watches, self.counts = [], [], {}
 
@@ -260,17 +260,18 @@ class Soak:
         self.sampled = self.sampled if resting else float(uptime)
         fields = [line.split() for line in lines]
         self.memory = " ".join("%s %s KB" % (name, memory) for name, memory, _, _ in fields)
-        for name, memory, _, _ in fields:
-            if float(uptime) - self.sampled > LINGER:
+        self.files = sum(int(line[2]) for line in fields)
+        if float(uptime) - self.sampled > LINGER:
+            self.descriptors.append(self.files)
+            self.watches.append(sum(int(line[3]) for line in fields))
+            for name, memory, _, _ in fields:
                 self.readings.setdefault(name, []).append((float(uptime), int(memory)))
-        self.descriptors.append(sum(int(line[2]) for line in fields))
-        self.watches.append(sum(int(line[3]) for line in fields))
         return float(uptime)
 
     def row(self, seconds):
         slowest = max(self.scrapes[-200:], default=(0, 0, 0))
-        print("%6.0f s  %-60s %4d files %3d watches %6d scrapes of %d series, the slowest of late %.2f s beside %s" % (
-            seconds, self.memory, self.descriptors[-1], self.watches[-1], len(self.scrapes), slowest[2], slowest[0],
+        print("%6.0f s  %-60s %4d files %6d scrapes of %d series, the slowest of late %.2f s beside %s" % (
+            seconds, self.memory, self.files, len(self.scrapes), slowest[2], slowest[0],
             self.during(slowest[1], slowest[0])), flush=True)
         if slowest[0] > self.slowest[0]:
             self.slowest = slowest[0], self.during(slowest[1], slowest[0])
@@ -294,8 +295,8 @@ class Soak:
     def judge(self):
         for name, points in self.readings.items():
             too_much, rise, error = grows(points)
-            print("%s: %+.1f KB behind the first cycle, with a standard error of %.1f, by %d readings" % (
-                name, rise, error, len(points)))
+            print("%s: %+.1f KB behind the first cycle, with a standard error of %.1f, by %d readings: %s" % (
+                name, rise, error, len(points), " ".join(str(memory) for _, memory in points)))
             if error > 5 * PAGES:
                 self.complain("the memory of %s cannot be judged" % name)
             if too_much:

@@ -10,7 +10,7 @@ SOAK_SEED=${SOAK_SEED:-$((RANDOM * 32768 + RANDOM))}
 test_soak() {
     holds "soak: a leak would be found" python3 "$vm_dir/soak.py" --check
     cgroup_make keep.slice
-    daemon_start <<'END'
+    daemon_start "$(unit_environment)" <<'END'
 web: {min_interval: 0s, local_operators: true}
 collectors:
   cpu:
