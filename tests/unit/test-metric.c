@@ -153,7 +153,7 @@ static void test_held(void **state)
     assert_ptr_equal(metrics.families[0]->series[48], series[98]);
 }
 
-/* A family takes no more memory after many reloads, each of which makes all of its series again. */
+/* A family takes no more memory after many reloads, although each one adds all of its series again. */
 static void test_reloads(void **state)
 {
     const struct metric a = {"a", "First.", "", METRIC_GAUGE};
