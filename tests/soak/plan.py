@@ -7,7 +7,7 @@ import random
 # How long a round has actions, and how long until the next one begins at the earliest.
 SHORT, LONG = (3.0, 5.0), (6.5, 10.0)
 # Of CYCLE rounds, nobody samples in the last ones, so that the sampler lets go of its tables after its minute.
-CYCLE, RESTING = 18, 8
+CYCLE, RESTING = 18, 9
 
 GROUPS = ["{task-clock,context-switches,minor-faults,major-faults}", "{minor-faults,context-switches}"]
 EXTRA = ["{context-switches,minor-faults}", "{page-faults,cpu-migrations}", "alignment-faults", "cpu-clock",

@@ -26,7 +26,7 @@ from table import HEAD, Column
 from watcher import WatcherProcess
 
 ROWS = 20
-LINGER = 62  # seconds: a minute, and how exact its timer is
+LINGER = 70  # seconds: a minute, how exact its timer is, and 5 s in which a client that has gone is not missed
 PATIENCE = 90  # seconds after which an action should have ended
 
 
