@@ -6,8 +6,9 @@ import random
 
 # How long a round has actions, and how long until the next one begins at the earliest.
 SHORT, LONG = (3.0, 5.0), (6.5, 10.0)
-# Of CYCLE rounds, nobody samples in the last ones, so that the sampler lets go of its tables after its minute.
-CYCLE, RESTING = 18, 9
+# Of CYCLE rounds, nobody samples in the last RESTING ones, so that the sampler lets go of its tables after its minute.
+# When it does, in the last QUIET ones, there is nobody but who scrapes: heaps keep what other documents took.
+CYCLE, RESTING, QUIET = 18, 9, 3
 
 GROUPS = ["{task-clock,context-switches,minor-faults,major-faults}", "{minor-faults,context-switches}"]
 EXTRA = ["{context-switches,minor-faults}", "{page-faults,cpu-migrations}", "alignment-faults", "cpu-clock",
@@ -42,11 +43,13 @@ def round_actions(seed, number, targets, seconds, hotplug=False):
     kinds = [(kind, often, target) for target in range(targets) for kind, often in OF_DAEMON.items()]
     kinds += [(kind, often, None) for kind, often in OF_MACHINE.items()]
     kinds += [("hotplug", 0.3, None)] if hotplug else []
-    resting = number % CYCLE >= CYCLE - RESTING
+    left = CYCLE - number % CYCLE
+    if left <= QUIET:
+        return []
     actions = []
     for kind, often, target in kinds:
         count = int(often) + (choice.random() < often % 1)
-        for _ in range(0 if resting and kind in OF_SAMPLER else count):
+        for _ in range(0 if left <= RESTING and kind in OF_SAMPLER else count):
             actions.append(Action(choice.uniform(0, seconds), kind, target, choice.getrandbits(32)))
     return sorted(actions, key=lambda action: action.at)
 

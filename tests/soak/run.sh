@@ -88,7 +88,7 @@ for name in perf bpf; do
         compares "$name, $process: it has at most 10 MB of memory" "$most <= 10240"
     done < <(of "$daemon.memory | to_entries[] | \"\(.key) \(.value.most)\"")
     [ "$duration" -ge 3600 ] || continue
-    compares "$name: memory was read at rest" "$(of "$daemon.memory.daemon.readings // 0") >= 8"
+    compares "$name: memory was read at rest" "$(of "$daemon.memory.daemon.readings | length") >= 8"
     while read -r process slope error; do
         compares "$name, $process: memory rises by at most 50 kB an hour in the last half" "$slope - 2 * $error <= 50"
         # Of 50 kB an hour eight hours are sure; one hour is of more, and says of how much.

@@ -68,7 +68,7 @@ class Column:
                 rise, error = slope(points)
                 found[name].update({"kB_an_hour": round(rise, 1), "error": round(error, 1),
                                     "rise_kB": round(rise * hours, 1), "least": min(y for _, y in points),
-                                    "readings": len(points)})
+                                    "readings": [y for _, y in points]})
         return found
 
     def growth(self, what):
