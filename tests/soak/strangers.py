@@ -14,7 +14,8 @@ REQUESTS = [
     (b"GET /api/v1/counters?colour=red HTTP/1.1\r\nHost: localhost\r\n\r\n", {400}),
     (b"GET /api/v1/rates?seconds=-1 HTTP/1.1\r\nHost: localhost\r\n\r\n", {400}),
     (b"GET /api/v1/samples?seconds=0 HTTP/1.1\r\nHost: localhost\r\n\r\n", {400, 403}),
-    (b"GET /api/v1/samples?event=nonsense HTTP/1.1\r\nHost: localhost\r\n\r\n", {400, 403}),
+    # 503: there are as many clients as may be, those that have just gone included.
+    (b"GET /api/v1/samples?event=nonsense HTTP/1.1\r\nHost: localhost\r\n\r\n", {400, 403, 503}),
     (b"GET /metrics?collect[]=nothing HTTP/1.1\r\nHost: localhost\r\n\r\n", {400}),
     (b"GET /api/v1/status HTTP/1.1\r\nHost: localhost\r\nAccept: text/html\r\n\r\n", {406}),
     (b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept: image/png\r\n\r\n", {200}),
