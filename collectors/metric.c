@@ -69,8 +69,8 @@ static char *render_openmetrics_header(const struct metric *metric)
 }
 
 /*
- * Memory for some series of one family. A block has room for as many as there are in other blocks, up to a page, so
- * that a family of two series takes little, and no more after many reloads. One series may need more than a page.
+ * Memory for some series of one family. A block is larger where there are more in other blocks, up to a page, so that a
+ * family of two series takes little, and no more after many reloads. One series may need more than a page.
  */
 struct block {
     struct family *family;
@@ -92,8 +92,8 @@ static struct block *block_of(struct series *series)
 
 static struct block *block_new(struct family *family, size_t size)
 {
-    size_t others = family->n * size + BLOCK_HEAD;
-    size_t capacity = MIN(MAX(others, (size_t)BLOCK_SIZE_MIN), (size_t)BLOCK_SIZE_MAX) - BLOCK_HEAD;
+    size_t more = family->n * size / 4; /* a block that is hardly used is no more than a fifth of the family */
+    size_t capacity = MIN(BLOCK_SIZE_MIN + more, (size_t)BLOCK_SIZE_MAX) - BLOCK_HEAD;
 
     capacity = MAX(capacity, size);
     struct block *block = malloc(sizeof(*block) + capacity);
