@@ -13,7 +13,7 @@
  * PROGRAM_PATH_MAX.
  */
 void program_path(char *text, size_t size);
-/* Sets the name that `ps` shows, where there is room for it. For a process that was forked. */
+/* Sets the name of this process, and its arguments where there is room for it in them, as `ps` shows both. */
 void program_set_name(const char *name);
 
 #endif

@@ -32,8 +32,8 @@ def falls(*pages):
 
 def main():
     slope, error = slope_of(0)
-    assert slope - 2 * error <= 50 and error <= 200, (slope, error)
-    slope, error = slope_of(600)
+    assert slope - 2 * error <= 50 and error <= 100, (slope, error)
+    slope, error = slope_of(400)
     assert slope - 2 * error > 50, (slope, error)
     assert falls(("a_total{x=\"1\"} 5", True), ("a_total{x=\"1\"} 5", True)) == 0
     assert falls(("a_total{x=\"1\"} 5", True), ("a_total{x=\"1\"} 4", True)) == 1

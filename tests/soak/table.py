@@ -62,7 +62,10 @@ class Column:
         hours = (half[-1].time - half[0].time) / 3600
         found = {}
         for name in PROCESSES:
-            found[name] = {"most": max((r.anonymous[name] for r in self.readings if name in r.anonymous), default=0)}
+            everything = [r.anonymous[name] for r in self.readings if name in r.anonymous]
+            if not everything:
+                continue
+            found[name] = {"most": max(everything)}
             points = [(r.time / 3600, r.anonymous[name]) for r in half if r.at_rest and name in r.anonymous]
             if len(points) >= 3:
                 rise, error = slope(points)
