@@ -11,6 +11,7 @@
 #define BUCKETS 1024
 #define NUMBERS_MAX 64
 #define RETRY_NS (10 * NSEC_PER_SEC)
+#define RESEND_NS NSEC_PER_SEC       /* where all went well but for the answer */
 #define REREAD_NS (2 * NSEC_PER_SEC) /* of a list of functions, which may grow */
 /* Bytes of tables that small programs can rely on. */
 #define ROOM_MIN ((size_t)768 << 10)
@@ -210,7 +211,7 @@ static bool is_of_another_file(const struct image *image, const struct symbol_ta
 /* No fault of the file: descriptors or memory were short, or there was no process. */
 static bool error_passes(int error)
 {
-    static const int passing[] = {-EAGAIN, -ECANCELED, -EMFILE, -ENFILE, -ENOBUFS};
+    static const int passing[] = {-EAGAIN, -ECANCELED, -EMFILE, -ENFILE, -ENOBUFS, -ETOOMANYREFS};
 
     for (size_t i = 0; i < ARRAY_SIZE(passing); i++)
         if (error == passing[i])
@@ -244,7 +245,8 @@ static void image_on_table(void *userdata, int result, struct symbol_table *tabl
         image->jit_size = 0; /* the old table stays, and the list is read again later */
     } else if (error_passes(result)) {
         image->state = IMAGE_ABSENT;
-        image->retry_ns = images->sys->now(images->sys, CLOCK_MONOTONIC) + RETRY_NS;
+        image->retry_ns =
+            images->sys->now(images->sys, CLOCK_MONOTONIC) + (result == -ETOOMANYREFS ? RESEND_NS : RETRY_NS);
     } else {
         image->state = IMAGE_BAD;
     }

@@ -77,7 +77,12 @@ static int serve_one(const struct elf_library *library, int socket)
     alarm(SECONDS_MAX);
     answer.result = make_table(library, &request, file, &table);
     alarm(0);
-    return fd_socket_send_one(socket, &answer, sizeof(answer), table);
+    r = fd_socket_send_one(socket, &answer, sizeof(answer), table);
+    /* The descriptors in flight are limited, for all processes of a user together: the error goes without one. */
+    if (table < 0 || (r != -ETOOMANYREFS && r != -ENOBUFS))
+        return r;
+    answer.result = r;
+    return fd_socket_send_one(socket, &answer, sizeof(answer), -1);
 }
 
 /* A /proc that hides processes (hidepid=) would not show its /proc/PID/stat to the parent. */

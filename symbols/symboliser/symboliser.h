@@ -48,7 +48,7 @@ struct symboliser *symboliser_free(struct symboliser *symboliser);
  * Called once for each request, from the event loop or from symboliser_free(). If `result` is 0, the callee may take
  * `table`. -ENOPKG: libdw is missing; -ENOMEM: the file would need too much memory; -EBADMSG: it is not a file of this
  * kind; -EIO, -ETIME: the process ended or hung over it; -EACCES: the kernel hides its symbols; -EAGAIN: the process
- * cannot be started or jailed now.
+ * cannot be started or jailed now; -ETOOMANYREFS, -ENOBUFS: the table cannot be handed over now.
  */
 typedef void (*symboliser_done)(void *userdata, int result, struct symbol_table *table);
 

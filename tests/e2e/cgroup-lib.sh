@@ -122,14 +122,15 @@ state_of() {
 is_in_state() {
     [ "$(state_of "$1")" = "$2" ]
 }
-# is_open CGROUP FILES: its events are counted. The daemon of the engine perf has more than FILES files then, without
-# being asked for anything.
+# each N: how many descriptors N events of a cgroup take.
+cpus=$(getconf _NPROCESSORS_ONLN)
+each() {
+    [ "$engine" = bpf ] && echo 0 || echo $(($1 * cpus))
+}
+# is_open CGROUP FILES: its events are counted. The daemon has opened FILES files then, without being asked for
+# anything, and has enabled their events before it answers.
 is_open() {
-    if [ "$engine" = bpf ]; then
-        is_in_state "$1" watched
-    else
-        [ "$(open_files "$daemon_pid")" -gt "$2" ]
-    fi
+    [ "$(open_files "$daemon_pid")" -ge "$2" ] && is_in_state "$1" watched
 }
 
 # open_files PID; inotify_watches PID

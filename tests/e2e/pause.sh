@@ -129,7 +129,6 @@ children+=("$late" "$stream")
 holds "a stream runs" eventually 5 has_line "$scratch/stream" '"type":"sample"'
 pause 60 >/dev/null
 holds "and has a record of the pause" eventually 5 has_line "$scratch/stream" '"type":"pause"'
-stands=$(date +%s%N)
 before=$(samples_in "$scratch/stream")
 cp "$(command -v bash)" "$scratch/newcomer"
 "$scratch/newcomer" -c 'while :; do :; done' &
@@ -137,13 +136,12 @@ newcomer=$!
 children+=("$newcomer")
 sleep 3
 equals "nothing is sampled" "$(samples_in "$scratch/stream")" "$before"
-stands=$((($(date +%s%N) - stands) / 1000000))
 resume >/dev/null
 wait "$stream"
-took=$(jq -s 'map(select(.type == "sample").time) | 1000 * (last - first) | floor' "$scratch/stream")
-compares "its seconds went on, in ms" "$took > 9000 && $took < 10000 + $stands"
 kill "$newcomer"
 equals "it ended as always" "$(tail -n 1 "$scratch/stream" | jq -r .reason)" seconds
+took=$(tail -n 1 "$scratch/stream" | jq '1000 * .seconds | floor')
+compares "its seconds went on, in ms" "$took >= 10000 && $took < 12500"
 compares "it has samples after the pause" "$(samples_in "$scratch/stream") > $before + 50"
 equals "and none of within it" "$(jq -s '(map(select(.type == "pause")) | first.time) as $from |
     (map(select(.type == "resume")) | first.time) as $to |

@@ -45,7 +45,7 @@ take_in() {
         files=$(open_files "$daemon_pid")
         begin=$(milliseconds)
         mkdir "$parent/new-$i"
-        until is_open "$below/new-$i" "$files" || [ "$(milliseconds)" -gt $((begin + 5000)) ]; do :; done
+        until is_open "$below/new-$i" $((files + $(each 2))) || [ "$(milliseconds)" -gt $((begin + 5000)) ]; do :; done
         echo $(($(milliseconds) - begin))
     done
 }

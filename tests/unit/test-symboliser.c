@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -135,6 +136,51 @@ static void test_hangs(void **state)
     assert_int_equal(kill(child, 0), -1);
 }
 
+/* A process of the symboliser's user that has many descriptors in flight; it is the caller's to end. */
+static pid_t start_flood(void)
+{
+    int sockets[2], ready[2];
+    char byte;
+
+    assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        if (geteuid() == 0 && setresuid(65534, 65534, 65534) < 0)
+            _exit(1);
+        for (int i = 0; i < 4 && socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets) == 0; i++)
+            for (int k = 0; k < 32; k++)
+                fd_socket_send_one_now(sockets[0], "", 1, ready[0]);
+        _exit(write(ready[1], "", 1) == 1 ? pause() : 1);
+    }
+    close(ready[1]);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    return child;
+}
+
+/* Descriptors in flight are limited for all processes of a user: a table waits until there is room, and is not lost. */
+static void test_too_many_in_flight(void **state)
+{
+    struct symbolised *fixture = *state;
+    uint32_t pid = (uint32_t)getpid();
+
+    symbolised_need_libdw();
+    symbolised_scan(fixture, pid);
+    pid_t child = fixture->child.pid, flood = start_flood();
+    struct frame frame = symbolised_resolve(fixture, pid, (uintptr_t)known_static_function);
+    const char *reason = symbols_reason_user(fixture->symbols);
+    bool said = reason && strstr(reason, "they are tried again");
+    kill(flood, SIGKILL);
+    assert_int_equal(waitpid(flood, NULL, 0), flood);
+    assert_null(frame.symbol);
+    assert_true(said);
+    sleep(1);
+    frame = symbolised_resolve(fixture, pid, (uintptr_t)known_static_function);
+    assert_non_null(frame.symbol);
+    assert_string_equal(frame.symbol, "known_static_function");
+    assert_int_equal(fixture->child.pid, child);
+}
+
 /* While this file is there, the processes of a test greet again and again. */
 static void name_flag(char *path, size_t size, pid_t test)
 {
@@ -245,6 +291,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_corrupt_files, symbolised_begin, symbolised_end),
         cmocka_unit_test_setup_teardown(test_symboliser_ends, symbolised_begin, symbolised_end),
         cmocka_unit_test_setup_teardown(test_hangs, symbolised_begin, symbolised_end),
+        cmocka_unit_test_setup_teardown(test_too_many_in_flight, symbolised_begin, symbolised_end),
         cmocka_unit_test_setup_teardown(test_greets_again, symbolised_begin, symbolised_end),
         cmocka_unit_test_setup_teardown(test_privileges, symbolised_begin, symbolised_end),
         cmocka_unit_test(test_unconfined),
