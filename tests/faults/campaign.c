@@ -14,6 +14,7 @@
 #define JOBS_MAX 16
 /* Of what a run said; a stack of the sanitizer is longer. */
 #define SHOWN_MAX 6000
+#define REASON_MAX 300
 
 /* A run that is under way. */
 struct job {
@@ -22,12 +23,14 @@ struct job {
     const struct fault *fault;
 };
 
-static void show_output(int fd)
+/* Until the next call. */
+static const char *read_output(int fd)
 {
-    static char text[SHOWN_MAX];
-    ssize_t n = pread(fd, text, sizeof(text), 0);
+    static char text[SHOWN_MAX + 1];
+    ssize_t n = pread(fd, text, SHOWN_MAX, 0);
 
-    fwrite(text, 1, n < 0 ? 0 : (size_t)n, stdout);
+    text[MAX(n, 0)] = '\0';
+    return text;
 }
 
 static void campaign_name(const struct campaign *campaign, const struct fault *fault, char *name, size_t size)
@@ -51,25 +54,33 @@ static void job_start(const struct campaign *campaign, struct job *job, const st
         abort();
 }
 
-static void note_failure(struct campaign *campaign, const char *name)
+/* With the reason on the same line, since it is all that a summary shows. */
+static void note_failure(struct campaign *campaign, const char *name, const char *output)
 {
+    const char *reason = strstr(output, "FAILED: ");
+    char *line = NULL;
+
     campaign->failed++;
-    if (array_grow(&campaign->failures, campaign->n_failures) < 0)
+    if (array_grow(&campaign->failures, campaign->n_failures) < 0 ||
+        asprintf(&line, "%s: %.*s", name, REASON_MAX, reason ? reason + strlen("FAILED: ") : "it says nothing") < 0)
         abort();
-    campaign->failures[campaign->n_failures++] = strdup(name);
+    for (char *at = line; (at = strchr(at, '\n'));)
+        *at = ' ';
+    campaign->failures[campaign->n_failures++] = line;
 }
 
 static bool job_finish(struct campaign *campaign, struct job *job, int status)
 {
     bool reached = !WIFEXITED(status) || WEXITSTATUS(status) != RUN_UNREACHED;
     bool good = !reached || status == 0;
+    const char *output = read_output(job->fd);
     char name[128];
 
     campaign_name(campaign, job->fault, name, sizeof(name));
     campaign->tried[job->fault ? job->fault->kind : FAULT_NONE]++;
     campaign->unreached += !reached;
     if (!good) {
-        note_failure(campaign, name);
+        note_failure(campaign, name, output);
         printf("--- %s: %s %d\n", name,
                !WIFSIGNALED(status)          ? "status"
                : WTERMSIG(status) == SIGALRM ? "it hangs: signal"
@@ -77,7 +88,7 @@ static bool job_finish(struct campaign *campaign, struct job *job, int status)
                WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     }
     if (!good || campaign->verbose)
-        show_output(job->fd);
+        fputs(output, stdout);
     close(job->fd);
     *job = (struct job){0};
     return good;
