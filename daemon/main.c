@@ -28,7 +28,7 @@ static int (*const commands[])(const struct options *options) = {
  * Larger blocks go back to the system as soon as they are freed. Left to itself, malloc(3) raises this threshold to the
  * size of the largest response, and keeps that much memory.
  */
-#define MMAP_THRESHOLD (1 << 20)
+#define MMAP_THRESHOLD (256 * 1024)
 /* Memory for compressing a page is kept, or each scrape would fault it in again. */
 #define TRIM_THRESHOLD (512 * 1024)
 
