@@ -2,25 +2,12 @@
 """Figures over time: a table that is printed as it grows, and how they rise in the second half."""
 import statistics
 
+from line import slope
+
 PROCESSES = ["daemon", "opener", "symboliser", "reader"]
 HEAD = "%8s %-5s %28s %5s %7s %8s %6s %8s %7s %7s  %s" % (
     "seconds", "", "anonymous kB: " + " ".join(name[:6] for name in PROCESSES), "files", "watches", "wakes/s", "quiet",
     "CPU ms/s", "scrapes", "series", "slowest")
-
-
-def slope(points):
-    """
-    Of (x, y): the line of least squares: how y rises for 1 of x, and the standard error of that, which says how far the
-    readings are from a line.
-    """
-    n = len(points)
-    mean_x, mean_y = (sum(values) / n for values in zip(*points))
-    spread = sum((x - mean_x) ** 2 for x, _ in points)
-    if n < 3 or spread == 0:
-        return 0.0, float("inf")
-    rise = sum((x - mean_x) * (y - mean_y) for x, y in points) / spread
-    rest = sum((y - mean_y - rise * (x - mean_x)) ** 2 for x, y in points)
-    return rise, (rest / (n - 2) / spread) ** 0.5
 
 
 class Column:

@@ -17,6 +17,7 @@ twice its standard error. Descriptors and watches may not rise at all.
 """
 import http.client
 import json
+import os
 import random
 import statistics
 import sys
@@ -27,6 +28,9 @@ import urllib.parse
 import urllib.request
 
 from watch import Scraper
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../soak"))
+from line import slope  # noqa: E402
 
 PAGES = 12  # KB: see above
 ROUND = 5.0
@@ -68,22 +72,10 @@ KINDS = {"rates": 2.0, "stream": 2.0, "abort": 1.0, "garbage": 1.0, "half_open":
          "broken_reload": 0.3, "pause": 0.3, "cgroups": 1.0, "hotplug": 0.7}
 
 
-def slope(points):
-    """Of (x, y): how much the line of least squares rises over all x, and the standard error of that."""
-    n = len(points)
-    mean_x, mean_y = (sum(values) / n for values in zip(*points))
-    spread = sum((x - mean_x) ** 2 for x, _ in points)
-    if n < 4 or spread == 0:
-        return 0.0, float("inf")
-    rise = sum((x - mean_x) * (y - mean_y) for x, y in points) / spread
-    rest = sum((y - mean_y - rise * (x - mean_x)) ** 2 for x, y in points)
-    span = points[-1][0] - points[0][0]
-    return rise * span, (rest / (n - 2) / spread) ** 0.5 * span
-
-
 def grows(points):
     """Whether memory does, behind the first cycle of (seconds, KB)."""
-    rise, error = slope([point for point in points if point[0] >= points[0][0] + CYCLE])
+    part = [point for point in points if point[0] >= points[0][0] + CYCLE]
+    rise, error = (of_a_second * (part[-1][0] - part[0][0]) for of_a_second in slope(part))
     return rise - 2 * error > PAGES, rise, error
 
 
