@@ -6,9 +6,10 @@ import random
 
 # How long a round has actions, and how long until the next one begins at the earliest.
 SHORT, LONG = (3.0, 5.0), (6.5, 10.0)
-# Of CYCLE rounds, nobody samples in the last RESTING ones, so that the sampler lets go of its tables after its minute.
-# When it does, in the last QUIET ones, there is nobody but who scrapes: heaps keep what other documents took.
-CYCLE, RESTING, QUIET = 18, 9, 3
+# Of CYCLE rounds, nobody samples in the last RESTING ones, so that the sampler lets go of its tables after its minute,
+# and of the free memory of its process. In the last QUIET ones, when it does, nobody asks for anything: heaps keep what
+# documents take.
+CYCLE, RESTING, QUIET = 18, 9, 4
 
 GROUPS = ["{task-clock,context-switches,minor-faults,major-faults}", "{minor-faults,context-switches}"]
 EXTRA = ["{context-switches,minor-faults}", "{page-faults,cpu-migrations}", "alignment-faults", "cpu-clock",
@@ -37,13 +38,18 @@ class Action:
         return "%s%s" % (self.kind, "" if self.target is None else " of daemon %d" % (self.target + 1))
 
 
+def rounds_left(number):
+    """In the cycle of a round, with itself."""
+    return CYCLE - number % CYCLE
+
+
 def round_actions(seed, number, targets, seconds, hotplug=False):
     """The actions of a round, in the order of time."""
     choice = random.Random("%d/%d" % (seed, number))
     kinds = [(kind, often, target) for target in range(targets) for kind, often in OF_DAEMON.items()]
     kinds += [(kind, often, None) for kind, often in OF_MACHINE.items()]
     kinds += [("hotplug", 0.3, None)] if hotplug else []
-    left = CYCLE - number % CYCLE
+    left = rounds_left(number)
     if left <= QUIET:
         return []
     actions = []

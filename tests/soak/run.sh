@@ -96,7 +96,7 @@ for name in perf bpf; do
             # Of 50 kB an hour eight hours are sure; one hour is of more, and says of how much.
             compares "$name, $process: a rise of $(jq -n "50 + 2 * $error") kB an hour would have been seen" \
                 "$error * $duration / 28800 <= 25"
-        elif [ "$duration" -ge 600 ]; then
+        elif [ "$duration" -ge 1200 ]; then
             compares "$name, $process: memory rises by at most 400 kB in the last half" "$rise <= 400"
         fi
     done < <(of "$daemon.memory | to_entries[] | select(.value.readings) |

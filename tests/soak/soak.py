@@ -7,7 +7,8 @@ usage: soak.py --plan ROUNDS SEED          prints what the first rounds would do
 
 A round is actions of each kind at times that follow from the seed, then a quiet second: the configuration is the first
 one again, no cgroup lingers, nobody asks for anything. Memory, descriptors and watches are read there, so that all
-readings are of the same situation; those of memory are compared where nobody has sampled for a minute.
+readings are of the same situation; those of memory are compared at the end of each cycle, when nobody has sampled for a
+minute, and nobody has asked for anything since.
 """
 import json
 import random
@@ -19,7 +20,7 @@ import time
 from churn import Machine, can_hotplug
 from clients import Complaint, Target
 from loads import Loads
-from plan import LONG, OF_SAMPLER, SHORT, Action, Configurations, round_actions
+from plan import LONG, OF_SAMPLER, QUIET, SHORT, Action, Configurations, round_actions, rounds_left
 from readings import Reading, Uses, processes_of, quiet
 from strangers import Strangers
 from table import HEAD, Column
@@ -84,6 +85,7 @@ class Soak:
         self.hotplug = setup.get("hotplug") and can_hotplug()
         self.scrapes = [{"failures": [], "falls": [], "count": 0} for _ in self.targets]
         self.slowest = 0.0, ""
+        self.processes, self.quiet = [], False
         self.rounds = 0
 
     # --- actions
@@ -107,6 +109,7 @@ class Soak:
 
     def round(self, seconds):
         begin = time.monotonic()
+        self.keep_quiet(rounds_left(self.rounds) <= QUIET)
         threads = []
         for action in round_actions(self.seed, self.rounds, len(self.targets), seconds, self.hotplug):
             time.sleep(max(0, begin + action.at - time.monotonic()))
@@ -116,9 +119,15 @@ class Soak:
             thread.join(PATIENCE)
             if thread.is_alive():
                 self.log.complain("%s has not ended after %d s" % (action, PATIENCE))
-        self.settle()
+        if not self.quiet:
+            self.settle()
         self.read()
         self.rounds += 1
+
+    def keep_quiet(self, quiet):
+        self.quiet = quiet
+        for watcher in self.watchers:
+            watcher.order("hold", quiet)
 
     def settle(self):
         for target in self.targets:
@@ -138,17 +147,21 @@ class Soak:
         return sorted(entry["state"] for entry in json.loads(target.get("/api/v1/cgroups"))["cgroups"]
                       if entry["state"] != "unwatched")
 
+    def is_at_rest(self):
+        return rounds_left(self.rounds) == 1 and self.log.is_at_rest()
+
     def read(self):
         """In a quiet second."""
-        processes = [processes_of(target) for target in self.targets]
+        if not self.quiet:
+            self.processes = [processes_of(target) for target in self.targets]
         for watcher in self.watchers:
             watcher.order("hold", True)
         time.sleep(0.3)
-        wakeups = quiet(processes, self.uses)
-        for column, found, uses, woken in zip(self.columns, processes, self.uses, wakeups):
-            column.add(Reading(found, uses, self.log.is_at_rest()), woken)
+        wakeups = quiet(self.processes, self.uses)
+        for column, processes, uses, woken in zip(self.columns, self.processes, self.uses, wakeups):
+            column.add(Reading(processes, uses, self.is_at_rest()), woken)
         for watcher in self.watchers:
-            watcher.order("hold", False)
+            watcher.order("hold", self.quiet)
 
     # --- the table
 

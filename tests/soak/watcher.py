@@ -95,11 +95,18 @@ class Watcher:
                 "falls": falls, "failures": failures, "failed": self.n_failed, "compared": totals.compared,
                 "restarts": totals.restarts, "undecided": totals.undecided}
 
+    def leave(self):
+        """The daemon ends connections that stand idle."""
+        if self.connection:
+            self.connection.close()
+        self.connection = None
+
     def obey(self, pipe, order):
         if order[0] == "announce":
             self.totals.announce(*order[1:])
         elif order[0] == "hold":
             self.held = order[1]
+            self.leave()
         elif order[0] == "report":
             pipe.send(self.report())
             return
