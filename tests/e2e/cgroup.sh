@@ -516,20 +516,20 @@ test_limits() {
     holds "it never dies of it" running "$daemon_pid"
     end_daemon
 
-    # The limit is each user's: as another user, who has as many as there may be but five.
-    at_end+=(restore_watches)
+    # The limit is each user's: as another user, whom no other test is, and who has as many as there may be but five.
+    local other_user=$((60000 + $$ % 5000))
     cgroup_config "$config" "include: [\"$in/**\"]" "$faults_group"
     chmod 755 "$scratch"
     chmod 644 "$config"
     # shellcheck disable=SC2054 # the comma is setpriv's
-    local as_other=(setpriv --reuid=65123 --clear-groups
+    local as_other=(setpriv "--reuid=$other_user" --clear-groups
         --inh-caps=+cap_38,+sys_admin --ambient-caps=+cap_38,+sys_admin)
     if "${as_other[@]}" "$PERFCOUNTD" plan --config.file="$config" >"$scratch/plan" 2>&1; then
         hold_watches 5 || fail "the other user has watches" "$(cat "$scratch/hold-watches")"
         wrapper=("${as_other[@]}")
         start_daemon --config.file="$config"
         wrapper=()
-        restore_watches
+        kill "$watches_holder"
         matches "inotify's limit: a sentence names it" "$(cat "$daemon_log")" 'max_user_watches'
         equals "in the status, too" "$(get /api/v1/status | grep -c max_user_watches)" 1
         compares "all are watched nevertheless" "$(cgroups_in watched) == 29"
@@ -546,23 +546,14 @@ test_limits() {
     fi
     remove_cgroups "$hierarchy$in"
 }
-watches_limit=$(cat /proc/sys/fs/inotify/max_user_watches)
-watches_holder=
-# hold_watches REST: the user 65123 may have REST more. The limit of all users is one that no other comes to.
+# hold_watches REST: the other user may have REST more.
 hold_watches() {
-    local limit=$((watches_limit < 4096 ? watches_limit : 4096))
     install -d -m 777 "$scratch/watched"
-    echo $limit >/proc/sys/fs/inotify/max_user_watches
-    setpriv --reuid=65123 --clear-groups /usr/bin/python3 "$here/hold-watches.py" $((limit - $1)) "$scratch/watched" \
-        >"$scratch/hold-watches" 2>&1 &
+    setpriv "--reuid=$other_user" --clear-groups /usr/bin/python3 "$here/hold-watches.py" \
+        $(($(cat /proc/sys/fs/inotify/max_user_watches) - $1)) "$scratch/watched" >"$scratch/hold-watches" 2>&1 &
     watches_holder=$!
     children+=($!)
-    eventually 10 grep -q held "$scratch/hold-watches"
-}
-restore_watches() {
-    [ -z "$watches_holder" ] || kill "$watches_holder"
-    watches_holder=
-    echo "$watches_limit" >/proc/sys/fs/inotify/max_user_watches
+    eventually 20 grep -q held "$scratch/hold-watches"
 }
 
 # --- other layouts, in private mount namespaces

@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 
-INSTANCES = 32  # each may watch a file once
+INSTANCES = 64  # each may watch a file once, and a user may have 128
 IN_DELETE_SELF = 0x400
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -21,14 +21,21 @@ def check(result):
     return result
 
 
+def watch_each(directory):
+    """Takes a watch at each step."""
+    instances = [check(libc.inotify_init1(0)) for _ in range(INSTANCES)]
+    for number in itertools.count():
+        path = os.path.join(directory, str(number))
+        with open(path, "x"):
+            pass
+        for instance in instances:
+            yield check(libc.inotify_add_watch(instance, path.encode(), IN_DELETE_SELF))
+
+
 def main():
     count, directory = int(sys.argv[1]), sys.argv[2]
-    instances = [check(libc.inotify_init1(0)) for _ in range(INSTANCES)]
-    files = (os.path.join(directory, str(number)) for number in itertools.count())
-    pairs = itertools.islice(((instance, path) for path in files for instance in instances), count)
-    for instance, path in pairs:
-        with open(path, "a"):
-            check(libc.inotify_add_watch(instance, path.encode(), IN_DELETE_SELF))
+    for _ in itertools.islice(watch_each(directory), count):
+        pass
     print("held", flush=True)
     signal.pause()
 

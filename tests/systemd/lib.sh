@@ -38,6 +38,8 @@ cleanup_machine() {
     fi
     for cgroup in "${own_cgroups[@]}"; do
         [ ! -e "$cgroup/cgroup.kill" ] || echo 1 >"$cgroup/cgroup.kill"
+    done
+    for cgroup in "${own_cgroups[@]}"; do # of v1, too, where there is no cgroup.kill
         eventually 5 remove_below "$cgroup" || echo "$cgroup is still there" >&2
     done
     cleanup
