@@ -360,7 +360,10 @@ static long try_file_itself(struct impostor *impostor, const struct attempt *att
     return fd < 0 ? -errno : 0;
 }
 
-/* The reader never reads from this socket, which has room for some packets and no more. */
+/*
+ * The reader never reads from this socket, which has room for some packets and no more. Few of them have a descriptor:
+ * those in flight are limited for all processes of a user, and tests beside this one run as the same.
+ */
 static long try_writing_to_reader(struct impostor *impostor, const struct attempt *attempt)
 {
     const struct state_request request = make_request(STORED, 0, "", "");
@@ -368,9 +371,11 @@ static long try_writing_to_reader(struct impostor *impostor, const struct attemp
     (void)attempt;
     if (impostor->sys.state_records < 0)
         return impostor_skip(impostor, "there is no reader");
-    for (int i = 0; i < 1000; i++)
-        if (fd_socket_send_one_now(impostor->sys.state_records, &request, sizeof(request), STDERR_FILENO) < 0)
+    for (int i = 0; i < 1000; i++) {
+        int fd = i < 8 ? STDERR_FILENO : -1;
+        if (fd_socket_send_one_now(impostor->sys.state_records, &request, sizeof(request), fd) < 0)
             break;
+    }
     return 0;
 }
 
