@@ -13,7 +13,7 @@ from plan import BROKEN
 
 STREAMS = 4  # at once of a daemon, which takes 8
 DOCUMENTS = ["/", "/api/v1/status", "/api/v1/config", "/api/v1/cgroups", "/api/v1/counters?container=*", "/api/v1/pmus",
-             "/api/v1/events", "/api/v1/metrics", "/api/v1/counters?collector=cgroup", "/-/healthy", "/-/ready",
+             "/api/v1/metrics", "/api/v1/counters?collector=cgroup", "/-/healthy", "/-/ready",
              "/api/v1/counters?cgroup=%2Fperf*&collector=cgroup", "/metrics?collect[]=cgroup"]
 RATES = ["", "&collector=cpu", "&cpu=0", "&cgroup=**&collector=cgroup"]
 ENDS = {"seconds", "max", "reload", "the process has ended", "the cgroup has been removed"}
@@ -32,7 +32,12 @@ class Loads:
     # --- documents
 
     def document(self, choice):
-        path = choice.choice(DOCUMENTS)
+        self.ask_document(choice.choice(DOCUMENTS), choice)
+
+    def catalogue(self, choice):
+        self.ask_document("/api/v1/events", choice)
+
+    def ask_document(self, path, choice):
         headers = choice.choice([{}, {"Accept-Encoding": "gzip"}, {"Accept": "*/*"}])
         status, body = self.target.ask(path, choice.choice(["GET", "GET", "GET", "HEAD"]), headers)
         if status != 200:

@@ -6,7 +6,7 @@ import random
 
 # How long a round has actions, and how long until the next one begins at the earliest.
 SHORT, LONG = (3.0, 5.0), (6.5, 10.0)
-# Of CYCLE rounds, nobody samples in the last RESTING ones, so that the sampler lets go of its tables after its minute,
+# Of CYCLE rounds, the last RESTING ones have no action that is KEPT, so that the daemon lets go of it after its minute,
 # and of the free memory of its process. In the last QUIET ones, when it does, nobody asks for anything: heaps keep what
 # documents take.
 CYCLE, RESTING, QUIET = 18, 9, 4
@@ -15,10 +15,11 @@ GROUPS = ["{task-clock,context-switches,minor-faults,major-faults}", "{minor-fau
 EXTRA = ["{context-switches,minor-faults}", "{page-faults,cpu-migrations}", "alignment-faults", "cpu-clock",
          "{minor-faults,major-faults,context-switches}"]
 # Kinds of actions with how often a round has one, of each daemon or of the machine.
-OF_DAEMON = {"document": 3.0, "rates": 2.0, "samples": 1.2, "perf_data": 0.6, "folded": 0.5, "profile": 0.6,
-             "abort": 1.0, "slow_reader": 0.3, "bad_requests": 0.8, "garbage": 0.8, "half_open": 0.5, "reload": 1.2,
-             "broken_reload": 0.5, "pause": 0.4}
-OF_SAMPLER = {"samples", "perf_data", "folded", "profile", "abort", "slow_reader"}
+OF_DAEMON = {"document": 2.8, "catalogue": 0.3, "rates": 2.0, "samples": 1.2, "perf_data": 0.6, "folded": 0.5,
+             "profile": 0.6, "abort": 1.0, "slow_reader": 0.3, "bad_requests": 0.8, "garbage": 0.8, "half_open": 0.5,
+             "reload": 1.2, "broken_reload": 0.5, "pause": 0.4}
+# The daemon keeps something for a minute after the last of these: the sampler's tables, or the catalogue of events.
+KEPT = {"samples", "perf_data", "folded", "profile", "abort", "slow_reader", "catalogue"}
 OF_MACHINE = {"cgroups": 2.0, "containers": 0.7, "programs": 2.0}
 BROKEN = ['{"collectors": {"cpu": {"groups": [{"name": "a", "events": "nonsense-event"}]}}}',
           '{"collectors": {"cpu": {"enabled": "maybe"}}}', '{"colectors": {}}', '{"web": {"min_interval": "soon"}}',
@@ -55,7 +56,7 @@ def round_actions(seed, number, targets, seconds, hotplug=False):
     actions = []
     for kind, often, target in kinds:
         count = int(often) + (choice.random() < often % 1)
-        for _ in range(0 if left <= RESTING and kind in OF_SAMPLER else count):
+        for _ in range(0 if left <= RESTING and kind in KEPT else count):
             actions.append(Action(choice.uniform(0, seconds), kind, target, choice.getrandbits(32)))
     return sorted(actions, key=lambda action: action.at)
 

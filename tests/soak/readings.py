@@ -26,7 +26,7 @@ class Uses:
 
 
 class Reading:
-    """Of one moment. `at_rest`: of a daemon that nobody has asked for anything since it let go of the sampler's tables."""
+    """Of one moment. `at_rest`: of a daemon that nobody has asked for anything since it let go of what it keeps."""
 
     def __init__(self, processes, uses, at_rest):
         self.at_rest = at_rest

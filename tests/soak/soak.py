@@ -12,6 +12,7 @@ minute, and nobody has asked for anything since.
 """
 import json
 import random
+import signal
 import statistics
 import sys
 import threading
@@ -20,7 +21,7 @@ import time
 from churn import Machine, can_hotplug
 from clients import Complaint, Target
 from loads import Loads
-from plan import LONG, OF_SAMPLER, QUIET, SHORT, Action, Configurations, round_actions, rounds_left
+from plan import KEPT, LONG, QUIET, SHORT, Action, Configurations, round_actions, rounds_left
 from readings import Reading, Uses, processes_of, quiet
 from strangers import Strangers
 from table import HEAD, Column
@@ -50,10 +51,10 @@ class Log:
             self.done.append((self.running.pop(action), now, action))
 
     def is_at_rest(self):
-        """Whether nobody has sampled for as long as the sampler keeps its tables."""
+        """Whether nobody has asked for what is kept, for as long as it is kept."""
         with self.lock:
-            return not any(action.kind in OF_SAMPLER for action in self.running) and not any(
-                action.kind in OF_SAMPLER and until > time.monotonic() - LINGER for _, until, action in self.done)
+            return not any(action.kind in KEPT for action in self.running) and not any(
+                action.kind in KEPT and until > time.monotonic() - LINGER for _, until, action in self.done)
 
     def complain(self, text):
         with self.lock:
@@ -228,7 +229,9 @@ def main():
         return
     with open(sys.argv[1]) as file:
         setup = json.load(file)
-    figures = Soak(setup, float(sys.argv[2]), int(sys.argv[3])).run()
+    soak = Soak(setup, float(sys.argv[2]), int(sys.argv[3]))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # which ends the watchers as well
+    figures = soak.run()
     with open(sys.argv[1] + ".figures", "w") as file:
         json.dump(figures, file, indent=1)
 

@@ -42,8 +42,8 @@ class Column:
 
     def memory(self):
         """
-        Of each process the most kB, and how they rise in the last half while the sampler is at rest: kB an hour, with the
-        standard error, and the rise by that line. A sampler that works has tables of what there is to sample.
+        Of each process the most kB, and how they rise in the last half, at rest: kB an hour, with the standard error,
+        and the rise by that line. A sampler that works has tables of what there is to sample.
         """
         half = self.last_half()
         hours = (half[-1].time - half[0].time) / 3600
