@@ -116,6 +116,12 @@ struct image *image_get(struct images *images, const struct image_key *key)
     return image;
 }
 
+/* It is not loaded for as long. */
+static void image_pause(struct image *image, uint64_t ns)
+{
+    image->retry_ns = image->images->sys->now(image->images->sys, CLOCK_MONOTONIC) + ns;
+}
+
 static void image_drop_table(struct image *image)
 {
     if (image->state != IMAGE_READY)
@@ -129,7 +135,7 @@ static void image_drop_table(struct image *image)
     uint64_t pause = NSEC_PER_SEC + RETRY_NS * image->table.size / SYMBOLISER_FILE_MAX;
     symbol_table_close(&image->table);
     image->state = IMAGE_ABSENT;
-    image->retry_ns = image->images->sys->now(image->images->sys, CLOCK_MONOTONIC) + pause;
+    image_pause(image, pause);
 }
 
 struct image *image_unref(struct image *image)
@@ -245,8 +251,7 @@ static void image_on_table(void *userdata, int result, struct symbol_table *tabl
         image->jit_size = 0; /* the old table stays, and the list is read again later */
     } else if (error_passes(result)) {
         image->state = IMAGE_ABSENT;
-        image->retry_ns =
-            images->sys->now(images->sys, CLOCK_MONOTONIC) + (result == -ETOOMANYREFS ? RESEND_NS : RETRY_NS);
+        image_pause(image, result == -ETOOMANYREFS ? RESEND_NS : RETRY_NS);
     } else {
         image->state = IMAGE_BAD;
     }
@@ -273,7 +278,7 @@ void image_load(struct image *image, enum symboliser_kind kind, int fd)
     struct images *images = image->images;
 
     if (fd < 0 || kind == SYMBOLISER_JIT)
-        image->retry_ns = images->sys->now(images->sys, CLOCK_MONOTONIC) + (fd < 0 ? RETRY_NS : REREAD_NS);
+        image_pause(image, fd < 0 ? RETRY_NS : REREAD_NS);
     images->have_failed |= error_passes(fd);
     if (fd < 0)
         return;
