@@ -44,19 +44,23 @@ def rounds_left(number):
     return CYCLE - number % CYCLE
 
 
+def is_quiet(number):
+    return rounds_left(number) <= QUIET
+
+
 def round_actions(seed, number, targets, seconds, hotplug=False):
     """The actions of a round, in the order of time."""
     choice = random.Random("%d/%d" % (seed, number))
     kinds = [(kind, often, target) for target in range(targets) for kind, often in OF_DAEMON.items()]
     kinds += [(kind, often, None) for kind, often in OF_MACHINE.items()]
     kinds += [("hotplug", 0.3, None)] if hotplug else []
-    left = rounds_left(number)
-    if left <= QUIET:
+    if is_quiet(number):
         return []
+    rests = rounds_left(number) <= RESTING
     actions = []
     for kind, often, target in kinds:
         count = int(often) + (choice.random() < often % 1)
-        for _ in range(0 if left <= RESTING and kind in KEPT else count):
+        for _ in range(0 if rests and kind in KEPT else count):
             actions.append(Action(choice.uniform(0, seconds), kind, target, choice.getrandbits(32)))
     return sorted(actions, key=lambda action: action.at)
 

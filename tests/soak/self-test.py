@@ -5,7 +5,7 @@ import collections
 import random
 import types
 
-from plan import CYCLE
+from plan import rounds_left
 from table import Column
 from totals import Reader, Totals
 
@@ -14,7 +14,7 @@ def slope_of(leak_kb_an_hour):
     """The slope that is found in an hour of readings with noise of 30 kB, and its error."""
     noise, column = random.Random(1), Column("made")
     for number in range(360):
-        at_rest = number % CYCLE == CYCLE - 1
+        at_rest = rounds_left(number) == 1
         memory = 5000 + leak_kb_an_hour * number / 360 + noise.gauss(0, 30) + (0 if at_rest else 3 * number)
         column.add(types.SimpleNamespace(time=10.0 * number, anonymous={"daemon": memory}, descriptors=50, watches=4,
                                          kinds=collections.Counter(), at_rest=at_rest), 0)

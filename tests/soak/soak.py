@@ -21,7 +21,7 @@ import time
 from churn import Machine, can_hotplug
 from clients import Complaint, Target
 from loads import Loads
-from plan import KEPT, LONG, QUIET, SHORT, Action, Configurations, round_actions, rounds_left
+from plan import KEPT, LONG, SHORT, Action, Configurations, is_quiet, round_actions, rounds_left
 from readings import Reading, Uses, processes_of, quiet
 from strangers import Strangers
 from table import HEAD, Column
@@ -86,8 +86,7 @@ class Soak:
         self.hotplug = setup.get("hotplug") and can_hotplug()
         self.scrapes = [{"failures": [], "falls": [], "count": 0} for _ in self.targets]
         self.slowest = 0.0, ""
-        self.processes, self.quiet = [], False
-        self.rounds = 0
+        self.processes, self.rounds = [], 0
 
     # --- actions
 
@@ -110,7 +109,7 @@ class Soak:
 
     def round(self, seconds):
         begin = time.monotonic()
-        self.keep_quiet(rounds_left(self.rounds) <= QUIET)
+        self.hold_watchers(is_quiet(self.rounds))
         threads = []
         for action in round_actions(self.seed, self.rounds, len(self.targets), seconds, self.hotplug):
             time.sleep(max(0, begin + action.at - time.monotonic()))
@@ -120,15 +119,14 @@ class Soak:
             thread.join(PATIENCE)
             if thread.is_alive():
                 self.log.complain("%s has not ended after %d s" % (action, PATIENCE))
-        if not self.quiet:
+        if not is_quiet(self.rounds):
             self.settle()
         self.read()
         self.rounds += 1
 
-    def keep_quiet(self, quiet):
-        self.quiet = quiet
+    def hold_watchers(self, held):
         for watcher in self.watchers:
-            watcher.order("hold", quiet)
+            watcher.order("hold", held)
 
     def settle(self):
         for target in self.targets:
@@ -153,16 +151,14 @@ class Soak:
 
     def read(self):
         """In a quiet second."""
-        if not self.quiet:
+        if not is_quiet(self.rounds):
             self.processes = [processes_of(target) for target in self.targets]
-        for watcher in self.watchers:
-            watcher.order("hold", True)
+        self.hold_watchers(True)
         time.sleep(0.3)
         wakeups = quiet(self.processes, self.uses)
         for column, processes, uses, woken in zip(self.columns, self.processes, self.uses, wakeups):
             column.add(Reading(processes, uses, self.is_at_rest()), woken)
-        for watcher in self.watchers:
-            watcher.order("hold", self.quiet)
+        self.hold_watchers(is_quiet(self.rounds))
 
     # --- the table
 

@@ -58,7 +58,7 @@ class Watcher:
             page = self.read(response, body, form)
         except (OSError, http.client.HTTPException, ValueError, KeyError, EOFError) as error:
             self.fail("%s %s: %s: %s" % (path, form, type(error).__name__, error))
-            self.connection = None
+            self.leave()
             return
         for labels in page.failed:
             self.fail("%s: the collector failed: %s" % (path, labels))
