@@ -127,6 +127,32 @@ static int no_read_state(struct sys *sys, const struct state_request *request)
     return -ENOSYS;
 }
 
+/* Lines of "CLOCK SECONDS NANOSECONDS": fs/proc/base.c and kernel/time/namespace.c of Linux. */
+int64_t sys_parse_monotonic_offset(const char *text)
+{
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        long long seconds, ns;
+        line += *line == '\n';
+        if (sscanf(line, "monotonic %lld %lld", &seconds, &ns) == 2)
+            return (int64_t)seconds * (int64_t)NSEC_PER_SEC + (int64_t)ns;
+    }
+    return 0;
+}
+
+/* A kernel without time namespaces (before 5.6, or CONFIG_TIME_NS=n) has no such file. */
+static int64_t own_monotonic_offset(void)
+{
+    _cleanup_(freep) char *text = NULL;
+
+    return file_read(AT_FDCWD, "/proc/self/timens_offsets", FILE_MAX, &text, NULL) < 0 ? 0
+                                                                                       : sys_parse_monotonic_offset(text);
+}
+
+uint64_t sys_record_now(struct sys *sys)
+{
+    return sys->now(sys, CLOCK_MONOTONIC) - (uint64_t)sys->monotonic_offset_ns;
+}
+
 void sys_init(struct sys *sys)
 {
     *sys = (struct sys){
@@ -143,6 +169,7 @@ void sys_init(struct sys *sys)
         .mount_tracefs = real_mount_tracefs,
         .read_state = no_read_state,
         .state_records = -1,
+        .monotonic_offset_ns = own_monotonic_offset(),
     };
 }
 

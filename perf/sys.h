@@ -68,11 +68,23 @@ struct sys {
     const struct tally_calls *tally;   /* tally/tally.h; NULL: this process cannot have one */
     struct descriptors *descriptors;   /* the limit of open_group() (descriptors.h); NULL: the kernel's alone */
     const struct memory_limit *memory; /* base/process/memory-limit.h; NULL: nothing limits it */
-    void *userdata;                    /* belongs to the code that replaced some of these functions */
+    /* Of this time namespace: nanoseconds by which its CLOCK_MONOTONIC is ahead of the host's (time_namespaces(7)). */
+    int64_t monotonic_offset_ns;
+    void *userdata; /* belongs to the code that replaced some of these functions */
 };
 
 /* The machine that the process runs on. */
 void sys_init(struct sys *sys);
+/*
+ * The time of a record that the kernel writes now, with attr.clockid CLOCK_MONOTONIC. That is the host's clock in every
+ * time namespace, so times of records must not be compared with now().
+ */
+uint64_t sys_record_now(struct sys *sys);
+/*
+ * The nanoseconds by which CLOCK_MONOTONIC is ahead of the host's, from the text of /proc/PID/timens_offsets; 0 where
+ * the text has none.
+ */
+int64_t sys_parse_monotonic_offset(const char *text);
 /* open_group() and open_file() of the machine itself, for those that replace them. */
 void sys_open_one_by_one(struct sys *sys, const struct sys_group *group, int *ret);
 int sys_open_file(struct sys *sys, const char *path, int flags);

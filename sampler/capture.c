@@ -33,7 +33,7 @@ struct capture {
     LIST_HEAD(, subscriber) subscribers;
     bool paused;
     uint64_t lost;
-    uint64_t until_ns; /* of the round that is being taken; 0 between rounds */
+    uint64_t until_ns; /* of the round that is being taken, as sys_record_now(); 0 between rounds */
     bool ended;        /* the process has */
 };
 
@@ -131,7 +131,7 @@ static void give_over(struct capture *capture, const char *reason)
 static bool take_turn(struct capture *capture)
 {
     if (capture->until_ns == 0)
-        capture->until_ns = capture->sys->now(capture->sys, CLOCK_MONOTONIC);
+        capture->until_ns = sys_record_now(capture->sys);
     bool complete = merge_lanes(capture);
     lane_set_release(&capture->lanes);
     uint64_t until = complete ? capture->until_ns : 0;
@@ -307,11 +307,11 @@ int capture_pause(struct capture *capture, bool paused)
     if (capture->paused == paused || !capture_is_alive(capture))
         return 0;
     capture->paused = paused;
-    uint64_t time_ns = capture->sys->now(capture->sys, CLOCK_MONOTONIC);
+    uint64_t time_ns = sys_record_now(capture->sys);
     int r = lane_set_enable(&capture->lanes, !paused);
     if (paused) {
         drain_rings(capture);
-        time_ns = capture->sys->now(capture->sys, CLOCK_MONOTONIC);
+        time_ns = sys_record_now(capture->sys);
     }
     LIST_FOREACH(s, &capture->subscribers, entry)
     s->pause(s->userdata, paused, time_ns);

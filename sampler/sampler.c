@@ -117,9 +117,9 @@ sd_event *sampler_event(const struct sampler *sampler)
     return sampler->event;
 }
 
-uint64_t sampler_now(const struct sampler *sampler, clockid_t clock)
+struct sys *sampler_sys(const struct sampler *sampler)
 {
-    return sampler->sys->now(sampler->sys, clock);
+    return sampler->sys;
 }
 
 size_t sampler_bytes_per_client(const struct sampler *sampler)

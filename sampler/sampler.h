@@ -73,7 +73,7 @@ void sampler_release_capture(struct sampler *sampler, struct sampler_client *cli
 void sampler_leave(struct sampler *sampler, struct sampler_client *client);
 
 sd_event *sampler_event(const struct sampler *sampler);
-uint64_t sampler_now(const struct sampler *sampler, clockid_t clock);
+struct sys *sampler_sys(const struct sampler *sampler);
 /* The bytes that may wait for each client, given how many there are now. */
 size_t sampler_bytes_per_client(const struct sampler *sampler);
 /* Whether the writers of all clients together keep as much as they may. */

@@ -43,9 +43,10 @@ struct stream {
 
 DEFINE_CLEANUP(struct stream *, stream_free);
 
+/* All times of a stream are those of its records. */
 static uint64_t stream_now(const struct stream *stream)
 {
-    return sampler_now(stream->sampler, CLOCK_MONOTONIC);
+    return sys_record_now(sampler_sys(stream->sampler));
 }
 
 /* Notices */
@@ -150,10 +151,11 @@ static void stream_finish(struct stream *stream)
 static bool stream_begin(struct stream *stream)
 {
     struct writer_source *source = &stream->source;
+    struct sys *sys = sampler_sys(stream->sampler);
     uint64_t now = stream_now(stream);
 
     stream->start_ns = stream->rescan.last_ns = source->start_monotonic_ns = now;
-    source->start_realtime_ns = sampler_now(stream->sampler, CLOCK_REALTIME);
+    source->start_realtime_ns = sys->now(sys, CLOCK_REALTIME);
     source->seconds = stream->client.seconds;
     describe_source(stream);
     kernel_view_init(&stream->kernel, source->sys);

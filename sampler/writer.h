@@ -28,7 +28,7 @@ struct writer_source {
     struct symbols *symbols;
     struct kernel_view *kernel;                     /* how addresses of the kernel are shown; NULL hides them all */
     struct sys *sys;                                /* its /proc and /sys describe the machine */
-    uint64_t start_realtime_ns, start_monotonic_ns; /* the times of records are of CLOCK_MONOTONIC (attr.clockid) */
+    uint64_t start_realtime_ns, start_monotonic_ns; /* the latter as sys_record_now() */
     double seconds;                                 /* that the stream takes at most */
     bool full; /* the writers of all clients keep as much as they may: nothing new may be kept */
 };
