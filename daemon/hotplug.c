@@ -67,7 +67,7 @@ void hotplug_request_check(struct hotplug *hotplug)
     uint64_t now = 0;
 
     sd_event_now(sd_event_source_get_event(hotplug->timer), CLOCK_MONOTONIC, &now);
-    timer_arm(hotplug->timer, MAX(now, hotplug->next_usec));
+    timer_arm_in(hotplug->timer, hotplug->next_usec > now ? hotplug->next_usec - now : 0);
 }
 
 DEFINE_CLEANUP(struct hotplug *, hotplug_free);

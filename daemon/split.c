@@ -114,7 +114,7 @@ static void split_lose_opener(struct split *split)
 
     split->reap_usec = REAP_MIN_USEC;
     if (!opener_kill(split->opener))
-        sd_event_add_time_relative(event, &split->reaper, CLOCK_MONOTONIC, split->reap_usec, 0, split_on_reaper, split);
+        timer_start(event, split->reap_usec, 0, split_on_reaper, split, &split->reaper);
     split->source = sd_event_source_disable_unref(split->source);
 }
 

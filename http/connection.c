@@ -237,7 +237,7 @@ void connections_arm(struct connections *all)
         return;
     all->armed_ns = next;
     all->armed_for_request = requests;
-    timer_arm(all->timer, next / NSEC_PER_USEC + 1);
+    timer_arm_in(all->timer, usec_until(next, service_now(all->service)));
 }
 
 void connections_each(struct connections *all, void (*visit)(struct connection *connection, void *userdata),

@@ -92,7 +92,7 @@ static void mhd_loop_wake(void *userdata)
 {
     struct mhd_loop *loop = userdata;
 
-    timer_arm(loop->again, 0);
+    timer_arm_in(loop->again, 0);
 }
 
 /*

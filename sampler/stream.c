@@ -110,7 +110,7 @@ static void limit_wait_for_symbols(struct stream *stream)
 {
     uint64_t usec = sampler_is_ending(stream->sampler) ? LAST_SYMBOLS_USEC : SYMBOLS_USEC;
 
-    timer_arm(stream->timer, stream_now(stream) / NSEC_PER_USEC + usec);
+    timer_arm_in(stream->timer, usec);
 }
 
 /* Not all missing symbols can be asked for at once: asks for more until none is missing, or the timer ends it. */
@@ -172,7 +172,7 @@ static bool stream_begin(struct stream *stream)
     }
     if (capture_is_paused(stream->client.capture))
         notice_pause(stream, true, now);
-    timer_arm(stream->timer, now / NSEC_PER_USEC + (uint64_t)(source->seconds * 1e6));
+    timer_arm_in(stream->timer, (uint64_t)(source->seconds * (double)USEC_PER_SEC));
     return true;
 }
 

@@ -88,6 +88,7 @@ static int local_on_timer(sd_event_source *source, uint64_t usec, void *userdata
     struct error error;
 
     (void)source;
+    (void)usec;
     hear_collectors(registry);
     if (registry_is_stale(registry) && session_rescan(local->session, NULL, &error) < 0)
         local->listener.on_error(local->listener.userdata, error.message);
@@ -96,7 +97,7 @@ static int local_on_timer(sd_event_source *source, uint64_t usec, void *userdata
     local->baseline = baseline_new(snapshot);
     if (before)
         give_reading(local, before, snapshot);
-    return timer_arm(local->timer, usec + local->interval_ns / NSEC_PER_USEC);
+    return timer_arm_in(local->timer, local->interval_ns / NSEC_PER_USEC);
 }
 
 static void local_on_hotplug(void *userdata, const struct cpuset *left)

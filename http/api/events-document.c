@@ -82,13 +82,13 @@ void events_document_drop(struct site *site)
 static int document_on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct events_document *document = userdata;
-    uint64_t end = document->last_use_ns + EVENTS_DOCUMENT_IDLE_NS;
+    uint64_t left = usec_until(document->last_use_ns + EVENTS_DOCUMENT_IDLE_NS, service_now(document->site->service));
 
     (void)usec;
-    if (service_now(document->site->service) >= end)
+    if (left == 0)
         events_document_drop(document->site);
     else
-        timer_arm(source, end / NSEC_PER_USEC);
+        timer_arm_in(source, left);
     return 0;
 }
 
@@ -116,10 +116,9 @@ static void document_finish(struct events_document *document)
     document->stage = STAGE_DONE;
     document_release(document);
     bool whole = !document->plain.failed && document->plain.size > 0;
-    uint64_t end = service_now(site->service) + EVENTS_DOCUMENT_IDLE_NS;
     if (site->events == document && whole &&
-        sd_event_add_time(site->event, &document->timer, CLOCK_MONOTONIC, end / NSEC_PER_USEC, USEC_PER_SEC,
-                          document_on_timer, document) >= 0)
+        timer_start(site->event, EVENTS_DOCUMENT_IDLE_NS / NSEC_PER_USEC, USEC_PER_SEC, document_on_timer, document,
+                    &document->timer) >= 0)
         return;
     if (site->events == document)
         site->events = NULL;

@@ -3,6 +3,7 @@
 #include "http/api/rates-wait.h"
 
 #include "base/cleanup.h"
+#include "base/timer.h"
 #include "formats/rates-json.h"
 #include "http/content.h"
 #include "http/reply.h"
@@ -105,9 +106,8 @@ void rates_wait_start(struct request *request, struct rates_question *question, 
         return;
     }
     wait->baseline = baseline_new(snapshot);
-    uint64_t end = service_now(service) + (uint64_t)(wait->question.seconds * (double)NSEC_PER_SEC);
-    if (!wait->baseline || sd_event_add_time(site->event, &wait->timer, CLOCK_MONOTONIC, end / NSEC_PER_USEC, 1,
-                                             rates_wait_on_timer, wait) < 0)
+    uint64_t usec = (uint64_t)(wait->question.seconds * (double)USEC_PER_SEC);
+    if (!wait->baseline || timer_start(site->event, usec, 1, rates_wait_on_timer, wait, &wait->timer) < 0)
         return;
     request_suspend(request, rates_wait_cancel, steal(wait));
 }

@@ -2,6 +2,8 @@
 /* A refusal that is held back: see refusal-delay.h. */
 #include "http/auth/refusal-delay.h"
 
+#include "base/timer.h"
+
 /* It may be late, so that one wake-up serves many. */
 #define ACCURACY_USEC 50000
 
@@ -27,11 +29,10 @@ static int refusal_delay_on_timer(sd_event_source *source, uint64_t usec, void *
 
 bool refusal_delay_start(struct request *request)
 {
-    uint64_t end = service_now(request->site->service) + REFUSAL_DELAY_NS;
     sd_event_source *timer;
 
-    if (sd_event_add_time(request->site->event, &timer, CLOCK_MONOTONIC, end / NSEC_PER_USEC, ACCURACY_USEC,
-                          refusal_delay_on_timer, request) < 0)
+    if (timer_start(request->site->event, REFUSAL_DELAY_NS / NSEC_PER_USEC, ACCURACY_USEC, refusal_delay_on_timer,
+                    request, &timer) < 0)
         return false;
     request_suspend(request, refusal_delay_cancel, timer);
     request->suspension.cut_short = refusal_delay_end;

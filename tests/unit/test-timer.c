@@ -52,8 +52,7 @@ static void test_off_until_armed(void **state)
     assert_int_equal(timer_arm_in(f.timer, 500), 0);
     assert_int_equal(run(&f, 10 * USEC_PER_SEC), 1);
     assert_int_equal(run(&f, 1000), 1);
-    /* A time that has passed is now. */
-    assert_int_equal(timer_arm(f.timer, 1), 0);
+    assert_int_equal(timer_arm_in(f.timer, 0), 0);
     assert_int_equal(run(&f, 10 * USEC_PER_SEC), 2);
     teardown(&f);
 }
@@ -73,6 +72,33 @@ static void test_moves_and_disarms(void **state)
     teardown(&f);
 }
 
+static void test_remaining(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    setup(&f);
+    assert_int_equal(timer_remaining(f.timer), 0);
+    assert_int_equal(timer_arm_in(f.timer, 3600 * USEC_PER_SEC), 0);
+    assert_in_range(timer_remaining(f.timer), 1, 3600 * USEC_PER_SEC);
+    timer_disarm(f.timer);
+    assert_int_equal(timer_remaining(f.timer), 0);
+    teardown(&f);
+}
+
+static void test_usec_until(void **state)
+{
+    static const struct {
+        uint64_t in_due_ns, in_now_ns, out_usec;
+    } cases[] = {
+        {0, 0, 0}, {5000, 5000, 0}, {5001, 5000, 1}, {6000, 5000, 1}, {6001, 5000, 2}, {5000, UINT64_MAX, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        assert_int_equal(usec_until(cases[i].in_due_ns, cases[i].in_now_ns), cases[i].out_usec);
+}
+
 static void test_a_clock_that_is_none(void **state)
 {
     struct fixture f;
@@ -90,6 +116,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_off_until_armed),
         cmocka_unit_test(test_moves_and_disarms),
+        cmocka_unit_test(test_remaining),
+        cmocka_unit_test(test_usec_until),
         cmocka_unit_test(test_a_clock_that_is_none),
     };
 
