@@ -379,7 +379,14 @@ void mhd_loop_take(struct mhd_loop *loop, int fd, const struct sockaddr *address
         close(fd);
         return;
     }
+    unsigned before = loop->n_connections;
     MHD_add_connection(loop->daemon, fd, address, size);
+    /*
+     * libmicrohttpd 1.0 announces the connection in its next run, and until then it does not count: clients that come
+     * together would exceed the limits.
+     */
+    if (loop->n_connections == before)
+        MHD_run(loop->daemon);
     connections_arm(loop->all);
 }
 
