@@ -6,23 +6,24 @@
 #include "collectors/cgroup/set.h"
 #include "tests/unit/rig.h"
 
-/* A rig and the cgroups of its machine. */
+/* A rig and the cgroups of its machine: of the test that runs. */
 struct cgroup_play {
     struct rig rig;
     struct cgroup_set set;
 };
+extern struct cgroup_play play;
 
 /* `settings` are further keys of collectors.cgroup, with `include` or without; two events are counted. */
-void cgroup_play_init_on(struct cgroup_play *play, struct fake_sys *fake, const char *settings);
-void cgroup_play_init(struct cgroup_play *play, const char *settings);
-void cgroup_play_done(struct cgroup_play *play);
-void cgroup_play_dispatch(struct cgroup_play *play);
+void play_init_on(struct fake_sys *fake, const char *settings);
+void play_init(const char *settings);
+void play_done(void);
+void play_dispatch(void);
 
-const char *cgroup_play_path(const struct cgroup_play *play, unsigned i, char path[128]);
+const char *play_path(unsigned i);
 /* Makes or removes the directory, and dispatches. */
-void cgroup_play_make(struct cgroup_play *play, unsigned i);
-void cgroup_play_drop(struct cgroup_play *play, unsigned i);
+void play_make(unsigned i);
+void play_drop(unsigned i);
 /* 'w' for one that is watched, 'l' for one that lingers, '-' for none. */
-char cgroup_play_state(const struct cgroup_play *play, unsigned i);
+char play_state(unsigned i);
 
 #endif

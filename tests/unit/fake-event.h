@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The open events of a machine to play: what fake-sys.c and fake-time.c share. Not for tests. */
+/* The open events of a machine to play: what fake-sys.c and fake-tally.c share. Not for tests. */
 #ifndef TESTS_UNIT_FAKE_EVENT_H
 #define TESTS_UNIT_FAKE_EVENT_H
 
@@ -36,7 +36,5 @@ void fake_run_cpu(struct fake_sys *fake, unsigned cpu, uint64_t ns);
 void fake_count_event(const struct fake_sys *fake, struct fake_event *event, uint64_t running);
 /* Whether a failure is ordered for the next such call. */
 bool fake_will_fail(const struct fake_sys *fake, enum fake_call call, const struct perf_event_attr *attr, int cpu);
-/* now() of the seam. */
-uint64_t fake_now(struct sys *sys, clockid_t clock);
 
 #endif

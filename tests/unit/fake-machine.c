@@ -21,6 +21,16 @@ static void make_directories(char *path)
     }
 }
 
+const char *fake_path(const struct fake_sys *fake, const char *path)
+{
+    static char texts[4][PATH_MAX];
+    static unsigned n;
+    char *text = texts[n++ % ARRAY_SIZE(texts)];
+
+    snprintf(text, PATH_MAX, "%s%s", fake->root, path);
+    return text;
+}
+
 void fake_file(struct fake_sys *fake, const char *path, const char *format, ...)
 {
     char target[PATH_MAX];

@@ -14,16 +14,21 @@ static const char *const names[] = {"cpu", "cgroup", "self", NULL};
 struct fake_draft {
     struct draft draft;
     unsigned generation;
-    uint64_t delay_ns;
+    sem_t *gate; /* NULL: it is not held */
 };
 
 static uint64_t now(void *userdata)
 {
+    const struct fake_service *fake = userdata;
     struct timespec t;
 
-    (void)userdata;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * NSEC_PER_SEC + (uint64_t)t.tv_nsec;
+    return fake->frozen_ns ? fake->frozen_ns : (uint64_t)t.tv_sec * NSEC_PER_SEC + (uint64_t)t.tv_nsec;
+}
+
+void fake_service_freeze(struct fake_service *fake, bool frozen)
+{
+    fake->frozen_ns = frozen ? now(fake) : 0;
 }
 
 static void advance_row(struct row *row)
@@ -83,13 +88,14 @@ static uint64_t events_generation(void *userdata)
     return ((struct fake_service *)userdata)->generation;
 }
 
-/* Takes its time, as a thread may. */
 static void write_draft(struct draft *draft, struct buffer *content)
 {
     const struct fake_draft *fake = (struct fake_draft *)draft;
-    const struct timespec time = {.tv_nsec = (long)fake->delay_ns};
 
-    nanosleep(&time, NULL);
+    if (fake->gate) {
+        sem_wait(fake->gate);
+        sem_post(fake->gate);
+    }
     buffer_appendf(content, "{\"document\": \"events\", \"generation\": %u, \"filler\": \"", fake->generation);
     for (unsigned i = 0; i < 2000; i++)
         buffer_appendf(content, "%u ", i);
@@ -107,8 +113,20 @@ static struct draft *draft_events(void *userdata)
     struct fake_draft *draft = calloc(1, sizeof(*draft));
 
     fake->drafts++;
-    *draft = (struct fake_draft){{write_draft, free_draft}, fake->generation, fake->draft_ns};
+    *draft = (struct fake_draft){{write_draft, free_draft}, fake->generation, fake->held ? &fake->gate : NULL};
     return &draft->draft;
+}
+
+void fake_service_hold_drafts(struct fake_service *fake)
+{
+    fake->held = true;
+    sem_init(&fake->gate, 0, 0);
+}
+
+void fake_service_release_drafts(struct fake_service *fake)
+{
+    fake->held = false;
+    sem_post(&fake->gate);
 }
 
 static int reload(void *userdata, struct error *error)
@@ -117,7 +135,7 @@ static int reload(void *userdata, struct error *error)
 
     fake->reloads++;
     if (fake->reload_error)
-        return error_set(error, -EINVAL, "%s", fake->reload_error);
+        return error_set(error, fake->reload_result ?: -EINVAL, "%s", fake->reload_error);
     return fake->on_reload ? fake->on_reload(fake) : 0;
 }
 

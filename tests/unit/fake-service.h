@@ -4,6 +4,8 @@
 #ifndef TESTS_FAKE_SERVICE_H
 #define TESTS_FAKE_SERVICE_H
 
+#include <semaphore.h>
+
 #include "http/service.h"
 
 enum fake_collector { FAKE_CPU, FAKE_CGROUP, FAKE_SELF };
@@ -21,6 +23,7 @@ struct fake_service {
     unsigned reads, fresh_reads; /* of a mask that is not 0 */
     unsigned reloads;
     const char *reload_error; /* NULL: it succeeds */
+    int reload_result;        /* with `reload_error`; 0: -EINVAL */
     int (*on_reload)(struct fake_service *fake);
     void *reload_userdata;
     bool ready;
@@ -29,7 +32,9 @@ struct fake_service {
     char complaint[512]; /* the last one */
     unsigned generation; /* of the events */
     unsigned drafts;     /* made of them */
-    uint64_t draft_ns;   /* each takes, less than a second */
+    bool held;           /* drafts are not finished, but wait at the gate */
+    sem_t gate;
+    uint64_t frozen_ns; /* what the clock shows; 0: the time */
 };
 
 /* `n_cpus` CPUs with a group of cycles and instructions each, a cgroup with an odd name, and the self collector. */
@@ -41,5 +46,10 @@ void fake_service_add_odd_cgroups(struct snapshot *snapshot);
 void fake_service_done(struct fake_service *fake);
 /* As a fresh reading a second later. */
 void fake_service_advance(struct fake_service *fake);
+/* Stops the service's clock, or sets it to the time again. */
+void fake_service_freeze(struct fake_service *fake, bool frozen);
+/* Drafts of events that are begun from now on are not finished before they are released. */
+void fake_service_hold_drafts(struct fake_service *fake);
+void fake_service_release_drafts(struct fake_service *fake);
 
 #endif

@@ -102,6 +102,8 @@ DEFINE_CLEANUP(struct fake_sys *, fake_sys_free);
 
 /* Writes a file below the root, with the directories before it. */
 void fake_file(struct fake_sys *fake, const char *path, const char *format, ...) PRINTF_LIKE(3, 4);
+/* Where a file of the machine is; the text is valid until the fourth call after. */
+const char *fake_path(const struct fake_sys *fake, const char *path);
 /* Declares the CPUs; all are online. */
 void fake_cpus(struct fake_sys *fake, const char *list);
 /* Adds a PMU to sysfs and the kernel; `file` is "cpus", "cpumask" or NULL. `cpus` must be within the machine's. */

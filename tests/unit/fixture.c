@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of the sources that tests read: see fixture.h. */
 #include "tests/unit/fixture.h"
 #include "tests/unit/test.h"
 
 #include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
+#include <unistd.h>
 
+#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "config/config.h"
 
 #define SIZE_LIMIT ((size_t)1 << 20)
+#define DIVIDER "---\n"
 
 const char *fixture_path(const char *name, char path[512])
 {
@@ -60,13 +62,91 @@ void fixture_expect(const char *path, const char *suffix, const char *text)
         fail_msg("%s gives\n%s\nand not\n%s", path, text, expected);
 }
 
-void fixture_refused(const char *path, int (*load)(const char *path, struct error *error))
+/* Replaces <FF> by the byte in place. Returns the size. */
+static size_t unescape(char *text)
 {
-    struct error error = {0};
-    char text[1024];
+    char *out = text;
+    unsigned byte;
+    int size;
 
-    if (load(path, &error) != -EINVAL)
-        fail_msg("%s is taken", path);
-    fixture_expect(path, ".error", config_format_error(NULL, &error, text, sizeof(text)));
-    assert_int_equal(load(path, NULL), -EINVAL);
+    for (const char *in = text; *in; out++)
+        if (sscanf(in, "<%2X>%n", &byte, &size) == 1 && size == 4 && in[3] == '>') {
+            *out = (char)byte;
+            in += size;
+        } else {
+            *out = *in++;
+        }
+    *out = '\0';
+    return (size_t)(out - text);
+}
+
+/* The last line "---" of the text: the input may contain others, which start a YAML document. */
+static char *find_divider(char *text)
+{
+    char *found = NULL;
+
+    for (char *line = text; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (str_starts(line, DIVIDER))
+            found = line;
+    }
+    return found;
+}
+
+void fixture_cases(const char *table, void (*check)(const struct fixture_case *test))
+{
+    static const char begin[] = "\n=== ";
+    _cleanup_(freep) char *text = fixture_read(table);
+    char *next = strstr(text, begin);
+
+    text[strlen(text) - 1] = '\0'; /* the last newline */
+    if (!next)
+        fail_msg("%s: no cases", table);
+    while (next) {
+        char *name = next + strlen(begin), *input = strchr(name, '\n') + 1;
+        next = strstr(input - 1, begin);
+        if (next)
+            *next = '\0';
+        input[-1] = '\0';
+        char *divider = find_divider(input);
+        if (!divider)
+            fail_msg("%s: %s has no line ---", table, name);
+        *divider = '\0';
+        check(&(struct fixture_case){name, input, unescape(input), divider + strlen(DIVIDER)});
+    }
+}
+
+static void format_all(struct error_list *errors, struct buffer *text)
+{
+    char line[1024];
+
+    error_list_sort(errors);
+    for (size_t i = 0; i < errors->n; i++)
+        buffer_appendf(text, "%s%s", i ? "\n" : "", config_format_error(NULL, &errors->items[i], line, sizeof(line)));
+    buffer_append_char(text, '\0');
+}
+
+void fixture_refused(const struct fixture_case *test, fixture_load load)
+{
+    char path[] = "/tmp/test-fixture-XXXXXX", line[1024];
+    _cleanup_(error_list_done) struct error_list errors = {0};
+    _cleanup_(buffer_done) struct buffer text = {0};
+    struct error error = {0}, last = {0};
+    int fd = mkstemp(path);
+
+    assert_int_equal(write(fd, test->input, test->size), test->size);
+    close(fd);
+    /* An error that ends the reading is returned, and not in the list. */
+    if (load(path, &errors, &last) < 0)
+        assert_int_equal(error_list_add(&errors, &last), 0);
+    int r = load(path, NULL, &error), r_without_error = load(path, NULL, NULL);
+    unlink(path);
+    assert_int_equal(r, -EINVAL);
+    assert_int_equal(r_without_error, -EINVAL);
+    format_all(&errors, &text);
+    if (!str_equal(text.data, test->expected))
+        fail_msg("%s gives\n%s\nand not\n%s", test->name, text.data, test->expected);
+    config_format_error(NULL, &error, line, sizeof(line));
+    if (!strstr(test->expected, line))
+        fail_msg("%s stops at\n%s\nand not at\n%s", test->name, line, test->expected);
 }

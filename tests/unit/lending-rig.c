@@ -42,22 +42,15 @@ void lending_rig_done(struct lending_rig *rig)
     rig_done(&rig->rig);
 }
 
-struct tally_sources lending_rig_sources(const struct lending_rig *rig, unsigned cpu)
-{
-    struct tally_sources sources;
-
-    tally_groups_describe(&rig->groups, cpu, &sources);
-    return sources;
-}
-
 const char *lending_rig_describe(const struct lending_rig *rig, unsigned cpu)
 {
     static const char letters[] = {
         [TALLY_NONE] = '-', [TALLY_READ] = 'R', [TALLY_RUNNING] = 'T', [TALLY_SWITCHES] = 'S'};
     static char text[128];
-    struct tally_sources sources = lending_rig_sources(rig, cpu);
+    struct tally_sources sources;
     size_t n = 0;
 
+    tally_groups_describe(&rig->groups, cpu, &sources);
     text[0] = '\0';
     for (size_t i = 0; i < rig->groups.events; i++) {
         const struct tally_event *event = &sources.events[i];
@@ -80,13 +73,4 @@ const char *lending_rig_describe(const struct lending_rig *rig, unsigned cpu)
 size_t lending_rig_descriptors(const struct lending_rig *rig)
 {
     return group_collector_descriptors(&rig->groups.collector);
-}
-
-uint64_t lending_rig_word(struct lending_rig *rig, unsigned cpu, unsigned word)
-{
-    uint64_t words[TALLY_WORDS_MAX], valid = 0;
-
-    if (tally_groups_read(&rig->groups, rig->rig.sys, cpu, words, &valid) < 0 || !(valid >> word & 1))
-        return UINT64_MAX;
-    return words[word];
 }

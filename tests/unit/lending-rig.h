@@ -7,12 +7,6 @@
 #include "tests/unit/rig.h"
 
 #define CONFIG(cpu, cgroup) "collectors: {cpu: {groups: " cpu "}, cgroup: {groups: " cgroup "}}"
-#define CPU_DEFAULT                                                                                                    \
-    "[{name: overview, events: '{cycles,instructions,branches}'}, {name: software, events: "                           \
-    "'{cs,migrations,minor-faults,major-faults}'}]"
-#define CGROUP_DEFAULT                                                                                                 \
-    "[{name: core, events: '{task-clock,cycles,instructions}'}, {name: software, events: "                             \
-    "'{cs,minor-faults,major-faults}'}]"
 
 struct lending_rig {
     struct rig rig;
@@ -28,12 +22,8 @@ void lending_rig_resume(struct lending_rig *rig);
 void lending_rig_configure(struct lending_rig *rig, const char *config);
 void lending_rig_rescan(struct lending_rig *rig, const char *left);
 
-struct tally_sources lending_rig_sources(const struct lending_rig *rig, unsigned cpu);
 /* "T0 R0+ S1 -": where each event comes from on a CPU, and its times; + where it gives them. Static text. */
 const char *lending_rig_describe(const struct lending_rig *rig, unsigned cpu);
 /* The descriptors that the tally has opened itself. */
 size_t lending_rig_descriptors(const struct lending_rig *rig);
-/* A word of a CPU as it is read now; UINT64_MAX where it cannot be read. */
-uint64_t lending_rig_word(struct lending_rig *rig, unsigned cpu, unsigned word);
-
 #endif

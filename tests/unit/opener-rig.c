@@ -10,7 +10,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/process/fd.h"
 #include "tests/unit/test.h"
+
+struct opener_rig rig;
 
 static uint32_t counting_types[] = {PERF_TYPE_HARDWARE}, probing_types[] = {KPROBE};
 
@@ -25,14 +28,12 @@ static void drop_capabilities(void)
 static int fake_open(struct sys *sys, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
                      unsigned long flags)
 {
-    struct opener_rig *rig = (struct opener_rig *)((char *)sys - offsetof(struct opener_rig, kernel));
     char text[256], byte;
 
-    (void)flags;
-    if (rig->powerless)
+    if (rig.powerless)
         drop_capabilities();
     if (attr->config == SLOW)
-        assert_int_equal(read(rig->gate[0], &byte, 1), 1);
+        assert_int_equal(read(rig.gate[0], &byte, 1), 1);
     if (attr->config >= FIRST_ERROR)
         return -(int)(attr->config - FIRST_ERROR);
     int fd = memfd_create("event", MFD_CLOEXEC);
@@ -45,61 +46,58 @@ static int fake_open(struct sys *sys, struct perf_event_attr *attr, pid_t pid, i
 
 static int fake_ioctl(struct sys *sys, int fd, unsigned long request, unsigned long argument)
 {
-    struct opener_rig *rig = (struct opener_rig *)((char *)sys - offsetof(struct opener_rig, kernel));
 
     assert_true(fcntl(fd, F_GETFD) >= 0);
     assert_int_equal(request, PERF_EVENT_IOC_SET_FILTER);
     assert_string_equal((const char *)argument, "common_pid >= 0");
-    rig->n_sealed++;
-    return rig->takes_no_filter ? -EINVAL : 0;
+    rig.n_sealed++;
+    return rig.takes_no_filter ? -EINVAL : 0;
 }
 
 static void *run(void *userdata)
 {
-    struct opener_rig *rig = userdata;
-
-    rig->ended = opener_server_run(&rig->server);
-    close(rig->server.socket);
+    rig.ended = opener_server_run(&rig.server);
+    close(rig.server.socket);
     return NULL;
 }
 
 int opener_rig_setup(void **state)
 {
-    struct opener_rig *rig = calloc(1, sizeof(*rig));
     int sockets[2];
 
-    assert_non_null(rig);
+    memset(&rig, 0, sizeof(rig));
+    assert_int_equal(fd_count_open(-1, &rig.n_open), 0);
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), 0);
-    sys_init(&rig->kernel);
-    sys_init(&rig->daemon);
-    rig->kernel.perf_event_open = fake_open;
-    rig->kernel.ioctl = fake_ioctl;
-    rig->client.socket = sockets[0];
-    rig->client.rules = (struct opener_rules){.daemon = getpid()};
-    rig->server = (struct opener_server){
-        .sys = &rig->kernel,
+    sys_init(&rig.kernel);
+    sys_init(&rig.daemon);
+    rig.kernel.perf_event_open = fake_open;
+    rig.kernel.ioctl = fake_ioctl;
+    rig.client.socket = sockets[0];
+    rig.client.rules = (struct opener_rules){.daemon = getpid()};
+    rig.server = (struct opener_server){
+        .sys = &rig.kernel,
         .socket = sockets[1],
         .reader = -1,
         .rules = {.daemon = getpid(),
                   .counting = {counting_types, ARRAY_SIZE(counting_types)},
                   .probing = {probing_types, ARRAY_SIZE(probing_types)}},
         .cgroups = "/sys/fs/cgroup",
-        .tallies = &rig->tallies,
+        .tallies = &rig.tallies,
     };
-    opener_client_attach(&rig->client, &rig->daemon);
-    assert_int_equal(pthread_create(&rig->thread, NULL, run, rig), 0);
-    *state = rig;
+    opener_client_attach(&rig.client, &rig.daemon);
+    assert_int_equal(pthread_create(&rig.thread, NULL, run, NULL), 0);
     return 0;
 }
 
 int opener_rig_teardown(void **state)
 {
-    struct opener_rig *rig = *state;
+    uint64_t n_open;
 
-    opener_client_done(&rig->client);
-    pthread_join(rig->thread, NULL);
-    assert_int_equal(rig->ended, 0);
-    free(rig);
+    opener_client_done(&rig.client);
+    pthread_join(rig.thread, NULL);
+    assert_int_equal(rig.ended, 0);
+    assert_int_equal(fd_count_open(-1, &n_open), 0);
+    assert_int_equal(n_open, rig.n_open);
     return 0;
 }
 
@@ -119,9 +117,20 @@ void opener_rig_assert_opened(int fd, const char *expected)
     close(fd);
 }
 
-int opener_rig_open(struct opener_rig *rig, uint64_t config)
+int opener_rig_open(uint64_t config)
 {
     struct perf_event_attr attr = opener_rig_event(config);
 
-    return rig->daemon.perf_event_open(&rig->daemon, &attr, -1, 0, -1, 0);
+    return rig.daemon.perf_event_open(&rig.daemon, &attr, -1, 0, -1, 0);
+}
+
+void opener_rig_open_group(const struct sys_group *group, int *fds)
+{
+    rig.daemon.open_group(&rig.daemon, group, fds);
+}
+
+void opener_rig_permit(struct opener_permitted_event *events, size_t n)
+{
+    rig.server.rules.permissions.events = events;
+    rig.server.rules.permissions.n_events = n;
 }

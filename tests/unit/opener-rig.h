@@ -14,28 +14,35 @@
 /* An event with this config waits for a byte of `gate`. */
 #define SLOW 900
 
-/* A client and a server over a real socket pair. The fake kernel behind the server opens files of memory. */
+/* A client and a server, of the test that runs. The fake kernel behind the server opens files of memory. */
 struct opener_rig {
     struct opener_client client;
     struct opener_server server;
     struct tally_quota tallies;
     struct sys daemon, kernel;
     pthread_t thread;
-    int n_files;    /* files that the kernel behind the server opened */
-    int ended;      /* the result of opener_server_run() */
-    int gate[2];    /* a byte lets a slow event go on */
-    bool powerless; /* the server's thread drops its capabilities first */
-    int n_sealed;   /* descriptors that got a filter */
+    uint64_t n_open; /* descriptors, before */
+    int n_files;     /* files that the kernel behind the server opened */
+    int ended;       /* the result of opener_server_run() */
+    int gate[2];     /* a byte lets a slow event go on */
+    bool powerless;  /* the server's thread drops its capabilities first */
+    int n_sealed;    /* descriptors that got a filter */
     bool takes_no_filter;
 };
+extern struct opener_rig rig;
 
-/* cmocka's setup and teardown; the teardown expects that the server ended without an error. */
+/* cmocka's setup and teardown; the teardown expects that the server ended without an error and nothing stays open. */
 int opener_rig_setup(void **state);
 int opener_rig_teardown(void **state);
+/* A test with them. */
+#define TEST_WITH_OPENER(test) TEST_WITH(test, opener_rig_setup, opener_rig_teardown)
 
 struct perf_event_attr opener_rig_event(uint64_t config);
 /* Opens that event for CPU 0. */
-int opener_rig_open(struct opener_rig *rig, uint64_t config);
+int opener_rig_open(uint64_t config);
+void opener_rig_open_group(const struct sys_group *group, int *fds);
+/* The server permits these events. */
+void opener_rig_permit(struct opener_permitted_event *events, size_t n);
 /* Closes `fd`, whose content says what the kernel was asked for. */
 void opener_rig_assert_opened(int fd, const char *expected);
 

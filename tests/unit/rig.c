@@ -77,6 +77,23 @@ void rig_done(struct rig *rig)
     fake_sys_free(rig->fake);
 }
 
+int rig_setup(void **state)
+{
+    const struct rig_plan *plan = *state;
+    struct rig *rig = calloc(1, sizeof(*rig));
+
+    rig_init(rig, plan->machine(), plan->config);
+    *state = rig;
+    return 0;
+}
+
+int rig_teardown(void **state)
+{
+    rig_done(*state);
+    free(*state);
+    return 0;
+}
+
 void rig_refuse(struct fake_sys *fake, int error, enum perf_hw_id event, int cpu)
 {
     fake_fail(fake, (struct fake_failure){

@@ -45,6 +45,16 @@ void rig_init_collector(struct rig *rig, struct fake_sys *fake, const char *coll
 /* Fails where anything is still open. */
 void rig_done(struct rig *rig);
 
+/* RIG_TEST(test_name, fake_machine_one_pmu, "collectors: ...") { ... }: *state is a rig, begun and done around it. */
+struct rig_plan {
+    struct fake_sys *(*machine)(void);
+    const char *config;
+};
+int rig_setup(void **state);
+int rig_teardown(void **state);
+#define RIG_TEST(name, machine, config)                                                                                \
+    TEST_FROM(name, rig_setup, rig_teardown, (void *)(&(const struct rig_plan){machine, config}))
+
 /* The kernel refuses to open this hardware event; on one CPU, or on all (-1). fake_fail_no_more() ends it. */
 void rig_refuse(struct fake_sys *fake, int error, enum perf_hw_id event, int cpu);
 

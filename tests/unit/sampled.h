@@ -21,7 +21,7 @@ int sampled_begin(void **state);
 int sampled_end(void **state);
 
 /*
- * Lines: "begin N", "sample TIME CPU PID" and a long one, "dropped N", "pause TIME", "resume TIME", "rescanned",
+ * Lines: "begin N", "sample TIME CPU PID", "dropped N", "pause TIME", "resume TIME", "rescanned",
  * "end REASON RECORDS DROPPED", "malformed N". The second writer needs all symbols at its end.
  */
 extern const struct writer writer_lines, writer_settled;
@@ -38,16 +38,14 @@ struct symbols {
 extern struct seen {
     unsigned unsettled; /* how often writer_settled says that symbols are missing */
     unsigned n_scans;
-    size_t room;             /* that the sampler leaves for tables of symbols */
     char renamed[16];        /* "NAME-CPU" of the last record of a name that begins with "renamed" */
     struct symbols *symbols; /* of the last scan */
 } seen;
 
 struct reader {
     struct stream *stream;
-    struct buffer text; /* ends with NUL after reader_text_of() */
+    struct buffer text;
     unsigned calls;
-    bool lazy; /* takes nothing */
     bool ended;
 };
 
@@ -55,18 +53,30 @@ struct reader {
 void sampled_start_writer(struct sampled *f, const struct stream_request *request, const struct writer *writer,
                           struct reader *reader);
 void sampled_start(struct sampled *f, const struct stream_request *request, struct reader *reader);
-/* Runs until all readers that are not lazy have ended, at most for `seconds`; busy, so that clocks tick on a CPU. */
-void sampled_run(struct sampled *f, double seconds, struct reader *const *readers, size_t n);
+/*
+ * Runs until an event has happened; the test fails after a minute without it. Readers take bytes in reader_has() and
+ * reader_ended() alone.
+ */
+#define sampled_until(f, condition)                                                                                    \
+    do {                                                                                                               \
+        time_t limit_ = 0;                                                                                             \
+        while (!(condition))                                                                                           \
+            sampled_turn((f), #condition, &limit_);                                                                    \
+    } while (0)
+void sampled_turn(struct sampled *f, const char *condition, time_t *limit);
+/* Disables sampling, by which streams end with "end reload"; the text of one that has ended. */
+const char *sampled_disable(struct sampled *f, struct reader *reader);
 
 /* For stream_open(). */
 void reader_on_ready(void *userdata);
-void reader_drain(struct reader *reader);
+/* Whether it has got a word at least n times. */
+bool reader_has(struct reader *reader, const char *word, unsigned n);
+bool reader_ended(struct reader *reader);
+/* What it has got; until it gets more. */
+const char *reader_text_of(struct reader *reader);
 void reader_stop(struct reader *reader);
-/* The text of a reader that has ended. */
-char *reader_text_of(struct reader *reader);
 
 unsigned count_perf_fds(void);
 unsigned count_words(const char *text, const char *word);
-double monotonic_seconds(void);
 
 #endif

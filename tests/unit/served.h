@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An HTTP server of a fake service in an event loop of its own, and its clients over real sockets. Any trouble with
- * either fails the test.
+ * either fails the test, and so does waiting for more than a minute.
  */
 #ifndef TESTS_UNIT_SERVED_H
 #define TESTS_UNIT_SERVED_H
@@ -11,6 +11,8 @@
 #include "tests/unit/fake-service.h"
 
 #define GZIP "Accept-Encoding: gzip\r\n"
+#define HEALTHY "GET /-/healthy"
+#define OK "HTTP/1.1 200 "
 
 struct served {
     struct fake_service fake; /* of four CPUs */
@@ -18,20 +20,33 @@ struct served {
     struct server *server;
 };
 
-/* Six connections, four of them of one address, and time enough. */
+/* Six connections, four of them of one address, and minutes of time. */
 extern const struct server_limits served_few;
 
 /* Listens nowhere yet. `limits` may be NULL. */
 void served_init(struct served *served, const struct server_limits *limits);
-void served_listen(struct served *served, const char *address);
+int served_listen(struct served *served, const char *address, struct error *error);
 /* Both, where local clients operate, and "a" is another name of this machine. */
 void served_start(struct served *served, const struct server_limits *limits, const char *address);
 void served_done(struct served *served);
 
-/* Nanoseconds of CLOCK_MONOTONIC. */
-uint64_t served_now(const struct served *served);
-/* Lets the server run for a time. */
-void served_run(struct served *served, uint64_t ns);
+/* For cmocka: the state is one that was started on 127.0.0.1 without limits. */
+int served_setup(void **state);
+int served_teardown(void **state);
+#define SERVED_TEST(name) TEST_WITH(name, served_setup, served_teardown)
+
+/* One turn of the event loop; false once the minute from `*deadline_ns` (0 at first) is over. */
+bool served_turn(const struct served *served, uint64_t *deadline_ns);
+/* So many turns: enough for the server to see what clients have done. */
+void served_spin(const struct served *served, unsigned turns);
+/* Lets the server run until `condition`. */
+#define served_wait(served, condition)                                                                                 \
+    do {                                                                                                               \
+        uint64_t deadline_ns_ = 0;                                                                                     \
+        while (!(condition))                                                                                           \
+            if (!served_turn(served, &deadline_ns_))                                                                   \
+                fail_msg("waited in vain for: %s", #condition);                                                        \
+    } while (0)
 
 /*
  * Connects to the n-th address that is listened on, from 127.0.0.`from` (0: from wherever the kernel chooses). The
@@ -56,27 +71,25 @@ char *served_receive_text(struct served *served, int fd, bool head);
 char *served_answer(struct served *served, size_t n, const char *request, const char *headers);
 /* That the next response has `part` in it. */
 void served_expect(struct served *served, int fd, const char *part);
-/* The same, and closes the connection. */
-void served_expect_last(struct served *served, int fd, const char *part);
 /* That the response to a request on a connection of its own to the n-th address has `part` in it. */
 void served_expect_answer(struct served *served, size_t n, const char *request, const char *headers, const char *part);
-/* Whether the server closes the connection within this time. */
-bool served_is_closed(struct served *served, int fd, uint64_t within_ns);
+/* That the server closes the connection. Appends what it sent before to `in`, which may be NULL. */
+void served_expect_end(struct served *served, int fd, struct buffer *in);
 /* 0 where it is no response. */
 unsigned served_status(const char *response);
 
-/* That `part` is, or is not, somewhere in a response. */
+/* How often `part` is in a response, and that it is there, or not. */
+unsigned count_of(const char *text, const char *part);
 void assert_has(const char *text, const char *part);
 void assert_has_not(const char *text, const char *part);
 
-/* A request, and the status and parts that the answer must have. */
+/* A request, and the status and the parts that the answer must have, in any order: "this ... and that". */
 struct served_case {
     const char *in, *headers;
     unsigned out_status;
-    const char *out[3]; /* the first NULL ends them */
+    const char *out;
 };
 void served_check(struct served *served, const struct served_case *the);
-/* All of a table, asked of a server of their own. */
-void served_check_all(const struct served_case *cases, size_t n);
+void served_check_all(struct served *served, const struct served_case *cases, size_t n);
 
 #endif

@@ -1,22 +1,466 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Passwords, the rate limit, headers and permissions, asked of a server over real sockets. */
-#include <fcntl.h>
+/*
+ * Who may ask: credentials, hashes of passwords, what is remembered of them, the standing of a client, the files of the
+ * web configuration; and all of it over real sockets.
+ */
+#include <crypt.h>
+#include <semaphore.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <gnutls/gnutls.h>
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "config/bcrypt.h"
 #include "http/auth/auth.h"
+#include "http/auth/credential.h"
+#include "http/auth/file-versions.h"
+#include "http/auth/password-cache.h"
+#include "http/auth/password.h"
+#include "http/auth/security.h"
+#include "http/auth/standing.h"
 #include "tests/unit/served.h"
 #include "tests/unit/test.h"
 
 #define SALT "abcdefghijklmnopqrstuu"
-/* "secret" at the lowest cost, and at one that takes its time. */
-#define CHEAP "$2y$04$" SALT "2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"
-#define COSTLY "$2y$10$" SALT "qflPDzB6gcMhKa1rZqKiun2YGL5sa2u"
-#define CHANGED "$2y$06$" SALT "6FttqYLNXdPO90XO7YlC0uHRd1WxOhm" /* "other" */
+#define SECRET "2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"
+#define OTHER "6FttqYLNXdPO90XO7YlC0uHRd1WxOhm"
+#define CHEAP "$2y$04$" SALT SECRET /* "secret" */
+
+/* libcrypt's function, by which all checks go: how much work it had, 2^cost each time, and a thread that it holds. */
+static atomic_uint work, n_checks;
+static atomic_bool held;
+static sem_t go;
+
+char *__real_crypt_rn(const char *phrase, const char *setting, void *data, int size);
+char *__wrap_crypt_rn(const char *phrase, const char *setting, void *data, int size);
+
+char *__wrap_crypt_rn(const char *phrase, const char *setting, void *data, int size)
+{
+    n_checks++;
+    work += 1U << strtoul(setting + strlen("$2y$"), NULL, 10);
+    if (held)
+        sem_wait(&go);
+    return __real_crypt_rn(phrase, setting, data, size);
+}
+
+static void hold(void)
+{
+    sem_init(&go, 0, 0);
+    n_checks = 0;
+    held = true;
+}
+
+static void let_go(void)
+{
+    held = false;
+    sem_post(&go);
+}
+
+/* --- credentials */
+
+static const struct {
+    const char *in, *out_user, *out_password; /* NULL: refused */
+} credentials[] = {
+    {"Basic YWxpY2U6c2VjcmV0", "alice", "secret"},
+    {"BASIC   YWxpY2U6c2VjcmV0", "alice", "secret"},
+    {"Basic YWxpY2U6c2U6Y3I6ZXQ=", "alice", "se:cr:et"},
+    {"Basic Og==", "", ""},
+    {"Basic YWxpY2U6", "alice", ""},
+    {"Basic OnNlY3JldA==", "", "secret"},
+    {"Basic w6RsaWNlOnDDpHNz", "\303\244lice", "p\303\244ss"},
+    {"Basic /zr/", "\377", "\377"},
+    {"", NULL, NULL},
+    {"Basic", NULL, NULL},
+    {"Basic ", NULL, NULL},
+    {"BasicYWxpY2U6c2VjcmV0", NULL, NULL},
+    {"Basic\tYWxpY2U6c2VjcmV0", NULL, NULL},
+    {"Bearer YWxpY2U6c2VjcmV0", NULL, NULL},
+    {"Basic alice:secret", NULL, NULL},
+    {"Basic YWxpY2U=", NULL, NULL},                 /* no colon */
+    {"Basic YWxpY2U6c2VjcmV0 ", NULL, NULL},        /* a blank behind */
+    {"Basic YWxpY2U6 c2VjcmV0", NULL, NULL},        /* and within */
+    {"Basic YWxpY2U6c2VjcmV", NULL, NULL},          /* a digit is missing */
+    {"Basic YWxpY2U6c2U6Y3I6ZXQ", NULL, NULL},      /* the padding is missing */
+    {"Basic YWxpY2U6c2U6Y3I6ZXQ=====", NULL, NULL}, /* too much of it */
+    {"Basic YWxp=2U6c2VjcmV0", NULL, NULL},
+    {"Basic YWxpY2U6c2Vj-mV_", NULL, NULL},     /* base64url */
+    {"Basic YWxpY2U6c2VjcmV0AA==", NULL, NULL}, /* a NUL behind the password */
+    {"Basic YQBsaWNlOnNlY3JldA==", NULL, NULL}, /* and in the name */
+};
+
+TEST(test_credentials)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(credentials); i++) {
+        struct credential credential, copy;
+        int r = credential_parse(credentials[i].in, &credential);
+        print_message("\"%s\"\n", credentials[i].in);
+        assert_int_equal(r, credentials[i].out_user ? 0 : -EINVAL);
+        if (r < 0)
+            continue;
+        assert_string_equal(credential.user, credentials[i].out_user);
+        assert_string_equal(credential.password, credentials[i].out_password);
+        credential_copy(&credential, &copy);
+        credential_done(&credential);
+        assert_string_equal(copy.user, credentials[i].out_user);
+        assert_string_equal(copy.password, credentials[i].out_password);
+        credential_done(&copy);
+        for (size_t k = 0; k < sizeof(copy.text); k++)
+            assert_int_equal(copy.text[k], 0);
+    }
+}
+
+/* Base64 of `user` and `password` bytes. */
+static int parse_long(size_t user, size_t password)
+{
+    _cleanup_(buffer_done) struct buffer value = {0};
+    struct credential credential;
+
+    buffer_append_text(&value, "Basic ");
+    for (size_t i = 0; i < user / 3; i++)
+        buffer_append_text(&value, "YWFh");
+    buffer_append_text(&value, "YWE6");
+    for (size_t i = 0; i < password / 3; i++)
+        buffer_append_text(&value, "YWFh");
+    buffer_append_char(&value, '\0');
+    int r = credential_parse(value.data, &credential);
+    if (r == 0)
+        credential_done(&credential);
+    return r;
+}
+
+TEST(test_credential_length)
+{
+    assert_int_equal(parse_long(0, CREDENTIAL_MAX - 3), 0);
+    assert_int_equal(parse_long(0, CREDENTIAL_MAX + 3), -EINVAL);
+    assert_int_equal(parse_long(CREDENTIAL_MAX - 6, 3), 0);
+    assert_int_equal(parse_long(CREDENTIAL_MAX + 3, 3), -EINVAL);
+    assert_int_equal(parse_long(9000, 9000), -EINVAL);
+}
+
+/* --- hashes */
+
+#define DIGEST "abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZ./01234"
+#define DIGEST_53 "bcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZ./0123"
+#define LOOKS_PLAIN "this is not a bcrypt hash, but looks like the password itself; "
+#define OTHER_HASH "this is a hash, but not a bcrypt hash; "
+#define NO_KIND "the bcrypt hash does not start with "
+#define BAD_COST "the bcrypt hash is damaged: its cost "
+#define BAD_CHARACTER "the bcrypt hash is damaged: it has a character that bcrypt never"
+
+/* How the message begins, which quotes nothing; NULL: the hash is accepted, by libcrypt too. */
+static const struct {
+    const char *in, *out;
+} hashes[] = {
+    {"$2a$04$" DIGEST_53, NULL},
+    {"$2b$10$" DIGEST_53, NULL},
+    {"$2x$19$" DIGEST_53, NULL},
+    {"$2y$31$" DIGEST_53, NULL},
+    {"", "there is no hash; "},
+    {"hunter2", LOOKS_PLAIN},
+    {"$hunter2", LOOKS_PLAIN},
+    {"{hunter2", LOOKS_PLAIN},
+    {"$1$hunter2$x", OTHER_HASH},
+    {"$y$hunter2$x", OTHER_HASH},
+    {"{SSHA}hunter2", OTHER_HASH},
+    {"$2", NO_KIND},
+    {"$2$10$" DIGEST_53, NO_KIND},
+    {"$2z$10$" DIGEST_53, NO_KIND},
+    {"$2y$", BAD_COST},
+    {"$2y$10", BAD_COST},
+    {"$2y$03$" DIGEST_53, BAD_COST},
+    {"$2y$32$" DIGEST_53, BAD_COST},
+    {"$2y$-1$" DIGEST_53, BAD_COST},
+    {"$2y$1x$" DIGEST_53, BAD_COST},
+    {"$2y$1-$" DIGEST_53, BAD_COST},
+    {"$2b_10$" DIGEST_53, NO_KIND},
+    {"$2y$100" DIGEST_53, BAD_COST},
+    {"$2y$10$", "the bcrypt hash is damaged: it has 0 characters "},
+    {"$2y$10$" DIGEST, "the bcrypt hash is damaged: it has 55 characters "},
+    {"$2y$10$ " DIGEST_53, BAD_CHARACTER},
+    {"$2y$10$\xc3\xa4" DIGEST_53, BAD_CHARACTER},
+};
+
+TEST(test_hashes)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(hashes); i++) {
+        struct error error = {0};
+        print_message("%s\n", hashes[i].in);
+        assert_int_equal(bcrypt_check(hashes[i].in, &error), hashes[i].out ? -EINVAL : 0);
+        assert_true(str_starts(error.message, hashes[i].out ? hashes[i].out : ""));
+        assert_null(strstr(error.message, "hunter2"));
+        assert_null(strstr(error.message, "bcdef"));
+        if (!hashes[i].out)
+            assert_int_not_equal(crypt_checksalt(hashes[i].in), CRYPT_SALT_INVALID);
+    }
+}
+
+#define NINE_A "aaaaaaaaa"
+#define A72 NINE_A NINE_A NINE_A NINE_A NINE_A NINE_A NINE_A NINE_A
+
+static const struct {
+    const char *in_hash, *in_password;
+    unsigned out_cost;
+    bool out;
+} passwords[] = {
+    {"$2y$04$" SALT SECRET, "secret", 4, true},
+    {"$2b$04$" SALT SECRET, "secret", 4, true},
+    {"$2a$04$" SALT SECRET, "secret", 4, true},
+    {"$2y$06$" SALT OTHER, "other", 6, true},
+    {"$2y$10$" SALT "qflPDzB6gcMhKa1rZqKiun2YGL5sa2u", "secret", 10, true},
+    {"$2y$04$" SALT "yx2n0Zzopyr9QuYTMCfOJJOj526QVoC", "p\303\244ssw\303\266rd", 4, true},
+    {"$2y$04$" SALT "byCG3zY1GIXMyxfivm.ClDiInHzxjiq", "", 4, true},
+    /* bcrypt takes no more than 72 bytes */
+    {"$2y$04$" SALT "BzzIgyKkz7xMWYSzkIjUSnxEQFQ0WNe", A72, 4, true},
+    {"$2y$04$" SALT "BzzIgyKkz7xMWYSzkIjUSnxEQFQ0WNe", A72 "b", 4, true},
+    {"$2y$04$" SALT SECRET, "Secret", 4, false},
+    {"$2y$04$" SALT SECRET, "", 4, false},
+    {"$2y$04$" SALT "2r9OfJnfCsdneAXAGHnS4UpFFP8WIrX", "secret", 4, false},
+    {"secret", "secret", 0, false},
+    {"*0", "secret", 0, false},
+    {"$2y$03$" SALT SECRET, "secret", 0, false},
+    {"$2y$32$" SALT SECRET, "secret", 0, false},
+    {"$1$abcdefgh$aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "secret", 0, false},
+};
+
+TEST(test_passwords)
+{
+    _cleanup_(freep) struct crypt_data *data = calloc(1, sizeof(*data));
+
+    for (size_t i = 0; i < ARRAY_SIZE(passwords); i++) {
+        print_message("%s\n", passwords[i].in_hash);
+        assert_int_equal(password_cost(passwords[i].in_hash), passwords[i].out_cost);
+        assert_int_equal(password_matches(passwords[i].in_password, passwords[i].in_hash, 4, data), passwords[i].out);
+        for (size_t k = 0; k < sizeof(*data); k++)
+            assert_int_equal(((char *)data)[k], 0);
+    }
+    assert_false(password_matches("secret", NULL, 4, data));
+}
+
+/* A cheap hash, the most costly one, and an unknown name take the same work, so that the time tells them not apart. */
+TEST(test_wrong_takes_its_work)
+{
+    static const char *const of[] = {NULL, "$2y$08$" SALT SECRET, "$2y$05$" SALT SECRET, CHEAP};
+    _cleanup_(freep) struct crypt_data *data = calloc(1, sizeof(*data));
+
+    for (size_t i = 0; i < ARRAY_SIZE(of); i++) {
+        work = 0;
+        assert_false(password_matches("wrong", of[i], 8, data));
+        assert_int_equal(work, 1 << 8);
+    }
+}
+
+/* --- what is remembered */
+
+static struct fingerprint print(const struct password_cache *cache, const char *user, const char *hash,
+                                const char *password)
+{
+    struct fingerprint fingerprint;
+
+    assert_int_equal(password_cache_fingerprint(cache, user, hash, password, &fingerprint), 0);
+    return fingerprint;
+}
+
+static struct fingerprint numbered(const struct password_cache *cache, unsigned i)
+{
+    char password[16];
+
+    snprintf(password, sizeof(password), "%u", i);
+    return print(cache, "alice", "$2y$", password);
+}
+
+/* Neither other texts nor the same ones cut elsewhere look the same. */
+TEST(test_fingerprints)
+{
+    static const char *const triples[][3] = {
+        {"alice", "h", "secret"},
+        {"alice", "h", "secre"},
+        {"alice", "h2", "secret"},
+        {"alic", "eh", "secret"},
+        {"aliceh", "", "secret"},
+        {"alice", "hs", "ecret"},
+        {"", "", ""},
+    };
+    struct password_cache cache;
+
+    assert_int_equal(password_cache_init(&cache), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(triples); i++)
+        for (size_t k = 0; k < ARRAY_SIZE(triples); k++) {
+            struct fingerprint a = print(&cache, triples[i][0], triples[i][1], triples[i][2]);
+            struct fingerprint b = print(&cache, triples[k][0], triples[k][1], triples[k][2]);
+            assert_int_equal(fingerprint_equal(&a, &b), i == k);
+        }
+    password_cache_done(&cache);
+}
+
+static void remember(struct password_cache *cache, unsigned i, bool right)
+{
+    struct fingerprint fingerprint = numbered(cache, i);
+
+    password_cache_remember(cache, &fingerprint, right);
+}
+
+static enum verdict find(struct password_cache *cache, unsigned i)
+{
+    struct fingerprint fingerprint = numbered(cache, i);
+
+    return password_cache_find(cache, &fingerprint);
+}
+
+/* A flood of wrong passwords does not drive out the right ones, and one that is used stays. */
+TEST(test_remembers)
+{
+    struct password_cache cache;
+
+    assert_int_equal(password_cache_init(&cache), 0);
+    assert_int_equal(find(&cache, 0), VERDICT_UNKNOWN);
+    remember(&cache, 0, true);
+    for (unsigned i = 1; i <= 10 * PASSWORD_CACHE_MAX; i++)
+        remember(&cache, i, false);
+    assert_int_equal(find(&cache, 0), VERDICT_RIGHT);
+    assert_int_equal(find(&cache, 9 * PASSWORD_CACHE_MAX), VERDICT_UNKNOWN);
+    assert_int_equal(find(&cache, 9 * PASSWORD_CACHE_MAX + 1), VERDICT_WRONG);
+    for (unsigned i = 1; i <= 2 * PASSWORD_CACHE_MAX; i++) {
+        remember(&cache, 100000 + i, true);
+        assert_int_equal(find(&cache, 0), VERDICT_RIGHT);
+    }
+    password_cache_done(&cache);
+}
+
+/* --- standing */
+
+static const struct peer elsewhere = {.local = false}, loopback = {.local = true},
+                         stranger = {.local = true, .unix_socket = true},
+                         trusted = {.local = true, .unix_socket = true, .trusted = true};
+
+#define AGENT "User-Agent", "Mozilla/5.0 (X11; Linux x86_64)"
+#define PROOF "X-Requested-With", "perfcountd"
+
+static const struct {
+    const struct peer *in_peer;
+    bool in_authenticated;
+    const char *in_headers[4][2];
+    enum standing out;
+} standings[] = {
+    /* Programs. */
+    {&elsewhere, false, {{"Host", "board"}}, STANDING_EVERYBODY},
+    {&elsewhere, true, {{"Host", "anything.example"}}, STANDING_OPERATOR},
+    {&loopback, false, {{"Host", "127.0.0.1:10298"}}, STANDING_LOCAL},
+    {&loopback, false, {{"Host", "board"}, {"User-Agent", "curl/8.0"}}, STANDING_LOCAL},
+    {&loopback, false, {{"User-Agent", "curl/8.0"}}, STANDING_LOCAL},
+    {&loopback, false, {{"Host", "evil.example"}}, STANDING_EVERYBODY},
+    {&loopback, false, {{"Host", ""}}, STANDING_EVERYBODY},
+    {&loopback, true, {{"Host", "evil.example"}}, STANDING_OPERATOR},
+    {&stranger, false, {{"Host", "localhost"}}, STANDING_LOCAL},
+    {&stranger, false, {{"Host", "x"}}, STANDING_EVERYBODY},
+    {&trusted, false, {{"Host", "localhost"}}, STANDING_OPERATOR},
+    /* Requests that a proxy passes on. */
+    {&loopback, false, {{"Host", "localhost"}, {"X-Forwarded-For", "192.0.2.1"}}, STANDING_EVERYBODY},
+    {&stranger, false, {{"Host", "localhost"}, {"Via", "1.1 proxy"}}, STANDING_EVERYBODY},
+    {&trusted, false, {{"Host", "localhost"}, {"Via", "1.1 proxy"}}, STANDING_EVERYBODY},
+    {&loopback, true, {{"Host", "localhost"}, {"Via", "1.1 proxy"}}, STANDING_OPERATOR},
+    /* Pages of others. */
+    {&elsewhere, false, {{"Host", "board"}, {AGENT}}, STANDING_PAGE},
+    {&loopback, false, {{"Host", "localhost"}, {AGENT}}, STANDING_PAGE},
+    {&trusted, false, {{"Host", "localhost"}, {AGENT}}, STANDING_PAGE},
+    {&loopback, false, {{"Host", "localhost"}, {"Origin", "http://evil.example"}}, STANDING_PAGE},
+    {&loopback, false, {{"Host", "localhost"}, {"Sec-Fetch-Site", "cross-site"}}, STANDING_PAGE},
+    {&loopback, false, {{"Host", "localhost"}, {"Sec-Fetch-Site", ""}}, STANDING_PAGE},
+    {&loopback, false, {{"Host", "localhost"}, {"Sec-Fetch-Mode", "no-cors"}}, STANDING_PAGE},
+    {&loopback, false, {{"Host", "localhost"}, {"Accept-Language", "en"}, {"User-Agent", "curl/8"}}, STANDING_PAGE},
+    {&loopback, false, {{"Host", "localhost"}, {"Sec-Fetch-Site", "cross-site"}, {PROOF}}, STANDING_PAGE},
+    {&loopback, false, {{"Host", "localhost"}, {AGENT}, {"X-Requested-With", "XMLHttpRequest"}}, STANDING_PAGE},
+    {&loopback,
+     false,
+     {{"Host", "localhost"}, {"Sec-Fetch-Site", "same-origin"}, {"Sec-Fetch-Site", "cross-site"}},
+     STANDING_PAGE},
+    {&loopback, true, {{"Host", "localhost"}, {AGENT}, {"Sec-Fetch-Site", "cross-site"}}, STANDING_PAGE},
+    /* A name that its owner has led here: the browser takes the page for ours. */
+    {&loopback, false, {{"Host", "evil.example"}, {AGENT}, {"Sec-Fetch-Site", "same-origin"}}, STANDING_PAGE},
+    {&loopback, false, {{"Host", "printer:10298"}, {AGENT}, {PROOF}}, STANDING_PAGE},
+    /* Its owner has no password. */
+    {&elsewhere, true, {{"Host", "board.lan"}, {AGENT}, {"Sec-Fetch-Site", "same-origin"}}, STANDING_OPERATOR},
+    /* Our own pages, and addresses that a person has typed. */
+    {&loopback, false, {{"Host", "localhost"}, {AGENT}, {"Sec-Fetch-Site", "none"}}, STANDING_LOCAL},
+    {&loopback, false, {{"Host", "localhost"}, {AGENT}, {"Sec-Fetch-Site", "same-origin"}}, STANDING_LOCAL},
+    {&loopback, false, {{"Host", "127.0.0.1"}, {AGENT}, {"Origin", "http://127.0.0.1"}, {PROOF}}, STANDING_LOCAL},
+    {&elsewhere, false, {{"Host", "192.0.2.1:10298"}, {AGENT}, {PROOF}}, STANDING_EVERYBODY},
+    {&elsewhere, false, {{"Host", "alias.example"}, {AGENT}, {PROOF}}, STANDING_EVERYBODY},
+};
+
+TEST(test_standing)
+{
+    char *others[] = {(char *)"alias.example"};
+    const struct host_names names = {.machine = "board", .others = others, .n_others = 1};
+
+    for (size_t i = 0; i < ARRAY_SIZE(standings); i++) {
+        struct standing_claims claims = {0};
+        for (size_t k = 0; k < ARRAY_SIZE(standings[i].in_headers) && standings[i].in_headers[k][0]; k++)
+            standing_claim(&claims, standings[i].in_headers[k][0], standings[i].in_headers[k][1]);
+        enum standing standing = standing_of(standings[i].in_authenticated, standings[i].in_peer, &claims, &names);
+        if (standing != standings[i].out)
+            fail_msg("case %zu: %d instead of %d", i, standing, standings[i].out);
+    }
+}
+
+/* --- files */
+
+static void put(const char *path, const char *text)
+{
+    _cleanup_(fclosep) FILE *file = fopen(path, "we");
+
+    assert_non_null(file);
+    fputs(text, file);
+}
+
+#define OF_USERS "basic_auth_users:\n"
+#define HASH(cost) "$2y$" cost "$" SALT "ABCDEFGHIJKLMNOPQRSTUVWXYZ01234"
+
+/* The one warning, if any, and how its sentence begins. */
+static const struct {
+    const char *in;
+    enum security_warning which;
+    const char *sentence; /* NULL: none */
+} warnings[] = {
+    {OF_USERS "  a: " HASH("10") "\n", SECURITY_PASSWORD_SLOW, NULL},
+    {OF_USERS "  a: " HASH("14") "\n", SECURITY_PASSWORD_SLOW, NULL},
+    {OF_USERS "  a: " HASH("15") "\n", SECURITY_PASSWORD_SLOW, "basic_auth_users: the bcrypt cost of \"a\" is 15: "},
+    {OF_USERS "  a: " HASH("04") "\n  b: " HASH("31") "\n  c: " HASH("18") "\n", SECURITY_PASSWORD_SLOW,
+     "basic_auth_users: the bcrypt cost of \"b\" is 31: to check one new password, right or wrong, takes 2097152 "
+     "times "},
+    {"{}", SECURITY_HTTP2_UNUSED, NULL},
+    {"http_server_config: {http2: false}", SECURITY_HTTP2_UNUSED, NULL},
+    {"http_server_config: {http2: true}", SECURITY_HTTP2_UNUSED,
+     "http_server_config.http2: HTTP/2 is allowed, but perfcountd serves HTTP/1.1 only, "},
+};
+
+TEST(test_warnings)
+{
+    char path[] = "/tmp/test-auth.XXXXXX";
+
+    close(mkstemp(path));
+    for (size_t i = 0; i < ARRAY_SIZE(warnings); i++) {
+        _cleanup_(security_unrefp) struct security *security = NULL;
+        _cleanup_(file_versions_done) struct file_versions versions = {0};
+        struct error error = {0};
+
+        put(path, warnings[i].in);
+        assert_int_equal(security_load(NULL, path, &security, &versions, &error), 0);
+        for (int k = 0; k < N_SECURITY_WARNINGS; k++) {
+            const char *warning = security_warning(security, (enum security_warning)k);
+            const char *expected = k == (int)warnings[i].which ? warnings[i].sentence : NULL;
+            assert_true(!warning == !expected);
+            assert_true(!warning || str_starts(warning, expected));
+        }
+    }
+    unlink(path);
+}
+
+/* --- over sockets */
 
 struct fixture {
     struct served served;
@@ -30,28 +474,32 @@ struct fixture {
 static void apply(struct fixture *f, const char *text)
 {
     struct error error = {0};
-    int fd = open(f->web_config, O_WRONLY | O_TRUNC | O_CLOEXEC);
 
-    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-    close(fd);
+    put(f->web_config, text);
     if (server_secure(f->served.server, f->web_config, &error) < 0)
         fail_msg("%s", error.message);
 }
 
-static void start(struct fixture *f, const char *web_config)
+/* A server with USERS(CHEAP). */
+static int setup(void **state)
 {
+    struct fixture *f = *state = malloc(sizeof(*f));
+
     *f = (struct fixture){.web_config = "/tmp/test-auth.XXXXXX"};
     close(mkstemp(f->web_config));
-    served_init(&f->served, NULL);
-    if (web_config)
-        apply(f, web_config);
-    served_listen(&f->served, "127.0.0.1:0");
+    served_start(&f->served, NULL, "127.0.0.1:0");
+    apply(f, USERS(CHEAP));
+    return 0;
 }
 
-static void stop(struct fixture *f)
+static int teardown(void **state)
 {
+    struct fixture *f = *state;
+
     served_done(&f->served);
     unlink(f->web_config);
+    free(f);
+    return 0;
 }
 
 /* Sends a request with a name and password, which may be NULL. */
@@ -78,21 +526,19 @@ static char *ask(struct fixture *f, const char *request, const char *credential,
     return served_receive_text(&f->served, fd, false);
 }
 
-static unsigned status(struct fixture *f, const char *request, const char *credential)
+static void expect(struct fixture *f, const char *request, const char *credential, unsigned status)
 {
     _cleanup_(freep) char *response = ask(f, request, credential, "");
 
-    return served_status(response);
+    print_message("%s %s\n", request, credential ? credential : "");
+    assert_int_equal(served_status(response), status);
 }
 
 static const struct {
     const char *in_request, *in_credential, *in_headers;
     unsigned out_status;
     const char *out;
-} cases[] = {
-    {"GET /metrics", "alice:secret", "", 200, "perf_cpu_cycles_total"},
-    {"GET /metrics", "alice:secret", "", 200, "perf_cpu_cycles_total"},
-    {"GET /metrics", "bob:secret", "", 200, "perf_cpu_cycles_total"},
+} answers[] = {
     {"GET /metrics", "alice:wrong", "", 401, "WWW-Authenticate: Basic realm=\"perfcountd\", charset=\"UTF-8\"\r\n"},
     /* The page hears of a wrong password; without any, its browser has to be asked for the one that it knows. */
     {"GET /metrics", "alice:wrong", "X-Requested-With: perfcountd\r\n", 401, "WWW-Authenticate: X-Basic realm="},
@@ -102,96 +548,46 @@ static const struct {
     {"GET /metrics", "carol:secret", "", 401, "\r\n\r\nthe name or the password is wrong\n"},
     {"GET /metrics", NULL, "", 401, "\r\n\r\nthis needs a name and a password, as in curl -u NAME\n"},
     {"GET /metrics", "alice", "", 401, "the \"Authorization\" header has no name and password"},
-    {"GET /metrics", "alice:secret:", "", 401, ""},
-    {"GET /metrics", "Alice:secret", "", 401, ""},
     {"GET /metrics", ":", "", 401, ""},
-    {"GET /metrics", "", "", 401, ""},
     {"GET /metrics", NULL, "", 401, "Content-Type: text/plain"},
     {"GET /api/v1/counters", NULL, "", 401,
      "{\"error\": \"this needs a name and a password, as in curl -u NAME\", \"status\": 401}\n"},
-    {"GET /nothing", NULL, "", 401, ""},
-    {"GET /nothing", "alice:secret", "", 404, ""},
     {"GET /%zz", "alice:secret", "", 400, ""},
-    {"GET /metrics", NULL, "Authorization: Basic ????\r\n", 401, ""},
     {"GET /metrics", NULL, "Authorization: Bearer abc\r\n", 401, "header has no name and password"},
     {"GET /metrics", NULL, "authorization: bASIC YWxpY2U6c2VjcmV0\r\n", 200, ""},
-    {"POST /-/reload", "alice:secret", "Content-Length: 0\r\n", 200, "reloaded"},
-    {"POST /-/reload", NULL, "Content-Length: 0\r\n", 401, ""},
-    {"POST /-/reload", "alice:wrong", "Content-Length: 0\r\n", 401, ""},
-    {"POST /-/reload", "alice:secret", "Content-Length: 0\r\nOrigin: http://evil.example\r\n", 403,
-     "may come from a page in a browser"},
-    {"GET /api/v1/rates?seconds=0.05", "alice:secret", "", 200, "\"ipc\""},
-    {"GET /-/healthy", NULL, "", 200, "healthy"},
     {"GET /-/healthy", "alice:wrong", "", 200, "healthy"},
-    {"GET /-/healthy/", NULL, "", 401, ""},
-    {"GET /-/ready", NULL, "", 401, ""},
 };
 
-static void test_answers(void **state)
+TEST_WITH(test_answers, setup, teardown)
 {
-    struct fixture f;
+    struct fixture *f = *state;
 
-    (void)state;
-    start(&f, USERS(CHEAP) "auth_excluded_paths: [/-/healthy]\n");
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        _cleanup_(closep) int fd = served_connect(&f.served, 0, 1);
-        print_message("%s %s\n", cases[i].in_request, cases[i].in_credential ? cases[i].in_credential : "");
-        say(fd, cases[i].in_request, cases[i].in_credential, cases[i].in_headers);
-        _cleanup_(freep) char *response = served_receive_text(&f.served, fd, false);
-        assert_int_equal(served_status(response), cases[i].out_status);
-        assert_has(response, cases[i].out);
+    apply(f, USERS(CHEAP) "auth_excluded_paths: [/-/healthy]\n");
+    for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
+        print_message("%s %s\n", answers[i].in_request, answers[i].in_credential ? answers[i].in_credential : "");
+        _cleanup_(freep) char *response =
+            ask(f, answers[i].in_request, answers[i].in_credential, answers[i].in_headers);
+        assert_int_equal(served_status(response), answers[i].out_status);
+        assert_has(response, answers[i].out);
     }
-    stop(&f);
 }
 
 /* The first time in a connection that is kept, and again in it. */
-static void test_keep_alive(void **state)
+TEST_WITH(test_keep_alive, setup, teardown)
 {
-    struct fixture f;
+    struct fixture *f = *state;
+    _cleanup_(closep) int fd = served_connect(&f->served, 0, 1);
 
-    (void)state;
-    start(&f, USERS(CHEAP));
-    _cleanup_(closep) int fd = served_connect(&f.served, 0, 1);
     for (unsigned i = 0; i < 6; i++) {
         say(fd, "GET /-/healthy", i % 3 ? "alice:secret" : "alice:wrong", "");
-        _cleanup_(freep) char *response = served_receive_text(&f.served, fd, false);
-        assert_int_equal(served_status(response), i % 3 ? 200 : 401);
+        served_expect(&f->served, fd, i % 3 ? OK : "HTTP/1.1 401 ");
     }
-    stop(&f);
 }
 
-static void test_no_users(void **state)
+/* All that was sent before has been read: bob is known, and waits for no check. */
+static void settle(struct fixture *f)
 {
-    struct fixture f;
-
-    (void)state;
-    start(&f, NULL);
-    assert_int_equal(status(&f, "GET /metrics", NULL), 200);
-    assert_int_equal(status(&f, "GET /metrics", "alice:wrong"), 200);
-    assert_int_equal(status(&f, "POST /-/reload", NULL), 403);
-    apply(&f, USERS(CHEAP));
-    assert_int_equal(status(&f, "GET /metrics", NULL), 401);
-    apply(&f, "# nothing\n");
-    assert_int_equal(status(&f, "GET /metrics", NULL), 200);
-    stop(&f);
-}
-
-/* A new hash is in force with the next request, whatever is remembered. */
-static void test_change_of_password(void **state)
-{
-    struct fixture f;
-
-    (void)state;
-    start(&f, USERS(CHEAP));
-    assert_int_equal(status(&f, "GET /metrics", "alice:secret"), 200);
-    assert_int_equal(status(&f, "GET /metrics", "alice:other"), 401);
-    apply(&f, USERS(CHANGED));
-    assert_int_equal(status(&f, "GET /metrics", "alice:secret"), 401);
-    assert_int_equal(status(&f, "GET /metrics", "alice:other"), 200);
-    apply(&f, "basic_auth_users: {dave: \"" CHANGED "\"}\n");
-    assert_int_equal(status(&f, "GET /metrics", "alice:other"), 401);
-    assert_int_equal(status(&f, "GET /metrics", "dave:other"), 200);
-    stop(&f);
+    expect(f, "GET /metrics", "bob:secret", 200);
 }
 
 /* Sends the i-th wrong password. */
@@ -205,195 +601,146 @@ static int ask_wrongly(const struct fixture *f, unsigned from, unsigned i)
     return fd;
 }
 
-static void test_queue(void **state)
+/* Closes the connections after their answers; returns how many were 503, where the others were 401. */
+static unsigned receive_busy(struct fixture *f, int *fds, unsigned n)
 {
-    enum { N = CHECKS_PER_ADDRESS_MAX + 3 };
-    struct fixture f;
-    int fds[N];
-    unsigned busy = 0, wrong = 0;
+    unsigned busy = 0;
 
-    (void)state;
-    start(&f, USERS(COSTLY));
-    assert_int_equal(status(&f, "GET /metrics", "alice:secret"), 200);
-    for (unsigned i = 0; i < N; i++)
-        fds[i] = ask_wrongly(&f, 1, i);
-    served_run(&f.served, 5 * NSEC_PER_MSEC);
-    /* A known client does not wait, nor does an address that has asked for nothing yet. */
-    uint64_t begun = served_now(&f.served);
-    assert_int_equal(status(&f, "GET /metrics", "alice:secret"), 200);
-    assert_true(served_now(&f.served) - begun < 40 * NSEC_PER_MSEC);
-    _cleanup_(closep) int other = served_connect(&f.served, 0, 2);
-    say(other, "GET /metrics", "bob:secret", "");
-    for (unsigned i = 0; i < N; i++) {
-        _cleanup_(freep) char *response = served_receive_text(&f.served, fds[i], false);
+    for (unsigned i = 0; i < n; i++) {
+        _cleanup_(freep) char *response = served_receive_text(&f->served, fds[i], false);
         if (served_status(response) == 503)
             assert_has(response, "Retry-After: 1\r\n");
+        else
+            assert_int_equal(served_status(response), 401);
         busy += served_status(response) == 503;
-        wrong += served_status(response) == 401;
         close(fds[i]);
     }
-    assert_int_equal(busy, N - CHECKS_PER_ADDRESS_MAX);
-    assert_int_equal(wrong, CHECKS_PER_ADDRESS_MAX);
-    _cleanup_(freep) char *response = served_receive_text(&f.served, other, false);
-    assert_int_equal(served_status(response), 200);
-    stop(&f);
+    return busy;
+}
+
+/* A known client does not wait for checks, and an address that has asked for none yet is not refused. */
+TEST_WITH(test_queue, setup, teardown)
+{
+    enum { BUSY = 3 };
+    struct fixture *f = *state;
+    int fds[CHECKS_PER_ADDRESS_MAX + BUSY];
+
+    expect(f, "GET /metrics", "alice:secret", 200);
+    settle(f);
+    hold();
+    for (unsigned i = 0; i < ARRAY_SIZE(fds); i++) {
+        fds[i] = ask_wrongly(f, 1, i);
+        settle(f);
+    }
+    expect(f, "GET /metrics", "alice:secret", 200);
+    _cleanup_(closep) int other = served_connect(&f->served, 0, 2);
+    say(other, "GET /metrics", "bob:x", "");
+    assert_int_equal(receive_busy(f, fds + CHECKS_PER_ADDRESS_MAX, BUSY), BUSY);
+    let_go();
+    assert_int_equal(receive_busy(f, fds, CHECKS_PER_ADDRESS_MAX), 0);
+    served_expect(&f->served, other, "HTTP/1.1 401 ");
 }
 
 /* All addresses together. */
-static void test_whole_queue(void **state)
+TEST_WITH(test_whole_queue, setup, teardown)
 {
-    enum { N = CHECKS_MAX + CHECKS_PER_ADDRESS_MAX };
-    struct fixture f;
-    int fds[N];
-    unsigned busy = 0;
+    struct fixture *f = *state;
+    int fds[CHECKS_MAX + CHECKS_PER_ADDRESS_MAX];
 
-    (void)state;
-    start(&f, USERS(COSTLY));
-    for (unsigned i = 0; i < N; i++)
-        fds[i] = ask_wrongly(&f, 1 + i / CHECKS_PER_ADDRESS_MAX, i);
-    for (unsigned i = 0; i < N; i++) {
-        _cleanup_(freep) char *response = served_receive_text(&f.served, fds[i], false);
-        busy += served_status(response) == 503;
-        close(fds[i]);
+    settle(f);
+    hold();
+    for (unsigned i = 0; i < ARRAY_SIZE(fds); i++) {
+        fds[i] = ask_wrongly(f, 1 + i / CHECKS_PER_ADDRESS_MAX, i);
+        settle(f);
     }
-    assert_in_range(busy, 1, CHECKS_PER_ADDRESS_MAX);
-    stop(&f);
+    let_go();
+    assert_int_equal(receive_busy(f, fds, ARRAY_SIZE(fds)), CHECKS_PER_ADDRESS_MAX);
 }
 
-/* The same password sent many times at once is checked once, and all have its answer. */
-static void test_same_at_once(void **state)
+/* The same password many times at once. */
+TEST_WITH(test_same_at_once, setup, teardown)
 {
-    struct fixture f;
+    struct fixture *f = *state;
     int fds[CHECKS_PER_ADDRESS_MAX];
 
-    (void)state;
-    start(&f, USERS(COSTLY));
+    settle(f);
+    hold();
     for (unsigned i = 0; i < ARRAY_SIZE(fds); i++) {
-        fds[i] = served_connect(&f.served, 0, 1);
+        fds[i] = served_connect(&f->served, 0, 1);
         say(fds[i], "GET /metrics", "alice:secret", "");
     }
-    uint64_t ends[ARRAY_SIZE(fds)];
+    settle(f);
+    expect(f, "GET /metrics", "alice:x", 503);
+    let_go();
     for (unsigned i = 0; i < ARRAY_SIZE(fds); i++) {
-        _cleanup_(freep) char *response = served_receive_text(&f.served, fds[i], false);
-        assert_int_equal(served_status(response), 200);
-        ends[i] = served_now(&f.served);
+        served_expect(&f->served, fds[i], OK);
         close(fds[i]);
     }
-    assert_true(ends[ARRAY_SIZE(fds) - 1] - ends[0] < 50 * NSEC_PER_MSEC);
-    stop(&f);
 }
 
 /* Clients that have left make room for those that are there. */
-static void test_leavers_make_room(void **state)
+TEST_WITH(test_leavers_make_room, setup, teardown)
 {
-    struct fixture f;
+    struct fixture *f = *state;
+    _cleanup_(closep) int stays = -1;
 
-    (void)state;
-    start(&f, USERS(COSTLY));
-    for (unsigned round = 0; round < 3; round++)
-        for (unsigned i = 0; i < CHECKS_PER_ADDRESS_MAX; i++) {
-            int fd = ask_wrongly(&f, 1, round * CHECKS_PER_ADDRESS_MAX + i);
-            sd_event_run(f.served.event, 1000);
-            close(fd);
-        }
-    served_run(&f.served, 5 * NSEC_PER_MSEC);
-    assert_int_equal(status(&f, "GET /metrics", "alice:secret"), 200);
-    stop(&f);
+    settle(f);
+    hold();
+    for (unsigned i = 0; i < 3 * CHECKS_PER_ADDRESS_MAX; i++) {
+        int fd = ask_wrongly(f, 1, i);
+        settle(f);
+        close(fd);
+    }
+    stays = served_connect(&f->served, 0, 1);
+    say(stays, "GET /metrics", "alice:secret", "");
+    settle(f);
+    let_go();
+    served_expect(&f->served, stays, OK);
 }
 
-static void test_freed_while_checking(void **state)
+TEST_WITH(test_freed_while_checking, setup, teardown)
 {
-    struct fixture f;
+    struct fixture *f = *state;
     int fds[3];
 
-    (void)state;
-    start(&f, USERS(COSTLY));
+    hold();
     for (unsigned i = 0; i < ARRAY_SIZE(fds); i++)
-        fds[i] = ask_wrongly(&f, 1, i);
-    served_run(&f.served, 5 * NSEC_PER_MSEC);
-    stop(&f);
+        fds[i] = ask_wrongly(f, 1, i);
+    served_wait(&f->served, n_checks == 1);
     for (unsigned i = 0; i < ARRAY_SIZE(fds); i++)
         close(fds[i]);
+    let_go();
 }
 
-static void test_rate_limit(void **state)
+TEST_WITH(test_rate_limit, setup, teardown)
 {
-    struct fixture f;
+    struct fixture *f = *state;
 
-    (void)state;
-    start(&f, USERS(CHEAP) "rate_limit: {interval: 1h, burst: 3}\n");
+    apply(f, USERS(CHEAP) "rate_limit: {interval: 1h, burst: 3}\n");
     /* A suspension does not count twice. */
-    assert_int_equal(status(&f, "GET /metrics", "alice:secret"), 200);
-    assert_int_equal(status(&f, "GET /metrics", NULL), 401);
-    assert_int_equal(status(&f, "GET /-/healthy", "alice:secret"), 200);
-    _cleanup_(freep) char *response = ask(&f, "GET /api/v1/counters", "alice:secret", "");
+    expect(f, "GET /metrics", "alice:secret", 200);
+    expect(f, "GET /metrics", NULL, 401);
+    expect(f, "GET /-/healthy", "alice:secret", 200);
+    _cleanup_(freep) char *response = ask(f, "GET /api/v1/counters", "alice:secret", "");
     assert_int_equal(served_status(response), 429);
     assert_has(response, "Retry-After: 3600\r\n");
     assert_has(response, "\"status\": 429}");
-    apply(&f, USERS(CHEAP));
-    assert_int_equal(status(&f, "GET /metrics", "alice:secret"), 200);
-    stop(&f);
+    apply(f, USERS(CHEAP));
+    expect(f, "GET /metrics", "alice:secret", 200);
 }
 
-static unsigned count_of(const char *text, const char *part)
+/* Headers of the configuration go before the server's own, in refusals as well. */
+TEST_WITH(test_headers, setup, teardown)
 {
-    unsigned n = 0;
+    struct fixture *f = *state;
 
-    while ((text = strcasestr(text, part))) {
-        n++;
-        text += strlen(part);
-    }
-    return n;
-}
-
-static void test_headers(void **state)
-{
-    static const char *const requests[] = {"GET /page/app.js",     "GET /metrics",
-                                           "GET /metrics",         "GET /api/v1/counters",
-                                           "GET /api/v1/counters", "GET /-/healthy",
-                                           "GET /nothing",         "GET /api/v1/nothing",
-                                           "POST /metrics",        "GET /api/v1/rates?seconds=0.05",
-                                           "GET /metrics?a=b"};
-    struct fixture f;
-
-    (void)state;
-    start(&f, USERS(CHEAP));
-    _cleanup_(freep) char *before = ask(&f, "GET /metrics", "alice:secret", "");
-    assert_int_equal(count_of(before, "Strict-Transport-Security"), 0);
-    apply(&f, USERS(CHEAP) "http_server_config: {headers: {Strict-Transport-Security: max-age=31536000, "
-                           "X-Content-Type-Options: nosniff}}\n");
-    for (size_t i = 0; i < ARRAY_SIZE(requests); i++)
-        for (int k = 0; k < 2; k++) {
-            _cleanup_(freep) char *response = ask(&f, requests[i], k ? "alice:secret" : NULL, "");
-            print_message("%s: %u\n", requests[i], served_status(response));
-            assert_int_equal(count_of(response, "\r\nStrict-Transport-Security: max-age=31536000\r\n"), 1);
-            assert_int_equal(count_of(response, "\r\nX-Content-Type-Options: nosniff\r\n"), 1);
-        }
-    apply(&f, USERS(CHEAP) "http_server_config: {headers: {Content-Security-Policy: \"default-src 'self'\"}}\n");
-    _cleanup_(freep) char *index = ask(&f, "GET /", "alice:secret", "Accept: text/html\r\n");
+    apply(f, USERS(CHEAP) "http_server_config: {headers: {Content-Security-Policy: \"default-src 'self'\"}}\n");
+    _cleanup_(freep) char *index = ask(f, "GET /", "alice:secret", "Accept: text/html\r\n");
     assert_int_equal(count_of(index, "Content-Security-Policy: "), 1);
     assert_has(index, "Content-Security-Policy: default-src 'self'\r\n");
-    _cleanup_(freep) char *refused = ask(&f, "POST /metrics", "alice:secret", "Content-Length: 5000\r\n");
+    _cleanup_(freep) char *refused = ask(f, "POST /metrics", "alice:secret", "Content-Length: 5000\r\n");
     assert_int_equal(served_status(refused), 413);
     assert_has(refused, "Content-Security-Policy: default-src 'self'\r\n");
-    stop(&f);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_keep_alive),
-        cmocka_unit_test(test_no_users),
-        cmocka_unit_test(test_change_of_password),
-        cmocka_unit_test(test_queue),
-        cmocka_unit_test(test_whole_queue),
-        cmocka_unit_test(test_same_at_once),
-        cmocka_unit_test(test_leavers_make_room),
-        cmocka_unit_test(test_freed_while_checking),
-        cmocka_unit_test(test_rate_limit),
-        cmocka_unit_test(test_headers),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

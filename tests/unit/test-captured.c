@@ -1,96 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Machines as their /sys shows them: which PMUs each has, and what configurations become there, a line for each group
- * on each PMU and for each failure.
+ * What configurations become on machines as their /sys shows them: a line for each group on each PMU and for each
+ * failure.
  */
-#include <stdio.h>
-
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "tests/unit/captured.h"
 #include "tests/unit/find-series.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/test.h"
-
-enum played {
-    RK3588_5_10,
-    RK3588_6_1,
-    RK3588_6_12,
-    RASPBERRY_PI_5,
-    ALTRA,
-    NEOVERSE_N2,
-    INTEL_HYBRID,
-    INTEL_SERVER,
-    AMD_SERVER,
-    RASPBERRY_PI,
-    N_PLAYED
-};
-
-static struct fake_sys *(*const machines[N_PLAYED])(void) = {
-    [RK3588_5_10] = captured_rk3588_5_10,
-    [RK3588_6_1] = captured_rk3588_6_1,
-    [RK3588_6_12] = captured_rk3588_6_12,
-    [RASPBERRY_PI_5] = captured_raspberry_pi_5,
-    [ALTRA] = captured_altra,
-    [NEOVERSE_N2] = captured_neoverse_n2,
-    [INTEL_SERVER] = captured_intel_server,
-    [INTEL_HYBRID] = captured_intel_hybrid,
-    [AMD_SERVER] = captured_amd_server,
-    [RASPBERRY_PI] = captured_raspberry_pi,
-};
-
-/* "core armv8_pmuv3 0-7", a line for each PMU that is not on every machine. */
-static char *describe_pmus(const struct machine *machine)
-{
-    static const char *const scopes[] = {[PMU_CORE] = "core", [PMU_SYSTEM] = "system", [PMU_ANY] = "any"};
-    _cleanup_(buffer_done) struct buffer text = {0};
-
-    for (size_t i = 0; i < machine->n_pmus; i++) {
-        const struct pmu *pmu = machine->pmus[i];
-        _cleanup_(freep) char *cpus = cpuset_format(&pmu->cpus);
-        if (pmu->type != PERF_TYPE_SOFTWARE && pmu->type != PERF_TYPE_TRACEPOINT && pmu->type != PERF_TYPE_BREAKPOINT &&
-            pmu->type != 6 && pmu->type != 7)
-            buffer_appendf(&text, "%s%s %s %s%s\n", pmu->absent ? "absent " : "", scopes[pmu->scope], pmu->name, cpus,
-                           pmu->extended ? " extended" : "");
-    }
-    char *described = buffer_string(&text);
-    return described ? described : strdup("");
-}
-
-static void test_pmus(void **state)
-{
-    static const char *const described[N_PLAYED] = {
-        [RK3588_5_10] = "core armv8_pmuv3 0-7\n",
-        [RK3588_6_1] = "system arm_dsu_0 0\ncore armv8_cortex_a55 0-3\ncore armv8_cortex_a76 4-7\n",
-        [RK3588_6_12] = "core armv8_cortex_a55 0-3\ncore armv8_cortex_a76 4-7\nsystem rockchip_ddr 0\n",
-        [RASPBERRY_PI_5] = "core armv8_cortex_a76 0-3\n",
-        [ALTRA] = "system arm_cmn_0 0\nany arm_dmc620_10008c000 0-31\nany arm_dmc620_10008c400 0-31\n"
-                  "system arm_dsu_0 0\nsystem arm_dsu_1 2\ncore armv8_pmuv3_0 0-31\n",
-        [NEOVERSE_N2] = "core armv8_pmuv3_0 0-3\n",
-        [INTEL_SERVER] = "core cpu 0-31\nsystem cstate_core 0-15\nsystem cstate_pkg 0,8\nany msr 0-31\n"
-                         "system power 0,8\nsystem uncore_imc_0 0,8\nsystem uncore_imc_1 0,8\n"
-                         "system uncore_imc_2 0,8\nsystem uncore_imc_3 0,8\nsystem uncore_imc_free_running_0 0,8\n",
-        [INTEL_HYBRID] = "core cpu_atom 16-19 extended\ncore cpu_core 0-15 extended\n"
-                         "system cstate_core 0,2,4,6,8,10,12,14,16-19\nsystem cstate_pkg 0\nany intel_pt 0-19\n"
-                         "any msr 0-19\nsystem power 0\nsystem uncore_imc_0 0\nsystem uncore_imc_1 0\n"
-                         "system uncore_imc_free_running_0 0\n",
-        [AMD_SERVER] = "system amd_df 0\nsystem amd_iommu_0 0\nsystem amd_l3 0,8\nsystem amd_umc_0 0\n"
-                       "system amd_umc_1 0\nsystem amd_umc_2 0\nsystem amd_umc_3 0\ncore cpu 0-15\nany ibs_op 0-15\n"
-                       "any msr 0-15\nsystem power 0\n",
-        [RASPBERRY_PI] = "absent core cpu 0-3\n",
-    };
-
-    (void)state;
-    for (size_t i = 0; i < N_PLAYED; i++) {
-        struct fake_sys *fake = machines[i]();
-        struct machine *machine = machine_of(&fake->sys);
-        _cleanup_(freep) char *text = describe_pmus(machine);
-        assert_string_equal(text, described[i]);
-        assert_int_equal(fake->n_open, 0);
-        machine_free(machine);
-        fake_sys_free(fake);
-    }
-}
 
 /* A counted group's line: "cpu core armv8_pmuv3 0-7: cycles instructions". */
 struct line {
@@ -175,41 +93,38 @@ static char *describe(struct fake_sys *fake, const char *collectors)
     "node in its device tree\n"
 
 static const struct {
-    enum played in_machine;
+    struct fake_sys *(*in_machine)(void);
     const char *in, *out;
 } configurations[] = {
-    {RK3588_5_10, "cpu: {groups: [{name: core, events: '{cycles,instructions}'}]}",
-     "cpu core armv8_pmuv3 0-7: cycles instructions\n"},
-    {RK3588_5_10, "cpu: {groups: [{name: l2, events: 'armv8_pmuv3/l2d_cache_refill/'}, {name: soft, events: cs}]}",
-     "cpu l2 armv8_pmuv3 0-7: l2d_cache_refill\ncpu soft software 0-7: context_switches\n"},
-    {RK3588_5_10,
+    {captured_rk3588_5_10,
      "cpu: {groups: [{name: big, events: 'armv8_cortex_a76/l2d_cache_refill/'}, {name: soft, events: cs}]}",
      "cpu soft software 0-7: context_switches\n"
      "! cpu 0-7 armv8_cortex_a76/l2d_cache_refill/: there is no PMU \"armv8_cortex_a76\" on this machine\n"},
-    {RK3588_6_1, "cpu: {groups: [{name: core, events: '{cycles,instructions,cs}'}]}",
+    {captured_rk3588_6_1, "cpu: {groups: [{name: core, events: '{cycles,instructions,cs}'}]}",
      "cpu core armv8_cortex_a55 0-3: cycles instructions context_switches\n"
      "cpu core armv8_cortex_a76 4-7: cycles instructions context_switches\n"},
-    {RK3588_6_1, "cpu: {groups: [{name: l2, events: l2d_cache_refill}, {name: big, events: remote_access}]}",
+    {captured_rk3588_6_1, "cpu: {groups: [{name: l2, events: l2d_cache_refill}, {name: big, events: remote_access}]}",
      "cpu l2 armv8_cortex_a55 0-3: l2d_cache_refill\ncpu l2 armv8_cortex_a76 4-7: l2d_cache_refill\n"
      "cpu big armv8_cortex_a76 4-7: remote_access\n"},
-    {RK3588_6_1,
+    {captured_rk3588_6_1,
      "cpu: {cpus: '0-63', groups: [{name: core, events: cycles}, {name: big, events: "
      "'armv8_cortex_a76/stal_backend/'}]}",
      "cpu core armv8_cortex_a55 0-3: cycles\ncpu core armv8_cortex_a76 4-7: cycles\n"
      "! cpu 8-63: in collectors.cpu.cpus, but this machine has only CPU 0-7: the others are counted\n"
      "! cpu 4-7 armv8_cortex_a76/stal_backend/: PMU \"armv8_cortex_a76\" has no event or term "
      "\"stal_backend\"; did you mean \"stall_backend\"?\n"},
-    {RK3588_6_1, "cpu: {cpus: '0-3', groups: [{name: big, events: 'armv8_cortex_a76/stall_backend/'}]}",
+    {captured_rk3588_6_1, "cpu: {cpus: '0-3', groups: [{name: big, events: 'armv8_cortex_a76/stall_backend/'}]}",
      "! armv8_cortex_a76/stall_backend/: PMU \"armv8_cortex_a76\" belongs to CPU 4-7; none of these CPUs is online "
      "and "
      "in collectors.cpu.cpus\n"},
-    {RK3588_6_1, "cpu: {groups: []}, pmu: {groups: [{name: dsu, events: '{arm_dsu/cycles/,arm_dsu/l3d_cache/}'}]}",
+    {captured_rk3588_6_1,
+     "cpu: {groups: []}, pmu: {groups: [{name: dsu, events: '{arm_dsu/cycles/,arm_dsu/l3d_cache/}'}]}",
      "pmu dsu arm_dsu_0 0: cycles l3d_cache\n"},
-    {RK3588_6_1, "cpu: {groups: [{name: dsu, events: arm_dsu_0/cycles/}, {name: soft, events: cs}]}",
+    {captured_rk3588_6_1, "cpu: {groups: [{name: dsu, events: arm_dsu_0/cycles/}, {name: soft, events: cs}]}",
      "cpu soft software 0-7: context_switches\n"
      "! arm_dsu_0/cycles/: PMU \"arm_dsu_0\" counts for several CPUs at once: this event belongs to "
      "collectors.pmu\n"},
-    {RK3588_6_1,
+    {captured_rk3588_6_1,
      "cpu: {groups: []}, pmu: {groups: [{name: core, events: 'armv8_cortex_a55/cpu_cycles/'}, "
      "{name: dsu, events: 'arm_dsu/l4/,arm_dsu/event=0x1ffffffff/,arm_dsu/cycles/'}, {name: no, events: dsu/x/}]}",
      "pmu dsu arm_dsu_0 0: cycles\n"
@@ -218,13 +133,11 @@ static const struct {
      "32 bits for it\n"
      "! armv8_cortex_a55/cpu_cycles/: this event is counted on each CPU: it belongs to collectors.cpu\n"
      "! dsu/x/: there is no PMU \"dsu\" on this machine\n"},
-    {INTEL_HYBRID, "cpu: {groups: [{name: core, events: '{cycles,instructions}'}, {name: c, events: msr/smi/}]}",
+    {captured_intel_hybrid,
+     "cpu: {groups: [{name: core, events: '{cycles,instructions}'}, {name: c, events: msr/smi/}]}",
      "cpu core cpu_core 0-15: cycles instructions\ncpu c msr 0-19: smi\ncpu core cpu_atom 16-19: cycles "
      "instructions\n"},
-    {INTEL_HYBRID, "cpu: {groups: [{name: td, events: topdown-retiring}, {name: loads, events: cpu_core/mem-loads/}]}",
-     "cpu td cpu_core 0-15: topdown_retiring\ncpu loads cpu_core 0-15: mem_loads\n"
-     "cpu td cpu_atom 16-19: topdown_retiring\n"},
-    {INTEL_HYBRID,
+    {captured_intel_hybrid,
      "cpu: {groups: []}, pmu: {groups: [{name: power, events: '{energy-pkg,energy-psys}'}, {name: ram, events: "
      "'{uncore_imc/event=1/,uncore_imc/event=2/}'}, {name: free, events: "
      "uncore_imc_free_running/data_read/}, {name: idle, events: cstate_core/c6-residency/}]}",
@@ -232,7 +145,7 @@ static const struct {
      "pmu power power 0: energy_pkg in joules energy_psys in joules\n"
      "pmu ram uncore_imc_0 0: event_1 event_2\npmu ram uncore_imc_1 0: event_1 event_2\n"
      "pmu free uncore_imc_free_running_0 0: data_read in bytes\n"},
-    {AMD_SERVER,
+    {captured_amd_server,
      "cpu: {groups: [{name: core, events: '{cycles,instructions}'}]}, pmu: {groups: [{name: mixed, events: "
      "'power/energy-pkg/,amd_l3/event=0x04,umask=0xff/,amd_umc/event=0x0a,rdwrmask=1/,amd_df/event=0x1f/'}]}",
      "cpu core cpu 0-15: cycles instructions\n"
@@ -240,14 +153,12 @@ static const struct {
      "pmu mixed amd_umc_0 0: event_0x0a_rdwrmask_1\npmu mixed amd_umc_1 0: event_0x0a_rdwrmask_1\n"
      "pmu mixed amd_umc_2 0: event_0x0a_rdwrmask_1\npmu mixed amd_umc_3 0: event_0x0a_rdwrmask_1\n"
      "pmu mixed power 0: energy_pkg in joules\n"},
-    {AMD_SERVER, "cpu: {groups: []}, pmu: {groups: [{name: ibs, events: ibs_op/cnt_ctl/}]}",
-     "pmu ibs ibs_op 0: cnt_ctl\n"},
-    {RK3588_6_12, "cpu: {groups: []}, pmu: {groups: [{name: ddr, events: '{read-bytes,write-bytes}'}]}",
+    {captured_rk3588_6_12, "cpu: {groups: []}, pmu: {groups: [{name: ddr, events: '{read-bytes,write-bytes}'}]}",
      "pmu ddr rockchip_ddr 0: read_bytes in bytes write_bytes in bytes\n"},
-    {ALTRA, "cpu: {groups: []}, pmu: {groups: [{name: m, events: 'hnf_mc_reqs,clkdiv2_rdwr'}]}",
+    {captured_altra, "cpu: {groups: []}, pmu: {groups: [{name: m, events: 'hnf_mc_reqs,clkdiv2_rdwr'}]}",
      "pmu m arm_cmn_0 0: hnf_mc_reqs\npmu m arm_dmc620_10008c000 0: clkdiv2_rdwr\n"
      "pmu m arm_dmc620_10008c400 0: clkdiv2_rdwr\n"},
-    {INTEL_SERVER,
+    {captured_intel_server,
      "cpu: {groups: []}, pmu: {groups: [{name: power, events: '{energy-pkg,energy-ram}'}, {name: free, events: "
      "'{uncore_imc_free_running/read/,write}'}, {name: ram, events: '{cas_count_read,cas_count_write}'}]}",
      "pmu power power 0,8: energy_pkg in joules energy_ram in joules\n"
@@ -256,17 +167,16 @@ static const struct {
      "pmu ram uncore_imc_2 0,8: cas_count_read in bytes cas_count_write in bytes\n"
      "pmu ram uncore_imc_3 0,8: cas_count_read in bytes cas_count_write in bytes\n"
      "pmu free uncore_imc_free_running_0 0,8: read in bytes write in bytes\n"},
-    {RASPBERRY_PI, "cpu: {groups: [{name: core, events: 'cycles,instructions,cs'}]}",
+    {captured_raspberry_pi, "cpu: {groups: [{name: core, events: 'cycles,instructions,cs'}]}",
      "cpu core software 0-3: context_switches\n! cpu 0-3 cycles, instructions: " NO_PMU_SENTENCE},
-    {RASPBERRY_PI, "cpu: {groups: [{name: m, events: 'mem:0x1000:w:u,sched:sched_switch,kprobe/func=f/'}]}",
+    {captured_raspberry_pi, "cpu: {groups: [{name: m, events: 'mem:0x1000:w:u,sched:sched_switch,kprobe/func=f/'}]}",
      "cpu m breakpoint 0-3: mem_0x1000_w_user sched_sched_switch func_f\n"},
 };
 
-static void test_configurations(void **state)
+TEST(test_configurations)
 {
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(configurations); i++) {
-        struct fake_sys *fake = machines[configurations[i].in_machine]();
+        struct fake_sys *fake = configurations[i].in_machine();
         _cleanup_(freep) char *described = describe(fake, configurations[i].in);
         if (!str_equal(described, configurations[i].out))
             fail_msg("case %zu: %s\nbecomes\n%sinstead of\n%s", i, configurations[i].in, described,
@@ -307,9 +217,8 @@ static const struct {
      "be understood, \"config:x\": the number of a bit is missing here\n"},
 };
 
-static void test_damaged(void **state)
+TEST(test_damaged)
 {
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(damages); i++) {
         struct fake_sys *fake = captured_rk3588_6_1();
         fake_pmu_file(fake, damages[i].in_pmu, damages[i].in_file, damages[i].in_text);
@@ -323,11 +232,10 @@ static void test_damaged(void **state)
 #define PMU_SERIES "perf_pmu_%s_total{cpu=\"%d\",pmu=\"%s\",group=\"%s\"}"
 
 /* Scale and unit are applied, each PMU of a kind has its own series, and a reload keeps all of them. */
-static void test_values(void **state)
+TEST(test_values)
 {
     struct rig rig;
 
-    (void)state;
     rig_init(&rig, captured_intel_hybrid(),
              PMU_GROUPS("{name: p, events: energy-pkg}, {name: r, events: uncore_imc/event=1/}"));
     fake_rate(rig.fake, (struct fake_rate){.type = 21, .config = 1, .count = 3, .ns = 1});
@@ -349,7 +257,7 @@ static void test_values(void **state)
 }
 
 /* The PMU is read on another CPU while its own is offline; when that is back, its totals go on. */
-static void test_cpumask_moves(void **state)
+TEST(test_cpumask_moves)
 {
     static const struct {
         const char *in_cpumask;
@@ -359,7 +267,6 @@ static void test_cpumask_moves(void **state)
     } steps[] = {{"0", true, 0, 100}, {"1", false, 1, 100}, {"1", true, 1, 200}, {"0", true, 0, 200}};
     struct rig rig;
 
-    (void)state;
     rig_init(&rig, captured_rk3588_6_1(), PMU_GROUPS("{name: d, events: arm_dsu/cycles/}"));
     assert_int_equal(cpuset_add(&fake_find_pmu(rig.fake, "arm_dsu_0")->cpus, 1), 0);
     for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
@@ -375,12 +282,4 @@ static void test_cpumask_moves(void **state)
     rig_done(&rig);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pmus),   cmocka_unit_test(test_configurations), cmocka_unit_test(test_damaged),
-        cmocka_unit_test(test_values), cmocka_unit_test(test_cpumask_moves),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

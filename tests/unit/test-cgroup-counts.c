@@ -1,97 +1,170 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The counts of a cgroup: what its rows show, on machines that tests play. */
+/* The counts of a cgroup, on played machines, while CPUs, descriptors and the cgroup come and go. */
+#include "collectors/cgroup/tally.h"
 #include "perf/machine.h"
 #include "tests/unit/cgroup-rig.h"
-#include "tests/unit/count-allocations.h"
-#include "tests/unit/state-steps.h"
 #include "tests/unit/test.h"
 
-static size_t row_descriptors(const struct rig *rig)
+/* The machine of the test that runs, which counts the cgroup "/a". */
+static struct rig rig;
+static struct cgroup_counts *counts;
+
+static void begin(struct fake_sys *fake, const char *config)
+{
+    counts = cgroup_rig_init(&rig, fake, config);
+}
+
+/* The teardown of each test; a test may call it between two machines. */
+static int end(void **state)
+{
+    if (!rig.fake)
+        return 0;
+    cgroup_rig_done(&rig, steal(counts));
+    rig = (struct rig){0};
+    return 0;
+}
+
+static int resume(int fd)
+{
+    return cgroup_rig_resume(&rig, counts, fd);
+}
+
+static void rescan(const char *left)
+{
+    assert_int_equal(cgroup_rig_rescan(&rig, counts, left), 0);
+}
+
+static void configure(const char *config)
+{
+    struct config *before = rig.config;
+
+    rig.context.config = rig.config = config_of(config);
+    assert_int_equal(resume(CGROUP), 0);
+    config_free(before);
+}
+
+/* Whether a group is no longer the one that was opened. */
+static bool is_stale(void)
+{
+    return rig_engine.tally ? cgroup_tally_is_stale(rig_engine.tally) : group_collector_is_stale(&counts->groups);
+}
+
+/* The failures of `n` cgroups; the caller frees them. */
+static struct failures failures_of(struct cgroup_counts *const *of, size_t n)
+{
+    struct failures failures = {0};
+
+    assert_int_equal(rig_engine.type->report_all(&rig_engine, &rig.context, of, n, &failures), 0);
+    return failures;
+}
+
+static void assert_n_failures(size_t n)
+{
+    _cleanup_(failures_done) struct failures failures = failures_of(&counts, 1);
+
+    assert_int_equal(failures.n, n);
+}
+
+/* CGROUP runs on the CPUs from `first` to `last`, and is read. Returns how many groups could be. */
+static size_t run(unsigned first, unsigned last, uint64_t ns)
+{
+    for (unsigned cpu = first; cpu <= last; cpu++)
+        fake_cgroup_run(rig.fake, CGROUP, cpu, ns);
+    return cgroup_counts_read(counts, rig.sys);
+}
+
+/* A value of "/a", on all CPUs or on one; NOT_SHOWN. */
+static uint64_t value(const char *metric, const char *pmu, const char *group)
+{
+    return series_value(&rig.snapshot, "perf_cgroup_%s_total{cgroup=\"/a\",pmu=\"%s\",group=\"%s\"}", metric, pmu,
+                        group);
+}
+
+static uint64_t core(const char *metric)
+{
+    return value(metric, "cpu", "core");
+}
+
+static uint64_t value_on(int cpu, const char *metric, const char *pmu)
+{
+    return series_value(&rig.snapshot, "perf_cgroup_%s_total{cgroup=\"/a\",cpu=\"%d\",pmu=\"%s\",group=\"core\"}",
+                        metric, cpu, pmu);
+}
+
+static const struct row *core_row(void)
+{
+    return find_row(&rig.snapshot, "cpu", "core");
+}
+
+static size_t row_descriptors(void)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < rig->snapshot.n_rows; i++)
-        n += rig->snapshot.rows[i]->n_descriptors;
+    for (size_t i = 0; i < rig.snapshot.n_rows; i++)
+        n += rig.snapshot.rows[i]->n_descriptors;
     return n;
 }
 
 /* Values are summed over CPUs; the times are those of tasks; no task, no time, and 0 is a value. */
-static void test_sums(void **state)
+TEST_WITH(test_sums, NULL, end)
 {
-    struct rig rig;
-
-    (void)state;
     cgroup_rig_start(
         &rig, fake_machine_one_pmu(),
         GROUPS("[{name: core, events: '{cycles,instructions}'}, {name: software, events: '{task-clock,cs}'}]"));
     assert_int_equal(rig_engine.type->needs(&rig.context), cgroup_rig_own(16));
-    struct cgroup_counts *counts = cgroup_rig_open(&rig, "/a", CGROUP);
+    counts = cgroup_rig_open(&rig, "/a", CGROUP);
     assert_int_equal(cgroup_counts_descriptors(counts), cgroup_rig_own(16));
-    assert_int_equal(row_descriptors(&rig), cgroup_rig_own(16));
+    assert_int_equal(row_descriptors(), cgroup_rig_own(16));
     assert_int_equal(rig.fake->n_open, 16);
     assert_int_equal(rig.snapshot.n_rows, 2);
     fake_advance(rig.fake, 500);
-    unsigned before = rig.fake->calls[FAKE_READ];
-    size_t allocations_before = allocations;
-    assert_true(allocations_before > 0);
     assert_int_equal(cgroup_counts_read(counts, rig.sys), cgroup_rig_uses(ENGINE_PERF) ? 8 : 4); /* groups, CPUs */
-    assert_int_equal(allocations, allocations_before);
-    assert_int_equal(rig.fake->calls[FAKE_READ], before + 8);
-    assert_int_equal(cgroup_value(&rig, "cycles", "cpu", "core"), 0);
+    assert_int_equal(core("cycles"), 0);
     fake_rate(rig.fake, (struct fake_rate){PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 3, 2});
     fake_cgroup_run(rig.fake, CGROUP, 0, 1000);
     fake_cgroup_run(rig.fake, CGROUP, 3, 200);
     fake_cgroup_run(rig.fake, OTHER, 3, 5000);
     cgroup_counts_read(counts, rig.sys);
-    assert_int_equal(cgroup_value(&rig, "cycles", "cpu", "core"), 1800);
-    assert_int_equal(cgroup_value(&rig, "instructions", "cpu", "core"), 1200);
-    assert_int_equal(cgroup_value(&rig, "task_clock_seconds", "software", "software"), 1200);
-    assert_int_equal(cgroup_value(&rig, "context_switches", "software", "software"), 1200);
-    assert_int_equal(cgroup_value(&rig, "group_enabled_seconds", "cpu", "core"), 1200);
-    assert_int_equal(cgroup_value(&rig, "group_running_seconds", "software", "software"), 1200);
-    const struct row *row = find_row(&rig.snapshot, "cpu", "core");
+    assert_int_equal(core("cycles"), 1800);
+    assert_int_equal(core("instructions"), 1200);
+    assert_int_equal(value("task_clock_seconds", "software", "software"), 1200);
+    assert_int_equal(value("context_switches", "software", "software"), 1200);
+    assert_int_equal(core("group_enabled_seconds"), 1200);
+    assert_int_equal(value("group_running_seconds", "software", "software"), 1200);
+    const struct row *row = core_row();
     assert_int_equal(row->cpu, -1);
     assert_string_equal(row->cgroup, "/a");
     assert_int_equal(row->counters[0].raw, 1800);
     assert_int_equal(row->state, ROW_COUNTING);
     assert_false(row->uneven);
     cgroup_counts_end(counts, rig.sys);
-    assert_int_equal(row_descriptors(&rig), 0);
-    cgroup_rig_done(&rig, counts);
+    assert_int_equal(row_descriptors(), 0);
 }
 
-static void test_per_cpu(void **state)
+TEST_WITH(test_per_cpu, NULL, end)
 {
-    struct rig rig;
-
-    (void)state;
-    struct cgroup_counts *counts =
-        cgroup_rig_init(&rig, fake_machine_one_pmu(), GROUPS_PER_CPU("[{name: core, events: '{cycles,cs}'}]"));
+    begin(fake_machine_one_pmu(), GROUPS_PER_CPU("[{name: core, events: '{cycles,cs}'}]"));
     assert_int_equal(rig.snapshot.n_rows, 4);
-    cgroup_rig_run(&rig, counts, 2, 2, 30);
-    assert_int_equal(cgroup_value_on(&rig, "cycles", 2, "cpu", "core"), 30);
-    assert_int_equal(cgroup_value_on(&rig, "context_switches", 2, "software", "core"), 30);
-    assert_int_equal(cgroup_value_on(&rig, "group_enabled_seconds", 2, "cpu", "core"), 30);
-    assert_int_equal(cgroup_value_on(&rig, "cycles", 1, "cpu", "core"), 0);
+    run(2, 2, 30);
+    assert_int_equal(value_on(2, "cycles", "cpu"), 30);
+    assert_int_equal(value_on(2, "context_switches", "software"), 30);
+    assert_int_equal(value_on(2, "group_enabled_seconds", "cpu"), 30);
+    assert_int_equal(value_on(1, "cycles", "cpu"), 0);
     fake_set_online(rig.fake, 2, false);
-    assert_int_equal(cgroup_rig_rescan(&rig, counts, "2"), 0);
+    rescan("2");
     cgroup_counts_read(counts, rig.sys);
-    assert_int_equal(cgroup_value_on(&rig, "cycles", 2, "cpu", "core"), NOT_SHOWN);
+    assert_int_equal(value_on(2, "cycles", "cpu"), NOT_SHOWN);
     fake_set_online(rig.fake, 2, true);
-    assert_int_equal(cgroup_rig_rescan(&rig, counts, ""), 0);
-    cgroup_rig_run(&rig, counts, 2, 2, 4);
-    assert_int_equal(cgroup_value_on(&rig, "cycles", 2, "cpu", "core"), 34);
-    cgroup_rig_done(&rig, counts);
+    rescan("");
+    run(2, 2, 4);
+    assert_int_equal(value_on(2, "cycles", "cpu"), 34);
 }
 
 /* A row for each PMU; the rows of a group of a kind's event and a software event go by the kind of CPU. */
-static void test_two_kinds_of_cpu(void **state)
+TEST_WITH(test_two_kinds_of_cpu, NULL, end)
 {
-    struct rig rig;
-
-    (void)state;
-    struct cgroup_counts *counts = cgroup_rig_init(
-        &rig, fake_machine_big_little(),
+    begin(
+        fake_machine_big_little(),
         GROUPS(
             "[{name: core, events: '{cycles,instructions}'}, {name: software, events: '{task-clock,cs}'}, {name: "
             "mixed, events: '{cycles,task-clock}'}, {name: big, events: '{armv8_cortex_a76/l2d_cache_refill/,cs}'}]"));
@@ -100,32 +173,27 @@ static void test_two_kinds_of_cpu(void **state)
     assert_int_equal(cgroup_counts_descriptors(counts), rig_engine.type->needs(&rig.context));
     fake_cgroup_run(rig.fake, CGROUP, 0, 10);
     fake_cgroup_run(rig.fake, CGROUP, 3, 5);
-    cgroup_rig_run(&rig, counts, 7, 7, 100);
-    assert_int_equal(cgroup_value(&rig, "cycles", "armv8_cortex_a55", "core"), 15);
-    assert_int_equal(cgroup_value(&rig, "cycles", "armv8_cortex_a76", "core"), 100);
-    assert_int_equal(cgroup_value(&rig, "context_switches", "software", "software"), 115);
-    assert_int_equal(cgroup_value(&rig, "task_clock_seconds", "armv8_cortex_a55", "mixed"), 15);
-    assert_int_equal(cgroup_value(&rig, "task_clock_seconds", "armv8_cortex_a76", "mixed"), 100);
-    assert_int_equal(cgroup_value(&rig, "l2d_cache_refill", "armv8_cortex_a76", "big"), 100);
-    assert_int_equal(cgroup_value(&rig, "context_switches", "armv8_cortex_a76", "big"), 100);
-    assert_int_equal(cgroup_value(&rig, "context_switches", "armv8_cortex_a55", "big"), 15);
+    run(7, 7, 100);
+    assert_int_equal(value("cycles", "armv8_cortex_a55", "core"), 15);
+    assert_int_equal(value("cycles", "armv8_cortex_a76", "core"), 100);
+    assert_int_equal(value("context_switches", "software", "software"), 115);
+    assert_int_equal(value("task_clock_seconds", "armv8_cortex_a55", "mixed"), 15);
+    assert_int_equal(value("task_clock_seconds", "armv8_cortex_a76", "mixed"), 100);
+    assert_int_equal(value("l2d_cache_refill", "armv8_cortex_a76", "big"), 100);
+    assert_int_equal(value("context_switches", "armv8_cortex_a76", "big"), 100);
+    assert_int_equal(value("context_switches", "armv8_cortex_a55", "big"), 15);
     assert_string_equal(find_row(&rig.snapshot, "armv8_cortex_a55", "mixed")->counters[1].pmu, "armv8_cortex_a55");
-    cgroup_rig_done(&rig, counts);
 }
 
 /* Reported once for each event, whatever the number of cgroups. */
-static void test_no_pmu(void **state)
+TEST_WITH(test_no_pmu, NULL, end)
 {
-    struct cgroup_counts *counts[2];
-    struct rig rig;
-
-    (void)state;
     cgroup_rig_start(&rig, fake_machine_no_pmu(),
                      GROUPS("[{name: core, events: '{cycles,instructions}'}, {name: mixed, events: '{cycles,cs}'}]"));
     assert_int_equal(rig_engine.type->needs(&rig.context), cgroup_rig_own(2));
-    counts[0] = cgroup_rig_open(&rig, "/a", CGROUP);
-    counts[1] = cgroup_rig_open(&rig, "/b", OTHER);
-    struct failures failures = cgroup_rig_failures(&rig, counts, 2);
+    counts = cgroup_rig_open(&rig, "/a", CGROUP);
+    struct cgroup_counts *both[] = {counts, cgroup_rig_open(&rig, "/b", OTHER)};
+    _cleanup_(failures_done) struct failures failures = failures_of(both, 2);
     assert_int_equal(failures.n, 3);
     char **sentences;
     size_t n;
@@ -136,72 +204,73 @@ static void test_no_pmu(void **state)
     strings_free(sentences, n);
     for (size_t i = 0; i < failures.n; i++)
         assert_int_equal(failures.items[i].n_targets, 2);
-    failures_done(&failures);
     size_t states[N_ROW_STATES] = {0};
-    cgroup_counts_add_states(counts[0], states);
+    cgroup_counts_add_states(counts, states);
     assert_int_equal(states[ROW_UNAVAILABLE], 1);
     assert_int_equal(states[ROW_COUNTING], 1);
     fake_cgroup_run(rig.fake, CGROUP, 1, 3);
-    cgroup_counts_read(counts[0], rig.sys);
-    assert_int_equal(cgroup_value(&rig, "context_switches", "software", "mixed"), 3);
-    const struct row *row = find_row(&rig.snapshot, "cpu", "core");
+    cgroup_counts_read(counts, rig.sys);
+    assert_int_equal(value("context_switches", "software", "mixed"), 3);
+    const struct row *row = core_row();
     assert_int_equal(row->state, ROW_UNAVAILABLE);
     assert_int_equal(row->cpu, -1);
     size_t rows = rig.snapshot.n_rows;
     assert_int_equal(rows, 2 * (1 + 3));
     uint64_t id = row->id;
-    assert_int_equal(cgroup_rig_rescan(&rig, counts[0], ""), 0);
+    rescan("");
     assert_int_equal(rig.snapshot.n_rows, rows);
-    assert_int_equal(find_row(&rig.snapshot, "cpu", "core")->id, id);
-    cgroup_counts_free(counts[0], &rig.snapshot);
-    cgroup_rig_done(&rig, counts[1]);
+    assert_int_equal(core_row()->id, id);
+    cgroup_counts_free(both[1], &rig.snapshot);
 }
 
 /* Two counters: groups that are the same on each CPU, and deltas scaled by each CPU's own ratio. */
-static void test_split_and_multiplexed(void **state)
+TEST_WITH(test_split_and_multiplexed, NULL, end)
 {
-    struct rig rig;
-
-    (void)state;
-    struct cgroup_counts *counts = cgroup_rig_init(&rig, fake_machine_two_counters(),
-                                                   GROUPS("[{name: cache, events: 'cycles,instructions,branches'}]"));
+    begin(fake_machine_two_counters(), GROUPS("[{name: cache, events: 'cycles,instructions,branches'}]"));
     assert_int_equal(rig.snapshot.n_rows, 2);
     fake_cgroup_run(rig.fake, CGROUP, 0, 300);
-    cgroup_rig_run(&rig, counts, 1, 1, 3000);
-    assert_int_equal(cgroup_value(&rig, "cycles", "cpu", "cache"), 3300);
-    assert_int_equal(cgroup_value(&rig, "branches", "cpu", "cache-2"), 3300);
-    assert_int_equal(cgroup_value(&rig, "group_running_seconds", "cpu", "cache-2"), 2200);
+    run(1, 1, 3000);
+    assert_int_equal(value("cycles", "cpu", "cache"), 3300);
+    assert_int_equal(value("branches", "cpu", "cache-2"), 3300);
+    assert_int_equal(value("group_running_seconds", "cpu", "cache-2"), 2200);
     assert_int_equal(find_row(&rig.snapshot, "cpu", "cache")->state, ROW_MULTIPLEXED);
     assert_int_equal(find_row(&rig.snapshot, "cpu", "cache")->counters[0].raw, 2200);
-    cgroup_rig_done(&rig, counts);
 }
 
 /* The digits behind the point add up as well: two CPUs, each with a half. */
-static void test_remainders(void **state)
+TEST_WITH(test_remainders, NULL, end)
 {
-    struct rig rig;
-
-    (void)state;
     struct fake_sys *fake = fake_machine_two_counters();
     fake_rate(fake, (struct fake_rate){PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 1, 2});
-    struct cgroup_counts *counts =
-        cgroup_rig_init(&rig, fake, GROUPS("[{name: a, events: 'cycles,branches'}, {name: b, events: instructions}]"));
+    begin(fake, GROUPS("[{name: a, events: 'cycles,branches'}, {name: b, events: instructions}]"));
     /* Of three counters wanted there are two: 3 ns enabled, 2 running, 1 counted: 1.5 on each CPU. */
     fake_cgroup_run(rig.fake, CGROUP, 0, 3);
-    cgroup_rig_run(&rig, counts, 1, 1, 3);
-    assert_int_equal(cgroup_value(&rig, "cycles", "cpu", "a"), 3);
+    run(1, 1, 3);
+    assert_int_equal(value("cycles", "cpu", "a"), 3);
     assert_int_equal(find_row(&rig.snapshot, "cpu", "a")->counters[0].raw, 2);
-    cgroup_rig_done(&rig, counts);
 }
 
-/* The sum of two CPUs that were idle, ran or starved before a reading. */
-static void test_states(void **state)
-{
-    struct rig rig;
+/* Two CPUs were idle, ran for 10 or starved before a reading; each that was not idle had its group enabled for 10. */
+static const struct state_step {
+    enum { IDLE, RAN, STARVED } in[2]; /* of two CPUs */
+    enum row_state out;
+    uint64_t out_value; /* NOT_SHOWN: left out */
+} state_steps[] = {
+    {{IDLE, IDLE}, ROW_COUNTING, 0},
+    {{STARVED, IDLE}, ROW_STARVED, NOT_SHOWN}, /* the one that was enabled did not run */
+    {{RAN, IDLE}, ROW_MULTIPLEXED, 20},        /* half of the time since the baseline */
+    {{RAN, RAN}, ROW_COUNTING, 40},
+    {{IDLE, IDLE}, ROW_COUNTING, 40},
+    {{RAN, STARVED}, ROW_MULTIPLEXED, 50},
+    {{STARVED, IDLE}, ROW_STARVED, NOT_SHOWN},
+    {{IDLE, RAN}, ROW_MULTIPLEXED, 70}, /* 0 is still in the dark, 1 has caught up */
+    {{RAN, RAN}, ROW_MULTIPLEXED, 100},
+    {{RAN, RAN}, ROW_COUNTING, 120},
+};
 
-    (void)state;
-    struct cgroup_counts *counts =
-        cgroup_rig_init(&rig, fake_machine_two_counters(), GROUPS("[{name: core, events: cycles}]"));
+TEST_WITH(test_states, NULL, end)
+{
+    begin(fake_machine_two_counters(), GROUPS("[{name: core, events: cycles}]"));
     for (size_t i = 0; i < ARRAY_SIZE(state_steps); i++) {
         const struct state_step *step = &state_steps[i];
         for (unsigned cpu = 0; cpu < 2; cpu++) {
@@ -210,155 +279,218 @@ static void test_states(void **state)
                 fake_cgroup_run(rig.fake, CGROUP, cpu, 10);
         }
         assert_int_equal(cgroup_counts_read(counts, rig.sys), 2);
-        assert_int_equal(find_row(&rig.snapshot, "cpu", "core")->state, step->out);
-        assert_int_equal(cgroup_value(&rig, "cycles", "cpu", "core"), step->out_value);
-        assert_true(cgroup_value(&rig, "group_enabled_seconds", "cpu", "core") < NOT_SHOWN);
+        assert_int_equal(core_row()->state, step->out);
+        assert_int_equal(core("cycles"), step->out_value);
+        assert_true(core("group_enabled_seconds") < NOT_SHOWN);
     }
-    cgroup_rig_done(&rig, counts);
-}
-
-/* Before anything ran, nothing is known; then it is. */
-static void test_never_ran(void **state)
-{
-    struct rig rig;
-
-    (void)state;
-    struct cgroup_counts *counts =
-        cgroup_rig_init(&rig, fake_machine_two_counters(), GROUPS("[{name: core, events: cycles}]"));
-    fake_find_pmu(rig.fake, "cpu")->counters = 0;
-    fake_cgroup_run(rig.fake, CGROUP, 0, 10);
-    cgroup_rig_run(&rig, counts, 1, 1, 10);
-    assert_false(find_row(&rig.snapshot, "cpu", "core")->counters[0].known);
-    assert_non_null(find_row(&rig.snapshot, "cpu", "core")->cause);
-    cgroup_rig_done(&rig, counts);
 }
 
 /* One group in the error state, of four CPUs: a part of the counts is missing, and the cause is there. */
-static void test_error_on_one_cpu(void **state)
+TEST_WITH(test_error_on_one_cpu, NULL, end)
 {
-    struct rig rig;
-
-    (void)state;
-    struct cgroup_counts *counts =
-        cgroup_rig_init(&rig, fake_machine_one_pmu(), GROUPS("[{name: core, events: cycles}]"));
-    cgroup_rig_run(&rig, counts, 0, 3, 10);
-    assert_null(find_row(&rig.snapshot, "cpu", "core")->cause);
+    begin(fake_machine_one_pmu(), GROUPS("[{name: core, events: cycles}]"));
+    run(0, 3, 10);
+    assert_null(core_row()->cause);
     fake_fail(rig.fake, (struct fake_failure){.call = FAKE_READ, .on_cpu = true, .cpu = 0});
-    cgroup_rig_run(&rig, counts, 0, 3, 10);
-    assert_int_equal(find_row(&rig.snapshot, "cpu", "core")->state, ROW_MULTIPLEXED);
-    assert_non_null(find_row(&rig.snapshot, "cpu", "core")->cause);
-    assert_true(str_starts(find_row(&rig.snapshot, "cpu", "core")->cause, "it is pinned and found no counter"));
-    cgroup_rig_done(&rig, counts);
+    run(0, 3, 10);
+    assert_int_equal(core_row()->state, ROW_MULTIPLEXED);
+    assert_non_null(core_row()->cause);
+    assert_true(str_starts(core_row()->cause, "it is pinned and found no counter"));
 }
 
-/* An event is missing on one CPU: the row sums the others, and the CPU is reported. */
-static void test_event_missing_on_one_cpu(void **state)
+/* An event is missing on one CPU: the row sums the others, and the CPU is reported. No series is there twice. */
+TEST_WITH(test_event_missing_on_one_cpu, NULL, end)
 {
-    (void)state;
-    for (int missing_on = 0; missing_on < 4; missing_on += 3) {
-        struct fake_sys *fake = fake_machine_one_pmu();
-        struct rig rig;
-
-        rig_refuse(fake, ENOENT, PERF_COUNT_HW_CPU_CYCLES, missing_on);
-        struct cgroup_counts *counts =
-            cgroup_rig_init(&rig, fake, GROUPS("[{name: mixed, events: '{cycles,cs,instructions}'}]"));
-        assert_int_equal(rig.snapshot.n_rows, 1);
-        cgroup_rig_run(&rig, counts, 0, 3, 10);
-        assert_int_equal(cgroup_value(&rig, "cycles", "cpu", "mixed"), 30);
-        assert_int_equal(cgroup_value(&rig, "context_switches", "software", "mixed"), 40);
-        assert_int_equal(cgroup_value(&rig, "instructions", "cpu", "mixed"), 40);
-        assert_true(find_row(&rig.snapshot, "cpu", "mixed")->uneven);
-        struct failures failures = cgroup_rig_failures(&rig, &counts, 1);
-        assert_int_equal(failures.n, 1);
-        assert_int_equal(failures.items[0].n_targets, 1);
-        assert_int_equal(cpuset_next(&failures.items[0].cpus, -1), missing_on);
-        failures_done(&failures);
-        cgroup_rig_done(&rig, counts);
-    }
+    for (int missing_on = 0; missing_on < 4; missing_on += 3)
+        for (int left = 0; left < 2; left++) { /* whether that CPU has another hardware event */
+            struct fake_sys *fake = fake_machine_one_pmu();
+            rig_refuse(fake, ENOENT, PERF_COUNT_HW_CPU_CYCLES, missing_on);
+            begin(fake, left ? GROUPS("[{name: core, events: '{cycles,cs,instructions}'}]")
+                             : GROUPS("[{name: core, events: '{cycles,cs}'}]"));
+            run(0, 3, 10);
+            assert_int_equal(core("cycles"), 30);
+            /* Without one, its switches are apart from the others until these are known. */
+            uint64_t own = value("context_switches", "software", "core"), others = core("context_switches");
+            assert_int_equal(own + (others == NOT_SHOWN ? 0 : others), 40);
+            if (left) {
+                _cleanup_(failures_done) struct failures failures = failures_of(&counts, 1);
+                assert_int_equal(core("instructions"), 40);
+                assert_int_equal(rig.snapshot.n_rows, 1);
+                assert_true(core_row()->uneven);
+                assert_int_equal(failures.n, 1);
+                assert_int_equal(cpuset_next(&failures.items[0].cpus, -1), missing_on);
+            }
+            end(state);
+        }
 }
 
 /* A CPU comes with an event that is missing on the others: the time of creation of its kind's series stays. */
-static void test_created_once(void **state)
+TEST_WITH(test_created_once, NULL, end)
 {
     static const char instructions[] = "perf_cgroup_instructions_total{cgroup=\"/a\",pmu=\"cpu\",group=\"core\"}";
     struct fake_sys *fake = fake_machine_one_pmu();
     char before[32] = "", after[32] = "";
-    struct rig rig;
-
-    (void)state;
     for (int cpu = 0; cpu < 3; cpu++)
         rig_refuse(fake, ENOENT, PERF_COUNT_HW_CPU_CYCLES, cpu);
     fake_set_online(fake, 3, false);
-    struct cgroup_counts *counts =
-        cgroup_rig_init(&rig, fake, GROUPS("[{name: core, events: '{cycles,instructions}'}]"));
+    begin(fake, GROUPS("[{name: core, events: '{cycles,instructions}'}]"));
     const struct series *series = find_series(&rig.snapshot, instructions);
     memcpy(before, series->text + series->size, MIN(series->created_size, sizeof(before) - 1));
     fake_advance(fake, 5 * NSEC_PER_SEC);
     fake_set_online(fake, 3, true);
-    assert_int_equal(cgroup_rig_rescan(&rig, counts, ""), 0);
+    rescan("");
     series = find_series(&rig.snapshot, instructions);
     memcpy(after, series->text + series->size, MIN(series->created_size, sizeof(after) - 1));
     assert_true(before[0] != '\0');
     assert_string_equal(after, before);
-    assert_int_equal(find_row(&rig.snapshot, "cpu", "core")->n_counters, 2);
-    cgroup_rig_done(&rig, counts);
+    assert_int_equal(core_row()->n_counters, 2);
 }
 
-/* A CPU without any of the hardware events beside others that have them: no series twice. */
-static void test_no_hardware_on_one_cpu(void **state)
+/* A sum never falls when a CPU leaves: the group stays in it. */
+TEST_WITH(test_cpu_leaves_and_returns, NULL, end)
 {
-    (void)state;
-    for (int missing_on = 0; missing_on < 4; missing_on += 3) {
-        struct fake_sys *fake = fake_machine_one_pmu();
-        struct rig rig;
+    begin(fake_machine_one_pmu(), GROUPS("[{name: core, events: '{cycles,instructions}'}]"));
+    run(0, 3, 100);
+    uint64_t id = core_row()->id;
+    fake_set_online(rig.fake, 3, false);
+    cgroup_counts_read(counts, rig.sys);
+    assert_true(is_stale());
+    assert_int_equal(core("cycles"), 400);
+    rescan("3");
+    assert_int_equal(cgroup_counts_descriptors(counts), cgroup_rig_own(6));
+    assert_int_equal(rig.fake->n_open, 6);
+    run(0, 0, 1);
+    assert_false(is_stale());
+    assert_int_equal(core("cycles"), 401);
+    assert_int_equal(core("group_enabled_seconds"), 401);
+    assert_int_equal(core_row()->state, ROW_COUNTING);
+    fake_set_online(rig.fake, 3, true);
+    rescan("");
+    assert_int_equal(rig.fake->n_open, 8);
+    run(3, 3, 20);
+    assert_int_equal(core("cycles"), 421);
+    assert_int_equal(core_row()->id, id);
+}
 
-        rig_refuse(fake, ENOENT, PERF_COUNT_HW_CPU_CYCLES, missing_on);
-        struct cgroup_counts *counts = cgroup_rig_init(&rig, fake, GROUPS("[{name: mixed, events: '{cycles,cs}'}]"));
-        cgroup_rig_run(&rig, counts, 0, 3, 10);
-        assert_int_equal(cgroup_value(&rig, "cycles", "cpu", "mixed"), 30);
-        /* With the others where they are known already, else apart from them: all of it either way. */
-        uint64_t own = cgroup_value(&rig, "context_switches", "software", "mixed");
-        uint64_t others = cgroup_value(&rig, "context_switches", "cpu", "mixed");
-        assert_int_equal(own + (others == NOT_SHOWN ? 0 : others), 40);
-        cgroup_rig_done(&rig, counts);
+/* Offline at first: the groups join when the CPUs come. A whole cluster too. */
+TEST_WITH(test_cpus_come_later, NULL, end)
+{
+    struct fake_sys *fake = fake_machine_big_little();
+    for (unsigned cpu = 3; cpu < 8; cpu++)
+        fake_set_online(fake, cpu, false);
+    begin(fake, GROUPS("[{name: core, events: '{cycles,cs}'}, {name: big, events: armv8_cortex_a76/stall_backend/}]"));
+    struct failures failures = failures_of(&counts, 1);
+    assert_int_equal(failures.n, 1);
+    assert_null(strstr(failures.items[0].message, "collectors.cpu"));
+    failures_done(&failures);
+    for (unsigned cpu = 3; cpu < 8; cpu++)
+        fake_set_online(fake, cpu, true);
+    rescan("");
+    assert_n_failures(0);
+    assert_int_equal(rig.snapshot.n_rows, 3);
+    run(0, 7, 10);
+    assert_int_equal(value("cycles", "armv8_cortex_a55", "core"), 40);
+    assert_int_equal(value("context_switches", "armv8_cortex_a76", "core"), 40);
+    assert_int_equal(value("stall_backend", "armv8_cortex_a76", "big"), 40);
+}
+
+/* Read a last time, closed at once; the rows stay; back under the same name the totals go on. */
+TEST_WITH(test_ends_and_resumes, NULL, end)
+{
+    begin(fake_machine_one_pmu(), GROUPS("[{name: core, events: '{cycles,instructions}'}]"));
+    fake_cgroup_run(rig.fake, CGROUP, 0, 100);
+    fake_cgroup_remove(rig.fake, CGROUP);
+    cgroup_counts_end(counts, rig.sys);
+    assert_int_equal(rig.fake->n_open, cgroup_rig_uses(ENGINE_PERF) ? 0 : 8);
+    assert_int_equal(cgroup_counts_descriptors(counts), 0);
+    assert_int_equal(core("cycles"), 100);
+    assert_int_equal(core_row()->state, ROW_COUNTING);
+    assert_int_equal(cgroup_counts_read(counts, rig.sys), 0);
+    assert_int_equal(core("cycles"), 100);
+    size_t states[N_ROW_STATES] = {0};
+    cgroup_counts_add_states(counts, states);
+    assert_int_equal(states[ROW_COUNTING], 0);
+    /* Not there yet: it stays as it is. Nothing of it is opened with bpf, so that the tree alone reports it. */
+    if (cgroup_rig_uses(ENGINE_PERF)) {
+        assert_int_equal(resume(CGROUP), -ENODEV);
+        assert_int_equal(rig.fake->n_open, 0);
+        assert_int_equal(core("cycles"), 100);
+    }
+    assert_int_equal(resume(OTHER), 0);
+    fake_cgroup_run(rig.fake, OTHER, 0, 11);
+    fake_cgroup_run(rig.fake, OTHER, 1, 11);
+    cgroup_counts_read(counts, rig.sys);
+    assert_int_equal(core("cycles"), 122);
+    assert_int_equal(core("group_enabled_seconds"), 122);
+}
+
+/* Also where hardware events are missing anyway: that alone is no removal. */
+TEST_WITH(test_removed_while_opening, NULL, end)
+{
+    NEEDS_ENGINE(ENGINE_PERF); /* whose cgroups have descriptors of their own */
+    struct fake_sys *(*const machines[])(void) = {fake_machine_one_pmu, fake_machine_no_pmu};
+
+    for (size_t i = 0; i < ARRAY_SIZE(machines); i++) {
+        cgroup_rig_start(&rig, machines[i](), GROUPS("[{name: core, events: cycles}, {name: software, events: cs}]"));
+        fake_cgroup_remove(rig.fake, CGROUP);
+        assert_int_equal(cgroup_counts_open(&rig_engine, &rig.context, "/a", "/a", CGROUP, &counts), -ENODEV);
+        assert_null(counts);
+        end(state);
     }
 }
 
-static void test_strict(void **state)
+/* A reload that comes before the news of the removal: it is read one last time. */
+TEST_WITH(test_removed_before_reload, NULL, end)
 {
-    struct failures failures;
-    struct rig rig;
-
-    (void)state;
-    struct cgroup_counts *counts =
-        cgroup_rig_init(&rig, fake_machine_two_counters(),
-                        GROUPS("[{name: all, strict: true, events: '{cycles,instructions,branches}'}]"));
+    NEEDS_ENGINE(ENGINE_PERF); /* whose cgroups have descriptors of their own */
+    begin(fake_machine_one_pmu(), GROUPS("[{name: core, events: cycles}]"));
+    fake_cgroup_run(rig.fake, CGROUP, 0, 100);
+    fake_cgroup_remove(rig.fake, CGROUP);
+    assert_int_equal(resume(CGROUP), -ENODEV);
     assert_int_equal(rig.fake->n_open, 0);
-    assert_int_equal(cgroup_counts_read(counts, rig.sys), 0);
-    failures = cgroup_rig_failures(&rig, &counts, 1);
-    assert_int_equal(failures.n, 3);
-    assert_non_null(strstr(failures.items[0].message, "because of branches"));
-    failures_done(&failures);
-    cgroup_rig_done(&rig, counts);
+    assert_int_equal(core("cycles"), 100);
 }
 
-int main(void)
+/* Out of descriptors in the middle: groups that were opened whole are served, and the rest when there is room. */
+TEST_WITH(test_out_of_descriptors, NULL, end)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_per_cpu),
-        cmocka_unit_test(test_two_kinds_of_cpu),
-        cmocka_unit_test(test_no_pmu),
-        cmocka_unit_test(test_split_and_multiplexed),
-        cmocka_unit_test(test_remainders),
-        cmocka_unit_test(test_states),
-        cmocka_unit_test(test_never_ran),
-        cmocka_unit_test(test_error_on_one_cpu),
-        cmocka_unit_test(test_event_missing_on_one_cpu),
-        cmocka_unit_test(test_created_once),
-        cmocka_unit_test(test_no_hardware_on_one_cpu),
-        cmocka_unit_test(test_strict),
-    };
-
-    return cgroup_rig_run_tests(tests);
+    for (unsigned after = 0; after < 16; after++) {
+        struct fake_sys *fake = fake_machine_one_pmu();
+        fake_fail(fake, (struct fake_failure){.call = FAKE_OPEN, .error = EMFILE, .after = after});
+        begin(fake,
+              GROUPS("[{name: core, events: '{cycles,instructions}'}, {name: software, events: '{task-clock,cs}'}]"));
+        assert_int_equal(rig.fake->n_open, after & ~1U);
+        assert_int_equal(cgroup_counts_descriptors(counts), cgroup_rig_own(after & ~1U));
+        struct failures failures = failures_of(&counts, 1);
+        assert_int_equal(failures.n, after < 8 ? 4 : 2);
+        assert_string_equal(failures.items[0].reason, "EMFILE");
+        assert_int_equal(failures.items[0].n_targets, 1);
+        failures_done(&failures);
+        fake_fail_no_more(rig.fake);
+        assert_int_equal(resume(CGROUP), 0);
+        assert_int_equal(rig.fake->n_open, 16);
+        assert_n_failures(0);
+        assert_int_equal(rig.snapshot.n_rows, 2);
+        run(3, 3, 5);
+        assert_int_equal(core("instructions"), 5);
+        end(state);
+    }
 }
+
+/* A group that did not change is not touched; series of CPUs instead of sums are others. */
+TEST_WITH(test_reload, NULL, end)
+{
+    begin(fake_machine_one_pmu(), GROUPS("[{name: core, events: cycles}, {name: software, events: cs}]"));
+    run(0, 0, 10);
+    uint64_t id = core_row()->id;
+    configure(GROUPS("[{name: software, events: '{cs,faults}'}, {name: core, events: cycles}]"));
+    assert_int_equal(core_row()->id, id);
+    run(0, 0, 10);
+    assert_int_equal(core("cycles"), 20);
+    assert_int_equal(value("page_faults", "software", "software"), 10);
+    configure(GROUPS_PER_CPU("[{name: core, events: cycles}]"));
+    assert_int_equal(rig.snapshot.n_rows, 4);
+    assert_int_equal(rig.fake->n_open, 4);
+}
+
+CGROUP_RIG_MAIN()

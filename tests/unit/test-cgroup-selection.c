@@ -1,12 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The choice of the cgroups that are watched: by patterns, and by their order under the limits. */
+/* Which cgroups are counted: by patterns of paths and names, in which order, and for how many there is room. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/process/memory-limit.h"
+#include "collectors/cgroup/budget.h"
 #include "collectors/cgroup/selection.h"
 #include "collectors/names/path.h"
 #include "config/config.h"
+#include "config/name-kind.h"
 #include "tests/unit/test.h"
+
+static const struct {
+    const char *in;
+    enum name_kind out;
+    const char *out_glob; /* NULL: it is none */
+} name_patterns[] = {
+    {"container=grafana-*", NAME_CONTAINER, "grafana-*"},
+    {"container_id=0*", NAME_CONTAINER_ID, "0*"},
+    {"unit=a=b.service", NAME_UNIT, "a=b.service"},
+    {"image=docker.io/**", NAME_IMAGE, "docker.io/**"},
+    {"pod=", NAME_POD, ""},
+    {"description=x", 0, NULL},
+    {"container", 0, NULL},
+    {"Container=x", 0, NULL},
+    {" container=x", 0, NULL},
+    {"/container=x", 0, NULL},
+    {"=x", 0, NULL},
+    {"", 0, NULL},
+};
+
+TEST(test_patterns)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(name_patterns); i++) {
+        enum name_kind kind = N_NAME_KINDS;
+        const char *glob = NULL;
+        int r = name_kind_parse(name_patterns[i].in, &kind, &glob);
+        print_message("%s\n", name_patterns[i].in);
+        assert_int_equal(r, name_patterns[i].out_glob ? 0 : -ENOENT);
+        if (r == 0) {
+            assert_int_equal(kind, name_patterns[i].out);
+            assert_string_equal(glob, name_patterns[i].out_glob);
+        }
+    }
+}
 
 #define PATTERNS_MAX 3
 
@@ -21,6 +59,9 @@ static const char *const tree[] = {"/system.slice/b.service",
                                    "/system.slice/a.service/y",
                                    "/system.slice/system-d.slice/d@1.service"};
 
+/* At most 256 cgroups, of 48 descriptors each. */
+#define NO_LIMIT 256, UINT64_MAX, 48
+
 static const struct {
     const char *name;
     const char *in_include[PATTERNS_MAX], *in_exclude[PATTERNS_MAX];
@@ -30,24 +71,20 @@ static const struct {
     {"slices and services",
      {"/*.slice", "/system.slice/*.service", "/system.slice/*.slice/*.service"},
      {0},
-     256,
-     UINT64_MAX,
-     48,
+     NO_LIMIT,
      "/system.slice /user.slice /\xff.slice /system.slice/a.service /system.slice/b.service "
      "/system.slice/system-d.slice/d@1.service",
      ""},
-    {"no include", {0}, {0}, 256, UINT64_MAX, 48, "", ""},
-    {"the root", {"/"}, {0}, 256, UINT64_MAX, 48, "/", ""},
-    {"nothing like it", {"/none/*"}, {0}, 256, UINT64_MAX, 48, "", ""},
+    {"no include", {0}, {0}, NO_LIMIT, "", ""},
+    {"the root", {"/"}, {0}, NO_LIMIT, "/", ""},
+    {"nothing like it", {"/none/*"}, {0}, NO_LIMIT, "", ""},
     {"exclude wins",
      {"/system.slice/*", "/system.slice"},
      {"/**/a.*", "/system.slice"},
-     256,
-     UINT64_MAX,
-     48,
+     NO_LIMIT,
      "/system.slice/b.service",
      ""},
-    {"everything excluded", {"/**"}, {"/**"}, 256, UINT64_MAX, 48, "", ""},
+    {"everything excluded", {"/**"}, {"/**"}, NO_LIMIT, "", ""},
     {"shallow first, then by name",
      {"/**"},
      {0},
@@ -91,6 +128,16 @@ static size_t count(const char *const *patterns)
     return n;
 }
 
+static struct cgroup_rules rules_of(const char *const *include, const char *const *exclude)
+{
+    return (struct cgroup_rules){
+        .include = (char *const *)include,
+        .n_include = count(include),
+        .exclude = (char *const *)exclude,
+        .n_exclude = count(exclude),
+    };
+}
+
 static void list(const struct cgroup_candidate *candidates, size_t n, enum cgroup_choice choice, char *text,
                  size_t size)
 {
@@ -111,36 +158,27 @@ static unsigned depth_of(const char *path)
     return depth;
 }
 
-static void test_select(void **state)
+TEST(test_select)
 {
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct cgroup_rules rules = {
-            .include = (char *const *)cases[i].in_include,
-            .n_include = count(cases[i].in_include),
-            .exclude = (char *const *)cases[i].in_exclude,
-            .n_exclude = count(cases[i].in_exclude),
-            .max_cgroups = cases[i].in_max,
-            .descriptor_budget = cases[i].in_budget,
-            .descriptors_per_cgroup = cases[i].in_needs,
-        };
+        struct cgroup_rules rules = rules_of(cases[i].in_include, cases[i].in_exclude);
+        rules.max_cgroups = cases[i].in_max;
+        rules.descriptor_budget = cases[i].in_budget;
+        rules.descriptors_per_cgroup = cases[i].in_needs;
         struct cgroup_candidate candidates[ARRAY_SIZE(tree)] = {0};
         char watched[512], dropped[512];
         size_t n_watched = 0, n_dropped = 0;
 
         print_message("%s\n", cases[i].name);
         for (size_t k = 0; k < ARRAY_SIZE(tree); k++)
-            candidates[k] = (struct cgroup_candidate){.path = tree[k],
-                                                      .depth = depth_of(tree[k]),
-                                                      .wanted = cgroup_rules_want(&rules, tree[k], NULL),
-                                                      .userdata = (void *)(uintptr_t)tree[k]};
+            candidates[k] = (struct cgroup_candidate){
+                .path = tree[k], .depth = depth_of(tree[k]), .wanted = cgroup_rules_want(&rules, tree[k], NULL)};
         struct cgroup_selection selection = cgroup_select(&rules, candidates, ARRAY_SIZE(tree));
         list(candidates, ARRAY_SIZE(tree), CGROUP_WATCHED, watched, sizeof(watched));
         list(candidates, ARRAY_SIZE(tree), CGROUP_DROPPED, dropped, sizeof(dropped));
         assert_string_equal(watched, cases[i].out_watched);
         assert_string_equal(dropped, cases[i].out_dropped);
         for (size_t k = 0; k < ARRAY_SIZE(tree); k++) {
-            assert_ptr_equal(candidates[k].userdata, candidates[k].path);
             n_watched += candidates[k].choice == CGROUP_WATCHED;
             n_dropped += candidates[k].choice == CGROUP_DROPPED;
         }
@@ -189,17 +227,11 @@ static const struct {
     {{"container=*"}, {"/system.slice/**"}, SCOPE, "web", "nginx", false, false},
 };
 
-static void test_names(void **state)
+TEST(test_names)
 {
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(named); i++) {
         _cleanup_(names_done) struct names names = {0};
-        struct cgroup_rules rules = {
-            .include = (char *const *)named[i].in_include,
-            .n_include = count(named[i].in_include),
-            .exclude = (char *const *)named[i].in_exclude,
-            .n_exclude = count(named[i].in_exclude),
-        };
+        struct cgroup_rules rules = rules_of(named[i].in_include, named[i].in_exclude);
         assert_int_equal(names_from_path(&names, named[i].in_path), 0);
         if (named[i].in_container)
             assert_int_equal(names_set(&names, NAME_CONTAINER, named[i].in_container, strlen(named[i].in_container)),
@@ -277,11 +309,10 @@ static const struct {
     {"/dev-hugepages.mount", false, false},
 };
 
-static void test_builtin(void **state)
+TEST(test_builtin)
 {
     _cleanup_(config_freep) struct config *config = NULL;
 
-    (void)state;
     assert_int_equal(config_default(&config, NULL), 0);
     struct cgroup_rules rules = {
         .include = config->cgroup.include,
@@ -296,31 +327,7 @@ static void test_builtin(void **state)
             fail_msg("%s", builtin[i].in);
 }
 
-static void test_use_names(void **state)
-{
-    static const struct {
-        const char *in_include[PATTERNS_MAX], *in_exclude[PATTERNS_MAX];
-        bool out;
-    } use[] = {
-        {{"/**"}, {0}, false},
-        {{"/a=b", "/container=x"}, {"/unit=y"}, false},
-        {{"/**", "pod=x"}, {0}, true},
-        {{"/**"}, {"/a", "namespace=kube-*"}, true},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(use); i++) {
-        struct cgroup_rules rules = {
-            .include = (char *const *)use[i].in_include,
-            .n_include = count(use[i].in_include),
-            .exclude = (char *const *)use[i].in_exclude,
-            .n_exclude = count(use[i].in_exclude),
-        };
-        assert_true(cgroup_rules_use_names(&rules) == use[i].out);
-    }
-}
-
-static void test_want_below(void **state)
+TEST(test_want_below)
 {
     static const struct {
         const char *in_include[PATTERNS_MAX], *in_exclude[PATTERNS_MAX], *in_path;
@@ -345,33 +352,101 @@ static void test_want_below(void **state)
         {{"/a"}, {"container=x"}, "/a", false},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(below); i++) {
-        struct cgroup_rules rules = {
-            .include = (char *const *)below[i].in_include,
-            .n_include = count(below[i].in_include),
-            .exclude = (char *const *)below[i].in_exclude,
-            .n_exclude = count(below[i].in_exclude),
-        };
+        struct cgroup_rules rules = rules_of(below[i].in_include, below[i].in_exclude);
         if (cgroup_rules_want_below(&rules, below[i].in_path) != below[i].out)
             fail_msg("%zu: below %s", i, below[i].in_path);
     }
 }
 
-static void test_nothing(void **state)
+/* The limit that leaves room for the fewest. */
+TEST(test_room)
 {
-    struct cgroup_rules rules = {.max_cgroups = 3};
+    static const struct {
+        struct cgroup_rules in;
+        uint64_t out;
+        bool out_wants_memory;
+    } rooms[] = {
+        {{.max_cgroups = 9}, 9, false},
+        {{.max_cgroups = 9, .memory_budget = UINT64_MAX, .memory_per_cgroup = 2000}, 9, false},
+        {{.max_cgroups = 9, .memory_budget = 5999, .memory_per_cgroup = 2000}, 2, true},
+        {{.max_cgroups = 3, .memory_budget = 6000, .memory_per_cgroup = 2000}, 3, false},
+        {{.max_cgroups = 9, .memory_budget = 0, .memory_per_cgroup = 2000}, 0, true},
+        {{.max_cgroups = 9,
+          .descriptor_budget = 8,
+          .descriptors_per_cgroup = 4,
+          .memory_budget = 6000,
+          .memory_per_cgroup = 2000},
+         2,
+         false},
+        {{.max_cgroups = 9,
+          .descriptor_budget = 16,
+          .descriptors_per_cgroup = 4,
+          .memory_budget = 6000,
+          .memory_per_cgroup = 2000},
+         3,
+         true},
+    };
 
-    (void)state;
-    struct cgroup_selection selection = cgroup_select(&rules, NULL, 0);
-    assert_int_equal(selection.watched + selection.dropped, 0);
+    for (size_t i = 0; i < ARRAY_SIZE(rooms); i++) {
+        assert_int_equal(cgroup_rules_room(&rooms[i].in), rooms[i].out);
+        assert_int_equal(cgroup_rules_want_memory(&rooms[i].in), rooms[i].out_wants_memory);
+    }
 }
 
-int main(void)
+static size_t needs_nothing(const struct collector_context *context)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_select),     cmocka_unit_test(test_names),
-                                       cmocka_unit_test(test_builtin),    cmocka_unit_test(test_use_names),
-                                       cmocka_unit_test(test_want_below), cmocka_unit_test(test_nothing)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }
+
+static size_t has_none(const struct cgroup_counts *counts)
+{
+    return 0;
+}
+
+static void write_number(const char *directory, const char *name, uint64_t number)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "%s/%s", directory, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "%llu\n", (unsigned long long)number);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Of 20 MB a fifth is kept, and half of the rest is for cgroups; those that are counted keep what they have. */
+TEST(test_memory)
+{
+    static const struct cgroup_engine_type type = {.needs = needs_nothing, .descriptors = has_none};
+    char directory[] = "/tmp/perfcountd-budget.XXXXXX", command[64];
+    struct memory_limit limit = {.path = directory, .mount_size = strlen("/tmp")};
+    struct config config = {.cgroup.enabled = true};
+    struct sys sys = {.memory = &limit};
+    const struct collector_context context = {.sys = &sys, .config = &config};
+    struct cgroup_rules rules = {0};
+    struct cgroup_engine engine = {.type = &type};
+    struct cgroup_counts counts = {.engine = &engine}, *watched[] = {&counts, &counts, &counts};
+
+    assert_non_null(mkdtemp(directory));
+    write_number(directory, "memory.max", 20 << 20);
+    write_number(directory, "memory.current", 6 << 20);
+    cgroup_budget_update(&rules, &context, &type, watched, 0);
+    assert_true(rules.memory_budget == 5 << 20);
+    assert_true(rules.memory_per_cgroup > 1024);
+    write_number(directory, "memory.current", 19 << 20);
+    cgroup_budget_update(&rules, &context, &type, watched, 0);
+    assert_true(rules.memory_budget == 0);
+    cgroup_budget_update(&rules, &context, &type, watched, 3);
+    assert_int_equal(cgroup_rules_room(&(struct cgroup_rules){.max_cgroups = 9,
+                                                              .memory_budget = rules.memory_budget,
+                                                              .memory_per_cgroup = rules.memory_per_cgroup}),
+                     3);
+    sys.memory = NULL;
+    cgroup_budget_update(&rules, &context, &type, watched, 0);
+    assert_true(rules.memory_budget == UINT64_MAX);
+    snprintf(command, sizeof(command), "rm -r %s", directory);
+    assert_int_equal(system(command), 0);
+}
+
+TEST_MAIN(NULL, NULL)

@@ -1,202 +1,426 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Directories that come and go, in a temporary directory and, where the machine lets us, as real cgroups. Each test
- * ends with nothing open and with the kernel's number of watches being the tree's.
- */
+/* Directories that come and go, as plain directories and, where the machine permits it, as cgroups. */
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <sched.h>
 #include <stdio.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/process/fd.h"
+#include "collectors/cgroup/selection.h"
+#include "collectors/cgroup/tree.h"
+#include "perf/hierarchy.h"
 #include "tests/unit/test.h"
-#include "tests/unit/tree-play.h"
 
-static void test_what_is_there(void **state)
+#define LOG_SIZE 4096
+
+/* A root to play in, of the test that runs, and what the listener heard: "+/a +/a/b -/a/b". */
+static struct play {
+    char root[PATH_MAX];
+    int root_fd;
+    bool cgroups, terse; /* terse: counts only */
+    struct cgroup_tree *tree;
+    char log[LOG_SIZE];
+    size_t n_known, n_added, n_removed;
+    uint64_t n_descriptors;    /* open before */
+    struct cgroup_rules rules; /* those that are wanted; no include: all */
+} play;
+
+/* --- the listener, which checks its contract --- */
+
+static bool play_knows(const char *path)
 {
-    struct play *play = play_begin(state);
-    struct cgroup_listener listener = play_listener(play);
-
-    play_make(play, "a");
-    play_make(play, "a/b");
-    play_make(play, "a/b/c");
-    play_make(play, "d");
-    if (!play->cgroups) {
-        close(openat(play->root_fd, "file", O_CREAT | O_WRONLY, 0644));
-        assert_int_equal(symlinkat("a", play->root_fd, "link"), 0);
-    }
-    assert_int_equal(cgroup_tree_new(play->root, &listener, &play->tree, NULL), 0);
-    /* In no order between brothers. */
-    const char *expected = str_starts(play->log, "+/ +/a") ? "+/ +/a +/d +/a/b +/a/b/c" : "+/ +/d +/a +/a/b +/a/b/c";
-    play_assert_heard(play, expected);
-    cgroup_tree_rescan(play->tree);
-    play_assert_heard(play, "");
-}
-
-static void test_coming_and_going(void **state)
-{
-    struct play *play = play_begin(state);
-
-    play_start(play);
-    play_make(play, "a");
-    play_assert_heard(play, "+/a");
-    play_make(play, "a/b");
-    play_make(play, "a/b/c");
-    play_make(play, "a/b/c/d");
-    play_assert_heard(play, "+/a/b +/a/b/c +/a/b/c/d");
-    play_unmake(play, "a/b/c/d");
-    play_assert_heard(play, "-/a/b/c/d");
-    play_unmake(play, "a/b/c");
-    play_unmake(play, "a/b");
-    play_unmake(play, "a");
-    play_dispatch(play);
-    assert_int_equal(play->n_known, 1);
-    play->log[0] = '\0';
-    play_assert_heard(play, "");
-}
-
-static void test_gone_before_it_was_seen(void **state)
-{
-    struct play *play = play_begin(state);
-
-    play_start(play);
-    play_make(play, "a");
-    play_unmake(play, "a");
-    play_make(play, "b");
-    play_make(play, "b/c");
-    play_unmake(play, "b/c");
-    play_assert_heard(play, "+/b");
-}
-
-static void test_back_under_the_same_name(void **state)
-{
-    struct play *play = play_begin(state);
-
-    play_start(play);
-    play_make(play, "a");
-    play_make(play, "a/b");
-    play_assert_heard(play, "+/a +/a/b");
-    play_unmake(play, "a/b");
-    play_unmake(play, "a");
-    play_make(play, "a");
-    play_make(play, "a/c");
-    play_dispatch(play);
-    if (str_starts(play->log, "-/a/b -/a")) /* else a file system used the inode again */
-        assert_string_equal(play->log, "-/a/b -/a +/a +/a/c");
-    else
-        assert_false(play->cgroups);
-    play->log[0] = '\0';
-    play_make(play, "a/d"); /* so it is the new one that is watched */
-    play_assert_heard(play, "+/a/d");
-}
-
-/* The events of a past that was never seen do not remove what is there now. */
-static void test_stale_events(void **state)
-{
-    struct play *play = play_begin(state);
-
-    play_start(play);
-    play_make(play, "a");
-    play_unmake(play, "a");
-    play_make(play, "a");
-    play_make(play, "a/b");
-    play_unmake(play, "a/b");
-    play_make(play, "a/b");
-    play_assert_heard(play, "+/a +/a/b");
-}
-
-static void test_open(void **state)
-{
-    struct play *play = play_begin(state);
     struct cgroup_node *node;
+
+    for (size_t i = 0; (node = cgroup_tree_node(play.tree, i)); i++)
+        if (node->userdata == &play && str_equal(node->path, path))
+            return true;
+    return false;
+}
+
+static bool has_known_child(const char *path)
+{
+    size_t length = str_equal(path, "/") ? 0 : strlen(path);
+    struct cgroup_node *node;
+
+    for (size_t i = 0; (node = cgroup_tree_node(play.tree, i)); i++)
+        if (node->userdata == &play && strncmp(node->path, path, length) == 0 && node->path[length] == '/' &&
+            node->path[length + 1])
+            return true;
+    return false;
+}
+
+static void note(char sign, const char *path)
+{
+    size_t used = strlen(play.log);
+
+    if (!play.terse)
+        snprintf(play.log + used, sizeof(play.log) - used, "%s%c%s", used ? " " : "", sign, path);
+}
+
+static bool wants(void *userdata, const char *path)
+{
+    return play.rules.n_include == 0 || cgroup_rules_want(&play.rules, path, NULL);
+}
+
+static bool wants_below(void *userdata, const char *path)
+{
+    return play.rules.n_include == 0 || cgroup_rules_want_below(&play.rules, path);
+}
+
+static bool play_seeks(const char *path)
+{
+    return wants(NULL, path) || wants_below(NULL, path);
+}
+
+static void added(void *userdata, struct cgroup_node *node, int fd)
+{
+    unsigned depth = 0;
+
+    for (const char *at = node->path; *at; at++)
+        depth += *at == '/' && at[1];
+    assert_null(node->userdata);
+    assert_true(fd >= 0 || play.terse);
+    assert_true(play_seeks(node->path));
+    assert_int_equal(node->depth, depth);
+    if (play.tree && !play.terse) {
+        _cleanup_(freep) char *parent = strdup(node->path);
+        char *slash = strrchr(parent, '/');
+        assert_false(play_knows(node->path));
+        slash[slash == parent] = '\0';
+        assert_true(play_knows(parent));
+    }
+    node->userdata = &play;
+    play.n_added++;
+    play.n_known++;
+    note('+', node->path);
+}
+
+static void removed(void *userdata, struct cgroup_node *node)
+{
+    assert_ptr_equal(node->userdata, &play);
+    assert_true(play.terse || !has_known_child(node->path));
+    node->userdata = NULL;
+    play.n_removed++;
+    play.n_known--;
+    note('-', node->path);
+}
+
+static const struct cgroup_listener listener = {
+    .wants = wants, .wants_below = wants_below, .added = added, .removed = removed};
+
+/* --- playing --- */
+
+/* One watch for each directory below which a cgroup may be wanted. */
+static void assert_watches(void)
+{
+    struct cgroup_node *node;
+    size_t n = 0;
+
+    for (size_t i = 0; (node = cgroup_tree_node(play.tree, i)); i++)
+        n += wants_below(NULL, node->path);
+    assert_int_equal(cgroup_tree_watches(play.tree), n);
+}
+
+static void play_make(const char *name)
+{
+    if (mkdirat(play.root_fd, name, 0755) < 0)
+        fail_msg("mkdir %s: %s", name, strerror(errno));
+}
+
+static void play_unmake(const char *name)
+{
+    if (unlinkat(play.root_fd, name, AT_REMOVEDIR) < 0)
+        fail_msg("rmdir %s: %s", name, strerror(errno));
+}
+
+/* "+a -a/b c>d": makes, removes and renames directories. */
+static void play_do(const char *what)
+{
+    char words[128], *rest = words;
+
+    snprintf(words, sizeof(words), "%s", what);
+    for (char *word; (word = strsep(&rest, " "));) {
+        char *to = strchr(word, '>');
+        if (to) {
+            *to++ = '\0';
+            assert_int_equal(renameat(play.root_fd, word, play.root_fd, to), 0);
+        } else {
+            (*word == '+' ? play_make : play_unmake)(word + 1);
+        }
+    }
+}
+
+/* Makes the tree of what is there. */
+static void play_open(void)
+{
+    struct error error = {0};
+
+    if (cgroup_tree_new(play.root, &listener, &play.tree, &error) < 0)
+        fail_msg("%s", error.message);
+}
+
+/* The listener has heard this since the last call. */
+static void assert_log(const char *expected)
+{
+    assert_string_equal(play.log, expected);
+    play.log[0] = '\0';
+}
+
+static void play_start(void)
+{
+    play_open();
+    assert_log("+/");
+}
+
+/* Takes in all that changed. */
+static void play_dispatch(void)
+{
+    struct pollfd rest = {.fd = cgroup_tree_fd(play.tree), .events = POLLIN};
+
+    do
+        cgroup_tree_dispatch(play.tree);
+    while (poll(&rest, 1, 0) > 0);
+}
+
+static void play_assert_heard(const char *expected)
+{
+    play_dispatch();
+    assert_log(expected);
+    assert_watches();
+    assert_null(cgroup_tree_limitation(play.tree));
+}
+
+/* Removes what is below a directory, of any depth. */
+static void empty_directory(int fd)
+{
+    DIR *directory = fdopendir(fd);
+    struct dirent *item;
+
+    assert_non_null(directory);
+    while ((item = readdir(directory))) {
+        if (str_equal(item->d_name, ".") || str_equal(item->d_name, ".."))
+            continue;
+        if (item->d_type == DT_DIR) {
+            empty_directory(openat(fd, item->d_name, O_RDONLY | O_DIRECTORY));
+            assert_int_equal(unlinkat(fd, item->d_name, AT_REMOVEDIR), 0);
+        } else {
+            unlinkat(fd, item->d_name, 0); /* not to be done to a cgroup's files */
+        }
+    }
+    closedir(directory);
+}
+
+static int setup(const char *parent, bool cgroups)
+{
+    play = (struct play){.cgroups = cgroups};
+    assert_int_equal(fd_count_open(-1, &play.n_descriptors), 0);
+    snprintf(play.root, sizeof(play.root), "%s/perfcountd-test-XXXXXX", parent);
+    if (!mkdtemp(play.root))
+        return -1;
+    play.root_fd = open(play.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return 0;
+}
+
+static int setup_directory(void **state)
+{
+    return setup(access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", false);
+}
+
+static int setup_cgroup(void **state)
+{
+    _cleanup_(hierarchy_done) struct hierarchy hierarchy = {0};
+    struct sys sys;
+
+    sys_init(&sys);
+    play.root_fd = 0;
+    if (hierarchy_find(&sys, &hierarchy, NULL) == 0)
+        setup(hierarchy.path, true);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    uint64_t descriptors;
+
+    if (!play.root_fd)
+        return 0;
+    cgroup_tree_free(play.tree);
+    empty_directory(play.root_fd);
+    assert_int_equal(rmdir(play.root), 0);
+    assert_int_equal(fd_count_open(-1, &descriptors), 0);
+    assert_int_equal(descriptors, play.n_descriptors);
+    return 0;
+}
+
+/* A test in plain directories, and once more on cgroups. */
+#define TEST_ON_BOTH(name)                                                                                             \
+    static void name(void **state);                                                                                    \
+    TEST_WITH(name##_in_directories, setup_directory, teardown)                                                        \
+    {                                                                                                                  \
+        name(state);                                                                                                   \
+    }                                                                                                                  \
+    TEST_WITH(name##_on_cgroups, setup_cgroup, teardown)                                                               \
+    {                                                                                                                  \
+        if (!play.root_fd)                                                                                             \
+            skip_because("the right to make cgroups");                                                                 \
+        name(state);                                                                                                   \
+    }                                                                                                                  \
+    static void name(void **state)
+
+TEST_ON_BOTH(test_what_is_there)
+{
+    play_do("+a +a/b +a/b/c +d");
+    if (!play.cgroups) {
+        close(openat(play.root_fd, "file", O_CREAT | O_WRONLY, 0644));
+        assert_int_equal(symlinkat("a", play.root_fd, "link"), 0);
+    }
+    play_open();
+    /* Siblings come in any order. */
+    play_assert_heard(str_starts(play.log, "+/ +/a") ? "+/ +/a +/d +/a/b +/a/b/c" : "+/ +/d +/a +/a/b +/a/b/c");
+    cgroup_tree_rescan(play.tree);
+    play_assert_heard("");
+}
+
+static const struct {
+    const char *name;
+    bool in_directories; /* cgroups cannot be renamed */
+    struct {
+        const char *in, *out;
+    } steps[4];
+} changes[] = {
+    {"coming and going",
+     false,
+     {{"+a", "+/a"},
+      {"+a/b +a/b/c +a/b/c/d", "+/a/b +/a/b/c +/a/b/c/d"},
+      {"-a/b/c/d", "-/a/b/c/d"},
+      {"-a/b/c -a/b -a", "-/a/b/c -/a/b -/a"}}},
+    {"gone before it was seen", false, {{"+a -a +b +b/c -b/c", "+/b"}}},
+    {"events of a past that was never seen", false, {{"+a -a +a +a/b -a/b +a/b", "+/a +/a/b"}}},
+    {"renamed, also before the event about the old name is read",
+     true,
+     {{"+a +a/b", "+/a +/a/b"},
+      {"a>c", "-/a/b -/a +/c +/c/b"},
+      {"+d c>d/e", "+/d -/c/b -/c +/d/e +/d/e/b"},
+      {"+d/e/f", "+/d/e/f"}}},
+};
+
+TEST_ON_BOTH(test_changes)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
+        if (play.cgroups && changes[i].in_directories)
+            continue;
+        print_message("%s\n", changes[i].name);
+        play_start();
+        for (size_t k = 0; k < ARRAY_SIZE(changes[i].steps) && changes[i].steps[k].in; k++) {
+            play_do(changes[i].steps[k].in);
+            play_assert_heard(changes[i].steps[k].out);
+        }
+        play.tree = cgroup_tree_free(play.tree);
+        play.log[0] = '\0';
+        empty_directory(openat(play.root_fd, ".", O_RDONLY | O_DIRECTORY));
+    }
+}
+
+TEST_ON_BOTH(test_back_under_the_same_name)
+{
+    play_start();
+    play_do("+a +a/b");
+    play_assert_heard("+/a +/a/b");
+    play_do("-a/b -a +a +a/c");
+    play_dispatch();
+    if (str_starts(play.log, "-/a/b -/a")) /* else a file system used the inode again */
+        assert_string_equal(play.log, "-/a/b -/a +/a +/a/c");
+    else
+        assert_false(play.cgroups);
+    play.log[0] = '\0';
+    play_make("a/d"); /* the new one is watched */
+    play_assert_heard("+/a/d");
+}
+
+TEST_ON_BOTH(test_open)
+{
     struct stat status;
 
-    play_start(play);
-    play_make(play, "a");
-    play_assert_heard(play, "+/a");
-    node = cgroup_tree_node(play->tree, 1);
-    assert_null(cgroup_tree_node(play->tree, 2));
+    play_start();
+    play_make("a");
+    play_assert_heard("+/a");
+    struct cgroup_node *node = cgroup_tree_node(play.tree, 1);
+    assert_null(cgroup_tree_node(play.tree, 2));
     assert_string_equal(node->path, "/a");
-    int fd = cgroup_tree_open(play->tree, node);
+    int fd = cgroup_tree_open(play.tree, node);
     assert_true(fd >= 0 && fstat(fd, &status) == 0);
     assert_int_equal(status.st_ino, node->inode);
     close(fd);
-    play_unmake(play, "a");
-    assert_int_equal(cgroup_tree_open(play->tree, node), -ENOENT);
-    play_make(play, "x"); /* takes the inode, where inodes are used again */
-    play_make(play, "a");
-    assert_int_equal(cgroup_tree_open(play->tree, node), -ESTALE);
-    fd = cgroup_tree_open(play->tree, cgroup_tree_node(play->tree, 0));
-    assert_true(fd >= 0);
-    close(fd);
+    play_unmake("a");
+    assert_int_equal(cgroup_tree_open(play.tree, node), -ENOENT);
+    play_do("+x +a"); /* x takes the inode, where inodes are used again */
+    assert_int_equal(cgroup_tree_open(play.tree, node), -ESTALE);
 }
 
-static void test_names(void **state)
+TEST_ON_BOTH(test_names)
 {
-    static const char *const names[] = {"a b", "\"quoted\"", "back\\slash", "\xff\xfe", "\xc3\xa4", "...", "*", "%s%n"};
-    struct play *play = play_begin(state);
-    char longest[NAME_MAX + 1], expected[NAME_MAX + 8];
+    char longest[NAME_MAX + 1] = "", expected[NAME_MAX + 8];
+    const char *const names[] = {"a b", "\"quoted\"", "back\\slash", "\xff\xfe", "\xc3\xa4",
+                                 "...", "*",          "%s%n",        longest,    "two\nlines"};
 
-    play_start(play);
     memset(longest, 'x', NAME_MAX);
-    longest[NAME_MAX] = '\0';
-    for (size_t i = 0; i <= ARRAY_SIZE(names); i++) {
-        const char *name = i < ARRAY_SIZE(names) ? names[i] : longest;
-        play_make(play, name);
-        snprintf(expected, sizeof(expected), "+/%s", name);
-        play_assert_heard(play, expected);
-        play_unmake(play, name);
-        snprintf(expected, sizeof(expected), "-/%s", name);
-        play_assert_heard(play, expected);
-    }
-    if (!play->cgroups) { /* which refuse line breaks: cgroup_mkdir() */
-        play_make(play, "two\nlines");
-        play_assert_heard(play, "+/two\nlines");
+    play_start();
+    for (size_t i = 0; i < ARRAY_SIZE(names) - play.cgroups; i++) { /* cgroup_mkdir() refuses line breaks */
+        play_make(names[i]);
+        snprintf(expected, sizeof(expected), "+/%s", names[i]);
+        play_assert_heard(expected);
+        play_unmake(names[i]);
+        *expected = '-';
+        play_assert_heard(expected);
     }
 }
 
 /* Deeper than PATH_MAX: made and removed from the end of a chain of descriptors. */
-static void test_deep(void **state)
+TEST_ON_BOTH(test_deep)
 {
     enum { DEPTH = 30 };
-    struct play *play = play_begin(state);
-    int fds[DEPTH + 1] = {play->root_fd};
+    int fds[DEPTH + 1] = {play.root_fd};
     char name[201];
 
     memset(name, 'x', 200);
     name[200] = '\0';
-    play_start(play);
-    play->terse = true;
+    play_start();
+    play.terse = true;
     for (size_t i = 0; i < DEPTH; i++) {
         assert_int_equal(mkdirat(fds[i], name, 0755), 0);
         fds[i + 1] = openat(fds[i], name, O_RDONLY | O_DIRECTORY);
         assert_true(fds[i + 1] >= 0);
         if (i == DEPTH / 2)
-            play_dispatch(play);
+            play_dispatch();
     }
-    play_assert_heard(play, "");
-    assert_int_equal(play->n_known, DEPTH + 1);
-    cgroup_tree_rescan(play->tree);
-    play_assert_heard(play, "");
-    assert_int_equal(play->n_known, DEPTH + 1);
-    struct cgroup_node *deepest = cgroup_tree_node(play->tree, DEPTH);
+    play_assert_heard("");
+    assert_int_equal(play.n_known, DEPTH + 1);
+    cgroup_tree_rescan(play.tree);
+    play_assert_heard("");
+    assert_int_equal(play.n_known, DEPTH + 1);
+    struct cgroup_node *deepest = cgroup_tree_node(play.tree, DEPTH);
     assert_int_equal(strlen(deepest->path), DEPTH * 201);
-    int fd = cgroup_tree_open(play->tree, deepest);
+    int fd = cgroup_tree_open(play.tree, deepest);
     assert_true(fd >= 0);
     close(fd);
     for (size_t i = DEPTH; i > 0; i--) {
         close(fds[i]);
         assert_int_equal(unlinkat(fds[i - 1], name, AT_REMOVEDIR), 0);
     }
-    play_assert_heard(play, "");
-    assert_int_equal(play->n_known, 1);
+    play_assert_heard("");
+    assert_int_equal(play.n_known, 1);
 }
 
 /* Directories made and removed by chance, read by chance: in the end the tree is what is there and sought. */
-static void compare(const struct play *play, int dir_fd, const char *path, size_t *n)
+static void compare(int dir_fd, const char *path, size_t *n)
 {
     DIR *directory = fdopendir(dir_fd);
     char below[PATH_MAX];
@@ -207,9 +431,9 @@ static void compare(const struct play *play, int dir_fd, const char *path, size_
         if (item->d_type != DT_DIR || item->d_name[0] == '.')
             continue;
         snprintf(below, sizeof(below), "%s/%s", path, item->d_name);
-        assert_int_equal(play_knows(play, below), play_seeks(play, below));
-        *n += play_seeks(play, below);
-        compare(play, openat(dir_fd, item->d_name, O_RDONLY | O_DIRECTORY), below, n);
+        assert_int_equal(play_knows(below), play_seeks(below));
+        *n += play_seeks(below);
+        compare(openat(dir_fd, item->d_name, O_RDONLY | O_DIRECTORY), below, n);
     }
     closedir(directory);
 }
@@ -223,173 +447,324 @@ static void chance_path(char *path, size_t size)
         used += (size_t)snprintf(path + used, size - used, "%s%s", used ? "/" : "", names[rand() % 3]);
 }
 
-static void run_storm(struct play *play)
+TEST_ON_BOTH(test_storm)
 {
+    static const char *const include[] = {"/a/*", "/b/**/c", "/c"}, *const exclude[] = {"/b/a/**"};
     char path[64], other[64];
     size_t n = 1;
 
-    play_start(play);
+    play.rules = (struct cgroup_rules){
+        .include = (char *const *)include, .n_include = 3, .exclude = (char *const *)exclude, .n_exclude = 1};
+    play_start();
     srand(4);
     for (size_t i = 0; i < 4000; i++) {
-        play->log[0] = '\0';
+        play.log[0] = '\0';
         chance_path(path, sizeof(path));
         chance_path(other, sizeof(other));
         int what = rand() % 12;
         if (what < 6)
-            mkdirat(play->root_fd, path, 0755);
+            mkdirat(play.root_fd, path, 0755);
         else if (what < 9)
-            unlinkat(play->root_fd, path, AT_REMOVEDIR);
+            unlinkat(play.root_fd, path, AT_REMOVEDIR);
         else if (what < 10)
-            renameat(play->root_fd, path, play->root_fd, other);
+            renameat(play.root_fd, path, play.root_fd, other);
         else if (rand() % 8)
-            play_dispatch(play);
+            play_dispatch();
         else
-            cgroup_tree_rescan(play->tree);
+            cgroup_tree_rescan(play.tree);
     }
-    play_dispatch(play);
-    compare(play, openat(play->root_fd, ".", O_RDONLY | O_DIRECTORY), "", &n);
-    print_message("%zu came, %zu went, %zu are there\n", play->n_added, play->n_removed, n);
-    assert_true(play->n_removed > 30);
-    assert_int_equal(play->n_known, n);
-    play->log[0] = '\0';
-    play_assert_heard(play, "");
-}
-
-static void test_storm(void **state)
-{
-    run_storm(play_begin(state));
-}
-
-static void test_storm_of_patterns(void **state)
-{
-    static const char *const include[] = {"/a/*", "/b/**/c", "/c"}, *const exclude[] = {"/b/a/**"};
-    struct play *play = play_begin(state);
-
-    play->rules = (struct cgroup_rules){
-        .include = (char *const *)include, .n_include = 3, .exclude = (char *const *)exclude, .n_exclude = 1};
-    run_storm(play);
+    play_dispatch();
+    compare(openat(play.root_fd, ".", O_RDONLY | O_DIRECTORY), "", &n);
+    assert_true(play.n_removed > 30);
+    assert_int_equal(play.n_known, n);
+    play.log[0] = '\0';
+    play_assert_heard("");
 }
 
 /* Somebody else makes and removes nested directories while they are looked at. */
-static void make_trouble(const struct play *play)
+static void make_trouble(void)
 {
     char path[64];
 
     srand(5);
     for (size_t i = 0; i < 10000; i++) {
-        if (i % 20 == 0) { /* one in the other as fast as can be */
-            for (size_t depth = 0; depth < 3; depth++) {
-                static const char *const below[] = {"", "/x", "/x/y"};
-                snprintf(path, sizeof(path), "n%zu%s", i, below[depth]);
-                mkdirat(play->root_fd, path, 0755);
-            }
+        snprintf(path, sizeof(path), "n%zu/x/y", i);
+        for (size_t length = strlen(path) - 4; i % 20 == 0 && length <= strlen(path); length += 2) {
+            char part[64] = "";
+            memcpy(part, path, length);
+            mkdirat(play.root_fd, part, 0755);
         }
         chance_path(path, sizeof(path));
         if (rand() % 2)
-            mkdirat(play->root_fd, path, 0755);
+            mkdirat(play.root_fd, path, 0755);
         else
-            unlinkat(play->root_fd, path, AT_REMOVEDIR);
+            unlinkat(play.root_fd, path, AT_REMOVEDIR);
     }
 }
 
-static void test_race(void **state)
+TEST_ON_BOTH(test_race)
 {
-    struct play *play = play_begin(state);
-    size_t n = 1, n_reads = 0;
+    size_t n = 1;
     int status;
 
-    play_start(play);
-    play->terse = true;
+    play_start();
+    play.terse = true;
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        make_trouble(play);
+        make_trouble();
         _exit(0);
     }
-    for (; waitpid(child, &status, WNOHANG) == 0; n_reads++)
-        play_dispatch(play);
+    while (waitpid(child, &status, WNOHANG) == 0)
+        play_dispatch();
     assert_int_equal(status, 0);
-    play_dispatch(play);
-    compare(play, openat(play->root_fd, ".", O_RDONLY | O_DIRECTORY), "", &n);
-    print_message("%zu came, %zu went, %zu are there after %zu reads\n", play->n_added, play->n_removed, n, n_reads);
-    assert_int_equal(play->n_known, n);
-    assert_true(play->n_removed > 10);
-    play_assert_heard(play, "");
+    play_dispatch();
+    compare(openat(play.root_fd, ".", O_RDONLY | O_DIRECTORY), "", &n);
+    assert_int_equal(play.n_known, n);
+    play_assert_heard("");
 }
 
-static double seconds(void)
+TEST(test_no_root)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-/* Many brothers: made, looked through again and removed in time that does not grow by the square. */
-static void test_many(void **state)
-{
-    struct play *play = play_begin(state);
-    size_t n = play->cgroups ? 1000 : 5000;
-    double spent = 0, at;
-    char name[32];
-
-    play_start(play);
-    play->terse = true;
-    for (size_t step = 0; step < 2; step++) {
-        for (size_t i = 0; i < n; i++) {
-            snprintf(name, sizeof(name), "service-%zu", i);
-            (step == 0 ? play_make : play_unmake)(play, name);
-        }
-        at = seconds();
-        play_dispatch(play);
-        assert_int_equal(play->n_known, step == 0 ? n + 1 : 1);
-        cgroup_tree_rescan(play->tree);
-        assert_int_equal(play->n_known, step == 0 ? n + 1 : 1);
-        spent += seconds() - at;
-    }
-    play_assert_heard(play, "");
-    print_message("%zu: %.0f us each\n", n, spent * 1e6 / (double)n);
-    assert_true(spent < 5);
-}
-
-static void test_no_root(void **state)
-{
-    struct cgroup_listener listener = play_listener(NULL);
     struct cgroup_tree *tree = NULL;
     struct error error = {0};
 
-    (void)state;
     assert_int_equal(cgroup_tree_new("/no/such/place", &listener, &tree, &error), -ENOENT);
     assert_string_equal(error.message, "cannot open the cgroups' directory /no/such/place: No such file or directory");
-    assert_null(tree);
     assert_int_equal(cgroup_tree_new("/dev/null", &listener, &tree, &error), -ENOTDIR);
-    assert_null(cgroup_tree_free(NULL));
+    assert_null(tree);
 }
 
-#define ON_DIRECTORIES(f) cmocka_unit_test_setup_teardown(f, play_setup_directory, play_teardown)
-#define ON_CGROUPS(f)                                                                                                  \
-    {                                                                                                                  \
-#f " on cgroups", f, play_setup_cgroup, play_teardown, NULL                                                    \
-    }
-#define ON_BOTH(f) ON_DIRECTORIES(f), ON_CGROUPS(f)
-
-int main(void)
+/* Directories below which nothing is wanted are not watched, and what is in them is not known. */
+TEST_WITH(test_wanted, setup_directory, teardown)
 {
-    const struct CMUnitTest tests[] = {
-        ON_BOTH(test_what_is_there),
-        ON_BOTH(test_coming_and_going),
-        ON_BOTH(test_gone_before_it_was_seen),
-        ON_BOTH(test_back_under_the_same_name),
-        ON_BOTH(test_stale_events),
-        ON_BOTH(test_open),
-        ON_BOTH(test_names),
-        ON_BOTH(test_deep),
-        ON_BOTH(test_storm),
-        ON_BOTH(test_storm_of_patterns),
-        ON_BOTH(test_race),
-        ON_BOTH(test_many),
-        cmocka_unit_test(test_no_root),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    static const char *const include[] = {"/*.slice", "/system.slice/*.service"}, *const all[] = {"/**"};
+    static const char *const exclude[] = {"/user.slice/**"};
+    play.rules = (struct cgroup_rules){.include = (char *const *)include, .n_include = 2};
+    play_start();
+    play_do("+system.slice +user.slice +other");
+    play_assert_heard("+/system.slice +/user.slice");
+    assert_int_equal(cgroup_tree_watches(play.tree), 2);
+    play_do("+user.slice/a.service +user.slice/a.service/b +system.slice/a.scope +system.slice/a.service "
+            "+system.slice/a.service/b");
+    play_assert_heard("+/system.slice/a.service");
+    cgroup_tree_rescan(play.tree);
+    play_assert_heard("");
+    assert_int_equal(cgroup_tree_watches(play.tree), 2);
+    /* Others are wanted. */
+    play.rules = (struct cgroup_rules){
+        .include = (char *const *)all, .n_include = 1, .exclude = (char *const *)exclude, .n_exclude = 1};
+    cgroup_tree_rescan(play.tree);
+    assert_int_equal(play.n_removed, 0);
+    assert_int_equal(play.n_known, 7);
+    assert_true(play_knows("/other") && play_knows("/system.slice/a.service/b"));
+    assert_int_equal(cgroup_tree_watches(play.tree), 6);
+    play.log[0] = '\0';
+    play_do("+system.slice/a.scope/c +user.slice/c");
+    play_assert_heard("+/system.slice/a.scope/c");
+    /* And the first again. */
+    play.rules = (struct cgroup_rules){.include = (char *const *)include, .n_include = 2};
+    cgroup_tree_rescan(play.tree);
+    assert_int_equal(play.n_known, 4);
+    play.log[0] = '\0';
+    play_assert_heard("");
+    assert_int_equal(cgroup_tree_watches(play.tree), 2);
 }
+
+/* A directory that leaves the root and comes back elsewhere. */
+TEST_WITH(test_moved_out_and_back, setup_directory, teardown)
+{
+    char outside[PATH_MAX + 8];
+
+    play_start();
+    play_do("+a +a/b");
+    play_assert_heard("+/a +/a/b");
+    snprintf(outside, sizeof(outside), "%s-out", play.root);
+    assert_int_equal(renameat(play.root_fd, "a", AT_FDCWD, outside), 0);
+    assert_int_equal(renameat(AT_FDCWD, outside, play.root_fd, "back"), 0);
+    play_dispatch();
+    assert_int_equal(play.n_known, 3);
+    assert_true(play_knows("/back/b"));
+}
+
+TEST_WITH(test_overflow, setup_directory, teardown)
+{
+    unsigned long max = 16384;
+    _cleanup_(fclosep) FILE *file = fopen("/proc/sys/fs/inotify/max_queued_events", "re");
+
+    if (file)
+        assert_int_equal(fscanf(file, "%lu", &max), 1);
+    if (max > 50000)
+        skip_because("an inotify queue of less than 50000 events");
+    play_start();
+    play_make("old");
+    play_assert_heard("+/old");
+    for (size_t i = 0; i < max / 2 + 10; i++) {
+        play_make("x");
+        play_unmake("x");
+    }
+    play_make("new");
+    play_unmake("old");
+    play_dispatch();
+    assert_int_equal(play.n_known, 2);
+    assert_true(play_knows("/new"));
+    play.log[0] = '\0';
+    play_make("new/er");
+    play_assert_heard("+/new/er");
+}
+
+/* In a child, since it cannot be undone: a namespace of users has limits of its own. */
+static bool enter_namespace(const char *limit, const char *value)
+{
+    char path[64];
+
+    if (unshare(CLONE_NEWUSER) < 0)
+        return false;
+    snprintf(path, sizeof(path), "/proc/sys/user/%s", limit);
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    bool done = fd >= 0 && write(fd, value, strlen(value)) > 0;
+    close(fd);
+    return done;
+}
+
+enum { CHILD_WELL = 0, CHILD_CANNOT = 77 };
+
+/* A child reports by its exit status; assertions do not reach over fork(2). */
+#define CHECK(condition)                                                                                               \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            print_message("%s:%d: %s\n", __FILE__, __LINE__, #condition);                                              \
+            _exit(1);                                                                                                  \
+        }                                                                                                              \
+    } while (0)
+
+#define TEST_IN_CHILD(name)                                                                                            \
+    static void run_##name(void);                                                                                      \
+    TEST_WITH(test_##name, setup_directory, teardown)                                                                  \
+    {                                                                                                                  \
+        in_child(run_##name);                                                                                          \
+    }                                                                                                                  \
+    static void run_##name(void)
+
+static void in_child(void (*run)(void))
+{
+    int status;
+
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        run();
+        _exit(CHILD_WELL);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == CHILD_CANNOT)
+        skip_because("namespaces and limits of its own");
+    assert_int_equal(status, 0);
+}
+
+TEST_IN_CHILD(without_instances)
+{
+    if (!enter_namespace("max_inotify_instances", "0"))
+        _exit(CHILD_CANNOT);
+    play_make("a");
+    CHECK(cgroup_tree_new(play.root, &listener, &play.tree, NULL) == 0);
+    CHECK(cgroup_tree_fd(play.tree) == -1);
+    CHECK(strstr(cgroup_tree_limitation(play.tree), "fs.inotify.max_user_instances"));
+    CHECK(str_equal(play.log, "+/ +/a"));
+    play_make("a/b");
+    play_dispatch();
+    CHECK(str_equal(play.log, "+/ +/a"));
+    cgroup_tree_rescan(play.tree);
+    CHECK(str_equal(play.log, "+/ +/a +/a/b"));
+    play_unmake("a/b");
+    play_unmake("a");
+    cgroup_tree_rescan(play.tree);
+    CHECK(str_equal(play.log, "+/ +/a +/a/b -/a/b -/a"));
+    CHECK(cgroup_tree_watches(play.tree) == 0);
+    CHECK(strstr(cgroup_tree_limitation(play.tree), "fs.inotify.max_user_instances"));
+}
+
+TEST_IN_CHILD(few_watches)
+{
+    if (!enter_namespace("max_inotify_watches", "2"))
+        _exit(CHILD_CANNOT);
+    play_start();
+    CHECK(!cgroup_tree_limitation(play.tree));
+    play_do("+a +b");
+    play_dispatch();
+    CHECK(str_equal(play.log, "+/a +/b"));
+    CHECK(cgroup_tree_watches(play.tree) == 2);
+    CHECK(strstr(cgroup_tree_limitation(play.tree), "fs.inotify.max_user_watches"));
+    play_make("b/c");
+    play_dispatch();
+    CHECK(play.n_known == 3);
+    cgroup_tree_rescan(play.tree);
+    CHECK(play.n_known == 4);
+    CHECK(strstr(cgroup_tree_limitation(play.tree), "fs.inotify.max_user_watches"));
+    /* Room again: the next rescan takes it. */
+    play_unmake("b/c");
+    cgroup_tree_rescan(play.tree);
+    play_unmake("a");
+    play_dispatch();
+    cgroup_tree_rescan(play.tree);
+    CHECK(!cgroup_tree_limitation(play.tree));
+    CHECK(cgroup_tree_watches(play.tree) == 2);
+    play_make("b/d");
+    play_dispatch();
+    CHECK(play_knows("/b/d"));
+}
+
+TEST_IN_CHILD(few_descriptors)
+{
+    struct rlimit limit, none;
+
+    play_start();
+    getrlimit(RLIMIT_NOFILE, &limit);
+    none = limit;
+    none.rlim_cur = 0;
+    play_do("+a +a/b");
+    setrlimit(RLIMIT_NOFILE, &none);
+    play_dispatch();
+    CHECK(play.n_known == 1);
+    CHECK(strstr(cgroup_tree_limitation(play.tree), "LimitNOFILE"));
+    cgroup_tree_rescan(play.tree);
+    CHECK(play.n_known == 1);
+    CHECK(cgroup_tree_limitation(play.tree));
+    setrlimit(RLIMIT_NOFILE, &limit);
+    cgroup_tree_rescan(play.tree);
+    CHECK(play.n_known == 3);
+    CHECK(cgroup_tree_watches(play.tree) == 3);
+    CHECK(!cgroup_tree_limitation(play.tree));
+    /* Cgroups that are known stay known while they cannot be read. */
+    setrlimit(RLIMIT_NOFILE, &none);
+    cgroup_tree_rescan(play.tree);
+    CHECK(play.n_known == 3);
+}
+
+/* Mounts in the tree are no cgroups of their own, and what a bind mount shows twice is one. */
+TEST_IN_CHILD(mounts)
+{
+    char from[PATH_MAX + 8], to[PATH_MAX + 8];
+
+    if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+        _exit(CHILD_CANNOT);
+    play_do("+a +a/in +b +c +loop");
+    snprintf(from, sizeof(from), "%s/a", play.root);
+    snprintf(to, sizeof(to), "%s/b", play.root);
+    CHECK(mount(from, to, NULL, MS_BIND, NULL) == 0);
+    snprintf(to, sizeof(to), "%s/c", play.root);
+    CHECK(mount("none", to, "tmpfs", 0, NULL) == 0);
+    play_make("c/elsewhere");
+    snprintf(to, sizeof(to), "%s/loop", play.root);
+    CHECK(mount(play.root, to, NULL, MS_BIND, NULL) == 0);
+    CHECK(cgroup_tree_new(play.root, &listener, &play.tree, NULL) == 0);
+    CHECK(play.n_known == 3);
+    CHECK(play_knows("/a") != play_knows("/b"));
+    cgroup_tree_rescan(play.tree);
+    CHECK(play.n_known == 3);
+    CHECK(play.n_removed == 0);
+    CHECK(cgroup_tree_watches(play.tree) == 3);
+}
+
+TEST_MAIN(NULL, NULL)

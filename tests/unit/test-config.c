@@ -1,127 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Configuration files: each tests/config/good-*.yaml becomes the .json beside it, each bad-*.yaml gives the error
- * beside it. Then what no fixture can hold: flags, defaults.
- */
-#include <stdio.h>
+/* Configuration files: tables of those that are refused and accepted, and what a table cannot contain. */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/buffer.h"
 #include "config/config.h"
+#include "config/error-list.h"
 #include "tests/unit/fixture.h"
 #include "tests/unit/test.h"
 
-static json_t *parse_json(const char *text)
-{
-    struct error error = {0};
-    _cleanup_(config_freep) struct config *config = NULL;
-
-    if (config_parse(text, strlen(text), &config, &error) < 0)
-        fail_msg("%u:%u: %s: %s", error.line, error.column, error.message, text);
-    return config_json(config);
-}
-
-static void check_good(const char *path)
-{
-    _cleanup_(config_freep) struct config *config = NULL;
-    struct error error = {0};
-
-    if (config_load(NULL, path, &config, &error) < 0)
-        fail_msg("%s:%u:%u: %s", path, error.line, error.column, error.message);
-    assert_string_equal(config->file, path);
-    _cleanup_(json_decrefp) json_t *json = config_json(config);
-    _cleanup_(freep) char *text = json_dumps(json, JSON_INDENT(2));
-    fixture_expect(path, ".json", text);
-    /* The shown configuration can be loaded again, and is the same. */
-    _cleanup_(json_decrefp) json_t *again = parse_json(text);
-    assert_true(json_equal(again, json));
-}
-
-static void test_good_files(void **state)
-{
-    (void)state;
-    assert_true(fixture_each("tests/config/good-*.yaml", check_good) >= 15);
-}
-
-static int load(const char *path, struct error *error)
+static int load(const char *path, struct error_list *errors, struct error *error)
 {
     struct config *config = NULL;
-    int r = config_load(NULL, path, &config, error);
+    int r = errors ? config_load_all(NULL, path, errors, &config, error) : config_load(NULL, path, &config, error);
 
     assert_true(r == 0 || !config);
     config_free(config);
     return r;
 }
 
-static void check_bad(const char *path)
+static void check_refused(const struct fixture_case *test)
 {
-    fixture_refused(path, load);
+    fixture_refused(test, load);
 }
 
-static void test_bad_files(void **state)
+TEST(test_refused)
 {
-    (void)state;
-    assert_true(fixture_each("tests/config/bad-*.yaml", check_bad) >= 80);
-}
-
-static const struct {
-    const char *name, *text, *first, *last;
-} default_groups[] = {
-    {"overview", NULL, "cycles", "cache_misses"},
-    {"software", "{context-switches,cpu-migrations,minor-faults,major-faults}", "context_switches", "major_faults"},
-};
-
-static void assert_default(const struct config *config)
-{
-    assert_int_equal(config->web.n_listen, 1);
-    assert_string_equal(config->web.listen[0], ":10298");
-    assert_string_equal(config->web.telemetry_path, "/metrics");
-    assert_int_equal(config->web.min_interval_ns, 100 * NSEC_PER_MSEC);
-    assert_string_equal(config->web.config_file, "");
-    assert_int_equal(config->web.limits.connections, 512);
-    assert_int_equal(config->web.limits.connections_per_address, 128);
-    assert_int_equal(config->web.limits.header_size, 16384);
-    assert_int_equal(config->web.limits.request_timeout_ns, 10 * NSEC_PER_SEC);
-    assert_int_equal(config->web.limits.idle_timeout_ns, 300 * NSEC_PER_SEC);
-    assert_int_equal(config->web.limits.response_timeout_ns, 60 * NSEC_PER_SEC);
-    assert_true(config->cpu.enabled);
-    assert_string_equal(config->cpu.cpus, "all");
-    assert_true(config->self_enabled);
-    assert_true(config->cgroup.enabled);
-    assert_int_equal(config->cgroup.n_include, 23);
-    assert_string_equal(config->cgroup.include[0], "/*.slice");
-    assert_string_equal(config->cgroup.include[22], "/lxc/*");
-    assert_int_equal(config->cgroup.n_exclude, 1);
-    assert_string_equal(config->cgroup.exclude[0], "/**-conmon-*");
-    assert_true(config->cgroup.engine == ENGINE_AUTO && config->cgroup.max_cgroups == MAX_CGROUPS_AUTO);
-    assert_false(config->cgroup.per_cpu);
-    assert_int_equal(config->cgroup.linger_ns, 60 * NSEC_PER_SEC);
-    assert_int_equal(config->cgroup.groups.n, 2);
-    assert_string_equal(config->cgroup.groups.items[0].events[0].event.metric, "task_clock");
-    assert_int_equal(config->pmu.groups.n, 2);
-    assert_string_equal(config->pmu.groups.items[0].name, "memory");
-    assert_string_equal(config->pmu.groups.items[1].name, "energy");
-    assert_int_equal(config->cpu.groups.n, ARRAY_SIZE(default_groups));
-    for (size_t i = 0; i < ARRAY_SIZE(default_groups); i++) {
-        const struct config_group *group = &config->cpu.groups.items[i];
-        assert_string_equal(group->name, default_groups[i].name);
-        assert_true((group->text == NULL) == (group->preset != NULL));
-        assert_true(group->text ? str_equal(group->text, default_groups[i].text) : !default_groups[i].text);
-        assert_false(group->strict);
-        assert_int_equal(group->line, 0);
-        assert_int_equal(group->events[0].line, 0);
-        assert_string_equal(group->events[0].event.metric, default_groups[i].first);
-        assert_string_equal(group->events[group->n_events - 1].event.metric, default_groups[i].last);
-    }
-}
-
-static void test_default(void **state)
-{
-    (void)state;
-    _cleanup_(config_freep) struct config *config = NULL;
-
-    assert_int_equal(config_default(&config, NULL), 0);
-    assert_null(config->file);
-    assert_default(config);
-    config_free(NULL);
+    fixture_cases("tests/config/errors.txt", check_refused);
 }
 
 static struct config *parse(const char *text)
@@ -134,67 +40,34 @@ static struct config *parse(const char *text)
     return config;
 }
 
-static void test_positions(void **state)
+/* The expected JSON is what differs from the default. */
+static void check_accepted(const struct fixture_case *test)
 {
-    (void)state;
-    _cleanup_(config_freep) struct config *config = parse("collectors:\n"
-                                                          "  cpu:\n"
-                                                          "    groups:\n"
-                                                          "      - name: a\n"
-                                                          "        events: \"{cycles,instructions}\"\n"
-                                                          "      - {name: ä, events: [cs, {event: r11}]}\n");
-    static const struct {
-        unsigned group, event, out_line, out_column;
-    } cases[] = {{0, 0, 5, 19}, {0, 1, 5, 26}, {1, 0, 6, 28}, {1, 1, 6, 40}};
+    _cleanup_(config_freep) struct config *fallback = NULL, *config = NULL;
+    struct error error = {0};
 
-    assert_int_equal(config->cpu.groups.items[0].line, 4);
-    assert_int_equal(config->cpu.groups.items[0].column, 15);
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        const struct config_event *event = &config->cpu.groups.items[cases[i].group].events[cases[i].event];
-        assert_int_equal(event->line, cases[i].out_line);
-        assert_int_equal(event->column, cases[i].out_column);
-    }
+    assert_int_equal(config_default(&fallback, NULL), 0);
+    if (config_parse(test->input, test->size, &config, &error) < 0)
+        fail_msg("%s: %u:%u: %s", test->name, error.line, error.column, error.message);
+    _cleanup_(json_decrefp) json_t *json = config_json(config), *expected = config_json(fallback),
+                                   *changes = json_loads(test->expected, 0, NULL);
+    assert_int_equal(json_object_update_recursive(expected, changes), 0);
+    _cleanup_(freep) char *text = json_dumps(json, JSON_INDENT(2));
+    if (!json_equal(json, expected))
+        fail_msg("%s gives\n%s\nand not the default with\n%s", test->name, text, test->expected);
+    /* What is shown can be loaded, and is the same. */
+    _cleanup_(config_freep) struct config *shown = parse(text);
+    _cleanup_(json_decrefp) json_t *again = config_json(shown);
+    assert_true(json_equal(again, json));
 }
 
-/* The signature of the group that stands for `%s` in a list of one. */
-static char *signature(const char *group)
+TEST(test_accepted)
 {
-    char text[512];
-
-    snprintf(text, sizeof(text), "collectors: {cpu: {groups: [%s]}}", group);
-    _cleanup_(config_freep) struct config *config = parse(text);
-    return strdup(config->cpu.groups.items[0].signature);
+    fixture_cases("tests/config/accepted.txt", check_accepted);
 }
 
-static void test_signatures(void **state)
+TEST(test_override)
 {
-    (void)state;
-    static const struct {
-        const char *one, *other;
-        bool out_equal;
-    } cases[] = {
-        {"{name: a, events: 'cycles,instructions'}", "{name: a, events: '{cycles,instructions}'}", true},
-        {"{name: a, events: 'cycles,instructions'}", "{strict: false, events: [cycles, instructions], name: a}", true},
-        {"{name: a, events: cycles}", "{name: b, events: cycles}", false},
-        {"{name: a, events: cycles}", "{name: a, events: cycles, strict: true}", false},
-        {"{name: a, events: 'cycles,instructions'}", "{name: a, events: 'instructions,cycles'}", false},
-        {"{name: a, events: '{cycles,instructions}'}", "{name: a, events: '{cycles,instructions}:u'}", false},
-        {"{name: a, events: 'cycles'}", "{name: a, events: 'cycles:u'}", false},
-        {"{name: a, events: 'cycles'}", "{name: a, events: 'cycles:p'}", false},
-        {"{name: a, events: ['cycles']}", "{name: a, events: [{event: cycles, name: x}]}", false},
-        {"{name: a, events: ['cycles']}", "{name: a, events: [{event: cycles, help: x}]}", false},
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        _cleanup_(freep) char *one = signature(cases[i].one), *other = signature(cases[i].other);
-        if (str_equal(one, other) != cases[i].out_equal)
-            fail_msg("%s %s:\n%s\n%s", cases[i].one, cases[i].other, one, other);
-    }
-}
-
-static void test_override(void **state)
-{
-    (void)state;
     static const struct {
         const char *path, *value, *out_error;
     } cases[] = {
@@ -227,9 +100,8 @@ static void test_override(void **state)
     assert_string_equal(config->cpu.cpus, "0-1");
 }
 
-static void test_override_listen(void **state)
+TEST(test_override_listen)
 {
-    (void)state;
     _cleanup_(config_freep) struct config *config = NULL;
 
     assert_int_equal(config_default(&config, NULL), 0);
@@ -244,9 +116,8 @@ static void test_override_listen(void **state)
     assert_string_equal(config->web.listen[1], "unix:/x");
 }
 
-static void test_format_error(void **state)
+TEST(test_format_error)
 {
-    (void)state;
     static const struct {
         const char *file;
         struct error error;
@@ -281,9 +152,8 @@ static const struct {
      "file:2:17: sampler.allow_remote is deprecated, and a later version will refuse it: write \"allow: operators\""},
 };
 
-static void test_standings(void **state)
+TEST(test_standings)
 {
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(standings); i++) {
         _cleanup_(config_freep) struct config *config = NULL;
         struct error warning = {0};
@@ -297,9 +167,8 @@ static void test_standings(void **state)
     }
 }
 
-static void test_max_cgroups(void **state)
+TEST(test_max_cgroups)
 {
-    (void)state;
     static const struct {
         const char *in;
         uint64_t out_perf, out_bpf;
@@ -318,13 +187,138 @@ static void test_max_cgroups(void **state)
     }
 }
 
-int main(void)
+static int make_directory(void **state)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_standings),    cmocka_unit_test(test_max_cgroups), cmocka_unit_test(test_good_files),
-        cmocka_unit_test(test_bad_files),    cmocka_unit_test(test_default),     cmocka_unit_test(test_positions),
-        cmocka_unit_test(test_signatures),   cmocka_unit_test(test_override),    cmocka_unit_test(test_override_listen),
-        cmocka_unit_test(test_format_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    static char path[32];
+
+    strcpy(path, "/tmp/test-config-XXXXXX");
+    *state = path;
+    return mkdtemp(path) ? 0 : -1;
 }
+
+static int remove_directory(void **state)
+{
+    return rmdir(*state);
+}
+
+static void assert_load_error(const char *path, int code, const char *message)
+{
+    struct config *config = NULL;
+    struct error error = {0};
+
+    assert_int_equal(config_load(NULL, path, &config, &error), code);
+    assert_string_equal(error.message, message);
+    assert_int_equal(error.line, 0);
+    assert_null(config);
+}
+
+TEST_WITH(test_odd_files, make_directory, remove_directory)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "%s/f", (char *)*state);
+    assert_load_error(path, -ENOENT, "there is no such file");
+    assert_load_error(*state, -EISDIR, "this is a directory, but a file is expected");
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_load_error(path, -ESPIPE, "this is a pipe or socket, but a file is expected");
+    unlink(path);
+    assert_int_equal(symlink("f", path), 0);
+    assert_load_error(path, -ELOOP, "the file cannot be read: Too many levels of symbolic links");
+    unlink(path);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0);
+    assert_int_equal(ftruncate(fd, 100 * 1024 * 1024), 0);
+    close(fd);
+    if (geteuid() != 0)
+        assert_load_error(path, -EACCES, "permission denied: this user may not read the file");
+    chmod(path, 0600);
+    assert_load_error(path, -EFBIG, "the file is larger than 1 MiB, which is too large for a configuration");
+    unlink(path);
+}
+
+/* A path in the file is relative to the directory of the file; a path of a flag is not. */
+TEST_WITH(test_web_config_file, make_directory, remove_directory)
+{
+    static const struct {
+        const char *in, *out; /* `out` follows the directory where it is relative */
+    } cases[] = {{"web.yml", "/web.yml"}, {"../web.yml", "/../web.yml"}, {"\"\"", NULL}};
+    char path[64], expected[128];
+
+    snprintf(path, sizeof(path), "%s/f", (char *)*state);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_(config_freep) struct config *config = NULL;
+        FILE *file = fopen(path, "we");
+        assert_non_null(file);
+        fprintf(file, "web: {config_file: %s}\n", cases[i].in);
+        fclose(file);
+        assert_int_equal(config_load(NULL, path, &config, NULL), 0);
+        snprintf(expected, sizeof(expected), "%s%s", (char *)*state, cases[i].out ? cases[i].out : "");
+        assert_string_equal(config->web.config_file, cases[i].out ? expected : "");
+        assert_int_equal(config_override(config, "web.config_file", "x.yml", NULL), 0);
+        assert_string_equal(config->web.config_file, "x.yml");
+    }
+    unlink(path);
+}
+
+/* Limits, and texts that grow in the parser. */
+TEST(test_limits)
+{
+    static const struct {
+        const char *head, *format, *tail; /* `format` is repeated with a number */
+        unsigned n;
+        const char *out; /* NULL: it is accepted */
+    } cases[] = {
+#define GROUPS "collectors: {cpu: {groups: ["
+        {GROUPS, "{name: g%u, events: cycles}, ", "]}}", 256, NULL},
+        {GROUPS, "{name: g%u, events: cycles}, ", "]}}", 257, "more than 256 groups"},
+        {GROUPS "{name: a, events: [", "r%x, ", "]}]}}", 64, NULL},
+        {GROUPS "{name: a, events: [", "r%x, ", "]}]}}", 65, "more than 64 events in a group"},
+        {GROUPS "{name: a, events: 'cycles", ",r%x", "'}]}}", 64, "a group has at most 64 events"},
+        /* libyaml compares each anchor with all earlier ones: a file full of anchors would take minutes. */
+        {"collectors: {cgroup: {exclude: [", "&a%x /%1$x, ", "]}}", 60, NULL},
+        {"collectors: {cgroup: {exclude: [", "&a%x /%1$x, ", "]}}", 257, "there are more than 256 anchors"},
+        {"collectors: {cgroup: {exclude: [", "&a%x /%1$x, ", "]}}", 80000, "there are more than 256 anchors"},
+        {"", "[", "", 10000, "lists and maps are nested more than 32 deep"},
+        {"", "{a: ", "", 10000, "lists and maps are nested more than 32 deep"},
+        {"", "[", "]", 100000, "lists and maps are nested more than 32 deep"},
+        {"", "- ", "x", 100000, "lists and maps are nested more than 32 deep"},
+        {"", "? ", "x", 100000, "lists and maps are nested more than 32 deep"},
+        {"web: {listen: ", "[", "", 10000, "lists and maps are nested more than 32 deep"},
+        {"a: &a [x]\nb: &b [", "*a,", "]\nc: [*b,*b]\n", 100000, ""},
+        {"", "a: 1\n", "", 100000, ""},
+        {"", "#\n", "", 500000, NULL},
+        {"collectors: {cpu: {cpus: \"0", ",1", "\"}}", 100000, NULL},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_(config_freep) struct config *config = NULL;
+        struct buffer buffer = {0};
+        struct error error = {0};
+        buffer_append_text(&buffer, cases[i].head);
+        for (unsigned k = 0; k < cases[i].n; k++)
+            buffer_appendf(&buffer, cases[i].format, k);
+        buffer_append_text(&buffer, cases[i].tail);
+        _cleanup_(freep) char *text = buffer_string(&buffer);
+        int r = config_parse(text, strlen(text), &config, &error);
+        if (r != (cases[i].out ? -EINVAL : 0) || !strstr(error.message, cases[i].out ?: ""))
+            fail_msg("case %zu: %d, %u:%u: %s", i, r, error.line, error.column, error.message);
+    }
+}
+
+/* A file of nothing but errors ends when the list is full, long before each key was compared with all others. */
+TEST(test_full_list)
+{
+    _cleanup_(error_list_done) struct error_list errors = {0};
+    char path[] = "/tmp/test-error-list.XXXXXX";
+    struct error error;
+    int fd = mkstemp(path);
+
+    for (unsigned i = 0; i < 20000; i++)
+        dprintf(fd, "key%u: 1\n", i);
+    close(fd);
+    assert_int_equal(load(path, &errors, &error), -EINVAL);
+    assert_int_equal(errors.n, ERROR_LIST_MAX);
+    assert_int_equal(errors.items[ERROR_LIST_MAX - 1].line, ERROR_LIST_MAX);
+    unlink(path);
+}
+
+TEST_MAIN(NULL, NULL)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each metric that contrib's rules and alerts name is one that the collectors have, on a machine with a PMU. */
+/*
+ * Each metric that the rules, alerts and dashboards of contrib/ name is one that the collectors have: with the built-in
+ * configuration on captured machines with the PMUs that dashboards show, or where everything is counted.
+ */
 #include <stdio.h>
 
 #include "base/buffer.h"
@@ -8,6 +11,7 @@
 #include "derived/formula.h"
 #include "perf/event/event.h"
 #include "perf/unit.h"
+#include "tests/unit/captured.h"
 #include "tests/unit/fixture.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/test.h"
@@ -17,37 +21,81 @@
     " {name: branch, events: '{branches,branch-misses}'},"                                                             \
     " {name: software, events: '{task-clock,context-switches,major-faults}'}, {name: missing, events: bus-cycles}]"
 
-/* As the built-in configuration, with more in cgroups, among it an event that is not there. */
-static const char configuration[] = "collectors: {cgroup: {groups: " EVERY_GROUP "}}";
+#define NODE_EXPORTER                                                                                                  \
+    "[{preset: overview}, {name: cache, events: '{cache-references,cache-misses}'},"                                   \
+    " {name: branch, events: '{branches,branch-misses}'},"                                                             \
+    " {name: software, events: '{page-faults,context-switches,cpu-migrations,minor-faults,major-faults}'},"            \
+    " {name: cycles, events: [ref-cycles, stalled-cycles-frontend, stalled-cycles-backend]},"                          \
+    " {name: l1, events: [L1-dcache-loads, L1-dcache-load-misses, L1-dcache-stores, L1-icache-load-misses]},"          \
+    " {name: others, events: [iTLB-loads, iTLB-load-misses, LLC-loads, LLC-load-misses, LLC-stores,"                   \
+    "   LLC-store-misses, branch-loads, branch-load-misses]}]"
+
+static struct fake_sys *with_slots(void)
+{
+    struct fake_sys *fake = fake_machine_one_pmu();
+
+    fake_pmu_file(fake, "cpu", "caps/slots", "0x00000004");
+    return fake;
+}
+
+#define POWER "/sys/bus/event_source/devices/power/events/energy-gpu"
+
+/* As one with a GPU has it: arch/x86/events/rapl.c, model_skl, 6.12. */
+static struct fake_sys *intel_client(void)
+{
+    struct fake_sys *fake = captured_intel_hybrid();
+
+    fake_file(fake, POWER, "%s", "event=0x04\n");
+    fake_file(fake, POWER ".unit", "%s", "Joules\n");
+    fake_file(fake, POWER ".scale", "%s", "2.3283064365386962890625e-10\n");
+    return fake;
+}
+
+/* The second counts all that compat.yml names, and is not complete. */
+static const struct {
+    struct fake_sys *(*machine)(void);
+    const char *configuration;
+} machines[] = {
+    {with_slots, "collectors: {cgroup: {groups: " EVERY_GROUP "}}"},
+    {fake_machine_one_pmu, "collectors: {cpu: {cpus: \"0,99\", groups: " NODE_EXPORTER "},"
+                           " cgroup: {groups: [{name: missing, events: bus-cycles}]}}"},
+    {captured_rk3588_6_12, "{}"},
+    {captured_intel_server, "{}"},
+    {intel_client, "{}"},
+};
+
+static struct rig rigs[ARRAY_SIZE(machines)];
 
 static int setup(void **state)
 {
-    struct fake_sys *fake = fake_machine_one_pmu();
-    struct rig *rig = calloc(1, sizeof(*rig));
-
-    assert_non_null(rig);
-    rig_refuse(fake, ENOENT, PERF_COUNT_HW_BUS_CYCLES, -1);
-    fake_pmu_file(fake, "cpu", "caps/slots", "0x00000004");
-    fake_file(fake, "/proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
-    fake_file(fake, "/sys/fs/cgroup/system.slice/a.service/cgroup.procs", "%s", "");
-    rig_init(rig, fake, configuration);
-    rig_read(rig);
-    *state = rig;
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(machines); i++) {
+        struct fake_sys *fake = machines[i].machine();
+        rig_refuse(fake, ENOENT, PERF_COUNT_HW_BUS_CYCLES, -1);
+        fake_file(fake, "/proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+        fake_file(fake, "/sys/fs/cgroup/system.slice/a.service/cgroup.procs", "%s", "");
+        rig_init(&rigs[i], fake, machines[i].configuration);
+        rig_read(&rigs[i]);
+    }
     return 0;
 }
 
 static int teardown(void **state)
 {
-    rig_done(*state);
-    free(*state);
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(machines); i++)
+        rig_done(&rigs[i]);
     return 0;
 }
 
-static bool has_metric(const struct metrics *metrics, const char *name, size_t size)
+static bool is_metric(const char *name, size_t size)
 {
-    for (size_t i = 0; i < metrics->n; i++)
-        if (strlen(metrics->families[i]->name) == size && memcmp(metrics->families[i]->name, name, size) == 0)
-            return true;
+    for (size_t k = 0; k < ARRAY_SIZE(machines); k++) {
+        const struct metrics *metrics = &rig_read(&rigs[k])->metrics;
+        for (size_t i = 0; i < metrics->n; i++)
+            if (strlen(metrics->families[i]->name) == size && memcmp(metrics->families[i]->name, name, size) == 0)
+                return true;
+    }
     return false;
 }
 
@@ -125,9 +173,9 @@ static bool is_derived_from(const char *name, size_t size)
 
 /*
  * Looks up the names that start as our metrics do, in a line that is no comment and no name of a group. A name with a
- * colon is recorded by a rule. Returns the number of names.
+ * colon is recorded by a rule; one that ends with _ goes on as a regular expression. Returns the number of names.
  */
-static unsigned check_line(const struct metrics *metrics, const char *file, const char *line)
+static unsigned check_line(const char *file, bool derived, const char *line)
 {
     unsigned n = 0;
 
@@ -135,8 +183,9 @@ static unsigned check_line(const struct metrics *metrics, const char *file, cons
         return 0;
     while (*(line += strcspn(line, NAME_CHARACTERS))) {
         size_t size = strspn(line, NAME_CHARACTERS);
-        if (!memchr(line, ':', size) && (str_starts(line, "perf_") || str_starts(line, "perfcountd_"))) {
-            if (!has_metric(metrics, line, size) && !is_derived_from(line, size))
+        if (!memchr(line, ':', size) && line[size - 1] != '_' &&
+            (str_starts(line, "perf_") || str_starts(line, "perfcountd_"))) {
+            if (!is_metric(line, size) && !(derived && is_derived_from(line, size)))
                 fail_msg("%s names %.*s, which is no metric of any collector", file, (int)size, line);
             n++;
         }
@@ -145,52 +194,41 @@ static unsigned check_line(const struct metrics *metrics, const char *file, cons
     return n;
 }
 
-static void check_file(const struct metrics *metrics, const char *name, unsigned at_least)
+/* How many names each file has at least, and whether they may be of PMUs that derived metrics know. */
+static const struct {
+    const char *in;
+    unsigned at_least;
+    bool derived;
+} files[] = {
+    {"contrib/prometheus/rules.yml", 40, true},   {"contrib/prometheus/alerts.yml", 6, true},
+    {"contrib/prometheus/compat.yml", 29, false}, {"contrib/grafana/fleet.json", 60, false},
+    {"contrib/grafana/board.json", 90, false},    {"contrib/grafana/containers.json", 20, false},
+};
+
+TEST(test_files)
 {
-    char source[256], path[512], line[1024];
-    unsigned n = 0;
-
-    snprintf(source, sizeof(source), "contrib/prometheus/%s", name);
-    FILE *file = fopen(fixture_path(source, path), "re");
-    if (!file)
-        fail_msg("cannot open %s: %s", path, strerror(errno));
-    while (fgets(line, sizeof(line), file))
-        n += check_line(metrics, name, line);
-    fclose(file);
-    assert_true(n >= at_least);
-}
-
-static void test_rules(void **state)
-{
-
-    check_file(&rig_read(*state)->metrics, "rules.yml", 40);
-}
-
-static void test_alerts(void **state)
-{
-
-    check_file(&rig_read(*state)->metrics, "alerts.yml", 6);
+    for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+        _cleanup_(freep) char *text = fixture_read(files[i].in);
+        unsigned n = 0;
+        for (char *rest = text, *line; (line = strsep(&rest, "\n"));)
+            n += check_line(files[i].in, files[i].derived, line);
+        assert_true(n >= files[i].at_least);
+    }
 }
 
 /* The check can fail. */
-static void test_lines(void **state)
+TEST(test_lines)
 {
-    const struct metrics *metrics = &rig_read(*state)->metrics;
+    static const char derived[] = "perf_pmu_energy_pkg_joules_total";
 
-    assert_true(has_metric(metrics, "perf_cpu_cycles_total", strlen("perf_cpu_cycles_total")));
-    assert_false(has_metric(metrics, "perf_cpu_cycle_total", strlen("perf_cpu_cycle_total")));
-    assert_int_equal(check_line(metrics, "", "expr: rate(perf_cpu_cycles_total[5m]) / perfcountd_paused == 1"), 2);
-    assert_true(is_derived_from("perf_pmu_energy_pkg_joules_total", strlen("perf_pmu_energy_pkg_joules_total")));
+    assert_true(is_metric("perf_cpu_cycles_total", strlen("perf_cpu_cycles_total")));
+    assert_false(is_metric("perf_cpu_cycle_total", strlen("perf_cpu_cycle_total")));
+    assert_int_equal(check_line("", false, "expr: rate(perf_cpu_cycles_total[5m]) / perfcountd_paused == 1"), 2);
+    assert_true(is_derived_from(derived, strlen(derived)));
     assert_false(is_derived_from("perf_pmu_energy_pkg_total", strlen("perf_pmu_energy_pkg_total")));
     assert_false(is_derived_from("perf_cpu_energy_pkg_joules_total", strlen("perf_cpu_energy_pkg_joules_total")));
-    assert_int_equal(check_line(metrics, "", "  # perf_none"), 0);
-    assert_int_equal(check_line(metrics, "", "- record: instance:perf_none:rate5m"), 0);
+    assert_int_equal(check_line("", false, "  # perf_none"), 0);
+    assert_int_equal(check_line("", false, "- record: instance:perf_none:rate5m"), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rules), cmocka_unit_test(test_alerts),
-                                       cmocka_unit_test(test_lines)};
-
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_MAIN(setup, teardown)

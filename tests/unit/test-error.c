@@ -1,54 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Errors: message, place, prefix, and where a message is cut. */
-#include "base/error.h"
-
 #include <limits.h>
 
+#include "base/error.h"
 #include "base/utf8.h"
 #include "tests/unit/test.h"
 
-static void test_set(void **state)
+TEST(test_set)
 {
-    (void)state;
     struct error error = {.line = 3, .column = 4, .offset = 5};
 
     assert_int_equal(error_set(&error, -EINVAL, "no %s", "way"), -EINVAL);
     assert_string_equal(error.message, "no way");
-    assert_int_equal(error.line, 0);
-    assert_int_equal(error.column, 0);
-    assert_int_equal(error.offset, 0);
+    assert_true(error.line == 0 && error.column == 0 && error.offset == 0);
     assert_int_equal(error_set_at(&error, -ENOENT, 7, "at %d", 7), -ENOENT);
-    assert_int_equal(error.offset, 7);
+    error.line = 2;
+    error_prefix(&error, "group %d", 1);
+    assert_string_equal(error.message, "group 1: at 7");
+    assert_true(error.line == 2 && error.offset == 7);
     assert_int_equal(error_oom(&error), -ENOMEM);
     assert_string_equal(error.message, "out of memory");
-}
-
-static void test_null(void **state)
-{
-    (void)state;
     assert_int_equal(error_set(NULL, -EINVAL, "x"), -EINVAL);
-    assert_int_equal(error_set_at(NULL, -EINVAL, 1, "x"), -EINVAL);
     assert_int_equal(error_oom(NULL), -ENOMEM);
     error_prefix(NULL, "x");
 }
 
-static void test_prefix(void **state)
-{
-    (void)state;
-    struct error error;
-
-    error_set_at(&error, -EINVAL, 9, "reason");
-    error.line = 2;
-    error_prefix(&error, "group %d", 1);
-    assert_string_equal(error.message, "group 1: reason");
-    assert_int_equal(error.line, 2);
-    assert_int_equal(error.offset, 9);
-}
-
 /* A message that is too long ends after a whole character, wherever the cut falls. */
-static void test_cut(void **state)
+TEST(test_cut)
 {
-    (void)state;
     static const char *const characters[] = {"a", "ä", "€", "😀"};
     struct error error;
 
@@ -74,9 +53,8 @@ static void test_cut(void **state)
 }
 
 /* Each number that libc describes has a name, and each name is one number's. */
-static void test_name(void **state)
+TEST(test_name)
 {
-    (void)state;
     assert_string_equal(error_name(-EACCES), "EACCES");
     assert_string_equal(error_name(-EOPNOTSUPP), "EOPNOTSUPP");
     assert_string_equal(error_name(-EHWPOISON), "EHWPOISON");
@@ -87,11 +65,4 @@ static void test_name(void **state)
     assert_string_equal(error_name(INT_MIN), "EUNKNOWN");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_set), cmocka_unit_test(test_null), cmocka_unit_test(test_prefix),
-        cmocka_unit_test(test_cut), cmocka_unit_test(test_name),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

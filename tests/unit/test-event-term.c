@@ -4,7 +4,7 @@
 #include "perf/event/term.h"
 #include "tests/unit/test.h"
 
-static void test_terms(void **state)
+TEST(test_terms)
 {
     static const struct {
         const char *in;
@@ -25,7 +25,6 @@ static void test_terms(void **state)
         {" a , b ", 2, {{"a", NULL, 1, false, 1}, {"b", NULL, 1, false, 5}}},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         _cleanup_(event_terms_done) struct event_terms terms = {0};
         int r = event_terms_parse_text(cases[i].in, &terms, NULL);
@@ -45,7 +44,7 @@ static void test_terms(void **state)
     }
 }
 
-static void test_errors(void **state)
+TEST(test_errors)
 {
     static const struct {
         const char *in;
@@ -56,7 +55,6 @@ static void test_errors(void **state)
         {"a=1\n\xff", 4},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct event_terms untouched = {.n = 77};
         struct error error = {0};
@@ -67,11 +65,4 @@ static void test_errors(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_terms),
-        cmocka_unit_test(test_errors),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

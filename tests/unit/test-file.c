@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole small files: sizes around the limit, and what is no file. */
+/* Small files read whole, and the descriptors of a process. */
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/process/fd.h"
 #include "tests/unit/test.h"
+
+/* Whole small files: sizes around the limit, and what is no file. */
 
 struct fixture {
     char path[32];
@@ -47,7 +52,7 @@ static void put_file(const struct fixture *fixture, size_t size)
     assert_int_equal(write(fd, text, size), size);
 }
 
-static void test_sizes(void **state)
+TEST_WITH(test_sizes, setup, teardown)
 {
     static const size_t sizes[] = {0, 1, 4095, 4096, 4097, 8191, 8192, 10000};
 
@@ -71,19 +76,7 @@ static void test_sizes(void **state)
         }
 }
 
-static void test_size_is_optional(void **state)
-{
-    struct fixture *fixture = *state;
-    _cleanup_(freep) char *text = NULL;
-    char path[64];
-
-    put_file(fixture, 3);
-    snprintf(path, sizeof(path), "%s/file", fixture->path);
-    assert_int_equal(file_read(AT_FDCWD, path, 10, &text, NULL), 0);
-    assert_memory_equal(text, "\0\1\2\0", 4);
-}
-
-static void test_no_file(void **state)
+TEST_WITH(test_no_file, setup, teardown)
 {
     struct fixture *fixture = *state;
     char *text = NULL;
@@ -99,12 +92,72 @@ static void test_no_file(void **state)
     free(text);
 }
 
-int main(void)
+/* The descriptors of a process that keeps only some. */
+
+static bool is_null(int fd)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_sizes, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_size_is_optional, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_no_file, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    struct stat status, null;
+
+    return fstat(fd, &status) == 0 && stat("/dev/null", &null) == 0 && status.st_rdev == null.st_rdev;
 }
+
+/* 0, or which of the expectations is not met. */
+static int keep_two(void)
+{
+    const int other = dup(STDERR_FILENO), kept[] = {fcntl(STDERR_FILENO, F_DUPFD, 200), -1, dup(STDERR_FILENO)};
+    const int high = fcntl(STDERR_FILENO, F_DUPFD, 300);
+    uint64_t n;
+
+    if (fd_keep_only(kept, ARRAY_SIZE(kept)) < 0)
+        return 1;
+    if (fcntl(other, F_GETFD) >= 0 || fcntl(high, F_GETFD) >= 0)
+        return 2;
+    if (fcntl(kept[0], F_GETFD) < 0 || fcntl(kept[2], F_GETFD) < 0 || fcntl(STDERR_FILENO, F_GETFD) < 0)
+        return 3;
+    if (!is_null(STDIN_FILENO) || !is_null(STDOUT_FILENO))
+        return 4;
+    return fd_count_open(-1, &n) == 0 && n == 5 ? 0 : 5;
+}
+
+TEST(test_keep_only)
+{
+    int status;
+
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(keep_two());
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static bool is_readable(int fd)
+{
+    struct pollfd one = {.fd = fd, .events = POLLIN};
+
+    return poll(&one, 1, 0) == 1;
+}
+
+TEST(test_join)
+{
+    int first[2], second[2];
+
+    assert_int_equal(pipe(first), 0);
+    assert_int_equal(pipe(second), 0);
+    int fd = fd_join((int[]){first[0], -1, second[0]}, 3);
+    assert_true(fd >= 0);
+    assert_false(is_readable(fd));
+    assert_int_equal(write(second[1], "x", 1), 1);
+    assert_true(is_readable(fd));
+    assert_true(is_readable(fd)); /* for as long as nobody reads */
+    assert_int_equal(read(second[0], &(char){0}, 1), 1);
+    assert_false(is_readable(fd));
+    close(fd);
+    for (size_t i = 0; i < 2; i++) {
+        close(first[i]);
+        close(second[i]);
+    }
+    assert_int_equal(fd_join((int[]){9999}, 1), -EBADF);
+}
+
+TEST_MAIN(NULL, NULL)

@@ -44,7 +44,7 @@ static char *end(struct written *written)
     return buffer_string(&written->out);
 }
 
-static void test_lines(void **state)
+TEST(test_lines)
 {
     static const uint64_t
         kernel[] = {PERF_CONTEXT_KERNEL, 0xffffffff81000010, 0xffffffff82000010, PERF_CONTEXT_USER, 0x10110, 0x10010},
@@ -52,7 +52,6 @@ static void test_lines(void **state)
         moved[] = {PERF_CONTEXT_USER, 0x50220, 0x50020}, unknown[] = {PERF_CONTEXT_USER, 0x7f0010, 1, 0x10020};
     struct written written;
 
-    (void)state;
     start(&written);
     add(&written, 100, user, ARRAY_SIZE(user));
     add(&written, 100, unknown, ARRAY_SIZE(unknown));
@@ -76,7 +75,7 @@ static void test_lines(void **state)
 }
 
 /* The line is UTF-8, as its Content-Type says, whatever a program has named the file that it maps. */
-static void test_file_names(void **state)
+TEST(test_file_names)
 {
     static const struct fake_mapping mappings[] = {
         {100, {0x10000, 0x20000, 0, "/tmp/a\xe9;b\n", NULL, 0, .number = 1}},
@@ -86,22 +85,11 @@ static void test_file_names(void **state)
     static const uint64_t chain[] = {PERF_CONTEXT_USER, 0x10010, 0x30010};
     struct written written;
 
-    (void)state;
     start(&written);
     written.symbols.mappings = mappings;
     add(&written, 100, chain, ARRAY_SIZE(chain));
     _cleanup_(freep) char *text = end(&written);
     assert_string_equal(text, "my_app;[a\xef\xbf\xbd];[a\xef\xbf\xbd:b?] 1\n");
-}
-
-static void test_nothing(void **state)
-{
-    struct written written;
-
-    (void)state;
-    start(&written);
-    _cleanup_(freep) char *text = end(&written);
-    assert_string_equal(text ? text : "", "");
 }
 
 static unsigned long long sum_of(const char *text)
@@ -113,54 +101,46 @@ static unsigned long long sum_of(const char *text)
     return sum;
 }
 
-/* Samples that the profile had no room for are counted. */
-static void test_full_profile(void **state)
+TEST(test_no_samples)
 {
-    enum { SAMPLES = 30000 };
     struct written written;
 
-    (void)state;
     start(&written);
-    for (unsigned i = 0; i < SAMPLES; i++) {
-        const uint64_t chain[] = {PERF_CONTEXT_KERNEL, 0xffffffff81000010};
-        add(&written, 1000 + i, chain, ARRAY_SIZE(chain));
-    }
     _cleanup_(freep) char *text = end(&written);
-    assert_int_equal(sum_of(text), SAMPLES);
-    assert_non_null(strstr(text, "\n[truncated] "));
+    assert_string_equal(text ?: "", "");
 }
 
-/* The same if the lines would be too long. */
-static void test_long_lines(void **state)
+/* Samples that the profile had no room for are counted, and those whose lines would be too long. */
+TEST(test_truncated)
 {
-    enum { SAMPLES = 10000, DEPTH = 20 };
+    static const struct {
+        unsigned in_samples;
+        size_t in_depth;
+        bool in_long_names;
+    } cases[] = {{30000, 2, false}, {10000, 20, true}};
     char name[101] = "";
-    struct fake_symbol symbols[2] = {{"[kernel.kallsyms]", name, 0xffffffff81000000, 0x100}};
-    uint64_t chain[DEPTH] = {PERF_CONTEXT_KERNEL};
-    struct written written;
+    const struct fake_symbol symbols[2] = {{"[kernel.kallsyms]", name, 0xffffffff81000000, 0x100}};
+    uint64_t chain[20] = {PERF_CONTEXT_KERNEL};
 
-    (void)state;
     memset(name, 'x', sizeof(name) - 1);
-    for (size_t i = 1; i < DEPTH; i++)
+    for (size_t i = 1; i < ARRAY_SIZE(chain); i++)
         chain[i] = 0xffffffff81000010;
-    start(&written);
-    written.symbols.symbols = symbols;
-    for (unsigned i = 0; i < SAMPLES; i++) {
-        char comm[16];
-        snprintf(comm, sizeof(comm), "c%u", i);
-        written.symbols.comm = comm;
-        add(&written, 100, chain, DEPTH);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct written written;
+        start(&written);
+        if (cases[i].in_long_names)
+            written.symbols.symbols = symbols;
+        for (unsigned n = 0; n < cases[i].in_samples; n++) {
+            char comm[16];
+            snprintf(comm, sizeof(comm), "c%u", n);
+            written.symbols.comm = comm;
+            add(&written, 100, chain, cases[i].in_depth);
+        }
+        _cleanup_(freep) char *text = end(&written);
+        assert_int_equal(sum_of(text), cases[i].in_samples);
+        assert_non_null(strstr(text, "\n[truncated] "));
+        assert_true(strlen(text) < (size_t)8 << 20);
     }
-    _cleanup_(freep) char *text = end(&written);
-    assert_int_equal(sum_of(text), SAMPLES);
-    assert_non_null(strstr(text, "\n[truncated] "));
-    assert_true(strlen(text) < (size_t)8 << 20);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lines), cmocka_unit_test(test_file_names),
-                                       cmocka_unit_test(test_nothing), cmocka_unit_test(test_full_profile),
-                                       cmocka_unit_test(test_long_lines)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The groups that configured groups become on machines that tests play, and what they show. */
+/* The groups that configured groups become, while CPUs, PMUs and counters come and go on machines that tests play. */
 #include "tests/unit/find-series.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/test.h"
@@ -12,37 +12,33 @@ static uint64_t core_on(struct rig *rig, const char *metric, int cpu)
     return series_value(rig_read(rig), CPU_SERIES, metric, cpu, "cpu", "core");
 }
 
-static void test_two_kinds_of_cpu(void **state)
+RIG_TEST(test_two_kinds_of_cpu, fake_machine_big_little,
+         CPU_GROUPS("[{name: core, events: 'cycles'}, {name: big, events: 'armv8_cortex_a76/l2d_cache_refill/'}]"))
 {
-    struct rig rig;
+    struct rig *rig = *state;
 
-    (void)state;
-    rig_init(&rig, fake_machine_big_little(),
-             CPU_GROUPS("[{name: core, events: 'cycles'}, {name: big, events: 'armv8_cortex_a76/l2d_cache_refill/'}]"));
-    fake_advance(rig.fake, 10);
-    const struct snapshot *snapshot = rig_read(&rig);
+    fake_advance(rig->fake, 10);
+    const struct snapshot *snapshot = rig_read(rig);
     assert_int_equal(snapshot->n_rows, 12);
     assert_int_equal(series_value(snapshot, CPU_SERIES, "cycles", 0, "armv8_cortex_a55", "core"), 10);
     assert_int_equal(series_value(snapshot, CPU_SERIES, "cycles", 7, "armv8_cortex_a76", "core"), 10);
     assert_int_equal(series_value(snapshot, CPU_SERIES, "l2d_cache_refill", 4, "armv8_cortex_a76", "big"), 10);
     assert_null(find_series(snapshot, CPU_SERIES, "l2d_cache_refill", 3, "armv8_cortex_a76", "big"));
-    assert_int_equal(registry_failures(rig.registry)->n, 0);
-    rig_done(&rig);
+    assert_int_equal(registry_failures(rig->registry)->n, 0);
 }
 
-static void test_no_pmu(void **state)
+RIG_TEST(test_no_pmu, fake_machine_no_pmu,
+         CPU_GROUPS("[{name: core, events: 'cycles,cs,instructions'}, {name: bad, events: nothere/x/}]"))
 {
-    struct rig rig;
+    struct rig *rig = *state;
     char **sentences;
     size_t n, unavailable = 0;
 
-    (void)state;
-    rig_init(&rig, fake_machine_no_pmu(),
-             CPU_GROUPS("[{name: core, events: 'cycles,cs,instructions'}, {name: bad, events: nothere/x/}]"));
-    fake_advance(rig.fake, 10);
-    const struct snapshot *snapshot = rig_read(&rig);
-    assert_int_equal(registry_failures(rig.registry)->n, 3);
-    assert_int_equal(failures_sentences(registry_failures(rig.registry), &sentences, &n), 0);
+    fake_advance(rig->fake, 10);
+    const struct snapshot *snapshot = rig_read(rig);
+    assert_int_equal(registry_failures(rig->registry)->n, 3);
+    assert_int_equal(registry_retry_span(rig->registry), REASON_LASTS); /* not tried again */
+    assert_int_equal(failures_sentences(registry_failures(rig->registry), &sentences, &n), 0);
     assert_int_equal(n, 2);
     assert_true(str_starts(sentences[0], "cpu 0-1 cycles, instructions: this machine offers no hardware PMU (ENOENT)"));
     strings_free(sentences, n);
@@ -58,156 +54,328 @@ static void test_no_pmu(void **state)
             assert_null(snapshot->rows[i]->counters[0].series);
         }
     assert_int_equal(unavailable, 6);
-    rig_done(&rig);
 }
 
-static void test_split(void **state)
+RIG_TEST(test_split, fake_machine_two_counters,
+         CPU_GROUPS("[{name: cache, events: 'cycles,instructions,branches,cache-misses,branch-misses,cs'}]"))
 {
-    struct rig rig;
+    struct rig *rig = *state;
 
-    (void)state;
-    rig_init(&rig, fake_machine_two_counters(),
-             CPU_GROUPS("[{name: cache, events: 'cycles,instructions,branches,cache-misses,branch-misses'}]"));
-    fake_advance(rig.fake, 300 * NSEC_PER_MSEC);
-    const struct snapshot *snapshot = rig_read(&rig);
+    fake_advance(rig->fake, 300 * NSEC_PER_MSEC);
+    const struct snapshot *snapshot = rig_read(rig);
     uint64_t cycles = series_value(snapshot, CPU_SERIES, "cycles", 0, "cpu", "cache");
+    assert_int_not_equal(series_value(snapshot, CPU_SERIES, "context_switches", 0, "software", "cache"), NOT_SHOWN);
     assert_int_not_equal(series_value(snapshot, CPU_SERIES, "branches", 0, "cpu", "cache-2"), NOT_SHOWN);
     assert_int_not_equal(series_value(snapshot, CPU_SERIES, "branch_misses", 0, "cpu", "cache-3"), NOT_SHOWN);
     assert_int_equal(series_value(snapshot, "perfcountd_groups{collector=\"cpu\",state=\"multiplexed\"}"), 6);
     assert_in_range(cycles, 299 * NSEC_PER_MSEC, 300 * NSEC_PER_MSEC);
     assert_true(snapshot->rows[0]->counters[0].raw < cycles);
-    rig_done(&rig);
 }
 
-static void test_strict(void **state)
+RIG_TEST(test_strict, fake_machine_two_counters,
+         CPU_GROUPS("[{name: all, strict: true, events: 'cycles,instructions,branches'}, {name: soft, events: cs}]"))
 {
-    struct rig rig;
+    struct rig *rig = *state;
 
-    (void)state;
-    rig_init(&rig, fake_machine_two_counters(),
-             CPU_GROUPS("[{name: all, strict: true, events: 'cycles,instructions,branches'},"
-                        " {name: soft, events: cs}]"));
-    const struct failures *failures = registry_failures(rig.registry);
+    const struct failures *failures = registry_failures(rig->registry);
     assert_int_equal(failures->n, 3);
     assert_string_equal(failures->items[2].reason, "EINVAL");
     assert_non_null(strstr(failures->items[0].message, "because of branches"));
-    assert_null(find_series(rig_read(&rig), CPU_SERIES, "cycles", 0, "cpu", "all"));
-    rig_done(&rig);
+    assert_null(find_series(rig_read(rig), CPU_SERIES, "cycles", 0, "cpu", "all"));
 }
 
 /* An event that is not there keeps a strict group closed. */
-static void test_strict_left_out(void **state)
+RIG_TEST(test_strict_left_out, fake_machine_one_pmu,
+         CPU_GROUPS("[{name: core, strict: true, events: 'cycles,late/event=1,name=ticks/'}]"))
 {
-    struct rig rig;
+    struct rig *rig = *state;
 
-    (void)state;
-    rig_init(&rig, fake_machine_one_pmu(),
-             CPU_GROUPS("[{name: core, strict: true, events: 'cycles,late/event=1,name=ticks/'}]"));
-    const struct failures *failures = registry_failures(rig.registry);
-    assert_int_equal(rig.fake->n_open, 0);
+    const struct failures *failures = registry_failures(rig->registry);
+    assert_int_equal(rig->fake->n_open, 0);
     assert_int_equal(failures->n, 2);
     assert_non_null(strstr(failures->items[1].message, "left out with its strict group"));
-    rig_done(&rig);
 }
 
 /* Starved: counters are left out, times stay, and the next reading covers the gap. */
-static void test_starved(void **state)
+RIG_TEST(test_starved, fake_machine_one_pmu, CORE)
 {
-    struct rig rig;
+    struct rig *rig = *state;
 
-    (void)state;
-    rig_init(&rig, fake_machine_one_pmu(), CORE);
-    fake_advance(rig.fake, 100);
-    assert_int_equal(core_on(&rig, "cycles", 0), 100);
-    fake_find_pmu(rig.fake, "cpu")->counters = 0;
-    fake_advance(rig.fake, 100);
-    const struct snapshot *snapshot = rig_read(&rig);
+    fake_advance(rig->fake, 100);
+    assert_int_equal(core_on(rig, "cycles", 0), 100);
+    fake_find_pmu(rig->fake, "cpu")->counters = 0;
+    fake_advance(rig->fake, 100);
+    const struct snapshot *snapshot = rig_read(rig);
     assert_int_equal(series_value(snapshot, CPU_SERIES, "cycles", 0, "cpu", "core"), NOT_SHOWN);
     assert_int_equal(series_value(snapshot, CPU_SERIES, "group_enabled_seconds", 0, "cpu", "core"), 200);
     assert_int_equal(snapshot->rows[0]->state, ROW_STARVED);
     assert_true(snapshot->rows[0]->counters[0].known);
     assert_int_equal(snapshot->rows[0]->counters[0].value, 100);
     assert_int_equal(series_value(snapshot, "perfcountd_groups{collector=\"cpu\",state=\"starved\"}"), 4);
-    fake_find_pmu(rig.fake, "cpu")->counters = 4;
-    fake_advance(rig.fake, 100);
-    assert_int_equal(core_on(&rig, "cycles", 0), 300);
-    rig_done(&rig);
+    fake_find_pmu(rig->fake, "cpu")->counters = 4;
+    fake_advance(rig->fake, 100);
+    assert_int_equal(core_on(rig, "cycles", 0), 300);
 }
 
-static void test_never_ran(void **state)
-{
-    struct rig rig;
-    struct fake_sys *fake = fake_machine_one_pmu();
-
-    (void)state;
-    fake_find_pmu(fake, "cpu")->counters = 1;
-    rig_init(&rig, fake, CORE);
-    fake_find_pmu(fake, "cpu")->counters = 0;
-    fake_advance(fake, 100);
-    assert_false(rig_read(&rig)->rows[0]->counters[0].known);
-    rig_done(&rig);
-}
-
-/* A pinned group that found no counter reads as nothing; it is enabled again after a second, then later and later. */
-static void test_error_state(void **state)
-{
-    struct rig rig;
-
-    (void)state;
-    rig_init(&rig, fake_machine_no_pmu(), CPU_GROUPS("[{name: soft, events: cs}]"));
-    fake_fail(rig.fake, (struct fake_failure){.call = FAKE_READ, .error = 0});
-    unsigned before = rig.fake->calls[FAKE_IOCTL];
-    for (unsigned second = 0; second < 16; second++) {
-        const struct snapshot *snapshot = rig_read(&rig);
-        assert_int_equal(snapshot->rows[0]->state, ROW_STARVED);
-        assert_non_null(strstr(snapshot->rows[0]->cause, "pinned"));
-        fake_advance(rig.fake, NSEC_PER_SEC);
-    }
-    /* On two CPUs after 0, 1, 3, 7 and 15 seconds. */
-    assert_int_equal(rig.fake->calls[FAKE_IOCTL], before + 10);
-    fake_fail_no_more(rig.fake);
-    assert_int_equal(rig_read(&rig)->rows[0]->state, ROW_COUNTING);
-    rig_done(&rig);
-}
-
-/* Enabled again, it says nothing until it has run, as while no task of its cgroup is on the CPU: 0 would be no count.
+/*
+ * A pinned group that found no counter reads as nothing; it is enabled again after a second, then later and later. It
+ * says nothing until it has run, as while no task of its cgroup is on the CPU.
  */
-static void test_error_state_and_idle(void **state)
+RIG_TEST(test_error_state, fake_machine_no_pmu, CPU_GROUPS("[{name: soft, events: cs}]"))
 {
-    struct rig rig;
+    struct rig *rig = *state;
 
-    (void)state;
-    rig_init(&rig, fake_machine_no_pmu(), CPU_GROUPS("[{name: soft, events: cs}]"));
-    fake_fail(rig.fake, (struct fake_failure){.call = FAKE_READ, .error = 0});
-    rig_read(&rig);
-    fake_fail_no_more(rig.fake);
-    for (int i = 0; i < 2; i++) {
-        const struct snapshot *snapshot = rig_read(&rig);
+    fake_fail(rig->fake, (struct fake_failure){.call = FAKE_READ, .error = 0});
+    rig_read(rig);
+    fake_fail_no_more(rig->fake);
+    const struct snapshot *snapshot = rig_read(rig);
+    assert_int_equal(snapshot->rows[0]->state, ROW_STARVED);
+    assert_false(snapshot->rows[0]->counters[0].known);
+    assert_int_equal(series_value(snapshot, CPU_SERIES, "context_switches", 0, "software", "soft"), NOT_SHOWN);
+    fake_advance(rig->fake, 100);
+    assert_int_equal(series_value(rig_read(rig), CPU_SERIES, "context_switches", 0, "software", "soft"), 100);
+    fake_fail(rig->fake, (struct fake_failure){.call = FAKE_READ, .error = 0});
+    unsigned before = rig->fake->calls[FAKE_IOCTL];
+    for (unsigned second = 0; second < 16; second++) {
+        snapshot = rig_read(rig);
         assert_int_equal(snapshot->rows[0]->state, ROW_STARVED);
         assert_non_null(strstr(snapshot->rows[0]->cause, "pinned"));
-        assert_false(snapshot->rows[0]->counters[0].known);
-        assert_int_equal(series_value(snapshot, CPU_SERIES, "context_switches", 0, "software", "soft"), NOT_SHOWN);
+        fake_advance(rig->fake, NSEC_PER_SEC);
     }
-    fake_advance(rig.fake, 100);
-    const struct snapshot *snapshot = rig_read(&rig);
-    assert_int_equal(series_value(snapshot, CPU_SERIES, "context_switches", 0, "software", "soft"), 100);
-    assert_int_equal(snapshot->rows[0]->state, ROW_COUNTING);
+    /* On two CPUs, later and later. */
+    assert_int_equal(rig->fake->calls[FAKE_IOCTL], before + 8);
+    fake_fail_no_more(rig->fake);
+    assert_int_equal(rig_read(rig)->rows[0]->state, ROW_COUNTING);
+}
+
+#define CORE_PAIR CPU_GROUPS("[{name: core, events: '{cycles,instructions}'}]")
+
+/* --- events that are tried again --- */
+
+/* An event that another profiler held counts after a reload, as the remedies say; the rest of the group goes on. */
+TEST(test_reload_tries_again)
+{
+    struct fake_sys *fake = fake_machine_one_pmu();
+    struct rig rig;
+
+    rig_refuse(fake, EBUSY, PERF_COUNT_HW_INSTRUCTIONS, -1);
+    rig_init(&rig, fake, CORE_PAIR);
+    fake_advance(fake, 100);
+    rig_read(&rig);
+    rig_configure(&rig, CORE_PAIR);
+    assert_int_equal(registry_failures(rig.registry)->n, 1);
+    fake_fail_no_more(fake);
+    rig_configure(&rig, CORE_PAIR);
+    assert_int_equal(registry_failures(rig.registry)->n, 0);
+    fake_advance(fake, 10);
+    assert_int_equal(core_on(&rig, "cycles", 1), 110);
+    assert_int_equal(series_value(rig_read(&rig), CPU_SERIES, "instructions", 1, "cpu", "core-2"), 10);
+    assert_int_equal(rig_read(&rig)->n_rows, 8);
     rig_done(&rig);
 }
 
-int main(void)
+/* Descriptors were short at the first opening: a group that is tried again by itself stays one group. */
+TEST(test_retry)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_two_kinds_of_cpu),
-        cmocka_unit_test(test_no_pmu),
-        cmocka_unit_test(test_split),
-        cmocka_unit_test(test_strict),
-        cmocka_unit_test(test_strict_left_out),
-        cmocka_unit_test(test_starved),
-        cmocka_unit_test(test_never_ran),
-        cmocka_unit_test(test_error_state),
-        cmocka_unit_test(test_error_state_and_idle),
-    };
+    struct fake_sys *fake = fake_machine_one_pmu();
+    struct rig rig;
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    fake_fail(fake, (struct fake_failure){.call = FAKE_OPEN, .error = EMFILE, .after = 3});
+    rig_init(&rig, fake, CORE_PAIR);
+    assert_int_equal(fake->n_open, 2);
+    assert_int_equal(registry_failures(rig.registry)->n, 2);
+    assert_string_equal(registry_failures(rig.registry)->items[0].reason, "EMFILE");
+    assert_int_equal(registry_retry_span(rig.registry), REASON_PASSES);
+    fake_advance(fake, 100);
+    assert_int_equal(core_on(&rig, "cycles", 0), 100);
+    assert_int_equal(registry_retry(rig.registry, NULL), 0);
+    assert_int_equal(registry_retry_span(rig.registry), REASON_PASSES);
+    fake_fail_no_more(fake);
+    assert_int_equal(registry_retry(rig.registry, NULL), 0);
+    assert_int_equal(registry_retry_span(rig.registry), REASON_LASTS);
+    assert_int_equal(registry_failures(rig.registry)->n, 0);
+    fake_advance(fake, 10);
+    assert_int_equal(core_on(&rig, "cycles", 0), 110);
+    assert_int_equal(core_on(&rig, "instructions", 1), 10);
+    assert_int_equal(fake->n_open, 8);
+    rig_done(&rig);
 }
+
+/* A module was loaded: its event was missing in a group that is counted otherwise. */
+RIG_TEST(test_pmu_comes_later, fake_machine_one_pmu,
+         CPU_GROUPS("[{name: mixed, events: 'cs,late/event=1,name=ticks/'}]"))
+{
+    struct rig *rig = *state;
+
+    assert_int_equal(registry_failures(rig->registry)->n, 1);
+    fake_add_pmu(rig->fake, "late", 99, "cpus", "0-3");
+    fake_pmu_file(rig->fake, "late", "format/event", "config:0-7");
+    rig_rescan(rig, "");
+    assert_int_equal(registry_failures(rig->registry)->n, 0);
+    fake_advance(rig->fake, 10);
+    assert_int_equal(series_value(rig_read(rig), CPU_SERIES, "ticks", 2, "late", "mixed-2"), 10);
+}
+
+/* --- CPUs that leave and return --- */
+
+enum change { NOTHING, LEAVES, RETURNS, BLINKS };
+
+struct step {
+    enum change change;  /* of CPU 3 */
+    uint64_t unread_ns;  /* that pass then */
+    const char *rescan;  /* NULL: none; else the CPUs that the kernel's messages name */
+    uint64_t ns;         /* that pass before the reading */
+    uint64_t out_cycles; /* of CPU 3, and the same enabled time */
+    unsigned out_n_open;
+    bool out_absent, out_stale;
+};
+
+static const struct {
+    const char *name;
+    struct step steps[3];
+} scenarios[] = {
+    {"leaves and returns",
+     {{NOTHING, 0, NULL, 100, 100, 8, false, false},
+      {LEAVES, 0, "3", 1000, NOT_SHOWN, 6, true, false},
+      {RETURNS, 0, "", 10, 110, 8, false, false}}},
+    /* Back before anybody looked: the messages still say that it was away, and its groups are dead. */
+    {"blinks", {{NOTHING, 0, NULL, 100, 100, 8, false, false}, {BLINKS, 0, "3", 10, 110, 8, false, false}}},
+    /* Messages that were lost may have been about any CPU: a group that was not away has counted up to now. */
+    {"messages lost",
+     {{NOTHING, 0, NULL, 100, 100, 8, false, false}, {NOTHING, 1000, "0-3", 10, 1110, 8, false, false}}},
+    /* A suspend sends no message: the reading is enough. */
+    {"suspend",
+     {{NOTHING, 0, NULL, 100, 100, 8, false, false},
+      {BLINKS, 0, NULL, 0, NOT_SHOWN, 8, false, true},
+      {NOTHING, 0, "", 10, 110, 8, false, false}}},
+};
+
+static void change_cpu(struct fake_sys *fake, enum change change)
+{
+    if (change == LEAVES || change == BLINKS)
+        fake_set_online(fake, 3, false);
+    if (change == RETURNS || change == BLINKS)
+        fake_set_online(fake, 3, true);
+}
+
+static void run_step(struct rig *rig, const char *name, const struct step *step)
+{
+    change_cpu(rig->fake, step->change);
+    fake_advance(rig->fake, step->unread_ns);
+    if (step->rescan)
+        rig_rescan(rig, step->rescan);
+    fake_advance(rig->fake, step->ns);
+    uint64_t cycles = core_on(rig, "cycles", 3);
+    if (cycles != step->out_cycles)
+        fail_msg("%s: %llu", name, (unsigned long long)cycles);
+    const struct snapshot *snapshot = rig_read(rig);
+    uint64_t enabled = series_value(snapshot, CPU_SERIES, "group_enabled_seconds", 3, "cpu", "core");
+    if (!step->out_stale)
+        assert_int_equal(enabled, step->out_cycles);
+    if (!step->out_stale)
+        assert_int_equal(rig->fake->n_open, step->out_n_open);
+    assert_int_equal(snapshot->rows[3]->cpu, 3);
+    assert_int_equal(snapshot->rows[3]->absent, step->out_absent);
+    assert_int_equal(registry_is_stale(rig->registry), step->out_stale);
+    assert_int_equal(series_value(snapshot, "perfcountd_groups{collector=\"cpu\",state=\"counting\"}"),
+                     step->out_cycles == NOT_SHOWN ? 3 : 4);
+}
+
+TEST(test_hotplug)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(scenarios); i++) {
+        struct rig rig;
+        rig_init(&rig, fake_machine_one_pmu(), CPU_GROUPS("[{name: core, events: 'cycles,instructions'}]"));
+        for (size_t k = 0; k < ARRAY_SIZE(scenarios[i].steps) && scenarios[i].steps[k].out_n_open; k++)
+            run_step(&rig, scenarios[i].name, &scenarios[i].steps[k]);
+        rig_done(&rig);
+    }
+}
+
+TEST(test_cpu_comes_later)
+{
+    struct fake_sys *fake = fake_machine_one_pmu();
+    struct rig rig;
+
+    fake_set_online(fake, 3, false);
+    rig_init(&rig, fake, CORE);
+    fake_advance(fake, 100);
+    assert_null(find_series(rig_read(&rig), CPU_SERIES, "cycles", 3, "cpu", "core"));
+    assert_int_equal(registry_failures(rig.registry)->n, 0);
+    fake_set_online(fake, 3, true);
+    rig_rescan(&rig, "");
+    fake_advance(fake, 10);
+    assert_int_equal(core_on(&rig, "cycles", 3), 10);
+    rig_done(&rig);
+}
+
+static const struct {
+    enum fake_call in_call;
+    int in_error;
+    enum reason_span out_span;
+    size_t out_failures; /* a CPU that is not there yet is no failure that an operator can fix */
+} refusals[] = {
+    {FAKE_OPEN, EMFILE, REASON_PASSES, 2}, {FAKE_OPEN, ENFILE, REASON_PASSES, 2}, {FAKE_OPEN, ENOMEM, REASON_PASSES, 2},
+    {FAKE_OPEN, EBUSY, REASON_PASSES, 2},  {FAKE_OPEN, EINTR, REASON_BRIEF, 2},   {FAKE_OPEN, ENODEV, REASON_BRIEF, 0},
+    {FAKE_OPEN, EACCES, REASON_LASTS, 2},  {FAKE_IOCTL, ENODEV, REASON_BRIEF, 0},
+};
+
+/* A CPU came back, and the kernel did not let it be counted yet: no further message comes. */
+TEST(test_cpu_returns_and_is_refused)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
+        bool lasts = refusals[i].out_span == REASON_LASTS;
+        struct rig rig;
+
+        rig_init(&rig, fake_machine_one_pmu(), CORE_PAIR);
+        fake_advance(rig.fake, 100);
+        rig_read(&rig);
+        change_cpu(rig.fake, BLINKS);
+        fake_fail(rig.fake, (struct fake_failure){.call = refusals[i].in_call, .error = refusals[i].in_error});
+        rig_rescan(&rig, "3");
+        assert_int_equal(registry_retry_span(rig.registry), refusals[i].out_span);
+        assert_int_equal(registry_failures(rig.registry)->n, refusals[i].out_failures);
+        fake_advance(rig.fake, 100);
+        assert_int_equal(core_on(&rig, "cycles", 3), NOT_SHOWN);
+        assert_int_equal(core_on(&rig, "cycles", 0), 200);
+        fake_fail_no_more(rig.fake);
+        assert_int_equal(registry_retry(rig.registry, NULL), 0);
+        fake_advance(rig.fake, 10);
+        assert_int_equal(core_on(&rig, "cycles", 3), lasts ? NOT_SHOWN : 110);
+        if (!lasts) {
+            assert_int_equal(registry_retry_span(rig.registry), REASON_LASTS);
+            assert_int_equal(registry_failures(rig.registry)->n, 0);
+        }
+        rig_done(&rig);
+    }
+}
+
+/* A PMU that is read on the lowest CPU: the totals of that CPU go on when it is back. */
+TEST(test_lowest_cpu_leaves_and_returns)
+{
+    static const char ticks[] = "perf_pmu_ticks_total{cpu=\"%d\",pmu=\"lone\",group=\"p\"}";
+    struct fake_sys *fake = fake_machine_one_pmu();
+    struct rig rig;
+
+    fake_add_pmu(fake, "lone", 99, NULL, "0-3");
+    fake_pmu_file(fake, "lone", "format/event", "config:0-7");
+    rig_init(&rig, fake,
+             "collectors: {self: {enabled: false}, cpu: {groups: []},"
+             " pmu: {groups: [{name: p, events: 'lone/event=1,name=ticks/'}]}}");
+    fake_advance(fake, 100);
+    assert_int_equal(series_value(rig_read(&rig), ticks, 0), 100);
+    fake_set_online(fake, 0, false);
+    rig_rescan(&rig, "0");
+    fake_advance(fake, 10);
+    assert_int_equal(series_value(rig_read(&rig), ticks, 1), 10);
+    assert_int_equal(series_value(rig_read(&rig), ticks, 0), NOT_SHOWN);
+    fake_set_online(fake, 0, true);
+    rig_rescan(&rig, "");
+    fake_advance(fake, 10);
+    assert_int_equal(series_value(rig_read(&rig), ticks, 0), 110);
+    assert_int_equal(series_value(rig_read(&rig), ticks, 1), NOT_SHOWN);
+    assert_int_equal(fake->n_open, 1);
+    rig_done(&rig);
+}
+
+TEST_MAIN(NULL, NULL)

@@ -94,9 +94,8 @@ static void check_served(const struct snapshot *snapshot, const char *family, co
     expect_line(counters, "\"unit\": \"%s\", \"value\": %s, \"raw\": %llu,", unit, json, COUNTS);
 }
 
-static void test_served(void **state)
+TEST(test_served)
 {
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(served); i++) {
         _cleanup_(freep) char *config = NULL;
         struct rig rig;
@@ -111,9 +110,4 @@ static void test_served(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_served)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

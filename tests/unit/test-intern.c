@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each text is held once. */
+/* Interned strings, and tables of numbered strings. */
 #include <stdio.h>
 
 #include "base/cleanup.h"
 #include "base/intern.h"
+#include "formats/string-table.h"
 #include "tests/unit/test.h"
 
-static void test_same(void **state)
+/* Each text is held once. */
+
+TEST(test_same)
 {
     _cleanup_(intern_done) struct intern intern = {0};
     char text[] = "cycles";
 
-    (void)state;
     const char *first = intern_text(&intern, text);
     assert_ptr_not_equal(first, text);
     assert_string_equal(first, "cycles");
@@ -23,30 +25,62 @@ static void test_same(void **state)
     assert_int_equal(intern_size(first), strlen("cycles"));
 }
 
-static void test_many(void **state)
-{
-    _cleanup_(intern_done) struct intern intern = {0};
-    const char *texts[1000];
-    char text[16];
+/* Texts have one number each, and keep it. */
 
-    (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-        snprintf(text, sizeof(text), "%zu", i * 7919 % ARRAY_SIZE(texts));
-        texts[i * 7919 % ARRAY_SIZE(texts)] = intern_text(&intern, text);
-    }
-    assert_int_equal(intern.n, ARRAY_SIZE(texts));
-    for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-        snprintf(text, sizeof(text), "%zu", i);
-        assert_string_equal(texts[i], text);
-        assert_ptr_equal(intern_text(&intern, text), texts[i]);
-    }
-}
+#define STRINGS_MAX 24576
+#define BYTES_MAX ((size_t)512 << 10)
 
-int main(void)
+TEST(test_numbers)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same),
-        cmocka_unit_test(test_many),
+    static const struct {
+        const char *in;
+        uint32_t out;
+        const char *out_text;
+    } cases[] = {
+        {"", 0, ""},
+        {"a", 1, "a"},
+        {"b", 2, "b"},
+        {"a", 1, "a"},
+        {"a\xff", 3, "a\xef\xbf\xbd"},
+        {"a\xfe", 3, "a\xef\xbf\xbd"},
+        {"", 0, ""},
+        {"ab", 4, "ab"},
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    _cleanup_(string_table_done) struct string_table strings;
+
+    assert_int_equal(string_table_init(&strings, STRINGS_MAX, BYTES_MAX), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        uint32_t number;
+        assert_int_equal(string_table_add(&strings, cases[i].in, &number), 0);
+        assert_int_equal(number, cases[i].out);
+        assert_string_equal(string_table_text(&strings, number), cases[i].out_text);
+    }
+    assert_int_equal(strings.n, 5);
 }
+
+/* By number, and by size. */
+TEST(test_bound)
+{
+    for (int width = 1; width <= 1000; width += 999) {
+        _cleanup_(string_table_done) struct string_table strings;
+        uint32_t n = 0, number = 0;
+        int r = string_table_init(&strings, STRINGS_MAX, BYTES_MAX);
+        char text[1100];
+        for (; r == 0 && n < 100000; n++) {
+            snprintf(text, sizeof(text), "%0*u", width, n);
+            r = string_table_add(&strings, text, &number);
+            assert_true(r < 0 || number == n + 1);
+        }
+        assert_int_equal(r, -ENOSPC);
+        assert_int_equal(string_table_add(&strings, text, &number), -ENOSPC);
+        assert_int_equal(n, strings.n);
+        assert_true(strings.n <= STRINGS_MAX && strings.bytes.size <= BYTES_MAX + 1100);
+        for (uint32_t i = 0; i < n - 1; i += 97) {
+            snprintf(text, sizeof(text), "%0*u", width, i);
+            assert_int_equal(string_table_add(&strings, text, &number), 0);
+            assert_int_equal(number, i + 1);
+        }
+    }
+}
+
+TEST_MAIN(NULL, NULL)

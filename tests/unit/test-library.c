@@ -35,9 +35,8 @@ static const struct {
      ": it has no floor_of_another_version()"},
 };
 
-static void test_load(void **state)
+TEST(test_load)
 {
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct math math = {0};
         struct error error = {0};
@@ -54,8 +53,4 @@ static void test_load(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_load)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -1,51 +1,231 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The addresses that the HTTP server listens on, how they change, and the operators among their clients. */
+/*
+ * The addresses that the HTTP server listens on, and how they change; sockets that are handed over, by a service
+ * manager from descriptor 3 on (sd_listen_fds(3)). The operators among clients are tests/e2e/local-user.sh's.
+ */
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <fnmatch.h>
+#include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "http/socket.h"
+#include "systemd/sockets.h"
 #include "tests/unit/served.h"
 #include "tests/unit/test.h"
 
-static void test_listeners(void **state)
+/* --- sockets that are handed over */
+
+static int listening(const char *host)
 {
-    char *both[] = {(char *)"127.0.0.1:0", (char *)"127.0.0.2:0"}, *bad[] = {(char *)"127.0.0.3:0", NULL};
-    char taken[64], *foreign[] = {(char *)"192.0.2.1:1234"};
-    struct served f;
+    struct sockaddr_in in = {.sin_family = AF_INET};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    inet_pton(AF_INET, host, &in.sin_addr);
+    assert_int_equal(bind(fd, (struct sockaddr *)&in, sizeof(in)), 0);
+    assert_int_equal(listen(fd, 8), 0);
+    return fd;
+}
+
+static int listening_anywhere(void)
+{
+    return listening("0.0.0.0");
+}
+
+static int listening_unix(void)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+    assert_int_equal(bind(fd, &(struct sockaddr){.sa_family = AF_UNIX}, sizeof(sa_family_t)), 0);
+    assert_int_equal(listen(fd, 8), 0);
+    return fd;
+}
+
+static int datagram(void)
+{
+    return socket(AF_INET, SOCK_DGRAM, 0);
+}
+
+static int silent(void)
+{
+    return socket(AF_INET, SOCK_STREAM, 0);
+}
+
+static int a_file(void)
+{
+    return open("/dev/null", O_RDONLY);
+}
+
+static int closed(void)
+{
+    return 1000;
+}
+
+static const struct {
+    int (*make)(void);
+    int code;
+    const char *sentence;
+} bad[] = {
+    {datagram, -EINVAL, "does not listen for streams"},
+    {silent, -EINVAL, "does not listen for streams"},
+    {a_file, -ENOTSOCK, "is not a socket"},
+    {closed, -EBADF, "is not a socket"},
+};
+
+/* The process that has the address is named, with a name that does nothing to a terminal. */
+TEST(test_busy)
+{
+    char directory[] = "/tmp/test-socket-XXXXXX", local[64], any[64], path[64], expected[64];
+    int fd = -1, second = -1;
+    struct socket_file file = {0}, none = {0};
+    _cleanup_(closep) int held = listening("127.0.0.1");
+    _cleanup_(freep) char *url = NULL, *own = NULL;
+    struct error error;
+    unsigned port;
+
+    prctl(PR_SET_NAME, "a\x1b[31m b\xff");
+    snprintf(expected, sizeof(expected), ": process %d (a?[31m b?) listens there; stop it or choose another ",
+             getpid());
+    assert_int_equal(socket_adopt(held, &fd, &url, &error), 0);
+    assert_int_equal(sscanf(url, "http://127.0.0.1:%u/", &port), 1);
+    close(fd);
+    snprintf(local, sizeof(local), "127.0.0.1:%u", port);
+    snprintf(any, sizeof(any), ":%u", port);
+    snprintf(path, sizeof(path), "unix:%s/http.sock", mkdtemp(directory));
+    const char *const busy[] = {local, any, path};
+    assert_int_equal(socket_listen(path, &fd, &own, &file, &error), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(busy); i++) {
+        assert_int_equal(socket_listen(busy[i], &second, &own, &none, &error), -EADDRINUSE);
+        print_message("%s\n", error.message);
+        assert_non_null(strstr(error.message, expected));
+    }
+    close(fd);
+    socket_file_done(&file);
+    rmdir(directory);
+    prctl(PR_SET_NAME, "test-listeners");
+}
+
+static const struct {
+    int (*in[4])(void);
+    bool in_other_pid; /* handed over to somebody else */
+    int out;
+    size_t out_n;
+} handed[] = {
+    {{NULL}, false, 0, 0},
+    {{listening_anywhere}, false, 0, 1},
+    {{listening_anywhere, listening_unix, listening_anywhere}, false, 0, 3},
+    {{listening_anywhere}, true, 0, 0},
+    {{listening_anywhere, silent}, false, -EINVAL, 0},
+    {{datagram}, false, -EINVAL, 0},
+    {{a_file}, false, -EINVAL, 0},
+};
+
+/* In a process of its own, since the numbers of descriptors matter. Exits with 0 if all is as expected. */
+static void play(size_t i)
+{
+    struct sockets sockets = {0};
+    struct error error = {0};
+    char text[16];
+    int n = 0;
+
+    for (int fd = 3; fd < 32; fd++)
+        close(fd);
+    for (; n < 4 && handed[i].in[n]; n++)
+        if (handed[i].in[n]() != 3 + n)
+            _exit(2);
+    snprintf(text, sizeof(text), "%d", handed[i].in_other_pid ? 1 : (int)getpid());
+    setenv("LISTEN_PID", text, 1);
+    snprintf(text, sizeof(text), "%d", n);
+    if (n > 0)
+        setenv("LISTEN_FDS", text, 1);
+    int r = sockets_take(&sockets, &error);
+    if (r != handed[i].out || sockets.n != handed[i].out_n || (r < 0 && !error.message[0]))
+        _exit(3);
+    for (size_t k = 0; k < sockets.n; k++)
+        if (sockets.fds[k] != 3 + (int)k || !(fcntl(sockets.fds[k], F_GETFD) & FD_CLOEXEC))
+            _exit(4);
+    if (!handed[i].in_other_pid && getenv("LISTEN_FDS"))
+        _exit(5);
+    sockets_done(&sockets);
+    _exit(!handed[i].in_other_pid && n > 0 && fcntl(3, F_GETFD) >= 0 ? 6 : 0);
+}
+
+TEST(test_handed_over)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(handed); i++) {
+        int status;
+        pid_t pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0)
+            play(i);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+            fail_msg("case %zu: status %x", i, (unsigned)status);
+    }
+}
+
+/* --- listeners */
+
+/* They are served, addresses do not matter any more, and wrong ones change nothing. */
+SERVED_TEST(test_adopted)
+{
+    struct served *f = *state;
+    int fds[] = {listening("127.0.0.1"), -1};
     struct error error;
 
-    (void)state;
-    served_start(&f, NULL, "127.0.0.1:0");
-    assert_int_equal(server_listen(f.server, both, 2, &error), 0);
-    assert_null(server_url(f.server, 2));
-    for (size_t i = 0; i < 2; i++)
-        served_expect_answer(&f, i, "GET /-/healthy", "", "HTTP/1.1 200 ");
-    /* A failure changes nothing. */
-    _cleanup_(closep) int holder = socket(AF_INET, SOCK_STREAM, 0);
-    struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+        fds[1] = bad[i].make();
+        assert_int_equal(server_adopt(f->server, fds, 2, &error), bad[i].code);
+        assert_has(error.message, bad[i].sentence);
+        assert_null(server_url(f->server, 1));
+        close(fds[1]);
+    }
+    assert_int_equal(server_adopt(f->server, fds, 1, &error), 0);
+    assert_int_equal(close(fds[0]), -1);
+    assert_int_equal(served_listen(f, "127.0.0.2:0", &error), 0);
+    assert_has(server_url(f->server, 0), "http://127.0.0.1:");
+    assert_null(server_url(f->server, 1));
+    served_expect_answer(f, 0, HEALTHY, "", OK);
+}
+
+SERVED_TEST(test_listeners)
+{
+    char *both[] = {(char *)"127.0.0.1:0", (char *)"127.0.0.2:0"}, *one_bad[] = {(char *)"127.0.0.3:0", NULL};
+    _cleanup_(closep) int holder = listening("127.0.0.1");
+    struct served *f = *state;
+    struct sockaddr_in in;
     socklen_t size = sizeof(in);
-    assert_int_equal(bind(holder, (struct sockaddr *)&in, size), 0);
-    assert_int_equal(listen(holder, 1), 0);
+    struct error error;
+    char taken[64];
+
+    assert_int_equal(server_listen(f->server, both, 2, &error), 0);
+    assert_null(server_url(f->server, 2));
+    for (size_t i = 0; i < 2; i++)
+        served_expect_answer(f, i, HEALTHY, "", OK);
+    /* A failure changes nothing. */
     getsockname(holder, (struct sockaddr *)&in, &size);
     snprintf(taken, sizeof(taken), "127.0.0.1:%u", ntohs(in.sin_port));
-    bad[1] = taken;
-    assert_int_equal(server_listen(f.server, bad, 2, &error), -EADDRINUSE);
+    one_bad[1] = taken;
+    assert_int_equal(server_listen(f->server, one_bad, 2, &error), -EADDRINUSE);
     assert_has(error.message, taken);
     assert_has(error.message, "EADDRINUSE");
-    assert_int_equal(server_listen(f.server, foreign, 1, &error), -EADDRNOTAVAIL);
+    assert_int_equal(served_listen(f, "192.0.2.1:1234", &error), -EADDRNOTAVAIL);
     assert_has(error.message, "192.0.2.1:1234");
-    served_expect_answer(&f, 0, "GET /-/healthy", "", "HTTP/1.1 200 ");
-    served_done(&f);
+    served_expect_answer(f, 0, HEALTHY, "", OK);
 }
 
 #define USER "basic_auth_users: {alice: $2y$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW}\n"
 
 /* The log says from where an address can be reached, and whether anybody may ask there. */
-static void test_described(void **state)
+SERVED_TEST(test_described)
 {
     static const struct {
         const char *in, *out;
@@ -58,181 +238,105 @@ static void test_described(void **state)
         {":0", "http://localhost:*/ and all other addresses of this machine, without a password"},
     };
     char file[] = "/tmp/test-listeners.XXXXXX", text[256];
-    struct served f;
+    struct served *f = *state;
     struct error error;
 
-    (void)state;
-    served_start(&f, NULL, "127.0.0.1:0");
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        char *address = (char *)cases[i].in;
-        int r = server_listen(f.server, &address, 1, &error);
-        if (r == -EAFNOSUPPORT || (r == -EADDRNOTAVAIL && address[0] == '[')) {
+        int r = served_listen(f, cases[i].in, &error);
+        if (r == -EAFNOSUPPORT || (r == -EADDRNOTAVAIL && cases[i].in[0] == '[')) {
             print_message("left out: this machine has no IPv6: %s\n", error.message);
             continue;
         }
         assert_int_equal(r, 0);
-        assert_true(server_describe(f.server, 0, text, sizeof(text)));
+        assert_true(server_describe(f->server, 0, text, sizeof(text)));
         print_message("%s\n", text);
         assert_int_equal(fnmatch(cases[i].out, text, 0), 0);
-        assert_false(server_describe(f.server, 1, text, sizeof(text)));
+        assert_false(server_describe(f->server, 1, text, sizeof(text)));
     }
     int fd = mkstemp(file);
     assert_int_equal(write(fd, USER, strlen(USER)), strlen(USER));
     close(fd);
-    assert_int_equal(server_secure(f.server, file, &error), 0);
-    assert_true(server_describe(f.server, 0, text, sizeof(text)));
+    assert_int_equal(server_secure(f->server, file, &error), 0);
+    assert_true(server_describe(f->server, 0, text, sizeof(text)));
     assert_int_equal(fnmatch("http://localhost:*/ and all other addresses of this machine", text, 0), 0);
     unlink(file);
-    served_done(&f);
 }
 
-/* It answers open requests, and ends its idle connections. */
-static void test_retired_listener(void **state)
+/* A listener that is taken away answers open requests, and ends its idle connections. */
+SERVED_TEST(test_retired_listener)
 {
     char *both[] = {(char *)"127.0.0.1:0", (char *)"127.0.0.2:0"};
     struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    struct served f;
+    struct served *f = *state;
     struct error error;
     unsigned port;
 
-    (void)state;
-    served_start(&f, NULL, "127.0.0.1:0");
-    assert_int_equal(server_listen(f.server, both, 2, &error), 0);
-    _cleanup_(closep) int waiting = served_connect(&f, 0, 0), idle = served_connect(&f, 0, 0);
-    served_send(waiting, "GET /api/v1/rates?seconds=0.2", "");
-    served_send(idle, "GET /-/healthy", "");
-    served_expect(&f, idle, "HTTP/1.1 200 ");
-    assert_int_equal(sscanf(server_url(f.server, 0), "http://127.0.0.1:%u/", &port), 1);
-    assert_int_equal(server_listen(f.server, both + 1, 1, &error), 0);
-    assert_true(served_is_closed(&f, idle, NSEC_PER_SEC));
-    served_expect(&f, waiting, "HTTP/1.1 200 ");
-    assert_true(served_is_closed(&f, waiting, NSEC_PER_SEC));
+    assert_int_equal(server_listen(f->server, both, 2, &error), 0);
+    _cleanup_(closep) int waiting = served_ask(f, "GET /api/v1/rates?seconds=0.5", "");
+    _cleanup_(closep) int idle = served_ask(f, HEALTHY, "");
+    served_expect(f, idle, OK);
+    served_wait(f, f->fake.fresh_reads == 1);
+    assert_int_equal(sscanf(server_url(f->server, 0), "http://127.0.0.1:%u/", &port), 1);
+    assert_int_equal(server_listen(f->server, both + 1, 1, &error), 0);
+    served_expect_end(f, idle, NULL);
+    served_expect(f, waiting, OK);
+    served_expect_end(f, waiting, NULL);
     _cleanup_(closep) int refused = socket(AF_INET, SOCK_STREAM, 0);
     in.sin_port = htons((in_port_t)port);
     assert_int_equal(connect(refused, (struct sockaddr *)&in, sizeof(in)), -1);
     assert_int_equal(errno, ECONNREFUSED);
-    served_expect_answer(&f, 0, "GET /-/healthy", "", "HTTP/1.1 200 ");
-    served_done(&f);
+    served_expect_answer(f, 0, HEALTHY, "", OK);
 }
 
 static int move(struct fake_service *fake)
 {
-    char *addresses[] = {(char *)"127.0.0.2:0"};
     struct error error;
 
-    return server_listen(fake->reload_userdata, addresses, 1, &error);
+    return served_listen(fake->reload_userdata, "127.0.0.2:0", &error);
 }
 
 /* A reload that takes away the address it was asked on is answered all the same. */
-static void test_reload_retires_its_listener(void **state)
+SERVED_TEST(test_reload_retires_its_listener)
 {
-    struct served f;
+    struct served *f = *state;
+    _cleanup_(closep) int fd = served_ask(f, "POST /-/reload", "");
 
-    (void)state;
-    served_start(&f, NULL, "127.0.0.1:0");
-    f.fake.reload_userdata = f.server;
-    f.fake.on_reload = move;
-    _cleanup_(closep) int fd = served_connect(&f, 0, 0);
-    served_send(fd, "POST /-/reload", "");
-    served_expect(&f, fd, "HTTP/1.1 200 ");
-    assert_true(served_is_closed(&f, fd, NSEC_PER_SEC));
-    served_expect_answer(&f, 0, "GET /-/healthy", "", "HTTP/1.1 200 ");
-    served_done(&f);
+    f->fake.reload_userdata = f;
+    f->fake.on_reload = move;
+    served_expect(f, fd, OK);
+    served_expect_end(f, fd, NULL);
+    served_expect_answer(f, 0, HEALTHY, "", OK);
 }
 
-static void test_unix_socket(void **state)
+SERVED_TEST(test_unix_socket)
 {
-    char directory[] = "/tmp/test-server-XXXXXX", path[64], address[80], *addresses[] = {address};
+    char directory[] = "/tmp/test-listeners.XXXXXX", address[80];
     struct sockaddr_un un = {.sun_family = AF_UNIX};
-    struct served f, second;
+    struct served f, *second = *state;
     struct error error;
     struct stat status;
 
-    (void)state;
     assert_non_null(mkdtemp(directory));
-    snprintf(path, sizeof(path), "%s/http.sock", directory);
-    snprintf(address, sizeof(address), "unix:%s", path);
+    snprintf(un.sun_path, sizeof(un.sun_path), "%s/http.sock", directory);
+    snprintf(address, sizeof(address), "unix:%s/http.sock", directory);
     /* The socket of a dead process is replaced. */
-    strcpy(un.sun_path, path);
     int stale = socket(AF_UNIX, SOCK_STREAM, 0);
     assert_int_equal(bind(stale, (struct sockaddr *)&un, sizeof(un)), 0);
     close(stale);
     served_start(&f, NULL, address);
-    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(stat(un.sun_path, &status), 0);
     assert_int_equal(status.st_mode & 07777, 0660);
-    served_expect_answer(&f, 0, "POST /-/reload", "", "HTTP/1.1 200 ");
-    /* A living one is. */
-    served_start(&second, NULL, "127.0.0.1:0");
-    assert_int_equal(server_listen(second.server, addresses, 1, &error), -EADDRINUSE);
-    assert_has(error.message, path);
-    served_done(&second);
+    served_expect_answer(&f, 0, "POST /-/reload", "", OK);
+    /* That of a living one is not. */
+    assert_int_equal(served_listen(second, address, &error), -EADDRINUSE);
+    assert_has(error.message, un.sun_path);
     served_done(&f);
-    assert_int_equal(stat(path, &status), -1);
+    assert_int_equal(stat(un.sun_path, &status), -1);
     /* And a file that is no socket is not touched. */
-    fclose(fopen(path, "w"));
-    served_start(&f, NULL, "127.0.0.1:0");
-    assert_int_equal(server_listen(f.server, addresses, 1, &error), -ENOTSOCK);
-    served_done(&f);
-    assert_int_equal(unlink(path), 0);
+    fclose(fopen(un.sun_path, "w"));
+    assert_int_equal(served_listen(second, address, &error), -ENOTSOCK);
+    assert_int_equal(unlink(un.sun_path), 0);
     assert_int_equal(rmdir(directory), 0);
 }
 
-static void assert_reload(struct served *f, size_t n, const char *host, const char *out)
-{
-    _cleanup_(closep) int fd = served_connect(f, n, 0);
-    char request[256];
-
-    snprintf(request, sizeof(request), "POST /-/reload HTTP/1.1\r\nHost: %s\r\n\r\n", host);
-    served_say(fd, request);
-    served_expect(f, fd, out);
-}
-
-/* A page whose owner has its name lead here is no operator, though its browser is on this machine. */
-static void test_rebound_name(void **state)
-{
-    static const struct {
-        const char *in;
-        const char *out;
-    } hosts[] = {
-        {"evil.example:10298", "HTTP/1.1 403 "}, {"printer", "HTTP/1.1 403 "},  {"127.0.0.1:10298", "HTTP/1.1 200 "},
-        {"localhost", "HTTP/1.1 200 "},          {"A.:10298", "HTTP/1.1 200 "},
-    };
-    struct served f;
-
-    (void)state;
-    served_start(&f, NULL, "127.0.0.1:0");
-    for (size_t i = 0; i < ARRAY_SIZE(hosts); i++)
-        assert_reload(&f, 0, hosts[i].in, hosts[i].out);
-    served_done(&f);
-}
-
-/* Where nothing says otherwise, a client of loopback is not an operator, and root on a unix socket is. */
-static void test_operators(void **state)
-{
-    char address[64], *addresses[] = {(char *)"127.0.0.1:0", address};
-    struct served f;
-    struct error error;
-
-    (void)state;
-    snprintf(address, sizeof(address), "unix:/tmp/test-server-%d.sock", (int)getpid());
-    served_init(&f, NULL);
-    assert_int_equal(server_listen(f.server, addresses, 2, &error), 0);
-    assert_reload(&f, 0, "localhost", "HTTP/1.1 403 ");
-    assert_reload(&f, 1, "localhost", "HTTP/1.1 200 ");
-    assert_reload(&f, 1, "x\r\nForwarded: for=192.0.2.1", "HTTP/1.1 403 ");
-    assert_int_equal(server_trust(f.server, STANDING_LOCAL, NULL, 0), 0);
-    assert_reload(&f, 0, "localhost", "HTTP/1.1 200 ");
-    served_done(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_listeners),        cmocka_unit_test(test_described),
-        cmocka_unit_test(test_retired_listener), cmocka_unit_test(test_reload_retires_its_listener),
-        cmocka_unit_test(test_unix_socket),      cmocka_unit_test(test_rebound_name),
-        cmocka_unit_test(test_operators),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -1,117 +1,93 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Machines of several kinds, and some with files that are missing or garbled. */
+/* Machines: their CPUs and PMUs, hotplug messages, idle times. */
 #include <limits.h>
 
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "collectors/idle-times.h"
+#include "perf/uevent.h"
 #include "tests/unit/fake-machine.h"
 #include "tests/unit/test.h"
 
-static void assert_pmus(const struct machine *machine, const char *const *names)
-{
-    for (size_t i = 0; i < machine->n_pmus; i++) {
-        assert_non_null(names[i]);
-        assert_string_equal(machine->pmus[i]->name, names[i]);
-    }
-    assert_null(names[machine->n_pmus]);
-}
-#define assert_pmu_names(machine, ...) assert_pmus(machine, (const char *const[]){__VA_ARGS__, NULL})
-
-static void assert_core(const struct machine *machine, unsigned first, unsigned last, const char *name, bool absent)
-{
-    for (unsigned cpu = first; cpu <= last; cpu++) {
-        const struct pmu *pmu = machine_core_pmu(machine, cpu);
-        assert_non_null(pmu);
-        assert_string_equal(pmu->name, name);
-        assert_int_equal(pmu->absent, absent);
-    }
-}
-
-static void test_one_pmu(void **state)
+static struct fake_sys *garbled(void)
 {
     struct fake_sys *fake = fake_machine_one_pmu();
-    struct machine *machine = machine_of(&fake->sys);
 
-    (void)state;
-    assert_pmu_names(machine, "cpu", "power", "software", "tracepoint");
-    assert_core(machine, 0, 3, "cpu", false);
-    assert_null(machine_core_pmu(machine, 4));
-    assert_int_equal(cpuset_count(&machine->online), 4);
-    assert_int_equal(machine->paranoid, 2);
-    assert_string_equal(machine->release, "6.1.0-fake");
-    assert_string_equal(machine->tracefs, "/sys/kernel/tracing");
-    assert_int_equal(fake->calls[FAKE_MOUNT], 0);
-    assert_null(machine_find_pmu(machine, "cp"));
-    machine_free(machine);
-    fake_sys_free(fake);
-}
-
-static void test_big_little(void **state)
-{
-    struct fake_sys *fake = fake_machine_big_little();
-    struct machine *machine = machine_of(&fake->sys);
-
-    (void)state;
-    assert_pmu_names(machine, "armv8_cortex_a55", "armv8_cortex_a76", "software", "tracepoint");
-    assert_core(machine, 0, 3, "armv8_cortex_a55", false);
-    assert_core(machine, 4, 7, "armv8_cortex_a76", false);
-    machine_free(machine);
-    fake_sys_free(fake);
-}
-
-static void test_no_pmu(void **state)
-{
-    struct fake_sys *fake = fake_machine_no_pmu();
-    struct machine *machine = machine_of(&fake->sys);
-
-    (void)state;
-    assert_pmu_names(machine, "software", "tracepoint", "cpu");
-    assert_core(machine, 0, 1, "cpu", true);
-    machine_free(machine);
-    fake_sys_free(fake);
+    fake_pmu_file(fake, "power", "type", "none");
+    return fake;
 }
 
 /* A device tree that describes one cluster only, and a cluster whose CPUs are all offline. */
-static void test_partly_covered(void **state)
+static struct fake_sys *partly_covered(void)
 {
     struct fake_sys *fake = fake_machine_no_pmu();
 
-    (void)state;
     fake_cpus(fake, "0-5");
     fake_file(fake, "/sys/devices/system/cpu/possible", "0-7\n");
     fake_add_pmu(fake, "armv8_pmuv3", 8, "cpus", "2-3");
     fake_add_pmu(fake, "armv8_other", 9, "cpus", "");
-    struct machine *machine = machine_of(&fake->sys);
-    assert_pmu_names(machine, "armv8_other", "armv8_pmuv3", "software", "tracepoint", "cpu");
-    assert_core(machine, 0, 1, "cpu", true);
-    assert_core(machine, 2, 3, "armv8_pmuv3", false);
-    assert_core(machine, 4, 7, "cpu", true);
-    machine_free(machine);
-    fake_sys_free(fake);
+    return fake;
 }
 
 /* The least that a machine can show. */
-static void test_bare(void **state)
+static struct fake_sys *bare(void)
 {
     struct fake_sys *fake = fake_sys_new();
 
-    (void)state;
     fake_fail(fake, (struct fake_failure){.call = FAKE_MOUNT, .error = EPERM});
-    fake_file(fake, "/sys/devices/system/cpu/online", "0\n");
-    fake_file(fake, "/sys/devices/system/cpu/possible", "0\n");
-    struct machine *machine = machine_of(&fake->sys);
-    assert_pmu_names(machine, "software", "tracepoint", "cpu");
-    assert_int_equal(machine_find_pmu(machine, "software")->type, PERF_TYPE_SOFTWARE);
-    assert_int_equal(machine_find_pmu(machine, "tracepoint")->type, PERF_TYPE_TRACEPOINT);
-    assert_true(cpuset_equal(&machine->possible, &machine->online));
-    assert_core(machine, 0, 0, "cpu", true);
-    assert_int_equal(machine->paranoid, INT_MIN);
-    assert_string_equal(machine->release, "");
-    assert_null(machine->tracefs);
-    assert_int_equal(fake->calls[FAKE_MOUNT], 1);
-    machine_free(machine);
-    fake_sys_free(fake);
+    fake_cpus(fake, "0");
+    return fake;
 }
 
-static void test_bad_online(void **state)
+/* "cpu power: cpu 0-3": the PMUs, and which of them counts the generic events of which CPUs. */
+static char *describe(const struct machine *machine)
+{
+    _cleanup_(buffer_done) struct buffer text = {0};
+
+    for (size_t i = 0; i < machine->n_pmus; i++)
+        buffer_appendf(&text, "%s%s", i ? " " : "", machine->pmus[i]->name);
+    for (int cpu = 0, end = cpuset_end(&machine->possible), last; cpu < end; cpu = last + 1) {
+        const struct pmu *pmu = machine_core_pmu(machine, (unsigned)cpu);
+        for (last = cpu; last + 1 < end && machine_core_pmu(machine, (unsigned)last + 1) == pmu;)
+            last++;
+        buffer_appendf(&text, "%s %s%s %d-%d", cpu ? "," : ":", pmu->absent ? "absent " : "", pmu->name, cpu, last);
+    }
+    return buffer_string(&text);
+}
+
+TEST(test_pmus)
+{
+    static const struct {
+        struct fake_sys *(*in)(void);
+        int out_paranoid;
+        const char *out_release, *out_tracefs, *out;
+    } cases[] = {
+        {fake_machine_one_pmu, 2, "6.1.0-fake", "/sys/kernel/tracing", "cpu power software tracepoint: cpu 0-3"},
+        {fake_machine_big_little, 2, "6.1.0-fake", "/sys/kernel/tracing",
+         "armv8_cortex_a55 armv8_cortex_a76 software tracepoint: armv8_cortex_a55 0-3, armv8_cortex_a76 4-7"},
+        {fake_machine_no_pmu, 2, "6.1.0-fake", "/sys/kernel/tracing", "software tracepoint cpu: absent cpu 0-1"},
+        {garbled, 2, "6.1.0-fake", "/sys/kernel/tracing", "cpu software tracepoint: cpu 0-3"},
+        {partly_covered, 2, "6.1.0-fake", "/sys/kernel/tracing",
+         "armv8_other armv8_pmuv3 software tracepoint cpu: absent cpu 0-1, armv8_pmuv3 2-3, absent cpu 4-7"},
+        {bare, INT_MIN, "", NULL, "software tracepoint cpu: absent cpu 0-0"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_(fake_sys_freep) struct fake_sys *fake = cases[i].in();
+        _cleanup_(machine_freep) struct machine *machine = machine_of(&fake->sys);
+        _cleanup_(freep) char *described = describe(machine);
+        assert_string_equal(described, cases[i].out);
+        assert_int_equal(machine->paranoid, cases[i].out_paranoid);
+        assert_string_equal(machine->release, cases[i].out_release);
+        assert_int_equal(machine->tracefs != NULL, cases[i].out_tracefs != NULL);
+        assert_true(!machine->tracefs || str_equal(machine->tracefs, cases[i].out_tracefs));
+        assert_int_equal(fake->calls[FAKE_MOUNT], machine->tracefs ? 0 : 1);
+        assert_int_equal(machine_find_pmu(machine, "software")->type, PERF_TYPE_SOFTWARE);
+        assert_null(machine_find_pmu(machine, "cp"));
+    }
+}
+
+TEST(test_bad_online)
 {
     static const struct {
         const char *in;
@@ -124,9 +100,8 @@ static void test_bad_online(void **state)
         {"0-99999", -ERANGE, "at most 16383"},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct fake_sys *fake = fake_sys_new();
+        _cleanup_(fake_sys_freep) struct fake_sys *fake = fake_sys_new();
         struct machine *untouched = NULL;
         struct error error = {0};
         if (cases[i].in)
@@ -135,49 +110,42 @@ static void test_bad_online(void **state)
         assert_non_null(strstr(error.message, "/sys/devices/system/cpu/online"));
         assert_non_null(strstr(error.message, cases[i].out_message));
         assert_null(untouched);
-        fake_sys_free(fake);
     }
     assert_null(machine_free(NULL));
 }
 
 /* With fewer than there are, the totals of a CPU that is away would end. */
-static void test_possible_unread(void **state)
+TEST(test_possible_unread)
 {
-    struct fake_sys *fake = fake_sys_new();
+    _cleanup_(fake_sys_freep) struct fake_sys *fake = fake_sys_new();
     struct machine *untouched = NULL;
     struct error error = {0};
 
-    (void)state;
     fake_file(fake, "/sys/devices/system/cpu/online", "0\n");
     assert_int_equal(machine_load(&fake->sys, &untouched, &error), -ENOENT);
     assert_non_null(strstr(error.message, "/sys/devices/system/cpu/possible cannot be read"));
     assert_null(untouched);
-    fake_sys_free(fake);
 }
 
-static void test_paranoid(void **state)
+TEST(test_paranoid)
 {
     static const struct {
         const char *in;
         int out;
     } cases[] = {{"-1", -1}, {"4", 4}, {"", INT_MIN}, {"2x", INT_MIN}, {"99999999999", INT_MIN}};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct fake_sys *fake = fake_machine_no_pmu();
+        _cleanup_(fake_sys_freep) struct fake_sys *fake = fake_machine_no_pmu();
         fake_file(fake, "/proc/sys/kernel/perf_event_paranoid", "%s\n", cases[i].in);
-        struct machine *machine = machine_of(&fake->sys);
+        _cleanup_(machine_freep) struct machine *machine = machine_of(&fake->sys);
         assert_int_equal(machine->paranoid, cases[i].out);
-        machine_free(machine);
-        fake_sys_free(fake);
     }
 }
 
-static void test_tracefs(void **state)
+TEST(test_tracefs)
 {
     struct fake_sys *mounted = fake_sys_new(), *older = fake_sys_new();
 
-    (void)state;
     fake_cpus(mounted, "0");
     struct machine *machine = machine_of(&mounted->sys);
     assert_string_equal(machine->tracefs, "/sys/kernel/tracing");
@@ -194,26 +162,89 @@ static void test_tracefs(void **state)
     fake_sys_free(older);
 }
 
-/* A PMU that cannot be understood is left out; the others stay. */
-static void test_garbled_pmu(void **state)
-{
-    struct fake_sys *fake = fake_machine_one_pmu();
+/* Messages of the kernel about CPUs and about other things. */
 
-    (void)state;
-    fake_pmu_file(fake, "power", "type", "none");
-    struct machine *machine = machine_of(&fake->sys);
-    assert_pmu_names(machine, "cpu", "software", "tracepoint");
-    machine_free(machine);
-    fake_sys_free(fake);
+#define MESSAGE(text) text, sizeof(text)
+
+static const struct {
+    const char *in_message;
+    size_t in_size;
+    int out_result;
+    enum uevent_change out_change;
+    unsigned out_cpu;
+} cases[] = {
+    {MESSAGE("offline@/devices/system/cpu/cpu3\0ACTION=offline\0SEQNUM=7"), 0, UEVENT_OFFLINE, 3},
+    {MESSAGE("online@/devices/system/cpu/cpu127\0ACTION=online"), 0, UEVENT_ONLINE, 127},
+    {MESSAGE("add@/devices/system/cpu/cpu0"), 0, UEVENT_ONLINE, 0},
+    {MESSAGE("remove@/devices/system/cpu/cpu5"), 0, UEVENT_OFFLINE, 5},
+    {MESSAGE("change@/devices/system/cpu/cpu5"), -ENOENT, 0, 0},
+    {MESSAGE("add@/devices/system/cpu/cpufreq/policy0"), -ENOENT, 0, 0},
+    {MESSAGE("add@/devices/system/cpu/cpu0/cache/index0"), -ENOENT, 0, 0},
+    {MESSAGE("add@/devices/system/cpu/cpu"), -ENOENT, 0, 0},
+    {MESSAGE("add@/devices/system/cpu/cpu99999999999999999999"), -ENOENT, 0, 0},
+    {MESSAGE("add@/devices/virtual/net/veth0"), -ENOENT, 0, 0},
+    {MESSAGE("libudev\0\xfe\xed\xca\xfe"), -ENOENT, 0, 0},
+    {"online@/devices/system/cpu/cpu12", 31, -ENOENT, 0, 0}, /* not terminated */
+    {"", 0, -ENOENT, 0, 0},
+};
+
+TEST(test_parse)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        enum uevent_change change = UEVENT_ONLINE;
+        unsigned cpu = 0;
+        print_message("%s\n", cases[i].in_message);
+        assert_int_equal(uevent_parse(cases[i].in_message, cases[i].in_size, &change, &cpu), cases[i].out_result);
+        assert_int_equal(change, cases[i].out_change);
+        assert_int_equal(cpu, cases[i].out_cpu);
+    }
 }
 
-int main(void)
+TEST(test_nothing_waits)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_pmu),         cmocka_unit_test(test_big_little), cmocka_unit_test(test_no_pmu),
-        cmocka_unit_test(test_partly_covered),  cmocka_unit_test(test_bare),       cmocka_unit_test(test_bad_online),
-        cmocka_unit_test(test_possible_unread), cmocka_unit_test(test_paranoid),   cmocka_unit_test(test_tracefs),
-        cmocka_unit_test(test_garbled_pmu),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    _cleanup_(closep) int fd = uevent_open();
+    enum uevent_change change;
+    unsigned cpu;
+
+    if (fd == -EPROTONOSUPPORT || fd == -EPERM)
+        skip_because("netlink sockets");
+    assert_true(fd >= 0);
+    assert_int_equal(uevent_receive(fd, &change, &cpu), -EAGAIN);
 }
+
+/* The idle time of each CPU: /proc/stat as kernels write it, and as they do not. */
+
+#define SUM "cpu  9 0 9 900 90 0 9 0 0 0\n"
+#define REST "intr 123 4 5\nctxt 99\nbtime 1700000000\n"
+
+static const struct {
+    const char *in;
+    int out;
+    size_t n;
+    struct idle_time last;
+} idle_cases[] = {
+    {SUM "cpu0 1 0 2 1200 34 0 1 0 0 0\n" REST, 0, 1, {0, 12.34}},
+    {SUM "cpu0 1 0 2 100 0 0\ncpu3 1 0 2 250 50 0 1 0 0 0\n" REST, 0, 2, {3, 3}},
+    {SUM "cpu4095 1 0 2 18446744073709551615 0 0 1 0 0 0\n" REST, 0, 1, {4095, 184467440737095516.16}},
+    {SUM "cpu0 1 0 2 100 0", 0, 1, {0, 1}},
+    {SUM "cpu0 1 0 2\ncpu1 1 0 2 100 50\n" REST, 0, 1, {1, 1.5}},
+    {SUM "cpux 1 0 2 100 50\n" REST, -EBADMSG, 0, {0}},
+    {SUM REST, -EBADMSG, 0, {0}},
+    {REST "cpu0 1 0 2 100 0 0\n", -EBADMSG, 0, {0}},
+    {"", -EBADMSG, 0, {0}},
+};
+
+TEST(test_idle_times_parse)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(idle_cases); i++) {
+        _cleanup_(idle_times_done) struct idle_times times = {0};
+        assert_int_equal(idle_times_parse(idle_cases[i].in, 100, &times), idle_cases[i].out);
+        assert_int_equal(times.n, idle_cases[i].n);
+        if (times.n) {
+            assert_int_equal(times.items[times.n - 1].cpu, idle_cases[i].last.cpu);
+            assert_true(times.items[times.n - 1].seconds == idle_cases[i].last.seconds);
+        }
+    }
+}
+
+TEST_MAIN(NULL, NULL)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memory that cgroups leave, of trees as systemd and container runtimes make them; and the limit of a process. */
-#include <fcntl.h>
+/* The memory that cgroups leave, and the limit of a process. */
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -121,9 +120,8 @@ static void remove_all(void)
     assert_int_equal(system(command), 0);
 }
 
-static void test_room(void **state)
+TEST(test_room)
 {
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         _cleanup_(memory_limit_done) struct memory_limit limit = {0};
 
@@ -171,13 +169,12 @@ static void run_limited(const char *path)
     _exit(large ? 0 : 3);
 }
 
-static void test_apply(void **state)
+TEST(test_apply)
 {
     int status = 0;
 
-    (void)state;
 #ifdef __SANITIZE_ADDRESS__
-    skip_because("the sanitizer's malloc() ends the process where there is no memory");
+    skip_because("malloc() that fails under AddressSanitizer");
 #endif
     strcpy(strrchr(root, '.'), ".XXXXXX");
     assert_non_null(mkdtemp(root));
@@ -190,18 +187,10 @@ static void test_apply(void **state)
     assert_int_equal(waitpid(pid, &status, 0), pid);
     if (WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED) {
         remove_all();
-        skip_because("there are no limits of data here");
+        skip_because("limits of data");
     }
     assert_int_equal(status, 0);
     remove_all();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_room),
-        cmocka_unit_test(test_apply),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

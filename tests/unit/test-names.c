@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names of what runs in a cgroup: hostile ones, those of two sources, the best of them. */
+/* Names of what runs in a cgroup: hostile ones, those of two sources, the best of them. */
+#include "collectors/names/book.h"
 #include "collectors/names/names.h"
+#include "tests/unit/fake-sys.h"
 #include "tests/unit/test.h"
 
 #define FFFD "\xef\xbf\xbd"
@@ -10,7 +12,7 @@ static void set(struct names *names, enum name_kind kind, const char *text)
     assert_int_equal(names_set(names, kind, text, strlen(text)), 0);
 }
 
-static void test_cleans(void **state)
+TEST(test_cleans)
 {
     static const struct {
         const char *in, *out;
@@ -26,7 +28,6 @@ static void test_cleans(void **state)
     };
     struct names names = {0};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         set(&names, NAME_CONTAINER, cases[i].in);
         if (cases[i].out)
@@ -38,12 +39,11 @@ static void test_cleans(void **state)
 }
 
 /* At the end of a character. */
-static void test_cuts(void **state)
+TEST(test_cuts)
 {
     char text[4096];
     struct names names = {0};
 
-    (void)state;
     for (size_t shift = 0; shift < 4; shift++) {
         memset(text, 'x', sizeof(text));
         for (size_t i = shift; i + 3 <= sizeof(text); i += 3)
@@ -56,11 +56,10 @@ static void test_cuts(void **state)
     names_done(&names);
 }
 
-static void test_merges(void **state)
+TEST(test_merges)
 {
     struct names names = {0}, other = {.source = "docker", .is_pause = true}, third = {.source = "kubernetes"};
 
-    (void)state;
     set(&names, NAME_UNIT, "docker.scope");
     set(&other, NAME_UNIT, "other.scope");
     set(&other, NAME_CONTAINER, "shop");
@@ -79,7 +78,7 @@ static void test_merges(void **state)
     names_done(&third);
 }
 
-static void test_best(void **state)
+TEST(test_best)
 {
     static const struct {
         const char *in[N_NAME_KINDS], *out;
@@ -98,7 +97,6 @@ static void test_best(void **state)
     };
     char room[NAMES_BEST_MAX];
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct names names = {0};
         for (size_t kind = 0; kind < N_NAME_KINDS; kind++)
@@ -114,12 +112,11 @@ static void test_best(void **state)
 }
 
 /* Three of the longest names. */
-static void test_best_has_room(void **state)
+TEST(test_best_has_room)
 {
     char text[NAME_SIZE_MAX + 1] = "", room[NAMES_BEST_MAX];
     struct names names = {0};
 
-    (void)state;
     memset(text, 'x', NAME_SIZE_MAX);
     set(&names, NAME_NAMESPACE, text);
     set(&names, NAME_POD, text);
@@ -128,12 +125,37 @@ static void test_best_has_room(void **state)
     names_done(&names);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cleans), cmocka_unit_test(test_cuts),          cmocka_unit_test(test_merges),
-        cmocka_unit_test(test_best),   cmocka_unit_test(test_best_has_room),
-    };
+#define CONTAINER "/system.slice/docker-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.scope"
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+TEST(test_each_container_has_a_name_or_a_reason)
+{
+    static const struct {
+        const char *path, *container;
+        bool out_unnamed;
+    } cases[] = {
+        {"/", NULL, false},      {"/system.slice/ssh.service", NULL, false}, {"/lxc.payload.web", "web", false},
+        {CONTAINER, NULL, true}, {CONTAINER "/init.scope", NULL, true},
+    };
+    struct fake_sys *fake = fake_machine_no_pmu();
+    struct name_book *book = NULL;
+    int fds[NAME_BOOK_FDS];
+
+    assert_int_equal(name_book_new(&fake->sys, &book), 0);
+    assert_true(name_book_fds(book, fds) <= NAME_BOOK_FDS);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct names names = {0};
+        assert_int_equal(name_book_find(book, cases[i].path, &names), 0);
+        assert_int_equal(names.unnamed != NULL, cases[i].out_unnamed);
+        if (cases[i].container)
+            assert_string_equal(names.texts[NAME_CONTAINER], cases[i].container);
+        else
+            assert_null(names.texts[NAME_CONTAINER]);
+        names_done(&names);
+        name_book_forget(book, cases[i].path);
+    }
+    assert_false(name_book_dispatch(book));
+    name_book_free(book);
+    fake_sys_free(fake);
 }
+
+TEST_MAIN(NULL, NULL)

@@ -1,17 +1,107 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A stream of two events as NDJSON: exact lines, which jansson as an independent parser reads, too. */
+#include <stdio.h>
 #include <sys/utsname.h>
 
 #include <jansson.h>
 
 #include "base/cleanup.h"
 #include "formats/writers.h"
+#include "sampler/writer.h"
+#include "symbols/kernel-view.h"
+#include "tests/unit/build-record.h"
 #include "tests/unit/fake-program.h"
-#include "tests/unit/ndjson-stream.h"
 #include "tests/unit/test.h"
 
+#define SAMPLE                                                                                                         \
+    (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |                  \
+     PERF_SAMPLE_PERIOD)
 #define READ_FORMAT                                                                                                    \
     (PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
 #define TIME UINT64_C(2000000007) /* at 1700000001.000000007 */
+
+static const uint64_t cycle_ids[] = {100, 102}, instruction_ids[] = {101, 103};
+
+struct stream {
+    struct perf_event_attr attr;
+    struct writer_event events[2];
+    struct writer_source source;
+    struct kernel_view kernel;
+    struct buffer out;
+    void *state;
+};
+
+/* Begins a stream with these bits besides the usual ones; its first lines are in `out`. */
+static void begin(struct stream *stream, uint64_t sample_type, uint64_t read_format)
+{
+    *stream = (struct stream){
+        .attr = {.sample_type = SAMPLE | sample_type,
+                 .read_format = read_format,
+                 .freq = 1,
+                 .sample_freq = 99,
+                 .sample_id_all = 1},
+        .kernel = {.open = true},
+        .events = {{.name = "cycles", .attr = &stream->attr, .ids = cycle_ids},
+                   {.name = "\"i\"", .attr = &stream->attr, .ids = instruction_ids}},
+    };
+    stream->source = (struct writer_source){
+        .events = stream->events,
+        .n_events = 2,
+        .n_ids = 2,
+        .n_cpus = 1, /* of two threads */
+        .layout = record_layout_of(&stream->attr),
+        .read = sample_type & PERF_SAMPLE_READ,
+        .kernel = &stream->kernel,
+        .start_realtime_ns = 1700000000 * NSEC_PER_SEC,
+        .start_monotonic_ns = NSEC_PER_SEC,
+        .seconds = 2.5,
+    };
+    stream->state = writer_ndjson.begin(&stream->source, &stream->out);
+    assert_non_null(stream->state);
+}
+
+static void finish(struct stream *stream)
+{
+    writer_ndjson.free(stream->state);
+    buffer_done(&stream->out);
+}
+
+/* Each line by itself is an object with a type. */
+static void check_lines(const struct buffer *out)
+{
+    const char *at = out->data, *end = at + out->size;
+    json_error_t error;
+
+    assert_false(out->failed);
+    while (at < end) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        assert_non_null(newline);
+        json_t *line = json_loadb(at, (size_t)(newline - at), JSON_REJECT_DUPLICATES, &error);
+        if (!line)
+            fail_msg("%.*s: %s\n", (int)(newline - at), at, error.text);
+        assert_true(json_is_string(json_object_get(line, "type")));
+        json_decref(line);
+        at = newline + 1;
+    }
+}
+
+static void expect(struct stream *stream, const char *expected)
+{
+    check_lines(&stream->out);
+    buffer_append_char(&stream->out, '\0');
+    assert_string_equal(stream->out.data, expected);
+    buffer_clear(&stream->out);
+}
+
+/* Decodes and writes a record; returns whether it became a line. */
+static bool take(struct stream *stream, struct built *built)
+{
+    struct record record;
+
+    set_record_size(built->bytes, built->size);
+    assert_int_equal(record_decode(built->bytes, built->size, &stream->source.layout, &record), 0);
+    return writer_ndjson.record(stream->state, &record, &stream->out);
+}
 
 static void start_sample(struct built *built, uint16_t misc, uint64_t ip)
 {
@@ -28,122 +118,72 @@ static void start_sample(struct built *built, uint16_t misc, uint64_t ip)
 
 #define SAMPLE_START                                                                                                   \
     "{\"type\":\"sample\",\"time\":1700000001.000000007,\"cpu\":3,\"pid\":1000,\"tid\":1001,\"comm\":\"hot\","
-
-static void test_sample(void **state)
-{
-    static const struct {
-        uint16_t misc;
-        uint64_t ip;
-        const char *out;
-    } cases[] = {
-        {PERF_RECORD_MISC_USER, FAKE_IP, "\"ip\":\"0x401010\",\"symbol\":\"hot\",\"module\":\"/usr/bin/hot\""},
-        {PERF_RECORD_MISC_USER, FAKE_BARE_IP,
-         "\"ip\":\"0x403000\",\"symbol\":\"[unknown]\",\"module\":\"/usr/bin/hot\""},
-        {PERF_RECORD_MISC_USER, FAKE_LOST_IP,
-         "\"ip\":\"0x7f0000000000\",\"symbol\":\"[unknown]\",\"module\":\"[unknown]\""},
-        {PERF_RECORD_MISC_USER, FAKE_ODD_IP,
-         "\"ip\":\"0x402000\",\"symbol\":\"operator\\\"\\\" "
-         "_\\\\\\n\xef\xbf\xbd\xc3\xa9\",\"module\":\"/usr/bin/hot\""},
-        {PERF_RECORD_MISC_KERNEL, FAKE_KERNEL_IP,
-         "\"ip\":\"0xffffffff81000010\",\"symbol\":\"do_idle\",\"module\":\"[kernel.kallsyms]\""},
-        {PERF_RECORD_MISC_USER, FAKE_KERNEL_IP,
-         "\"ip\":\"0xffffffff81000010\",\"symbol\":\"[unknown]\",\"module\":\"[unknown]\""},
-        {PERF_RECORD_MISC_GUEST_USER, FAKE_IP, "\"ip\":\"0x401010\",\"symbol\":\"[unknown]\",\"module\":\"[unknown]\""},
-        {PERF_RECORD_MISC_USER, 0, "\"ip\":\"0x0\",\"symbol\":\"[unknown]\",\"module\":\"[unknown]\""},
-    };
-    struct ndjson_stream stream;
-    struct built built;
-
-    (void)state;
-    ndjson_stream_begin(&stream, 0, 0);
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        char expected[512];
-        buffer_clear(&stream.out);
-        start_sample(&built, cases[i].misc, cases[i].ip);
-        ndjson_stream_take(&stream, &built, true);
-        snprintf(expected, sizeof(expected), SAMPLE_START "%s,\"period\":12345}\n", cases[i].out);
-        ndjson_stream_expect(&stream, expected);
-    }
-    ndjson_stream_finish(&stream);
-}
+#define USER PERF_RECORD_MISC_USER
+#define KERNEL PERF_RECORD_MISC_KERNEL
+#define PROGRAM "\"module\":\"/usr/bin/hot\""
+#define ODD "\"operator\\\"\\\" _\\\\\\n\xef\xbf\xbd\xc3\xa9\""
+#define HOT "\"symbol\":\"hot\"," PROGRAM
+#define IDLE "\"symbol\":\"do_idle\",\"module\":\"[kernel.kallsyms]\""
+#define UNKNOWN "\"symbol\":\"[unknown]\",\"module\":\"[unknown]\""
+#define PERIOD ",\"period\":12345"
 
 /*
  * Markers name the address space of the addresses that follow, and are not addresses themselves. The first address is
- * where the sample was taken; the others are of callers, behind their calls.
+ * where the sample was taken; the others are of callers, behind their calls. If addresses of the kernel are hidden, its
+ * functions have names and offsets, and nothing else has a number.
  */
-static void test_callchain(void **state)
+static const struct {
+    uint16_t in_misc;
+    uint64_t in_ip;
+    const char *out;
+    bool in_hidden, in_callchain;
+    uint64_t in_chain[9];
+} samples[] = {
+    {USER, FAKE_IP, .out = "\"ip\":\"0x401010\"," HOT PERIOD},
+    {USER, FAKE_BARE_IP, .out = "\"ip\":\"0x403000\",\"symbol\":\"[unknown]\"," PROGRAM PERIOD},
+    {USER, FAKE_LOST_IP, .out = "\"ip\":\"0x7f0000000000\"," UNKNOWN PERIOD},
+    {USER, FAKE_ODD_IP, .out = "\"ip\":\"0x402000\",\"symbol\":" ODD "," PROGRAM PERIOD},
+    {KERNEL, FAKE_KERNEL_IP, .out = "\"ip\":\"0xffffffff81000010\"," IDLE PERIOD},
+    {USER, FAKE_KERNEL_IP, .out = "\"ip\":\"0xffffffff81000010\"," UNKNOWN PERIOD},
+    {PERF_RECORD_MISC_GUEST_USER, FAKE_IP, .out = "\"ip\":\"0x401010\"," UNKNOWN PERIOD},
+    {USER, 0, .out = "\"ip\":\"0x0\"," UNKNOWN PERIOD},
+    {USER, FAKE_IP, .in_callchain = true, .out = "\"ip\":\"0x401010\"," HOT PERIOD ",\"callchain\":[]"},
+    {KERNEL, FAKE_KERNEL_IP, .in_callchain = true,
+     .in_chain = {PERF_CONTEXT_KERNEL, FAKE_KERNEL_IP, FAKE_IP, PERF_CONTEXT_USER, FAKE_IP, FAKE_IP + 1, FAKE_KERNEL_IP,
+                  PERF_CONTEXT_GUEST_USER, FAKE_IP},
+     .out = "\"ip\":\"0xffffffff81000010\"," IDLE PERIOD ",\"callchain\":["
+            "{\"ip\":\"0xffffffff81000010\"," IDLE "},{\"ip\":\"0x401010\"," UNKNOWN "},{\"ip\":\"0x401010\"," HOT "},"
+            "{\"ip\":\"0x401011\"," HOT "},{\"ip\":\"0xffffffff81000010\"," UNKNOWN "},"
+            "{\"ip\":\"0x401010\"," UNKNOWN "}]"},
+    {KERNEL, FAKE_KERNEL_IP, .in_hidden = true, .in_callchain = true,
+     .in_chain = {PERF_CONTEXT_KERNEL, FAKE_KERNEL_IP, FAKE_KERNEL_IP + 1, FAKE_KERNEL_IP + 0x100, PERF_CONTEXT_USER,
+                  FAKE_IP, FAKE_KERNEL_IP, PERF_CONTEXT_GUEST_KERNEL, FAKE_KERNEL_IP},
+     .out = IDLE ",\"offset\":\"0x10\"" PERIOD ",\"callchain\":[{" IDLE ",\"offset\":\"0x10\"},{" IDLE
+                 ",\"offset\":\"0x11\"},{" UNKNOWN "},{\"ip\":\"0x401010\"," HOT "},{" UNKNOWN "},{" UNKNOWN "}]"},
+};
+
+TEST(test_samples)
 {
-    static const uint64_t chain[] = {(uint64_t)PERF_CONTEXT_KERNEL,
-                                     FAKE_KERNEL_IP,
-                                     FAKE_IP,
-                                     (uint64_t)PERF_CONTEXT_USER,
-                                     FAKE_IP,
-                                     FAKE_IP + 1,
-                                     FAKE_KERNEL_IP,
-                                     (uint64_t)PERF_CONTEXT_GUEST_USER,
-                                     FAKE_IP};
-    struct ndjson_stream stream;
-    struct built built;
-
-    (void)state;
-    ndjson_stream_begin(&stream, PERF_SAMPLE_CALLCHAIN, 0);
-    buffer_clear(&stream.out);
-    start_sample(&built, PERF_RECORD_MISC_KERNEL, FAKE_KERNEL_IP);
-    put8(&built, ARRAY_SIZE(chain));
-    put_bytes(&built, chain, sizeof(chain));
-    ndjson_stream_take(&stream, &built, true);
-    ndjson_stream_expect(
-        &stream, SAMPLE_START
-        "\"ip\":\"0xffffffff81000010\",\"symbol\":\"do_idle\",\"module\":\"[kernel.kallsyms]\",\"period\":12345,"
-        "\"callchain\":["
-        "{\"ip\":\"0xffffffff81000010\",\"symbol\":\"do_idle\",\"module\":\"[kernel.kallsyms]\"},"
-        "{\"ip\":\"0x401010\",\"symbol\":\"[unknown]\",\"module\":\"[unknown]\"},"
-        "{\"ip\":\"0x401010\",\"symbol\":\"hot\",\"module\":\"/usr/bin/hot\"},"
-        "{\"ip\":\"0x401011\",\"symbol\":\"hot\",\"module\":\"/usr/bin/hot\"},"
-        "{\"ip\":\"0xffffffff81000010\",\"symbol\":\"[unknown]\",\"module\":\"[unknown]\"},"
-        "{\"ip\":\"0x401010\",\"symbol\":\"[unknown]\",\"module\":\"[unknown]\"}]}\n");
-    start_sample(&built, PERF_RECORD_MISC_USER, FAKE_IP);
-    put8(&built, 0);
-    ndjson_stream_take(&stream, &built, true);
-    ndjson_stream_expect(&stream, SAMPLE_START
-                         "\"ip\":\"0x401010\",\"symbol\":\"hot\",\"module\":\"/usr/bin/hot\",\"period\":12345,"
-                         "\"callchain\":[]}\n");
-    ndjson_stream_finish(&stream);
-}
-
-/* If addresses of the kernel are hidden, its functions have names and offsets, and nothing else has a number. */
-static void test_hidden(void **state)
-{
-    static const uint64_t chain[] = {(uint64_t)PERF_CONTEXT_KERNEL,
-                                     FAKE_KERNEL_IP,
-                                     FAKE_KERNEL_IP + 1,
-                                     FAKE_KERNEL_IP + 0x100,
-                                     (uint64_t)PERF_CONTEXT_USER,
-                                     FAKE_IP,
-                                     FAKE_KERNEL_IP,
-                                     (uint64_t)PERF_CONTEXT_GUEST_KERNEL,
-                                     FAKE_KERNEL_IP};
-    struct ndjson_stream stream;
-    struct built built;
-
-    (void)state;
-    ndjson_stream_begin(&stream, PERF_SAMPLE_CALLCHAIN, 0);
-    stream.kernel.open = false;
-    buffer_clear(&stream.out);
-    start_sample(&built, PERF_RECORD_MISC_KERNEL, FAKE_KERNEL_IP);
-    put8(&built, ARRAY_SIZE(chain));
-    put_bytes(&built, chain, sizeof(chain));
-    ndjson_stream_take(&stream, &built, true);
-    ndjson_stream_expect(&stream, SAMPLE_START
-                         "\"symbol\":\"do_idle\",\"module\":\"[kernel.kallsyms]\",\"offset\":\"0x10\",\"period\":12345,"
-                         "\"callchain\":["
-                         "{\"symbol\":\"do_idle\",\"module\":\"[kernel.kallsyms]\",\"offset\":\"0x10\"},"
-                         "{\"symbol\":\"do_idle\",\"module\":\"[kernel.kallsyms]\",\"offset\":\"0x11\"},"
-                         "{\"symbol\":\"[unknown]\",\"module\":\"[unknown]\"},"
-                         "{\"ip\":\"0x401010\",\"symbol\":\"hot\",\"module\":\"/usr/bin/hot\"},"
-                         "{\"symbol\":\"[unknown]\",\"module\":\"[unknown]\"},"
-                         "{\"symbol\":\"[unknown]\",\"module\":\"[unknown]\"}]}\n");
-    ndjson_stream_finish(&stream);
+    for (size_t i = 0; i < ARRAY_SIZE(samples); i++) {
+        struct stream stream;
+        struct built built;
+        char expected[1024];
+        size_t n = 0;
+        begin(&stream, samples[i].in_callchain ? PERF_SAMPLE_CALLCHAIN : 0, 0);
+        stream.kernel.open = !samples[i].in_hidden;
+        buffer_clear(&stream.out);
+        start_sample(&built, samples[i].in_misc, samples[i].in_ip);
+        while (n < ARRAY_SIZE(samples[i].in_chain) && samples[i].in_chain[n])
+            n++;
+        if (samples[i].in_callchain) {
+            put8(&built, n);
+            put_bytes(&built, samples[i].in_chain, n * sizeof(uint64_t));
+        }
+        assert_true(take(&stream, &built));
+        snprintf(expected, sizeof(expected), SAMPLE_START "%s}\n", samples[i].out);
+        expect(&stream, expected);
+        finish(&stream);
+    }
 }
 
 static void put_read(struct built *built, uint64_t read_format, const uint64_t *ids)
@@ -159,62 +199,165 @@ static void put_read(struct built *built, uint64_t read_format, const uint64_t *
     }
 }
 
-/* If values have ids, they are found by id in any order; a value with an unknown id is left out. */
-static void test_read(void **state)
+/*
+ * If values have ids, they are found by id in any order; a value with an unknown id is left out. `in_changed`: CPUs
+ * came and left, and with those the only event of a PMU.
+ */
+TEST(test_read)
 {
+    static const uint64_t other_ids[] = {101, 200};
     static const struct {
-        uint64_t read_format, ids[2];
+        uint64_t in_format, in_ids[2];
+        bool in_changed;
         const char *out;
     } cases[] = {
-        {READ_FORMAT, {102, 103}, "\"cycles\":11,\"\\\"i\\\"\":12"},
-        {READ_FORMAT, {101, 100}, "\"\\\"i\\\"\":11,\"cycles\":12"},
-        {READ_FORMAT, {99, 103}, "\"\\\"i\\\"\":12"},
-        {READ_FORMAT & ~(uint64_t)PERF_FORMAT_ID, {0, 0}, "\"cycles\":11,\"\\\"i\\\"\":12"},
+        {READ_FORMAT, {102, 103}, false, "\"cycles\":11,\"\\\"i\\\"\":12"},
+        {READ_FORMAT, {101, 100}, false, "\"\\\"i\\\"\":11,\"cycles\":12"},
+        {READ_FORMAT, {99, 103}, false, "\"\\\"i\\\"\":12"},
+        {READ_FORMAT & ~(uint64_t)PERF_FORMAT_ID, {0, 0}, false, "\"cycles\":11,\"\\\"i\\\"\":12"},
+        {READ_FORMAT, {103, 200}, true, "\"other\":12"},
+        {READ_FORMAT, {102, 101}, true, "\"other\":12"},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct ndjson_stream stream;
+        struct stream stream;
         struct built built;
         char expected[512];
-        ndjson_stream_begin(&stream, PERF_SAMPLE_READ, cases[i].read_format);
+        begin(&stream, PERF_SAMPLE_READ, cases[i].in_format);
+        if (cases[i].in_changed) {
+            stream.events[0] = (struct writer_event){.name = "other", .attr = &stream.attr, .ids = other_ids};
+            stream.events[1] = (struct writer_event){0};
+            stream.source.n_events = 1;
+            writer_ndjson.notice(stream.state, &(struct writer_notice){.kind = WRITER_EVENTS}, &stream.out);
+        }
         buffer_clear(&stream.out);
-        put_read(&built, cases[i].read_format, cases[i].ids);
-        ndjson_stream_take(&stream, &built, true);
+        put_read(&built, cases[i].in_format, cases[i].in_ids);
+        assert_true(take(&stream, &built));
         snprintf(expected, sizeof(expected),
-                 SAMPLE_START "\"ip\":\"0x401010\",\"symbol\":\"hot\",\"module\":\"/usr/bin/hot\",\"period\":12345,"
-                              "\"counts\":{%s},\"enabled_ns\":5000,\"running_ns\":4000}\n",
+                 SAMPLE_START "\"ip\":\"0x401010\"," HOT PERIOD
+                              ",\"counts\":{%s},\"enabled_ns\":5000,\"running_ns\":4000}\n",
                  cases[i].out);
-        ndjson_stream_expect(&stream, expected);
-        ndjson_stream_finish(&stream);
+        expect(&stream, expected);
+        finish(&stream);
     }
 }
 
-/* CPUs came and left, and with those the only event of a PMU. */
-static void test_changed(void **state)
-{
-    static const uint64_t ids[] = {101, 200};
-    struct ndjson_stream stream;
-    struct built built;
+struct field {
+    size_t size;
+    uint64_t value;
+};
 
-    (void)state;
-    ndjson_stream_begin(&stream, PERF_SAMPLE_READ, READ_FORMAT);
-    stream.events[0] = (struct writer_event){.name = "other", .attr = &stream.attr, .ids = ids};
-    stream.events[1] = (struct writer_event){0};
-    stream.source.n_events = 1;
-    writer_ndjson.notice(stream.state, &(struct writer_notice){.kind = WRITER_EVENTS}, &stream.out);
-    buffer_clear(&stream.out);
-    put_read(&built, READ_FORMAT, (const uint64_t[]){103, 200});
-    ndjson_stream_take(&stream, &built, true);
-    put_read(&built, READ_FORMAT, (const uint64_t[]){102, 101});
-    ndjson_stream_take(&stream, &built, true);
-    buffer_append_char(&stream.out, '\0');
-    assert_non_null(strstr(stream.out.data, "\"counts\":{\"other\":12}"));
-    assert_non_null(strstr(strchr(stream.out.data, '\n'), "\"counts\":{\"other\":12}"));
-    ndjson_stream_finish(&stream);
+#define MAPPING_FIELDS                                                                                                 \
+    {4, 1}, {4, 2}, {8, 0x7f0000001000}, {8, 8192},                                                                    \
+    {                                                                                                                  \
+        8, 0x3000                                                                                                      \
+    }
+#define MAPPING "\"pid\":1,\"tid\":2,\"address\":\"0x7f0000001000\",\"length\":8192,\"offset\":\"0x3000\",\"file\":"
+#define COMM "\"pid\":5,\"tid\":6,\"comm\":\"a\\\"b\\\\c\\u001b\""
+#define TASK_FIELDS                                                                                                    \
+    {4, 10}, {4, UINT32_MAX}, {4, 12}, {4, 13},                                                                        \
+    {                                                                                                                  \
+        8, 1                                                                                                           \
+    }
+#define TASK "\"pid\":10,\"tid\":12,\"parent_pid\":-1,\"parent_tid\":13"
+#define THREE                                                                                                          \
+    {8, 1}, {8, 100},                                                                                                  \
+    {                                                                                                                  \
+        8, 100                                                                                                         \
+    }
+#define WHO "\"pid\":901,\"tid\":902" /* of put_trailer() */
+#define SWITCH_OUT PERF_RECORD_MISC_SWITCH_OUT
+#define NEXT WHO ",\"out\":true,\"next_pid\":20,\"next_tid\":21"
+#define PREVIOUS WHO ",\"out\":false,\"previous_pid\":20,\"previous_tid\":21"
+#define CGROUP "\"id\":42,\"path\":\"/system.slice\""
+#define COMM_FIELDS                                                                                                    \
+    {4, 5},                                                                                                            \
+    {                                                                                                                  \
+        4, 6                                                                                                           \
+    }
+#define ODD_COMM "a\"b\\c\x1b"
+#define KSYMBOL_FIELDS                                                                                                 \
+    {8, FAKE_KERNEL_IP}, {4, 64}, {2, 1},                                                                              \
+    {                                                                                                                  \
+        2, 1                                                                                                           \
+    }
+#define KERNEL_ADDRESS "\"address\":\"0xffffffff81000010\","
+#define KSYMBOL "\"length\":64,\"name\":\"bpf_prog_1\",\"unregister\":true"
+
+static const struct {
+    uint32_t in_type;
+    struct field in[17];
+    const char *out, *out_type;
+    const char *in_text; /* behind the fields */
+    uint16_t in_misc;
+    bool in_hidden; /* addresses of the kernel */
+} records[] = {
+    {PERF_RECORD_MMAP, {MAPPING_FIELDS}, MAPPING "\"/lib/\xef\xbf\xbd.so\"", "mmap", .in_text = "/lib/\xff.so"},
+    {PERF_RECORD_MMAP2,
+     {MAPPING_FIELDS, {4, 254}, {4, 1}, {8, 99}, {8, 0}, {8, 0}},
+     MAPPING "\"/lib/x.so\",\"major\":254,\"minor\":1,\"inode\":99",
+     "mmap2",
+     .in_text = "/lib/x.so"},
+    {PERF_RECORD_MMAP2,
+     {MAPPING_FIELDS, {1, 4}, {1, 0}, {2, 0}, {1, 0xde}, {1, 0xad}, {1, 0xbe}, {1, 0xf}, {8, 0}, {8, 0}, {8, 0}},
+     MAPPING "\"/lib/x.so\",\"build_id\":\"deadbe0f\"",
+     "mmap2",
+     .in_text = "/lib/x.so",
+     .in_misc = MISC_BUILD_ID},
+    {PERF_RECORD_COMM, {COMM_FIELDS}, COMM ",\"exec\":true", "comm", ODD_COMM, .in_misc = PERF_RECORD_MISC_COMM_EXEC},
+    {PERF_RECORD_COMM, {COMM_FIELDS}, COMM ",\"exec\":false", "comm", .in_text = ODD_COMM},
+    {PERF_RECORD_FORK, {TASK_FIELDS}, TASK, .out_type = "fork"},
+    {PERF_RECORD_EXIT, {TASK_FIELDS}, TASK, .out_type = "exit"},
+    {PERF_RECORD_LOST, {{8, 100}, {8, 77}}, WHO ",\"lost\":77", .out_type = "lost"},
+    {PERF_RECORD_LOST_SAMPLES, {{8, 5}}, WHO ",\"lost\":5", .out_type = "lost_samples"},
+    {PERF_RECORD_THROTTLE, {THREE}, WHO, .out_type = "throttle"},
+    {PERF_RECORD_UNTHROTTLE, {THREE}, WHO, .out_type = "unthrottle"},
+    {PERF_RECORD_SWITCH, {{0}}, WHO ",\"out\":true", .out_type = "switch", .in_misc = SWITCH_OUT},
+    {PERF_RECORD_SWITCH_CPU_WIDE, {{4, 20}, {4, 21}}, NEXT, .out_type = "switch_cpu_wide", .in_misc = SWITCH_OUT},
+    {PERF_RECORD_SWITCH_CPU_WIDE, {{4, 20}, {4, 21}}, PREVIOUS, .out_type = "switch_cpu_wide"},
+    {PERF_RECORD_CGROUP, {{8, 42}}, CGROUP, "cgroup", .in_text = "/system.slice"},
+    {PERF_RECORD_KSYMBOL, {KSYMBOL_FIELDS}, KERNEL_ADDRESS KSYMBOL, "ksymbol", .in_text = "bpf_prog_1"},
+    {PERF_RECORD_KSYMBOL, {KSYMBOL_FIELDS}, KSYMBOL, "ksymbol", .in_text = "bpf_prog_1", .in_hidden = true},
+    {PERF_RECORD_AUX, {THREE}, WHO, .out_type = "aux"},
+};
+
+static void put_field(struct built *built, const struct field *field)
+{
+    if (field->size == 8)
+        put8(built, field->value);
+    else if (field->size == 4)
+        put4(built, (uint32_t)field->value);
+    else if (field->size == 2)
+        put2(built, (uint16_t)field->value);
+    else
+        put_filled(built, field->size, (int)field->value);
 }
 
-static void test_unknown(void **state)
+TEST(test_records)
+{
+    struct stream stream;
+    struct built built;
+
+    begin(&stream, 0, 0);
+    for (size_t i = 0; i < ARRAY_SIZE(records); i++) {
+        char expected[512];
+        stream.kernel.open = !records[i].in_hidden;
+        buffer_clear(&stream.out);
+        start_record(&built, records[i].in_type, records[i].in_misc);
+        for (size_t k = 0; k < ARRAY_SIZE(records[i].in); k++)
+            put_field(&built, &records[i].in[k]);
+        if (records[i].in_text)
+            put_text(&built, records[i].in_text);
+        put_trailer(&built, stream.source.layout.sample_type);
+        assert_true(take(&stream, &built));
+        snprintf(expected, sizeof(expected), "{\"type\":\"%s\",\"time\":1699999999.000000903,\"cpu\":906,%s}\n",
+                 records[i].out_type, records[i].out);
+        expect(&stream, expected);
+    }
+    finish(&stream);
+}
+
+TEST(test_end)
 {
     const struct writer_end end = {.reason = "error: \"x\"",
                                    .records = 5,
@@ -223,115 +366,61 @@ static void test_unknown(void **state)
                                    .malformed = 8,
                                    .throttled = 9,
                                    .duration_ns = 2500000000};
-    struct ndjson_stream stream;
+    struct stream stream;
     struct built built;
 
-    (void)state;
-    ndjson_stream_begin(&stream, 0, 0);
+    begin(&stream, 0, 0);
     buffer_clear(&stream.out);
-    for (uint32_t type = 60; type < 63; type++) {
+    for (uint32_t type = 60; type < 63; type++) { /* unknown */
         start_record(&built, type, 0);
         put_trailer(&built, stream.source.layout.sample_type);
-        ndjson_stream_take(&stream, &built, false);
+        assert_false(take(&stream, &built));
     }
     assert_int_equal(stream.out.size, 0);
     writer_ndjson.notice(stream.state, &(struct writer_notice){.kind = WRITER_DROPPED, .n = 7}, &stream.out);
-    ndjson_stream_expect(&stream, "{\"type\":\"dropped\",\"dropped\":7}\n");
+    expect(&stream, "{\"type\":\"dropped\",\"dropped\":7}\n");
     writer_ndjson.end(stream.state, &end, &stream.out);
-    ndjson_stream_expect(
-        &stream, "{\"type\":\"end\",\"reason\":\"error: \\\"x\\\"\",\"records\":5,\"lost\":6,\"dropped\":7,"
-                 "\"unknown\":3,\"malformed\":8,\"seconds\":2.500000000,\"awaiting_symbols\":0,\"notes\":[\"the "
-                 "kernel hides its \\\"symbols\\\"\",\"the kernel throttled sampling 9 times, and samples are missing "
-                 "there: ask for a lower frequency or a longer period, or raise "
-                 "kernel.perf_event_max_sample_rate\"]}\n");
-    ndjson_stream_finish(&stream);
+    expect(&stream,
+           "{\"type\":\"end\",\"reason\":\"error: \\\"x\\\"\",\"records\":5,\"lost\":6,\"dropped\":7,"
+           "\"unknown\":3,\"malformed\":8,\"seconds\":2.500000000,\"awaiting_symbols\":0,\"notes\":[\"the "
+           "kernel hides its \\\"symbols\\\"\",\"the kernel throttled sampling 9 times, and samples are missing "
+           "there: ask for a lower frequency or a longer period, or raise "
+           "kernel.perf_event_max_sample_rate\"]}\n");
+    finish(&stream);
 }
 
-static void test_header(void **state)
+/* The header, then lines without a time about processes that run already; the latter again behind a pause. */
+TEST(test_begin_and_pause)
 {
-    struct ndjson_stream stream;
+    static const char known[] =
+        "{\"type\":\"comm\",\"pid\":1000,\"tid\":1000,\"comm\":\"hot\"}\n"
+        "{\"type\":\"mmap2\",\"pid\":1000,\"tid\":1000,\"address\":\"0x401000\",\"length\":12288,\"offset\":\"0x1000\","
+        "\"file\":\"/usr/bin/hot\",\"major\":8,\"minor\":1,\"inode\":4711,\"build_id\":\"0123456789abcdef\"}\n"
+        "{\"type\":\"comm\",\"pid\":2,\"tid\":2,\"comm\":\"odd\\u0009\"}\n"
+        "{\"type\":\"mmap2\",\"pid\":2,\"tid\":2,\"address\":\"0x500000\",\"length\":4096,\"offset\":\"0x0\","
+        "\"file\":\"/tmp/\\\"odd\\\"\\u0001\xef\xbf\xbd\"}\n";
+    struct stream stream;
     struct utsname name;
-    char *read, *version, *hostname, *kernel, *machine, *clock, *event, *note;
-    json_int_t offset, frequency, cpus;
-    double seconds, time;
+    char expected[2048];
 
-    (void)state;
-    ndjson_stream_begin(&stream, PERF_SAMPLE_READ, READ_FORMAT);
-    ndjson_check_lines(&stream.out);
-    json_t *header = json_loadb(stream.out.data, stream.out.size, JSON_DISABLE_EOF_CHECK, NULL);
-    assert_int_equal(json_unpack(header, "{s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:I, s:I, s:F, s:F, s:[s,s], s:[s]}",
-                                 "version", &version, "hostname", &hostname, "kernel", &kernel, "machine", &machine,
-                                 "clock", &clock, "realtime_offset_ns", &offset, "event", &event, "frequency",
-                                 &frequency, "cpus", &cpus, "seconds", &seconds, "time", &time, "read", &event, &read,
-                                 "notes", &note),
-                     0);
     assert_int_equal(uname(&name), 0);
-    assert_string_equal(version, PACKAGE_VERSION);
-    assert_string_equal(hostname, name.nodename);
-    assert_string_equal(kernel, name.release);
-    assert_string_equal(machine, name.machine);
-    assert_string_equal(clock, "monotonic");
-    assert_string_equal(event, "cycles");
-    assert_string_equal(read, "\"i\"");
-    assert_string_equal(note, "the kernel hides its \"symbols\"");
-    assert_int_equal(offset, 1699999999 * (json_int_t)NSEC_PER_SEC);
-    assert_int_equal(frequency, 99);
-    assert_int_equal(cpus, 1);
-    assert_true(seconds == 2.5 && time == 1700000000);
-    json_decref(header);
-    ndjson_stream_finish(&stream);
-}
-
-/* Lines about processes that run already have no time. */
-static void test_known(void **state)
-{
-    struct ndjson_stream stream;
-
-    (void)state;
-    ndjson_stream_begin(&stream, 0, 0);
-    char *newline = memchr(stream.out.data, '\n', stream.out.size);
-    assert_non_null(newline);
-    size_t header = (size_t)(newline + 1 - stream.out.data);
-    memmove(stream.out.data, newline + 1, stream.out.size - header);
-    stream.out.size -= header;
-    ndjson_stream_expect(
-        &stream, "{\"type\":\"comm\",\"pid\":1000,\"tid\":1000,\"comm\":\"hot\"}\n"
-                 "{\"type\":\"mmap2\",\"pid\":1000,\"tid\":1000,\"address\":\"0x401000\",\"length\":12288,\"offset\":"
-                 "\"0x1000\",\"file\":\"/usr/bin/hot\",\"major\":8,\"minor\":1,\"inode\":4711,\"build_id\":"
-                 "\"0123456789abcdef\"}\n"
-                 "{\"type\":\"comm\",\"pid\":2,\"tid\":2,\"comm\":\"odd\\u0009\"}\n"
-                 "{\"type\":\"mmap2\",\"pid\":2,\"tid\":2,\"address\":\"0x500000\",\"length\":4096,\"offset\":\"0x0\","
-                 "\"file\":\"/tmp/\\\"odd\\\"\\u0001\xef\xbf\xbd\"}\n");
-    ndjson_stream_finish(&stream);
-}
-
-/* A pause and its end, with times of the records' clock; then lines about all processes again. */
-static void test_pause(void **state)
-{
-    struct ndjson_stream stream;
-
-    (void)state;
-    ndjson_stream_begin(&stream, 0, 0);
-    size_t header = (size_t)((char *)memchr(stream.out.data, '\n', stream.out.size) + 1 - stream.out.data);
-    _cleanup_(freep) char *known = strndup(stream.out.data + header, stream.out.size - header);
-    buffer_clear(&stream.out);
+    begin(&stream, PERF_SAMPLE_READ, READ_FORMAT);
+    snprintf(expected, sizeof(expected),
+             "{\"type\":\"header\",\"version\":\"" PACKAGE_VERSION "\",\"hostname\":\"%s\",\"kernel\":\"%s\","
+             "\"machine\":\"%s\",\"time\":1700000000.000000000,\"clock\":\"monotonic\","
+             "\"realtime_offset_ns\":1699999999000000000,\"seconds\":2.500000000,\"event\":\"cycles\","
+             "\"frequency\":99,\"read\":[\"cycles\",\"\\\"i\\\"\"],\"cpus\":1,"
+             "\"notes\":[\"the kernel hides its \\\"symbols\\\"\"]}\n%s",
+             name.nodename, name.release, name.machine, known);
+    expect(&stream, expected);
     writer_ndjson.notice(stream.state, &(struct writer_notice){.kind = WRITER_PAUSED, .time_ns = TIME}, &stream.out);
     writer_ndjson.notice(stream.state, &(struct writer_notice){.kind = WRITER_RESUMED, .time_ns = TIME + NSEC_PER_SEC},
                          &stream.out);
-    ndjson_stream_expect(&stream, "{\"type\":\"pause\",\"time\":1700000001.000000007}\n"
-                                  "{\"type\":\"resume\",\"time\":1700000002.000000007}\n");
+    expect(&stream, "{\"type\":\"pause\",\"time\":1700000001.000000007}\n"
+                    "{\"type\":\"resume\",\"time\":1700000002.000000007}\n");
     writer_ndjson.notice(stream.state, &(struct writer_notice){.kind = WRITER_RESCANNED}, &stream.out);
-    ndjson_stream_expect(&stream, known);
-    ndjson_stream_finish(&stream);
+    expect(&stream, known);
+    finish(&stream);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sample), cmocka_unit_test(test_callchain), cmocka_unit_test(test_hidden),
-        cmocka_unit_test(test_read),   cmocka_unit_test(test_unknown),   cmocka_unit_test(test_header),
-        cmocka_unit_test(test_known),  cmocka_unit_test(test_pause),     cmocka_unit_test(test_changed),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -1,26 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules of the opener: the PMUs that it finds in sysfs, and the permissions of the configuration. */
+/* What the opener permits: files by their paths, PMUs of sysfs, and events of the configuration. */
+#include <limits.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+#include "opener/request.h"
 #include "opener/rules.h"
 #include "tests/unit/fake-sys.h"
 #include "tests/unit/test.h"
 
-static void test_pmus(void **state)
+TEST(test_pmus)
 {
     struct fake_sys *fake = fake_machine_one_pmu();
     struct opener_permissions permissions = {.sampling = true};
     struct opener_rules rules;
 
-    (void)state;
     fake_add_pmu(fake, "uprobe", 7, NULL, "0-3");
     fake_add_pmu(fake, "intel_pt", 23, NULL, "0-3");
     fake_add_pmu(fake, "arm_spe_0", 24, NULL, "0-3");
     fake_add_pmu(fake, "cs_etm", 25, NULL, "0-3");
     fake_add_pmu(fake, "hisi_ptt0_8", 26, NULL, "0-3");
+    fake_add_pmu(fake, "intel_bts", 27, NULL, "0-3");
     fake_add_pmu(fake, "breakpoint", PERF_TYPE_BREAKPOINT, NULL, "0-3");
     fake_add_pmu(fake, "uncore_imc_0", 28, NULL, "0-3");
-    fake_pmu_file(fake, "intel_bts", "type", "none\n");
+    fake_pmu_file(fake, "uncore_garbled", "type", "none\n");
     fake_pmu_file(fake, "uncore_large", "type", "4294967296\n");
     assert_int_equal(opener_rules_init(&rules, &fake->sys, &permissions), 0);
     assert_int_equal(rules.daemon, getpid());
@@ -31,7 +34,7 @@ static void test_pmus(void **state)
     for (uint32_t type = 0; type < 30; type++) {
         bool counts = type == PERF_TYPE_HARDWARE || type == PERF_TYPE_SOFTWARE || type == PERF_TYPE_HW_CACHE ||
                       type == PERF_TYPE_RAW || type == 28 || opener_types_have(&rules.counting, type);
-        assert_int_equal(opener_types_have(&rules.tracing, type), type >= 23 && type <= 26);
+        assert_int_equal(opener_types_have(&rules.tracing, type), type >= 23 && type <= 27);
         assert_int_equal(opener_types_have(&rules.probing, type), type == 7);
         assert_int_equal(opener_rules_type_takes_filter(&rules, type), type == 7 || type == PERF_TYPE_TRACEPOINT);
         assert_int_equal(opener_types_have(&rules.counting, type), counts);
@@ -45,13 +48,12 @@ static void test_pmus(void **state)
     fake_sys_free(fake);
 }
 
-static void test_no_pmus(void **state)
+TEST(test_no_pmus)
 {
     struct fake_sys *fake = fake_sys_new();
     struct opener_permissions permissions = {0};
     struct opener_rules rules;
 
-    (void)state;
     assert_int_equal(opener_rules_init(&rules, &fake->sys, &permissions), 0);
     assert_int_equal(rules.counting.n, 4);
     assert_int_equal(rules.probing.n, 0);
@@ -61,7 +63,7 @@ static void test_no_pmus(void **state)
 }
 
 /* Events that only count need no permission. */
-static void test_permissions(void **state)
+TEST(test_permissions)
 {
     static const struct {
         const char *pmu, *text;
@@ -77,7 +79,6 @@ static void test_permissions(void **state)
     };
     struct opener_permissions permissions = {0};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         const struct pmu pmu = {.name = (char *)cases[i].pmu, .type = cases[i].type};
         const struct attr attr = {.kernel = {.type = cases[i].type}, .text = cases[i].text, .pmu = &pmu};
@@ -98,13 +99,150 @@ static void test_permissions(void **state)
     assert_int_equal(permissions.n_events, 0);
 }
 
-int main(void)
+static char *files[] = {(char *)"/etc/perfcountd/perfcountd.yaml", (char *)"web.yml"};
+
+static const struct opener_rules rules = {.permissions = {.files = files, .n_files = ARRAY_SIZE(files)}};
+
+enum {
+    NO = OPENER_FILE_UNKNOWN,
+    TRACEFS = OPENER_FILE_TRACEFS,
+    PROC = OPENER_FILE_PROC,
+    MAPPED = OPENER_FILE_EXECUTABLE,
+    JIT = OPENER_FILE_JIT_MAP
+};
+
+static const struct {
+    const char *in;
+    int out, out_sampling;
+} path_cases[] = {
+    {"/sys/kernel/tracing/events", TRACEFS, TRACEFS},
+    {"/sys/kernel/tracing/events/sched", TRACEFS, TRACEFS},
+    {"/sys/kernel/tracing/events/sched/sched_switch/id", TRACEFS, TRACEFS},
+    {"/sys/kernel/debug/tracing/events", TRACEFS, TRACEFS},
+    {"/sys/kernel/tracing/available_events", TRACEFS, TRACEFS},
+    {"/sys/kernel/debug/tracing/available_events", TRACEFS, TRACEFS},
+    {"/sys/kernel/debug/tracing/events/xhci-hcd/xhci_ring_free/id", TRACEFS, TRACEFS},
+    {"/sys/kernel/tracing/events/sched/sched_switch", NO, NO},
+    {"/sys/kernel/tracing/events/sched/sched_switch/format", NO, NO},
+    {"/sys/kernel/tracing/events/sched/sched_switch/id/", NO, NO},
+    {"/sys/kernel/tracing/events/sched/sched_switch/x/id", NO, NO},
+    {"/sys/kernel/tracing/events/", NO, NO},
+    {"/sys/kernel/tracing/eventsx", NO, NO},
+    {"/sys/kernel/tracing/trace", NO, NO},
+    {"/sys/kernel/tracing/events/../trace", NO, NO},
+    {"/sys/kernel/tracing/events/..", NO, NO},
+    {"/sys/kernel/tracing/events/a/../id", NO, NO},
+    {"/sys/kernel/tracing/events//id", NO, NO},
+    {"sys/kernel/tracing/events", NO, NO},
+    {"/etc/shadow", NO, NO},
+    {"", NO, NO},
+    {"/proc/kallsyms", NO, PROC},
+    {"/proc/modules", NO, PROC},
+    {"/proc/1/comm", NO, PROC},
+    {"/proc/4194304/maps", NO, PROC},
+    {"/proc/1/task", NO, PROC},
+    {"/proc/1/task/12/comm", NO, PROC},
+    {"/proc/1/map_files/55d0c0000000-55d0c0001000", NO, MAPPED},
+    {"/proc/1/map_files/ffffffffffffffff-ffffffffffffffff", NO, MAPPED},
+    {"/proc/1/map_files/1ffffffffffffffff-2", NO, NO},
+    {"/proc/1/map_files/FF-100", NO, NO},
+    {"/proc/1/map_files/0x1-0x2", NO, NO},
+    {"/proc/1/map_files/1-", NO, NO},
+    {"/proc/1/map_files/-1", NO, NO},
+    {"/proc/1/map_files/1-2/", NO, NO},
+    {"/proc/1/map_files/..", NO, NO},
+    {"/proc/1/map_files", NO, NO},
+    {"/proc/1/root/tmp/perf-1.map", NO, JIT},
+    {"/proc/4194304/root/tmp/perf-4194304.map", NO, JIT},
+    {"/proc/1/root/tmp/perf-.map", NO, NO},
+    {"/proc/1/root/tmp/perf-1.map/", NO, NO},
+    {"/proc/1/root/tmp/perf-1.data", NO, NO},
+    {"/proc/1/root/tmp/perf-../x.map", NO, NO},
+    {"/proc/1/root/tmp", NO, NO},
+    {"/proc/self/root/tmp/perf-1.map", NO, NO},
+    {"/proc/1/mem", NO, NO},
+    {"/proc/1/environ", NO, NO},
+    {"/proc/1/cmdline", NO, NO},
+    {"/proc/1/root", NO, NO},
+    {"/proc/1/root/etc/shadow", NO, NO},
+    {"/proc/1/fd/0", NO, NO},
+    {"/proc/1/exe", NO, NO},
+    {"/proc/1/task/1/mem", NO, NO},
+    {"/proc/1/task/1/maps", NO, NO},
+    {"/proc/1/task/", NO, NO},
+    {"/proc/self/maps", NO, NO},
+    {"/proc/-1/maps", NO, NO},
+    {"/proc/12345678901/maps", NO, NO},
+    {"/proc//maps", NO, NO},
+    {"/proc/1/maps/", NO, NO},
+    {"/proc/1/../kcore", NO, NO},
+    {"/proc/kcore", NO, NO},
+    {"/proc/kallsyms/", NO, NO},
+    {"/proc", NO, NO},
+};
+
+TEST(test_paths)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pmus),
-        cmocka_unit_test(test_no_pmus),
-        cmocka_unit_test(test_permissions),
+    struct opener_rules sampling = rules;
+
+    sampling.permissions.sampling = true;
+    for (size_t i = 0; i < ARRAY_SIZE(path_cases); i++) {
+        bool sampled = path_cases[i].out_sampling != NO;
+        _cleanup_(buffer_done) struct buffer buffer = {0};
+        struct opener_request request;
+        if (opener_path_kind(path_cases[i].in, false) != (enum opener_file_kind)path_cases[i].out ||
+            opener_path_kind(path_cases[i].in, true) != (enum opener_file_kind)path_cases[i].out_sampling)
+            fail_msg("%s", path_cases[i].in);
+        assert_int_equal(opener_request_write_file(path_cases[i].in, &buffer), 0);
+        assert_int_equal(opener_request_parse(buffer.data, buffer.size, 1, &request), -EBADMSG);
+        assert_int_equal(opener_request_parse(buffer.data, buffer.size - 1, 0, &request), -EBADMSG);
+        assert_int_equal(opener_request_parse(buffer.data, buffer.size, 0, &request), 0);
+        assert_int_equal(opener_request_check(&request, &rules), path_cases[i].out ? 0 : sampled ? -EUNATCH : -EBADRQC);
+        assert_int_equal(opener_request_check(&request, &sampling), sampled ? 0 : -EBADRQC);
+    }
+    assert_true(opener_path_asks_opener_first("/proc/kallsyms", true));
+    assert_false(opener_path_asks_opener_first("/proc/kallsyms", false));
+    assert_false(opener_path_asks_opener_first("/proc/1/maps", true));
+}
+
+TEST(test_long_path)
+{
+    char path[OPENER_PATH_MAX + 1] = "/sys/kernel/tracing/events/";
+
+    size_t start = strlen(path);
+    memset(path + start, 'a', OPENER_PATH_MAX - 1 - start);
+    assert_int_equal(opener_path_kind(path, false), OPENER_FILE_TRACEFS);
+    path[OPENER_PATH_MAX - 1] = 'a';
+    assert_int_equal(opener_path_kind(path, false), OPENER_FILE_UNKNOWN);
+    for (size_t size = 300; size <= PATH_MAX + 1; size += size < 4000 ? 3700 : 1) {
+        char name[PATH_MAX + 2] = "/sys/kernel/tracing/events/";
+        _cleanup_(buffer_done) struct buffer packet = {0};
+        struct opener_request request;
+        memset(name + start, 'a', size - start);
+        assert_int_equal(opener_request_write_file(name, &packet), 0);
+        int r = opener_request_parse(packet.data, packet.size, 0, &request);
+        assert_int_equal(r < 0 ? r : opener_request_check(&request, &rules), size < PATH_MAX ? -EBADRQC : -EBADMSG);
+    }
+}
+
+TEST(test_files)
+{
+    static const struct {
+        const char *in;
+        int out;
+    } requests[] = {
+        {"/etc/perfcountd/perfcountd.yaml", 0},
+        {"web.yml", 0},
+        {"./web.yml", -EBADRQC},
+        {"/etc/perfcountd/", -EBADRQC},
+        {"/etc/shadow", -EBADRQC},
+        {"", -EBADRQC},
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    for (size_t i = 0; i < ARRAY_SIZE(requests); i++) {
+        const struct opener_request request = {.kind = OPENER_REQUEST_FILE, .path = requests[i].in};
+        assert_int_equal(opener_request_check(&request, &rules), requests[i].out);
+    }
 }
+
+TEST_MAIN(NULL, NULL)

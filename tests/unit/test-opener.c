@@ -1,29 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The daemon does not wait long for the end of the opener's process, in whatever state that is. */
+/* The opener: what it opens and refuses, state files, tallies, and the end of its process. */
+#include <fcntl.h>
+#include <ftw.h>
+#include <linux/magic.h>
 #include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+#include "base/process/fd-socket.h"
 #include "opener/opener.h"
+#include "opener/state-file.h"
+#include "opener/tally-client.h"
+#include "perf/hierarchy.h"
+#include "tests/unit/opener-rig.h"
 #include "tests/unit/test.h"
 
 /* A process that does nothing, and the other end of whose socket is closed. */
 static struct opener *idle_opener(void)
 {
     struct opener *opener = calloc(1, sizeof(*opener));
+    int started[2];
+    char byte;
 
     assert_non_null(opener);
+    assert_int_equal(pipe(started), 0);
     opener->client.socket = -1;
     opener->child = CHILD_NONE;
     opener->child.pid = fork();
     assert_true(opener->child.pid >= 0);
     if (opener->child.pid == 0) {
         prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+        (void)!write(started[1], "", 1);
         for (;;)
             pause();
     }
+    assert_int_equal(read(started[0], &byte, 1), 1);
+    close(started[0]);
+    close(started[1]);
     return opener;
 }
 
@@ -31,16 +53,13 @@ static struct opener *idle_opener(void)
 static pid_t trace(pid_t pid)
 {
     int started[2];
-    char answer = 'n';
+    char answer;
 
     assert_int_equal(pipe(started), 0);
     pid_t tracer = fork();
     assert_true(tracer >= 0);
     if (tracer == 0) {
-        for (int i = 0; i < 1000 && answer == 'n'; i++) {
-            answer = ptrace(PTRACE_SEIZE, pid, NULL, NULL) == 0 ? 'y' : 'n';
-            usleep(1000);
-        }
+        answer = ptrace(PTRACE_SEIZE, pid, NULL, NULL) == 0 ? 'y' : 'n';
         (void)!write(started[1], &answer, 1);
         for (;;)
             pause();
@@ -55,14 +74,9 @@ static pid_t trace(pid_t pid)
     return 0;
 }
 
-static bool reaped_soon(struct opener *opener)
+static void await_end(struct opener *opener)
 {
-    for (int i = 0; i < 10000; i++) {
-        if (opener_reap(opener))
-            return true;
-        usleep(1000);
-    }
-    return false;
+    eventually(opener_reap(opener), "the opener's process to end");
 }
 
 static void assert_end(struct opener *opener, const char *expected)
@@ -74,16 +88,15 @@ static void assert_end(struct opener *opener, const char *expected)
     assert_string_equal(text, expected);
 }
 
-static void test_ends(void **state)
+TEST(test_ends)
 {
     struct opener *opener = idle_opener();
     pid_t pid = opener->child.pid;
 
-    (void)state;
     assert_false(opener_reap(opener));
     opener_kill(opener);
     assert_true(opener->client.lost);
-    assert_true(reaped_soon(opener));
+    await_end(opener);
     assert_true(opener_reap(opener));
     assert_int_equal(kill(pid, 0), -1);
     assert_end(opener, "process 713 gave a wrong answer and was killed");
@@ -91,77 +104,652 @@ static void test_ends(void **state)
 }
 
 /* One that ended by itself says how, whatever is sent to it afterwards. */
-static void test_says_how_it_ended(void **state)
+TEST(test_says_how_it_ended)
 {
     struct opener *opener = idle_opener();
 
-    (void)state;
     kill(opener->child.pid, SIGUSR1);
     opener_kill(opener);
-    assert_true(reaped_soon(opener));
+    await_end(opener);
     assert_end(opener, "process 713 was ended by signal 10 (User defined signal 1)");
     opener->status = 3 << 8;
     assert_end(opener, "process 713 ended with exit status 3");
     opener_free(opener);
 }
 
-static void test_stopped_is_reaped_when_freed(void **state)
+TEST(test_stopped_is_reaped_when_freed)
 {
     struct opener *opener = idle_opener();
     pid_t pid = opener->child.pid;
 
-    (void)state;
     kill(pid, SIGSTOP);
     opener_free(opener);
     assert_int_equal(waitpid(pid, NULL, WNOHANG), -1);
 }
 
-static void test_does_not_end(void **state)
+TEST(test_does_not_end)
 {
     struct opener *opener = idle_opener();
     pid_t tracer = trace(opener->child.pid), pid = opener->child.pid;
 
-    (void)state;
     if (!tracer) {
         opener_free(opener);
-        skip_because("no process may be traced here");
+        skip_because("the right to trace");
     }
     alarm(60); /* it would wait forever */
     assert_false(opener_kill(opener));
-    usleep(100000);
     assert_false(opener_reap(opener));
-    kill(tracer, SIGKILL);
-    waitpid(tracer, NULL, 0);
-    assert_true(reaped_soon(opener));
-    assert_int_equal(kill(pid, 0), -1);
     opener_free(opener);
     alarm(0);
-}
-
-static void test_does_not_end_when_freed(void **state)
-{
-    struct opener *opener = idle_opener();
-    pid_t tracer = trace(opener->child.pid), pid = opener->child.pid;
-
-    (void)state;
-    alarm(60);
-    opener_free(opener);
-    alarm(0);
-    if (!tracer)
-        skip_because("no process may be traced here");
     kill(tracer, SIGKILL);
     waitpid(tracer, NULL, 0);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-int main(void)
+TEST_WITH_OPENER(test_group)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_says_how_it_ended),
-        cmocka_unit_test(test_stopped_is_reaped_when_freed),
-        cmocka_unit_test(test_does_not_end),
-        cmocka_unit_test(test_does_not_end_when_freed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    struct perf_event_attr attrs[] = {opener_rig_event(FIRST_ERROR + ENOENT), opener_rig_event(1),
+                                      opener_rig_event(FIRST_ERROR + EINVAL), opener_rig_event(2)};
+    struct sys_group group = {.attrs = attrs, .n = 4, .pid = -1, .cpu = 3, .leader = -1};
+    int fds[4];
+
+    opener_rig_open_group(&group, fds);
+    assert_int_equal(fds[0], -ENOENT);
+    assert_int_equal(fds[2], -EINVAL);
+    opener_rig_assert_opened(fds[1], "config 1 pid -1 cpu 3 leads disabled");
+    opener_rig_assert_opened(fds[3], "config 2 pid -1 cpu 3 joins");
+    /* All of its events or none: the one that fails ends the group. */
+    group.whole = true;
+    group.attrs = attrs + 1;
+    group.n = 3;
+    opener_rig_open_group(&group, fds);
+    opener_rig_assert_opened(fds[0], "config 1 pid -1 cpu 3 leads disabled");
+    assert_int_equal(fds[1], -EINVAL);
+    assert_int_equal(fds[2], -ECANCELED);
 }
+
+TEST_WITH_OPENER(test_single_and_leader)
+{
+    struct perf_event_attr attr = opener_rig_event(5);
+    char expected[128];
+
+    int leader = rig.daemon.perf_event_open(&rig.daemon, &attr, 0, -1, -1, 0);
+    int sibling = rig.daemon.perf_event_open(&rig.daemon, &attr, 0, -1, leader, 0);
+    snprintf(expected, sizeof(expected), "config 5 pid %d cpu -1 joins", (int)getpid());
+    opener_rig_assert_opened(sibling, expected);
+    snprintf(expected, sizeof(expected), "config 5 pid %d cpu -1 leads disabled", (int)getpid());
+    opener_rig_assert_opened(leader, expected);
+    assert_int_equal(rig.daemon.perf_event_open(&rig.daemon, &attr, 1, -1, -1, 0), -EBADRQC);
+}
+
+/* Texts that are too long for one packet go into several, and the events are still one group. */
+TEST_WITH_OPENER(test_long_texts)
+{
+    struct perf_event_attr attrs[8];
+    const char *texts[8];
+    struct sys_group group = {.attrs = attrs, .texts = texts, .n = 8, .pid = -1, .leader = -1};
+    char name[4001], expected[512];
+    struct opener_permitted_event permitted[] = {{.type = KPROBE, .text = name},
+                                                 {.type = KPROBE, .config = 1, .text = name}};
+    int fds[8];
+
+    memset(name, 'f', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    for (size_t i = 0; i < 8; i++) {
+        attrs[i] = opener_rig_event(i % 2);
+        attrs[i].type = KPROBE;
+        texts[i] = name;
+    }
+    opener_rig_permit(permitted, ARRAY_SIZE(permitted));
+    opener_rig_open_group(&group, fds);
+    for (size_t i = 0; i < 8; i++) {
+        snprintf(expected, sizeof(expected), "config %zu pid -1 cpu 0 %s%.100s", i % 2, i ? "joins" : "leads disabled",
+                 name);
+        opener_rig_assert_opened(fds[i], expected);
+    }
+    assert_int_equal(rig.n_sealed, 8);
+}
+
+/* The opener finds a program first and gives the kernel that file: a link on its path may change meanwhile. */
+TEST_WITH_OPENER(test_programs)
+{
+    char directory[] = "/tmp/test-opener-server.XXXXXX", path[64];
+    struct perf_event_attr attr = opener_rig_event(1);
+    const char *text = path;
+    const struct sys_group group = {.attrs = &attr, .texts = &text, .n = 1, .pid = -1, .leader = -1};
+    struct opener_permitted_event event = {.type = KPROBE, .config = 1, .text = path};
+    int fd;
+
+    assert_non_null(mkdtemp(directory));
+    snprintf(path, sizeof(path), "%s/program", directory);
+    attr.type = KPROBE;
+    opener_rig_permit(&event, 1);
+    opener_rig_open_group(&group, &fd);
+    assert_int_equal(fd, -ENOENT);
+    close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0700));
+    opener_rig_open_group(&group, &fd);
+    char found[256] = "";
+    assert_true(fd >= 0 && pread(fd, found, sizeof(found) - 1, 0) > 0);
+    assert_non_null(strstr(found, "leads disabled/proc/self/fd/"));
+    close(fd);
+    assert_int_equal(chmod(directory, 0777), 0);
+    opener_rig_open_group(&group, &fd);
+    assert_int_equal(fd, -EBADRQC);
+    unlink(path);
+    rmdir(directory);
+}
+
+/* A tracepoint that refuses the opener's filter could get a stranger's filter, so it is not handed out. */
+TEST_WITH_OPENER(test_seal)
+{
+    struct perf_event_attr attrs[] = {opener_rig_event(1), opener_rig_event(2), opener_rig_event(3)};
+    struct sys_group group = {.attrs = attrs, .n = 3, .pid = -1, .leader = -1};
+    struct opener_permitted_event permitted[] = {{.type = PERF_TYPE_TRACEPOINT, .config = 1},
+                                                 {.type = PERF_TYPE_TRACEPOINT, .config = 2}};
+    int fds[3];
+
+    attrs[0].type = attrs[1].type = PERF_TYPE_TRACEPOINT;
+    opener_rig_permit(permitted, ARRAY_SIZE(permitted));
+    opener_rig_open_group(&group, fds);
+    opener_rig_assert_opened(fds[0], "config 1 pid -1 cpu 0 leads disabled");
+    opener_rig_assert_opened(fds[1], "config 2 pid -1 cpu 0 joins");
+    opener_rig_assert_opened(fds[2], "config 3 pid -1 cpu 0 joins");
+    assert_int_equal(rig.n_sealed, 2);
+    rig.takes_no_filter = true;
+    opener_rig_open_group(&group, fds);
+    assert_int_equal(fds[0], -EBADRQC);
+    assert_int_equal(fds[1], -EBADRQC);
+    assert_true(fds[2] >= 0);
+    close(fds[2]);
+}
+
+TEST_WITH_OPENER(test_cgroups)
+{
+    struct perf_event_attr attr = opener_rig_event(1);
+    static const char *const refused[] = {"/tmp", "/", "/proc/self/stat", "/sys/kernel"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+        _cleanup_(closep) int fd = open(refused[i], O_RDONLY | O_CLOEXEC);
+        assert_true(fd >= 0);
+        assert_int_equal(rig.daemon.perf_event_open(&rig.daemon, &attr, fd, 0, -1, PERF_FLAG_PID_CGROUP), -EXDEV);
+    }
+}
+
+/* Any packet gets a reply, with descriptors beside it or not, and no descriptor stays open. */
+TEST_WITH_OPENER(test_garbage)
+{
+    static const char garbage[OPENER_PACKET_MAX + 100] = "garbage";
+    static const size_t sizes[] = {1, 7, 8, 48, 4096, OPENER_PACKET_MAX, sizeof(garbage)};
+    struct perf_event_attr attr = opener_rig_event(1);
+
+    for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
+        for (size_t n = 0; n <= 20; n += 5) {
+            struct fd_list fds = {.n = n}, given;
+            struct opener_reply reply;
+            assert_int_equal(fd_socket_send(rig.client.socket, garbage, sizes[i], &fds), 0);
+            assert_true(fd_socket_receive(rig.client.socket, &reply, sizeof(reply), &given, NULL) > 0);
+            assert_int_equal(reply.error, -EBADMSG);
+            assert_int_equal(given.n, 0);
+        }
+    opener_rig_assert_opened(rig.daemon.perf_event_open(&rig.daemon, &attr, -1, 0, -1, 0),
+                             "config 1 pid -1 cpu 0 leads disabled");
+}
+
+/* Where too many descriptors of this user are in flight (unix(7)), the reply says so and the opener goes on. */
+TEST_WITH_OPENER(test_cannot_be_sent)
+{
+    struct fd_list many = {.n = FD_LIST_MAX};
+    struct rlimit before, less;
+    int sockets[2];
+
+    rig.powerless = true;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), 0);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    less = before;
+    less.rlim_cur = 60;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &less), 0);
+    assert_int_equal(fd_socket_send(sockets[0], "", 1, &many), 0);
+    assert_int_equal(opener_rig_open(1), -ETOOMANYREFS);
+    assert_int_equal(opener_rig_open(FIRST_ERROR + ENOENT), -ENOENT);
+    /* Descriptors that are no longer in flight do not count. */
+    close(sockets[1]);
+    close(sockets[0]);
+    int fd;
+    eventually((fd = opener_rig_open(1)) != -ETOOMANYREFS, "descriptors in flight to be closed");
+    opener_rig_assert_opened(fd, "config 1 pid -1 cpu 0 leads disabled");
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+#define PATH ".local/share/containers/storage/overlay-containers"
+#define FILE_PATH PATH "/containers.json"
+#define STRANGER 12345
+
+static char home[STATE_HOME_MAX];
+static uid_t user;
+static uint32_t place;
+static int ends[2]; /* the opener sends to the first; the reader would read from the second */
+
+static void own(const char *path)
+{
+    assert_int_equal(lchown(path, user, user), 0);
+}
+
+static void make_file(const char *path, const char *text)
+{
+    _cleanup_(closep) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    own(path);
+}
+
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *walk)
+{
+    return remove(path);
+}
+
+static int setup(void **state)
+{
+    static const char *const directories[] = {".local", ".local/share", ".local/share/containers",
+                                              ".local/share/containers/storage", PATH};
+
+    strcpy(home, "/tmp/perfcountd-home-XXXXXX");
+    user = geteuid() ? geteuid() : STRANGER;
+    assert_non_null(mkdtemp(home));
+    assert_int_equal(chdir(home), 0);
+    own(".");
+    for (size_t i = 0; i < ARRAY_SIZE(directories); i++) {
+        assert_int_equal(mkdir(directories[i], 0700), 0);
+        own(directories[i]);
+    }
+    make_file(FILE_PATH, "[]");
+    while (!str_equal(state_place(place)->path, "~/" FILE_PATH))
+        place++;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    opener_rig_setup(state);
+    rig.server.reader = ends[0];
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    opener_rig_teardown(state);
+    close(ends[0]);
+    close(ends[1]);
+    return chdir("/") < 0 ? -1 : nftw(home, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static struct state_request make_request(void)
+{
+    struct state_request request;
+
+    memset(&request, 0, sizeof(request));
+    request.place = place;
+    request.user = user;
+    request.ticket = 42;
+    strcpy(request.home, home);
+    return request;
+}
+
+static int ask(void)
+{
+    struct state_request request = make_request();
+
+    return rig.daemon.read_state(&rig.daemon, &request);
+}
+
+static void assert_nothing_arrived(void)
+{
+    char byte;
+
+    assert_int_equal(recv(ends[1], &byte, 1, MSG_DONTWAIT), -1);
+}
+
+TEST_WITH(test_file_arrives, setup, teardown)
+{
+    struct state_request request = make_request(), arrived;
+    struct stat status;
+    char text[8] = "";
+    int fd = -1;
+
+    assert_int_equal(ask(), 0);
+    assert_int_equal(fd_socket_receive_one(ends[1], &arrived, sizeof(arrived), &fd), 0);
+    assert_memory_equal(&arrived, &request, sizeof(request));
+    assert_int_equal(read(fd, text, sizeof(text)), 2);
+    assert_string_equal(text, "[]");
+    assert_int_equal(fcntl(fd, F_GETFL) & O_ACCMODE, O_RDONLY);
+    assert_int_equal(fstat(fd, &status), 0);
+    close(fd);
+    /* as it was; and then not */
+    request.version = state_file_version(&status);
+    assert_int_equal(rig.daemon.read_state(&rig.daemon, &request), -EALREADY);
+    make_file(FILE_PATH, "[{}]");
+    assert_int_equal(rig.daemon.read_state(&rig.daemon, &request), 0);
+    assert_int_equal(fd_socket_receive_one(ends[1], &arrived, sizeof(arrived), &fd), 0);
+    close(fd);
+    assert_nothing_arrived();
+}
+
+/* Something else stands in the file's place; test-opener-safe-open.c has more of it. */
+TEST_WITH(test_refused, setup, teardown)
+{
+    assert_int_equal(unlink(FILE_PATH), 0);
+    assert_int_equal(ask(), -ENOENT);
+    assert_int_equal(symlink("/etc/shadow", FILE_PATH), 0);
+    own(FILE_PATH);
+    assert_int_equal(ask(), -EBADRQC);
+    assert_int_equal(unlink(FILE_PATH), 0);
+    make_file(FILE_PATH, "[]");
+    assert_int_equal(chmod(PATH, 0777), 0);
+    assert_int_equal(ask(), -EBADRQC);
+    assert_int_equal(unlink(FILE_PATH), 0);
+    assert_int_equal(rmdir(PATH), 0);
+    make_file(PATH, "");
+    assert_int_equal(ask(), -ENOENT);
+    assert_nothing_arrived();
+}
+
+/* A link of the user's to root's file takes the file's place, and leaves it, all the while. */
+static _Noreturn void take_turns(pid_t parent)
+{
+    while (getppid() == parent) {
+        (void)!rename("link", FILE_PATH);
+        (void)!symlink("/etc/passwd", "next-link");
+        (void)!lchown("next-link", user, user);
+        (void)!rename("file", FILE_PATH);
+        (void)!rename("next-link", "link");
+        int fd = open("next-file", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        (void)!fchown(fd, user, user);
+        close(fd);
+        (void)!rename("next-file", "file");
+    }
+    _exit(0);
+}
+
+/* Asks once. A file that arrives is the user's. */
+static void ask_in_race(unsigned *n_arrived, unsigned *n_refused)
+{
+    struct state_request arrived;
+    struct stat status;
+    int fd = -1, r = ask();
+
+    *n_refused += r == -EBADRQC;
+    if (r < 0)
+        return;
+    ++*n_arrived;
+    assert_int_equal(fd_socket_receive_one(ends[1], &arrived, sizeof(arrived), &fd), 0);
+    assert_int_equal(fstat(fd, &status), 0);
+    assert_int_equal(status.st_uid, user);
+    close(fd);
+}
+
+TEST_WITH(test_race, setup, teardown)
+{
+    unsigned n_arrived = 0, n_refused = 0;
+    pid_t parent = getpid(), pid = fork();
+
+    if (pid == 0)
+        take_turns(parent);
+    eventually((ask_in_race(&n_arrived, &n_refused), n_arrived >= 50 && n_refused >= 50),
+               "50 files that arrive and 50 that are refused");
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
+/* test-state-files.c has the requests that name no path. */
+TEST_WITH(test_requests_are_refused, setup, teardown)
+{
+    struct sys *sys = &rig.daemon;
+    struct state_request request = make_request();
+
+    request.user = 0;
+    assert_int_equal(sys->read_state(sys, &request), -EBADRQC);
+    request.user = user + 1;
+    assert_int_equal(sys->read_state(sys, &request), -EBADRQC);
+    assert_nothing_arrived();
+}
+
+TEST_WITH(test_reader_is_full_or_gone, setup, teardown)
+{
+    int r;
+
+    while ((r = ask()) == 0)
+        ;
+    assert_int_equal(r, -EAGAIN);
+    close(ends[1]);
+    assert_int_equal(ask(), -ENOSYS);
+    ends[1] = dup(ends[0]);
+    rig.server.reader = -1;
+    assert_int_equal(ask(), -ENOSYS);
+    /* the opener is none the worse for it */
+    opener_rig_assert_opened(opener_rig_open(1), "config 1 pid -1 cpu 0 leads disabled");
+}
+
+TEST_WITH(test_without_opener, setup, teardown)
+{
+    struct state_request request = make_request(), arrived;
+    struct sys sys;
+    int fd = -1;
+
+    sys_init(&sys);
+    assert_int_equal(sys.read_state(&sys, &request), -ENOSYS);
+    opener_state_file_attach(&sys, &ends[0]);
+    assert_int_equal(sys.read_state(&sys, &request), 0);
+    assert_int_equal(fd_socket_receive_one(ends[1], &arrived, sizeof(arrived), &fd), 0);
+    close(fd);
+}
+
+enum { CPUS = 4, SLOTS = 256 };
+
+static struct {
+    char made[256]; /* the calls, as text */
+    int error;      /* that the next call returns */
+    int n_maps;     /* that start() gives */
+} kernel;
+
+static int note(int r, const char *format, ...) PRINTF_LIKE(2, 3);
+
+static int note(int r, const char *format, ...)
+{
+    size_t length = strlen(kernel.made);
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(kernel.made + length, sizeof(kernel.made) - length, format, arguments);
+    va_end(arguments);
+    return r;
+}
+
+static int fake_start(struct sys *sys, const struct tally_shape *shape, struct tally_maps *ret, struct error *error)
+{
+    note(0, "start %u %u %u %u;", shape->cpus, shape->slots, shape->events, shape->groups);
+    if (kernel.error)
+        return error_set(error, kernel.error, "libbpf is not installed; install libbpf1");
+    *ret = (struct tally_maps){memfd_create("counts", MFD_CLOEXEC), memfd_create("records", MFD_CLOEXEC)};
+    assert_int_equal(write(ret->records, "records", 7), 7);
+    return 0;
+}
+
+static int fake_set_cpu(struct sys *sys, unsigned cpu, const struct tally_event *events, const int *fds)
+{
+    note(0, "set_cpu %u", cpu);
+    for (size_t i = 0; i < TALLY_EVENTS_MAX; i++) {
+        char text[16] = "";
+        assert_int_equal(events[i].source == TALLY_READ, fds[i] >= 0);
+        if (events[i].source)
+            note(0, " %u:%u%s%s", events[i].source, events[i].group, events[i].gives_times ? "t" : "",
+                 fds[i] >= 0 && pread(fds[i], text, 15, 0) > 0 ? text : "");
+    }
+    return note(kernel.error, ";");
+}
+
+static int fake_attach(struct sys *sys, bool attached)
+{
+    return note(kernel.error, "attach %d;", attached);
+}
+
+static int fake_assign(struct sys *sys, int cgroup_fd, uint32_t slot, uint64_t *ret_id)
+{
+    assert_true(fcntl(cgroup_fd, F_GETFD) >= 0);
+    *ret_id = UINT64_C(1) << 40;
+    return note(kernel.error, "assign %u;", slot);
+}
+
+static int fake_withdraw(struct sys *sys, uint64_t id)
+{
+    return note(kernel.error, "withdraw %llx;", (unsigned long long)id);
+}
+
+static int fake_flush(struct sys *sys)
+{
+    return note(kernel.error, "flush;");
+}
+
+static void fake_stop(struct sys *sys)
+{
+    note(0, "stop;");
+}
+
+static const struct tally_calls fake_calls = {fake_start,    fake_set_cpu, fake_attach, fake_assign,
+                                              fake_withdraw, fake_flush,   fake_stop,   NULL};
+
+static const struct tally_shape shape = {.cpus = CPUS, .slots = SLOTS, .events = 3, .groups = 1};
+
+static int tally_setup(void **state)
+{
+    int r = opener_rig_setup(state);
+
+    memset(&kernel, 0, sizeof(kernel));
+    opener_client_attach_tally(&rig.daemon);
+    rig.kernel.tally = &fake_calls;
+    rig.server.rules.n_cpus = CPUS;
+    rig.server.rules.permissions.tally_slots = SLOTS;
+    return r;
+}
+
+static void assert_made(const char *expected)
+{
+    assert_string_equal(kernel.made, expected);
+    kernel.made[0] = '\0';
+}
+
+static int file_with(const char *text)
+{
+    int fd = memfd_create("counter", MFD_CLOEXEC);
+
+    assert_true(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+    return fd;
+}
+
+static void start(void)
+{
+    struct tally_maps maps = {-1, -1};
+    char text[16] = "";
+
+    assert_int_equal(rig.daemon.tally->start(&rig.daemon, &shape, &maps, NULL), 0);
+    assert_made("start 4 256 3 1;");
+    assert_int_equal(pread(maps.counts, text, sizeof(text), 0), 0);
+    assert_int_equal(pread(maps.records, text, sizeof(text), 0), 7);
+    close(maps.counts);
+    close(maps.records);
+}
+
+TEST_WITH(test_calls, tally_setup, opener_rig_teardown)
+{
+    struct sys *sys = &rig.daemon;
+    const struct tally_event events[3] = {
+        {.source = TALLY_SWITCHES}, {.source = TALLY_READ, .gives_times = 1}, {.source = TALLY_READ, .group = 3}};
+    _cleanup_(closep) int first = file_with("=first"), second = file_with("=second");
+
+    start();
+    assert_int_equal(sys->tally->set_cpu(sys, 2, events, (const int[]){-1, first, second}), 0);
+    assert_made("set_cpu 2 3:0 1:0t=first 1:3=second;");
+    assert_int_equal(sys->tally->attach(sys, true), 0);
+    assert_int_equal(sys->tally->attach(sys, false), 0);
+    assert_int_equal(sys->tally->withdraw(sys, UINT64_C(0x123456789a)), 0);
+    assert_int_equal(sys->tally->flush(sys), 0);
+    sys->tally->stop(sys);
+    assert_made("attach 1;attach 0;withdraw 123456789a;flush;stop;");
+    kernel.error = -ENOENT;
+    assert_int_equal(sys->tally->withdraw(sys, 1), -ENOENT);
+    assert_int_equal(sys->tally->attach(sys, true), -ENOENT);
+    assert_int_equal(sys->tally->flush(sys), -ENOENT);
+    assert_int_equal(sys->tally->set_cpu(sys, CPUS, events, (const int[]){-1, first, second}), -EBADRQC);
+}
+
+/* The root of the second version's hierarchy; -1 where there is none in which perf counts. */
+static int open_cgroup(void)
+{
+    struct hierarchy hierarchy;
+    struct statfs status;
+    struct sys sys;
+
+    sys_init(&sys);
+    if (hierarchy_find(&sys, &hierarchy, NULL) < 0)
+        return -1;
+    _cleanup_(closep) int fd = open(hierarchy.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    hierarchy_done(&hierarchy);
+    if (fd >= 0 && fstatfs(fd, &status) == 0 && status.f_type == CGROUP2_SUPER_MAGIC)
+        return steal_fd(&fd);
+    return -1;
+}
+
+/* The id comes from the opener, for a cgroup of the second version and for no other directory. */
+TEST_WITH(test_assign, tally_setup, opener_rig_teardown)
+{
+    static const char *const refused[] = {"/tmp", "/", "/proc/self/stat", "/sys/fs"};
+    struct sys *sys = &rig.daemon;
+    uint64_t id = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+        _cleanup_(closep) int fd = open(refused[i], O_RDONLY | O_CLOEXEC);
+        assert_true(fd >= 0);
+        assert_int_equal(sys->tally->assign(sys, fd, 5, &id), -EXDEV);
+        assert_true(id == 0);
+    }
+    assert_made("");
+    _cleanup_(closep) int cgroup = open_cgroup();
+    if (cgroup < 0)
+        skip_because("a cgroup v2 hierarchy in which perf counts");
+    assert_int_equal(sys->tally->assign(sys, cgroup, 5, &id), 0);
+    assert_made("assign 5;");
+    assert_true(id == UINT64_C(1) << 40);
+    kernel.error = -ENOSPC;
+    assert_int_equal(sys->tally->assign(sys, cgroup, 5, &id), -ENOSPC);
+    rig.server.cgroups = "/sys/fs/cgroup/elsewhere";
+    assert_int_equal(sys->tally->assign(sys, cgroup, 5, &id), -EXDEV);
+}
+
+static void assert_start_fails(int code, const char *sentence)
+{
+    struct tally_maps maps = {-7, -7};
+    struct error error = {0};
+
+    assert_int_equal(rig.daemon.tally->start(&rig.daemon, &shape, &maps, &error), code);
+    assert_string_equal(error.message, sentence);
+    assert_int_equal(maps.counts, -7);
+}
+
+/* The sentence of the opener arrives; a refusal has one as well. */
+TEST_WITH(test_start_fails, tally_setup, opener_rig_teardown)
+{
+    kernel.error = -ENOSYS;
+    assert_start_fails(-ENOSYS, "libbpf is not installed; install libbpf1");
+    assert_made("start 4 256 3 1;");
+    kernel.error = 0;
+    rig.kernel.tally = NULL;
+    assert_start_fails(-ENOSYS, "this perfcountd is built without counting by BPF");
+    rig.kernel.tally = &fake_calls;
+    rig.server.rules.permissions.tally_slots = SLOTS - 1;
+    assert_start_fails(-EUNATCH,
+                       "perfcountd was started without this engine, or for fewer cgroups; restart perfcountd");
+    rig.server.rules.permissions.tally_slots = SLOTS;
+    rig.server.rules.n_cpus = CPUS - 1;
+    assert_start_fails(-EBADRQC, "the opener refuses to count cgroups by BPF (EBADRQC)");
+    rig.server.rules.n_cpus = CPUS;
+    start();
+    shutdown(rig.client.socket, SHUT_RDWR);
+    assert_start_fails(-EPIPE, "the opener is gone; restart perfcountd");
+}
+
+TEST_MAIN(NULL, NULL)

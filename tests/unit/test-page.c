@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The page and its files, over real sockets. */
+/* The page and its files: the table that web/compile.sh makes of them, and how they are served over real sockets. */
 #include "http/api/page.h"
 
 #include "base/cleanup.h"
@@ -7,6 +7,31 @@
 #include "http/routes.h"
 #include "tests/unit/served.h"
 #include "tests/unit/test.h"
+#include "web/assets.h"
+
+/* The same files give the same bytes: in order, and without a time and a name (RFC 1952, section 2.3). */
+TEST(test_table)
+{
+    static const char *const unknown[] = {"", "app.j", "app.jss", "/app.js", "./app.js", "web/app.js", "App.js", "now"};
+    uint32_t begin = 0;
+
+    assert_true(n_assets > 5);
+    for (size_t i = 0; i < n_assets; i++) {
+        const struct asset *asset = &assets[i];
+        _cleanup_(buffer_done) struct buffer decoded = {0};
+        print_message("%s\n", asset->path);
+        assert_int_equal(strlen(asset->tag), 16);
+        assert_int_equal(strspn(asset->tag, "0123456789abcdef"), 16);
+        assert_int_equal(asset->begin, begin);
+        assert_ptr_equal(asset_find(asset->path), asset);
+        begin += asset->size;
+        assert_memory_equal(asset_bytes + asset->begin, "\x1f\x8b\x08\x00\x00\x00\x00\x00", 8);
+        assert_int_equal(page_decode(&decoded, asset), 0);
+        assert_int_equal(decoded.size, asset->full_size);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(unknown); i++)
+        assert_null(asset_find(unknown[i]));
+}
 
 #define HTML "Accept: text/html\r\n"
 
@@ -14,75 +39,64 @@
 #define BROWSER "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8\r\n"
 
 static const struct served_case cases[] = {
-    {"GET /page/app.js", "", 200, {"Content-Type: text/javascript\r\n", "Vary: Accept-Encoding\r\n"}},
-    {"GET /page/page.css", "", 200, {"Content-Type: text/css\r\n", "Cache-Control: no-cache\r\n"}},
-    {"GET /page/icon.svg", "", 200, {"Content-Type: image/svg+xml\r\n", "X-Content-Type-Options: nosniff\r\n"}},
-    {"GET /page/now/now.js", "Accept: */*\r\n", 200, {"Cache-Control: no-cache\r\n"}},
-    {"GET /page/%61pp.js", "", 200, {"text/javascript"}},
-    {"HEAD /page/app.js", "", 200, {"Content-Type: text/javascript\r\n", "ETag: \""}},
-    {"POST /page/app.js", "Content-Length: 0\r\n", 405, {"Allow: GET, HEAD\r\n"}},
-    {"DELETE /page/nothing", "", 405, {"Allow: GET, HEAD\r\n"}},
-    {"GET /page/app.js?v=2", "", 400, {"unknown parameter \"v\""}},
-    {"GET /page/", "", 404, {"the page has no file \"\"; see / for what there is"}},
-    {"GET /page", "", 404, {"there is nothing at /page;"}},
-    {"GET /pages", "", 404, {"there is nothing at /pages;"}},
-    {"GET /page/index.html", "", 404, {"the page has no file"}},
-    {"GET /page/now", "", 404, {"the page has no file"}},
-    {"GET /page//app.js", "", 404, {"the page has no file"}},
-    {"GET /page/../page/app.js", "", 404, {"the page has no file"}},
-    {"GET /page/now/../app.js", "", 404, {"the page has no file"}},
-    {"GET /page/%2e%2e/app.js", "", 404, {"the page has no file"}},
-    {"GET /page/..%2fapp.js", "", 404, {"the page has no file"}},
-    {"GET /page/app.js%00", "", 400, {"not well-formed"}},
-    {"GET /page/app.js%ff", "", 400, {"not well-formed"}},
-    {"GET /page/%3cb%3e", "", 404, {"Content-Type: text/plain; charset=utf-8\r\n", "nosniff"}},
-    {"GET /",
-     HTML,
-     200,
-     {"Content-Type: text/html; charset=utf-8\r\n", "Vary: Accept, Accept-Encoding\r\n", "ETag: \""}},
-    {"GET /",
-     BROWSER,
-     200,
-     {"Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src "
-      "'self' data:; base-uri 'none'; frame-ancestors 'none'; form-action 'none'\r\n",
-      "Referrer-Policy: no-referrer\r\n", "Cache-Control: no-cache\r\n"}},
-    {"HEAD /", HTML, 200, {"Content-Type: text/html; charset=utf-8\r\n", "ETag: \""}},
-    {"GET /", "Accept: text/plain, text/html;q=0.5\r\n", 200, {"Content-Type: text/plain; charset=utf-8\r\n"}},
+    {"GET /page/app.js", "", 200, "Content-Type: text/javascript\r\n ... Vary: Accept-Encoding\r\n"},
+    {"GET /page/page.css", "", 200, "Content-Type: text/css\r\n ... Cache-Control: no-cache\r\n"},
+    {"GET /page/icon.svg", "", 200, "Content-Type: image/svg+xml\r\n ... X-Content-Type-Options: nosniff\r\n"},
+    {"GET /page/now/now.js", "Accept: */*\r\n", 200, "Cache-Control: no-cache\r\n"},
+    {"HEAD /page/app.js", "", 200, "Content-Type: text/javascript\r\n ... ETag: \""},
+    {"POST /page/app.js", "Content-Length: 0\r\n", 405, "Allow: GET, HEAD\r\n"},
+    {"GET /page/app.js?v=2", "", 400, "unknown parameter \"v\""},
+    {"GET /page/", "", 404, "the page has no file \"\"; see / for what there is"},
+    {"GET /page", "", 404, "there is nothing at /page;"},
+    {"GET /page/index.html", "", 404, "the page has no file"},
+    {"GET /page//app.js", "", 404, "the page has no file"},
+    {"GET /page/now/../app.js", "", 404, "the page has no file"},
+    {"GET /page/..%2fapp.js", "", 404, "the page has no file"},
+    {"GET /page/app.js%00", "", 400, "not well-formed"},
+    {"GET /page/%3cb%3e", "", 404, "Content-Type: text/plain; charset=utf-8\r\n ... nosniff"},
+    {"GET /", HTML, 200,
+     "Content-Type: text/html; charset=utf-8\r\n ... Vary: Accept, Accept-Encoding\r\n ... ETag: \""},
+    {"GET /", BROWSER, 200,
+     "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src "
+     "'self' data:; base-uri 'none'; frame-ancestors 'none'; form-action 'none'\r\n ... Referrer-Policy: "
+     "no-referrer\r\n ... Cache-Control: no-cache\r\n"},
+    {"HEAD /", HTML, 200, "Content-Type: text/html; charset=utf-8\r\n ... ETag: \""},
+    {"GET /", "Accept: text/plain, text/html;q=0.5\r\n", 200, "Content-Type: text/plain; charset=utf-8\r\n"},
 };
 
-static void test_answers(void **state)
+SERVED_TEST(test_answers)
 {
-    (void)state;
-    served_check_all(cases, ARRAY_SIZE(cases));
+    served_check_all(*state, cases, ARRAY_SIZE(cases));
 }
 
-static void test_long_path(void **state)
+/* The path of a page is below the limit of a request's head. */
+SERVED_TEST(test_long_path)
 {
-    _cleanup_(buffer_done) struct buffer request = {0};
-    struct served f;
+    char request[4096] = "GET /page/";
+    const size_t start = strlen(request);
 
-    (void)state;
-    buffer_append_text(&request, "GET /page/");
-    for (int i = 0; i < 4096; i++)
-        buffer_append_char(&request, "../a"[i % 4]);
-    _cleanup_(freep) char *in = buffer_string(&request);
-    served_start(&f, NULL, "127.0.0.1:0");
-    served_check(&f, &(struct served_case){in, "", 404, {"the page has no file \"../a"}});
-    served_done(&f);
+    for (size_t i = start; i < sizeof(request) - 1; i++)
+        request[i] = "../a"[(i - start) % 4];
+    served_check_all(*state, &(struct served_case){request, "", 404, "the page has no file \"../a"}, 1);
 }
 
-/* One response as it was received. The caller frees its buffer. */
+/* One response as it was received. */
 struct received {
     struct buffer bytes;
     size_t body; /* where it begins */
 };
 
-static struct received receive(struct served *f, const char *request, const char *headers, bool head)
+static void received_done(struct received *received)
+{
+    buffer_done(&received->bytes);
+}
+
+static struct received receive(struct served *f, const char *request, const char *headers)
 {
     struct received received = {0};
     _cleanup_(closep) int fd = served_ask(f, request, headers);
 
-    received.body = served_receive(f, fd, head, &received.bytes);
+    received.body = served_receive(f, fd, false, &received.bytes);
     assert_true(received.body > 0);
     return received;
 }
@@ -98,6 +112,16 @@ static char *header_of(const struct received *received, const char *name)
     return strndup(line, strcspn(line, "\r"));
 }
 
+/* The same request with If-None-Match, on a connection that the caller closes. */
+static int ask_if_none(struct served *f, const char *request, const char *headers, const char *list)
+{
+    _cleanup_(buffer_done) struct buffer with = {0};
+
+    buffer_appendf(&with, "%sIf-None-Match: %s\r\n", headers, list);
+    buffer_append_char(&with, '\0');
+    return served_ask(f, request, with.data);
+}
+
 static void assert_sends(struct served *f, const struct asset *asset)
 {
     _cleanup_(buffer_done) struct buffer expected = {0};
@@ -105,7 +129,7 @@ static void assert_sends(struct served *f, const struct asset *asset)
 
     snprintf(request, sizeof(request), "GET /page/%s", asset->path);
     print_message("%s\n", request);
-    struct received plain = receive(f, request, "", false), gzip = receive(f, request, GZIP, false);
+    _cleanup_(received_done) struct received plain = receive(f, request, ""), gzip = receive(f, request, GZIP);
     assert_int_equal(page_decode(&expected, asset), 0);
     assert_int_equal(plain.bytes.size - plain.body, expected.size);
     assert_memory_equal(plain.bytes.data + plain.body, expected.data, expected.size);
@@ -116,20 +140,13 @@ static void assert_sends(struct served *f, const struct asset *asset)
     assert_string_equal(coding, "gzip");
     assert_string_not_equal(etag, gzip_etag);
     assert_null(memmem(plain.bytes.data, plain.body, "Content-Encoding", 16));
-    buffer_done(&plain.bytes);
-    buffer_done(&gzip.bytes);
 }
 
-static void test_both_codings(void **state)
+SERVED_TEST(test_both_codings)
 {
-    struct served f;
-
-    (void)state;
-    served_start(&f, NULL, "127.0.0.1:0");
     for (size_t i = 0; i < n_assets; i++)
         if (assets[i].type != ASSET_HTML)
-            assert_sends(&f, &assets[i]);
-    served_done(&f);
+            assert_sends(*state, &assets[i]);
 }
 
 /*
@@ -138,14 +155,14 @@ static void test_both_codings(void **state)
  */
 static void assert_not_modified(struct served *f, const char *request, const char *headers)
 {
-    struct received whole = receive(f, request, headers, false);
+    _cleanup_(received_done) struct received whole = receive(f, request, headers);
     _cleanup_(freep) char *etag = header_of(&whole, "ETag"), *length = header_of(&whole, "Content-Length");
-    _cleanup_(buffer_done) struct buffer with = {0}, in = {0};
+    _cleanup_(buffer_done) struct buffer in = {0}, again = {0};
+    char list[128];
 
     print_message("%s, %s\n", request, etag);
-    buffer_appendf(&with, "%sIf-None-Match: \"x\"\r\nIf-None-Match: W/%s\r\n", headers, etag);
-    buffer_append_char(&with, '\0');
-    _cleanup_(closep) int fd = served_ask(f, request, with.data);
+    snprintf(list, sizeof(list), "\"x\"\r\nIf-None-Match: W/%s", etag);
+    _cleanup_(closep) int fd = ask_if_none(f, request, headers, list);
     size_t body = served_receive(f, fd, true, &in);
     assert_int_equal(in.size, body);
     _cleanup_(freep) char *head = buffer_string(&in);
@@ -155,66 +172,33 @@ static void assert_not_modified(struct served *f, const char *request, const cha
     assert_has(head, "Vary: ");
     if (strstr(head, "Content-Length: "))
         assert_has(head, length);
-    served_send(fd, "GET /-/healthy", "");
-    _cleanup_(freep) char *next = served_receive_text(f, fd, false);
-    assert_int_equal(served_status(next), 200);
-    buffer_done(&whole.bytes);
+    served_send(fd, HEALTHY, "");
+    served_expect(f, fd, OK);
+    _cleanup_(closep) int other = ask_if_none(f, request, headers, "\"x\"");
+    body = served_receive(f, other, false, &again);
+    assert_int_equal(again.size - body, whole.bytes.size - whole.body);
 }
 
-static void assert_modified(struct served *f, const char *request, const char *headers)
-{
-    struct received whole = receive(f, request, headers, false);
-    _cleanup_(buffer_done) struct buffer with = {0};
-
-    buffer_appendf(&with, "%sIf-None-Match: \"x\"\r\n", headers);
-    buffer_append_char(&with, '\0');
-    struct received again = receive(f, request, with.data, false);
-    assert_int_equal(again.bytes.size - again.body, whole.bytes.size - whole.body);
-    buffer_done(&again.bytes);
-    buffer_done(&whole.bytes);
-}
-
-static void test_not_modified(void **state)
+SERVED_TEST(test_not_modified)
 {
     static const char *const requests[][2] = {
         {"GET /page/app.js", ""}, {"GET /page/app.js", GZIP}, {"GET /", HTML}, {"GET /", HTML GZIP}};
-    struct served f;
 
-    (void)state;
-    served_start(&f, NULL, "127.0.0.1:0");
-    for (size_t i = 0; i < ARRAY_SIZE(requests); i++) {
-        assert_not_modified(&f, requests[i][0], requests[i][1]);
-        assert_modified(&f, requests[i][0], requests[i][1]);
-    }
-    served_done(&f);
-}
-
-/* The ETag of the one coding is not that of the other. */
-static void test_etag_of_the_other_coding(void **state)
-{
-    struct served f;
-
-    (void)state;
-    served_start(&f, NULL, "127.0.0.1:0");
-    struct received gzip = receive(&f, "GET /page/app.js", GZIP, false);
+    for (size_t i = 0; i < ARRAY_SIZE(requests); i++)
+        assert_not_modified(*state, requests[i][0], requests[i][1]);
+    /* The ETag of the one coding is not that of the other. */
+    _cleanup_(received_done) struct received gzip = receive(*state, "GET /page/app.js", GZIP);
     _cleanup_(freep) char *etag = header_of(&gzip, "ETag");
-    _cleanup_(buffer_done) struct buffer headers = {0};
-    buffer_appendf(&headers, "If-None-Match: %s\r\n", etag);
-    buffer_append_char(&headers, '\0');
-    served_check(&f, &(struct served_case){"GET /page/app.js", headers.data, 200, {"import "}});
-    buffer_done(&gzip.bytes);
-    served_done(&f);
+    _cleanup_(closep) int fd = ask_if_none(*state, "GET /page/app.js", "", etag);
+    served_expect(*state, fd, "import ");
 }
 
 /* Below whatever path a proxy has it: no link begins with a slash. */
-static void test_page(void **state)
+SERVED_TEST(test_page)
 {
-    struct served f;
+    struct served *f = *state;
 
-    (void)state;
-    served_start(&f, NULL, "127.0.0.1:0");
-    _cleanup_(freep) char *page = served_answer(&f, 0, "GET /", HTML);
-    served_done(&f);
+    _cleanup_(freep) char *page = served_answer(f, 0, "GET /", HTML);
     for (size_t i = 0; i < n_routes; i++) {
         char link[128];
         bool get = strcmp(routes[i].method, "GET") == 0;
@@ -235,33 +219,16 @@ static void test_page(void **state)
 }
 
 /* A page is another one where it has other paths. */
-static void test_page_with_another_telemetry_path(void **state)
+SERVED_TEST(test_page_with_another_telemetry_path)
 {
-    struct served f;
+    struct served *f = *state;
+    _cleanup_(received_done) struct received before = receive(f, "GET /", HTML);
 
-    (void)state;
-    served_start(&f, NULL, "127.0.0.1:0");
-    struct received before = receive(&f, "GET /", HTML, false);
-    assert_int_equal(server_set_telemetry_path(f.server, "/m<&>"), 0);
-    struct received after = receive(&f, "GET /", HTML, false);
+    assert_int_equal(server_set_telemetry_path(f->server, "/m<&>"), 0);
+    _cleanup_(received_done) struct received after = receive(f, "GET /", HTML);
     _cleanup_(freep) char *etag = header_of(&before, "ETag"), *new_etag = header_of(&after, "ETag");
     assert_string_not_equal(etag, new_etag);
     assert_non_null(memmem(after.bytes.data, after.bytes.size, "<a href=\"./m&lt;&amp;&gt;\">/m&lt;&amp;&gt;</a>", 41));
-    buffer_done(&before.bytes);
-    buffer_done(&after.bytes);
-    served_done(&f);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_long_path),
-        cmocka_unit_test(test_both_codings),
-        cmocka_unit_test(test_not_modified),
-        cmocka_unit_test(test_etag_of_the_other_coding),
-        cmocka_unit_test(test_page),
-        cmocka_unit_test(test_page_with_another_telemetry_path),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -3,13 +3,13 @@
 #include "base/cleanup.h"
 #include "perf/attr.h"
 #include "perf/event/parse.h"
+#include "perf/event/pfm-fallback.c"
 #include "tests/unit/fake-machine.h"
 #include "tests/unit/test.h"
 
 /* Instead of the one in the library. */
-#include "perf/event/pfm-fallback.c"
 
-static void test_sentences(void **state)
+TEST(test_sentences)
 {
     static const struct {
         const char *in;
@@ -23,10 +23,9 @@ static void test_sentences(void **state)
         {"mem-load", -ENOENT, "there is no event \"mem-load\"; did you mean \"mem-loads\""},
         {"mem-loads", 0, ""},
     };
-    struct fake_sys *fake = fake_machine_one_pmu();
-    struct machine *machine = machine_of(&fake->sys);
+    _cleanup_(fake_sys_freep) struct fake_sys *fake = fake_machine_one_pmu();
+    _cleanup_(machine_freep) struct machine *machine = machine_of(&fake->sys);
 
-    (void)state;
     assert_string_equal(pfm_built(), "no");
     pfm_list(machine_core_pmu(machine, 0), NULL, NULL);
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -37,12 +36,6 @@ static void test_sentences(void **state)
         if (r != cases[i].out || !strstr(error.message, cases[i].out_message) || (r < 0 && error.offset != 0))
             fail_msg("%s: %d: %s", cases[i].in, r, error.message);
     }
-    machine_free(machine);
-    fake_sys_free(fake);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sentences)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

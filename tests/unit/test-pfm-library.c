@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* This machine's libpfm4 and its tables, with a model of CPU that the environment makes it detect. */
-#include "base/cleanup.h"
 #include "perf/attr.h"
 #include "perf/event/pfm.h"
 #include "tests/unit/fake-machine.h"
@@ -27,7 +26,6 @@ static const struct sample samples[] = {
     {"skl::UOPS_ISSUED:ANY:c=2", "cpu", {0x200010e}},
     {"skl::OFFCORE_RESPONSE_0:DMND_DATA_RD:L3_HIT:SNP_NONE", "cpu", {0x1b7, 0x801c0001}},
 };
-static const char wrong[] = "skl::UNHALTED_CORE_CYCLE", suggested[] = "did you mean \"UNHALTED_CORE_CYCLES\"";
 #else
 /* Arm's (Architecture Reference Manual, "PMU event number space"). */
 static const struct sample samples[] = {
@@ -37,7 +35,6 @@ static const struct sample samples[] = {
     {"arm_ac76::INST_RETIRED", "armv8_cortex_a76", {0x08}},
 #endif
 };
-static const char wrong[] = "arm_ac55::L2D_CACHE_REFIL", suggested[] = "\"L2D_CACHE_REFILL\"";
 #endif
 
 static int setup(void **state)
@@ -60,7 +57,7 @@ static int teardown(void **state)
     return 0;
 }
 
-static void test_encode(void **state)
+TEST(test_encode)
 {
     const struct machine *machine = *state;
 
@@ -72,19 +69,8 @@ static void test_encode(void **state)
     }
 }
 
-static void test_explain(void **state)
-{
-    struct error error = {0};
-
-    assert_int_equal(pfm_explain(*state, wrong, 3, &error), -ENOENT);
-    assert_non_null(strstr(error.message, suggested));
-    assert_int_equal(error.offset, 3);
-    assert_int_equal(pfm_explain(*state, "none_such::EVENT", 0, &error), -ENODEV);
-    assert_int_equal(pfm_explain(*state, "cyclse", 0, &error), 0);
-}
-
 /* A model that is not this machine's: libpfm4 would encode it, and the kernel would count something else. */
-static void test_other_model(void **state)
+TEST(test_other_model)
 {
     const struct machine *machine = *state;
     struct pfm_words words;
@@ -109,7 +95,7 @@ static void count(void *userdata, const char *name, const char *description)
 }
 
 /* All that libpfm4 has where sysfs lists no event; on arm64's cores, else only what it lists. */
-static void test_list(void **state)
+TEST(test_list)
 {
     struct pmu pmu = *machine_core_pmu(*state, 0);
     unsigned n = 0, n_listed = 0;
@@ -125,13 +111,4 @@ static void test_list(void **state)
 #endif
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_encode),
-        cmocka_unit_test(test_explain),
-        cmocka_unit_test(test_other_model),
-        cmocka_unit_test(test_list),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_MAIN(setup, teardown)

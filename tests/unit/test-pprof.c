@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Profiles for pprof, read again field by field. */
+/* Profiles for pprof, read again field by field; that protoc and pprof read them is tests/e2e/profile.sh's. */
 #include <inttypes.h>
 #include <libdeflate.h>
 
@@ -18,13 +18,25 @@ static const struct writer_event clock_event = {.name = "cpu-clock", .attr = &cl
 static const struct writer_event cycles_event = {.name = "cycles:u", .attr = &cycles_attr};
 static const struct writer_end good_end = {.reason = "seconds", .records = 3, .duration_ns = 2 * NSEC_PER_SEC};
 
+/* The location (4) or function (5) of that id. */
+static struct bytes by_id(struct bytes profile, unsigned number, uint64_t id)
+{
+    struct field field;
+
+    while (read_field(&profile, &field))
+        if (field.number == number && number_of(field.bytes, 1) == id)
+            return field.bytes;
+    fail_msg("there is no %u of id %d", number, (int)id);
+    return profile;
+}
+
 struct written {
     struct symbols symbols;
     struct writer_source source;
     struct kernel_view kernel;
     void *state;
     struct buffer out;
-    struct read_pprof *profile;
+    struct bytes profile;
 };
 
 static void start(struct written *written, const struct writer_event *event)
@@ -64,90 +76,109 @@ static void end(struct written *written, const struct writer_end *how)
         libdeflate_gzip_decompress(decompressor, written->out.data, written->out.size, bytes, sizeof(bytes), &size),
         LIBDEFLATE_SUCCESS);
     libdeflate_free_decompressor(decompressor);
-    written->profile = read_pprof(bytes, size);
-    assert_non_null(written->profile);
+    written->profile = (struct bytes){bytes, bytes + size};
 }
 
 static void done(struct written *written)
 {
-    read_pprof_free(written->profile);
     writer_pprof.free(written->state);
     buffer_done(&written->out);
     assert_int_equal(written->symbols.kept, 0);
 }
 
-static const char *text(const struct read_pprof *profile, int64_t number)
+/* --- the profile as text --- */
+
+static void show_text(struct bytes profile, uint64_t number, const char *behind, struct buffer *out)
 {
-    assert_in_range(number, 0, profile->n_string_table - 1);
-    return profile->string_table[number];
+    struct field text = field_at(profile, 6, number);
+
+    assert_int_equal(text.number, 6);
+    buffer_append(out, text.bytes.at, (size_t)(text.bytes.end - text.bytes.at));
+    buffer_append_text(out, behind);
 }
 
-static void show_location(const struct read_pprof *profile, uint64_t id, struct buffer *out)
+static void show_type(struct bytes profile, struct bytes type, struct buffer *out)
 {
-    assert_in_range(id, 1, profile->n_location);
-    const struct read_location *location = &profile->location[id - 1];
-    assert_int_equal(location->id, id);
-    assert_int_equal(location->n_line, 1);
-    for (size_t i = 0; i < profile->n_function; i++)
-        if (profile->function[i].id == location->function_id)
-            buffer_appendf(out, " %s", text(profile, profile->function[i].name));
-    buffer_appendf(out, "@%" PRIx64, location->address);
-    if (location->mapping_id)
-        buffer_appendf(out, "/%" PRIu64, location->mapping_id);
+    show_text(profile, number_of(type, 1), "/", out);
+    show_text(profile, number_of(type, 2), " ", out);
 }
 
-static void show_sample(const struct read_pprof *profile, const struct read_sample *sample, struct buffer *out)
+static void show_location(struct bytes profile, uint64_t id, struct buffer *out)
 {
-    for (size_t i = 0; i < sample->n_value; i++)
-        buffer_appendf(out, "%" PRId64 " ", sample->value[i]);
-    for (size_t i = 0; i < sample->n_label; i++)
-        buffer_appendf(out, "%s=%s%" PRId64 " ", text(profile, sample->label[i].key),
-                       text(profile, sample->label[i].str), sample->label[i].num);
-    for (size_t i = 0; i < sample->n_location_id; i++)
-        show_location(profile, sample->location_id[i], out);
+    struct bytes location = by_id(profile, 4, id);
+    struct bytes function = by_id(profile, 5, number_of(field_at(location, 4, 0).bytes, 1));
+
+    assert_int_equal(field_at(location, 4, 1).number, 0); /* one line */
+    buffer_append_char(out, ' ');
+    show_text(profile, number_of(function, 2), "@", out);
+    buffer_appendf(out, "%" PRIx64, number_of(location, 3));
+    if (number_of(location, 2))
+        buffer_appendf(out, "/%" PRIu64, number_of(location, 2));
+}
+
+static void show_sample(struct bytes profile, struct bytes sample, struct buffer *out)
+{
+    struct bytes ids = field_at(sample, 1, 0).bytes, values = field_at(sample, 2, 0).bytes;
+    struct field label;
+
+    while (values.at < values.end)
+        buffer_appendf(out, "%" PRIu64 " ", read_varint(&values));
+    for (size_t i = 0; (label = field_at(sample, 3, i)).number; i++) {
+        show_text(profile, number_of(label.bytes, 1), "=", out);
+        show_text(profile, number_of(label.bytes, 2), "", out);
+        buffer_appendf(out, "%" PRIu64 " ", number_of(label.bytes, 3));
+    }
+    while (ids.at < ids.end)
+        show_location(profile, read_varint(&ids), out);
     buffer_append_char(out, '\n');
 }
 
-static void show_mapping(const struct read_pprof *profile, const struct read_mapping *mapping, struct buffer *out)
+static void show_mapping(struct bytes profile, struct bytes mapping, struct buffer *out)
 {
-    buffer_appendf(out, "mapping %" PRIu64 " %" PRIx64 "-%" PRIx64 " %" PRIx64 " %s %s%s\n", mapping->id,
-                   mapping->memory_start, mapping->memory_limit, mapping->file_offset, text(profile, mapping->filename),
-                   text(profile, mapping->build_id), mapping->has_functions ? " functions" : "");
+    buffer_appendf(out, "mapping %" PRIu64 " %" PRIx64 "-%" PRIx64 " %" PRIx64 " ", number_of(mapping, 1),
+                   number_of(mapping, 2), number_of(mapping, 3), number_of(mapping, 4));
+    show_text(profile, number_of(mapping, 5), " ", out);
+    show_text(profile, number_of(mapping, 6), number_of(mapping, 7) ? " functions\n" : "\n", out);
 }
 
-static void assert_shown(const struct read_pprof *profile, const char *expected)
+static void assert_shown(struct bytes profile, const char *expected)
 {
     struct buffer out = {0};
+    struct field field;
 
-    assert_string_equal(profile->string_table[0], "");
-    for (size_t i = 0; i < profile->n_sample_type; i++)
-        buffer_appendf(&out, "%s/%s ", text(profile, profile->sample_type[i].type),
-                       text(profile, profile->sample_type[i].unit));
-    buffer_appendf(&out, "%" PRId64 " %s/%s default %s\n", profile->period, text(profile, profile->period_type.type),
-                   text(profile, profile->period_type.unit), text(profile, profile->default_sample_type));
-    for (size_t i = 0; i < profile->n_comment; i++)
-        buffer_appendf(&out, "# %s\n", text(profile, profile->comment[i]));
-    for (size_t i = 0; i < profile->n_mapping; i++)
-        show_mapping(profile, &profile->mapping[i], &out);
-    for (size_t i = 0; i < profile->n_sample; i++)
-        show_sample(profile, &profile->sample[i], &out);
+    assert_int_equal(field_at(profile, 6, 0).value, 0); /* the first text is empty */
+    for (size_t i = 0; (field = field_at(profile, 1, i)).number; i++)
+        show_type(profile, field.bytes, &out);
+    buffer_appendf(&out, "%" PRIu64 " ", number_of(profile, 12));
+    show_type(profile, field_at(profile, 11, 0).bytes, &out);
+    buffer_append_text(&out, "default ");
+    show_text(profile, number_of(profile, 14), "\n", &out);
+    for (size_t i = 0; (field = field_at(profile, 13, i)).number; i++) {
+        buffer_append_text(&out, "# ");
+        show_text(profile, read_varint(&field.bytes), "\n", &out);
+    }
+    for (size_t i = 0; (field = field_at(profile, 3, i)).number; i++)
+        show_mapping(profile, field.bytes, &out);
+    for (size_t i = 0; (field = field_at(profile, 2, i)).number; i++)
+        show_sample(profile, field.bytes, &out);
     _cleanup_(freep) char *shown = buffer_string(&out);
     assert_string_equal(shown, expected);
 }
 
-static void test_profile(void **state)
+TEST(test_profile)
 {
     struct written written;
+    struct record other = {.type = PERF_RECORD_COMM};
 
-    (void)state;
     start(&written, &clock_event);
     add(&written, 100, 0x10210, 10);
     add(&written, 200, 0x50210, 20);
     add(&written, 100, 0x10210, 40);
     add(&written, 200, 0x90000, 30);
+    assert_false(writer_pprof.record(written.state, &other, &written.out));
     end(&written, &good_end);
-    assert_int_equal(written.profile->time_nanos, 1700000000123456789);
-    assert_int_equal(written.profile->duration_nanos, 2000000000);
+    assert_int_equal(number_of(written.profile, 9), 1700000000123456789);
+    assert_int_equal(number_of(written.profile, 10), 2000000000);
     assert_shown(written.profile,
                  "samples/count cpu-clock/nanoseconds 25 cpu-clock/nanoseconds default cpu-clock\n"
                  "# perfcountd: 4 samples\n"
@@ -157,38 +188,21 @@ static void test_profile(void **state)
                  "2 50 pid=100 comm=my app0  sys_read@ffffffff81000010/1 leaf@10210/2 leaf@10210/2\n"
                  "1 20 pid=200 comm=my app0  sys_read@ffffffff81000010/1 leaf@10210/2 leaf@10210/2\n"
                  "1 30 pid=200 comm=my app0  sys_read@ffffffff81000010/1 [unknown]@90000/3 [unknown]@90000/3\n");
-    /* Each function once. */
-    assert_int_equal(written.profile->n_function, 3);
+    assert_int_equal(field_at(written.profile, 5, 3).number, 0); /* each of the three functions once */
     done(&written);
 }
 
-/* If addresses of the kernel are hidden, they are shown as if it were where it was linked to. */
-static void test_hidden(void **state)
-{
-    struct kernel_view_part part = {.start = 0xffffffff80f00000, .end = 0xffffffff84f00000, .nominal = 0x81000000};
-    struct written written;
-
-    (void)state;
-    start(&written, &clock_event);
-    written.kernel = (struct kernel_view){.loaded = true, .parts = &part, .n = 1};
-    add(&written, 100, 0x10210, 10);
-    end(&written, &good_end);
-    assert_shown(written.profile, "samples/count cpu-clock/nanoseconds 10 cpu-clock/nanoseconds default cpu-clock\n"
-                                  "# perfcountd: 1 samples\n"
-                                  "mapping 1 0-ffffffffffffffff 0 [kernel.kallsyms]  functions\n"
-                                  "mapping 2 10000-20000 1000 /bin/app 0123abff functions\n"
-                                  "1 10 pid=100 comm=my app0  sys_read@81100010/1 leaf@10210/2 leaf@10210/2\n");
-    done(&written);
-}
-
-static void test_head(void **state)
+TEST(test_head)
 {
     static const struct writer_end bad_end = {
         .reason = "shutdown", .lost = 5, .dropped = 6, .throttled = 1, .duration_ns = 1500000};
     struct written written;
 
-    (void)state;
     start(&written, &cycles_event);
+    written.symbols.known = false;
+    assert_false(writer_pprof.settle(written.state));
+    written.symbols.known = true;
+    assert_true(writer_pprof.settle(written.state));
     end(&written, &bad_end);
     assert_shown(written.profile, "samples/count cycles:u/count 5000 cycles:u/count default cycles:u\n"
                                   "# perfcountd: 0 samples\n"
@@ -200,53 +214,36 @@ static void test_head(void **state)
     done(&written);
 }
 
-/* All is there, as the sums say. */
-static void test_full(void **state)
+/* Samples that the profile had no room for are in the sums. */
+TEST(test_full)
 {
     enum { SAMPLES = 30000 };
     struct written written;
-    int64_t sum = 0, period = 0;
+    struct field field;
+    struct bytes last = {0};
+    struct buffer out = {0};
+    uint64_t sum = 0, period = 0;
 
-    (void)state;
     start(&written, &clock_event);
     for (unsigned i = 0; i < SAMPLES; i++)
         add(&written, 300, i * 8, 2);
     end(&written, &good_end);
-    for (size_t i = 0; i < written.profile->n_sample; i++) {
-        sum += written.profile->sample[i].value[0];
-        period += written.profile->sample[i].value[1];
-    }
+    for (struct bytes rest = written.profile; read_field(&rest, &field);)
+        if (field.number == 2) {
+            struct bytes values = field_at(field.bytes, 2, 0).bytes;
+            sum += read_varint(&values);
+            period += read_varint(&values);
+            last = field.bytes;
+        }
     assert_int_equal(sum, SAMPLES);
     assert_int_equal(period, 2 * SAMPLES);
-    struct buffer out = {0};
-    show_sample(written.profile, &written.profile->sample[written.profile->n_sample - 1], &out);
+    show_sample(written.profile, last, &out);
+    field = field_at(written.profile, 13, 1);
+    show_text(written.profile, read_varint(&field.bytes), "", &out);
     _cleanup_(freep) char *shown = buffer_string(&out);
     assert_non_null(strstr(shown, "[truncated]@0"));
-    assert_non_null(strstr(text(written.profile, written.profile->comment[1]), "samples found no room"));
+    assert_non_null(strstr(shown, "samples found no room"));
     done(&written);
 }
 
-static void test_other_records(void **state)
-{
-    struct written written;
-    struct record record = {.type = PERF_RECORD_COMM};
-
-    (void)state;
-    start(&written, &clock_event);
-    assert_false(writer_pprof.record(written.state, &record, &written.out));
-    written.symbols.known = false;
-    assert_false(writer_pprof.settle(written.state));
-    written.symbols.known = true;
-    assert_true(writer_pprof.settle(written.state));
-    end(&written, &good_end);
-    done(&written);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_profile), cmocka_unit_test(test_hidden),        cmocka_unit_test(test_head),
-        cmocka_unit_test(test_full),    cmocka_unit_test(test_other_records),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes from records; how many and how large they may become. */
+/* Processes from records, how many and how large they may become, and lines of /proc/PID/maps. */
 #include <stdio.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "symbols/proc-maps.h"
 #include "symbols/processes.h"
 #include "tests/unit/process-rig.h"
 #include "tests/unit/test.h"
@@ -49,7 +49,7 @@ static uint32_t jit_pid(struct process_rig *rig, uint32_t pid, uint64_t address)
 }
 
 /* Functions made at run time belong to their process; a child keeps those of its parent. */
-static void test_anonymous(void **state)
+TEST_WITH(test_anonymous, process_rig_setup, process_rig_teardown)
 {
     struct process_rig *rig = *state;
 
@@ -66,7 +66,7 @@ static void test_anonymous(void **state)
     assert_string_equal(process_rig_at(rig, 1, 0x1000), "//anon+1000");
 }
 
-static void test_overlaps(void **state)
+TEST_WITH(test_overlaps, process_rig_setup, process_rig_teardown)
 {
     static const struct {
         uint64_t in_start, in_end; /* mapped over 0x3000-0x6000 and 0x7000-0x9000 */
@@ -94,7 +94,7 @@ static void test_overlaps(void **state)
     assert_string_equal(process_rig_at(rig, 98, UINT64_MAX - 5), "");
 }
 
-static void test_lives(void **state)
+TEST_WITH(test_lives, process_rig_setup, process_rig_teardown)
 {
     struct process_rig *rig = *state;
 
@@ -123,10 +123,16 @@ static void test_lives(void **state)
     assert_string_equal(process_rig_comm(rig, 20, 20), "");
     take_task(rig, PERF_RECORD_EXIT, 77, 77, 19);
     assert_string_equal(process_rig_comm(rig, 77, 77), "(none)");
+    for (uint32_t pid = 1000; pid <= 1000 + PROCESSES_ENDED_MAX; pid++) {
+        take_comm(rig, pid, pid, "short", false);
+        take_task(rig, PERF_RECORD_EXIT, pid, pid, 10);
+    }
+    assert_string_equal(process_rig_comm(rig, 1000, 1000), "(none)");
+    assert_string_equal(process_rig_comm(rig, 1001, 1001), "short");
 }
 
 /* Of two sources of records, the second is behind: its records are right for its addresses. */
-static void test_two_sources(void **state)
+TEST_WITH(test_two_sources, process_rig_setup, process_rig_teardown)
 {
     struct process_rig *rig = *state;
 
@@ -156,7 +162,7 @@ static void count_of(void *userdata, uint32_t pid, uint32_t tid, const char *nam
 }
 
 /* After a time without records, only the processes that /proc shows run, also those with a pid used before. */
-static void test_running(void **state)
+TEST_WITH(test_running, process_rig_setup, process_rig_teardown)
 {
     struct process_rig *rig = *state;
     const struct mapping mapping = {.start = 0x1000, .end = 0x2000, .file = "/new", .protection = PROT_EXEC};
@@ -183,7 +189,7 @@ static void test_running(void **state)
     assert_string_equal(process_rig_at(rig, 4, 0x1000), "/new+0");
 }
 
-static void test_ignored(void **state)
+TEST_WITH(test_ignored, process_rig_setup, process_rig_teardown)
 {
     struct process_rig *rig = *state;
     struct record record = {
@@ -209,37 +215,35 @@ static void test_ignored(void **state)
     assert_string_equal(process_rig_at(rig, 1, 0x1000), "/x+0");
 }
 
-static void test_numbers(void **state)
+static unsigned number_at(struct process_rig *rig, uint32_t pid, uint64_t address)
+{
+    return mappings_find(&processes_find(rig->processes, pid)->mappings, address)->number;
+}
+
+/* Each place of a file has a number; /proc has the offset 0 for all memory without a file, whose numbers still differ.
+ */
+TEST_WITH(test_numbers, process_rig_setup, process_rig_teardown)
 {
     struct process_rig *rig = *state;
 
     take_mmap(rig, 1, 0x1000, 0x2000, 0, "/a");
     take_mmap(rig, 1, 0x2000, 0x3000, 0x1000, "/a");
     take_mmap(rig, 2, 0x8000, 0x9000, 0, "/a");
-    unsigned number = mappings_find(&processes_find(rig->processes, 1)->mappings, 0x1000)->number;
-    assert_true(number > 0);
-    assert_int_equal(mappings_find(&processes_find(rig->processes, 2)->mappings, 0x8000)->number, number);
-    assert_true(mappings_find(&processes_find(rig->processes, 1)->mappings, 0x2000)->number != number);
-}
-
-/* /proc has the offset 0 for all memory without a file; still its mappings have different numbers. */
-static void test_numbers_anonymous(void **state)
-{
-    struct process_rig *rig = *state;
-
+    assert_true(number_at(rig, 1, 0x1000) > 0);
+    assert_int_equal(number_at(rig, 2, 0x8000), number_at(rig, 1, 0x1000));
+    assert_true(number_at(rig, 1, 0x2000) != number_at(rig, 1, 0x1000));
     take_mmap(rig, 1, 0x1000, 0x4000, 0, "//anon");
     take_mmap(rig, 1, 0x8000, 0x9000, 0, "//anon");
     take_mmap(rig, 1, 0x2000, 0x3000, 0, "/a");
-    struct process *process = processes_find(rig->processes, 1);
-    unsigned number = mappings_find(&process->mappings, 0x1000)->number;
-    assert_true(mappings_find(&process->mappings, 0x8000)->number != number);
-    assert_true(mappings_find(&process->mappings, 0x3000)->number != number);
+    unsigned number = number_at(rig, 1, 0x1000);
+    assert_true(number_at(rig, 1, 0x8000) != number);
+    assert_true(number_at(rig, 1, 0x3000) != number);
     take_mmap(rig, 1, 0x1000, 0x4000, 0x1000, "//anon"); /* a record of the first */
-    assert_int_equal(mappings_find(&process->mappings, 0x3000)->number, number);
+    assert_int_equal(number_at(rig, 1, 0x3000), number);
 }
 
 /* Thousands of processes, each with its own files of long names; forks and ends among them. */
-static void test_bounded(void **state)
+TEST_WITH(test_bounded, process_rig_setup, process_rig_teardown)
 {
     struct process_rig *rig = *state;
     char file[4000];
@@ -279,18 +283,94 @@ static void test_bounded(void **state)
     }
 }
 
-int main(void)
+/* Linked with -Wl,--wrap=reallocarray: whether there is memory. */
+static bool no_memory;
+void *__real_reallocarray(void *old, size_t n, size_t size);
+void *__wrap_reallocarray(void *old, size_t n, size_t size);
+
+void *__wrap_reallocarray(void *old, size_t n, size_t size)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_anonymous, process_rig_setup, process_rig_teardown),
-        cmocka_unit_test_setup_teardown(test_overlaps, process_rig_setup, process_rig_teardown),
-        cmocka_unit_test_setup_teardown(test_lives, process_rig_setup, process_rig_teardown),
-        cmocka_unit_test_setup_teardown(test_two_sources, process_rig_setup, process_rig_teardown),
-        cmocka_unit_test_setup_teardown(test_running, process_rig_setup, process_rig_teardown),
-        cmocka_unit_test_setup_teardown(test_ignored, process_rig_setup, process_rig_teardown),
-        cmocka_unit_test_setup_teardown(test_numbers, process_rig_setup, process_rig_teardown),
-        cmocka_unit_test_setup_teardown(test_numbers_anonymous, process_rig_setup, process_rig_teardown),
-        cmocka_unit_test_setup_teardown(test_bounded, process_rig_setup, process_rig_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return no_memory ? NULL : __real_reallocarray(old, n, size);
 }
+
+/* What cannot be kept is not known, and a mapping that is cut within loses its end; all else stays. */
+TEST_WITH(test_no_memory, process_rig_setup, process_rig_teardown)
+{
+    struct process_rig *rig = *state;
+
+    take_comm(rig, 1, 1, "one", false);
+    take_mmap(rig, 1, 0x1000, 0x4000, 0, "/a");
+    no_memory = true;
+    take_comm(rig, 1, 2, "two", false);
+    take_comm(rig, 1, 1, "again", false);
+    take_mmap(rig, 1, 0x8000, 0x9000, 0, "/b");
+    take_mmap(rig, 1, 0x2000, 0x3000, 0, "/c");
+    take_task(rig, PERF_RECORD_FORK, 3, 3, 1);
+    no_memory = false;
+    assert_string_equal(process_rig_comm(rig, 1, 1), "again");
+    assert_string_equal(process_rig_comm(rig, 1, 2), "again");
+    assert_string_equal(process_rig_at(rig, 1, 0x1fff), "/a+fff");
+    assert_string_equal(process_rig_at(rig, 1, 0x3000), "");
+    assert_string_equal(process_rig_at(rig, 1, 0x8000), "");
+    assert_string_equal(process_rig_at(rig, 3, 0x1000), "");
+}
+
+/* --- lines of /proc/PID/maps --- */
+
+static const struct {
+    const char *in, *out; /* "START-END OFFSET MAJOR:MINOR INODE PROTECTION FLAGS FILE" */
+} good_lines[] = {
+    {"00400000-00452000 r-xp 00001000 08:02 173521      /usr/bin/dbus-daemon",
+     "400000-452000 1000 8:2 173521 5 2 /usr/bin/dbus-daemon"},
+    {"7ffe-7fff rw-s 00000000 fd:1f 0", "7ffe-7fff 0 fd:1f 0 3 1 //anon"},
+    {"1-2 ---p 00000000 00:00 0 ", "1-2 0 0:0 0 0 2 //anon"},
+    {"ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]",
+     "ffffffffff600000-ffffffffff601000 0 0:0 0 4 2 [vsyscall]"},
+    {"1-2 r-xp 00000000 00:01 5 /a b\\012c (deleted)", "1-2 0 0:1 5 5 2 /a b\nc"},
+    {"1-2 r-xp 00000000 00:01 5 /a\\9\\", "1-2 0 0:1 5 5 2 /a\\9\\"}, /* no escape */
+};
+
+TEST(test_lines)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(good_lines); i++) {
+        struct mapping mapping;
+        char line[256], shown[256];
+        strcpy(line, good_lines[i].in);
+        assert_int_equal(proc_maps_parse_line(line, &mapping), 0);
+        snprintf(shown, sizeof(shown), "%llx-%llx %llx %x:%x %llu %x %x %s", (unsigned long long)mapping.start,
+                 (unsigned long long)mapping.end, (unsigned long long)mapping.offset, (unsigned)mapping.major,
+                 (unsigned)mapping.minor, (unsigned long long)mapping.inode, (unsigned)mapping.protection,
+                 (unsigned)mapping.flags, mapping.file);
+        assert_string_equal(shown, good_lines[i].out);
+    }
+}
+
+TEST(test_anonymous_files)
+{
+    static const struct {
+        const char *in;
+        bool out;
+    } cases[] = {
+        {"//anon", true},         {"[anon:v8]", true}, {"/dev/zero", true},    {"/anon_hugepage", true},
+        {"[heap]", false},        {"[stack]", false},  {"[vdso]", false},      {"/dev/null", false},
+        {"/usr/bin/anon", false}, {"", false},         {"/memfd:code", false},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        assert_int_equal(proc_maps_is_anonymous(cases[i].in), cases[i].out);
+}
+
+TEST(test_bad_lines)
+{
+    char lines[] = "|x|1-|1-2|1-2 |1-2 r-x|1-2 r-xp|1-2 r-xp |1-2 r-xp 0|1-2 r-xp 0 |1-2 r-xp 0 0|1-2 r-xp 0 0:0"
+                   "|1-2 r-xp 0 0:0 |1-2 r-xp 0 0:0 x|2-2 r-xp 0 0:0 0|3-2 r-xp 0 0:0 0|1-2 q-xp 0 0:0 0"
+                   "|11111111111111111-2 r-xp 0 0:0 0|1-2 r-xp 0 0:0 99999999999999999999";
+
+    for (char *rest = lines, *line; (line = strsep(&rest, "|"));) {
+        struct mapping mapping = {.start = 42};
+        assert_int_equal(proc_maps_parse_line(line, &mapping), -EBADMSG);
+        assert_int_equal(mapping.start, 42);
+    }
+}
+
+TEST_MAIN(NULL, NULL)

@@ -93,9 +93,8 @@ static const struct {
     {"process not known", UINT32_MAX, {KERNEL, READ}, "-1 1 7: sys_read* ffffffff81000010,\n"},
 };
 
-static void test_chains(void **state)
+TEST(test_chains)
 {
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct symbols symbols;
         fake_symbols_init(&symbols);
@@ -110,13 +109,12 @@ static void test_chains(void **state)
 }
 
 /* Equal stacks of a process are counted together. The same place in a file is one location for all processes. */
-static void test_sums(void **state)
+TEST(test_sums)
 {
     static const uint64_t one[] = {USER, 0x10200, 0x10081}, other[] = {USER, 0x10200, 0x10100},
                           moved[] = {USER, 0x50200, 0x50081};
     struct symbols symbols;
 
-    (void)state;
     fake_symbols_init(&symbols);
     _cleanup_(profile_freep) struct profile *profile = profile_new(&symbols);
     const struct record records[] = {
@@ -145,13 +143,12 @@ static void test_sums(void **state)
 }
 
 /* The tables come when the process has gone. */
-static void test_late_symbols(void **state)
+TEST(test_late_symbols)
 {
     static const uint64_t chain[] = {KERNEL, READ, USER, 0x50200, 0x50081, 0x1};
     static const struct fake_mapping none[] = {{0}};
     struct symbols symbols;
 
-    (void)state;
     fake_symbols_init(&symbols);
     symbols.known = false;
     _cleanup_(profile_freep) struct profile *profile = profile_new(&symbols);
@@ -169,24 +166,15 @@ static void test_late_symbols(void **state)
     symbols.asked = 0;
     assert_true(profile_settle(profile, 2)); /* what has one is not asked for again */
     assert_int_equal(symbols.asked, 0);
-}
-
-/* The last of them are resolved however far the asking had come. */
-static void test_finish(void **state)
-{
-    static const uint64_t chain[] = {USER, 0x10200, 0x10081};
-    struct symbols symbols;
-
-    (void)state;
+    /* At the end the last are resolved, however far the asking had come. */
     fake_symbols_init(&symbols);
     symbols.known = false;
-    _cleanup_(profile_freep) struct profile *profile = profile_new(&symbols);
-    struct record record = sample_of(100, chain, ARRAY_SIZE(chain), 1);
-    assert_int_equal(profile_add(profile, &record), 0);
-    assert_false(profile_settle(profile, 1));
+    _cleanup_(profile_freep) struct profile *other = profile_new(&symbols);
+    assert_int_equal(profile_add(other, &record), 0);
+    assert_false(profile_settle(other, 1));
     symbols.known = true;
-    profile_finish(profile);
-    assert_shown(profile, "100 1 1: leaf 10200,main 10080,\n");
+    profile_finish(other);
+    assert_shown(other, "200 1 1: sys_read* ffffffff81000010,leaf 50200,main 50080,[unknown] 0,\n");
 }
 
 enum fullness { MANY_STACKS, MANY_FRAMES, MANY_LOCATIONS, MANY_COMMS };
@@ -212,11 +200,10 @@ static size_t fill(enum fullness kind, size_t n, struct symbols *symbols, uint64
     return 100;
 }
 
-static void test_bound(void **state)
+TEST(test_bound)
 {
     enum { SAMPLES = 40000 };
 
-    (void)state;
     for (enum fullness kind = MANY_STACKS; kind <= MANY_COMMS; kind++) {
         struct symbols symbols;
         uint64_t chain[100], skipped = 0;
@@ -242,11 +229,4 @@ static void test_bound(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chains), cmocka_unit_test(test_sums),  cmocka_unit_test(test_late_symbols),
-        cmocka_unit_test(test_finish), cmocka_unit_test(test_bound),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

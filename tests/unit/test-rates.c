@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What rows counted between two readings, and what they counted together. */
 #include <math.h>
-#include <stdio.h>
 
+#include "base/buffer.h"
+#include "base/cleanup.h"
 #include "collectors/rates.h"
+#include "collectors/totals.h"
+#include "tests/unit/readings.h"
 #include "tests/unit/test.h"
+
+/* --- one row --- */
 
 static const char *const names[] = {"cpu", NULL};
 
@@ -19,78 +25,36 @@ static const struct row_counter counters[] = {
     {"energy", "power", "joules", SERIES_REAL, 1e-6, {"perf_cpu_energy_joules_total", "E.", "joules", METRIC_COUNTER}},
 };
 
+enum { COUNTING = ROW_COUNTING, STARVED = ROW_STARVED, UNKNOWN = N_ROW_STATES };
+
 struct reading {
     uint64_t cycles, instructions, task_clock;
     double energy;
     uint64_t enabled, running;
-    enum row_state state;
-    bool unknown;
+    unsigned state; /* UNKNOWN: has never been read */
 };
 
 static const struct {
     const char *name;
     struct reading in_then, in_now;
-    uint64_t in_ns;
-    double out[4], out_ipc, out_running; /* NAN: none */
+    double in_seconds, out[4], out_ipc, out_running; /* NAN: none */
 } cases[] = {
-    {"a second",
-     {0},
-     {1000, 800, 500000000, 2.5, 1000, 250, ROW_COUNTING, false},
-     NSEC_PER_SEC,
-     {1000, 800, 0.5, 2.5},
-     0.8,
-     0.25},
+    {"a second", {0}, {1000, 800, 500000000, 2.5, 1000, 250, COUNTING}, 1, {1000, 800, 0.5, 2.5}, 0.8, 0.25},
     {"half a second",
-     {100, 100, 0, 0, 0, 0, ROW_COUNTING, false},
-     {200, 300, 0, 0, 10, 10, ROW_COUNTING, false},
-     NSEC_PER_SEC / 2,
+     {.cycles = 100, .instructions = 100},
+     {200, 300, 0, 0, 10, 10, COUNTING},
+     0.5,
      {200, 400, 0, 0},
      2,
      1},
-    {"large numbers keep their difference",
-     {UINT64_MAX - 3, 0, 0, 0, 0, 0, ROW_COUNTING, false},
-     {UINT64_MAX, 3, 0, 0, 5, 5, ROW_COUNTING, false},
-     NSEC_PER_SEC,
-     {3, 3, 0, 0},
-     1,
-     1},
-    {"an idle target",
-     {5, 5, 5, 5, 5, 5, ROW_COUNTING, false},
-     {5, 5, 5, 5, 5, 5, ROW_COUNTING, false},
-     NSEC_PER_SEC,
-     {0, 0, 0, 0},
-     NAN,
-     NAN},
-    {"starved now",
-     {5, 5, 5, 5, 5, 5, ROW_COUNTING, false},
-     {5, 5, 5, 5, 10, 5, ROW_STARVED, false},
-     NSEC_PER_SEC,
-     {NAN, NAN, NAN, NAN},
-     NAN,
-     0},
-    {"starved then",
-     {5, 5, 5, 5, 5, 5, ROW_STARVED, false},
-     {9, 9, 9, 9, 10, 10, ROW_COUNTING, false},
-     NSEC_PER_SEC,
-     {NAN, NAN, NAN, NAN},
-     NAN,
-     1},
-    {"never known",
-     {.unknown = true},
-     {9, 9, 9, 9, 10, 10, ROW_COUNTING, false},
-     NSEC_PER_SEC,
-     {NAN, NAN, NAN, NAN},
-     NAN,
-     1},
-    {"running above enabled", {0}, {1, 1, 0, 0, 10, 11, ROW_COUNTING, false}, NSEC_PER_SEC, {1, 1, 0, 0}, 1, 1},
-    {"a fall",
-     {10, 0, 0, 0, 0, 0, ROW_COUNTING, false},
-     {5, 5, 0, 0, 1, 1, ROW_COUNTING, false},
-     NSEC_PER_SEC,
-     {NAN, 5, 0, 0},
-     NAN,
-     1},
-    {"no time", {0}, {1, 1, 1, 1, 1, 1, ROW_COUNTING, false}, 0, {NAN, NAN, NAN, NAN}, NAN, 1},
+    {"large numbers", {.cycles = UINT64_MAX - 3}, {UINT64_MAX, 3, 0, 0, 5, 5, COUNTING}, 1, {3, 3, 0, 0}, 1, 1},
+    {"idle", {5, 5, 5, 5, 5, 5, COUNTING}, {5, 5, 5, 5, 5, 5, COUNTING}, 1, {0, 0, 0, 0}, NAN, NAN},
+    {"starved now", {5, 5, 5, 5, 5, 5, COUNTING}, {5, 5, 5, 5, 10, 5, STARVED}, 1, {NAN, NAN, NAN, NAN}, NAN, 0},
+    {"starved then", {5, 5, 5, 5, 5, 5, STARVED}, {9, 9, 9, 9, 10, 10, COUNTING}, 1, {NAN, NAN, NAN, NAN}, NAN, 1},
+    {"never known", {.state = UNKNOWN}, {9, 9, 9, 9, 10, 10, COUNTING}, 1, {NAN, NAN, NAN, NAN}, NAN, 1},
+    {"running above enabled", {0}, {1, 1, 0, 0, 10, 11, COUNTING}, 1, {1, 1, 0, 0}, 1, 1},
+    {"a fall", {.cycles = 10}, {5, 5, 0, 0, 1, 1, COUNTING}, 1, {NAN, 5, 0, 0}, NAN, 1},
+    {"no time", {0}, {1, 1, 1, 1, 1, 1, COUNTING}, 0, {NAN, NAN, NAN, NAN}, NAN, 1},
 };
 
 static void set(struct row *row, const struct reading *reading)
@@ -99,14 +63,44 @@ static void set(struct row *row, const struct reading *reading)
 
     row->enabled_ns = reading->enabled;
     row->running_ns = reading->running;
-    row->state = reading->state;
-    for (size_t i = 0; i < 4; i++) {
-        if (i < 3)
-            row->counters[i].value = values[i];
-        else
-            memcpy(&row->counters[i].value, &reading->energy, sizeof(double));
-        row->counters[i].known = !reading->unknown;
-    }
+    row->state = reading->state == UNKNOWN ? ROW_COUNTING : (enum row_state)reading->state;
+    for (size_t i = 0; i < 3; i++)
+        row->counters[i].value = values[i];
+    memcpy(&row->counters[3].value, &reading->energy, sizeof(double));
+    for (size_t i = 0; i < 4; i++)
+        row->counters[i].known = reading->state != UNKNOWN;
+}
+
+struct interval {
+    struct snapshot snapshot;
+    struct row *row;
+    struct baseline *baseline;
+    struct rates rates;
+    double events[4];
+};
+
+static void begin(struct interval *interval, const char *cgroup, const struct reading *then, uint64_t pauses)
+{
+    const struct row_target target = {.group = "g", .pmu = "cpu", .cgroup = cgroup, .cpu = cgroup ? -1 : 0};
+
+    *interval = (struct interval){.snapshot = {.collector_names = names, .monotonic_ns = 5, .pauses = pauses}};
+    interval->row = snapshot_add_row(&interval->snapshot, &target, counters, ARRAY_SIZE(counters));
+    set(interval->row, then);
+    interval->baseline = baseline_new(&interval->snapshot);
+}
+
+static void end(struct interval *interval, const struct reading *now, double seconds)
+{
+    set(interval->row, now);
+    interval->snapshot.monotonic_ns += (uint64_t)(seconds * 1e9);
+    assert_int_equal(
+        rates_row(interval->baseline, &interval->snapshot, interval->row, interval->events, &interval->rates), 0);
+}
+
+static void done(struct interval *interval)
+{
+    baseline_free(interval->baseline);
+    snapshot_done(&interval->snapshot);
 }
 
 static void assert_real(double is, double expected)
@@ -124,109 +118,59 @@ static double ratio(const struct rates *rates, const char *name)
     return NAN;
 }
 
-static void test_rates(void **state)
+TEST(test_rates)
 {
-    const struct row_target target = {.group = "g", .pmu = "cpu", .cpu = 0};
-    struct rates rates;
-    double events[4];
+    struct interval interval;
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct snapshot snapshot = {.collector_names = names, .monotonic_ns = 5};
-        struct row *row = snapshot_add_row(&snapshot, &target, counters, ARRAY_SIZE(counters));
         print_message("%s\n", cases[i].name);
-        set(row, &cases[i].in_then);
-        struct baseline *baseline = baseline_new(&snapshot);
-        set(row, &cases[i].in_now);
-        snapshot.monotonic_ns += cases[i].in_ns;
-        assert_real(rates_seconds(baseline, &snapshot), (double)cases[i].in_ns / 1e9);
-        assert_int_equal(rates_row(baseline, &snapshot, row, events, &rates), 0);
-        for (size_t k = 0; k < ARRAY_SIZE(events); k++)
-            assert_real(events[k], cases[i].out[k]);
-        assert_real(ratio(&rates, "ipc"), cases[i].out_ipc);
-        assert_real(ratio(&rates, "running_ratio"), cases[i].out_running);
-        assert_null(baseline_free(baseline));
-        snapshot_done(&snapshot);
+        begin(&interval, NULL, &cases[i].in_then, 0);
+        end(&interval, &cases[i].in_now, cases[i].in_seconds);
+        assert_real(rates_seconds(interval.baseline, &interval.snapshot), cases[i].in_seconds);
+        for (size_t k = 0; k < ARRAY_SIZE(interval.events); k++)
+            assert_real(interval.events[k], cases[i].out[k]);
+        assert_real(ratio(&interval.rates, "ipc"), cases[i].out_ipc);
+        assert_real(ratio(&interval.rates, "running_ratio"), cases[i].out_running);
+        assert_real(ratio(&interval.rates, "cpu_utilization"), NAN); /* of cgroups alone */
+        done(&interval);
     }
 }
 
 /* Whether the snapshot was paused then and is now, and what that says of a counter that grew. */
-static void test_pauses(void **state)
+TEST(test_pauses)
 {
     static const struct {
         uint64_t in_then, in_now;
         bool out_known;
     } pauses[] = {{0, 0, true}, {0, 1, false}, {1, 1, false}, {1, 2, false}, {0, 2, false}, {2, 2, true}};
-    const struct row_target target = {.group = "g", .pmu = "cpu", .cpu = 0};
-    const struct reading then = {0}, now = {1, 1, 1, 1, 1, 1, ROW_COUNTING, false};
-    struct rates rates;
-    double events[4];
+    struct interval interval;
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(pauses); i++) {
-        struct snapshot snapshot = {.collector_names = names, .pauses = pauses[i].in_then};
-        struct row *row = snapshot_add_row(&snapshot, &target, counters, ARRAY_SIZE(counters));
-        set(row, &then);
-        struct baseline *baseline = baseline_new(&snapshot);
-        set(row, &now);
-        snapshot.monotonic_ns = NSEC_PER_SEC;
-        snapshot.pauses = pauses[i].in_now;
-        assert_int_equal(rates_row(baseline, &snapshot, row, events, &rates), 0);
-        assert_real(events[0], pauses[i].out_known ? 1 : NAN);
-        baseline_free(baseline);
-        snapshot_done(&snapshot);
-    }
-}
-
-static void test_cpu_utilization(void **state)
-{
-    const struct row_target targets[] = {
-        {.group = "g", .pmu = "cpu", .cgroup = "/a", .cpu = -1},
-        {.group = "g", .pmu = "cpu", .cpu = 0},
-    };
-    static const double out[] = {1.5, NAN};
-
-    (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(targets); i++) {
-        struct snapshot snapshot = {.collector_names = names};
-        struct rates rates;
-        double events[4];
-        struct row *row = snapshot_add_row(&snapshot, &targets[i], counters, ARRAY_SIZE(counters));
-        set(row, &(struct reading){.task_clock = 5});
-        struct baseline *baseline = baseline_new(&snapshot);
-        set(row, &(struct reading){.task_clock = 5 + 3 * NSEC_PER_SEC});
-        snapshot.monotonic_ns = 2 * NSEC_PER_SEC;
-        assert_int_equal(rates_row(baseline, &snapshot, row, events, &rates), 0);
-        assert_real(ratio(&rates, "cpu_utilization"), out[i]);
-        baseline_free(baseline);
-        snapshot_done(&snapshot);
+        begin(&interval, NULL, &(struct reading){0}, pauses[i].in_then);
+        interval.snapshot.pauses = pauses[i].in_now;
+        end(&interval, &(struct reading){1, 1, 1, 1, 1, 1, COUNTING}, 1);
+        assert_real(interval.events[0], pauses[i].out_known ? 1 : NAN);
+        done(&interval);
     }
 }
 
 /* Where the events are not of the same CPUs, there is no ratio of two; a metric of one event stays. */
-static void test_uneven(void **state)
+TEST(test_cgroup)
 {
-    const struct row_target target = {.group = "g", .pmu = "cpu", .cgroup = "/a", .cpu = -1};
-    struct snapshot snapshot = {.collector_names = names};
-    struct rates rates;
-    double events[4];
+    struct interval interval;
 
-    (void)state;
-    struct row *row = snapshot_add_row(&snapshot, &target, counters, ARRAY_SIZE(counters));
-    set(row, &(struct reading){0});
-    struct baseline *baseline = baseline_new(&snapshot);
-    set(row, &(struct reading){4, 2, NSEC_PER_SEC, 0, 5, 5, ROW_COUNTING, false});
-    snapshot.monotonic_ns = NSEC_PER_SEC;
-    row->uneven = true;
-    assert_int_equal(rates_row(baseline, &snapshot, row, events, &rates), 0);
-    assert_real(ratio(&rates, "ipc"), NAN);
-    assert_real(ratio(&rates, "cpu_utilization"), 1);
-    assert_real(ratio(&rates, "running_ratio"), 1);
-    baseline_free(baseline);
-    snapshot_done(&snapshot);
+    for (int uneven = 0; uneven < 2; uneven++) {
+        begin(&interval, "/a", &(struct reading){0}, 0);
+        interval.row->uneven = uneven;
+        end(&interval, &(struct reading){4, 2, 3 * NSEC_PER_SEC, 0, 5, 5, COUNTING}, 2);
+        assert_real(ratio(&interval.rates, "ipc"), uneven ? NAN : 0.5);
+        assert_real(ratio(&interval.rates, "cpu_utilization"), 1.5);
+        assert_real(ratio(&interval.rates, "running_ratio"), 1);
+        done(&interval);
+    }
 }
 
-static void test_rows_come_and_go(void **state)
+TEST(test_rows_come_and_go)
 {
     const struct row_target cpu0 = {.group = "g", .pmu = "cpu", .cpu = 0},
                             cpu1 = {.group = "g", .pmu = "cpu", .cpu = 1};
@@ -234,13 +178,10 @@ static void test_rows_come_and_go(void **state)
     struct rates rates;
     double events[4];
 
-    (void)state;
     struct row *first = snapshot_add_row(&snapshot, &cpu0, counters, 4);
     struct row *second = snapshot_add_row(&snapshot, &cpu1, counters, 4);
     struct baseline *baseline = baseline_new(&snapshot);
-    uint64_t generation = snapshot.generation;
     snapshot_remove_row(&snapshot, first);
-    assert_true(snapshot.generation != generation);
     assert_int_equal(snapshot.n_rows, 1);
     struct row *again = snapshot_add_row(&snapshot, &cpu0, counters, 4);
     snapshot.monotonic_ns += 1;
@@ -254,15 +195,136 @@ static void test_rows_come_and_go(void **state)
     baseline_free(baseline);
     snapshot_remove_row(&snapshot, again);
     snapshot_remove_row(&snapshot, second);
-    assert_int_equal(snapshot.metrics.n, 0);
     snapshot_done(&snapshot);
 }
 
-int main(void)
+/* --- totals --- */
+
+struct counted {
+    const char *pmu, *group, *cgroup;
+    int cpu;
+    double first, second; /* cycles and instructions; page faults of the group faults */
+    double running;       /* of two seconds; 0: starved; -1: an event that could not be opened */
+    bool unknown;         /* the first was not known at the baseline */
+};
+
+#define C "core"
+#define F "faults"
+
+/* "CPUS CGROUP ROWS: FIRST SECOND ipc IPC share SHARE", and ">N" where the next of its block is N. */
+static const struct {
+    const char *name;
+    enum totals_order in_order;
+    struct counted in[5];
+    const char *out;
+} totals_cases[] = {
+    /* A ratio of sums: the mean of 0.5 and 0.1 would be 0.3. */
+    {"two kinds of core, and software events",
+     TOTALS_BY_PMU,
+     {{"a55", C, NULL, 0, 1000, 500, 2, false},
+      {"a55", C, NULL, 1, 3000, 300, 1, false},
+      {"a76", C, NULL, 2, 10, 40, 2, false},
+      {"a76", C, NULL, 3, 0, 0, 2, false},
+      {"software", F, NULL, 3, 7, 0, 2, false}},
+     "0-1  2: 4000 800 ipc 0.2 share 0.75; 2-3  2: 10 40 ipc 4 share 1; 3  1: 7 ipc nan share 1; "},
+    {"each CPU, and those of a PMU in one block",
+     TOTALS_BY_CPU,
+     {{"a76", C, NULL, 0, 100, 0, 2, false},
+      {"a55", C, NULL, 1, 100, 1, 2, false},
+      {"a76", C, NULL, 2, 100, 2, 2, false},
+      {"a55", C, NULL, 3, 100, 3, 2, false}},
+     "0  1: 100 0 ipc 0 share 1>2; 1  1: 100 1 ipc 0.01 share 1>3; 2  1: 100 2 ipc 0.02 share 1; "
+     "3  1: 100 3 ipc 0.03 share 1; "},
+    {"the groups of a cgroup in one block, its PMUs added up",
+     TOTALS_BY_CGROUP,
+     {{"a55", C, "/x", -1, 100, 50, 2, false},
+      {"a55", C, "/y", -1, 8, 2, 2, false},
+      {"a76", C, "/x", -1, 300, 550, 2, false},
+      {"software", F, "/x", -1, 9, 0, 2, false}},
+     " /x 2: 400 600 ipc 1.5 share 1>2;  /y 1: 8 2 ipc 0.25 share 1;  /x 1: 9 ipc nan share 1; "},
+    {"a starved CPU is left out of the sum, and the sum says so",
+     TOTALS_BY_PMU,
+     {{"a", C, NULL, 0, 100, 50, 2, false}, {"a", C, NULL, 1, 0, 0, 0, false}},
+     "0-1  2: 100 50 ipc 0.5 share 0.5; "},
+    {"all are starved",
+     TOTALS_BY_PMU,
+     {{"a", C, NULL, 0, 100, 50, 0, false}, {"a", C, NULL, 1, 0, 0, 0, false}},
+     "0-1  2: nan nan ipc nan share 0; "},
+    {"one event is known of fewer CPUs: both sums stand, their ratio does not",
+     TOTALS_BY_PMU,
+     {{"a", C, NULL, 0, 100, 50, 2, false}, {"a", C, NULL, 1, 100, 50, 2, true}},
+     "0-1  2: 100 100 ipc nan share 1; "},
+    {"events that could not be opened stand in the block of their PMU",
+     TOTALS_BY_PMU,
+     {{"a", C, NULL, 0, 1, 1, 2, false}, {"a", C, NULL, 0, .running = -1}, {"a", C, NULL, 1, .running = -1}},
+     "0  1: 1 1 ipc 1 share 1>1; 0-1  2: nan ipc nan share nan; "},
+};
+
+static void append_real(struct buffer *out, const char *before, double value)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rates),  cmocka_unit_test(test_pauses),           cmocka_unit_test(test_cpu_utilization),
-        cmocka_unit_test(test_uneven), cmocka_unit_test(test_rows_come_and_go),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    buffer_append_text(out, before);
+    if (isnan(value))
+        buffer_append_text(out, "nan");
+    else
+        buffer_appendf(out, "%g", value);
 }
+
+static double metric(const struct total *total, const char *name)
+{
+    for (size_t i = 0; total->derivation && i < derivation_count(total->derivation); i++)
+        if (str_equal(derivation_metric(total->derivation, i)->name, name))
+            return total_metric(total, i);
+    return NAN;
+}
+
+static char *show_totals(const struct totals *totals)
+{
+    struct buffer out = {0};
+
+    for (size_t i = 0; i < totals->n; i++) {
+        const struct total *total = &totals->items[i];
+        _cleanup_(freep) char *cpus = cpuset_format(&total->cpus);
+        buffer_appendf(&out, "%s %s %zu:", cpus, total->row->cgroup ? total->row->cgroup : "", total->n_rows);
+        for (size_t k = 0; k < total->row->n_counters; k++)
+            append_real(&out, " ", total_growth(totals, total, k));
+        append_real(&out, " ipc ", metric(total, "ipc"));
+        append_real(&out, " share ", total_share(total));
+        if (total->next != TOTAL_END) {
+            buffer_appendf(&out, ">%u", total->next);
+            assert_int_equal(totals->items[total->next].first, total->first);
+        }
+        buffer_append_text(&out, "; ");
+    }
+    return buffer_string(&out);
+}
+
+TEST(test_totals)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(totals_cases); i++) {
+        _cleanup_(readings_done) struct readings readings;
+        _cleanup_(totals_done) struct totals totals = {0};
+        const struct counted *in = totals_cases[i].in;
+        struct row *rows[5] = {NULL};
+        print_message("%s\n", totals_cases[i].name);
+        readings_init(&readings);
+        for (size_t k = 0; k < 5 && in[k].pmu; k++) {
+            if (in[k].running < 0) {
+                readings_refuse(&readings, in[k].pmu, in[k].group, in[k].cpu, "branches");
+                continue;
+            }
+            const char *events = str_equal(in[k].group, F) ? "page_faults" : "cycles,instructions";
+            rows[k] = readings_add(&readings, in[k].pmu, in[k].group, in[k].cgroup, in[k].cpu, events);
+            rows[k]->counters[0].known = !in[k].unknown;
+        }
+        readings_begin(&readings);
+        for (size_t k = 0; k < 5; k++)
+            if (rows[k])
+                readings_count(rows[k], in[k].first, in[k].second, in[k].running);
+        assert_int_equal(
+            totals_make(readings.baseline, &readings.snapshot, totals_cases[i].in_order, NULL, NULL, &totals), 0);
+        _cleanup_(freep) char *shown = show_totals(&totals);
+        assert_string_equal(shown, totals_cases[i].out);
+    }
+}
+
+TEST_MAIN(NULL, NULL)

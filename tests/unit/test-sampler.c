@@ -5,66 +5,60 @@
 #include "tests/unit/test.h"
 
 /* Clients of equal specs share one capture. A client that leaves ends no stream of others. */
-static void test_sharing(void **state)
+TEST_WITH(test_sharing, sampled_begin, sampled_end)
 {
     struct sampled *f = *state;
-    struct stream_request request = {.seconds = 0.5};
+    struct stream_request request = {.period = 1000000};
     size_t n = cpuset_count(&f->machine->online);
-    struct reader a, b, c, *all[] = {&a, &b};
+    struct reader a, b, c;
 
-    sampled_start(f, &request, &a);
+    sampled_start(f, &(struct stream_request){0}, &a);
     sampled_start(f, &request, &b);
     assert_int_equal(count_perf_fds(), n);
     request.period = 2000000;
     sampled_start(f, &request, &c);
     assert_int_equal(count_perf_fds(), 2 * n);
     reader_stop(&c);
-    sampled_run(f, 0.05, NULL, 0);
-    assert_int_equal(count_perf_fds(), n);
-    sampled_run(f, 10, all, 2);
-    assert_non_null(strstr(reader_text_of(&a), "end seconds "));
-    assert_true(count_words(a.text.data, "sample ") > 20);
-    assert_non_null(strstr(reader_text_of(&b), "end seconds "));
+    sampled_until(f, count_perf_fds() == n);
+    sampled_until(f, reader_has(&a, "sample ", 20));
+    assert_non_null(strstr(sampled_disable(f, &a), "end reload "));
+    assert_non_null(strstr(sampled_disable(f, &b), "end reload "));
+    sampled_until(f, count_perf_fds() == 0);
     reader_stop(&a);
     reader_stop(&b);
-    sampled_run(f, 0.01, NULL, 0);
-    assert_int_equal(count_perf_fds(), 0);
 }
 
-static void test_refused(void **state)
+TEST_WITH(test_refused, sampled_begin, sampled_end)
 {
+    static const struct {
+        struct stream_request in;
+        bool in_disabled;
+        int out;
+        const char *out_message;
+    } cases[] = {
+        {{.seconds = 1},
+         false,
+         -EBUSY,
+         "1 clients have samples already, as many as sampler.max_clients allows; try again later"},
+        {{.seconds = 1}, true, -EOPNOTSUPP, "sampler.enabled"},
+        {{.seconds = 61}, false, -EINVAL, "61 seconds are over the limit of 60, sampler.max_seconds"},
+    };
     struct sampled *f = *state;
     struct error error = {0};
-    struct reader a, b, *all[] = {&a};
+    struct reader a, b;
     struct stream *none;
 
     f->config.max_clients = 1;
     sampled_start(f, &(struct stream_request){0}, &a);
-    assert_int_equal(
-        stream_open(f->sampler, &(struct stream_request){0}, &writer_lines, reader_on_ready, &b, &none, &error),
-        -EBUSY);
-    assert_string_equal(error.message,
-                        "1 clients have samples already, as many as sampler.max_clients allows; try again later");
-    sampled_run(f, 0.05, NULL, 0);
-    reader_drain(&a);
-    f->config.enabled = false;
-    sampler_configure(f->sampler, f->machine, &f->config, f->admits);
-    sampled_run(f, 5, all, 1);
-    assert_non_null(strstr(reader_text_of(&a), "end reload "));
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        f->config.enabled = !cases[i].in_disabled;
+        int r = stream_open(f->sampler, &cases[i].in, &writer_lines, reader_on_ready, &b, &none, &error);
+        assert_int_equal(r, cases[i].out);
+        assert_non_null(strstr(error.message, cases[i].out_message));
+        int admitted = sampler_admit(f->sampler, STANDING_OPERATOR, &error);
+        assert_int_equal(admitted, cases[i].in_disabled ? -EOPNOTSUPP : 0);
+    }
     reader_stop(&a);
-    assert_int_equal(
-        stream_open(f->sampler, &(struct stream_request){0}, &writer_lines, reader_on_ready, &b, &none, &error),
-        -EOPNOTSUPP);
-    assert_non_null(strstr(error.message, "sampler.enabled"));
-    assert_int_equal(sampler_admit(f->sampler, STANDING_OPERATOR, &error), -EOPNOTSUPP);
-    f->config.enabled = true;
-    assert_int_equal(sampler_admit(f->sampler, STANDING_OPERATOR, &error), 0);
-    assert_int_equal(stream_open(f->sampler, &(struct stream_request){.seconds = 61}, &writer_lines, reader_on_ready,
-                                 &b, &none, &error),
-                     -EINVAL);
-    assert_string_equal(error.message, "61 seconds are over the limit of 60, sampler.max_seconds");
-    sampled_run(f, 0.01, NULL, 0);
-    assert_int_equal(count_perf_fds(), 0);
 }
 
 static const struct {
@@ -84,7 +78,7 @@ static const struct {
     {STANDING_EVERYBODY, STANDING_PAGE, -EACCES, "samples are for"},
 };
 
-static void test_admission(void **state)
+TEST_WITH(test_admission, sampled_begin, sampled_end)
 {
     struct sampled *f = *state;
     struct error error;
@@ -97,46 +91,55 @@ static void test_admission(void **state)
     }
 }
 
+/* Goes on: it gets samples of the time after now. */
+static void check_running(struct sampled *f, struct reader *reader)
+{
+    reader_ended(reader);
+    unsigned before = count_words(reader_text_of(reader), "sample ");
+    sampled_until(f, reader_has(reader, "sample ", before + 100) || reader->ended);
+    assert_false(reader->ended);
+}
+
+static void configure(struct sampled *f)
+{
+    sampler_configure(f->sampler, f->machine, &f->config, f->admits);
+}
+
 /* A stream ends if a setting that it depends on changes; a stream that named its own goes on. */
-static void test_reload(void **state)
+TEST_WITH(test_reload, sampled_begin, sampled_end)
 {
     struct sampled *f = *state;
     struct stream_request usual = {.standing = STANDING_LOCAL}, other = {.standing = STANDING_EVERYBODY};
     struct stream_request own = {.standing = STANDING_LOCAL, .event = (char *)"cpu-clock", .period = 2000000};
-    struct reader a, b, c, *of_a[] = {&a}, *of_b[] = {&b}, *of_c[] = {&c};
+    struct reader a, b, c;
 
     f->admits = STANDING_EVERYBODY;
-    sampler_configure(f->sampler, f->machine, &f->config, f->admits);
+    configure(f);
     sampled_start(f, &usual, &a);
     sampled_start(f, &own, &b);
     sampled_start(f, &other, &c);
-    sampled_run(f, 0.1, NULL, 0);
-    sampler_configure(f->sampler, f->machine, &f->config, f->admits);
+    sampled_until(f, reader_has(&c, "sample ", 1));
+    configure(f);
+    check_running(f, &c);
     f->admits = STANDING_LOCAL;
-    sampler_configure(f->sampler, f->machine, &f->config, f->admits);
-    sampled_run(f, 5, of_c, 1);
-    assert_non_null(strstr(reader_text_of(&c), "end reload "));
-    sampled_run(f, 0.1, of_a, 1);
-    assert_false(a.ended);
+    configure(f);
+    sampled_until(f, reader_ended(&c));
+    check_running(f, &a);
     f->config.period = 3000000;
-    sampler_configure(f->sampler, f->machine, &f->config, f->admits);
-    sampled_run(f, 5, of_a, 1);
-    assert_non_null(strstr(reader_text_of(&a), "end reload "));
-    assert_true(count_words(a.text.data, "sample ") > 10);
+    configure(f);
+    sampled_until(f, reader_ended(&a));
     f->config.event = (char *)"task-clock";
-    sampler_configure(f->sampler, f->machine, &f->config, f->admits);
-    sampled_run(f, 0.1, of_b, 1);
-    assert_false(b.ended);
+    configure(f);
+    check_running(f, &b);
     f->config.ring_pages = 32;
-    sampler_configure(f->sampler, f->machine, &f->config, f->admits);
+    configure(f);
     /* The rings are another's before its last records were taken. */
     sampler_cpus_changed(f->sampler, f->machine, NULL);
-    sampled_run(f, 5, of_b, 1);
-    assert_non_null(strstr(reader_text_of(&b), "end reload "));
-    reader_stop(&a);
-    reader_stop(&b);
-    reader_stop(&c);
-    sampled_run(f, 0.01, NULL, 0);
+    sampled_until(f, reader_ended(&b));
+    for (struct reader *const *reader = (struct reader *[]){&a, &b, &c, NULL}; *reader; reader++) {
+        assert_non_null(strstr(reader_text_of(*reader), "end reload "));
+        reader_stop(*reader);
+    }
 }
 
 static void count_call(void *userdata)
@@ -145,23 +148,23 @@ static void count_call(void *userdata)
 }
 
 /* All streams end with what they have, even while /proc is still read. `ended` is called; no client may join. */
-static void test_shutdown(void **state)
+TEST_WITH(test_shutdown, sampled_begin, sampled_end)
 {
     struct sampled *f = *state;
-    struct reader a, b, *all[] = {&a, &b};
+    struct reader a, b;
     unsigned n_ended = 0;
     struct error error;
     struct stream *none;
 
     sampled_start(f, &(struct stream_request){0}, &a);
-    sampled_run(f, 0.2, NULL, 0);
+    sampled_until(f, reader_has(&a, "sample ", 10));
     sampled_start(f, &(struct stream_request){0}, &b);
     assert_true(sampler_end(f->sampler, count_call, &n_ended));
-    sampled_run(f, 5, all, 2);
+    sampled_until(f, reader_ended(&a));
+    sampled_until(f, reader_ended(&b));
     assert_non_null(strstr(reader_text_of(&a), "end shutdown "));
-    assert_true(count_words(a.text.data, "sample ") > 10);
     assert_true(str_starts(reader_text_of(&b), "begin "));
-    assert_non_null(strstr(b.text.data, "end shutdown 0 "));
+    assert_non_null(strstr(reader_text_of(&b), "end shutdown 0 "));
     assert_int_equal(
         stream_open(f->sampler, &(struct stream_request){0}, &writer_lines, reader_on_ready, &b, &none, &error),
         -EBUSY);
@@ -170,8 +173,7 @@ static void test_shutdown(void **state)
     assert_int_equal(n_ended, 0);
     reader_stop(&b);
     assert_int_equal(n_ended, 1);
-    sampled_run(f, 0.01, NULL, 0);
-    assert_false(sampler_end(f->sampler, count_call, &n_ended));
+    sampled_until(f, !sampler_end(f->sampler, count_call, &n_ended));
 }
 
 static int (*real_ioctl)(struct sys *sys, int fd, unsigned long request, unsigned long argument);
@@ -182,7 +184,7 @@ static int refuse_to_enable(struct sys *sys, int fd, unsigned long request, unsi
 }
 
 /* An event that the kernel does not enable again is an error; a stream that needs it is not opened. */
-static void test_resume_fails(void **state)
+TEST_WITH(test_resume_fails, sampled_begin, sampled_end)
 {
     struct sampled *f = *state;
     struct error error;
@@ -198,20 +200,7 @@ static void test_resume_fails(void **state)
     assert_int_equal(stream_open(f->sampler, &other, &writer_lines, reader_on_ready, &b, &none, &error), -ENODEV);
     assert_true(str_starts(error.message, "sampling cannot start: "));
     reader_stop(&a);
-    sampled_run(f, 0.01, NULL, 0);
-    assert_int_equal(count_perf_fds(), 0);
+    sampled_until(f, count_perf_fds() == 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_sharing, sampled_begin, sampled_end),
-        cmocka_unit_test_setup_teardown(test_refused, sampled_begin, sampled_end),
-        cmocka_unit_test_setup_teardown(test_admission, sampled_begin, sampled_end),
-        cmocka_unit_test_setup_teardown(test_reload, sampled_begin, sampled_end),
-        cmocka_unit_test_setup_teardown(test_shutdown, sampled_begin, sampled_end),
-        cmocka_unit_test_setup_teardown(test_resume_fails, sampled_begin, sampled_end),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

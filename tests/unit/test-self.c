@@ -19,13 +19,12 @@ static uint64_t self_value(struct rig *rig, const char *name)
     return series_value(rig_read(rig), "%s", name);
 }
 
-static void test_self(void **state)
+TEST(test_self)
 {
     struct rig rig;
 
-    (void)state;
     if (runs_emulated())
-        skip_because("qemu's /proc/self/stat has few of the numbers");
+        skip_because("all of /proc/self/stat under qemu");
     rig_init(&rig, fake_machine_one_pmu(), "{}");
     assert_in_range(self_value(&rig, "process_open_fds"), 3, 1000);
     assert_in_range(self_value(&rig, "process_resident_memory_bytes"), 100000, UINT64_C(1) << 50);
@@ -35,14 +34,13 @@ static void test_self(void **state)
 }
 
 /* Limits are read each time; "unlimited" is what RLIM_INFINITY is. */
-static void test_self_limits(void **state)
+TEST(test_self_limits)
 {
     struct rlimit before, limit;
     struct rig rig;
 
-    (void)state;
     if (runs_emulated())
-        skip_because("qemu does not set RLIMIT_AS");
+        skip_because("RLIMIT_AS under qemu");
     assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
     rig_init(&rig, fake_machine_one_pmu(), "{}");
     assert_int_equal(self_value(&rig, "process_virtual_memory_max_bytes"), before.rlim_cur);
@@ -81,14 +79,13 @@ static void assert_symboliser(struct rig *rig, uint64_t cpu_ticks, uint64_t page
 }
 
 /* The other processes: one that there never is, and one that comes, goes, comes again and hangs. */
-static void test_self_children(void **state)
+TEST(test_self_children)
 {
     struct child symboliser = {.stat_fd = memfd_create("stat", MFD_CLOEXEC)};
     const struct children children = {.symboliser = &symboliser};
     uint64_t tick = NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
     struct rig rig;
 
-    (void)state;
     rig_init(&rig, fake_machine_one_pmu(), "{}");
     registry_set_children(rig.registry, &children);
     fake_advance(rig.fake, NSEC_PER_SEC);
@@ -115,43 +112,39 @@ static void test_self_children(void **state)
     close(symboliser.stat_fd);
 }
 
-static void test_self_cost(void **state)
+RIG_TEST(test_self_cost, fake_machine_one_pmu, SELF_ALONE)
 {
-    struct rig rig;
+    struct rig *rig = *state;
 
-    (void)state;
-    rig_init(&rig, fake_machine_one_pmu(), SELF_ALONE);
-    assert_int_equal(rig.fake->n_open, 2);
-    fake_advance(rig.fake, 100 * NSEC_PER_SEC);
-    assert_int_equal(self_value(&rig, CYCLES), 100 * NSEC_PER_SEC);
-    assert_int_equal(self_value(&rig, INSTRUCTIONS), 100 * NSEC_PER_SEC);
-    assert_int_equal(self_value(&rig, "perfcountd_self_user_reads"), 0);
-    assert_int_equal(self_value(&rig, "perfcountd_self_kernel_counted"), 1);
-    assert_int_equal(registry_failures(rig.registry)->n, 0);
+    assert_int_equal(rig->fake->n_open, 2);
+    fake_advance(rig->fake, 100 * NSEC_PER_SEC);
+    assert_int_equal(self_value(rig, CYCLES), 100 * NSEC_PER_SEC);
+    assert_int_equal(self_value(rig, INSTRUCTIONS), 100 * NSEC_PER_SEC);
+    assert_int_equal(self_value(rig, "perfcountd_self_user_reads"), 0);
+    assert_int_equal(self_value(rig, "perfcountd_self_kernel_counted"), 1);
+    assert_int_equal(registry_failures(rig->registry)->n, 0);
     /* Another configuration: the totals go on. */
-    rig_configure(&rig, "collectors: {pmu: {groups: []}, cpu: {groups: []}}");
-    fake_advance(rig.fake, 50 * NSEC_PER_SEC);
-    assert_int_equal(self_value(&rig, CYCLES), 150 * NSEC_PER_SEC);
+    rig_configure(rig, "collectors: {pmu: {groups: []}, cpu: {groups: []}}");
+    fake_advance(rig->fake, 50 * NSEC_PER_SEC);
+    assert_int_equal(self_value(rig, CYCLES), 150 * NSEC_PER_SEC);
     /* Starved: left out, then made up for. */
-    fake_find_pmu(rig.fake, "cpu")->counters = 0;
-    fake_advance(rig.fake, 50 * NSEC_PER_SEC);
-    assert_int_equal(self_value(&rig, CYCLES), NOT_SHOWN);
-    fake_find_pmu(rig.fake, "cpu")->counters = 4;
-    fake_advance(rig.fake, 100 * NSEC_PER_SEC);
-    assert_int_equal(self_value(&rig, CYCLES), 300 * NSEC_PER_SEC);
-    rig_configure(&rig, CPU_GROUPS("[]"));
-    assert_null(find_series(rig_read(&rig), CYCLES));
-    assert_int_equal(rig.fake->n_open, 0);
-    rig_done(&rig);
+    fake_find_pmu(rig->fake, "cpu")->counters = 0;
+    fake_advance(rig->fake, 50 * NSEC_PER_SEC);
+    assert_int_equal(self_value(rig, CYCLES), NOT_SHOWN);
+    fake_find_pmu(rig->fake, "cpu")->counters = 4;
+    fake_advance(rig->fake, 100 * NSEC_PER_SEC);
+    assert_int_equal(self_value(rig, CYCLES), 300 * NSEC_PER_SEC);
+    rig_configure(rig, CPU_GROUPS("[]"));
+    assert_null(find_series(rig_read(rig), CYCLES));
+    assert_int_equal(rig->fake->n_open, 0);
 }
 
 /* An event that is refused does not take the other along, and is tried again. */
-static void test_self_cost_in_part(void **state)
+TEST(test_self_cost_in_part)
 {
     struct fake_sys *fake = fake_machine_one_pmu();
     struct rig rig;
 
-    (void)state;
     fake_fail(fake, (struct fake_failure){.call = FAKE_OPEN,
                                           .error = EBUSY,
                                           .times = 1,
@@ -187,32 +180,28 @@ static void assert_sentences(const struct rig *rig, const char *const *starts, s
 }
 
 /* Without a PMU it is reported, beside what the collector cpu reports. */
-static void test_self_cost_no_pmu(void **state)
+RIG_TEST(test_self_cost_no_pmu, fake_machine_no_pmu,
+         "collectors: {cpu: {groups: [{name: a, events: 'cycles,instructions,branches,cs'}]}}")
 {
     static const char *const starts[] = {
         "cpu 0-1 cycles, instructions, branches: this machine offers no hardware PMU",
         "perfcountd's own thread (own cost): cycles, instructions: this machine offers no hardware PMU (ENOENT): "};
-    struct rig rig;
+    struct rig *rig = *state;
 
-    (void)state;
-    rig_init(&rig, fake_machine_no_pmu(),
-             "collectors: {cpu: {groups: [{name: a, events: 'cycles,instructions,branches,cs'}]}}");
-    assert_null(find_series(rig_read(&rig), CYCLES));
-    assert_null(find_series(rig_read(&rig), "perfcountd_self_user_reads"));
-    assert_int_equal(series_value(rig_read(&rig), UNAVAILABLE, "cycles", "ENOENT"), 1);
-    assert_sentences(&rig, starts, 2);
-    rig_configure(&rig, SELF_ALONE);
-    assert_sentences(&rig, &starts[1], 1);
-    rig_done(&rig);
+    assert_null(find_series(rig_read(rig), CYCLES));
+    assert_null(find_series(rig_read(rig), "perfcountd_self_user_reads"));
+    assert_int_equal(series_value(rig_read(rig), UNAVAILABLE, "cycles", "ENOENT"), 1);
+    assert_sentences(rig, starts, 2);
+    rig_configure(rig, SELF_ALONE);
+    assert_sentences(rig, &starts[1], 1);
 }
 
 /* One series for each PMU that has them, also after a reload. */
-static void test_slots(void **state)
+TEST(test_slots)
 {
     struct fake_sys *fake = fake_machine_big_little();
     struct rig rig;
 
-    (void)state;
     fake_pmu_file(fake, "armv8_cortex_a76", "caps/slots", "0x00000008");
     fake_pmu_file(fake, "armv8_cortex_a55", "caps/slots", "0x00000000");
     rig_init(&rig, fake, "{}");
@@ -226,17 +215,4 @@ static void test_slots(void **state)
     rig_done(&rig);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_self),
-        cmocka_unit_test(test_self_limits),
-        cmocka_unit_test(test_self_children),
-        cmocka_unit_test(test_self_cost),
-        cmocka_unit_test(test_self_cost_in_part),
-        cmocka_unit_test(test_self_cost_no_pmu),
-        cmocka_unit_test(test_slots),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

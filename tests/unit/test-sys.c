@@ -1,13 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The seam on the real machine: files and directories below a root, and errors of system calls as -errno. */
+/* System calls, the share of descriptors, and the kernel that the other tests play. */
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "perf/descriptors.h"
 #include "perf/sys.h"
 #include "tests/unit/fake-sys.h"
 #include "tests/unit/test.h"
 
-static void test_read_file(void **state)
+static int setup(void **state)
+{
+    *state = fake_sys_new();
+    return *state ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    fake_sys_free(*state);
+    return 0;
+}
+
+/* The seam on the real machine: files and directories below a root, and errors of system calls as -errno. */
+
+TEST_WITH(test_read_file, setup, teardown)
 {
     static const struct {
         const char *in, *out;
@@ -24,7 +39,7 @@ static void test_read_file(void **state)
     }
 }
 
-static void test_read_file_errors(void **state)
+TEST_WITH(test_read_file_errors, setup, teardown)
 {
     struct fake_sys *fake = *state;
     char *untouched = (char *)"untouched", large[70 * 1024];
@@ -40,43 +55,38 @@ static void test_read_file_errors(void **state)
     assert_string_equal(untouched, "untouched");
 }
 
-static void test_list_directory(void **state)
+TEST_WITH(test_list_directory, setup, teardown)
 {
     struct fake_sys *fake = *state;
-    static const char *const expected[] = {"a", "b", "c"};
     char **names = NULL;
     size_t n = 0;
 
     fake_file(fake, "/sys/d/c", "x");
     fake_file(fake, "/sys/d/a/x", "x");
     fake_file(fake, "/sys/d/.hidden", "x");
-    fake_file(fake, "/sys/d/b", "x");
     assert_int_equal(sys_list_directory(&fake->sys, "/sys/none", &names, &n), -ENOENT);
-    assert_int_equal(sys_list_directory(&fake->sys, "/sys/d/b", &names, &n), -ENOTDIR);
+    assert_int_equal(sys_list_directory(&fake->sys, "/sys/d/c", &names, &n), -ENOTDIR);
     assert_null(names);
     assert_int_equal(sys_list_directory(&fake->sys, "/sys/d", &names, &n), 0);
-    assert_int_equal(n, ARRAY_SIZE(expected));
-    for (size_t i = 0; i < n; i++)
-        assert_string_equal(names[i], expected[i]);
+    assert_int_equal(n, 2);
+    assert_string_equal(names[0], "a");
+    assert_string_equal(names[1], "c");
     strings_free(names, n);
     strings_free(NULL, 0);
 }
 
-static void test_real_machine(void **state)
+TEST(test_real_machine)
 {
     struct sys sys;
     struct perf_event_attr attr = {.type = UINT32_MAX, .size = 1};
     char byte;
 
-    (void)state;
     sys_init(&sys);
     assert_string_equal(sys.root, "");
-    uint64_t before = sys.now(&sys, CLOCK_MONOTONIC);
-    assert_true(before > 0);
-    assert_true(sys.now(&sys, CLOCK_MONOTONIC) >= before);
+    assert_true(sys.now(&sys, CLOCK_MONOTONIC) > 0);
     assert_int_equal(sys.read(&sys, -1, &byte, 1), -EBADF);
     if (runs_emulated())
-        leave_out("qemu has no ioctl(2) of perf events");
+        leave_out("ioctl(2) of perf events under qemu");
     else
         assert_int_equal(sys.ioctl(&sys, -1, PERF_EVENT_IOC_ENABLE, 0), -EBADF);
     assert_int_equal(sys.close(&sys, -1), -EBADF);
@@ -85,25 +95,166 @@ static void test_real_machine(void **state)
     assert_true(sys.mount_tracefs(&sys, "/does/not/exist") < 0);
 }
 
-static int setup(void **state)
+TEST(test_time_namespace)
 {
-    *state = fake_sys_new();
-    return *state ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-    fake_sys_free(*state);
-    return 0;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_read_file, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_read_file_errors, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_list_directory, setup, teardown),
-        cmocka_unit_test(test_real_machine),
+    static const struct {
+        const char *in;
+        int64_t out_ns;
+    } cases[] = {
+        {"", 0},
+        {"boottime 5 0", 0},
+        {"monotonic           0         0\nboottime            0         0", 0},
+        {"monotonic        -100       500\nboottime            7         0\n", -100 * (int64_t)NSEC_PER_SEC + 500},
+        {"boottime            7         0\nmonotonic          20 999999999", 20999999999},
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    struct fake_sys *fake = fake_sys_new();
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        assert_int_equal(sys_parse_monotonic_offset(cases[i].in), cases[i].out_ns);
+        fake->sys.monotonic_offset_ns = cases[i].out_ns;
+        assert_int_equal(fake->sys.now(&fake->sys, CLOCK_MONOTONIC) - sys_record_now(&fake->sys), cases[i].out_ns);
+    }
+    fake_sys_free(fake);
 }
+
+/* Counting and sampling each hold their share of the descriptors, and no more. */
+
+#define GROUP_MAX 6
+
+struct rig {
+    struct fake_sys *fake;
+    struct descriptors descriptors;
+};
+
+static void rig_init(struct rig *rig, struct descriptor_limits limits)
+{
+    *rig = (struct rig){.fake = fake_machine_no_pmu()};
+    descriptors_attach(&rig->descriptors, &rig->fake->sys, &limits);
+}
+
+static void rig_done(struct rig *rig)
+{
+    descriptors_done(&rig->descriptors, &rig->fake->sys);
+    assert_null(rig->fake->sys.descriptors);
+    assert_int_equal(rig->fake->n_open, 0);
+    fake_sys_free(rig->fake);
+}
+
+/* Opens a group of `n` events; the machine does not have event `absent`, unless that is -1. Returns how many opened. */
+static size_t open_group(struct rig *rig, size_t n, bool samples, bool whole, int absent, int fds[GROUP_MAX])
+{
+    struct perf_event_attr attrs[GROUP_MAX] = {{0}};
+    size_t opened = 0;
+
+    for (size_t i = 0; i < n; i++)
+        attrs[i] = (struct perf_event_attr){
+            .size = sizeof(attrs[i]),
+            .type = (int)i == absent ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE,
+            .config = PERF_COUNT_SW_CONTEXT_SWITCHES,
+            .sample_type = samples && i == 0 ? PERF_SAMPLE_IP : 0,
+            .disabled = 1,
+        };
+    struct sys_group group = {.attrs = attrs, .n = n, .pid = -1, .cpu = 0, .leader = -1, .whole = whole};
+    rig->fake->sys.open_group(&rig->fake->sys, &group, fds);
+    for (size_t i = 0; i < n; i++)
+        opened += fds[i] >= 0;
+    return opened;
+}
+
+static void close_all(struct rig *rig, int *fds, size_t n)
+{
+    while (n-- > 0)
+        if (fds[n] >= 0)
+            rig->fake->sys.close(&rig->fake->sys, fds[n]);
+}
+
+static const struct {
+    const char *name;
+    struct descriptor_limits in_limits;
+    size_t in_counting, in_sampling; /* descriptors that are open before */
+    size_t in_n;
+    bool in_samples, in_whole;
+    int in_absent;
+    size_t out_opened;
+    int out_last; /* the error of the last event; 0: it opened */
+} cases[] = {
+    {"fits", {4, 0, 0}, 0, 0, 4, false, true, -1, 4, 0},
+    {"the last event finds no room", {4, 0, 0}, 1, 0, 4, false, false, -1, 3, -EMFILE},
+    {"a whole group with one event too many", {4, 0, 0}, 1, 0, 4, false, true, -1, 3, -EMFILE},
+    {"nothing for counters", {0, 8, 0}, 0, 0, 2, false, true, -1, 0, -EMFILE},
+    {"an event that the machine does not have needs no room", {2, 0, 0}, 0, 0, 3, false, false, 0, 2, 0},
+    {"nothing samples", {8, 0, 0}, 0, 0, 1, true, true, -1, 0, -EMFILE},
+    {"sampling has its own room", {4, 2, 0}, 4, 0, 2, true, true, -1, 2, 0},
+    {"and the room that counting leaves", {4, 2, 0}, 1, 2, 3, true, true, -1, 3, 0},
+    {"counting leaves the room for samples", {4, 2, 0}, 4, 0, 1, false, true, -1, 0, -EMFILE},
+    {"counting cannot have the room that samples took", {4, 2, 0}, 1, 4, 2, false, false, -1, 1, -EMFILE},
+    {"more is open than there may be", {0, 1, 0}, 0, 1, 1, false, true, -1, 0, -EMFILE},
+};
+
+TEST(test_limits)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        int counting[GROUP_MAX], sampling[GROUP_MAX], fds[GROUP_MAX];
+        _cleanup_(rig_done) struct rig rig;
+
+        print_message("%s\n", cases[i].name);
+        rig_init(&rig, cases[i].in_limits);
+        assert_int_equal(open_group(&rig, cases[i].in_counting, false, true, -1, counting), cases[i].in_counting);
+        assert_int_equal(open_group(&rig, cases[i].in_sampling, true, true, -1, sampling), cases[i].in_sampling);
+        unsigned before = rig.fake->n_open;
+        assert_int_equal(
+            open_group(&rig, cases[i].in_n, cases[i].in_samples, cases[i].in_whole, cases[i].in_absent, fds),
+            cases[i].out_opened);
+        assert_int_equal(MIN(fds[cases[i].in_n - 1], 0), cases[i].out_last);
+        assert_int_equal(rig.fake->n_open, before + cases[i].out_opened);
+        close_all(&rig, fds, cases[i].in_n);
+        close_all(&rig, sampling, cases[i].in_sampling);
+        close_all(&rig, counting, cases[i].in_counting);
+        assert_int_equal(rig.descriptors.n_counting, 0);
+        assert_int_equal(rig.descriptors.n_sampling, 0);
+    }
+}
+
+/* Those that were opened otherwise: all of them count, or none. */
+TEST(test_keep)
+{
+    _cleanup_(rig_done) struct rig rig;
+    int fds[3], more[GROUP_MAX];
+
+    rig_init(&rig, (struct descriptor_limits){.counting = 3});
+    for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+        fds[i] = rig.fake->sys.open_file(&rig.fake->sys, "/proc", 0);
+    assert_int_equal(open_group(&rig, 1, false, false, -1, more), 1);
+    assert_int_equal(descriptors_keep(&rig.fake->sys, fds, 3), -EMFILE);
+    assert_int_equal(rig.descriptors.n_counting, 1);
+    close_all(&rig, more, 1);
+    assert_int_equal(descriptors_keep(&rig.fake->sys, fds, 3), 0);
+    assert_int_equal(rig.descriptors.n_counting, 3);
+    assert_int_equal(open_group(&rig, 1, false, false, -1, more), 0);
+    close_all(&rig, fds, 3);
+    assert_int_equal(rig.descriptors.n_counting, 0);
+}
+
+TEST(test_room)
+{
+    int fds[GROUP_MAX];
+    _cleanup_(rig_done) struct rig rig;
+
+    rig_init(&rig, (struct descriptor_limits){.counting = 6, .sampling = 1, .files = 7});
+    struct sys *sys = &rig.fake->sys;
+    assert_int_equal(descriptors_room(sys, 0), 6);
+    assert_int_equal(open_group(&rig, 4, false, true, -1, fds), 4);
+    assert_int_equal(descriptors_room(sys, 0), 2);
+    assert_int_equal(descriptors_room(sys, 3), 5);
+    assert_int_equal(descriptors_room(sys, 9), 6);
+    rig.descriptors.limits.counting = 1;
+    assert_int_equal(descriptors_room(sys, 2), 0);
+    assert_int_equal(descriptors_files(sys), 7);
+    close_all(&rig, fds, 4);
+    descriptors_done(&rig.descriptors, sys);
+    assert_int_equal(descriptors_room(sys, 0), UINT64_MAX);
+    assert_int_equal(descriptors_files(sys), UINT64_MAX);
+    descriptors_done(&rig.descriptors, sys);
+}
+
+TEST_MAIN(NULL, NULL)

@@ -9,31 +9,26 @@
 
 DEFINE_CLEANUP(struct table *, table_free);
 
-static char *printed(const struct table *table)
+static void expect(const struct table *table, const char *expected)
 {
-    _cleanup_(fclosep) FILE *file = NULL;
-    char *text = NULL;
-    size_t size;
+    _cleanup_(fclosep) FILE *file = tmpfile();
+    char text[1024] = "";
 
-    file = tmpfile();
     assert_non_null(file);
     assert_int_equal(table_print(table, file), 0);
-    size = (size_t)ftell(file);
     rewind(file);
-    text = calloc(1, size + 1);
-    assert_non_null(text);
-    assert_int_equal(fread(text, 1, size, file), size);
-    return text;
+    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+    assert_string_equal(text, expected);
 }
 
 /* Columns are as wide as characters, not bytes, make them; numbers are to the right; no line ends in a blank. */
-static void test_columns(void **state)
+TEST(test_columns)
 {
     static const char *const titles[] = {"EVENT", ">RATE", "NOTE"};
     _cleanup_(table_freep) struct table *table = table_new(titles, 3);
 
-    (void)state;
     assert_non_null(table);
+    expect(table, "EVENT  RATE  NOTE\n");
     table_cell(table, TABLE_PLAIN, "cycles");
     table_cell(table, TABLE_BOLD, "%d", 1234567);
     table_cell(table, TABLE_DIM, "%s", "");
@@ -43,20 +38,18 @@ static void test_columns(void **state)
     table_cell(table, TABLE_PLAIN, "%s", "");
     table_cell(table, TABLE_PLAIN, "-");
     table_cell(table, TABLE_PLAIN, "x");
-    _cleanup_(freep) char *text = printed(table);
-    assert_string_equal(text, "EVENT      RATE  NOTE\n"
-                              "cycles  1234567\n"
-                              "caf\xc3\xa9          7  starved\n"
-                              "              -  x\n");
+    expect(table, "EVENT      RATE  NOTE\n"
+                  "cycles  1234567\n"
+                  "caf\xc3\xa9          7  starved\n"
+                  "              -  x\n");
 }
 
 /* Without titles there is no head line, and an empty column takes no room; lines stand across all columns. */
-static void test_lines(void **state)
+TEST(test_lines)
 {
     static const char *const titles[] = {"", ">", "", ""};
     _cleanup_(table_freep) struct table *table = table_new(titles, 4);
 
-    (void)state;
     assert_non_null(table);
     table_line(table, TABLE_BOLD, "a line that is longer than %s", "the columns");
     for (unsigned i = 0; i < 2; i++) {
@@ -67,68 +60,35 @@ static void test_lines(void **state)
         if (i == 0)
             table_line(table, TABLE_PLAIN, "%s", "");
     }
-    _cleanup_(freep) char *text = printed(table);
-    assert_string_equal(text, "a line that is longer than the columns\n"
-                              "1000  x\n"
-                              "\n"
-                              "   1  x\n");
+    expect(table, "a line that is longer than the columns\n1000  x\n\n   1  x\n");
 }
 
-static void test_metrics(void **state)
-{
-    static const struct {
-        double in;
-        const char *in_unit, *out;
-    } cases[] = {
-        {0.5, "ratio", "0.500"},  {1234.5, "per 1000 instructions", "1234.500"},
-        {2, "cpus", "2.000"},     {1.8e9, "hertz", "1.800 G"},
-        {12.34, "watts", "12.3"}, {NAN, "ratio", "-"},
-    };
+/* A metric where there is a unit, else a quantity. */
+static const struct {
+    double in;
+    const char *in_unit, *out;
+} numbers[] = {
+    {0, NULL, "0"},           {7, NULL, "7"},
+    {0.25, NULL, "0.250"},    {12.34, NULL, "12.3"},
+    {999.9, NULL, "999.9"},   {1000, NULL, "1.000 k"},
+    {25e6, NULL, "25.00 M"},  {1234567890, NULL, "1.235 G"},
+    {NAN, NULL, "-"},         {NAN, "ratio", "-"},
+    {0.5, "ratio", "0.500"},  {1234.5, "per 1000 instructions", "1234.500"},
+    {2, "cpus", "2.000"},     {1.8e9, "hertz", "1.800 G"},
+    {12.34, "watts", "12.3"},
+};
 
-    (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        char text[32];
-        table_format_metric(cases[i].in, cases[i].in_unit, text, sizeof(text));
-        assert_string_equal(text, cases[i].out);
+TEST(test_numbers)
+{
+    char text[32];
+
+    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+        if (numbers[i].in_unit)
+            table_format_metric(numbers[i].in, numbers[i].in_unit, text, sizeof(text));
+        else
+            table_format_quantity(numbers[i].in, text, sizeof(text));
+        assert_string_equal(text, numbers[i].out);
     }
 }
 
-static void test_only_titles(void **state)
-{
-    static const char *const titles[] = {">N", "NAME"};
-    _cleanup_(table_freep) struct table *table = table_new(titles, 2);
-
-    (void)state;
-    assert_non_null(table);
-    _cleanup_(freep) char *text = printed(table);
-    assert_string_equal(text, "N  NAME\n");
-}
-
-static void test_quantities(void **state)
-{
-    static const struct {
-        double in;
-        const char *out;
-    } cases[] = {
-        {0, "0"},         {7, "7"},          {0.25, "0.250"},         {12.34, "12.3"},
-        {999.9, "999.9"}, {1000, "1.000 k"}, {1234567890, "1.235 G"}, {25e6, "25.00 M"},
-        {NAN, "-"},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        char text[32];
-        table_format_quantity(cases[i].in, text, sizeof(text));
-        assert_string_equal(text, cases[i].out);
-    }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_columns),     cmocka_unit_test(test_lines),      cmocka_unit_test(test_metrics),
-        cmocka_unit_test(test_only_titles), cmocka_unit_test(test_quantities),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

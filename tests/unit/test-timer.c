@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Timers that are made once and armed when needed, in a real event loop. */
-#include <unistd.h>
-
+/* Timers and rate limits. */
 #include "base/timer.h"
+#include "base/token-bucket.h"
 #include "tests/unit/test.h"
+
+/* Timers that are made once and armed when needed, in a real event loop. */
 
 struct fixture {
     sd_event *event;
@@ -39,44 +40,37 @@ static unsigned run(struct fixture *f, uint64_t usec)
     return f->fired;
 }
 
-static void test_off_until_armed(void **state)
+TEST(test_fires_once)
 {
     struct fixture f;
-    int enabled = -1;
 
-    (void)state;
     setup(&f);
-    assert_int_equal(sd_event_source_get_enabled(f.timer, &enabled), 0);
-    assert_int_equal(enabled, SD_EVENT_OFF);
-    assert_int_equal(run(&f, 1000), 0);
-    assert_int_equal(timer_arm_in(f.timer, 500), 0);
-    assert_int_equal(run(&f, 10 * USEC_PER_SEC), 1);
-    assert_int_equal(run(&f, 1000), 1);
+    assert_int_equal(run(&f, 0), 0);
     assert_int_equal(timer_arm_in(f.timer, 0), 0);
-    assert_int_equal(run(&f, 10 * USEC_PER_SEC), 2);
+    assert_int_equal(run(&f, 60 * USEC_PER_SEC), 1);
+    assert_int_equal(run(&f, 0), 1);
     teardown(&f);
 }
 
-static void test_moves_and_disarms(void **state)
+/* Armed again it moves, and disarmed it is silent. */
+TEST(test_moves_and_disarms)
 {
     struct fixture f;
 
-    (void)state;
     setup(&f);
     assert_int_equal(timer_arm_in(f.timer, 3600 * USEC_PER_SEC), 0);
     assert_int_equal(timer_arm_in(f.timer, 500), 0);
-    assert_int_equal(run(&f, 10 * USEC_PER_SEC), 1);
-    assert_int_equal(timer_arm_in(f.timer, 500), 0);
+    assert_int_equal(run(&f, 60 * USEC_PER_SEC), 1);
+    assert_int_equal(timer_arm_in(f.timer, 0), 0);
     timer_disarm(f.timer);
-    assert_int_equal(run(&f, 5000), 1);
+    assert_int_equal(run(&f, 0), 1);
     teardown(&f);
 }
 
-static void test_remaining(void **state)
+TEST(test_remaining)
 {
     struct fixture f;
 
-    (void)state;
     setup(&f);
     assert_int_equal(timer_remaining(f.timer), 0);
     assert_int_equal(timer_arm_in(f.timer, 3600 * USEC_PER_SEC), 0);
@@ -86,7 +80,7 @@ static void test_remaining(void **state)
     teardown(&f);
 }
 
-static void test_usec_until(void **state)
+TEST(test_usec_until)
 {
     static const struct {
         uint64_t in_due_ns, in_now_ns, out_usec;
@@ -94,32 +88,71 @@ static void test_usec_until(void **state)
         {0, 0, 0}, {5000, 5000, 0}, {5001, 5000, 1}, {6000, 5000, 1}, {6001, 5000, 2}, {5000, UINT64_MAX, 0},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
         assert_int_equal(usec_until(cases[i].in_due_ns, cases[i].in_now_ns), cases[i].out_usec);
 }
 
-static void test_a_clock_that_is_none(void **state)
-{
-    struct fixture f;
-    sd_event_source *timer = NULL;
+/* The rate limit as a table of moments. */
 
-    (void)state;
-    setup(&f);
-    assert_true(timer_init(f.event, 12345, 1, on_timer, &f, &timer) < 0);
-    assert_null(timer);
-    teardown(&f);
+#define NEVER UINT64_MAX
+
+static const struct {
+    const char *name;
+    uint64_t in_interval, in_burst;
+    struct {
+        uint64_t at;
+        bool out;
+        uint64_t out_wait;
+    } steps[8];
+    size_t n;
+} cases[] = {
+    {"a burst, then one each interval",
+     10,
+     2,
+     {{100, true, 0},
+      {100, true, 0},
+      {100, false, 10},
+      {104, false, 6},
+      {110, true, 0},
+      {111, false, 9},
+      {120, true, 0}},
+     7},
+    {"parts of intervals add up", 10, 1, {{100, true, 0}, {105, false, 5}, {109, false, 1}, {110, true, 0}}, 4},
+    {"no burst: nothing is let through", 10, 0, {{100, false, NEVER}, {1000, false, NEVER}}, 2},
+    {"a clock that stands or goes back", 10, 1, {{100, true, 0}, {90, false, 10}, {100, false, 10}, {110, true, 0}}, 4},
+    {"a burst beyond all numbers", NSEC_PER_SEC, UINT64_MAX, {{100, true, 0}, {NEVER, true, 0}}, 2},
+    {"an interval beyond all numbers", UINT64_MAX, 1, {{100, true, 0}, {200, false, UINT64_MAX - 100}}, 2},
+};
+
+TEST(test_steps)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct token_bucket bucket = {0};
+        print_message("%s\n", cases[i].name);
+        token_bucket_configure(&bucket, cases[i].in_interval, cases[i].in_burst, 50);
+        for (size_t k = 0; k < cases[i].n; k++) {
+            uint64_t wait = 0;
+            assert_int_equal(token_bucket_take(&bucket, cases[i].steps[k].at, &wait), cases[i].steps[k].out);
+            assert_int_equal(wait, cases[i].steps[k].out_wait);
+        }
+    }
 }
 
-int main(void)
+TEST(test_reconfigured)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_off_until_armed),
-        cmocka_unit_test(test_moves_and_disarms),
-        cmocka_unit_test(test_remaining),
-        cmocka_unit_test(test_usec_until),
-        cmocka_unit_test(test_a_clock_that_is_none),
-    };
+    struct token_bucket bucket = {0};
+    uint64_t wait;
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    token_bucket_configure(&bucket, 10, 1, 0);
+    assert_true(token_bucket_take(&bucket, 0, &wait));
+    token_bucket_configure(&bucket, 10, 1, 1);
+    assert_false(token_bucket_take(&bucket, 1, &wait));
+    token_bucket_configure(&bucket, 10, 2, 2);
+    assert_true(token_bucket_take(&bucket, 2, &wait));
+    assert_true(token_bucket_take(&bucket, 2, &wait));
+    assert_false(token_bucket_take(&bucket, 2, &wait));
+    token_bucket_configure(&bucket, 0, 0, 3);
+    assert_true(token_bucket_take(&bucket, 3, &wait));
 }
+
+TEST_MAIN(NULL, NULL)

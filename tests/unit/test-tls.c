@@ -1,11 +1,148 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Handshakes in memory between a server's session and a client's, and the errors of certificates and keys. */
+/*
+ * TLS: from versions, suites and curves by Go's names to those that GnuTLS enables, handshakes in memory, the errors of
+ * certificates and keys, and clients that do not speak TLS.
+ */
 #include <gnutls/x509.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <time.h>
 
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "http/tls/priority.h"
 #include "http/tls/tls.h"
+#include "http/tls/transport.h"
 #include "tests/unit/test.h"
+
+/* --- priorities */
+
+#define NAMES_MAX 4
+
+/* The words of `text`, which is cut into them. */
+static struct text_list split(char *text, char **words)
+{
+    size_t n = 0;
+
+    for (char *word = strtok(text, " "); word; word = strtok(NULL, " "))
+        words[n++] = word;
+    return (struct text_list){words, n};
+}
+
+/* "0xc02f 0xc030", sorted as GnuTLS has them. */
+static char *ids(gnutls_priority_t priority)
+{
+    _cleanup_(buffer_done) struct buffer text = {0};
+    unsigned char id[2];
+    unsigned suite;
+    int r = 0;
+
+    for (unsigned i = 0; priority && r != GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE; i++) {
+        r = gnutls_priority_get_cipher_suite_index(priority, i, &suite);
+        if (r == 0 && gnutls_cipher_suite_info(suite, id, NULL, NULL, NULL, NULL))
+            buffer_appendf(&text, "%s%02x%02x", text.size ? " " : "", id[0], id[1]);
+    }
+    return buffer_string(&text);
+}
+
+static char *names(const unsigned *list, int n, const char *(*name)(unsigned))
+{
+    _cleanup_(buffer_done) struct buffer text = {0};
+
+    for (int i = 0; i < n; i++)
+        buffer_appendf(&text, "%s%s", i ? " " : "", name(list[i]));
+    return buffer_string(&text);
+}
+
+static const char *group_name(unsigned group)
+{
+    return gnutls_group_get_name(group);
+}
+
+static const char *version_name(unsigned version)
+{
+    return gnutls_protocol_get_name(version);
+}
+
+#define USUAL_GROUPS "X25519 SECP256R1 SECP384R1 SECP521R1"
+#define V1_0 TLS_VERSION_1_0
+#define V1_2 TLS_VERSION_1_2
+#define V1_3 TLS_VERSION_1_3
+#define RSA_AES_128_GCM "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
+#define RSA_AES_256_GCM "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"
+#define RSA_CHACHA20 "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305"
+
+/* Either an error, or the versions, the suites up to TLS 1.2 (of 1.3 where there are no others) and the groups. */
+static const struct {
+    const char *name;
+    enum tls_version in_min, in_max;
+    const char *in_suites, *in_curves;
+    const char *out_versions, *out_suites, *out_groups, *out_error;
+} priority_cases[] = {
+    {"the usual", V1_2, V1_3, "", "", "TLS1.3 TLS1.2", "c02b c02c cca9 c009 c00a c02f c030 cca8 c013 c014",
+     USUAL_GROUPS, ""},
+    {"one", V1_2, V1_3, RSA_AES_128_GCM, "", "TLS1.3 TLS1.2", "c02f", USUAL_GROUPS, ""},
+    {"the same one by both of its names", V1_2, V1_2, RSA_CHACHA20 " " RSA_CHACHA20 "_SHA256", "", "TLS1.2", "cca8",
+     USUAL_GROUPS, ""},
+    {"in its order", V1_2, V1_3, RSA_AES_256_GCM " TLS_AES_128_GCM_SHA256 " RSA_AES_128_GCM, "", "TLS1.3 TLS1.2",
+     "c030 c02f", USUAL_GROUPS, ""},
+    {"a whole product", V1_0, V1_2,
+     "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA TLS_RSA_WITH_AES_128_CBC_SHA TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA "
+     "TLS_RSA_WITH_AES_256_CBC_SHA",
+     "", "TLS1.2 TLS1.1 TLS1.0", "c013 c014 002f 0035", USUAL_GROUPS, ""},
+    {"1.3 alone", V1_3, V1_3, "", "CurveP384", "TLS1.3", "1301 1302 1303", "SECP384R1", ""},
+    {"1.3 alone does not mind suites", V1_3, V1_3, "TLS_AES_128_GCM_SHA256", "CurveP521 X25519", "TLS1.3",
+     "1301 1302 1303", "SECP521R1 X25519", ""},
+    {"a product that has more", V1_2, V1_3,
+     RSA_AES_128_GCM " "
+                     "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
+     "", NULL, NULL, NULL, "it would add TLS_ECDHE_"},
+    {"one more by the MAC", V1_2, V1_2, "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256 TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA", "",
+     NULL, NULL, NULL, "it would add TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA;"},
+    {"unknown", V1_2, V1_3, "TLS_RSA_WITH_RC4_128_SHA", "", NULL, NULL, NULL, "does not have TLS_RSA_WITH_RC4"},
+    {"only 1.3's", V1_2, V1_3, "TLS_AES_128_GCM_SHA256", "", NULL, NULL, NULL, "only suites of TLS 1.3"},
+    {"a curve", V1_2, V1_3, "", "X25519MLKEM768", NULL, NULL, NULL, "does not have X25519MLKEM768"},
+    {"backwards", V1_3, V1_2, "", "", NULL, NULL, NULL, "above max_version"},
+};
+
+TEST(test_priorities)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(priority_cases); i++) {
+        _cleanup_(freep) char *suite_names = strdup(priority_cases[i].in_suites);
+        _cleanup_(freep) char *curve_names = strdup(priority_cases[i].in_curves);
+        char *suites_of[NAMES_MAX], *curves_of[NAMES_MAX];
+        struct web_tls config = {
+            .min_version = priority_cases[i].in_min,
+            .max_version = priority_cases[i].in_max,
+            .cipher_suites = split(suite_names, suites_of),
+            .curve_preferences = split(curve_names, curves_of),
+        };
+        _cleanup_(tls_priorities_done) struct tls_priorities made = {0};
+        struct error error = {0};
+        const unsigned *list;
+
+        print_message("%s\n", priority_cases[i].name);
+        int r = tls_priorities_init(&made, &config, &error);
+        assert_non_null(strstr(error.message, priority_cases[i].out_error));
+        assert_int_equal(r, priority_cases[i].out_suites ? 0 : -EINVAL);
+        if (r < 0) {
+            assert_null(made.first);
+            continue;
+        }
+        gnutls_priority_t older = made.older ? made.older : made.first;
+        int n = gnutls_priority_protocol_list(made.first, &list);
+        _cleanup_(freep) char *versions = names(list, n, version_name), *suites = ids(older);
+        assert_string_equal(versions, priority_cases[i].out_versions);
+        assert_string_equal(suites, priority_cases[i].out_suites);
+        for (int k = 0; k < 2; k++) {
+            n = gnutls_priority_group_list(k ? older : made.first, &list);
+            _cleanup_(freep) char *groups = names(list, n, group_name);
+            assert_string_equal(groups, priority_cases[i].out_groups);
+        }
+    }
+}
+
+/* --- handshakes */
 
 #define DAY 86400
 
@@ -15,9 +152,9 @@ struct identity {
     char *key_pem, *crt_pem;
 };
 
-static struct {
-    struct identity ca, elsewhere, server, client, stranger, expired;
-} pki;
+enum { CA, ELSEWHERE, SERVER, CLIENT, STRANGER, EXPIRED, N_IDENTITIES };
+
+static struct identity pki[N_IDENTITIES];
 
 static char *pem_of(gnutls_datum_t *data)
 {
@@ -63,35 +200,27 @@ static struct identity make_identity(const struct identity *issuer, const char *
     return identity;
 }
 
-static void identity_done(struct identity *identity)
-{
-    gnutls_x509_privkey_deinit(identity->key);
-    gnutls_x509_crt_deinit(identity->crt);
-    free(identity->key_pem);
-    free(identity->crt_pem);
-}
-
 static int make_pki(void **state)
 {
     (void)state;
-    pki.ca = make_identity(NULL, "ca", NULL, DAY);
-    pki.elsewhere = make_identity(NULL, "elsewhere", NULL, DAY);
-    pki.server = make_identity(&pki.ca, "server", GNUTLS_KP_TLS_WWW_SERVER, DAY);
-    pki.client = make_identity(&pki.ca, "client", GNUTLS_KP_TLS_WWW_CLIENT, DAY);
-    pki.stranger = make_identity(&pki.elsewhere, "client", GNUTLS_KP_TLS_WWW_CLIENT, DAY);
-    pki.expired = make_identity(&pki.ca, "client", GNUTLS_KP_TLS_WWW_CLIENT, -DAY);
+    pki[CA] = make_identity(NULL, "ca", NULL, DAY);
+    pki[ELSEWHERE] = make_identity(NULL, "elsewhere", NULL, DAY);
+    pki[SERVER] = make_identity(&pki[CA], "server", GNUTLS_KP_TLS_WWW_SERVER, DAY);
+    pki[CLIENT] = make_identity(&pki[CA], "client", GNUTLS_KP_TLS_WWW_CLIENT, DAY);
+    pki[STRANGER] = make_identity(&pki[ELSEWHERE], "client", GNUTLS_KP_TLS_WWW_CLIENT, DAY);
+    pki[EXPIRED] = make_identity(&pki[CA], "client", GNUTLS_KP_TLS_WWW_CLIENT, -DAY);
     return 0;
 }
 
 static int free_pki(void **state)
 {
     (void)state;
-    identity_done(&pki.ca);
-    identity_done(&pki.elsewhere);
-    identity_done(&pki.server);
-    identity_done(&pki.client);
-    identity_done(&pki.stranger);
-    identity_done(&pki.expired);
+    for (size_t i = 0; i < N_IDENTITIES; i++) {
+        gnutls_x509_privkey_deinit(pki[i].key);
+        gnutls_x509_crt_deinit(pki[i].crt);
+        free(pki[i].key_pem);
+        free(pki[i].crt_pem);
+    }
     return 0;
 }
 
@@ -99,9 +228,9 @@ static struct web_tls config_of(enum client_auth auth)
 {
     return (struct web_tls){
         .enabled = true,
-        .cert = pki.server.crt_pem,
-        .key = pki.server.key_pem,
-        .client_ca = auth ? pki.ca.crt_pem : NULL,
+        .cert = pki[SERVER].crt_pem,
+        .key = pki[SERVER].key_pem,
+        .client_ca = auth ? pki[CA].crt_pem : NULL,
         .client_auth = auth,
         .min_version = TLS_VERSION_1_2,
         .max_version = TLS_VERSION_1_3,
@@ -150,6 +279,7 @@ static const char *shake_hands(struct tls *tls, const struct identity *identity,
     return result ? result : "nothing";
 }
 
+#define ONLY_1_1 "NORMAL:-VERS-ALL:+VERS-TLS1.1"
 #define ONLY_1_2 "NORMAL:-VERS-ALL:+VERS-TLS1.2"
 #define ONLY_1_3 "NORMAL:-VERS-ALL:+VERS-TLS1.3"
 
@@ -159,30 +289,29 @@ static const struct {
     const char *san, *result, *result_1_2; /* NULL: the same */
 } clients[] = {
     {CLIENT_AUTH_NONE, NULL, NULL, "ok", NULL},
-    {CLIENT_AUTH_NONE, &pki.client, NULL, "ok", NULL},
+    {CLIENT_AUTH_NONE, &pki[CLIENT], NULL, "ok", NULL},
     {CLIENT_AUTH_REQUEST, NULL, NULL, "ok", NULL},
-    {CLIENT_AUTH_REQUEST, &pki.stranger, NULL, "ok", NULL},
+    {CLIENT_AUTH_REQUEST, &pki[STRANGER], NULL, "ok", NULL},
     {CLIENT_AUTH_REQUIRE_ANY, NULL, NULL, "GNUTLS_A_CERTIFICATE_REQUIRED", "GNUTLS_A_BAD_CERTIFICATE"},
-    {CLIENT_AUTH_REQUIRE_ANY, &pki.stranger, NULL, "ok", NULL},
+    {CLIENT_AUTH_REQUIRE_ANY, &pki[STRANGER], NULL, "ok", NULL},
     {CLIENT_AUTH_VERIFY_IF_GIVEN, NULL, NULL, "ok", NULL},
-    {CLIENT_AUTH_VERIFY_IF_GIVEN, &pki.client, NULL, "verified", NULL},
-    {CLIENT_AUTH_VERIFY_IF_GIVEN, &pki.stranger, NULL, "GNUTLS_A_UNKNOWN_CA", NULL},
+    {CLIENT_AUTH_VERIFY_IF_GIVEN, &pki[CLIENT], NULL, "verified", NULL},
+    {CLIENT_AUTH_VERIFY_IF_GIVEN, &pki[STRANGER], NULL, "GNUTLS_A_UNKNOWN_CA", NULL},
     {CLIENT_AUTH_REQUIRE_AND_VERIFY, NULL, NULL, "GNUTLS_A_CERTIFICATE_REQUIRED", "GNUTLS_A_BAD_CERTIFICATE"},
-    {CLIENT_AUTH_REQUIRE_AND_VERIFY, &pki.client, NULL, "verified", NULL},
-    {CLIENT_AUTH_REQUIRE_AND_VERIFY, &pki.stranger, NULL, "GNUTLS_A_UNKNOWN_CA", NULL},
-    {CLIENT_AUTH_REQUIRE_AND_VERIFY, &pki.expired, NULL, "GNUTLS_A_CERTIFICATE_EXPIRED", NULL},
-    {CLIENT_AUTH_REQUIRE_AND_VERIFY, &pki.server, NULL, "GNUTLS_A_BAD_CERTIFICATE", NULL},
-    {CLIENT_AUTH_REQUIRE_AND_VERIFY, &pki.client, "client", "verified", NULL},
-    {CLIENT_AUTH_REQUIRE_AND_VERIFY, &pki.client, "192.0.2.7", "verified", NULL},
-    {CLIENT_AUTH_REQUIRE_AND_VERIFY, &pki.client, "spiffe://x/y", "verified", NULL},
-    {CLIENT_AUTH_REQUIRE_AND_VERIFY, &pki.client, "clien", "GNUTLS_A_BAD_CERTIFICATE", NULL},
-    {CLIENT_AUTH_REQUIRE_AND_VERIFY, &pki.client, "192.0.2.8", "GNUTLS_A_BAD_CERTIFICATE", NULL},
-    {CLIENT_AUTH_REQUIRE_ANY, &pki.stranger, "other", "GNUTLS_A_BAD_CERTIFICATE", NULL},
+    {CLIENT_AUTH_REQUIRE_AND_VERIFY, &pki[CLIENT], NULL, "verified", NULL},
+    {CLIENT_AUTH_REQUIRE_AND_VERIFY, &pki[STRANGER], NULL, "GNUTLS_A_UNKNOWN_CA", NULL},
+    {CLIENT_AUTH_REQUIRE_AND_VERIFY, &pki[EXPIRED], NULL, "GNUTLS_A_CERTIFICATE_EXPIRED", NULL},
+    {CLIENT_AUTH_REQUIRE_AND_VERIFY, &pki[SERVER], NULL, "GNUTLS_A_BAD_CERTIFICATE", NULL},
+    {CLIENT_AUTH_REQUIRE_AND_VERIFY, &pki[CLIENT], "client", "verified", NULL},
+    {CLIENT_AUTH_REQUIRE_AND_VERIFY, &pki[CLIENT], "192.0.2.7", "verified", NULL},
+    {CLIENT_AUTH_REQUIRE_AND_VERIFY, &pki[CLIENT], "spiffe://x/y", "verified", NULL},
+    {CLIENT_AUTH_REQUIRE_AND_VERIFY, &pki[CLIENT], "clien", "GNUTLS_A_BAD_CERTIFICATE", NULL},
+    {CLIENT_AUTH_REQUIRE_AND_VERIFY, &pki[CLIENT], "192.0.2.8", "GNUTLS_A_BAD_CERTIFICATE", NULL},
+    {CLIENT_AUTH_REQUIRE_ANY, &pki[STRANGER], "other", "GNUTLS_A_BAD_CERTIFICATE", NULL},
 };
 
-static void test_clients(void **state)
+TEST(test_clients)
 {
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(clients); i++) {
         struct web_tls config = config_of(clients[i].auth);
         char *sans[] = {(char *)"someone", (char *)clients[i].san};
@@ -202,49 +331,47 @@ static void test_clients(void **state)
 static const struct {
     enum tls_version min, max;
     const char *priorities, *result;
-} version_cases[] = {
-    {TLS_VERSION_1_2, TLS_VERSION_1_3, "NORMAL", "ok"},
-    {TLS_VERSION_1_2, TLS_VERSION_1_2, "NORMAL", "ok"},
-    {TLS_VERSION_1_2, TLS_VERSION_1_3, "NORMAL:-VERS-ALL:+VERS-TLS1.1", "GNUTLS_A_PROTOCOL_VERSION"},
-    {TLS_VERSION_1_3, TLS_VERSION_1_3, ONLY_1_2, "GNUTLS_A_PROTOCOL_VERSION"},
-    {TLS_VERSION_1_2, TLS_VERSION_1_2, ONLY_1_3, "GNUTLS_A_PROTOCOL_VERSION"},
-    {TLS_VERSION_1_1, TLS_VERSION_1_3, "NORMAL:-VERS-ALL:+VERS-TLS1.1", "ok"},
+} versions[] = {
+    {V1_2, V1_3, "NORMAL", "ok"},
+    {V1_2, V1_2, "NORMAL", "ok"},
+    {V1_2, V1_3, ONLY_1_1, "GNUTLS_A_PROTOCOL_VERSION"},
+    {V1_3, V1_3, ONLY_1_2, "GNUTLS_A_PROTOCOL_VERSION"},
+    {V1_2, V1_2, ONLY_1_3, "GNUTLS_A_PROTOCOL_VERSION"},
+    {TLS_VERSION_1_1, V1_3, ONLY_1_1, "ok"},
 };
 
-static void test_versions(void **state)
+TEST(test_versions)
 {
-    (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(version_cases); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(versions); i++) {
         struct web_tls config = config_of(CLIENT_AUTH_NONE);
         _cleanup_(tls_unrefp) struct tls *tls = NULL;
         struct error error;
 
-        config.min_version = version_cases[i].min;
-        config.max_version = version_cases[i].max;
+        config.min_version = versions[i].min;
+        config.max_version = versions[i].max;
         print_message("%zu\n", i);
         assert_int_equal(tls_new(&config, NULL, &tls, &error), 0);
-        assert_string_equal(shake_hands(tls, NULL, version_cases[i].priorities), version_cases[i].result);
+        assert_string_equal(shake_hands(tls, NULL, versions[i].priorities), versions[i].result);
     }
 }
 
-static void test_bad(void **state)
+TEST(test_bad)
 {
     const struct {
         const char *cert, *key, *ca, *sentence;
     } cases[] = {
-        {pki.server.crt_pem, NULL, NULL, "there is no key_file"},
-        {NULL, pki.server.key_pem, NULL, "there is no cert_file"},
-        {pki.server.crt_pem, pki.client.key_pem, NULL, "key is not the key of cert"},
-        {"x", pki.server.key_pem, NULL, "cert is not PEM"},
-        {pki.server.key_pem, pki.server.key_pem, NULL, "cert has no certificate in it"},
-        {pki.server.crt_pem, pki.server.crt_pem, NULL, "key has no private key"},
-        {pki.server.crt_pem, "-----BEGIN ENCRYPTED PRIVATE KEY-----\n", NULL, "key is encrypted"},
-        {pki.server.crt_pem, "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n", NULL, "damaged"},
-        {"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", pki.server.key_pem, NULL, "damaged"},
-        {pki.server.crt_pem, pki.server.key_pem, pki.ca.key_pem, "client_ca has no certificate in it"},
+        {pki[SERVER].crt_pem, NULL, NULL, "there is no key_file"},
+        {NULL, pki[SERVER].key_pem, NULL, "there is no cert_file"},
+        {pki[SERVER].crt_pem, pki[CLIENT].key_pem, NULL, "key is not the key of cert"},
+        {"x", pki[SERVER].key_pem, NULL, "cert is not PEM"},
+        {pki[SERVER].key_pem, pki[SERVER].key_pem, NULL, "cert has no certificate in it"},
+        {pki[SERVER].crt_pem, pki[SERVER].crt_pem, NULL, "key has no private key"},
+        {pki[SERVER].crt_pem, "-----BEGIN ENCRYPTED PRIVATE KEY-----\n", NULL, "key is encrypted"},
+        {pki[SERVER].crt_pem, "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n", NULL, "damaged"},
+        {"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", pki[SERVER].key_pem, NULL, "damaged"},
+        {pki[SERVER].crt_pem, pki[SERVER].key_pem, pki[CA].key_pem, "client_ca has no certificate in it"},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct web_tls config = config_of(CLIENT_AUTH_REQUIRE_AND_VERIFY);
         struct error error = {0};
@@ -260,27 +387,128 @@ static void test_bad(void **state)
     }
 }
 
-static void test_expired(void **state)
+TEST(test_expired)
 {
     struct web_tls config = config_of(CLIENT_AUTH_NONE);
     _cleanup_(tls_unrefp) struct tls *tls = NULL;
     struct error error;
 
-    (void)state;
-    config.cert = pki.expired.crt_pem;
-    config.key = pki.expired.key_pem;
+    config.cert = pki[EXPIRED].crt_pem;
+    config.key = pki[EXPIRED].key_pem;
     assert_int_equal(tls_new(&config, NULL, &tls, &error), 0);
     assert_non_null(strstr(tls_warning(tls), "expired on "));
     assert_string_equal(shake_hands(tls, NULL, "NORMAL"), "ok");
 }
 
-int main(void)
+/* --- sessions on their sockets */
+
+#define ANSWER "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n"
+#define LONG_PATH 8000
+
+struct fixture {
+    int client, server;
+    gnutls_session_t session;
+    struct tls_transport transport;
+    uint64_t progress;
+};
+
+static void start(struct fixture *f)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_clients),
-        cmocka_unit_test(test_versions),
-        cmocka_unit_test(test_bad),
-        cmocka_unit_test(test_expired),
-    };
-    return cmocka_run_group_tests(tests, make_pki, free_pki);
+    int fds[2];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
+    f->client = fds[0];
+    f->server = fds[1];
+    f->progress = 0;
+    f->transport = (struct tls_transport){.fd = f->server, .progress = &f->progress};
+    assert_int_equal(gnutls_init(&f->session, GNUTLS_SERVER | GNUTLS_NONBLOCK), 0);
+    assert_int_equal(gnutls_set_default_priority(f->session), 0);
+    tls_transport_use(&f->transport, f->session);
 }
+
+static void stop(struct fixture *f)
+{
+    gnutls_deinit(f->session);
+    close(f->client);
+    close(f->server);
+}
+
+static void say(struct fixture *f, const char *data, size_t size)
+{
+    assert_int_equal(send(f->client, data, size, MSG_NOSIGNAL), size);
+}
+
+/* All that the client receives; a socket that is closed with unread data resets the connection. */
+static const char *heard(struct fixture *f)
+{
+    static char text[4096];
+    size_t size = 0;
+    ssize_t n;
+
+    close(f->server);
+    while ((n = recv(f->client, text + size, sizeof(text) - 1 - size, 0)) > 0)
+        size += (size_t)n;
+    assert_int_equal(n, 0);
+    text[size] = '\0';
+    f->server = -1;
+    return text;
+}
+
+TEST(test_plain_http)
+{
+    static char long_request[LONG_PATH];
+    const char *const in[] = {"GET / HTTP/1.1\r\nHost: a\r\n\r\n", "P", "OPTIONS * HTTP/1.1\r\n\r\n", "Zebra",
+                              long_request};
+
+    snprintf(long_request, sizeof(long_request), "GET /%0*d", LONG_PATH - 10, 0);
+    for (size_t i = 0; i < ARRAY_SIZE(in); i++) {
+        struct fixture f;
+        start(&f);
+        say(&f, in[i], strlen(in[i]));
+        assert_int_equal(gnutls_handshake(f.session), GNUTLS_E_PULL_ERROR);
+        assert_true(f.transport.ended);
+        assert_true(f.progress > 0);
+        /* No alert, which is of TLS. */
+        gnutls_bye(f.session, GNUTLS_SHUT_WR);
+        assert_string_equal(heard(&f), ANSWER);
+        stop(&f);
+    }
+}
+
+/* Silence, and bytes of which only the first counts: the rest of a record may be anything. */
+TEST(test_records)
+{
+    static const char in[] = "\x16\x03\x01\x02\0";
+    struct fixture f;
+
+    start(&f);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(gnutls_handshake(f.session), GNUTLS_E_AGAIN);
+    assert_false(f.transport.begun);
+    assert_int_equal(f.progress, 0);
+    for (size_t i = 0; i + 1 < sizeof(in); i++) {
+        say(&f, in + i, 1);
+        assert_int_equal(gnutls_handshake(f.session), GNUTLS_E_AGAIN);
+    }
+    say(&f, "GET", 3);
+    assert_int_equal(gnutls_handshake(f.session), GNUTLS_E_AGAIN);
+    assert_false(f.transport.ended);
+    assert_string_equal(heard(&f), "");
+    stop(&f);
+}
+
+TEST(test_other_protocols)
+{
+    static const char *const in[] = {"\x80\x2e\x01\x03\x01", "\x15\x03\x01\0\2\2\x28", "hello\r\n", "\xff"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(in); i++) {
+        struct fixture f;
+        start(&f);
+        say(&f, in[i], strlen(in[i]));
+        gnutls_handshake(f.session);
+        assert_false(f.transport.ended);
+        stop(&f);
+    }
+}
+
+TEST_MAIN(make_pki, free_pki)

@@ -24,7 +24,7 @@ static void type(struct top_view *view, const char *text)
         press(view, (unsigned char)*text);
 }
 
-static void test_scroll(void **state)
+TEST(test_scroll)
 {
     static const struct {
         int key;
@@ -36,7 +36,6 @@ static void test_scroll(void **state)
     };
     struct top_view view = view_of();
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
         press(&view, steps[i].key);
         assert_int_equal(view.first, steps[i].first);
@@ -48,11 +47,10 @@ static void test_scroll(void **state)
     assert_int_equal(view.first, 1);
 }
 
-static void test_sorting(void **state)
+TEST(test_sorting)
 {
     struct top_view view = view_of();
 
-    (void)state;
     for (size_t i = 0; i < top_column_count(); i++) {
         press(&view, top_column_at(i)->key);
         assert_int_equal(view.sort[TOP_CGROUPS], i);
@@ -73,13 +71,12 @@ static void test_sorting(void **state)
     assert_int_equal(view.kind, TOP_CGROUPS);
 }
 
-static void test_interval(void **state)
+TEST(test_interval)
 {
     static const uint64_t longer[] = {2000, 5000, 10000, 30000, 60000, 60000};
     static const uint64_t shorter[] = {30000, 10000, 5000, 2000, 1000, 500, 200, 100, 100};
     struct top_view view = view_of();
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(longer); i++) {
         press(&view, '+');
         assert_int_equal(view.interval_ns, longer[i] * NSEC_PER_MSEC);
@@ -93,11 +90,10 @@ static void test_interval(void **state)
     assert_int_equal(view.interval_ns, 50 * NSEC_PER_MSEC);
 }
 
-static void test_pages(void **state)
+TEST(test_pages)
 {
     struct top_view view = view_of();
 
-    (void)state;
     press(&view, TOP_KEY_DOWN);
     press(&view, 'n');
     assert_int_equal(view.page, TOP_PAGE_FAILURES);
@@ -139,7 +135,7 @@ static bool shows(const struct top_view *view, const char *path)
     return top_view_shows(view, &row);
 }
 
-static void test_filter(void **state)
+TEST(test_filter)
 {
     static const struct {
         const char *in_filter, *in_name;
@@ -175,7 +171,6 @@ static void test_filter(void **state)
     };
     struct top_view view = view_of();
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         snprintf(top_view_filter(&view), TOP_FILTER_MAX, "%s", cases[i].in_filter);
         if (shows(&view, cases[i].in_name) != cases[i].out)
@@ -183,11 +178,10 @@ static void test_filter(void **state)
     }
 }
 
-static void test_typing(void **state)
+TEST(test_typing)
 {
     struct top_view view = view_of();
 
-    (void)state;
     type(&view, "/qNr\xc3\xa4");
     assert_true(view.typing);
     assert_string_equal(top_view_filter(&view), "qNr\xc3\xa4");
@@ -218,12 +212,4 @@ static void test_typing(void **state)
     assert_string_equal(top_view_filter(&view), "");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scroll), cmocka_unit_test(test_sorting), cmocka_unit_test(test_interval),
-        cmocka_unit_test(test_pages),  cmocka_unit_test(test_filter),  cmocka_unit_test(test_typing),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -8,54 +8,34 @@
 #include "base/cleanup.h"
 #include "tests/unit/test.h"
 
-static char not_there[] = "/perfcountd-no-such-file", no_program[] = "/";
-static char *const nothing[] = {not_there, NULL}, *const directory[] = {no_program, NULL};
-
 static const struct {
-    const char *in; /* for sh -c */
-    int out;
+    const char *in[3];
+    int out, out_status;
+    const char *out_error;
 } cases[] = {
-    {"exit 0", 0},
-    {"exit 5", 5},
-    {"kill -TERM $$", 128 + SIGTERM},
+    {{"sh", "-c", "exit 0"}, 0, 0, ""},
+    {{"sh", "-c", "exit 5"}, 0, 5, ""},
+    {{"sh", "-c", "kill -TERM $$"}, 0, 128 + SIGTERM, ""},
+    {{"/no-such-file"}, -ENOENT, 127, "/no-such-file: cannot be run: No such file or directory"},
+    {{"/"}, -EACCES, 126, "/: cannot be run: Permission denied"},
 };
 
-static void test_status(void **state)
+TEST(test_ends)
 {
-    struct workload workload;
-    struct error error;
-
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        char shell[] = "sh", flag[] = "-c", text[32];
-        char *const arguments[] = {shell, flag, text, NULL};
-        snprintf(text, sizeof(text), "%s", cases[i].in);
+        char *const arguments[] = {(char *)cases[i].in[0], (char *)cases[i].in[1], (char *)cases[i].in[2], NULL};
+        struct error error = {0};
+        struct workload workload;
         assert_int_equal(workload_start(arguments, &workload, &error), 0);
-        assert_int_equal(workload_run(&workload, &error), 0);
-        assert_int_equal(workload.status, cases[i].out);
+        assert_int_equal(workload_run(&workload, &error), cases[i].out);
+        assert_int_equal(workload.status, cases[i].out_status);
+        assert_string_equal(error.message, cases[i].out_error);
         workload_done(&workload);
     }
 }
 
-static void test_failures(void **state)
-{
-    struct workload workload;
-    struct error error;
-
-    (void)state;
-    assert_int_equal(workload_start(nothing, &workload, &error), 0);
-    assert_int_equal(workload_run(&workload, &error), -ENOENT);
-    assert_int_equal(workload.status, 127);
-    assert_string_equal(error.message, "/perfcountd-no-such-file: cannot be run: No such file or directory");
-    workload_done(&workload);
-    assert_int_equal(workload_start(directory, &workload, &error), 0);
-    assert_int_equal(workload_run(&workload, &error), -EACCES);
-    assert_int_equal(workload.status, 126);
-    workload_done(&workload);
-}
-
 /* One that is not let run leaves nothing: no process, no descriptor, no signal that is blocked. */
-static void test_never_begun(void **state)
+TEST(test_never_begun)
 {
     char touch[] = "touch", path[] = "/tmp/perfcountd-test-workload.XXXXXX";
     char *const arguments[] = {touch, path, NULL};
@@ -64,7 +44,6 @@ static void test_never_begun(void **state)
     sigset_t before, after;
     int fd = mkstemp(path);
 
-    (void)state;
     assert_true(fd >= 0);
     close(fd);
     assert_int_equal(unlink(path), 0);
@@ -82,13 +61,4 @@ static void test_never_begun(void **state)
     workload_done(&workload); /* of one that is done, or was never there */
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_status),
-        cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_never_begun),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

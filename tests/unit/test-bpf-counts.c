@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rows of cgroups that a tally counts: what they show of what the slots had. */
+#include <stdio.h>
+
+#include "collectors/cgroup/tally/tallied.h"
+#include "tests/unit/cgroup-rig.h"
+#include "tests/unit/find-series.h"
+#include "tests/unit/lending-rig.h"
+#include "tests/unit/test.h"
+
+/* A machine with the perf groups of a tally, and the rows that its cgroups have: of the test that runs. */
+static struct lending_rig rig;
+static struct tally_rows *plan;
+
+#define TALLIED(groups) "collectors: {cpu: {enabled: false}, cgroup: {groups: " groups "}}"
+
+static void resume_plan(void)
+{
+    assert_int_equal(tally_rows_resume(&plan, &rig.rig.context, &rig.groups), 0);
+}
+
+static void begin(struct fake_sys *fake, const char *config)
+{
+    plan = NULL;
+    lending_rig_init(&rig, fake, config);
+    resume_plan();
+}
+
+static void end(void)
+{
+    tally_rows_free(plan);
+    lending_rig_done(&rig);
+}
+
+static struct tallied_counts *open_counts(const char *label)
+{
+    struct tallied_counts *counts = NULL;
+
+    assert_int_equal(tallied_counts_new(plan, &rig.rig.context, label, NULL, &counts), 0);
+    return counts;
+}
+
+static void resume_counts(struct tallied_counts *counts, const char *label)
+{
+    assert_int_equal(tallied_counts_resume(counts, plan, &rig.rig.context, label, NULL), 0);
+}
+
+static void close_counts(struct tallied_counts *counts)
+{
+    tallied_counts_free(counts, &rig.rig.snapshot);
+}
+
+/* The slot of chain[0] had this on a CPU; each event of the row "core", the only one, counted `value`. */
+static void credit(struct tallied_counts *const *chain, size_t n, unsigned cpu, uint64_t enabled, uint64_t running,
+                   uint64_t value)
+{
+    const struct tally_part *part = &plan->parts[tally_rows_on_cpu(plan, cpu)];
+    uint64_t delta[TALLY_WORDS_MAX] = {0};
+
+    EVENTS_FOREACH (event, part->events)
+        delta[tally_span_word(&rig.groups.spans[0], event)] = value;
+    delta[part->enabled] = enabled;
+    delta[part->enabled + 1] = running;
+    tallied_counts_credit(chain, n, cpu, delta);
+}
+
+static unsigned choose(unsigned n)
+{
+    return (unsigned)rand() % n;
+}
+
+/* Reads the groups of all CPUs, as for what cannot be read. */
+static void read_groups(void)
+{
+    CPUSET_FOREACH (cpu, &rig.rig.machine->online) {
+        uint64_t words[TALLY_WORDS_MAX], valid;
+        tally_groups_read(&rig.groups, rig.rig.sys, (unsigned)cpu, words, &valid);
+    }
+    tally_rows_update(plan);
+}
+
+static uint64_t value(const char *cgroup, const char *metric)
+{
+    return series_value(&rig.rig.snapshot, "perf_cgroup_%s_total{cgroup=\"%s\",pmu=\"cpu\",group=\"core\"}", metric,
+                        cgroup);
+}
+
+static const struct row *core_of(const char *cgroup)
+{
+    for (size_t i = 0; i < rig.rig.snapshot.n_rows; i++)
+        if (str_equal(rig.rig.snapshot.rows[i]->cgroup, cgroup))
+            return rig.rig.snapshot.rows[i];
+    fail_msg("no row of %s", cgroup);
+    return NULL;
+}
+
+/* "/a" and "/a/b" in it, on two counters. The tasks are those of /a/b. */
+static struct tallied_counts *chain[2];
+
+static int setup_chain(void **state)
+{
+    begin(fake_machine_two_counters(), TALLIED("[{name: core, events: 'cycles'}]"));
+    chain[0] = open_counts("/a/b");
+    chain[1] = open_counts("/a");
+    return 0;
+}
+
+static int teardown_chain(void **state)
+{
+    close_counts(chain[0]);
+    close_counts(chain[1]);
+    end();
+    return 0;
+}
+
+/* Tasks of /a itself wait, and those of /a/b run: the time waits on. */
+TEST_WITH(test_waits_beside, setup_chain, teardown_chain)
+{
+    credit(chain + 1, 1, 0, 30, 0, 0);
+    credit(chain, 2, 0, 10, 10, 5);
+    credit(chain + 1, 1, 0, 10, 10, 1); /* 10 ns, and the 30 that waited */
+    tallied_counts_update(chain[1]);
+    assert_int_equal(value("/a", "cycles"), 5 + 4);
+}
+
+/* A group that cannot be read on one CPU is missing in all rows, with the cause; later it is there again. */
+TEST(test_unreadable)
+{
+    begin(fake_machine_two_counters(), TALLIED("[{name: core, events: 'cycles:D'}]"));
+    struct tallied_counts *a = open_counts("/a"), *idle = open_counts("/idle");
+    for (unsigned cpu = 0; cpu < 2; cpu++)
+        credit(&a, 1, cpu, 10, 10, 10);
+    tallied_counts_update(a);
+    tallied_counts_update(idle);
+    assert_null(core_of("/a")->cause);
+    fake_fail(rig.rig.fake, (struct fake_failure){.call = FAKE_READ, .on_cpu = true, .cpu = 0});
+    read_groups();
+    credit(&a, 1, 1, 10, 10, 10);
+    tallied_counts_update(a);
+    tallied_counts_update(idle);
+    assert_int_equal(core_of("/a")->state, ROW_MULTIPLEXED);
+    assert_true(str_starts(core_of("/a")->cause, "it is pinned and found no counter"));
+    assert_int_equal(core_of("/idle")->state, ROW_STARVED);
+    fake_fail_no_more(rig.rig.fake);
+    for (unsigned i = 0; i < 2; i++) {
+        fake_advance(rig.rig.fake, 2 * NSEC_PER_SEC);
+        read_groups();
+    }
+    tallied_counts_update(idle);
+    assert_int_equal(core_of("/idle")->state, ROW_COUNTING);
+    assert_int_equal(value("/idle", "cycles"), 0);
+    close_counts(a);
+    close_counts(idle);
+    end();
+}
+
+/* Time that waited goes to the cgroup above when its own goes, and what is above loses nothing. */
+TEST_WITH(test_heir, setup_chain, teardown_chain)
+{
+    credit(chain, 2, 0, 10, 10, 5);
+    credit(chain, 2, 0, 30, 0, 0);
+    credit(chain + 1, 1, 0, 10, 10, 1); /* does not end the waiting of /a/b */
+    tallied_counts_end(chain[0], chain[1]);
+    assert_int_equal(value("/a/b", "cycles"), 5);
+    assert_int_equal(value("/a/b", "group_enabled_seconds"), 40);
+    tallied_counts_update(chain[1]);
+    assert_int_equal(value("/a", "cycles"), 6);
+    assert_int_equal(core_of("/a")->state, ROW_MULTIPLEXED);
+    credit(chain + 1, 1, 0, 10, 10, 3); /* 10 ns, and the 30 that waited */
+    tallied_counts_update(chain[1]);
+    assert_int_equal(value("/a", "cycles"), 6 + 12);
+    assert_int_equal(value("/a", "group_enabled_seconds"), 60);
+    /* One that has ended leaves all to those above. */
+    credit(chain, 2, 0, 10, 10, 1000);
+    tallied_counts_update(chain[0]);
+    tallied_counts_update(chain[1]);
+    assert_int_equal(value("/a/b", "cycles"), 5);
+    assert_int_equal(value("/a", "cycles"), 1018);
+    credit(chain + 1, 1, 0, 10, 0, 0);
+    tallied_counts_end(chain[1], NULL);
+    assert_int_equal(core_of("/a")->state, ROW_STARVED);
+    /* Back under the same name: nothing waits from before. */
+    resume_counts(chain[1], "/a");
+    credit(chain + 1, 1, 0, 10, 10, 2);
+    tallied_counts_update(chain[1]);
+    assert_int_equal(value("/a", "cycles"), 1020);
+}
+
+/* One counter is too few, and "/a/b" comes and goes: no total falls, and what is inside never has more. */
+TEST_WITH(test_totals_never_fall, setup_chain, teardown_chain)
+{
+    const char *const names[] = {"/a/b", "/a"};
+    uint64_t shown[2] = {0}, credited = 0;
+
+    srand(17);
+    for (unsigned step = 0; step < 4000; step++) {
+        unsigned above = choose(2);
+        uint64_t enabled = 1 + choose(1 << 20), running = choose(4) ? enabled / (1 + choose(4)) : 0;
+        uint64_t cycles = running ? choose(1 << 30) : 0;
+        credit(chain + above, 2 - above, choose(2), enabled, running, cycles);
+        credited += cycles;
+        if (choose(100) == 0) {
+            tallied_counts_end(chain[0], chain[1]);
+            resume_counts(chain[0], "/a/b");
+        }
+        for (unsigned i = 0; i < 2 && step % 10 == 0; i++) {
+            tallied_counts_update(chain[i]);
+            const struct counter *counter = &core_of(names[i])->counters[0];
+            assert_true(counter->value >= shown[i]);
+            shown[i] = counter->value;
+        }
+        assert_true(shown[0] <= shown[1]);
+    }
+    tallied_counts_update(chain[1]);
+    assert_int_equal(core_of("/a")->counters[0].raw, credited);
+}
+
+#define MANY_LINES 512
+
+/* All that a row says but its number, its descriptors and its times, as lines of text. */
+struct lines {
+    char *texts[MANY_LINES];
+    size_t n;
+};
+
+static void lines_done(struct lines *lines)
+{
+    for (size_t i = 0; i < lines->n; i++)
+        free(lines->texts[i]);
+}
+
+static void lines_add(struct lines *lines, const char *format, ...) PRINTF_LIKE(2, 3);
+
+static void lines_add(struct lines *lines, const char *format, ...)
+{
+    va_list list;
+
+    assert_true(lines->n < MANY_LINES);
+    va_start(list, format);
+    assert_true(vasprintf(&lines->texts[lines->n++], format, list) >= 0);
+    va_end(list);
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void list_rows(struct lines *lines, const struct snapshot *snapshot)
+{
+    for (size_t i = 0; i < snapshot->n_rows; i++) {
+        const struct row *row = snapshot->rows[i];
+        lines_add(lines, "row %s %s %s %d: %s%s%s, %zu counters, %s", row->group, row->pmu, row->cgroup, row->cpu,
+                  row_state_name(row->state), row->uneven ? ", uneven" : "", row->absent ? ", absent" : "",
+                  row->n_counters, row->error ? row->error : "no error");
+        for (size_t k = 0; k < row->n_counters; k++)
+            lines_add(lines, "row %s %s %d counter %zu: %s %s %s %u %g %d %s%s", row->group, row->pmu, row->cpu, k,
+                      row->counters[k].event, row->counters[k].pmu, row->counters[k].unit, row->counters[k].decimals,
+                      row->counters[k].scale, row->counters[k].known, row->counters[k].json_head,
+                      row->counters[k].json_tail);
+    }
+    for (size_t i = 0; i < snapshot->metrics.n; i++)
+        for (size_t k = 0; k < snapshot->metrics.families[i]->n; k++)
+            lines_add(lines, "%s%s%.*s %d", snapshot->metrics.families[i]->text_header,
+                      snapshot->metrics.families[i]->name, (int)snapshot->metrics.families[i]->series[k]->size,
+                      snapshot->metrics.families[i]->series[k]->text,
+                      snapshot->metrics.families[i]->series[k]->visible);
+    qsort(lines->texts, lines->n, sizeof(lines->texts[0]), compare_lines);
+}
+
+static void compare_rows(const struct snapshot *expected, const struct snapshot *actual)
+{
+    _cleanup_(lines_done) struct lines one = {0};
+    _cleanup_(lines_done) struct lines other = {0};
+
+    list_rows(&one, expected);
+    list_rows(&other, actual);
+    assert_true(one.n > 0);
+    for (size_t i = 0; i < MIN(one.n, other.n); i++)
+        assert_string_equal(other.texts[i], one.texts[i]);
+    assert_int_equal(other.n, one.n);
+}
+
+static struct fake_sys *machine_without_cycles(int cpu)
+{
+    struct fake_sys *fake = fake_machine_one_pmu();
+
+    rig_refuse(fake, ENOENT, PERF_COUNT_HW_CPU_CYCLES, cpu);
+    return fake;
+}
+
+static struct fake_sys *without_cycles_on_0(void)
+{
+    return machine_without_cycles(0);
+}
+
+static struct fake_sys *without_cycles_on_3(void)
+{
+    return machine_without_cycles(3);
+}
+
+static struct fake_sys *without_cluster(void)
+{
+    struct fake_sys *fake = fake_machine_big_little();
+
+    for (unsigned cpu = 4; cpu < 8; cpu++)
+        fake_set_online(fake, cpu, false);
+    return fake;
+}
+
+#define ROWS_MIXED "[{name: mixed, events: '{cycles,cs}'}, {name: core, events: 'cycles,instructions,branches'}]"
+#define KINDS                                                                                                          \
+    "[{name: core, events: '{cycles,instructions}'}, {name: software, events: '{task-clock,cs}'}, {name: mixed, "      \
+    "events: '{cycles,task-clock}'}, {name: big, events: '{armv8_cortex_a76/l2d_cache_refill/,cs}'}, {name: none, "    \
+    "events: 'power/energy-pkg/,cs'}]"
+#define STRICT "[{name: all, strict: true, events: '{cycles,instructions,branches}'}, {name: c, events: cs}]"
+
+static const struct {
+    struct fake_sys *(*machine)(void);
+    const char *groups;
+} machines[] = {
+    {fake_machine_one_pmu, ROWS_MIXED},  {fake_machine_one_pmu, "[{preset: overview}, {preset: branch}]"},
+    {fake_machine_big_little, KINDS},    {fake_machine_big_little, "[{preset: overview}, {preset: tlb}]"},
+    {fake_machine_no_pmu, ROWS_MIXED},   {fake_machine_two_counters, ROWS_MIXED},
+    {fake_machine_two_counters, STRICT}, {without_cycles_on_0, ROWS_MIXED},
+    {without_cycles_on_3, ROWS_MIXED},   {without_cluster, KINDS},
+};
+
+/* Some time passes on each CPU, for the cgroup, and for the groups of the tally. */
+static void check_machine(struct fake_sys *(*machine)(void), const char *groups, bool per_cpu)
+{
+    char config[1024];
+    struct rig perf;
+
+    snprintf(config, sizeof(config), "collectors: {cpu: {enabled: false}, cgroup: {per_cpu: %s, groups: %s}}",
+             per_cpu ? "true" : "false", groups);
+    struct cgroup_counts *expected = cgroup_rig_init(&perf, machine(), config);
+    begin(machine(), config);
+    struct tallied_counts *actual = open_counts("/a");
+    cgroup_counts_read(expected, perf.sys);
+    read_groups();
+    tallied_counts_update(actual);
+    compare_rows(&perf.snapshot, &rig.rig.snapshot);
+    size_t states[2][N_ROW_STATES] = {0};
+    cgroup_counts_add_states(expected, states[0]);
+    tallied_counts_add_states(actual, states[1]);
+    assert_memory_equal(states[1], states[0], sizeof(states[0]));
+    /* The other CPUs come, or all that there are go on. */
+    CPUSET_FOREACH (cpu, &perf.machine->possible) {
+        fake_set_online(perf.fake, (unsigned)cpu, true);
+        fake_set_online(rig.rig.fake, (unsigned)cpu, true);
+    }
+    assert_int_equal(cgroup_rig_rescan(&perf, expected, ""), 0);
+    lending_rig_rescan(&rig, "");
+    resume_plan();
+    resume_counts(actual, "/a");
+    cgroup_counts_read(expected, perf.sys);
+    tallied_counts_update(actual);
+    compare_rows(&perf.snapshot, &rig.rig.snapshot);
+    close_counts(actual);
+    end();
+    cgroup_rig_done(&perf, expected);
+}
+
+TEST(test_rows_are_those_of_perf)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(machines); i++)
+        for (int per_cpu = 0; per_cpu < 2; per_cpu++)
+            check_machine(machines[i].machine, machines[i].groups, per_cpu);
+}
+
+TEST_MAIN(NULL, NULL)

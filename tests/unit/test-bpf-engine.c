@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Counting cgroups by BPF: the choice of the engine, the slots of cgroups, and a tally that fails or is replaced. */
+#include <ctype.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "collectors/cgroup/counts.h"
+#include "collectors/cgroup/tally.h"
+#include "formats/exposition.h"
+#include "perf/tally/tally.h"
+#include "tests/unit/cgroup-play.h"
+#include "tests/unit/fake-tally.h"
+#include "tests/unit/find-series.h"
+#include "tests/unit/rig.h"
+#include "tests/unit/test.h"
+
+/* The calls of the fake, which can fail. A cgroup is known by the number in its directory's name. */
+static struct {
+    const struct tally_calls *real;
+    int start, set_cpu, attach, assign, withdraw, flush; /* the error of each, or 0 */
+    unsigned n_assigned;
+    uint32_t slots; /* of the last start */
+} calls;
+
+#define CGROUP_OF(i) (1000 + (int)(i))
+#define CGROUP_ROOT 999
+
+static int start(struct sys *sys, const struct tally_shape *shape, struct tally_maps *ret, struct error *error)
+{
+    calls.slots = shape->slots;
+    return calls.start ? error_set(error, calls.start, "no") : calls.real->start(sys, shape, ret, error);
+}
+
+static int set_cpu(struct sys *sys, unsigned cpu, const struct tally_event *events, const int *fds)
+{
+    return calls.set_cpu ? calls.set_cpu : calls.real->set_cpu(sys, cpu, events, fds);
+}
+
+static int attach(struct sys *sys, bool attached)
+{
+    return calls.attach ? calls.attach : calls.real->attach(sys, attached);
+}
+
+static int assign(struct sys *sys, int cgroup_fd, uint32_t slot, uint64_t *ret_id)
+{
+    char link[64], path[PATH_MAX] = "";
+    unsigned number;
+
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", cgroup_fd);
+    assert_true(readlink(link, path, sizeof(path) - 1) > 0);
+    int cgroup = sscanf(strrchr(path, '/'), "/c%u", &number) == 1 && isdigit(strrchr(path, '/')[2]) ? CGROUP_OF(number)
+                                                                                                    : CGROUP_ROOT;
+    calls.n_assigned++;
+    return calls.assign ? calls.assign : calls.real->assign(sys, cgroup, slot, ret_id);
+}
+
+static int withdraw(struct sys *sys, uint64_t id)
+{
+    return calls.withdraw ? calls.withdraw : calls.real->withdraw(sys, id);
+}
+
+static int flush(struct sys *sys)
+{
+    return calls.flush ? calls.flush : calls.real->flush(sys);
+}
+
+static struct tally_calls faulty;
+
+static struct fake_sys *machine_with_tally(void)
+{
+    struct fake_sys *fake = fake_machine_no_pmu();
+
+    fake_tally_add(fake);
+    memset(&calls, 0, sizeof(calls));
+    calls.real = fake->sys.tally;
+    faulty = *calls.real;
+    faulty.start = start;
+    faulty.set_cpu = set_cpu;
+    faulty.attach = attach;
+    faulty.assign = assign;
+    faulty.withdraw = withdraw;
+    faulty.flush = flush;
+    fake->sys.tally = &faulty;
+    return fake;
+}
+
+static void begin(const char *settings)
+{
+    play_init_on(machine_with_tally(), settings);
+    assert_int_equal(play.set.engine.type->number, ENGINE_BPF);
+}
+
+static void read_all(void)
+{
+    struct cgroup_set *set = &play.set;
+    struct error error = {0};
+
+    if (set->engine.type->read_all(&set->engine, &play.rig.context, set->counts, set->n, &error) < 0)
+        fail_msg("%s", error.message);
+}
+
+static uint64_t value(const char *cgroup)
+{
+    return series_value(&play.rig.snapshot,
+                        "perf_cgroup_page_faults_total{cgroup=\"%s\",pmu=\"software\",group=\"core\"}", cgroup);
+}
+
+static void assert_counted(uint64_t n)
+{
+    read_all();
+    assert_int_equal(value("/c0001"), n);
+}
+
+static void run(unsigned i, uint64_t ns)
+{
+    fake_cgroup_run(play.rig.fake, CGROUP_OF(i), 0, ns);
+}
+
+static void make_directory(unsigned i)
+{
+    assert_int_equal(mkdir(play_path(i), 0755), 0);
+}
+
+/* --- which engine --- */
+
+TEST(test_choice)
+{
+    static const char program[] = "the program in the kernel knows only cgroup v2";
+    static const struct {
+        const char *in_engine;
+        bool in_tally;
+        enum hierarchy_kind in_kind;
+        int in_error; /* of starting it */
+        int out_error;
+        enum config_engine out_engine;
+        const char *out_reason; /* its begin */
+    } choices[] = {
+        {"auto", true, HIERARCHY_V2, 0, 0, ENGINE_BPF, ""},
+        {"bpf", true, HIERARCHY_V2, 0, 0, ENGINE_BPF, ""},
+        {"perf", true, HIERARCHY_V2, 0, 0, ENGINE_PERF, ""},
+        {"auto", true, HIERARCHY_V2, -EPERM, 0, ENGINE_PERF, "no"},
+        {"auto", false, HIERARCHY_V2, 0, 0, ENGINE_PERF, "this process cannot"},
+        {"auto", true, HIERARCHY_V1, 0, 0, ENGINE_PERF, program},
+        {"perf", true, HIERARCHY_V1, 0, 0, ENGINE_PERF, ""},
+        {"bpf", true, HIERARCHY_V2, -EPERM, -EPERM, ENGINE_PERF, "collectors.cgroup.engine is bpf: no"},
+        {"bpf", false, HIERARCHY_V2, 0, -ENOSYS, ENGINE_PERF, "collectors.cgroup.engine is bpf: this process cannot"},
+        {"bpf", true, HIERARCHY_V1, 0, -EOPNOTSUPP, ENGINE_PERF, "collectors.cgroup.engine is bpf: the program"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(choices); i++) {
+        struct hierarchy hierarchy = {.kind = choices[i].in_kind};
+        struct fake_sys *fake = machine_with_tally();
+        struct cgroup_engine engine;
+        struct error error = {0};
+        struct rig rig;
+        char text[128];
+        if (!choices[i].in_tally)
+            fake->sys.tally = NULL;
+        calls.start = choices[i].in_error;
+        snprintf(text, sizeof(text), "collectors: {cgroup: {engine: %s}}", choices[i].in_engine);
+        rig_init_collector(&rig, fake, "cgroup", text);
+        assert_int_equal(cgroup_engine_open(&engine, &rig.context, &hierarchy, &error), choices[i].out_error);
+        const char *reason = choices[i].out_error ? error.message : engine.reason.message, *out = choices[i].out_reason;
+        if (choices[i].out_error == 0)
+            assert_int_equal(engine.type->number, choices[i].out_engine);
+        if (!str_starts(reason, out) || !out[0] != !reason[0])
+            fail_msg("%s: \"%s\"", choices[i].in_engine, reason);
+        cgroup_engine_done(&engine, &rig.context);
+        rig_done(&rig);
+    }
+}
+
+/* A program that does not give all to cgroups, and one that does not say what runs. */
+static int attach_and_lie(struct sys *sys, bool attached)
+{
+    int r = attach(sys, attached);
+
+    for (unsigned cpu = 0; cpu < 2; cpu++)
+        fake_tally_spoil((struct fake_sys *)sys, cpu);
+    return r;
+}
+
+TEST(test_disagreement)
+{
+    struct fake_sys *fake = machine_with_tally();
+    faulty.attach = attach_and_lie;
+    play_init_on(fake, "engine: auto");
+    assert_int_equal(play.set.engine.type->number, ENGINE_PERF);
+    assert_non_null(strstr(play.set.engine.reason.message, "does not say what runs on CPU 0"));
+    play_done();
+}
+
+/* --- slots --- */
+
+/* The cgroup above keeps what one had, and never has less than those inside of it. */
+TEST(test_removed)
+{
+    begin("include: ['/', '/c*'], linger: 1h");
+    play_make(1);
+    run(1, 100);
+    assert_counted(100);
+    assert_int_equal(value("/"), 100);
+    run(1, 10);
+    play_drop(1);
+    assert_int_equal(value("/c0001"), 110);
+    run(1, 1000); /* as of a task that exits late */
+    assert_counted(110);
+    assert_int_equal(value("/"), 1110);
+    play_make(1);
+    run(1, 5);
+    assert_counted(115);
+    assert_int_equal(value("/"), 1115);
+    play_done();
+}
+
+/* A slot is not given to another cgroup before it is known that nothing goes to it any more. */
+TEST(test_slot_is_held)
+{
+    int *const errors[] = {&calls.withdraw, &calls.flush};
+    for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
+        begin("include: ['/', '/c*'], linger: 0s");
+        play_make(1);
+        uint32_t slot = play.set.counts[1]->slot;
+        *errors[i] = -EAGAIN;
+        play_drop(1);
+        run(1, 100);
+        read_all();
+        assert_int_equal(value("/"), 100);
+        for (unsigned k = 2; k < 256; k++)
+            make_directory(k);
+        play_dispatch();
+        for (size_t k = 0; k < play.set.n; k++)
+            assert_int_not_equal(play.set.counts[k]->slot, slot);
+        play_done();
+    }
+}
+
+/* Those that there are slots for go on; the others get them once there are more. */
+TEST(test_growth)
+{
+    begin("max_cgroups: 400");
+    play_make(0);
+    run(0, 100);
+    calls.start = -ENOMEM;
+    for (unsigned i = 1; i < 300; i++)
+        make_directory(i);
+    play_dispatch();
+    assert_int_equal(fake_tally_starts(play.rig.fake), 1);
+    assert_int_equal(calls.slots, 402);
+    assert_int_equal(play.set.n, 254);
+    assert_int_equal(play.set.n_dropped, 46);
+    calls.start = 0;
+    run(0, 10);
+    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.context), 0);
+    assert_int_equal(fake_tally_starts(play.rig.fake), 2);
+    assert_int_equal(play.set.n, 300);
+    assert_int_equal(play.set.n_dropped, 0);
+    for (unsigned i = 0; i < 300; i++)
+        run(i, 1);
+    read_all();
+    assert_int_equal(value("/c0000"), 111);
+    assert_int_equal(value("/c0299"), 1);
+    play_done();
+}
+
+/* Another reason than want of room is given, and it is tried again. A CPU that left meanwhile has its totals. */
+TEST(test_late)
+{
+    struct error error;
+    begin("");
+    calls.assign = -EINVAL; /* for good */
+    make_directory(1);
+    play_dispatch();
+    assert_int_equal(play.set.n_dropped, 1);
+    calls.assign = -ETIMEDOUT;
+    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.context), 0);
+    assert_non_null(strstr(play.set.engine.no_room.message, "the opener does not answer"));
+    calls.assign = 0;
+    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.context), 0);
+    assert_int_equal(play.set.n_dropped, 0);
+    assert_string_equal(play.set.engine.no_room.message, "");
+    run(1, 100);
+    fake_set_online(play.rig.fake, 0, false);
+    fake_set_online(play.rig.fake, 0, true);
+    assert_int_equal(cpuset_add(&play.rig.left, 0), 0);
+    calls.set_cpu = -ETIMEDOUT;
+    assert_int_equal(cgroup_engine_resume(&play.set.engine, &play.rig.context, &error), 0);
+    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.context), 0);
+    cpuset_done(&play.rig.left);
+    assert_counted(100);
+    calls.set_cpu = 0;
+    assert_counted(100);
+    run(1, 10);
+    assert_counted(110);
+    play_done();
+}
+
+/* --- the tally as a whole --- */
+
+/* The root alone has what belongs to no known cgroup, and what is in no cgroup that is watched. */
+TEST(test_root)
+{
+    begin("include: ['/', '/c*']");
+    play_make(1);
+    assert_int_equal(calls.n_assigned, 1);
+    run(7, 50);
+    fake_tally_miss(play.rig.fake, 0, 20);
+    run(1, 1);
+    read_all();
+    assert_int_equal(value("/"), 71);
+    assert_int_equal(value("/c0001"), 1);
+    assert_int_equal(cgroup_tally_unknown(play.set.engine.tally)->ns, 20);
+    play_done();
+}
+
+static bool is_lost(struct sys *sys)
+{
+    return true;
+}
+
+/* The opener is gone, and the program with it: what the records say is of the past. */
+TEST(test_opener_lost)
+{
+    struct error error = {0};
+    begin("linger: 1h");
+    play_make(1);
+    run(1, 100);
+    read_all();
+    faulty.is_lost = is_lost;
+    calls.start = calls.attach = calls.assign = calls.withdraw = calls.flush = -EPIPE;
+    play_make(2);
+    assert_int_equal(play_state(2), '-');
+    run(1, 10);
+    struct cgroup_set *set = &play.set;
+    assert_int_equal(set->engine.type->read_all(&set->engine, &play.rig.context, set->counts, set->n, &error), -EPIPE);
+    assert_non_null(strstr(error.message, "the opener is gone"));
+    play_drop(1);
+    assert_int_equal(value("/c0001"), 100);
+    play_done();
+}
+
+#define ENGINE(name) "collectors: {cgroup: {engine: " name ", include: ['/*'], groups: [{name: f, events: faults}]}}"
+
+static void assert_unknown_created(struct rig *rig, const char *expected)
+{
+    _cleanup_(buffer_done) struct buffer text = {0};
+
+    exposition_write(&text, &rig_read(rig)->metrics, UINT32_MAX, EXPOSITION_OPENMETRICS);
+    _cleanup_(freep) char *page = buffer_string(&text);
+    const char *line = strstr(page, "perfcountd_cgroup_unknown_seconds_created ");
+    assert_true(line && strncmp(strchr(line, ' ') + 1, expected, strlen(expected)) == 0);
+}
+
+/* Another engine begins at 0, and says so; the same one goes on. */
+TEST(test_engine_changes)
+{
+    struct fake_sys *fake = fake_machine_no_pmu();
+    struct rig rig;
+
+    fake_file(fake, "/proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    fake_file(fake, "/sys/fs/cgroup/cgroup.procs", "%s", "");
+    fake_tally_add(fake);
+    rig_init(&rig, fake, ENGINE("bpf"));
+    assert_unknown_created(&rig, "1700000000\n");
+    fake_advance(fake, 2 * NSEC_PER_SEC);
+    rig_configure(&rig, ENGINE("bpf"));
+    assert_unknown_created(&rig, "1700000000\n");
+    rig_configure(&rig, ENGINE("perf"));
+    rig_configure(&rig, ENGINE("bpf"));
+    assert_unknown_created(&rig, "1700000002\n");
+    rig_done(&rig);
+}
+
+TEST_MAIN(NULL, NULL)

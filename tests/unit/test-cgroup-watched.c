@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cgroups that come and go, in directories that tests make, on a played machine. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/process/fd.h"
+#include "perf/descriptors.h"
+#include "tests/unit/cgroup-play.h"
+#include "tests/unit/cgroup-rig.h"
+#include "tests/unit/find-series.h"
+#include "tests/unit/test.h"
+
+/* As on kernels before 6.2 where no descriptor is left to list the open ones with. */
+int __wrap_fd_count_open(int directory, uint64_t *ret);
+
+int __wrap_fd_count_open(int directory, uint64_t *ret)
+{
+    return -EMFILE;
+}
+
+/* An entry of the book, of the container in a cgroup that has a number. */
+struct entry {
+    const char *container;
+    bool is_pause;
+};
+
+static struct {
+    struct entry entries[1024];
+    bool changed;
+    bool asked[1024]; /* and not forgotten since */
+} book;
+
+/* The number of "/c0001" is 1; other cgroups share the entry 0, which has no name. */
+static size_t number_of(const char *path)
+{
+    unsigned number = 0;
+
+    return sscanf(path, "/c%4u", &number) == 1 && number < ARRAY_SIZE(book.entries) ? number : 0;
+}
+
+int __wrap_name_book_find(struct name_book *unused, const char *path, struct names *names);
+
+int __wrap_name_book_find(struct name_book *unused, const char *path, struct names *names)
+{
+    const struct entry *entry = &book.entries[number_of(path)];
+
+    book.asked[number_of(path)] = true;
+    names->is_pause = entry->is_pause;
+    names->source = entry->container ? "docker" : NULL;
+    names->unnamed = entry->container ? NULL : "nobody knows it";
+    return entry->container ? names_set(names, NAME_CONTAINER, entry->container, strlen(entry->container)) : 0;
+}
+
+bool __wrap_name_book_dispatch(struct name_book *unused);
+
+bool __wrap_name_book_dispatch(struct name_book *unused)
+{
+    bool changed = book.changed;
+
+    book.changed = false;
+    return changed;
+}
+
+void __wrap_name_book_forget(struct name_book *unused, const char *path);
+
+void __wrap_name_book_forget(struct name_book *unused, const char *path)
+{
+    book.asked[number_of(path)] = false;
+}
+
+static void book_write(size_t i, struct entry entry)
+{
+    book.entries[i] = entry;
+    book.changed = true;
+    play_dispatch();
+}
+
+static void begin_on(struct fake_sys *fake, const char *settings)
+{
+    memset(&book, 0, sizeof(book));
+    play_init_on(fake, settings);
+}
+
+static void begin(const char *settings)
+{
+    begin_on(fake_machine_no_pmu(), settings);
+}
+
+/* Descriptors that are set aside for others are not for cgroups: those that fit are chosen before any is opened. */
+TEST(test_share_of_descriptors)
+{
+    NEEDS_ENGINE(ENGINE_PERF); /* whose cgroups have descriptors of their own */
+    struct descriptors descriptors = {0};
+    begin("max_cgroups: 4");
+    descriptors_attach(&descriptors, &play.rig.fake->sys, &(struct descriptor_limits){.counting = 9});
+    for (unsigned i = 1; i <= 3; i++)
+        play_make(i);
+    assert_int_equal(play_state(1), 'w');
+    assert_int_equal(play_state(2), 'w');
+    assert_int_equal(play.set.n_dropped, 1);
+    assert_int_equal(play.set.limit, 2);
+    assert_int_equal(descriptors.n_counting, 8);
+    play_drop(1);
+    assert_int_equal(play_state(3), 'w');
+    assert_int_equal(play.set.n_dropped, 0);
+    play_drop(2);
+    play_drop(3);
+    assert_int_equal(descriptors.n_counting, 0);
+    descriptors_done(&descriptors, &play.rig.fake->sys);
+    play_done();
+}
+
+/* The daemon counts itself, in two descriptors on each kind of core, which are opened behind all cgroups. */
+TEST(test_room_for_self)
+{
+    NEEDS_ENGINE(ENGINE_PERF); /* whose cgroups have descriptors of their own */
+    struct descriptors descriptors = {0};
+    begin_on(fake_machine_one_pmu(), "max_cgroups: 4");
+    descriptors_attach(&descriptors, &play.rig.fake->sys, &(struct descriptor_limits){.counting = 17});
+    play_make(1);
+    play_make(2);
+    assert_int_equal(play_state(1), 'w');
+    assert_int_equal(play.set.n_dropped, 1);
+    assert_int_equal(descriptors.n_counting, 8);
+    descriptors.limits.counting = 18;
+    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.context), 0);
+    assert_int_equal(descriptors.n_counting, 16);
+    play_drop(1);
+    play_drop(2);
+    descriptors_done(&descriptors, &play.rig.fake->sys);
+    play_done();
+}
+
+/* No descriptor is left in this process from now on; returns what restores them. */
+static struct rlimit leave_no_room(void)
+{
+    struct rlimit before, none;
+    int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    assert_true(next >= 0);
+    close(next);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = (struct rlimit){.rlim_cur = (rlim_t)next, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    return before;
+}
+
+/* Its directory cannot be opened for want of descriptors: it is dropped until there are some. */
+TEST(test_no_descriptor_for_the_directory)
+{
+    begin("max_cgroups: 4");
+    play_make(1);
+    cgroup_counts_end(play.set.counts[0], &play.rig.fake->sys);
+    struct rlimit before = leave_no_room();
+    assert_int_equal(cgroup_set_select(&play.set, &play.rig.context), 0);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(play_state(1), 'l');
+    assert_int_equal(play.set.n_dropped, 1);
+    assert_int_equal(play.set.span, REASON_PASSES);
+    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.context), 0);
+    assert_int_equal(play_state(1), 'w');
+    assert_int_equal(play.set.n_dropped, 0);
+    assert_int_equal(play.set.span, REASON_LASTS);
+    play_done();
+}
+
+static uint64_t enabled_of(void)
+{
+    cgroup_counts_read(play.set.counts[0], &play.rig.fake->sys);
+    return play.rig.snapshot.rows[0]->enabled_ns;
+}
+
+/* A CPU left when no directory could be opened: its groups are dead, and are opened again as soon as possible. */
+TEST(test_no_descriptor_in_a_hotplug)
+{
+    begin("max_cgroups: 4");
+    play_make(1);
+    assert_int_equal(play.rig.fake->n_open, 4);
+    fake_set_online(play.rig.fake, 1, false);
+    fake_set_online(play.rig.fake, 1, true);
+    assert_int_equal(cpuset_add(&play.rig.left, 1), 0);
+    struct rlimit before = leave_no_room();
+    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.context), 0);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    cpuset_done(&play.rig.left);
+    assert_int_equal(play.set.span, REASON_PASSES);
+    assert_int_equal(play.rig.fake->n_open, cgroup_rig_uses(ENGINE_PERF) ? 2 : 4);
+    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.context), 0);
+    assert_int_equal(play.set.span, REASON_LASTS);
+    assert_int_equal(play.rig.fake->n_open, 4);
+    assert_int_equal(enabled_of(), 0);
+    play_done();
+}
+
+/* The next one is opened before the directory is looked at again, and before the others are selected. */
+TEST(test_opened_at_once)
+{
+    begin("max_cgroups: 2");
+    for (unsigned i = 1; i <= 3; i++)
+        assert_int_equal(mkdir(play_path(i), 0755), 0);
+    play.set.context = &play.rig.context;
+    cgroup_tree_dispatch(play.set.tree);
+    assert_int_equal(play_state(1), 'w');
+    assert_int_equal(play_state(2), 'w');
+    assert_int_equal(play_state(3), '-');
+    assert_int_equal(play.set.n_free, 0);
+    play_dispatch();
+    assert_int_equal(play.set.n_dropped, 1);
+    assert_int_equal(play.set.n, 2);
+    assert_int_equal(play.rig.fake->n_open, cgroup_rig_uses(ENGINE_PERF) ? 8 : 4);
+    for (unsigned i = 1; i <= 3; i++)
+        play_drop(i);
+    assert_int_equal(play.rig.fake->n_open, cgroup_rig_uses(ENGINE_PERF) ? 0 : 4);
+    assert_int_equal(cgroup_tree_watches(play.set.tree), 1);
+    play_done();
+}
+
+/* Other patterns: cgroups that were there all the time are watched, and those that were watched are not. */
+TEST(test_other_patterns)
+{
+    char *patterns[] = {(char *)"/d/*", (char *)"/c*"};
+
+    begin("max_cgroups: 4");
+    assert_int_equal(mkdir(fake_path(play.rig.fake, "/sys/fs/cgroup/d"), 0755), 0);
+    assert_int_equal(mkdir(fake_path(play.rig.fake, "/sys/fs/cgroup/d/e"), 0755), 0);
+    play_make(1);
+    assert_int_equal(play.set.n_wanted, 1);
+    assert_int_equal(cgroup_tree_watches(play.set.tree), 1);
+    for (size_t i = 0; i < ARRAY_SIZE(patterns); i++) {
+        struct config config = *play.rig.context.config;
+        struct collector_context context = play.rig.context;
+        config.cgroup.include = &patterns[i];
+        context.config = &config;
+        assert_int_equal(cgroup_set_configure(&play.set, &context), 0);
+        assert_int_equal(play.set.n_wanted, 1);
+        assert_int_equal(play.rig.fake->n_open, 4);
+        assert_int_equal(play_state(1), i ? 'w' : 'l');
+        assert_int_equal(cgroup_tree_watches(play.set.tree), i ? 1 : 2);
+    }
+    play_done();
+}
+
+/* The name of a container as its rows have it, and as the one series of its information does; NULL for none. */
+static const char *shown_name(unsigned i)
+{
+    char path[16];
+    size_t n = 0;
+
+    snprintf(path, sizeof(path), "/c%04u", i);
+    for (size_t k = 0; k < play.rig.snapshot.n_rows; k++) {
+        const struct row *row = play.rig.snapshot.rows[k];
+        const char *name = row->names->texts[NAME_CONTAINER];
+        if (!str_equal(row->cgroup, path))
+            continue;
+        n += name && find_series(&play.rig.snapshot, "perf_cgroup_info{cgroup=\"%s\",container=\"%s\"}", path, name);
+        n += find_series(&play.rig.snapshot, "perf_cgroup_info{cgroup=\"%s\"}", path) != NULL;
+        assert_int_equal(n, 1);
+        assert_true(!name || !row->names->unnamed);
+        return name;
+    }
+    return NULL;
+}
+
+/* A container that is renamed has another series of its names, and the same series of its counts. */
+TEST(test_renamed)
+{
+    static const char *const names[] = {"shop", "shop", "till"};
+
+    begin("max_cgroups: 4");
+    play_make(1);
+    assert_null(shown_name(1));
+    const struct row *row = play.rig.snapshot.rows[0];
+    const struct series *counts = row->counters[0].series;
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        book_write(1, (struct entry){names[i], false});
+        assert_string_equal(shown_name(1), names[i]);
+        assert_string_equal(row->names->source, "docker");
+        assert_int_equal(play.rig.snapshot.n_rows, 1);
+        assert_ptr_equal(play.rig.snapshot.rows[0], row);
+        assert_ptr_equal(row->counters[0].series, counts);
+    }
+    assert_null(find_series(&play.rig.snapshot, "perf_cgroup_info{cgroup=\"/c0001\",container=\"shop\"}"));
+    play_done();
+}
+
+/*
+ * Cgroups that come and go and get names. `in`: "+1" makes c0001, "-1" removes it, "1=shop" names it, "1=" forgets the
+ * name, "t60" lets 60 s pass, "reload" configures again. `out`: "1w=shop" is watched under that name, "2l" lingers.
+ */
+static const struct {
+    const char *name, *in_settings;
+    struct {
+        const char *in, *out;
+    } steps[8];
+} scenarios[] = {
+    {"one that came back is not the oldest",
+     "max_cgroups: 2, linger: 1h",
+     {{"+1 t1 -1 +2 t1 -2", "1l 2l"}, {"+1", "1w 2l"}, {"t1 -1 +3 t1 -3", "1l 3l"}, {"t3600", ""}}},
+    {"a name that comes late and is forgotten at once stays",
+     "max_cgroups: 4, linger: 1m",
+     {{"+1 -1", "1l"}, {"1=brief", "1l=brief"}, {"1=", "1l=brief"}, {"t60", ""}}},
+    {"the next container of a path is another",
+     "max_cgroups: 4, linger: 1m",
+     {{"1=first +1 -1", "1l=first"}, {"1=second +1", "1w=second"}}},
+    {"wanted by name: opened when it is known, and let go when it is another",
+     "include: 'container=shop*', max_cgroups: 4, linger: 1m",
+     {{"2=shop-2 +1 +2 +3", "2w=shop-2"},
+      {"1=shop-1", "1w=shop-1 2w=shop-2"},
+      {"1=till", "1l=till 2w=shop-2"},
+      {"1=shop-1", "1w=shop-1 2w=shop-2"},
+      {"reload", "1w=shop-1 2w=shop-2"},
+      {"-1 -2 -3", "1l=shop-1 2l=shop-2"},
+      {"t60", ""}}},
+    {"excluded by name: counted until it is known",
+     "exclude: 'container=noise', max_cgroups: 4, linger: 1m",
+     {{"2=noise +1 +2", "1w"}, {"1=noise", "1l=noise"}}},
+};
+
+static void do_step(const char *in, bool made[4])
+{
+    char words[64], *rest = words;
+
+    snprintf(words, sizeof(words), "%s", in);
+    for (char *word; (word = strsep(&rest, " "));) {
+        unsigned i = (unsigned)(*word & 3);
+        if (*word == '+' || *word == '-') {
+            i = (unsigned)(word[1] & 3);
+            made[i] = *word == '+';
+            (made[i] ? play_make : play_drop)(i);
+        } else if (*word == 't') {
+            fake_advance(play.rig.fake, strtoul(word + 1, NULL, 10) * NSEC_PER_SEC);
+            play_dispatch();
+        } else if (*word == 'r') {
+            assert_int_equal(cgroup_set_configure(&play.set, &play.rig.context), 0);
+        } else {
+            static char names[4][16];
+            snprintf(names[i], sizeof(names[i]), "%s", word + 2);
+            book_write(i, (struct entry){names[i][0] ? names[i] : NULL, false});
+        }
+    }
+}
+
+TEST(test_scenarios)
+{
+    for (size_t k = 0; k < ARRAY_SIZE(scenarios); k++) {
+        bool made[4] = {0};
+        print_message("%s\n", scenarios[k].name);
+        begin(scenarios[k].in_settings);
+        for (size_t step = 0; step < ARRAY_SIZE(scenarios[k].steps) && scenarios[k].steps[step].in; step++) {
+            char out[64] = "", *to = out;
+            do_step(scenarios[k].steps[step].in, made);
+            for (unsigned i = 1; i < 4; i++) {
+                const char *name = shown_name(i);
+                if (play_state(i) != '-')
+                    to += sprintf(to, "%s%u%c%s%s", to == out ? "" : " ", i, play_state(i), name ? "=" : "",
+                                  name ? name : "");
+                /* Names are asked for as long as there is a use for them. */
+                assert_int_equal(book.asked[i], made[i] || play_state(i) != '-');
+            }
+            assert_string_equal(out, scenarios[k].steps[step].out);
+        }
+        play_done();
+    }
+}
+
+/* Whether that is known when it is opened, or only later: it has no descriptor, and nothing is shown of it. */
+TEST(test_pause_is_left_out)
+{
+    for (size_t late = 0; late < 2; late++) {
+        begin("max_cgroups: 2");
+        book.entries[1].is_pause = !late;
+        play_make(1);
+        if (late)
+            book_write(1, (struct entry){"POD", true});
+        assert_int_equal(play_state(1), '-');
+        assert_int_equal(play.rig.fake->n_open, cgroup_rig_uses(ENGINE_PERF) ? 0 : 4);
+        assert_int_equal(play.rig.snapshot.n_rows, 0);
+        play_make(2);
+        play_make(3); /* there is room for two others */
+        assert_int_equal(play.set.n_wanted, 2);
+        assert_int_equal(play.set.n_dropped, 0);
+        assert_int_equal(cgroup_set_configure(&play.set, &play.rig.context), 0);
+        assert_int_equal(play_state(1), '-');
+        for (unsigned i = 1; i <= 3; i++)
+            play_drop(i);
+        book.entries[1].is_pause = false;
+        play_make(1); /* another cgroup of the same path */
+        assert_int_equal(play_state(1), 'w');
+        play_drop(1);
+        play_done();
+    }
+}
+
+static void write_events(const char *directory, const char *text)
+{
+    char path[160];
+
+    snprintf(path, sizeof(path), "%s/cgroup.events", directory);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Those that were empty when they were found wait for a process; a new one is always empty, and is not left out. */
+TEST(test_vacant)
+{
+    char paths[3][144], path[160];
+
+    begin("max_cgroups: 4");
+    for (unsigned i = 0; i < ARRAY_SIZE(paths); i++) {
+        snprintf(paths[i], sizeof(paths[i]), "%s%s", play_path(i), i < 2 ? ".scope" : ".slice");
+        assert_int_equal(mkdir(paths[i], 0755), 0);
+        write_events(paths[i], "populated 0\nfrozen 0\n");
+    }
+    cgroup_tree_rescan(play.set.tree); /* as at the start */
+    assert_int_equal(cgroup_set_select(&play.set, &play.rig.context), 0);
+    assert_int_equal(play.set.n_wanted, 1);
+    assert_string_equal(play.set.counts[0]->path, "/c0002.slice");
+    write_events(paths[0], "populated 1\nfrozen 0\n");
+    play_dispatch();
+    assert_int_equal(play.set.n_wanted, 2);
+    assert_string_equal(play.set.counts[1]->path, "/c0000.scope");
+    write_events(paths[0], "populated 0\nfrozen 0\n"); /* it is watched until it is removed */
+    play_dispatch();
+    assert_int_equal(cgroup_set_select(&play.set, &play.rig.context), 0);
+    assert_int_equal(play.set.n_wanted, 2);
+    play_make(3);
+    assert_int_equal(play.set.n_wanted, 3);
+    for (unsigned i = 0; i < ARRAY_SIZE(paths); i++) {
+        strcat(strcpy(path, paths[i]), "/cgroup.events");
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(rmdir(paths[i]), 0);
+    }
+    play_drop(3);
+    assert_int_equal(play.set.n_wanted, 0);
+    play_done();
+}
+
+/* They are there before the book is open. */
+TEST(test_wanted_from_the_start)
+{
+    struct fake_sys *fake = fake_machine_no_pmu();
+    memset(&book, 0, sizeof(book));
+    book.entries[1].container = "shop";
+    fake_file(fake, "/sys/fs/cgroup/c0001/cgroup.procs", "%s", "");
+    fake_file(fake, "/sys/fs/cgroup/c0002/cgroup.procs", "%s", "");
+    play_init_on(fake, "include: [container=shop, '/c0002'], max_cgroups: 4");
+    assert_int_equal(play_state(1), 'w');
+    assert_int_equal(play_state(2), 'w');
+    play_done();
+}
+
+static size_t count_series(const struct metrics *metrics)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < metrics->n; i++)
+        n += metrics->families[i]->n;
+    return n;
+}
+
+static size_t count_asked(void)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(book.asked); i++)
+        n += book.asked[i];
+    return n;
+}
+
+/* A hundred pods within a minute: as many as may linger are known, the latest ones, and what is watched stays. */
+TEST(test_churn)
+{
+    static char containers[100][32];
+    size_t series = 0;
+
+    begin("max_cgroups: 8, linger: 1h");
+    play_make(999);
+    for (unsigned i = 0; i < ARRAY_SIZE(containers); i++) {
+        play_make(i);
+        snprintf(containers[i], sizeof(containers[i]), "pod-%u", i);
+        book_write(i, (struct entry){containers[i], false});
+        fake_advance(play.rig.fake, NSEC_PER_SEC);
+        play_drop(i);
+        assert_true(play.set.n <= 9 && count_asked() <= 9);
+        assert_int_equal(play_state(i), 'l');
+        if (i == 20)
+            series = count_series(&play.rig.snapshot.metrics);
+    }
+    assert_int_equal(play_state(999), 'w');
+    assert_int_equal(play_state(91), '-');
+    assert_int_equal(play_state(92), 'l');
+    assert_int_equal(count_series(&play.rig.snapshot.metrics), series);
+    assert_int_equal(play.rig.snapshot.n_rows, 9);
+    play_done();
+}
+
+CGROUP_RIG_MAIN()

@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The process that reads state files: its records, the files that it refuses, what it may reach, and its end. */
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/process/fd-socket.h"
+#include "base/sanitizer.h"
+#include "collectors/names/reader/reader.h"
+#include "collectors/names/record.h"
+#include "tests/unit/test.h"
+
+#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+static struct {
+    char root[32];
+    struct sys sys;
+    struct name_reader reader;
+} rig;
+
+#define DOCUMENT "{\"Name\":\"/grafana\",\"Config\":{\"Env\":[\"PASSWORD=secret\"],\"Image\":\"grafana\"}}"
+
+/* The machine has the directory of docker, and nothing else. */
+static int setup(void **state)
+{
+    char command[128];
+
+    strcpy(rig.root, "/tmp/test-reader-XXXXXX");
+    assert_non_null(mkdtemp(rig.root));
+    snprintf(command, sizeof(command), "mkdir -p %s/var/lib/docker/containers", rig.root);
+    assert_int_equal(system(command), 0); /* NOLINT: a fixed command */
+    sys_init(&rig.sys);
+    rig.sys.root = rig.root;
+    struct error error = {0};
+    int r = name_reader_start(&rig.sys, &rig.reader, &error);
+    if (r < 0)
+        fail_msg("%s", error.message);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    char command[64];
+
+    name_reader_end(&rig.reader);
+    snprintf(command, sizeof(command), "rm -r %s", rig.root);
+    assert_int_equal(system(command), 0); /* NOLINT */
+    return 0;
+}
+
+/* Sends a request for ID. The file stays the caller's. */
+static void ask(uint64_t ticket, uint32_t place, int file)
+{
+    const struct state_request request = {.place = place, .ticket = ticket, .id = ID};
+
+    assert_int_equal(fd_socket_send_one(rig.reader.files, &request, sizeof(request), file), 0);
+}
+
+/* The next packet. Its size; 0 at the end of the reader. */
+static size_t hear(struct name_record *ret)
+{
+    char packet[NAME_RECORD_MAX];
+    struct fd_list fds;
+    struct pollfd poll_fd = {.fd = rig.reader.records, .events = POLLIN};
+
+    assert_int_equal(poll(&poll_fd, 1, 60000), 1);
+    ssize_t n = fd_socket_receive(rig.reader.records, packet, sizeof(packet), &fds, NULL);
+    assert_true(n >= 0);
+    assert_int_equal(fds.n, 0);
+    assert_null(memmem(packet, (size_t)n, "secret", 6));
+    if (n)
+        assert_int_equal(name_record_parse(packet, (size_t)n, ret), 0);
+    return (size_t)n;
+}
+
+static void hear_last(uint64_t ticket, int error)
+{
+    _cleanup_(name_record_done) struct name_record record = {0};
+
+    assert_true(hear(&record));
+    assert_int_equal(record.header.ticket, ticket);
+    assert_int_equal(record.header.is_last, 1);
+    assert_int_equal(record.header.error, error);
+    assert_string_equal(record.header.id, "");
+}
+
+/* A file without a name. */
+static int make_file(const char *content, size_t size)
+{
+    int fd = memfd_create("test", MFD_CLOEXEC);
+
+    assert_int_equal(write(fd, content, size), size);
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    return fd;
+}
+
+static uint64_t version_of(int fd)
+{
+    struct stat status;
+
+    assert_int_equal(fstat(fd, &status), 0);
+    return state_file_version(&status);
+}
+
+/* The names leave, with the version of the file. */
+static void assert_reads(uint64_t ticket)
+{
+    _cleanup_(closep) int file = make_file(DOCUMENT, strlen(DOCUMENT));
+    _cleanup_(name_record_done) struct name_record record = {0};
+
+    ask(ticket, 0, file);
+    assert_true(hear(&record));
+    assert_int_equal(record.header.ticket, ticket);
+    assert_int_equal(record.header.version, version_of(file));
+    assert_int_equal(record.header.is_last, 0);
+    assert_string_equal(record.header.id, ID);
+    assert_string_equal(record.names.texts[NAME_CONTAINER], "grafana");
+    assert_string_equal(record.names.texts[NAME_IMAGE], "grafana");
+    assert_string_equal(record.names.texts[NAME_RUNTIME], "docker");
+    hear_last(ticket, 0);
+}
+
+static uint32_t place_of_store(void)
+{
+    uint32_t i = 0;
+
+    while (state_place(i)->format != STATE_STORAGE)
+        i++;
+    return i;
+}
+
+/* A store of `n` containers "c0", "c1" and so on. */
+static int make_store(size_t n)
+{
+    _cleanup_(buffer_done) struct buffer text = {0};
+
+    buffer_append_text(&text, "[");
+    for (size_t i = 0; i < n; i++)
+        buffer_appendf(&text, "%s{\"id\":\"%064zx\",\"names\":[\"c%zu\"]}", i ? "," : "", i, i);
+    buffer_append_text(&text, "]");
+    return make_file(text.data, text.size);
+}
+
+static void set_text(struct names *names, enum name_kind kind, const char *text)
+{
+    assert_int_equal(names_set(names, kind, text, strlen(text)), 0);
+}
+
+static struct buffer write_record(const struct name_record *record)
+{
+    struct buffer packet = {0};
+
+    assert_int_equal(name_record_write(record, &packet), 0);
+    assert_true(packet.size <= NAME_RECORD_MAX);
+    return packet;
+}
+
+/* The largest fits; and whoever has taken the reader over writes no control characters into a label. */
+TEST(test_any_text)
+{
+    char text[NAME_SIZE_MAX + 1];
+    _cleanup_(name_record_done) struct name_record in = {.header.id = ID}, out = {0};
+
+    memset(text, 'x', sizeof(text) - 1);
+    text[NAME_SIZE_MAX] = '\0';
+    for (size_t i = NAME_CONTAINER; i <= NAME_RUNTIME; i++)
+        set_text(&in.names, (enum name_kind)i, text);
+    _cleanup_(buffer_done) struct buffer packet = write_record(&in);
+    assert_int_equal(packet.size, NAME_RECORD_MAX);
+    packet.data[sizeof(in.header) + 2] = '\n';
+    assert_int_equal(name_record_parse(packet.data, packet.size, &out), 0);
+    assert_memory_equal(out.names.texts[NAME_CONTAINER], "\xef\xbf\xbdx", 4);
+    assert_string_equal(out.names.texts[NAME_RUNTIME], text);
+}
+
+static const struct {
+    struct name_record_header in;
+    int out;
+} headers[] = {
+    {{.id = ID}, 0},
+    {{.id = ID, .is_pause = 1}, 0},
+    {{.is_last = 1}, 0},
+    {{.is_last = 1, .error = -EBADMSG}, 0},
+    {{.is_last = 0}, -EBADMSG},
+    {{.is_last = 1, .id = ID}, -EBADMSG},
+    {{.is_last = 2}, -EBADMSG},
+    {{.is_last = 1, .error = 1}, -EBADMSG},
+    {{.id = ID, .error = -EIO}, -EBADMSG},
+    {{.id = ID, .is_pause = 2}, -EBADMSG},
+    {{.id = "0123"}, -EBADMSG},
+    {{.id = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdeF"}, -EBADMSG},
+    {{.id = "../../../../../../../../../../../../../../../../../../etc/passwd"}, -EBADMSG},
+};
+
+TEST(test_headers)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(headers); i++) {
+        const struct name_record in = {.header = headers[i].in};
+        _cleanup_(name_record_done) struct name_record out = {0};
+        _cleanup_(buffer_done) struct buffer packet = write_record(&in);
+        print_message("%zu\n", i);
+        assert_int_equal(name_record_parse(packet.data, packet.size, &out), headers[i].out);
+    }
+}
+
+/* Each prefix of a packet, more than it, and an id that does not end. */
+TEST(test_sizes)
+{
+    _cleanup_(name_record_done) struct name_record in = {.header.id = ID}, out = {0};
+    struct name_record_header header = in.header;
+
+    set_text(&in.names, NAME_RUNTIME, "podman");
+    _cleanup_(buffer_done) struct buffer packet = write_record(&in);
+    for (size_t size = 0; size < packet.size; size++) {
+        _cleanup_(freep) char *copy = malloc(size ? size : 1); /* exactly that large, for AddressSanitizer */
+        memcpy(copy, packet.data, size);
+        assert_int_equal(name_record_parse(copy, size, &out), -EBADMSG);
+    }
+    buffer_append_char(&packet, 'x');
+    assert_int_equal(name_record_parse(packet.data, packet.size, &out), -EBADMSG);
+    packet.size--;
+    header.id[STATE_ID_LENGTH] = '0';
+    memcpy(packet.data, &header, sizeof(header));
+    assert_int_equal(name_record_parse(packet.data, packet.size, &out), -EBADMSG);
+    const uint16_t too_long = NAME_SIZE_MAX + 1;
+    memcpy(packet.data, &in.header, sizeof(in.header));
+    memcpy(packet.data + sizeof(in.header), &too_long, sizeof(too_long));
+    memset(buffer_reserve(&packet, 2 * NAME_SIZE_MAX), 0, 2 * NAME_SIZE_MAX);
+    buffer_advance(&packet, 2 * NAME_SIZE_MAX);
+    assert_int_equal(name_record_parse(packet.data, packet.size, &out), -EBADMSG);
+}
+
+/* A packet that is no request changes nothing. */
+TEST_WITH(test_no_request, setup, teardown)
+{
+    struct state_request request = {.ticket = 7};
+
+    assert_int_equal(fd_socket_send_one(rig.reader.files, "x", 1, -1), 0);
+    assert_int_equal(fd_socket_send_one(rig.reader.files, &request, sizeof(request), -1), 0);
+    memset(request.id, 'a', sizeof(request.id));
+    assert_int_equal(fd_socket_send_one(rig.reader.files, &request, sizeof(request), rig.reader.files), 0);
+    assert_reads(8);
+}
+
+static void assert_refuses(uint32_t place, int file, int error)
+{
+    assert_true(file >= 0);
+    ask(100, place, file);
+    hear_last(100, error);
+    close(file);
+}
+
+TEST_WITH(test_files_refused, setup, teardown)
+{
+    int pipes[2], large = memfd_create("test", MFD_CLOEXEC);
+
+    assert_refuses(0, make_file("", 0), -EBADMSG);
+    assert_refuses(0, make_file(DOCUMENT, strlen(DOCUMENT) - 1), -EBADMSG);
+    assert_refuses(UINT32_MAX, make_file(DOCUMENT, strlen(DOCUMENT)), -EBADMSG);
+    assert_refuses(0, open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC), -EBADMSG);
+    assert_refuses(0, open("/dev/zero", O_RDONLY | O_CLOEXEC), -EBADMSG);
+    assert_refuses(0, open("/dev/null", O_WRONLY | O_CLOEXEC), -EBADMSG);
+    assert_int_equal(pipe2(pipes, O_CLOEXEC), 0); /* nobody ever writes into it */
+    assert_refuses(0, pipes[0], -EBADMSG);
+    close(pipes[1]);
+    assert_int_equal(ftruncate(large, 100 << 20), 0);
+    assert_refuses(0, large, -EFBIG);
+    assert_reads(9);
+}
+
+/* 4 MB of empty arrays need hundreds of megabytes: the process that reads them may not have those. */
+TEST_WITH(test_memory, setup, teardown)
+{
+    struct buffer text = {0};
+
+    if (HAS_ASAN)
+        skip_because("a limit of memory under AddressSanitizer");
+    if (runs_emulated())
+        skip_because("a limit of memory under qemu");
+    buffer_append_text(&text, "[");
+    while (text.size < STATE_FILE_MAX - 4)
+        buffer_append_text(&text, "[],");
+    buffer_append_text(&text, "7]");
+    assert_refuses(0, make_file(text.data, text.size), -ENOMEM);
+    buffer_done(&text);
+    assert_reads(10);
+}
+
+/* More records than the socket holds: the reader waits for the daemon. */
+TEST_WITH(test_many_containers, setup, teardown)
+{
+    _cleanup_(closep) int file = make_store(5000);
+    char id[STATE_ID_LENGTH + 1];
+
+    ask(11, place_of_store(), file);
+    for (size_t i = 0; i < 5000; i++) {
+        _cleanup_(name_record_done) struct name_record record = {0};
+        assert_true(hear(&record));
+        snprintf(id, sizeof(id), "%064zx", i);
+        assert_string_equal(record.header.id, id);
+        assert_string_equal(record.names.texts[NAME_RUNTIME], "podman");
+    }
+    hear_last(11, 0);
+}
+
+/* A regular file of a file system that answers when it likes, as a user may have one. */
+TEST_WITH(test_file_hangs, setup, teardown)
+{
+    int file = open("/sys/kernel/tracing/trace_pipe", O_RDONLY | O_CLOEXEC);
+
+    if (file < 0)
+        skip_because("/sys/kernel/tracing/trace_pipe");
+    assert_refuses(0, file, -EIO);
+    assert_reads(16);
+}
+
+/* The child that reads the file, once it has filled the socket. */
+static pid_t find_process_of_file(pid_t reader)
+{
+    _cleanup_(freep) char *text = NULL;
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)reader, (int)reader);
+    if (file_read(AT_FDCWD, path, 4096, &text, NULL) < 0)
+        skip_because("CONFIG_PROC_CHILDREN");
+    return (pid_t)strtol(text, NULL, 10);
+}
+
+static bool status_has(const char *status, const char *line)
+{
+    return strstr(status, line) != NULL;
+}
+
+static char *read_status(pid_t pid)
+{
+    char path[64], *status;
+
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    assert_int_equal(file_read(AT_FDCWD, path, 65536, &status, NULL), 0);
+    return status;
+}
+
+/* How many filters of system calls a process has: counted since Linux 5.9, and -1 before. */
+static long filters_in(const char *status)
+{
+    static const char key[] = "\nSeccomp_filters:\t";
+    const char *line = strstr(status, key);
+
+    return line ? strtol(line + strlen(key), NULL, 10) : -1;
+}
+
+/* With that many filters more than this process has. */
+static void assert_jailed(pid_t pid, long filters)
+{
+    _cleanup_(freep) char *status = read_status(pid), *own = read_status(getpid());
+
+    assert_true(status_has(status, "\nCapEff:\t0000000000000000\n"));
+    assert_true(status_has(status, "\nCapPrm:\t0000000000000000\n"));
+    assert_true(status_has(status, "\nNoNewPrivs:\t1\n"));
+    assert_false(status_has(status, "\nUid:\t0\t"));
+    if (geteuid() == 0)
+        assert_true(status_has(status, "\nGroups:\t \n") && status_has(status, "\nCapBnd:\t0000000000000000\n"));
+    if (runs_emulated())
+        return;
+    assert_true(status_has(status, "\nSeccomp:\t2\n"));
+    if (filters_in(own) >= 0)
+        assert_int_equal(filters_in(status), filters_in(own) + filters);
+}
+
+/* Above standard error. */
+static size_t count_descriptors(pid_t pid)
+{
+    char path[64];
+    size_t n = 0;
+
+    for (int fd = STDERR_FILENO + 1; fd < 1024; fd++) {
+        snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, fd);
+        n += faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    }
+    return n;
+}
+
+/* A process that ends over its file costs the names in that file. It could not have taken another file. */
+TEST_WITH(test_process_of_file_ends, setup, teardown)
+{
+    _cleanup_(closep) int file = make_store(5000);
+    _cleanup_(name_record_done) struct name_record record = {0};
+    size_t n = 0;
+
+    ask(12, place_of_store(), file);
+    assert_true(hear(&record));
+    pid_t pid = find_process_of_file(rig.reader.child.pid);
+    assert_true(pid > 0);
+    if (geteuid() == 0) {
+        assert_int_equal(count_descriptors(rig.reader.child.pid), 3); /* files, records, the file */
+        assert_int_equal(count_descriptors(pid), 2);
+    } else {
+        leave_out("root, to see the reader's descriptors");
+    }
+    assert_jailed(pid, 2);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    do {
+        name_record_done(&record);
+        assert_true(hear(&record));
+        n++;
+    } while (!record.header.is_last);
+    assert_true(n < 5000);
+    assert_int_equal(record.header.ticket, 12);
+    assert_int_equal(record.header.error, -EIO);
+    assert_int_equal(record.header.version, version_of(file));
+    assert_reads(13);
+}
+
+/* Of signals that reach all processes of a service, none ends it. */
+TEST_WITH(test_signals, setup, teardown)
+{
+    static const int signals[] = {SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGPIPE};
+    assert_jailed(rig.reader.child.pid, 1);
+    for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+        assert_int_equal(kill(rig.reader.child.pid, signals[i]), 0);
+    assert_reads(14);
+}
+
+/* It lives as long as somebody may send files, and then it has ended. */
+TEST_WITH(test_end, setup, teardown)
+{
+    struct name_record record;
+    pid_t pid = rig.reader.child.pid;
+    int opener = dup(rig.reader.files);
+
+    close(rig.reader.files);
+    rig.reader.files = opener;
+    assert_reads(15);
+    close(rig.reader.files);
+    rig.reader.files = -1;
+    assert_int_equal(hear(&record), 0);
+    name_reader_end(&rig.reader);
+    assert_int_equal(rig.reader.child.pid, 0);
+    assert_int_equal(rig.reader.child.stat_fd, -1);
+    assert_int_equal(kill(pid, 0), -1);
+    name_reader_end(&rig.reader);
+}
+
+TEST_WITH(test_no_runtime, setup, teardown)
+{
+    struct name_reader reader = NAME_READER_NONE;
+    struct error error = {.message = "as it was"};
+    static const char *const paths[] = {"var/lib/docker/containers", "var/lib/docker", "var/lib/containers"};
+    char path[128];
+
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(path, sizeof(path), "%s/%s", rig.root, paths[i]);
+        assert_int_equal(rmdir(path), 0);
+    }
+    assert_int_equal(name_reader_start(&rig.sys, &reader, &error), -ENOENT);
+    assert_int_equal(reader.child.pid, 0);
+    assert_string_equal(error.message, "as it was");
+    snprintf(path, sizeof(path), "%s/%s", rig.root, paths[2]);
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(name_reader_start(&rig.sys, &reader, &error), 0);
+    name_reader_end(&reader);
+}
+
+TEST_MAIN(NULL, NULL)

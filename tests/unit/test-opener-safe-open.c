@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files that the opener opens where nobody could have put another one, and the mapped files of processes. */
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "opener/executable.h"
+#include "opener/safe-path.h"
+#include "tests/unit/test.h"
+
+#define STRANGER 12345
+#define OTHER 12346
+
+static char directory[] = "/tmp/perfcountd-trusted-XXXXXX";
+
+static const struct {
+    const char *name;
+    uid_t owner;
+    mode_t mode;
+    const char *target; /* of a link */
+} made[] = {
+    {"root", 0, S_IFDIR | 0755, NULL},
+    {"root/file", 0, S_IFREG | 0600, NULL},
+    {"root/of-stranger", STRANGER, S_IFREG | 0600, NULL},
+    {"root/link", 0, S_IFLNK, "file"},
+    {"root/long-link", 0, S_IFLNK, "../root/./file"},
+    {"root/link-to-link", 0, S_IFLNK, "link"},
+    {"root/loop", 0, S_IFLNK, "loop"},
+    {"root/dangling", 0, S_IFLNK, "nothing"},
+    {"root/to-stranger", 0, S_IFLNK, "../stranger/file"},
+    {"root/absolute", 0, S_IFLNK, "/etc/../etc/passwd"},
+    {"stranger", STRANGER, S_IFDIR | 0755, NULL},
+    {"stranger/file", STRANGER, S_IFREG | 0600, NULL},
+    {"stranger/of-root", 0, S_IFREG | 0600, NULL},
+    {"stranger/of-other", OTHER, S_IFREG | 0600, NULL},
+    {"stranger/link", STRANGER, S_IFLNK, "/etc/shadow"},
+    {"stranger/etc", STRANGER, S_IFLNK, "/etc"},
+    {"stranger/own-link", STRANGER, S_IFLNK, "file"},
+    {"stranger/environ", STRANGER, S_IFLNK, "/proc/self/environ"},
+    {"open", 0, S_IFDIR | 0777, NULL},
+    {"open/file", 0, S_IFREG | 0600, NULL},
+    {"group", 0, S_IFDIR | 0775, NULL},
+    {"group/file", 0, S_IFREG | 0600, NULL},
+    {"sticky", 0, S_IFDIR | 01777, NULL},
+    {"sticky/file", 0, S_IFREG | 0600, NULL},
+    {"sticky/planted", STRANGER, S_IFLNK, "../root/file"},
+    {"root/fifo", 0, S_IFIFO | 0600, NULL},
+    {"shared", STRANGER, S_IFDIR | 0775, NULL},
+    {"shared/file", STRANGER, S_IFREG | 0600, NULL},
+    {"shared/of-other", OTHER, S_IFREG | 0600, NULL},
+    {"shared/planted", OTHER, S_IFLNK, "../stranger/file"},
+    {"shared/to-root", STRANGER, S_IFLNK, "../root/file"},
+    {"closed", 0, S_IFDIR | 0700, NULL},
+    {"closed/stranger", STRANGER, S_IFDIR | 0700, NULL},
+    {"closed/stranger/file", STRANGER, S_IFREG | 0600, NULL},
+    {"world", STRANGER, S_IFDIR | 0777, NULL},
+    {"world/file", STRANGER, S_IFREG | 0600, NULL},
+};
+
+static int setup(void **state)
+{
+    if (geteuid() != 0)
+        return 0;
+    if (!mkdtemp(directory) || chmod(directory, 0755) < 0 || chdir(directory) < 0)
+        return -1;
+    for (size_t i = 0; i < ARRAY_SIZE(made); i++) {
+        const char *name = made[i].name;
+        if (S_ISLNK(made[i].mode))
+            assert_int_equal(symlink(made[i].target, name), 0);
+        else if (S_ISDIR(made[i].mode))
+            assert_int_equal(mkdir(name, 0700), 0);
+        else
+            assert_int_equal(mknod(name, made[i].mode, 0), 0);
+        assert_int_equal(lchown(name, made[i].owner, made[i].owner), 0);
+        if (S_ISDIR(made[i].mode))
+            assert_int_equal(chmod(name, made[i].mode & 07777), 0);
+    }
+    return 0;
+}
+
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *walk)
+{
+    return remove(path);
+}
+
+static int teardown(void **state)
+{
+    return geteuid() != 0 ? 0 : nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+#define NAME_60 "123456789012345678901234567890123456789012345678901234567890"
+
+#define ANYBODY UINT32_MAX
+
+/* A file that may be of anybody who could not have put another one there, or must be of a user. */
+static const struct {
+    const char *in;
+    uid_t user;
+    int out;
+} path_cases[] = {
+    {"root/file", ANYBODY, 0},
+    {"./root//file", ANYBODY, 0},
+    {"root/../root/file", ANYBODY, 0},
+    {"root/link", ANYBODY, 0},
+    {"root/long-link", ANYBODY, 0},
+    {"root/link-to-link", ANYBODY, 0},
+    {"root/absolute", ANYBODY, 0},
+    {"root/of-stranger", ANYBODY, 0},
+    {"root/to-stranger", ANYBODY, 0},
+    {"stranger/file", ANYBODY, 0},
+    {"stranger/own-link", ANYBODY, 0},
+    {"sticky/file", ANYBODY, 0},
+    {"root/loop", ANYBODY, -ELOOP},
+    {"root/nothing", ANYBODY, -ENOENT},
+    {"root/dangling", ANYBODY, -ENOENT},
+    {"root/file/", ANYBODY, 0},
+    {"root/file/below", ANYBODY, -ENOTDIR},
+    {"root", ANYBODY, -EBADRQC},
+    {"root/fifo", ANYBODY, -EBADRQC},
+    {"/dev/null", ANYBODY, -EBADRQC},
+    {"", ANYBODY, -EBADRQC},
+    /* a name that is longer than names may be ends nothing */
+    {"root/" NAME_60 NAME_60 NAME_60 NAME_60 NAME_60, ANYBODY, -ENAMETOOLONG},
+    {"root/file/" NAME_60 NAME_60 NAME_60 NAME_60 NAME_60, ANYBODY, -ENAMETOOLONG},
+    /* what a stranger could have put there */
+    {"stranger/of-root", ANYBODY, -EBADRQC},
+    {"stranger/of-other", ANYBODY, -EBADRQC},
+    {"stranger/link", ANYBODY, -EBADRQC},
+    {"stranger/etc/shadow", ANYBODY, -EBADRQC},
+    {"sticky/planted", ANYBODY, -EBADRQC},
+    {"open/file", ANYBODY, -EBADRQC},
+    {"group/file", ANYBODY, -EBADRQC},
+    /* of a user */
+    {"root/file", 0, 0},
+    {"root/link", 0, 0},
+    {"sticky/file", 0, 0},
+    {"root/of-stranger", 0, -EBADRQC},
+    {"root/to-stranger", 0, -EBADRQC},
+    {"stranger/file", 0, -EBADRQC},
+    {"stranger/of-root", 0, -EBADRQC},
+    {"group/file", 0, -EBADRQC},
+    {"root/fifo", 0, -EBADRQC},
+    {"root/dangling", 0, -ENOENT},
+    {"stranger/file", STRANGER, 0},
+    {"stranger/own-link", STRANGER, 0},
+    {"root/of-stranger", STRANGER, 0},
+    {"root/to-stranger", STRANGER, 0},
+    {"shared/file", STRANGER, 0},
+    {"root/file", STRANGER, -EBADRQC},
+    {"stranger/of-root", STRANGER, -EBADRQC},
+    {"stranger/of-other", STRANGER, -EBADRQC},
+    {"stranger/link", STRANGER, -EBADRQC},
+    {"stranger/etc/shadow", STRANGER, -EBADRQC},
+    {"stranger/environ", STRANGER, -EBADRQC},
+    {"shared/of-other", STRANGER, -EBADRQC},
+    {"shared/planted", STRANGER, -EBADRQC},
+    {"shared/to-root", STRANGER, -EBADRQC},
+    {"world/file", STRANGER, -EBADRQC},
+    {"closed/stranger/file", STRANGER, -EACCES},
+    {"closed/nothing", STRANGER, -EACCES},
+    {"closed/stranger", 0, -EBADRQC},
+    {"stranger/file", OTHER, -EBADRQC},
+    {"stranger/of-other", OTHER, -EBADRQC},
+};
+
+TEST(test_paths)
+{
+    struct sys sys;
+
+    if (geteuid() != 0)
+        skip_because("root, to make files of others");
+    sys_init(&sys);
+    for (size_t i = 0; i < ARRAY_SIZE(path_cases); i++) {
+        const char *path = path_cases[i].in;
+        uid_t user = path_cases[i].user;
+        _cleanup_(closep) int fd =
+            user == ANYBODY ? opener_safe_path_open(&sys, path) : opener_safe_path_open_of(&sys, path, user);
+        if (MIN(fd, 0) != path_cases[i].out)
+            fail_msg("\"%s\" of %d: %d, not %d", path, (int)user, fd, path_cases[i].out);
+        assert_true(fd < 0 || (fcntl(fd, F_GETFL) & (O_ACCMODE | O_PATH)) == O_RDONLY);
+    }
+}
+
+#define LINES                                                                                                          \
+    "55d0c0000000-55d0c0001000 r--p 00000000 fe:00 123  /usr/bin/a b\n"                                                \
+    "55d0c0001000-55d0c0002000 r-xp 00001000 fe:00 123  /usr/bin/a b\n"                                                \
+    "55d0c0002000-55d0c0003000 rw-s 00002000 fe:00 123  /x-xxx r-xp\n"                                                 \
+    "00400000-00401000 --xp 00000000 fe:00 9 /short\n"                                                                 \
+    "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 [vsyscall]\n"
+
+TEST(test_find)
+{
+    static const struct {
+        const char *in;
+        uint64_t start, end;
+        int out;
+    } cases[] = {
+        {LINES, 0x55d0c0000000, 0x55d0c0001000, -EBADRQC},
+        {LINES, 0x55d0c0001000, 0x55d0c0002000, 1},
+        {LINES, 0x55d0c0002000, 0x55d0c0003000, -EBADRQC},
+        {LINES, 0x55d0c0001000, 0x55d0c0003000, 0},
+        {LINES, 0x55d0c0000000, 0x55d0c0002000, 0},
+        {LINES, 0x400000, 0x401000, 1},
+        {LINES, 0xffffffffff600000, 0xffffffffff601000, 1},
+        {LINES, 0, 0, 0},
+        {"", 0, 0, 0},
+        {"\n\n", 0, 0, 0},
+        {"1-2 r-xp", 1, 2, 0},
+        {"1-2 r-xp\n", 1, 2, 1},
+        {"1-2 r-\n", 1, 2, 0},
+        {"1-2\n3-4 r-xp\n", 3, 4, 1},
+        {"x-2 r-xp\n", 1, 2, 0},
+        {"1 -2 r-xp\n", 1, 2, 0},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        size_t size = strlen(cases[i].in);
+        _cleanup_(freep) char *text = malloc(MAX(size, 1)); /* exactly that large, for AddressSanitizer */
+        assert_non_null(text);
+        memcpy(text, cases[i].in, size);
+        int r = opener_executable_find(text, size, cases[i].start, cases[i].end);
+        if (r != cases[i].out)
+            fail_msg("%zu: %d, not %d", i, r, cases[i].out);
+    }
+}
+
+struct mapping {
+    void *address;
+    char path[96];
+};
+
+static struct mapping map(int fd, int protection)
+{
+    struct mapping mapping = {.address = mmap(NULL, 4096, protection, MAP_PRIVATE, fd, 0)};
+    unsigned long start = (unsigned long)mapping.address;
+
+    assert_true(mapping.address != MAP_FAILED);
+    snprintf(mapping.path, sizeof(mapping.path), "/proc/%d/map_files/%lx-%lx", (int)getpid(), start, start + 4096);
+    return mapping;
+}
+
+/* A file of its own, that others do not have mapped beside. */
+TEST(test_open)
+{
+    FILE *file = tmpfile();
+    struct stat expected, found;
+    struct sys sys;
+
+    if (runs_emulated())
+        skip_because("a program's own mappings under qemu");
+    sys_init(&sys);
+    assert_non_null(file);
+    assert_true(fputs("executable", file) >= 0 && fflush(file) == 0);
+    assert_int_equal(fstat(fileno(file), &expected), 0);
+    struct mapping code = map(fileno(file), PROT_READ | PROT_EXEC), data = map(fileno(file), PROT_READ);
+    assert_int_equal(opener_executable_open(&sys, data.path), -EBADRQC);
+    _cleanup_(closep) int fd = opener_executable_open(&sys, code.path);
+    if (fd == -EPERM || fd == -EACCES)
+        skip_because("CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE");
+    assert_true(fd >= 0);
+    assert_int_equal(fstat(fd, &found), 0);
+    assert_int_equal(found.st_ino, expected.st_ino);
+    char text[16] = "";
+    assert_int_equal(pread(fd, text, sizeof(text), 0), 10);
+    munmap(code.address, 4096);
+    munmap(data.address, 4096);
+    assert_int_equal(opener_executable_open(&sys, code.path), -ENOENT);
+    assert_int_equal(opener_executable_open(&sys, "/proc/4194304/map_files/1-2"), -ENOENT);
+    fclose(file);
+}
+
+TEST_MAIN(setup, teardown)

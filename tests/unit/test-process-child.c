@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Processes that this one starts, their /proc/PID/stat, and the path of this program. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/process/child.h"
+#include "base/process/process-stat.h"
+#include "base/process/program.h"
+#include "tests/unit/test.h"
+
+#define BUSY_NS (60 * (NSEC_PER_SEC / 1000))
+
+static uint64_t own_cpu(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
+}
+
+/* A process that works for BUSY_NS, and then waits to be killed; or ends at once. */
+static void start(struct child *child, int status)
+{
+    child->pid = fork();
+    assert_true(child->pid >= 0);
+    if (child->pid == 0) {
+        while (own_cpu() < BUSY_NS)
+            continue;
+        while (status < 0)
+            pause();
+        _exit(status);
+    }
+    char path[32];
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)child->pid);
+    child->stat_fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_true(child->stat_fd >= 0);
+}
+
+static void wait_for_end(const struct child *child)
+{
+    siginfo_t info;
+
+    assert_int_equal(waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOWAIT), 0);
+}
+
+TEST(test_lives)
+{
+    struct child child = CHILD_NONE;
+    struct process_stat stat;
+    int status;
+
+    start(&child, 7);
+    wait_for_end(&child);
+    assert_int_equal(child_read(&child, &stat), -ESRCH);
+    assert_true(child_reap(&child, &status));
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+    assert_int_equal(child.pid, 0);
+    assert_int_equal(child.stat_fd, -1);
+    assert_int_equal(child_read(&child, &stat), -ESRCH);
+    assert_true(child_reap(&child, &status));
+    uint64_t first = child.ended_cpu_ns;
+    assert_true(first >= BUSY_NS - NSEC_PER_SEC / 100);
+    /* The next one goes on from there. */
+    start(&child, -1);
+    assert_int_equal(child_read(&child, &stat), 0);
+    assert_true(stat.cpu_ns >= first);
+    assert_in_range(stat.threads, 1, runs_emulated() ? 2 : 1); /* qemu has one of its own */
+    assert_false(child_reap(&child, &status));
+    while (stat.cpu_ns < first + BUSY_NS - NSEC_PER_SEC / 50)
+        assert_int_equal(child_read(&child, &stat), 0);
+    uint64_t last = stat.cpu_ns;
+    kill(child.pid, SIGKILL);
+    wait_for_end(&child);
+    assert_true(child_reap(&child, &status));
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    assert_true(child.ended_cpu_ns >= last);
+}
+
+#define TICK (NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK))
+#define TO_TICKS "1 1 1 0 -1 4194560 80127 0 80 0 "
+
+static const struct {
+    const char *in;
+    int out;
+    uint64_t ticks, threads, start, size, pages;
+} cases[] = {
+    {"713 (perfcountd) S " TO_TICKS "25 17 0 0 20 0 3 0 4021 22933504 1934 18446744073709551615 1 1 0\n", 0, 42, 3,
+     4021, 22933504, 1934},
+    {"713 (a) R 1 ) ((x) S " TO_TICKS "25 17 2 1 20 0 1 0 4021 22933504 1934", 0, 42, 1, 4021, 22933504, 1934},
+    {"713 (\n) D " TO_TICKS "0 0 0 0 -51 0 1 0 18446744073 0 0\n", 0, 0, 1, 18446744073, 0, 0},
+    {"713 (gone) Z " TO_TICKS "25 17 0 0 20 0 0 0 4021 0 0 0\n", -ESRCH, 0, 0, 0, 0, 0},
+    {"713 (gone) X 0", -ESRCH, 0, 0, 0, 0, 0},
+    {"", -EBADMSG, 0, 0, 0, 0, 0},
+    {"713 (perfcountd)", -EBADMSG, 0, 0, 0, 0, 0},
+    {"713 (perfcountd) ", -EBADMSG, 0, 0, 0, 0, 0},
+    {"713 (perfcountd) S", -EBADMSG, 0, 0, 0, 0, 0},
+    {"713 (perfcountd) S " TO_TICKS "25 17 0 0 20 0 3 0 4021 22933504", -EBADMSG, 0, 0, 0, 0, 0},
+    {"713 (perfcountd) S " TO_TICKS "25 x 0 0 20 0 3 0 4021 22933504 1934 0", -EBADMSG, 0, 0, 0, 0, 0},
+};
+
+TEST(test_parse)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct process_stat stat = {.threads = 99};
+        assert_int_equal(process_stat_parse(cases[i].in, &stat), cases[i].out);
+        assert_int_equal(stat.threads, cases[i].out < 0 ? 99 : cases[i].threads);
+        if (cases[i].out < 0)
+            continue;
+        assert_int_equal(stat.cpu_ns, cases[i].ticks * TICK);
+        assert_int_equal(stat.waited_ns, strstr(cases[i].in, " 2 1 ") ? 3 * TICK : 0);
+        assert_int_equal(stat.start_ns, cases[i].start * TICK);
+        assert_int_equal(stat.virtual_bytes, cases[i].size);
+        assert_int_equal(stat.resident_bytes, cases[i].pages * (uint64_t)sysconf(_SC_PAGESIZE));
+    }
+}
+
+static int64_t seconds_of(clockid_t clock)
+{
+    struct timespec now;
+
+    assert_int_equal(clock_gettime(clock, &now), 0);
+    return now.tv_sec;
+}
+
+/* The clocks are read before and after, since any time may pass between. */
+TEST(test_own)
+{
+    _cleanup_(closep) int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    struct process_stat stat;
+    uint64_t boot;
+
+    if (runs_emulated())
+        skip_because("all of /proc/self/stat under qemu");
+    assert_int_equal(process_stat_read(fd, &stat), 0);
+    assert_int_equal(stat.threads, 1);
+    assert_true(stat.virtual_bytes > stat.resident_bytes && stat.resident_bytes > 100000);
+    assert_true((int64_t)(stat.start_ns / NSEC_PER_SEC) <= seconds_of(CLOCK_BOOTTIME) + 1);
+    int64_t up = seconds_of(CLOCK_BOOTTIME), now = seconds_of(CLOCK_REALTIME);
+    assert_int_equal(process_stat_read_boot(&boot), 0);
+    assert_in_range(boot / NSEC_PER_SEC, now - seconds_of(CLOCK_BOOTTIME) - 2, seconds_of(CLOCK_REALTIME) - up + 2);
+    assert_int_equal(process_stat_read(-1, &stat), -EBADF);
+}
+
+static char own_path[4096];
+
+static void run(const char *command, char *text, int size)
+{
+    FILE *pipe = popen(command, "r");
+
+    assert_non_null(pipe);
+    assert_non_null(fgets(text, size, pipe));
+    assert_int_equal(pclose(pipe), 0);
+}
+
+TEST(test_path)
+{
+    char text[PROGRAM_PATH_MAX + 1];
+
+    program_path(text, sizeof(text));
+    assert_string_equal(text, own_path);
+}
+
+TEST(test_hostile_path)
+{
+    char directory[] = "/tmp/test program;$(x).XXXXXX", command[3 * sizeof(own_path)], text[PROGRAM_PATH_MAX + 1];
+
+    if (runs_emulated())
+        skip_because("a shell that starts programs of other architectures");
+    assert_non_null(mkdtemp(directory));
+    snprintf(command, sizeof(command), "cp '%s' '%s/x' && '%s/x' print", own_path, directory, directory);
+    run(command, text, sizeof(text));
+    assert_string_equal(text, "$(command -v perfcountd)");
+    snprintf(command, sizeof(command), "rm -r '%s' && echo done", directory);
+    run(command, text, sizeof(text));
+}
+
+int main(int argc, char **argv)
+{
+    char text[PROGRAM_PATH_MAX + 1];
+
+    if (argc > 1) {
+        program_path(text, sizeof(text));
+        return fputs(text, stdout) < 0;
+    }
+    if (readlink("/proc/self/exe", own_path, sizeof(own_path) - 1) < 0)
+        return 1;
+    return run_all_tests("tests", NULL, NULL);
+}

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Filters of system calls, the jail of the daemon and that of the opener. */
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <linux/perf_event.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/process/call-filter.h"
+#include "base/process/capabilities.h"
+#include "base/sanitizer.h"
+#include "opener/daemon-jail.h"
+#include "opener/jail.h"
+#include "tests/unit/test.h"
+
+TEST(test_failures)
+{
+    static const struct {
+        int in, out;
+        const char *out_error;
+    } cases[] = {
+        {-EINVAL, 0, ""},
+        {-ENOSYS, 0, ""},
+        {-ENOMEM, -ENOMEM, "cannot filter system calls: Cannot allocate memory"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct error error = {0};
+        bool filtered = true;
+        assert_int_equal(call_filter_load(NULL, cases[i].in, &filtered, &error), cases[i].out);
+        assert_false(filtered);
+        assert_string_equal(error.message, cases[i].out_error);
+    }
+}
+
+TEST(test_user)
+{
+    static const struct {
+        const char *in, *out_error;
+        uid_t out;
+    } cases[] = {
+        {"daemon", NULL, 1},
+        {"12345", NULL, 12345},
+        {"root", "is root, but the process that listens must not be root", 0},
+        {"0", "is root, but the process that listens must not be root", 0},
+        {"no-such-user", "there is no user \"no-such-user\"", 0},
+        {"-1", "there is no user \"-1\"", 0},
+        {"4294967295", "there is no user", 0},
+    };
+    struct error error;
+    struct user user;
+
+    if (geteuid() != 0) {
+        assert_int_equal(user_choose("daemon", &user, &error), 0);
+        assert_false(user.change);
+        assert_int_equal(user.uid, geteuid());
+        return;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        int r = user_choose(cases[i].in, &user, &error);
+        assert_int_equal(r, cases[i].out_error ? -EINVAL : 0);
+        assert_true(r < 0 ? strstr(error.message, cases[i].out_error) != NULL
+                          : user.change && user.uid == cases[i].out);
+    }
+    assert_int_equal(user_choose("", &user, &error), 0);
+    assert_true(user.change && user.uid != 0 && user.gid != 0);
+}
+
+static int errno_of(long result)
+{
+    return result < 0 ? errno : 0;
+}
+
+/* The requests of perf, by number, and variants that mean the same to the kernel or another thing altogether. */
+static bool perf_requests_are_denied(int fd)
+{
+    static const unsigned long left[] = {PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE, PERF_EVENT_IOC_SET_OUTPUT,
+                                         PERF_EVENT_IOC_ID, PERF_EVENT_IOC_PAUSE_OUTPUT};
+    bool fine = true;
+
+    for (unsigned long number = 0; number < 256; number++) {
+        bool expected = true;
+        for (size_t i = 0; i < ARRAY_SIZE(left); i++)
+            expected &= (left[i] & 0xff) != number;
+        unsigned long request = 0x2400 | number;
+        fine &= (errno_of(syscall(SYS_ioctl, fd, request, 0)) == EPERM) == expected;
+        fine &= (errno_of(syscall(SYS_ioctl, fd, 0x40080000 | request, 0)) == EPERM) == expected;
+        if (sizeof(long) == 8)
+            fine &= (errno_of(syscall(SYS_ioctl, fd, (UINT64_C(0xdead) << 32) | request, 0)) == EPERM) == expected;
+    }
+    return fine && errno_of(ioctl(fd, FIONREAD, &(int){0})) != EPERM;
+}
+
+/* The number of the first thing that is not as it should be; 0 where all is. */
+static int try_all(bool was_root)
+{
+    struct perf_event_attr attr = {.size = sizeof(attr), .type = PERF_TYPE_SOFTWARE, .exclude_kernel = 1};
+    _cleanup_(closep) int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    const bool checks[] = {
+        capabilities_own() == 0,
+        !was_root || (getuid() != 0 && geteuid() != 0 && getgid() != 0 && getgroups(0, NULL) == 0),
+        prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0,
+        prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1,
+        !was_root || prctl(PR_CAPBSET_READ, 0, 0, 0, 0) == 0,
+        errno_of(syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0)) == EPERM,
+        errno_of(syscall(SYS_bpf, 0, NULL, 0)) == EPERM,
+        errno_of(syscall(SYS_process_vm_readv, getpid(), NULL, 0, NULL, 0, 0)) == EPERM,
+        HAS_ASAN || errno_of(syscall(SYS_ptrace, 0, 0, 0, 0)) == EPERM,
+        errno_of(syscall(SYS_keyctl, 0, 0, 0, 0, 0)) == EPERM,
+        errno_of(syscall(SYS_init_module, NULL, 0, NULL)) == EPERM,
+        errno_of(syscall(SYS_io_uring_setup, 1, NULL)) == EPERM,
+        errno_of(unshare(CLONE_NEWUSER)) == EPERM,
+        errno_of(syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL, NULL)) == EPERM,
+        errno_of(syscall(SYS_clone3, NULL, 0)) == ENOSYS,
+        errno_of(setuid(0)) == (was_root ? EPERM : errno_of(setuid(0))),
+        perf_requests_are_denied(null),
+        system("exit 7") == 7 << 8,
+    };
+
+    for (int i = 0; i < (int)ARRAY_SIZE(checks); i++)
+        if (!checks[i])
+            return i + 1;
+    return 0;
+}
+
+TEST(test_daemon_jail)
+{
+    struct error error = {0};
+    int status;
+
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) < 0 && errno != EFAULT)
+        skip_because("filters of system calls");
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        bool was_root = geteuid() == 0, filtered = false;
+        struct user user;
+        if (user_choose("", &user, &error) < 0 || daemon_jail_enter(&user, &filtered, &error) < 0)
+            _exit(100);
+        _exit(filtered ? try_all(was_root) : 101);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+#define UNFILTERED 100 /* an exit status: the kernel has no filters */
+
+static int result(long r)
+{
+    return r < 0 ? -errno : 0;
+}
+
+/* A map, program or id that there is not. */
+static int try_bpf(unsigned long command)
+{
+    union bpf_attr attr;
+
+    memset(&attr, 0xff, sizeof(attr));
+    int r = result(syscall(SYS_bpf, command, &attr, sizeof(attr)));
+    return r == -EPERM ? r : 0;
+}
+
+static int try_map(unsigned long protection)
+{
+    _cleanup_(closep) int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    void *page = mmap(NULL, 4096, (int)protection, MAP_PRIVATE, fd, 0);
+
+    return page == MAP_FAILED ? -errno : result(munmap(page, 4096));
+}
+
+static int try_map_anonymous(unsigned long protection)
+{
+    void *page = mmap(NULL, 4096, (int)protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return page == MAP_FAILED ? -errno : result(munmap(page, 4096));
+}
+
+static int try_clone(unsigned long flags)
+{
+    pid_t pid = (pid_t)syscall(SYS_clone, flags, 0, 0, 0, 0);
+
+    if (pid == 0)
+        _exit(0);
+    return pid < 0 ? -errno : result(waitpid(pid, NULL, 0));
+}
+
+static int try_kill(unsigned long number)
+{
+    return result(syscall(SYS_kill, 0x7ffffffe, number)) == -ESRCH ? 0 : -errno;
+}
+
+static int try_limit(unsigned long resource)
+{
+    struct rlimit limit;
+
+    return result(getrlimit((__rlimit_resource_t)resource, &limit));
+}
+
+static int try_socket(unsigned long domain)
+{
+    _cleanup_(closep) int fd = socket((int)domain, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    return result(fd);
+}
+
+static int try_write_file(unsigned long flags)
+{
+    _cleanup_(closep) int fd = open("/dev/null", (int)flags | O_CLOEXEC);
+
+    return result(fd);
+}
+
+static int try_execute(unsigned long unused)
+{
+    return result(execve("/does/not/exist", (char *[]){NULL}, (char *[]){NULL})) == -ENOENT ? 0 : -errno;
+}
+
+static const struct {
+    const char *name;
+    int (*try)(unsigned long argument);
+    unsigned long argument;
+    bool with, without; /* whether it is let through with a tally, and without */
+} trials[] = {
+    {"BPF_MAP_UPDATE_ELEM", try_bpf, BPF_MAP_UPDATE_ELEM, true, false},
+    {"BPF_PROG_LOAD", try_bpf, BPF_PROG_LOAD, true, false},
+    {"BPF_RAW_TRACEPOINT_OPEN", try_bpf, BPF_RAW_TRACEPOINT_OPEN, true, false},
+    {"BPF_OBJ_PIN", try_bpf, BPF_OBJ_PIN, false, false},
+    {"BPF_OBJ_GET", try_bpf, BPF_OBJ_GET, false, false},
+    {"BPF_PROG_ATTACH", try_bpf, BPF_PROG_ATTACH, false, false},
+    {"BPF_LINK_CREATE", try_bpf, BPF_LINK_CREATE, false, false},
+    {"BPF_PROG_GET_NEXT_ID", try_bpf, BPF_PROG_GET_NEXT_ID, false, false},
+    {"BPF_PROG_GET_FD_BY_ID", try_bpf, BPF_PROG_GET_FD_BY_ID, false, false},
+    {"a file mapped as code", try_map, PROT_READ | PROT_EXEC, true, false},
+    {"a file mapped as code and for writing", try_map, PROT_WRITE | PROT_EXEC, false, false},
+    {"memory mapped as code", try_map_anonymous, PROT_READ | PROT_EXEC, false, false},
+    {"memory", try_map_anonymous, PROT_READ | PROT_WRITE, true, true},
+    {"a child", try_clone, SIGCHLD, true, false},
+    {"a child in a namespace of its own", try_clone, SIGCHLD | CLONE_NEWUSER, false, false},
+    {"SIGKILL", try_kill, SIGKILL, true, false},
+    {"SIGTERM", try_kill, SIGTERM, false, false},
+    {"the limit of locked memory", try_limit, RLIMIT_MEMLOCK, true, false},
+    {"the limit of files", try_limit, RLIMIT_NOFILE, false, false},
+    {"a socket of the network", try_socket, AF_INET, false, false},
+    {"a file for writing", try_write_file, O_WRONLY, false, false},
+    {"another program", try_execute, 0, false, false},
+};
+
+/* The exit status: 1 and the index of a trial that was not as it should be. */
+static _Noreturn void run(bool tally, pid_t daemon)
+{
+    const struct opener_rules rules = {.daemon = daemon, .permissions = {.tally_slots = tally ? 256 : 0}};
+    uint64_t capabilities;
+    bool filtered;
+
+    if (opener_jail_enter(-1, -1, &rules, &capabilities, &filtered, NULL) < 0)
+        _exit(UNFILTERED + 1);
+    if (!filtered)
+        _exit(UNFILTERED);
+    if ((capabilities >> CAP_BPF & 1) != tally)
+        _exit(UNFILTERED + 2);
+    for (size_t i = 0; i < ARRAY_SIZE(trials); i++)
+        if (trials[i].try(trials[i].argument) != ((tally ? trials[i].with : trials[i].without) ? 0 : -EPERM))
+            _exit(1 + (int)i);
+    _exit(0);
+}
+
+static void check(bool tally)
+{
+    pid_t daemon = getpid();
+    int status;
+
+    if (!(capabilities_own() >> CAP_BPF & 1))
+        skip_because("CAP_BPF");
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0)
+        run(tally, daemon);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == UNFILTERED)
+        skip_because("filters of system calls");
+    if (WEXITSTATUS(status) > UNFILTERED)
+        fail_msg("the jail: %d", WEXITSTATUS(status) - UNFILTERED);
+    if (WEXITSTATUS(status))
+        fail_msg("%s", trials[WEXITSTATUS(status) - 1].name);
+}
+
+TEST(test_opener_jail)
+{
+    check(true);
+    check(false);
+}
+
+TEST_MAIN(NULL, NULL)

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `perfcountd stat` prints where there is no terminal: the counts of the machine, and the table of cgroups. */
+#include "base/cleanup.h"
+#include "collectors/names/names.h"
+#include "daemon/command/stat-cgroups.h"
+#include "daemon/command/stat-counts.h"
+#include "tests/unit/readings.h"
+#include "tests/unit/test.h"
+
+/* Either counts, with the failures, or the table of cgroups, in this order. */
+static void expect(const struct readings *readings, enum totals_order order, const struct failures *failures,
+                   const struct order *rows, const char *expected)
+{
+    _cleanup_(totals_done) struct totals totals = {0};
+    _cleanup_(fclosep) FILE *file = tmpfile();
+    char text[8192] = "";
+
+    assert_non_null(file);
+    assert_int_equal(totals_make(readings->baseline, &readings->snapshot, order, NULL, NULL, &totals), 0);
+    if (rows)
+        assert_int_equal(stat_cgroups_print(&totals, rows, file), 0);
+    else
+        assert_int_equal(stat_counts_print(&totals, failures, file), 0);
+    rewind(file);
+    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+    assert_string_equal(text, expected);
+}
+
+static void expect_cgroups(const struct readings *readings, const struct order *rows, const char *expected)
+{
+    expect(readings, TOTALS_BY_CGROUP, NULL, rows, expected);
+}
+
+/* A board with two kinds of core, whose memory is counted too. */
+static void make_board(struct readings *readings)
+{
+    struct row *rows[8];
+
+    readings_init(readings);
+    for (int cpu = 0; cpu < 4; cpu++)
+        rows[cpu] = readings_add(readings, cpu < 2 ? "armv8_cortex_a55" : "armv8_cortex_a76", "overview", NULL, cpu,
+                                 "cycles,instructions");
+    rows[4] = readings_add(readings, "armv8_cortex_a76", "branch", NULL, 2, "branches,branch_misses,instructions");
+    rows[5] = readings_add(readings, "software", "software", NULL, 0, "context_switches,task_clock:seconds");
+    rows[6] = readings_add(readings, "rockchip_ddr", "memory", NULL, 0, "read_bytes:bytes,write_bytes:bytes");
+    rows[7] = readings_add(readings, "power", "energy", NULL, 0, "energy_pkg:joules");
+    readings_begin(readings);
+    readings_count(rows[0], 1e9, 5e8, 2);
+    readings_count(rows[1], 1e9, 3e8, 2);
+    readings_count(rows[2], 2e9, 5e9, 2);
+    readings_count(rows[3], 2234567890, 1e9, 0.8572);
+    rows[4]->counters[2].value = 500000;
+    readings_count(rows[4], 100000, 2000, 2);
+    readings_count(rows[5], 2470, 4.01642, 2);
+    readings_count(rows[6], 3e9, 1e9, 2);
+    readings_count(rows[7], 25.5, 0, 2);
+}
+
+TEST(test_board)
+{
+    _cleanup_(readings_done) struct readings readings;
+    const struct failures none = {0};
+
+    make_board(&readings);
+    expect(&readings, TOTALS_BY_PMU, &none, NULL,
+           "\n"
+           "CPU 0-1, PMU armv8_cortex_a55, group overview:\n"
+           "  2,000,000,000          cycles            # 1.000 G/sec\n"
+           "    800,000,000          instructions      # ipc 0.400\n"
+           "\n"
+           "CPU 2-3, PMU armv8_cortex_a76, group overview:\n"
+           "  4,234,567,890          cycles            # 2.117 G/sec                            (71.43%)\n"
+           "  6,000,000,000          instructions      # ipc 1.417                              (71.43%)\n"
+           "\n"
+           "CPU 2, PMU armv8_cortex_a76, group branch:\n"
+           "        100,000          branches          # 50.00 k/sec\n"
+           "          2,000          branch_misses     # branch_miss_ratio 0.020\n"
+           "                                           # branch_mpki 4.000\n"
+           "        500,000          instructions      # 250.0 k/sec\n"
+           "\n"
+           "CPU 0, PMU software, group software:\n"
+           "          2,470          context_switches  # 1.235 k/sec\n"
+           "       4,016.42  msec    task_clock\n"
+           "\n"
+           "PMU rockchip_ddr, group memory:\n"
+           "  3,000,000,000  bytes   read_bytes        # memory_read_bytes_per_second 1.500 G\n"
+           "  1,000,000,000  bytes   write_bytes       # memory_write_bytes_per_second 500.0 M\n"
+           "                                           # memory_bytes_per_second 2.000 G\n"
+           "\n"
+           "PMU power, group energy:\n"
+           "          25.50  joules  energy_pkg        # package_watts 12.8\n");
+}
+
+/* Each CPU by itself; one was not counted, and its sibling is whole. */
+TEST(test_per_cpu)
+{
+    _cleanup_(readings_done) struct readings readings;
+    const struct failures none = {0};
+    struct row *rows[2];
+
+    readings_init(&readings);
+    for (int cpu = 0; cpu < 2; cpu++)
+        rows[cpu] = readings_add(&readings, "cpu", "core", NULL, cpu, "cycles,instructions");
+    readings_begin(&readings);
+    readings_count(rows[0], 1000, 500, 2);
+    readings_count(rows[1], 0, 0, 0);
+    expect(&readings, TOTALS_BY_CPU, &none, NULL,
+           "\n"
+           "CPU 0-1, PMU cpu, group core:\n"
+           "CPU0            1,000  cycles        # 500 /sec\n"
+           "CPU0              500  instructions  # ipc 0.500\n"
+           "CPU1    <not counted>  cycles\n"
+           "CPU1    <not counted>  instructions\n");
+    expect(&readings, TOTALS_BY_PMU, &none, NULL,
+           "\n"
+           "CPU 0-1, PMU cpu, group core:\n"
+           "          1,000  cycles        # 500 /sec   (1 of 2 CPUs)\n"
+           "            500  instructions  # ipc 0.500  (1 of 2 CPUs)\n");
+}
+
+/* An event that the PMU does not have, and one that this process may not count. */
+TEST(test_refused)
+{
+    _cleanup_(readings_done) struct readings readings;
+    struct failure items[] = {
+        {.group = "core", .metric = "branches", .pmu = "cpu", .reason = "ENOENT"},
+        {.group = "core", .metric = "cycles_kernel", .pmu = "cpu", .reason = "EACCES"},
+    };
+    const struct failures failures = {.items = items, .n = ARRAY_SIZE(items)};
+
+    readings_init(&readings);
+    readings_refuse(&readings, "cpu", "core", 0, "branches");
+    readings_refuse(&readings, "cpu", "core", 0, "cycles_kernel");
+    readings_begin(&readings);
+    expect(&readings, TOTALS_BY_PMU, &failures, NULL,
+           "\n"
+           "CPU 0, PMU cpu, group core:\n"
+           "<not supported>  branches\n"
+           "  <not counted>  cycles_kernel\n");
+}
+
+/* Two kinds of core; the last cgroup slept, and its maker thinks of our terminal. */
+static void add_cgroups(struct readings *readings)
+{
+    static const char *const paths[] = {"/a.slice", "/b.slice", "/c\033[31m\n\xff.slice"};
+    struct row *rows[3][3];
+
+    for (size_t i = 0; i < 3; i++) {
+        rows[i][0] =
+            readings_add(readings, "armv8_cortex_a55", "core", paths[i], -1, "task_clock:seconds,cycles,instructions");
+        rows[i][1] =
+            readings_add(readings, "armv8_cortex_a76", "core", paths[i], -1, "task_clock:seconds,cycles,instructions");
+        rows[i][2] = readings_add(readings, "software", "software", paths[i], -1, "context_switches,minor_faults");
+    }
+    readings_begin(readings);
+    for (size_t i = 0; i < 2; i++) {
+        rows[i][0]->counters[2].value = 1000000000 * (i + 1);
+        readings_count(rows[i][0], 1, 1e9, 2);
+        rows[i][1]->counters[2].value = 3000000000 * (i + 1);
+        readings_count(rows[i][1], 1, 3e9, 2);
+        readings_count(rows[i][2], 100, 3000 / ((double)i + 1), 2);
+    }
+    for (size_t k = 0; k < 3; k++)
+        readings_count(rows[2][k], 0, 0, 2);
+}
+
+#define TITLES                                                                                                         \
+    "       frequency_         cpu_    context_    minor_\n"                                                           \
+    "  ipc       hertz  utilization  switches/s  faults/s  cgroup\n"
+#define ROW_A "1.000     2.000 G        1.000          50   1.500 k  /a.slice\n"
+#define ROW_B "2.000     2.000 G        1.000          50       750  /b.slice\n"
+#define ROW_C "    -           -        0.000           0         0  /c\\x1b[31m\\x0a\\xff.slice\n"
+
+/* A value that is not known comes last; the event to sort by is a column, although a metric is made of it. */
+TEST(test_cgroups)
+{
+    _cleanup_(readings_done) struct readings readings;
+
+    readings_init(&readings);
+    add_cgroups(&readings);
+    expect_cgroups(&readings, &(struct order){0}, TITLES ROW_A ROW_B ROW_C);
+    expect_cgroups(&readings, &(struct order){.sort = "ipc", .limit = 1}, TITLES ROW_B);
+    expect_cgroups(&readings, &(struct order){.sort = "ipc", .ascending = true, .given = true},
+                   TITLES ROW_A ROW_B ROW_C);
+    expect_cgroups(&readings, &(struct order){.sort = "instructions", .limit = 2},
+                   "       frequency_         cpu_                    context_    minor_\n"
+                   "  ipc       hertz  utilization  instructions/s  switches/s  faults/s  cgroup\n"
+                   "2.000     2.000 G        1.000         4.000 G          50       750  /b.slice\n"
+                   "1.000     2.000 G        1.000         2.000 G          50   1.500 k  /a.slice\n");
+}
+
+/* Names stand before the paths, where a cgroup has one. */
+TEST(test_names)
+{
+    static char shop[] = "shop", hostile[] = "d\033[2Jb";
+    static const struct names names = {.texts = {[NAME_COMPOSE_PROJECT] = shop, [NAME_COMPOSE_SERVICE] = hostile}};
+    static const struct names unknown = {0};
+    _cleanup_(readings_done) struct readings readings;
+
+    readings_init(&readings);
+    add_cgroups(&readings);
+    for (size_t i = 0; i < readings.snapshot.n_rows; i++)
+        readings.snapshot.rows[i]->names = i < 3 ? &names : &unknown;
+    expect_cgroups(&readings, &(struct order){.sort = "ipc", .limit = 2},
+                   "       frequency_         cpu_    context_    minor_\n"
+                   "  ipc       hertz  utilization  switches/s  faults/s  name            cgroup\n"
+                   "2.000     2.000 G        1.000          50       750                  /b.slice\n"
+                   "1.000     2.000 G        1.000          50   1.500 k  shop/d\\x1b[2Jb  /a.slice\n");
+}
+
+TEST_MAIN(NULL, NULL)

@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names in the state files of container runtimes: their places, the questions about them and the answers. */
+#include <poll.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "collectors/names/container.h"
+#include "collectors/names/path.h"
+#include "collectors/names/question.h"
+#include "collectors/names/record.h"
+#include "collectors/names/source.h"
+#include "perf/files/state-file.h"
+#include "tests/unit/fake-sys.h"
+#include "tests/unit/test.h"
+
+#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+static const struct state_place *find_place(const char *path, uint32_t *ret)
+{
+    for (uint32_t i = 0; state_place(i); i++)
+        if (str_equal(state_place(i)->path, path)) {
+            *ret = i;
+            return state_place(i);
+        }
+    fail_msg("there is no place %s", path);
+    return NULL;
+}
+
+#define DOCKER "/var/lib/docker/containers/%/config.v2.json"
+#define STORED "/var/lib/containers/storage/overlay-containers/containers.json"
+#define THEIRS "~/.local/share/containers/storage/overlay-containers/containers.json"
+#define THEIR_DOCKER "~/.local/share/docker/containers/%/config.v2.json"
+#define THEIR_RUN "&/containers/overlay-containers/volatile-containers.json"
+#define BUNDLE "/run/containerd/io.containerd.runtime.v2.task/k8s.io/%/config.json"
+
+/* `out` is NULL where the request is refused. */
+static const struct {
+    const char *place, *id, *home;
+    uint32_t user;
+    const char *out;
+} path_cases[] = {
+    {DOCKER, ID, "", 0, "/var/lib/docker/containers/" ID "/config.v2.json"},
+    {BUNDLE, ID, "", 0, "/run/containerd/io.containerd.runtime.v2.task/k8s.io/" ID "/config.json"},
+    {STORED, "", "", 0, STORED},
+    {THEIRS, "", "/home/ann", 1000, "/home/ann/.local/share/containers/storage/overlay-containers/containers.json"},
+    {THEIR_DOCKER, ID, "/home/ann", 1000, "/home/ann/.local/share/docker/containers/" ID "/config.v2.json"},
+    {THEIR_RUN, "", "/home/ann", 1000, "/run/user/1000/containers/overlay-containers/volatile-containers.json"},
+    {THEIR_RUN, "", "", 4294967294, "/run/user/4294967294/containers/overlay-containers/volatile-containers.json"},
+    /* ids */
+    {DOCKER, "", "", 0, NULL},
+    {DOCKER, "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde", "", 0, NULL},
+    {DOCKER, "0123456789ABCDEF0123456789abcdef0123456789abcdef0123456789abcdef", "", 0, NULL},
+    {DOCKER, "../../../../../../etc/shadow/../0123456789abcdef0123456789abcdef", "", 0, NULL},
+    {DOCKER, "..", "", 0, NULL},
+    {DOCKER, "0123456789abcdef0123456789abcdef/123456789abcdef0123456789abcdef", "", 0, NULL},
+    {STORED, ID, "", 0, NULL},
+    {THEIRS, ID, "/home/ann", 1000, NULL},
+    /* users */
+    {DOCKER, ID, "", 1000, NULL},
+    {DOCKER, ID, "/home/ann", 0, NULL},
+    {THEIRS, "", "/root", 0, NULL},
+    {THEIR_RUN, "", "", 0, NULL},
+    {THEIRS, "", "", 1000, NULL},
+    {THEIRS, "", "home/ann", 1000, NULL},
+    {THEIRS, "", "/home/ann/..", 1000, NULL},
+    {THEIRS, "", "/home/../root", 1000, NULL},
+    {THEIRS, "", "/home/./ann", 1000, NULL},
+    {THEIRS, "", "/home/ann/.", 1000, NULL},
+};
+
+TEST(request_names_a_path)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(path_cases); i++) {
+        struct state_request request = {.user = path_cases[i].user};
+        char path[STATE_PATH_MAX] = "untouched";
+        find_place(path_cases[i].place, &request.place);
+        strcpy(request.id, path_cases[i].id);
+        strcpy(request.home, path_cases[i].home);
+        assert_int_equal(state_request_path(&request, path, sizeof(path)), path_cases[i].out ? 0 : -EINVAL);
+        assert_string_equal(path, path_cases[i].out ? path_cases[i].out : "untouched");
+    }
+}
+
+TEST(bytes_without_an_end_are_no_request)
+{
+    struct state_request request = {.user = 1000};
+    char path[STATE_PATH_MAX];
+
+    find_place(THEIRS, &request.place);
+    memset(request.home, '/', sizeof(request.home));
+    assert_int_equal(state_request_path(&request, path, sizeof(path)), -EINVAL);
+    request.home[sizeof(request.home) - 1] = '\0';
+    assert_int_equal(state_request_path(&request, path, sizeof(path)), 0);
+    assert_int_equal(state_request_path(&request, path, 40), -EINVAL);
+    memset(request.id, 'a', sizeof(request.id));
+    assert_int_equal(state_request_path(&request, path, sizeof(path)), -EINVAL);
+    request = (struct state_request){.place = UINT32_MAX};
+    assert_int_equal(state_request_path(&request, path, sizeof(path)), -EINVAL);
+}
+
+TEST(version_changes_with_the_file)
+{
+    const struct stat before = {.st_ino = 7, .st_size = 100, .st_mtim = {5, 6}, .st_ctim = {5, 6}};
+    struct stat after[5] = {before, before, before, before, before};
+
+    after[0].st_ino++;
+    after[1].st_size++;
+    after[2].st_mtim.tv_nsec++;
+    after[3].st_ctim.tv_sec++;
+    after[4].st_dev++;
+    assert_int_equal(state_file_version(&before), state_file_version(&before));
+    for (size_t i = 0; i < ARRAY_SIZE(after); i++)
+        assert_true(state_file_version(&after[i]) != state_file_version(&before));
+    assert_true(state_file_version(&(struct stat){0}) != 0);
+}
+
+/* The requests that the opener got. */
+static struct state_request asked[QUESTIONS_MAX + 1];
+
+static size_t n_asked;
+static int result;
+static struct questions questions;
+
+static int fake_read_state(struct sys *sys, const struct state_request *request)
+{
+    asked[n_asked++] = *request;
+    return result;
+}
+
+static int ask(const char *id, uint64_t now)
+{
+    static const struct account account = {.user = 1000, .home = "/home/alice"};
+
+    return questions_ask(&questions, &account, 3, id, 42, now);
+}
+
+static int setup_questions(void **state)
+{
+    static struct sys sys = {.read_state = fake_read_state};
+
+    questions = (struct questions){.sys = &sys};
+    n_asked = 0;
+    result = 0;
+    return 0;
+}
+
+/* A process that knows its own ticket learns no other one by it: they are drawn at random from all that there are. */
+TEST_WITH(test_tickets, setup_questions, NULL)
+{
+    while (ask("", 0) == 0)
+        continue;
+    assert_int_equal(n_asked, QUESTIONS_MAX);
+    for (size_t i = 0; i < n_asked; i++)
+        for (size_t k = 0; k < i; k++) {
+            uint64_t between = asked[i].ticket - asked[k].ticket;
+            assert_true(MIN(between, -between) > 1000);
+        }
+}
+
+TEST_WITH(test_given_up, setup_questions, NULL)
+{
+    struct question question;
+
+    assert_int_equal(questions_due(&questions), UINT64_MAX);
+    assert_int_equal(ask("", 100), 0);
+    assert_int_equal(ask(ID, 200), 0);
+    uint64_t due = questions_due(&questions);
+    questions_expire(&questions, due - 1);
+    assert_int_equal(questions.n, 2);
+    questions_expire(&questions, due);
+    assert_int_equal(questions_take(&questions, asked[0].ticket, false, &question), -ENOENT);
+    assert_int_equal(questions_take(&questions, asked[1].ticket, false, &question), 0);
+    assert_int_equal(questions_due(&questions), due + 100);
+}
+
+static const char *id_of(unsigned i)
+{
+    static char id[STATE_ID_LENGTH + 1];
+
+    snprintf(id, sizeof(id), "%064x", i * 2654435761U);
+    return id;
+}
+
+/* A place that is listed before another is believed, unless it does not name the container. */
+TEST(test_places)
+{
+    static const struct {
+        uint32_t place;
+        const char *name;
+        bool out_new, out_named;
+        const char *out_name;
+    } steps[] = {
+        {5, NULL, true, false, NULL},       {6, NULL, false, false, NULL},    {6, "six", true, true, "six"},
+        {7, "seven", false, true, "six"},   {3, NULL, false, true, "six"},    {3, "three", true, true, "three"},
+        {3, "three", false, true, "three"}, {6, "six", false, true, "three"}, {3, "other", true, true, "other"},
+    };
+    struct containers containers = {0};
+    struct container *container;
+
+    assert_int_equal(containers_add(&containers, 0, id_of(1), "/", &container), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+        struct names names = {0};
+        if (steps[i].name)
+            assert_int_equal(names_set(&names, NAME_CONTAINER, steps[i].name, strlen(steps[i].name)), 0);
+        assert_int_equal(container_take(container, steps[i].place, &names), steps[i].out_new);
+        assert_int_equal(container_is_named(container), steps[i].out_named);
+        if (steps[i].out_name)
+            assert_string_equal(container->names.texts[NAME_CONTAINER], steps[i].out_name);
+        names_done(&names);
+    }
+    containers_done(&containers);
+}
+
+#define ID_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define ID_B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+#define SCOPE_A "/system.slice/docker-" ID_A ".scope"
+#define SCOPE_B "/machine.slice/libpod-" ID_B ".scope"
+#define DOCKER_A "/var/lib/docker/containers/" ID_A "/config.v2.json"
+#define STORAGE "/var/lib/containers/storage/overlay-containers/containers.json"
+#define USER_A "/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" ID_A ".scope"
+#define USER_STORAGE "/home/ann/.local/share/containers/storage/overlay-containers/containers.json"
+
+/* A file that the reader finds, and the containers in it. */
+struct file {
+    const char *path;
+    uint64_t version;
+    int error;
+    struct {
+        const char *id, *name;
+    } containers[3];
+};
+
+static struct play {
+    struct fake_sys *fake;
+    int sockets[2];
+    void *state;
+    int fd;
+    struct file files[4];
+    int refusal;         /* what read_state() says of files that are not there */
+    unsigned n_read;     /* files */
+    uint64_t foreign;    /* further records have this ticket */
+    const char *other;   /* further records are of this id */
+    const char *runtime; /* and have this runtime */
+} play;
+
+static void reader_send(uint64_t ticket, const struct file *file, const char *id, const char *name)
+{
+    struct name_record record = {.header = {.ticket = ticket, .version = file->version, .is_last = !id}};
+    _cleanup_(buffer_done) struct buffer packet = {0};
+
+    if (id)
+        memcpy(record.header.id, id, STATE_ID_LENGTH);
+    else
+        record.header.error = file->error;
+    if (name)
+        assert_int_equal(names_set(&record.names, NAME_CONTAINER, name, strlen(name)), 0);
+    if (id && play.runtime)
+        assert_int_equal(names_set(&record.names, NAME_RUNTIME, play.runtime, strlen(play.runtime)), 0);
+    assert_int_equal(name_record_write(&record, &packet), 0);
+    assert_int_equal(send(play.sockets[1], packet.data, packet.size, 0), packet.size);
+    name_record_done(&record);
+}
+
+static int names_state_fake_read_state(struct sys *sys, const struct state_request *request)
+{
+    char path[STATE_PATH_MAX];
+
+    assert_int_equal(state_request_path(request, path, sizeof(path)), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(play.files); i++) {
+        const struct file *file = &play.files[i];
+        if (!file->path || !str_equal(file->path, path))
+            continue;
+        if (request->version == file->version)
+            return -EALREADY;
+        play.n_read++;
+        for (size_t k = 0; k < ARRAY_SIZE(file->containers) && !file->error; k++)
+            if (file->containers[k].id)
+                reader_send(play.foreign ? play.foreign : request->ticket, file,
+                            play.other ? play.other : file->containers[k].id, file->containers[k].name);
+        reader_send(request->ticket, file, NULL, NULL);
+        return 0;
+    }
+    return play.refusal;
+}
+
+static int setup(void **state)
+{
+    play = (struct play){.fake = fake_machine_no_pmu(), .refusal = -ENOENT};
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, play.sockets), 0);
+    play.fake->sys.read_state = names_state_fake_read_state;
+    play.fake->sys.state_records = play.sockets[0];
+    fake_file(play.fake, "/etc/passwd", "root:x:0:0::/root:/bin/sh\nann:x:1000:1000::/home/ann:/bin/sh\n");
+    assert_int_equal(name_source_state.open(&play.fake->sys, &play.state, &play.fd), 0);
+    assert_true(play.fd >= 0);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    name_source_state.close(play.state);
+    close(play.sockets[0]);
+    if (play.sockets[1] >= 0)
+        close(play.sockets[1]);
+    fake_sys_free(play.fake);
+    return 0;
+}
+
+/* The name of the container in a cgroup, or why it has none. */
+static const char *name_of(const char *path)
+{
+    static char text[NAME_SIZE_MAX + 1];
+    struct names names = {0};
+
+    assert_int_equal(names_from_path(&names, path), 0);
+    assert_int_equal(name_source_state.find(play.state, path, &names), 0);
+    const char *found = names.texts[NAME_CONTAINER];
+    assert_true(found || names.unnamed);
+    snprintf(text, sizeof(text), "%s", found ? found : names.unnamed);
+    names_done(&names);
+    return text;
+}
+
+/* Answers come within two rounds. Whether a name changed. */
+static bool dispatch_after(uint64_t ns)
+{
+    fake_advance(play.fake, ns);
+    bool changed = name_source_state.dispatch(play.state);
+    return changed | name_source_state.dispatch(play.state);
+}
+
+TEST_WITH(test_found, setup, teardown)
+{
+    play.files[0] = (struct file){DOCKER_A, 7, 0, {{ID_A, "shop"}}};
+    assert_non_null(strstr(name_of(SCOPE_A), "looked for"));
+    assert_true(dispatch_after(0));
+    assert_string_equal(name_of(SCOPE_A), "shop");
+    /* Another container may make a cgroup of any name. */
+    assert_non_null(strstr(name_of(SCOPE_B "/docker-" ID_A ".scope"), "in another container"));
+    assert_false(dispatch_after(0));
+    assert_int_equal(play.n_read, 1);
+}
+
+/* The file is written a moment after the cgroup was made. */
+TEST_WITH(test_written_later, setup, teardown)
+{
+    name_of(SCOPE_A);
+    assert_true(dispatch_after(0));
+    assert_non_null(strstr(name_of(SCOPE_A), "no state file"));
+    play.files[0] = (struct file){DOCKER_A, 7, 0, {{ID_A, "shop"}}};
+    assert_false(dispatch_after(100 * NSEC_PER_MSEC));
+    assert_true(dispatch_after(100 * NSEC_PER_MSEC));
+    assert_string_equal(name_of(SCOPE_A), "shop");
+}
+
+/* A file that has the container without a name is looked at again, and the reason stays. */
+TEST_WITH(test_without_name, setup, teardown)
+{
+    play.files[0] = (struct file){DOCKER_A, 7, 0, {{ID_A, NULL}}};
+    name_of(SCOPE_A);
+    assert_true(dispatch_after(0));
+    for (size_t i = 0; i < 4; i++) {
+        assert_non_null(strstr(name_of(SCOPE_A), "given it no name"));
+        assert_non_null(strstr(name_of(SCOPE_A), "--name"));
+        assert_false(dispatch_after(NSEC_PER_SEC));
+    }
+    play.files[0] = (struct file){DOCKER_A, 8, 0, {{ID_A, "shop"}}};
+    dispatch_after(60 * NSEC_PER_SEC);
+    assert_string_equal(name_of(SCOPE_A), "shop");
+}
+
+TEST_WITH(test_renamed, setup, teardown)
+{
+    play.files[0] = (struct file){DOCKER_A, 7, 0, {{ID_A, "shop"}}};
+    name_of(SCOPE_A);
+    dispatch_after(0);
+    for (size_t i = 0; i < 4; i++)
+        assert_false(dispatch_after(15 * NSEC_PER_SEC));
+    assert_int_equal(play.n_read, 1);
+    play.files[0].version++;
+    play.files[0].containers[0].name = "till";
+    assert_true(dispatch_after(15 * NSEC_PER_SEC));
+    assert_string_equal(name_of(SCOPE_A), "till");
+    play.files[0].path = NULL; /* it is removed, and its cgroup is there for a moment */
+    assert_false(dispatch_after(15 * NSEC_PER_SEC));
+    assert_string_equal(name_of(SCOPE_A), "till");
+}
+
+/* A file of all containers: it is asked for once, and again for a container that comes back, though it is as it was. */
+TEST_WITH(test_list, setup, teardown)
+{
+    play.files[0] = (struct file){STORAGE, 7, 0, {{ID_A, "one"}, {ID_B, "two"}}};
+    name_of(SCOPE_A);
+    name_of(SCOPE_B);
+    assert_true(dispatch_after(0));
+    assert_string_equal(name_of(SCOPE_A), "one");
+    assert_string_equal(name_of(SCOPE_B), "two");
+    assert_int_equal(play.n_read, 1);
+    name_source_state.forget(play.state, SCOPE_A);
+    assert_non_null(strstr(name_of(SCOPE_A), "looked for"));
+    assert_true(dispatch_after(1));
+    assert_string_equal(name_of(SCOPE_A), "one");
+    play.files[0].version++;
+    play.files[0].containers[1].name = "three";
+    assert_true(dispatch_after(15 * NSEC_PER_SEC));
+    assert_string_equal(name_of(SCOPE_B), "three");
+}
+
+/* A user names his own containers, and nobody else's; root does not name users'. */
+TEST_WITH(test_accounts, setup, teardown)
+{
+    play.files[0] = (struct file){STORAGE, 7, 0, {{ID_A, "of root"}, {ID_B, "of root too"}}};
+    play.files[1] = (struct file){USER_STORAGE, 8, 0, {{ID_A, "of ann"}, {ID_B, "stolen"}}};
+    name_of(USER_A);
+    name_of(SCOPE_B);
+    assert_true(dispatch_after(0));
+    assert_string_equal(name_of(USER_A), "of ann");
+    assert_string_equal(name_of(SCOPE_B), "of root too");
+    name_source_state.forget(play.state, USER_A);
+    play.files[1].path = NULL;
+    name_of(USER_A);
+    dispatch_after(0);
+    assert_non_null(strstr(name_of(USER_A), "ProtectHome"));
+}
+
+/* The process that reads files may have been taken over by one of them. */
+TEST(test_answers_nobody_asked_for)
+{
+    for (size_t i = 0; i < 2; i++) {
+        setup(state);
+        play.foreign = i ? UINT64_MAX : 0;
+        play.other = i ? NULL : ID_B;
+        play.files[0] = (struct file){DOCKER_A, 7, 0, {{ID_A, "forged"}}};
+        name_of(SCOPE_A);
+        name_of(SCOPE_B);
+        dispatch_after(0);
+        assert_null(strstr(name_of(SCOPE_A), "forged"));
+        assert_null(strstr(name_of(SCOPE_B), "forged"));
+        teardown(state);
+    }
+}
+
+TEST(test_reasons)
+{
+    static const struct {
+        int refusal, error;
+        const char *reason;
+    } cases[] = {
+        {-ENOENT, 0, "no state file of a container runtime has it"},
+        {-EACCES, 0, "may not be read"},
+        {-EPERM, 0, "may not be read"},
+        {-EBADRQC, 0, "is refused"},
+        {-ENOSYS, 0, "restart perfcountd"},
+        {-EPIPE, 0, "the opener, which opens state files, is gone"},
+        {-ENOENT, -EBADMSG, "is not what such a file should be"},
+        {-ENOENT, -EFBIG, "too large"},
+        {-EIO, 0, "no state file of a container runtime has it"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        setup(state);
+        play.refusal = cases[i].refusal;
+        if (cases[i].error)
+            play.files[0] = (struct file){DOCKER_A, 7, cases[i].error, {{NULL, NULL}}};
+        name_of(SCOPE_A);
+        assert_true(dispatch_after(0));
+        assert_non_null(strstr(name_of(SCOPE_A), cases[i].reason));
+        assert_false(dispatch_after(NSEC_PER_SEC));
+        teardown(state);
+    }
+}
+
+TEST_WITH(test_without_reader, setup, teardown)
+{
+    struct names names = {0};
+    void *source = NULL;
+    int fd = -1;
+
+    play.fake->sys.state_records = -1;
+    assert_int_equal(name_source_state.open(&play.fake->sys, &source, &fd), 0);
+    assert_int_equal(fd, -1);
+    assert_int_equal(names_from_path(&names, SCOPE_A), 0);
+    assert_int_equal(name_source_state.find(source, SCOPE_A, &names), 0);
+    assert_non_null(strstr(names.unnamed, "restart perfcountd"));
+    assert_false(name_source_state.dispatch(source));
+    name_source_state.forget(source, SCOPE_A);
+    names_done(&names);
+    name_source_state.close(source);
+}
+
+/* Its socket is readable for ever, and does not wake the daemon for ever. */
+TEST_WITH(test_reader_ends, setup, teardown)
+{
+    close(play.sockets[1]);
+    play.sockets[1] = -1;
+    struct pollfd descriptor = {.fd = play.fd, .events = POLLIN};
+    assert_int_equal(poll(&descriptor, 1, 0), 1);
+    name_source_state.dispatch(play.state);
+    assert_int_equal(poll(&descriptor, 1, 0), 0);
+}
+
+/* The name is given by the owner of the place, but for the store that podman and CRI-O share. */
+TEST(test_source)
+{
+    static const struct {
+        const char *in, *out;
+    } cases[] = {{NULL, "podman"}, {"podman", "podman"}, {"cri-o", "cri-o"}, {"other", "podman"}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct names names = {0};
+        setup(state);
+        play.runtime = cases[i].in;
+        play.files[0] = (struct file){STORAGE, 7, 0, {{ID_B, "two"}}};
+        name_of(SCOPE_B);
+        assert_true(dispatch_after(0));
+        assert_int_equal(names_from_path(&names, SCOPE_B), 0);
+        assert_int_equal(name_source_state.find(play.state, SCOPE_B, &names), 0);
+        assert_string_equal(names.source, cases[i].out);
+        names_done(&names);
+        teardown(state);
+    }
+}
+
+TEST_MAIN(NULL, NULL)

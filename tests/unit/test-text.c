@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text: UTF-8, escaping, and the names that are suggested for an unknown one. */
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/escape.h"
+#include "base/suggest.h"
+#include "base/utf8.h"
+#include "formats/unknown.h"
+#include "tests/unit/test.h"
+
+static const struct {
+    const char *in;
+    size_t in_size, out_valid, out_printable;
+} utf8_cases[] = {
+    {"", 0, 0, 0},
+    {"abc", 3, 3, 3},
+    {"a\tb", 3, 3, 1},
+    {"a\0b", 3, 3, 1},
+    {"a\x7f", 2, 2, 1},
+    {"\xc3\xa4", 2, 2, 2},
+    {"x\x80", 2, 1, 1},
+    {"\xc0\xaf", 2, 0, 0},         /* overlong "/" */
+    {"\xed\xa0\x80", 3, 0, 0},     /* a surrogate */
+    {"\xed\x9f\xbf", 3, 3, 3},     /* U+D7FF */
+    {"\xf4\x8f\xbf\xbf", 4, 4, 4}, /* U+10FFFF */
+    {"\xf4\x90\x80\x80", 4, 0, 0},
+    {"\xf0\x8f\xbf\xbf", 4, 0, 0}, /* overlong */
+    {"\xc2\x85", 2, 2, 0},         /* U+0085, a line break */
+    {"a\xe2\x80\xa8", 4, 4, 1},    /* U+2028 */
+    {"a\xe2\x80\xaa", 4, 4, 4},    /* U+202A */
+    {"\xef\xbb\xbf", 3, 3, 0},     /* the byte order mark */
+    {"\xef\xbf\xbd", 3, 3, 3},     /* U+FFFD */
+    {"\xef\xbf\xbe", 3, 3, 0},     /* U+FFFE */
+    {"\xf0\x9f\x98\x80", 4, 4, 4},
+    {"\xf0\x9f\x98", 3, 0, 0},
+};
+
+TEST(test_cases)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(utf8_cases); i++) {
+        assert_int_equal(utf8_valid_prefix(utf8_cases[i].in, utf8_cases[i].in_size), utf8_cases[i].out_valid);
+        assert_int_equal(utf8_printable_prefix(utf8_cases[i].in, utf8_cases[i].in_size), utf8_cases[i].out_printable);
+    }
+}
+
+#define N_DIALECTS 5
+
+static const struct {
+    const char *in;
+    const char *out[N_DIALECTS]; /* in the order of enum escape */
+} escape_cases[] = {
+    {"", {"", "", "", "", ""}},
+    {"plain", {"plain", "plain", "plain", "plain", "plain"}},
+    {"\\", {"\\\\", "\\\\", "\\\\", "\\\\", "\\"}},
+    {"\n", {"\\n", "\\n", "\\n", "\\n", "\n"}},
+    {"\"", {"\"", "\\\"", "\\\"", "\\\"", "\""}},
+    {"\t\x01", {"\t\x01", "\t\x01", "\t\x01", "\\u0009\\u0001", "\t\x01"}},
+    {"\xc3\xa9", {"\xc3\xa9", "\xc3\xa9", "\xc3\xa9", "\xc3\xa9", "\xc3\xa9"}},
+    {"\xff", {"\xef\xbf\xbd", "\xef\xbf\xbd", "\xef\xbf\xbd", "\xef\xbf\xbd", "\xef\xbf\xbd"}},
+    {"\xc3\"", {"\xef\xbf\xbd\"", "\xef\xbf\xbd\\\"", "\xef\xbf\xbd\\\"", "\xef\xbf\xbd\\\"", "\xef\xbf\xbd\""}},
+};
+
+TEST(test_escape)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(escape_cases); i++)
+        for (size_t k = 0; k < N_DIALECTS; k++) {
+            struct buffer buffer = {0};
+            escape_append(&buffer, escape_cases[i].in, (enum escape)k);
+            _cleanup_(freep) char *text = buffer_string(&buffer);
+            assert_string_equal(text, escape_cases[i].out[k]);
+        }
+}
+
+/* Colours, line breaks, a C1 control, a cut character; other scripts stay. */
+TEST(test_printable)
+{
+    static const struct {
+        const char *in, *out;
+    } texts[] = {
+        {"", ""},
+        {"/system.slice/caf\xc3\xa9.service", "/system.slice/caf\xc3\xa9.service"},
+        {"\033[31m\n\t\x7f", "\\x1b[31m\\x0a\\x09\\x7f"},
+        {"a\xc2\x9b"
+         "b\xff",
+         "a\\xc2\\x9bb\\xff"},
+        {"\xe2\x80\xa8\xc3", "\\xe2\\x80\\xa8\\xc3"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+        struct buffer buffer = {0};
+        escape_append_printable(&buffer, texts[i].in);
+        _cleanup_(freep) char *text = buffer_string(&buffer);
+        assert_string_equal(text, texts[i].out);
+    }
+}
+
+/* "Did you mean": which names are near, in which order, and how it reads. */
+
+static const char *const names[] = {
+    "cycles",           "ref-cycles", "instructions", "branches", "branch-misses", "cache-misses",
+    "cache-references", "cpu-clock",  "task-clock",   "cycles",   "bus-cycles",    "page-faults",
+};
+
+TEST(test_nearest)
+{
+    static const struct {
+        const char *in, *out;
+    } cases[] = {
+        {"cycels", "; did you mean \"cycles\"?"}, /* a swap costs 1 */
+        {"CYCLES", "; did you mean \"cycles\"?"},
+        {"cache_misses", "; did you mean \"cache-misses\", \"branch-misses\"?"},
+        {"instuctions", "; did you mean \"instructions\"?"},
+        {"xyz", ""},
+        {"", ""},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct suggest suggest = {.wrong = cases[i].in};
+        char text[128];
+        for (size_t k = 0; k < ARRAY_SIZE(names); k++)
+            suggest_consider(&suggest, names[k]);
+        assert_string_equal(suggest_format(&suggest, text, sizeof(text)), cases[i].out);
+    }
+}
+
+/* The three nearest stay, in order, wherever in the order of arrival they are; a short buffer is not overrun. */
+TEST(test_order)
+{
+    static const char *const candidates[] = {"abcdefgh", "abcdefgx", "abcdefxx", "abcdexxx"};
+    static const unsigned orders[][4] = {{0, 1, 2, 3}, {3, 2, 1, 0}, {1, 3, 0, 2}, {2, 0, 3, 1}};
+    char text[64];
+
+    for (size_t i = 0; i < ARRAY_SIZE(orders); i++) {
+        struct suggest suggest = {.wrong = "abcdefgh"};
+        for (size_t k = 0; k < 4; k++)
+            suggest_consider(&suggest, candidates[orders[i][k]]);
+        suggest_format(&suggest, text, sizeof(text));
+        assert_string_equal(text, "; did you mean \"abcdefgh\", \"abcdefgx\", \"abcdefxx\"?");
+        suggest_format(&suggest, text, 20);
+        assert_true(strlen(text) < 20);
+    }
+}
+
+/* The error about a name that nobody knows. */
+
+static const struct {
+    const char *in_wrong, *in_known[5];
+    const char *out;
+} unknown_cases[] = {
+    {"cyclez", {"cycles", "branches", "cycles"}, "no \"cyclez\"; did you mean \"cycles\"? Known are cycles, branches"},
+    {"xyz", {"cycles", "branches"}, "no \"xyz\"; known are cycles, branches"},
+    {"xyz", {NULL}, "no \"xyz\""},
+};
+
+TEST(test_sentences)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(unknown_cases); i++) {
+        _cleanup_(unknown_done) struct unknown unknown = {.suggest.wrong = unknown_cases[i].in_wrong};
+        struct error error;
+        for (size_t k = 0; unknown_cases[i].in_known[k]; k++)
+            unknown_consider(&unknown, unknown_cases[i].in_known[k]);
+        assert_int_equal(unknown_error(&unknown, &error, "no \"%s\"", unknown_cases[i].in_wrong), -EINVAL);
+        assert_string_equal(error.message, unknown_cases[i].out);
+    }
+}
+
+/* More than a sentence can hold, and more than are compared: whole names, then dots. */
+TEST(test_many)
+{
+    _cleanup_(unknown_done) struct unknown unknown = {.suggest.wrong = "name-9"};
+    static char many[2000][16];
+    struct error error;
+
+    for (unsigned i = 0; i < ARRAY_SIZE(many); i++) {
+        snprintf(many[i], sizeof(many[i]), "name-%u", 1000 + i);
+        unknown_consider(&unknown, many[i]);
+    }
+    unknown_error(&unknown, &error, "no \"name-9\"");
+    assert_non_null(strstr(error.message, "Known are name-1000, name-1001, "));
+    assert_string_equal(error.message + strlen(error.message) - strlen(", name-1028, ..."), ", name-1028, ...");
+}
+
+TEST_MAIN(NULL, NULL)

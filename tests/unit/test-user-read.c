@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Counts read in user space: the page of an event, and the counter of a thread. */
+#include "perf/userpage/thread-counter.h"
+#include "perf/userpage/userpage.h"
+#include "tests/unit/fake-machine.h"
+#include "tests/unit/test.h"
+
+/* Reading a counter from its page: any page, any counter, and a page that changes meanwhile. */
+
+/* A CPU whose counter and clock show what the case says; the page changes under the first `torn` reads. */
+struct played {
+    struct userpage_reader reader;
+    struct perf_event_mmap_page *page;
+    uint64_t counter, clock;
+    unsigned torn, reads, number;
+    int error;
+};
+
+/* Like the kernel when it moves the event to another counter. */
+static void tear(struct played *played)
+{
+    played->torn--;
+    played->page->lock += 2;
+    played->page->offset += 1000;
+    played->page->time_enabled += 50;
+    played->page->time_running += 20;
+}
+
+static int played_counter(const struct userpage_reader *reader, unsigned number, uint64_t *ret)
+{
+    struct played *played = (struct played *)reader;
+
+    played->reads++;
+    played->number = number;
+    if (played->torn)
+        tear(played);
+    if (played->error)
+        return -played->error;
+    *ret = played->counter;
+    return 0;
+}
+
+static uint64_t played_clock(const struct userpage_reader *reader)
+{
+    return ((const struct played *)reader)->clock;
+}
+
+static struct played play(struct perf_event_mmap_page *page, uint64_t counter, uint64_t clock)
+{
+    return (struct played){
+        .reader = {.counter = played_counter, .clock = played_clock},
+        .page = page,
+        .counter = counter,
+        .clock = clock,
+    };
+}
+
+static const struct perf_event_mmap_page plain = {
+    .lock = 8,
+    .index = 3,
+    .offset = 7000,
+    .time_enabled = 500,
+    .time_running = 400,
+    .cap_user_rdpmc = 1,
+    .cap_user_time = 1,
+    .pmc_width = 48,
+    .time_mult = 1,
+    .time_offset = (uint64_t)-100,
+};
+
+TEST(test_width)
+{
+    static const struct {
+        unsigned in_width;
+        uint64_t in_counter;
+        int64_t in_offset;
+        uint64_t out;
+    } cases[] = {
+        {48, 0x800000000000, 0x800000000000, 0},              /* where the kernel lets it start */
+        {48, 0xffffffffffff, 0x800000000000, 0x7fffffffffff}, /* just before it overflows */
+        {48, 0xffff800000000001, 0x800000000000, 1},          /* bits above the width do not count */
+        {32, 0xffffffff, 0x180000000, 0x17fffffff},
+        {64, UINT64_MAX, 0, UINT64_MAX},
+        {1, 1, 3, 2},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct perf_event_mmap_page page = plain;
+        struct played played = play(&page, cases[i].in_counter, 100);
+        struct userpage_reading reading;
+        page.pmc_width = (uint16_t)cases[i].in_width;
+        page.offset = cases[i].in_offset;
+        assert_int_equal(userpage_read(&page, &played.reader, &reading), 0);
+        assert_int_equal(reading.value, cases[i].out);
+    }
+}
+
+TEST(test_clock)
+{
+    static const struct {
+        uint64_t in_clock, in_offset;
+        uint32_t in_mult;
+        uint16_t in_shift;
+        bool in_short;
+        uint64_t in_cycles, in_mask, out; /* added to both times */
+    } cases[] = {
+        /* 3 GHz: 1/3 ns a tick */
+        {3000000000, (uint64_t)-999999000, 357913941, 30, false, 0, 0, 999},
+        /* The clock's upper and lower half both count. */
+        {(UINT64_C(5) << 31) + (1 << 30), 0, 1U << 31, 31, false, 0, 0, (UINT64_C(5) << 31) + (1 << 30)},
+        {UINT64_C(0xfffffffffff), 0, 2684354560, 31, false, 0, 0, 21990232555518},
+        /* 16 bits that have wrapped, and bits above them that are not time */
+        {0x00010, 0, 1, 0, true, 0x2fff0, 0xffff, 0x30010},
+        {0xa0010, 0, 1, 0, true, 0x2fff0, 0xffff, 0x30010},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct perf_event_mmap_page page = plain;
+        struct played played = play(&page, 0, cases[i].in_clock);
+        struct userpage_reading reading;
+        page.time_offset = cases[i].in_offset;
+        page.time_mult = cases[i].in_mult;
+        page.time_shift = cases[i].in_shift;
+        page.cap_user_time_short = cases[i].in_short;
+        page.time_cycles = cases[i].in_cycles;
+        page.time_mask = cases[i].in_mask;
+        assert_int_equal(userpage_read(&page, &played.reader, &reading), 0);
+        assert_int_equal(reading.enabled, 500 + cases[i].out);
+        assert_int_equal(reading.running, 400 + cases[i].out);
+    }
+}
+
+/* A page that changes while it is read is read again; a refusal meanwhile has no meaning, as the page may no longer
+ * offer that counter. Off its counter, the event has its final count in the page, and no instruction is used. */
+TEST(test_page)
+{
+    static const struct {
+        unsigned in_index, in_torn;
+        int in_error, out;
+        struct userpage_reading out_reading;
+    } cases[] = {
+        {3, 0, 0, 0, {.value = 7042, .enabled = 530, .running = 430, .active = true}},
+        {0, 0, 0, 0, {.value = 7000, .enabled = 500, .running = 400}},
+        {3, 3, 0, 0, {.value = 10042, .enabled = 680, .running = 490, .active = true}},
+        {3, 2, EACCES, -EACCES, {.value = 1}},
+        {3, UINT32_MAX, 0, -EAGAIN, {.value = 1}},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct perf_event_mmap_page page = plain;
+        struct played played = play(&page, 42, 130);
+        struct userpage_reading reading = {.value = 1};
+        page.index = cases[i].in_index;
+        played.torn = cases[i].in_torn;
+        played.error = cases[i].in_error;
+        assert_int_equal(userpage_read(&page, &played.reader, &reading), cases[i].out);
+        assert_true(!played.reads || played.number == 2);
+        assert_int_equal(reading.value, cases[i].out_reading.value);
+        assert_int_equal(reading.enabled, cases[i].out_reading.enabled);
+        assert_int_equal(reading.running, cases[i].out_reading.running);
+        assert_int_equal(reading.active, cases[i].out_reading.active);
+    }
+}
+
+TEST(test_not_offered)
+{
+    static const struct {
+        bool in_rdpmc, in_time;
+        uint16_t in_width, in_shift;
+    } cases[] = {
+        {false, true, 48, 0}, {true, false, 48, 0}, {true, true, 0, 0}, {true, true, 65, 0}, {true, true, 48, 64},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct perf_event_mmap_page page = plain;
+        struct played played = play(&page, 42, 130);
+        struct userpage_reading reading;
+        page.cap_user_rdpmc = cases[i].in_rdpmc;
+        page.cap_user_time = cases[i].in_time;
+        page.pmc_width = cases[i].in_width;
+        page.time_shift = cases[i].in_shift;
+        assert_int_equal(userpage_read(&page, &played.reader, &reading), -EOPNOTSUPP);
+        assert_int_equal(played.reads, 0);
+    }
+    struct userpage_reader none = {.counter = NULL};
+    struct userpage_reading reading;
+    assert_int_equal(userpage_read(&plain, &none, &reading), -EOPNOTSUPP);
+}
+
+/* This CPU's own instruction: it reads where the machine allows it, or is refused, and the process lives. */
+TEST(test_own_cpu)
+{
+    uint64_t value;
+
+    if (!userpage_reader.counter)
+        skip_because("counters that user space can read");
+    assert_int_equal(userpage_reader.prepare(&userpage_reader), 0);
+    for (unsigned number = 0; number < 32; number++) {
+        int r = userpage_reader.counter(&userpage_reader, number, &value);
+        assert_true(r == 0 || r == -EACCES);
+    }
+}
+
+/* Counters of the own thread, on machines that tests play. */
+
+#define ALLOWED "/proc/sys/kernel/perf_user_access"
+
+/* A thread counter on a machine, with the machine's counters and clock. */
+struct rig {
+    struct userpage_reader reader;
+    struct fake_sys *fake;
+    struct machine *machine;
+    struct thread_counter *counter;
+    bool refuses;
+    int prepare_error;
+};
+
+static int rig_prepare(const struct userpage_reader *reader)
+{
+    return -((const struct rig *)reader)->prepare_error;
+}
+
+static int rig_counter(const struct userpage_reader *reader, unsigned number, uint64_t *ret)
+{
+    const struct rig *rig = (const struct rig *)reader;
+
+    if (rig->refuses)
+        return -EACCES;
+    *ret = fake_user_counter(rig->fake, number);
+    return 0;
+}
+
+static uint64_t rig_clock(const struct userpage_reader *reader)
+{
+    return ((const struct rig *)reader)->fake->monotonic_ns;
+}
+
+static void rig_init(struct rig *rig, struct fake_sys *fake)
+{
+    *rig = (struct rig){
+        .reader =
+            {.prepare = rig_prepare, .counter = rig_counter, .clock = rig_clock, .allowed_path = ALLOWED, .ask = 2},
+        .fake = fake,
+        .machine = machine_of(&fake->sys),
+    };
+}
+
+static int rig_open(struct rig *rig, enum thread_counter_event event, const struct pmu **ret_refused)
+{
+    return thread_counter_open(&rig->fake->sys, rig->machine, &rig->reader, event, &rig->counter, ret_refused);
+}
+
+static void rig_done(struct rig *rig)
+{
+    thread_counter_free(rig->counter);
+    machine_free(rig->machine);
+    fake_sys_free(rig->fake);
+}
+
+static struct thread_counter_reading read_one(const struct rig *rig)
+{
+    struct thread_counter_reading reading;
+
+    assert_int_equal(thread_counter_read(rig->counter, &reading), 0);
+    return reading;
+}
+
+/* Read in user space, and each reason why it cannot be. */
+TEST(test_ways)
+{
+    enum {
+        READ_IN_USER_SPACE,
+        NOT_OFFERED,
+        NO_INSTRUCTION,
+        REFUSES,
+        OFF_COUNTER,
+        MMAP_FAILS,
+        PREPARE_FAILS,
+        N_REASONS
+    };
+
+    for (unsigned reason = 0; reason < N_REASONS; reason++) {
+        const struct pmu *refused;
+        _cleanup_(rig_done) struct rig rig;
+        rig_init(&rig, fake_machine_one_pmu());
+        rig.refuses = reason == REFUSES;
+        rig.prepare_error = reason == PREPARE_FAILS ? EINVAL : 0;
+        if (reason == NO_INSTRUCTION)
+            rig.reader.counter = NULL;
+        if (reason != NOT_OFFERED)
+            fake_user_reads(rig.fake);
+        if (reason == MMAP_FAILS)
+            fake_fail(rig.fake, (struct fake_failure){.call = FAKE_MMAP, .error = EPERM});
+        assert_int_equal(rig_open(&rig, THREAD_COUNTER_CYCLES, &refused), 0);
+        assert_true(thread_counter_has_kernel(rig.counter));
+        fake_advance(rig.fake, 70);
+        fake_set_off_counter(rig.fake, FAKE_FD_FIRST, reason == OFF_COUNTER);
+        fake_advance(rig.fake, 30);
+        struct thread_counter_reading reading = read_one(&rig);
+        assert_int_equal(reading.user, reason == READ_IN_USER_SPACE);
+        assert_int_equal(reading.value, reason == OFF_COUNTER ? 70 : 100);
+        assert_int_equal(reading.running, reason == OFF_COUNTER ? 70 : 100);
+        assert_int_equal(reading.enabled, 100);
+        assert_int_equal(rig.fake->calls[FAKE_READ], reason == READ_IN_USER_SPACE ? 0 : 1);
+    }
+}
+
+/*
+ * Reads in user space are asked for where the sysctl allows them, and not where the kernel refuses them. Without the
+ * permission to count the kernel, user space is counted. An event that one kind of core cannot count is not counted at
+ * all, since the sum would miss that core.
+ */
+TEST(test_open)
+{
+    static const struct {
+        struct fake_sys *(*in_machine)(void);
+        const char *in_allowed; /* NULL: no such file */
+        struct fake_failure in_failure;
+        int out;
+        const char *out_refused;
+        uint64_t out_config1;
+        bool out_kernel;
+    } cases[] = {
+        {fake_machine_one_pmu, NULL, {0}, 0, NULL, 0, true},
+        {fake_machine_one_pmu, "0", {0}, 0, NULL, 0, true},
+        {fake_machine_one_pmu, "1", {0}, 0, NULL, 2, true},
+        {fake_machine_one_pmu, "1", {.error = EOPNOTSUPP, .times = 1}, 0, NULL, 0, true},
+        {fake_machine_one_pmu, NULL, {.error = EACCES, .times = 1}, 0, NULL, 0, false},
+        {fake_machine_one_pmu, NULL, {.error = EACCES}, -EACCES, "cpu", 0, false},
+        {fake_machine_big_little,
+         NULL,
+         {.error = ENOENT, .on_event = true, .type = 9, .config = 0x11},
+         -ENOENT,
+         "armv8_cortex_a76",
+         0,
+         false},
+        {fake_machine_no_pmu, NULL, {0}, -ENOENT, "cpu", 0, false},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        const struct pmu *refused = NULL;
+        _cleanup_(rig_done) struct rig rig;
+        rig_init(&rig, cases[i].in_machine());
+        if (cases[i].in_allowed)
+            fake_file(rig.fake, ALLOWED, "%s\n", cases[i].in_allowed);
+        if (cases[i].in_failure.error)
+            fake_fail(rig.fake, cases[i].in_failure);
+        assert_int_equal(rig_open(&rig, THREAD_COUNTER_CYCLES, &refused), cases[i].out);
+        if (cases[i].out < 0) {
+            assert_string_equal(refused->name, cases[i].out_refused);
+            assert_int_equal(rig.fake->n_open, 0);
+            continue;
+        }
+        assert_null(refused);
+        assert_int_equal(fake_attr(rig.fake, FAKE_FD_FIRST)->config1, cases[i].out_config1);
+        assert_int_equal(thread_counter_has_kernel(rig.counter), cases[i].out_kernel);
+        assert_int_equal(fake_attr(rig.fake, FAKE_FD_FIRST)->exclude_kernel, !cases[i].out_kernel);
+    }
+}
+
+/* The thread moves from one kind of core to the other: the counts add up, without a system call. */
+TEST(test_two_kinds_of_core)
+{
+    static const struct {
+        bool in_off[2];
+        uint64_t in_ns, out_value;
+        bool out_user;
+    } steps[] = {
+        {{false, true}, 100, 100, true},
+        {{true, false}, 50, 150, true},
+        {{true, true}, 30, 150, false}, /* on neither kind: both events are off their counters */
+        {{false, true}, 20, 170, true},
+    };
+    const struct pmu *refused;
+    _cleanup_(rig_done) struct rig rig;
+    uint64_t elapsed = 0;
+
+    rig_init(&rig, fake_machine_big_little());
+    fake_user_reads(rig.fake);
+    assert_int_equal(rig_open(&rig, THREAD_COUNTER_CYCLES, &refused), 0);
+    assert_int_equal(fake_attr(rig.fake, FAKE_FD_FIRST)->type, 8);
+    assert_int_equal(fake_attr(rig.fake, FAKE_FD_FIRST + 1)->type, 9);
+    assert_int_equal(fake_attr(rig.fake, FAKE_FD_FIRST + 1)->config, 0x11);
+    for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+        for (int k = 0; k < 2; k++)
+            fake_set_off_counter(rig.fake, FAKE_FD_FIRST + k, steps[i].in_off[k]);
+        fake_advance(rig.fake, steps[i].in_ns);
+        elapsed += steps[i].in_ns;
+        struct thread_counter_reading reading = read_one(&rig);
+        assert_int_equal(reading.value, steps[i].out_value);
+        assert_int_equal(reading.running, steps[i].out_value);
+        assert_int_equal(reading.enabled, elapsed);
+        assert_true(reading.user == steps[i].out_user);
+    }
+}
+
+TEST_MAIN(NULL, NULL)
