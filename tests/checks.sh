@@ -28,15 +28,9 @@ holds() {
     fi
 }
 
-# left_out REASON: a part of the script that cannot run here. run-all.sh counts it as skipped.
+# left_out WHAT: a part of the script cannot run here for want of it: at most ten words.
 left_out() {
     echo "SKIP: $*"
-}
-
-# attempts_left_out: of an impostor's output on the standard input, those that it could not make here, on one line.
-attempts_left_out() {
-    awk -F': ' '/^skip / { n++; if (!seen[$NF]++) why = why (n > 1 ? "; " : "") $NF }
-        END { if (n) printf "SKIP: %d attempts: %s\n", n, why }'
 }
 
 # unit_environment: of the service, as NAME=VALUE, for a daemon that is to use memory as the service does.
@@ -97,16 +91,18 @@ finish() {
     exit
 }
 
-# eventually SECONDS COMMAND...: repeats the command until it succeeds. A machine too busy for 10 tries a second has up
-# to four times as long.
+# eventually SECONDS COMMAND...: repeats the command until it succeeds. After SECONDS, or 60 where that is more, it says
+# what it has waited for, and fails. Time is that since boot, which nobody sets.
 eventually() {
-    local seconds=$1 begin=${EPOCHREALTIME/[.,]/} tries=0 us
+    local seconds=$(($1 > 60 ? $1 : 60)) begin now
     shift
+    read -r begin _ </proc/uptime
     until "$@" >/dev/null 2>&1; do
-        tries=$((tries + 1))
-        us=$((${EPOCHREALTIME/[.,]/} - begin))
-        [ $us -lt $((seconds * 1000000)) ] || [ $tries -lt $((seconds * 10)) ] || return 1
-        [ $us -lt $((seconds * 4000000)) ] || return 1
+        read -r now _ </proc/uptime
+        if ((${now%.*} - ${begin%.*} > seconds)); then
+            echo "waited $seconds s for: $*" >&2
+            return 1
+        fi
         sleep 0.05
     done
 }

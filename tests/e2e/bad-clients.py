@@ -16,6 +16,7 @@ host, port, pid = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 context = ssl.create_default_context(cafile=sys.argv[4]) if len(sys.argv) > 4 else None
 get = b"GET /-/healthy HTTP/1.1\r\nHost: a\r\n\r\n"
 IDLE = 10000
+PATIENCE = 60  # seconds
 
 hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 wanted = IDLE + 1000
@@ -31,11 +32,6 @@ def report(name, good, what):
     print("%s %s %s" % ("ok" if good else "BAD", name, what), flush=True)
 
 
-def memory():
-    with open("/proc/%s/status" % pid) as status:
-        return int(next(line for line in status if line.startswith("VmRSS:")).split()[1])
-
-
 def descriptors():
     return len(os.listdir("/proc/%s/fd" % pid))
 
@@ -46,10 +42,10 @@ async def connect(source="127.0.0.1"):
                                          ssl_shutdown_timeout=1 if context else None)
 
 
-async def receive(reader, seconds):
+async def receive(reader):
     """All until the connection is closed; None if it is not."""
     try:
-        return await asyncio.wait_for(reader.read(-1), seconds)
+        return await asyncio.wait_for(reader.read(-1), PATIENCE)
     except (ConnectionError, ssl.SSLError):
         return b""
     except asyncio.TimeoutError:
@@ -57,35 +53,32 @@ async def receive(reader, seconds):
 
 
 async def good_client():
-    """The time of a request from another address on a new connection, or None if there was no right answer."""
-    start = time.monotonic()
+    """Whether a request from another address on a new connection has its answer."""
     try:
-        reader, writer = await asyncio.wait_for(connect("127.0.0.2"), 10)
+        reader, writer = await asyncio.wait_for(connect("127.0.0.2"), PATIENCE)
         writer.write(get)
-        answer = await asyncio.wait_for(reader.read(65536), 10)
+        answer = await asyncio.wait_for(reader.read(65536), PATIENCE)
         writer.close()
     except (OSError, asyncio.TimeoutError) as error:
         print("the good client: %r" % error, file=sys.stderr)
-        return None
-    return time.monotonic() - start if b" 200 " in answer else None
+        return False
+    return b" 200 " in answer
 
 
 async def others_are_served(name):
-    times = [await good_client() for _ in range(10)]
-    good = None not in times and sorted(times)[5] < 0.5
-    report(name + "-others-are-served", good, times if None in times else "%.1f ms" % (sorted(times)[5] * 1e3))
+    report(name + "-others-are-served", all([await good_client() for _ in range(10)]), "10 times")
 
 
-async def exchange(name, data, expected, seconds=20, parts=1):
+async def exchange(name, data, expected, parts=1):
     """Sends it, and expects the last status line to be of these, or just the connection to be closed."""
     reader, writer = await connect()
     try:
         for i in range(parts):
             writer.write(data[len(data) * i // parts:len(data) * (i + 1) // parts])
-            await asyncio.wait_for(writer.drain(), seconds)
+            await asyncio.wait_for(writer.drain(), PATIENCE)
     except (ConnectionError, ssl.SSLError, asyncio.TimeoutError):
         pass
-    answer = await receive(reader, seconds)
+    answer = await receive(reader)
     statuses = [line[9:12].decode("latin-1") for line in (answer or b"").split(b"\r\n") if line.startswith(b"HTTP/1.")]
     report(name, answer is not None and (not statuses or statuses[-1] in expected), statuses or "closed")
     writer.close()
@@ -93,8 +86,7 @@ async def exchange(name, data, expected, seconds=20, parts=1):
 
 async def silent():
     """Many connections at once that send nothing, not even the beginning of a handshake."""
-    before, before_fds, sockets = memory(), descriptors(), []
-    start = time.monotonic()
+    before, sockets = descriptors(), []
     for i in range(IDLE):
         s = socket.socket()
         s.setblocking(False)
@@ -106,18 +98,18 @@ async def silent():
         if i == IDLE // 2:
             await others_are_served("%d-silent" % (i + 1))
     await others_are_served("%d-silent" % IDLE)
-    report("silent-memory-kB", memory() - before < 6000, "%d -> %d" % (before, memory()))
-    report("silent-descriptors", descriptors() - before_fds < 200, "%d -> %d" % (before_fds, descriptors()))
+    report("silent-descriptors", descriptors() - before < 200, "%d -> %d" % (before, descriptors()))
     # Each is refused at once or ended after the time that a request may take.
-    open_ = sockets
-    while open_ and time.monotonic() - start < 40:
-        await asyncio.sleep(0.5)
+    open_, start = sockets, time.monotonic()
+    while open_ and time.monotonic() - start < PATIENCE:
+        await asyncio.sleep(0.1)
         open_ = [s for s in open_ if not is_closed(s)]
-    report("silent-are-ended", not open_, "%d open after %.0f s" % (len(open_), time.monotonic() - start))
+    report("silent-are-ended", not open_, "%d are open" % len(open_))
     for s in sockets:
         s.close()
-    await asyncio.sleep(0.5)
-    report("silent-descriptors-are-back", descriptors() <= before_fds + 2, "%d -> %d" % (before_fds, descriptors()))
+    while descriptors() > before and time.monotonic() - start < 2 * PATIENCE:
+        await asyncio.sleep(0.1)
+    report("silent-descriptors-are-back", descriptors() <= before, "%d -> %d" % (before, descriptors()))
 
 
 def is_closed(s):
@@ -131,8 +123,6 @@ def is_closed(s):
 
 async def drip(n=30):
     """A byte a second, in the request or, over TLS, in the handshake: ended by a deadline for the whole."""
-    start = time.monotonic()
-
     async def one(raw):
         if raw:
             reader, writer = await asyncio.open_connection(host, port, local_addr=("127.0.0.1", 0))
@@ -140,8 +130,8 @@ async def drip(n=30):
         else:
             reader, writer = await connect()
             data = b"GET /metrics HTTP/1.1\r\nHost: a\r\nX-Slow: " + b"a" * 100
-        end = asyncio.ensure_future(receive(reader, 60))
-        for i in range(60):
+        end = asyncio.ensure_future(receive(reader))
+        for i in range(PATIENCE):
             writer.write(data[i:i + 1])
             done, _ = await asyncio.wait([end], timeout=1)
             if done:
@@ -150,31 +140,31 @@ async def drip(n=30):
         return await end
 
     drips = asyncio.gather(*(one(context is not None and i % 2 == 0) for i in range(n)))
-    await asyncio.sleep(3)
     await others_are_served("a-byte-a-second")
     answers = await drips
-    report("a-byte-a-second-is-ended", None not in answers, "after %.0f s" % (time.monotonic() - start))
+    report("a-byte-a-second-is-ended", None not in answers, "%d of them" % n)
 
 
 async def main():
     await silent()
     await drip()
-    before = memory()
     tail = b" HTTP/1.1\r\nHost: a\r\n\r\n"
-    for i in range(20):
-        await exchange("megabyte-header", b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"a" * (1 << 20) + b"\r\n\r\n",
-                       ["431", "413"])
+    await exchange("megabyte-header", b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"a" * (1 << 20) + b"\r\n\r\n",
+                   ["431", "413"])
     await exchange("megabyte-of-headers", b"GET / HTTP/1.1\r\nHost: a\r\n" + b"X: y\r\n" * 180000 + b"\r\n", ["431"])
     await exchange("megabyte-authorization", b"GET / HTTP/1.1\r\nHost: a\r\nAuthorization: Basic " + b"YTph" * 262144 +
                    b"\r\n\r\n", ["431"])
     await exchange("megabyte-url", b"GET /" + b"a" * (1 << 20) + tail, ["414", "431"])
+    await exchange("million-parameters", b"GET /metrics?" + b"a=1&" * 1000000 + tail, ["414", "431"])
+    await exchange("body-of-a-gigabyte", b"POST /-/reload HTTP/1.1\r\nHost: a\r\nContent-Length: 1073741824\r\n\r\n" +
+                   b"a" * 4000000, ["400", "403", "413"])
     seed = random.Random(5)
     for i in range(20):
         garbage = bytes(seed.randrange(256) for _ in range(2000))
         await exchange("pipelined-garbage", get * seed.randrange(1, 5) + garbage + b"\r\n\r\n",
-                       ["200", "400", "405", "505"], parts=seed.randrange(1, 5), seconds=30)
-    await exchange("garbage-for-a-method", b"\x00\xff / HTTP/1.1\r\nHost: a\r\n\r\n", ["400", "404", "405", "401"], 30)
-    await exchange("another-protocol", b"SSH-2.0-OpenSSH_9.2\r\n\r\n", ["400", "505"], 30)
+                       ["200", "400", "405", "505"], parts=seed.randrange(1, 5))
+    await exchange("garbage-for-a-method", b"\x00\xff / HTTP/1.1\r\nHost: a\r\n\r\n", ["400", "404", "405", "401"])
+    await exchange("another-protocol", b"SSH-2.0-OpenSSH_9.2\r\n\r\n", ["400", "505"])
     for name, line in [("folded-header", b"X-Forwarded-For: 192.0.2.1\r\n a\r\n"),
                        ("folded-length", b"Content-Length:\r\n 5\r\n"),
                        ("blank-in-name", b"Content-Length : 5\r\n"), ("nul-in-header", b"X: a\0b\r\n")]:
@@ -184,12 +174,11 @@ async def main():
     await exchange("pipelined-then-close", get * 100 + last, ["200"])
     if context:
         s = socket.create_connection((host, port))
-        s.settimeout(20)
+        s.settimeout(PATIENCE)
         s.sendall(get)
         answer = b"".join(iter(lambda: s.recv(100), b""))
         report("plain-http-to-tls", answer.startswith(b"HTTP/1.0 400 ") and answer.endswith(b"HTTPS server.\n"), answer)
     await others_are_served("afterwards")
-    report("memory-kB", memory() - before < 3000, "%d -> %d" % (before, memory()))
 
 
 asyncio.run(main())

@@ -1,7 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Clients that send nothing, a byte a second, too much or garbage, over plain HTTP and over TLS: each has its answer or
-# is ended, memory and descriptors stay, and clients of another address are served meanwhile.
+# is ended, descriptors come back, and clients of another address are served meanwhile. In floods of each kind a right
+# client is served, and no wrong password is let in. bench/run-bench-times has how long a scrape takes then.
+# set: all
 . "$(dirname "$0")/lib.sh"
 . "$here/tls-lib.sh"
 need curl openssl /usr/bin/python3
@@ -23,22 +25,63 @@ count_complaints() {
     complaints=$(grep -cE ' (error|warning) ' "$daemon_log")
 }
 
+# figure NAME: of the last flood.
+figure() {
+    awk -v name="$1" '$1 == name { print $2 }' "$scratch/figures"
+}
+# flood TITLE KIND PASSWORD [CA]: against the daemon that runs.
+flood() {
+    local title=$1 host=${url#*://}
+    /usr/bin/python3 "$root/bench/flood.py" "${host%:*}" "${host##*:}" "$2" "$3" 1 0.5 "${@:4}" \
+        >"$scratch/figures" 2>"$scratch/complaints" ||
+        fail "$title: flood.py" "$(tail -n 5 "$scratch/complaints")"
+    compares "$title: there is a flood: connections of its four addresses" "$(figure opened) >= 400"
+    equals "$title: no right request failed" "$(figure failed)" 0
+    compares "$title: there were some" "$(figure new_n) > 0 && $(figure kept_n) > 0"
+    holds "$title: the daemon lives" running "$daemon_pid"
+}
+
 start_daemon
 count_complaints
 attack plain
+flood "the catalogue of events" events ""
+flood "silence" silent ""
+flood "a byte a second" drip ""
 stop_daemon
 equals "it ends well" "$daemon_status" 0
 
+# shellcheck disable=SC2016 # hashes have dollars; the cost is what the exporters' manual recommends
+cat >"$scratch/web.yml" <<'END'
+basic_auth_users:
+  alice: $2y$10$abcdefghijklmnopqrstuuqflPDzB6gcMhKa1rZqKiun2YGL5sa2u
+auth_excluded_paths: [/-/healthy, /-/ready]
+END
+start_daemon --web.config.file="$scratch/web.yml"
+flood "no password" refused secret
+flood "wrong passwords" wrong secret
+# They are checked at a priority so low that none may have been on a busy machine.
+equals "wrong passwords: none has an answer but 401 and 503" "$(figure answers_200) $(figure answers_other)" "0 0"
+lacks "no password is in the log" '127[.]0[.]1[.][0-9]+-[0-9]|secret' "$daemon_log"
+flood "silence where a password is asked for" silent secret
+stop_daemon
+equals "it ends well with a password" "$daemon_status" 0
+
 make_ca ca
 make_certificate server ca server DNS:localhost,IP:127.0.0.1
-cat >"$scratch/web.yml" <<END
-tls_server_config: {cert_file: $pki/server.pem, key_file: $pki/server.key}
-END
+tls="tls_server_config: {cert_file: $pki/server.pem, key_file: $pki/server.key}"
+echo "$tls" >"$scratch/tls.yml"
 client=(--cacert "$pki/ca.pem")
-start_daemon --web.config.file="$scratch/web.yml"
+start_daemon --web.config.file="$scratch/tls.yml"
 matches "it speaks TLS" "$url" '^https://'
 count_complaints
 attack TLS "$pki/ca.pem"
 stop_daemon
 equals "it ends well after TLS" "$daemon_status" 0
+
+echo "$tls" >>"$scratch/web.yml"
+start_daemon --web.config.file="$scratch/web.yml"
+flood "silence instead of a handshake" silent secret "$pki/ca.pem"
+flood "a handshake of a byte a second" drip secret "$pki/ca.pem"
+stop_daemon
+equals "it ends well after TLS and a password" "$daemon_status" 0
 finish

@@ -7,7 +7,7 @@
 # Sets: hierarchy (the directory where perf counts cgroups), below (the parent's path as the label `cgroup` has it),
 # parent (its directory), load (the program of cgroup-load.c).
 
-[ "$(id -u)" -eq 0 ] || skip "only root makes cgroups"
+[ "$(id -u)" -eq 0 ] || skip "root, to make cgroups"
 
 # hierarchy_of MOUNTINFO: a v1 hierarchy with perf_event where there is one, since the kernel then counts there, or v2.
 hierarchy_of() {
@@ -23,10 +23,10 @@ hierarchy_of() {
 }
 
 hierarchy=$(hierarchy_of /proc/self/mountinfo)
-[ -n "$hierarchy" ] || skip "no cgroup hierarchy is mounted in which perf counts"
+[ -n "$hierarchy" ] || skip "a cgroup hierarchy in which perf counts"
 below=/perfcountd-test-$$
 parent=$hierarchy$below
-mkdir "$parent" 2>/dev/null || skip "no cgroup can be made in $hierarchy"
+mkdir "$parent" 2>/dev/null || skip "the right to make cgroups"
 
 # remove_cgroups DIRECTORY: it and all below, however deep. Processes that were moved in are the test's own.
 remove_cgroups() {
@@ -80,11 +80,11 @@ fault() {
 remove() {
     local cgroup
     for cgroup in "$@"; do
-        eventually 5 rmdir "$hierarchy$cgroup" || fail "$cgroup can be removed" "$(rmdir "$hierarchy$cgroup" 2>&1)"
+        eventually 60 rmdir "$hierarchy$cgroup" || fail "$cgroup can be removed" "$(rmdir "$hierarchy$cgroup" 2>&1)"
     done
 }
 
-# The engine that counts: perf, bpf or auto, as ENGINE says.
+# The engine that counts: perf, bpf or auto, as ENGINE says; with_engines() sets it.
 engine=${ENGINE-perf}
 
 # cgroup_config FILE LINES...: the lines go below collectors.cgroup; cgroups alone are measured, by $engine.
@@ -144,4 +144,78 @@ inotify_watches() {
 # dying: how many removed cgroups below the parent somebody still holds open.
 dying() {
     awk '$1 == "nr_dying_descendants" { print $2 }' "$parent/cgroup.stat"
+}
+
+# document JQ-FILTER: of /api/v1/cgroups.
+document() {
+    get /api/v1/cgroups | jq -r "$1"
+}
+watched() {
+    document '[.. | objects | select(.state? == "watched") | .cgroup] | sort | join(" ")'
+}
+watches_exactly() {
+    [ "$(watched)" = "$*" ]
+}
+# is_caused COUNT PAGES: the count is that of the pages, or a fault or two more, which the program has at its end.
+is_caused() {
+    [[ $1 =~ ^[0-9]+$ ]] && [ "$1" -ge $(($2 - unknown_faults)) ] && [ "$1" -le $(($2 + 2 + $2 / 100)) ]
+}
+# caused TITLE COUNT PAGES
+caused() {
+    if is_caused "$2" "$3"; then
+        pass "$1"
+    else
+        fail "$1" "expected: $3, or a few more" "got:      $2"
+    fi
+}
+# Each daemon ends without complaint, also of its sanitizers.
+end_daemon() {
+    stop_daemon
+    unknown_faults=0
+    [ "$daemon_status" -eq 0 ] || fail "the daemon ends well" "exit status $daemon_status" "$(cat "$daemon_log")"
+}
+# make CGROUP...: below the test's parent.
+make() {
+    local cgroup
+    for cgroup in "$@"; do
+        mkdir "$hierarchy$cgroup"
+    done
+}
+equal_numbers() {
+    [ "$($1)" = "$2" ]
+}
+settled_at() {
+    [ "$(open_files "$daemon_pid") $(inotify_watches "$daemon_pid")" = "$1" ]
+}
+no_more_dying() {
+    [ "$(dying)" -le "$1" ]
+}
+
+# in_layout COMMANDS CONFIG-LINES...: starts a daemon in a mount namespace of its own, after the commands ($1 is a
+# free directory); sets layout, that directory as it is seen there.
+in_layout() {
+    layout=$(mktemp -d "$scratch/layout.XXXXXX")
+    chmod 711 "$scratch" "$layout" # for whom root's daemon becomes
+    wrapper=(unshare --mount --propagation private bash -c "set -e; $1
+        shift; exec \"\$@\"" layout "$layout")
+    cgroup_config "$config" "${@:2}"
+    sed -i 's/cpu: {enabled: false}/cpu: {enabled: true}/' "$config"
+    start_daemon --config.file="$config"
+    wrapper=()
+}
+
+# with_engines TEST...: runs each with both engines, or with that of ENGINE.
+with_engines() {
+    local test
+    for engine in ${ENGINE-perf bpf}; do
+        cgroup_config "$scratch/try.yaml" "$faults_group"
+        if ! "$PERFCOUNTD" plan --json --config.file="$scratch/try.yaml" | jq -e '.cgroups.engine' >/dev/null; then
+            left_out "the engine $engine"
+            continue
+        fi
+        for test; do
+            echo "-- ${test//_/ }, engine $engine"
+            "test_$test"
+        done
+    done
 }

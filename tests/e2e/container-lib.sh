@@ -70,7 +70,7 @@ run_in() {
         sh -c 'echo 0 >"$1/cgroup.procs" && exec sleep 600' x "$parent$cgroup" </dev/null >/dev/null 2>&1 &
         children+=($!)
         disown
-        eventually 5 is_populated "$cgroup" || fail "a process runs in $cgroup"
+        eventually 60 is_populated "$cgroup" || fail "a process runs in $cgroup"
     done
 }
 is_populated() {
@@ -133,14 +133,35 @@ has_names() {
     [ "$(names_of "$1" namespace pod container)" = "$2" ]
 }
 
-# is_named TITLE CGROUP "NAMESPACE POD CONTAINER": within some seconds.
+# is_named TITLE CGROUP "NAMESPACE POD CONTAINER": after a while.
 is_named() {
-    if eventually 8 has_names "$2" "$3"; then
+    if eventually 60 has_names "$2" "$3"; then
         pass "$1"
     else
         fail "$1" "expected: $3" "got:      $(names_of "$2" namespace pod container unnamed)" \
             "$(get /api/v1/cgroups | jq -c '[.cgroups[].cgroup]')"
     fi
+}
+
+# called TITLE CGROUP NAME: the container has that name, after a while.
+called() {
+    if eventually 60 is_called "$2" "$3"; then
+        pass "$1"
+    else
+        fail "$1" "expected: $3" "got:      $(names_of "$2" container unnamed)" "$(tail -n 5 "$daemon_log")"
+    fi
+}
+is_called() {
+    [ "$(names_of "$1" container)" = "$2" ]
+}
+# read_names: what was there to be read of names has been, since a container that came later has its own.
+read_names() {
+    local id
+    n_read=$((${n_read-0} + 1))
+    id=$(id_of read "$n_read")
+    put_docker "$id" "read-$n_read"
+    run_in "/system.slice/docker-$id.scope"
+    called "names are read" "/system.slice/docker-$id.scope" "read-$n_read"
 }
 
 # info_of CGROUP: the labels of its perf_cgroup_info, without the braces.

@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Both expositions, held against the tools that read them: promtool and the strict OpenMetrics parser.
+# set: quick
+# packages: python3-prometheus-client
 . "$(dirname "$0")/lib.sh"
 need curl promtool /usr/bin/python3
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds many inotify watches, which are limited for each user, until it is killed.
+"""Holds all inotify watches that its user may have but REST, until it is killed.
 
-usage: hold-watches.py COUNT DIRECTORY      prints a line when it has them
+usage: hold-watches.py REST DIRECTORY       prints a line when it has them
 """
+import collections
 import ctypes
+import errno
 import itertools
 import os
 import signal
@@ -22,20 +24,27 @@ def check(result):
 
 
 def watch_each(directory):
-    """Takes a watch at each step."""
+    """Takes a watch at each step: an instance, and its number there."""
     instances = [check(libc.inotify_init1(0)) for _ in range(INSTANCES)]
     for number in itertools.count():
         path = os.path.join(directory, str(number))
         with open(path, "x"):
             pass
         for instance in instances:
-            yield check(libc.inotify_add_watch(instance, path.encode(), IN_DELETE_SELF))
+            yield instance, check(libc.inotify_add_watch(instance, path.encode(), IN_DELETE_SELF))
 
 
 def main():
-    count, directory = int(sys.argv[1]), sys.argv[2]
-    for _ in itertools.islice(watch_each(directory), count):
-        pass
+    rest, directory = int(sys.argv[1]), sys.argv[2]
+    last = collections.deque(maxlen=rest)
+    try:
+        for watch in watch_each(directory):
+            last.append(watch)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+    for instance, number in last:
+        check(libc.inotify_rm_watch(instance, number))
     print("held", flush=True)
     signal.pause()
 

@@ -26,6 +26,9 @@ children=()   # ended with the script
 wrapper=()    # start_daemon puts this before the binary, such as valgrind
 client=()     # curl's options of TLS, such as --cacert
 daemon_pid=0
+# A configuration without cgroups, with which a daemon starts in half the time: for what has to do with none of them.
+light=$scratch/light.yaml
+echo 'collectors: {cgroup: {enabled: false}}' >"$light"
 
 cleanup() {
     local pid
@@ -77,18 +80,18 @@ start_daemon() {
     *' --web.listen-address'*) launch_daemon "$@" ;;
     *) launch_daemon "$@" --web.listen-address=127.0.0.1:0 ;;
     esac
-    eventually 30 listening_or_dead
+    eventually 60 listening_or_dead
     url=$(sed -n 's|.*listening on \(https\{0,1\}://[^ "]*\)/.*|\1|p' "$daemon_log" | head -n 1)
-    if ! running "$daemon_pid" || { [ -n "$url" ] && ! eventually 30 curl -sf "${client[@]}" "$url/-/ready"; }; then
+    if ! running "$daemon_pid" || { [ -n "$url" ] && ! eventually 60 curl -sf "${client[@]}" "$url/-/ready"; }; then
         fail "the daemon starts" "$(cat "$daemon_log")"
         finish
     fi
 }
 
-# stop_daemon: SIGTERM, up to 30 s. Sets daemon_status, 137 where it had to be killed.
+# stop_daemon: SIGTERM. Sets daemon_status, 137 where it had to be killed.
 stop_daemon() {
     kill -TERM "$daemon_pid"
-    eventually 30 not running "$daemon_pid" || kill -9 "$daemon_pid"
+    eventually 60 not running "$daemon_pid" || kill -9 "$daemon_pid"
     wait "$daemon_pid"
     # shellcheck disable=SC2034 # for the scripts
     daemon_status=$?
@@ -106,6 +109,69 @@ get() {
 # status_of PATH [CURL-OPTIONS...]: the status code alone.
 status_of() {
     curl -sS --globoff --max-time 90 -o /dev/null -w '%{http_code}' "${client[@]}" "${@:2}" "$url$1"
+}
+
+# child_named NAME: the process id of that child of the daemon.
+child_named() {
+    pgrep -P "$daemon_pid" -x "$1"
+}
+
+# perf_fds: how many events the daemon has open.
+perf_fds() {
+    find "/proc/$daemon_pid/fd" -lname '*perf_event*' 2>/dev/null | wc -l
+}
+fds_are() {
+    [ "$(perf_fds)" -eq "$1" ]
+}
+
+# samples_in FILE: how many a stream has. has_samples FILE NUMBER: as many, or more.
+samples_in() {
+    grep -c '"type":"sample"' "$1"
+}
+has_samples() {
+    [ "$(samples_in "$1")" -ge "$2" ]
+}
+
+# sample_until NUMBER FILE PATH: a stream into the file, until there are that many samples.
+sample_until() {
+    : >"$2"
+    curl -sN --globoff "$url$3" >"$2" &
+    children+=("$!")
+    holds "$3: there are $1 samples" eventually 60 has_samples "$2" "$1"
+    kill "${children[-1]}"
+    wait "${children[-1]}" 2>/dev/null
+    sed -i '$d' "$2" # it may be cut
+}
+
+# end_of FILE FIELD: of the record that ends a stream of samples.
+end_of() {
+    tail -n 1 "$1" | jq -r "select(.type == \"end\") | .$2"
+}
+
+# log_has TEXT [TIMES]: that many lines of the daemon's log have it, or more.
+log_has() {
+    [ "$(grep -cF -- "$1" "$daemon_log")" -ge "${2-1}" ]
+}
+
+# threads_do: a line for each thread of the daemon and its children: its state, and how often it has run.
+threads_do() {
+    local pid
+    for pid in "$daemon_pid" $(pgrep -P "$daemon_pid"); do
+        awk '$1 == "State:" { state = $2 } /^voluntary_ctxt/ { n = $2 } /^nonvoluntary_ctxt/ { print state, n + $2 }' \
+            "/proc/$pid/task/"*/status
+    done
+}
+all_threads_sleep() {
+    ! threads_do | grep -qv '^S '
+}
+# sleeps_through COMMAND...: while the command runs, no thread does: a system call would take one.
+sleeps_through() {
+    local before after
+    eventually 60 all_threads_sleep || return
+    before=$(threads_do)
+    "$@"
+    after=$(threads_do)
+    [ "$before" = "$after" ] || { diff <(echo "$before") <(echo "$after"); false; }
 }
 
 # memory_of PID: resident kilobytes.
@@ -135,6 +201,25 @@ share() {
 within_points() {
     compares "$1: enough samples of the program" "${2#* } >= $enough"
     compares "$1: the share of one function is within 3 points" "${2% *} > $truth - 3 && ${2% *} < $truth + 3"
+}
+
+# requests_are_read: nothing that clients have sent to the daemon's TCP port waits to be read.
+requests_are_read() {
+    awk -v port="$(printf ':%04X$' "${url##*:}")" '
+        $2 ~ port && $4 == "01" && $5 !~ /:0+$/ { unread = 1 }
+        END { exit unread }' /proc/net/tcp
+}
+# clients_are_gone: the daemon has closed its ends of all connections to its TCP port.
+clients_are_gone() {
+    ! find "/proc/$daemon_pid/fd" -lname 'socket:*' -printf '%l\n' | grep -qFf \
+        <(awk -v port="$(printf ':%04X$' "${url##*:}")" '
+            $2 ~ port && $4 != "0A" { print "socket:[" $10 "]" }' /proc/net/tcp)
+}
+# wait_for_answer PATH: a client whose request the daemon has read. Sets waiting, its descriptor.
+wait_for_answer() {
+    exec {waiting}<>"/dev/tcp/127.0.0.1/${url##*:}"
+    printf 'GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n' "$1" >&"$waiting"
+    holds "$1 is asked for" eventually 60 requests_are_read
 }
 
 # sum_of METRIC-REGEX: the values of all series that match, added up.

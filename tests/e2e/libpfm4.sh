@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # libpfm4 is loaded when a name asks for it, and not before: it costs 2 to 3 MB.
+# set: quick
 . "$(dirname "$0")/lib.sh"
 need curl jq
 
@@ -35,13 +36,11 @@ start_daemon --config.file="$scratch/perfcountd.yaml"
 get /metrics >/dev/null
 holds "nor do events of sysfs, tracepoints and PMUs that are not there" not maps_libpfm
 
-before=$(memory_of "$daemon_pid")
 with_event 'arm_none::L2D_CACHE_REFILL:u'
 equals "a name of libpfm4's for another machine is no error of the configuration" "$(status_of /-/reload -X POST)" 200
 holds "the other groups are served" test "$(sum_of perf_cpu_page_faults_total)" != 0
 if [ "$built" = yes ]; then
     holds "its name loads it" maps_libpfm
-    compares "and takes at most 3 MB, in KiB" "$(memory_of "$daemon_pid") - $before <= 3072"
     matches "the error is explained" "$(failure)" '^libpfm4 has no PMU "arm_none" for this machine'
 else
     matches "libpfm4 is named as missing" \

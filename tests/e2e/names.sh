@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The names of functions in samples are those of their source: of C++ and Rust, and of functions that a program makes at
 # run time and lists in /tmp/perf-PID.map. Through the opener, where there is one, and without.
+# set: quick
 . "$(dirname "$0")/lib.sh"
 need curl gzip jq "${CC:=cc}"
 program=names$$
@@ -14,7 +15,7 @@ start_program() {
     "$scratch/$program" 60 >"$scratch/names.out" &
     pid=$!
     children+=("$pid")
-    eventually 10 test -s "$scratch/names.out"
+    eventually 60 test -s "$scratch/names.out"
 }
 
 end_program() {
@@ -44,7 +45,7 @@ in_all() {
 start_daemon --config.file="$scratch/config.yaml"
 case $(status_of '/api/v1/folded?seconds=0.1') in
 200) ;;
-403) skip "sampling is not allowed here: $(get '/api/v1/folded?seconds=0.1')" ;;
+403) skip "the right to sample" ;;
 esac
 start_program
 sample 6

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A hostile page in a real browser on the machine, by each way that a page has to send requests, towards a daemon that
 # gives samples to everybody and lets local clients operate: nothing is started and nothing changed.
+# set: all
 
 # A network of its own, whose addresses and ports are nobody else's.
 if [ -z "${PERFCOUNTD_OWN_LOOPBACK-}" ] && [ "$(id -u)" -eq 0 ]; then
@@ -9,7 +10,7 @@ if [ -z "${PERFCOUNTD_OWN_LOOPBACK-}" ] && [ "$(id -u)" -eq 0 ]; then
 fi
 . "$(dirname "$0")/lib.sh"
 need curl jq python3 ip setsid
-[ "$(id -u)" -eq 0 ] || skip "only root makes a network for the browser"
+[ "$(id -u)" -eq 0 ] || skip "root, to make a network for the browser"
 for browser in chromium chromium-browser google-chrome; do
     command -v $browser >/dev/null && break
 done
@@ -26,9 +27,6 @@ END
 port=10298
 start_daemon --config.file="$config" --web.listen-address=127.0.0.1:$port --web.listen-address=192.0.2.1:$port
 
-perf_fds() {
-    find "/proc/$daemon_pid/fd" -lname '*perf_event*' 2>/dev/null | wc -l
-}
 idle=$(perf_fds)
 # The most that were ever open, a line each time; streams run for two seconds.
 watch_fds() {
@@ -66,19 +64,19 @@ reports=$scratch/reports
 serve() {
     python3 "$here/page.py" "$1" "$2" "$here/page.html" "$reports" >"$scratch/server-$1" 2>&1 &
     children+=($!)
-    eventually 10 grep -q listening "$scratch/server-$1"
+    eventually 60 grep -q listening "$scratch/server-$1"
 }
 
 # --- a browser may show a page whose address somebody has typed
 
 browse typed "http://127.0.0.1:$port/api/v1/folded?seconds=0.5" --dump-dom
-eventually 20 has_ended
+eventually 60 has_ended
 end_browser
 matches "stacks of an address that was typed are shown" "$(<"$scratch/typed.out")" ' [0-9]+.?</pre>'
 has_rested() {
     [ "$(perf_fds)" -le "$idle" ]
 }
-holds "and their events are closed" eventually 10 has_rested
+holds "and their events are closed" eventually 60 has_rested
 
 # --- the page
 
@@ -92,7 +90,7 @@ attack() {
     watching=$!
     children+=("$watching")
     browse "$name" "http://$1/attack#$(IFS=,; echo "${*:2}")"
-    eventually 20 is_done "$1"
+    eventually 60 is_done "$1"
     end_browser
     kill "$watching"
     wait "$watching" 2>/dev/null

@@ -13,7 +13,7 @@ start_prometheus() {
         --web.listen-address="127.0.0.1:$port" >"$scratch/prometheus.log" 2>&1 &
     prometheus_pid=$!
     children+=("$prometheus_pid")
-    if ! eventually 30 curl -sf "$prometheus_url/-/ready"; then
+    if ! eventually 60 curl -sf "$prometheus_url/-/ready"; then
         fail "Prometheus starts" "$(cat "$scratch/prometheus.log")"
         finish
     fi

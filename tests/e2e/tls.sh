@@ -1,7 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # TLS with real clients: curl, openssl and GnuTLS's. Clients that are let in and those that are not; versions and
-# suites; certificates and TLS itself change under way without a client being lost.
+# suites; certificates and TLS itself change under way without a client being lost. tests/e2e/bad-clients.sh has those
+# that mean harm.
+# set: quick
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/tls-lib.sh"
 need curl openssl gnutls-cli /usr/bin/python3
@@ -13,17 +15,13 @@ make_key server rsa
 make_certificate server ca server "$names"
 make_certificate second ca server "$names"
 make_certificate old ca server "$names" 20200101000000Z 20210101000000Z
-make_certificate client ca client \
-    DNS:prometheus.test,IP:192.0.2.7,IP:2001:db8::7,email:ops@test,URI:spiffe://test/prometheus
+make_certificate client ca client DNS:prometheus.test,URI:spiffe://test/prometheus
 make_certificate stranger elsewhere client DNS:prometheus.test
 make_certificate expired ca client DNS:prometheus.test 20200101000000Z 20210101000000Z
 make_certificate future ca client DNS:prometheus.test 20900101000000Z 20910101000000Z
 make_certificate misused ca server DNS:prometheus.test
 client=(--cacert "$pki/ca.pem")
 web=$scratch/web.yml
-ended() {
-    ! running "$daemon_pid"
-}
 
 # configure LINE...: the web configuration, with these lines in tls_server_config.
 configure() {
@@ -52,14 +50,14 @@ deploy() {
 # serve LINE...: the daemon with such a web configuration.
 serve() {
     configure "$@"
-    start_daemon --web.config.file="$web"
+    start_daemon --config.file="$light" --web.config.file="$web"
 }
 
 # serve_some LINE...: the same, where curl as it is may not be let in.
 serve_some() {
     configure "$@"
-    launch_daemon --web.config.file="$web" --web.listen-address=127.0.0.1:0
-    eventually 30 listening_or_dead
+    launch_daemon --config.file="$light" --web.config.file="$web" --web.listen-address=127.0.0.1:0
+    eventually 60 listening_or_dead
     url=$(sed -n 's|.*listening on \(https://[^ "]*\)/.*|\1|p' "$daemon_log")
 }
 
@@ -77,13 +75,9 @@ serves_serial() {
     [ "$(served_serial)" = "$1" ]
 }
 
-times_logged() {
-    grep -c -- "$1" "$daemon_log"
-}
-
 has_logged() {
     status_of /-/healthy >/dev/null 2>&1
-    [ "$(times_logged "$1")" -ge "${2-1}" ]
+    grep -q -- "$1" "$daemon_log"
 }
 
 # --- versions, suites, curves
@@ -110,31 +104,20 @@ matches "GnuTLS's client" "$(gnutls-cli --x509cafile="$pki/ca.pem" -p "${url##*:
 matches "no session is resumed" "$(hello -tls1_2 -reconnect)" 'New, TLSv1.2'
 equals "none at all" "$(hello -tls1_2 -reconnect | grep -c Reused)" 0
 matches "HTTP to the TLS port has an answer that says so" \
-    "$(curl -s --max-time 5 -w '%{http_code}\n' "http://${url#https://}/" | tr '\n' ' ')" \
+    "$(curl -s -w '%{http_code}\n' "http://${url#https://}/" | tr '\n' ' ')" \
     '^Client sent an HTTP request to an HTTPS server\. 400 $'
 stop_daemon
 equals "it ends well" "$daemon_status" 0
 
-# NAME | LINES, by ; | S_CLIENT-OPTIONS | what openssl says
-while IFS='|' read -r name lines options expected; do
-    IFS=';' read -r -a settings <<<"$lines"
-    read -r -a arguments <<<"$options"
-    serve_some "${settings[@]//ECDHE_RSA_/TLS_ECDHE_RSA_WITH_AES_}"
-    matches "$name" "$(hello "${arguments[@]}")" "$expected"
+# NAME | LINE | S_CLIENT-OPTION | what openssl says
+while IFS='|' read -r name line option expected; do
+    serve_some "${line//ECDHE_RSA_/TLS_ECDHE_RSA_WITH_AES_}"
+    matches "$name" "$(hello "$option")" "$expected"
     stop_daemon
 done <<'END'
-TLS 1.0 where it is asked for|min_version: TLS10|-tls1 -cipher ALL:@SECLEVEL=0|New, TLSv1.*, Cipher is ECDHE-RSA-AES
-TLS 1.1 where it is asked for|min_version: TLS11|-tls1_1 -cipher ALL:@SECLEVEL=0|New, TLSv1.*, Cipher is ECDHE-RSA-AES
-1.3 alone|min_version: TLS13|-tls1_3|New, TLSv1.3
 1.3 alone refuses 1.2|min_version: TLS13|-tls1_2|Cipher is \(NONE\)
-1.2 at most|max_version: TLS12|-no_ssl3|New, TLSv1.2
-a suite that is named|cipher_suites: [ECDHE_RSA_256_GCM_SHA384]|-tls1_2|Cipher is ECDHE-RSA-AES256-GCM-SHA384
-no other one|cipher_suites: [ECDHE_RSA_256_GCM_SHA384]|-tls1_2 -cipher ECDHE-RSA-AES128-GCM-SHA256|Cipher is \(NONE\)
-not in 1.3|cipher_suites: [ECDHE_RSA_256_GCM_SHA384]|-tls1_3 -ciphersuites TLS_CHACHA20_POLY1305_SHA256|TLS_CHACHA20
 the server's order|cipher_suites: [ECDHE_RSA_256_GCM_SHA384, ECDHE_RSA_128_GCM_SHA256]|-tls1_2|AES256-GCM-SHA384
 a curve that is named|curve_preferences: [CurveP384]|-tls1_3|Server Temp Key: ECDH, secp384r1
-no other one, 1.3|curve_preferences: [CurveP384]|-tls1_3 -groups X25519|Cipher is \(NONE\)
-no other one, 1.2|curve_preferences: [CurveP384]|-tls1_2 -groups X25519|Cipher is \(NONE\)
 END
 
 # --- client certificates
@@ -150,79 +133,34 @@ answer_to() {
     esac
 }
 
-# TYPE, and the answers to: none, client, stranger, expired, future, misused
-while read -r type none right stranger expired future misused; do
-    settings=("client_auth_type: $type")
-    [ "$type" = NoClientCert ] || settings+=("client_ca_file: pki/ca.pem")
-    serve_some "${settings[@]}"
-    for version in 1.2 1.3; do
-        equals "$type, $version: no certificate" "$(answer_to - $version)" "$none"
-        equals "$type, $version: the right one" "$(answer_to client $version)" "$right"
-        equals "$type, $version: of another CA" "$(answer_to stranger $version)" "$stranger"
-        equals "$type, $version: expired" "$(answer_to expired $version)" "$expired"
-        equals "$type, $version: not yet valid" "$(answer_to future $version)" "$future"
-        equals "$type, $version: a server's" "$(answer_to misused $version)" "$misused"
-    done
-    stop_daemon
-done <<'END'
-NoClientCert 200 200 200 200 200 200
-RequestClientCert 200 200 200 200 200 200
-RequireAnyClientCert refused 200 200 200 200 200
-VerifyClientCertIfGiven 200 200 refused refused refused refused
-RequireAndVerifyClientCert refused 200 refused refused refused refused
-END
-
+# tests/unit/test-tls.c has each client_auth_type and each alert.
 client+=(--cert "$pki/client.pem" --key "$pki/client.key")
-serve "client_auth_type: RequireAndVerifyClientCert" "client_ca_file: pki/ca.pem"
-# shown S_CLIENT-OPTIONS...: what the client says until the server ends the connection.
-mkfifo "$scratch/never"
-exec {never}<>"$scratch/never"
-shown() {
-    timeout 30 openssl s_client -connect "${url#https://}" "$@" <&"$never" 2>&1
-}
-shown_certificate() {
-    shown -CAfile "$pki/ca.pem" -cert "$pki/$1.pem" -key "$pki/$1.key" "-$2"
-}
-for version in tls1_2 tls1_3; do
-    matches "$version: the alert for another CA" "$(shown_certificate stranger $version)" 'alert unknown ca'
-    matches "$version: for one that has expired" "$(shown_certificate expired $version)" 'alert certificate expired'
-    matches "$version: for a server's" "$(shown_certificate misused $version)" 'alert bad certificate'
-done
-matches "for none, 1.3" "$(shown -tls1_3)" 'alert certificate required'
-matches "for none, 1.2" "$(shown -tls1_2)" 'alert bad certificate'
-stop_daemon
-
-while read -r san expected; do
-    if [ "$expected" = 200 ]; then
-        serve "client_auth_type: RequireAndVerifyClientCert" "client_ca_file: pki/ca.pem" \
-            "client_allowed_sans: ['$san']"
-        equals "allowed: $san" "$(status_of /-/healthy)" 200
-    else
-        serve_some "client_auth_type: RequireAndVerifyClientCert" "client_ca_file: pki/ca.pem" \
-            "client_allowed_sans: ['nobody.test', '$san']"
-        equals "not allowed: $san" "$(answer_to client 1.3) $(answer_to client 1.2)" "refused refused"
-    fi
-    stop_daemon
-done <<'END'
-prometheus.test 200
-192.0.2.7 200
-2001:db8::7 200
-ops@test 200
-spiffe://test/prometheus 200
-rometheus.test refused
-prometheus.tes refused
-*.test refused
-192.0.2.8 refused
-spiffe://test/ refused
-END
+verify=("client_auth_type: RequireAndVerifyClientCert" "client_ca_file: pki/ca.pem")
+serve "${verify[@]}" "client_allowed_sans: ['nobody.test', 'spiffe://test/prometheus']"
 client=(--cacert "$pki/ca.pem")
+while read -r certificate expected; do
+    for version in 1.2 1.3; do
+        equals "$version: certificate: $certificate" "$(answer_to "$certificate" $version)" "$expected"
+    done
+done <<'END'
+- refused
+client 200
+stranger refused
+expired refused
+future refused
+misused refused
+END
+stop_daemon
+serve_some "${verify[@]}" "client_allowed_sans: ['nobody.test', '*.test']"
+equals "names of clients have no patterns" "$(answer_to client 1.3) $(answer_to client 1.2)" "refused refused"
+stop_daemon
 
 # --- certificates change while connections go on
 
 rotate='
 import http.client, ssl, sys
 context = ssl.create_default_context(cafile=sys.argv[3])
-c = http.client.HTTPSConnection(sys.argv[1], int(sys.argv[2]), context=context, timeout=20)
+c = http.client.HTTPSConnection(sys.argv[1], int(sys.argv[2]), context=context, timeout=60)
 for line in sys.stdin:
     first = c.sock
     c.request("GET", "/-/healthy")
@@ -238,22 +176,17 @@ children+=("$old_client_PID")
 ask_old() {
     local answer
     echo >&"${old_client[1]}"
-    read -r -t 20 answer <&"${old_client[0]}"
+    read -r -t 60 answer <&"${old_client[0]}"
     echo "$answer"
 }
 equals "a connection is made" "$(ask_old)" "200 $(serial_of "$pki/server.pem") new"
 deploy second
-holds "a new certificate is taken up" eventually 10 serves_serial "$(serial_of "$pki/second.pem")"
+holds "a new certificate is taken up" eventually 60 serves_serial "$(serial_of "$pki/second.pem")"
 equals "the old connection goes on" "$(ask_old)" "200 $(serial_of "$pki/server.pem") kept"
 
 cp "$pki/second.pem" "$scratch/second.pem"
 echo "no certificate" >"$pki/live.pem"
-holds "a broken one is logged" eventually 10 has_logged 'pki/live.pem" is not PEM'
-for _ in 1 2 3; do
-    sleep 1.1
-    status_of /-/healthy >/dev/null
-done
-equals "once" "$(times_logged 'is not PEM')" 1
+holds "a broken one is logged" eventually 60 has_logged 'pki/live.pem" is not PEM'
 equals "and the one before goes on" "$(served_serial)" "$(serial_of "$pki/second.pem")"
 equals "in the old connection too" "$(ask_old)" "200 $(serial_of "$pki/server.pem") kept"
 
@@ -263,40 +196,44 @@ cp "$pki/second.pem" "$pki/b/live.pem"; cp "$pki/second.key" "$pki/b/live.key"
 ln -s a "$pki/current"
 ln -sf current/live.pem "$pki/live.pem"
 ln -sf current/live.key "$pki/live.key"
-holds "links are followed" eventually 10 serves_serial "$(serial_of "$pki/server.pem")"
+holds "links are followed" eventually 60 serves_serial "$(serial_of "$pki/server.pem")"
 ln -s b "$pki/current.new"
 mv -T "$pki/current.new" "$pki/current"
-holds "a link that is swapped is noticed" eventually 10 serves_serial "$(serial_of "$pki/second.pem")"
+holds "a link that is swapped is noticed" eventually 60 serves_serial "$(serial_of "$pki/second.pem")"
 cp "$pki/server.key" "$pki/b/live.key.new"
 mv "$pki/b/live.key.new" "$pki/b/live.key"
-holds "a key that does not fit is logged" eventually 10 has_logged 'is not the key of cert_file'
+holds "a key that does not fit is logged" eventually 60 has_logged 'is not the key of cert_file'
 equals "and the pair before goes on" "$(served_serial)" "$(serial_of "$pki/second.pem")"
 rm "$pki/live.pem" "$pki/live.key"
-holds "one that is gone is logged" eventually 10 has_logged 'ENOENT'
+holds "one that is gone is logged" eventually 60 has_logged 'ENOENT'
 deploy server
-holds "one that is back is taken up" eventually 10 serves_serial "$(serial_of "$pki/server.pem")"
+holds "one that is back is taken up" eventually 60 serves_serial "$(serial_of "$pki/server.pem")"
 deploy old
-holds "one that has expired is served, and logged" eventually 10 has_logged 'live.pem expired on 2021-01-01'
+holds "one that has expired is served, and logged" eventually 60 has_logged 'live.pem expired on 2021-01-01'
 equals "it is served" "$(served_serial)" "$(serial_of "$pki/old.pem")"
 deploy server
-eventually 10 serves_serial "$(serial_of "$pki/server.pem")"
+eventually 60 serves_serial "$(serial_of "$pki/server.pem")"
 
 configure "min_version: TLS13"
-equals "another configuration, once somebody asks" "$(sleep 1.1; hello -tls1_2 | grep -c 'Cipher is (NONE)')" 1
+refuses_tls12() {
+    hello -tls1_2 | grep -q 'Cipher is (NONE)'
+}
+holds "another configuration, once somebody asks" eventually 60 refuses_tls12
 configure "min_version: TLS14"
-holds "a bad one is logged with its line" eventually 10 has_logged 'web.yml:4:'
+holds "a bad one is logged with its line" eventually 60 has_logged 'web.yml:4:'
 matches "and the one before goes on" "$(hello -tls1_2)" 'Cipher is \(NONE\)'
 kill -HUP "$daemon_pid"
-holds "a reload says so too" eventually 10 has_logged 'the old configuration stays in use'
+holds "a reload says so too" eventually 60 has_logged 'the old configuration stays in use'
 equals "and changes nothing" "$(status_of /-/healthy)" 200
 : >"$web"
-sleep 1.1
-matches "a file that is empty, as it is while it is written, does not end TLS" "$(hello -tls1_3)" 'New, TLSv1.3'
-holds "and is said" eventually 10 has_logged 'web.yml: the file is empty.*stay in force'
+holds "a file that is empty, as it is while it is written, is said" eventually 60 has_logged \
+    'web.yml: the file is empty.*stay in force'
+matches "and does not end TLS" "$(hello -tls1_3)" 'New, TLSv1.3'
 configure
 kill -HUP "$daemon_pid"
-holds "a good one is taken up" eventually 10 has_logged 'configuration reloaded'
+holds "a good one is taken up" eventually 60 has_logged 'configuration reloaded'
 matches "at once" "$(hello -tls1_2)" 'New, TLSv1.2'
+equals "the broken certificate was logged once" "$(grep -c 'is not PEM' "$daemon_log")" 1
 equals "all the while the old connection was kept" "$(ask_old)" "200 $(serial_of "$pki/server.pem") kept"
 eval "exec ${old_client[1]}>&-"
 stop_daemon
@@ -304,44 +241,44 @@ stop_daemon
 # --- TLS goes on and off on the same socket
 
 echo "" >"$web"
-start_daemon --web.config.file="$web"
+start_daemon --config.file="$light" --web.config.file="$web"
 port=${url##*:}
 equals "without tls_server_config it is HTTP" "$(status_of /-/healthy)" 200
 # Exit statuses of curl: 7 is a refused connection. One scheme does not work while the other does, and that is all.
 (
     while [ ! -e "$scratch/enough" ]; do
-        curl -s -o /dev/null --max-time 5 --cacert "$pki/ca.pem" "https://127.0.0.1:$port/-/healthy"
+        curl -s -o /dev/null --cacert "$pki/ca.pem" "https://127.0.0.1:$port/-/healthy"
         echo "https $?"
-        curl -s -o /dev/null --max-time 5 "http://127.0.0.1:$port/-/healthy"
+        curl -s -o /dev/null "http://127.0.0.1:$port/-/healthy"
         echo "http $?"
     done
 ) >"$scratch/loop" &
 looping=$!
 children+=("$looping")
 speaks() {
-    curl -sf -o /dev/null --max-time 5 --cacert "$pki/ca.pem" "$1://127.0.0.1:$port/-/healthy"
+    curl -sf -o /dev/null --cacert "$pki/ca.pem" "$1://127.0.0.1:$port/-/healthy"
 }
 if [ "$(id -u)" -eq 0 ]; then
     configure
     kill -HUP "$daemon_pid"
     holds "files that were not named at the start, and that its user may not read, want a restart" \
-        eventually 10 has_logged 'restart perfcountd'
+        eventually 60 has_logged 'restart perfcountd'
     equals "and it goes on as it was" "$(status_of /-/healthy)" 200
     chmod 755 "$scratch" "$pki"
     chmod 644 "$pki/live.key"
 fi
-for round in 1 2 3; do
+for round in 1 2; do
     configure
     kill -HUP "$daemon_pid"
-    holds "round $round: SIGHUP turns TLS on" eventually 10 speaks https
+    holds "round $round: SIGHUP turns TLS on" eventually 60 speaks https
     echo "" >"$web"
     kill -HUP "$daemon_pid"
-    holds "round $round: and off" eventually 10 speaks http
+    holds "round $round: and off" eventually 60 speaks http
 done
 configure
-holds "it goes on when the file changes" eventually 10 speaks https
+holds "it goes on when the file changes" eventually 60 speaks https
 echo "" >"$web"
-holds "and off" eventually 10 speaks http
+holds "and off" eventually 60 speaks http
 touch "$scratch/enough"
 wait "$looping"
 equals "no connection was refused" "$(grep -c ' 7$' "$scratch/loop")" 0
@@ -350,34 +287,21 @@ holds "some were answered" grep -q '^https 0$' "$scratch/loop"
 equals "and one socket is left listening" "$(ss -Hltn "sport = :$port" | wc -l)" 1
 stop_daemon
 
-# --- errors at the start: exit status 2 and a sentence
+# --- errors at the start: exit status 2 and a sentence; tests/unit/test-tls.c has those of what is in the files
 
-# shellcheck disable=SC2034 # for eval
-unlike="cipher_suites: [TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384]"
 while IFS='|' read -r name prepare expected; do
     deploy server
     configure
     eval "$prepare"
-    launch_daemon --web.config.file="$web" --web.listen-address=127.0.0.1:0
-    eventually 30 ended
+    launch_daemon --config.file="$light" --web.config.file="$web" --web.listen-address=127.0.0.1:0
+    eventually 60 not running "$daemon_pid"
     wait "$daemon_pid"
     equals "$name: exit status" "$?" 2
     matches "$name: is logged" "$(cat "$daemon_log")" "$expected"
     equals "$name: in one line" "$(wc -l <"$daemon_log")" 1
 done <<'END'
-no key|sed -i /key_file/d "$web"|key
-no certificate|sed -i /cert_file/d "$web"|cert
 a key that is not there|rm "$pki/live.key"|key_file ".*pki/live.key" cannot be read: No such file or directory
 a directory|rm "$pki/live.key"; mkdir "$pki/live.key"|key_file ".*pki/live.key" cannot be read: Is a directory
-another's key|cp "$pki/second.key" "$pki/live.key"|is not the key of cert_file ".*pki/live.pem"
-an encrypted key|openssl pkey -aes256 -passout pass:x -in "$pki/server.key" -out "$pki/live.key"|is encrypted
-a key that is none|echo x >"$pki/live.key"|has no private key in PEM form
-a certificate that is none|echo x >"$pki/live.pem"|live.pem" is not PEM
-a key for a certificate|cp "$pki/live.key" "$pki/live.pem"|live.pem" has no certificate in it
-a damaged certificate|sed -i "3s/...../AAAAA/" "$pki/live.pem"|live.pem" has a damaged certificate
-no CA|configure "client_auth_type: RequireAnyClientCert" "client_ca_file: pki/live.key"|live.key" has no certificate
-suites that GnuTLS cannot have alone|configure "$unlike"|would add TLS_ECDHE_
-1.2 with suites of 1.3|configure "max_version: TLS12" "cipher_suites: [TLS_AES_128_GCM_SHA256]"|only suites of TLS 1.3
 END
 if [ "$(id -u)" -eq 0 ]; then
     deploy server
@@ -392,85 +316,11 @@ if [ "$(id -u)" -eq 0 ]; then
         'live.key" cannot be read: permission denied \(EACCES\) for user 65534'
 fi
 
-# --- its cost
-
 deploy second
 serve
-for _ in $(seq 20); do
-    get /metrics -o /dev/null
-done
-latency=$(curl -s "${client[@]}" -w '%{time_total} %{time_appconnect}\n' \
-    -o /dev/null "$url/metrics" -o /dev/null "$url/metrics" \
-    -o /dev/null "$url/metrics" -o /dev/null "$url/metrics" -o /dev/null "$url/metrics")
-echo "scrapes over TLS, seconds in all and for the handshake:"
-echo "$latency"
-equals "the first of five scrapes over one connection has a handshake, the others have none" \
-    "$(awk '{ printf "%s ", ($2 > 0) }' <<<"$latency")" "1 0 0 0 0 "
-if [ -z "${SANITIZED-}" ]; then
-    handshakes() {
-        openssl s_time -connect "${url#https://}" -new -time "$1" -tls1_3 2>&1 | tail -n 3
-    }
-    handshakes 2 >/dev/null
-    before=$(memory_of "$daemon_pid")
-    handshakes 8
-    compares "memory is flat over many handshakes: kB" "$(memory_of "$daemon_pid") - $before < 1000"
-fi
-stop_daemon
-
-# --- clients that mean harm
-
-{
-    echo "web:"
-    echo "  config_file: $web"
-    echo "  listen: ['127.0.0.1:0']"
-    echo "  limits: {request_timeout: 2s, connections_per_address: 100}"
-} >"$scratch/perfcountd.yaml"
-launch_daemon --config.file="$scratch/perfcountd.yaml"
-eventually 30 listening_or_dead
-url=$(sed -n 's|.*listening on \(https://[^ "]*\)/.*|\1|p' "$daemon_log")
-equals "it serves" "$(status_of /-/healthy)" 200
-before=$(memory_of "$daemon_pid")
-cat >"$scratch/silent.py" <<'END'
-"""silent.py PORT: how many of 10,000 connections that say nothing are closed, and within which time."""
-import select, socket, sys, time
-
-start, closed = time.monotonic(), 0
-open_ones = []
-def reap(seconds):
-    global closed, open_ones
-    ready = select.poll()
-    for s in open_ones:
-        ready.register(s, select.POLLIN | select.POLLHUP)
-    gone = {fd for fd, _ in ready.poll(seconds * 1000)}
-    for s in open_ones:
-        if s.fileno() in gone:
-            try:
-                s.recv(100)
-            except OSError:
-                pass
-    rest = [s for s in open_ones if s.fileno() not in gone]
-    closed += len(open_ones) - len(rest)
-    for s in open_ones:
-        if s not in rest:
-            s.close()
-    open_ones = rest
-for i in range(10000):
-    s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
-    if i % 3 == 0:
-        s.send(b"\x16\x03\x01")
-    open_ones.append(s)
-    if i % 250 == 249:
-        reap(0.01)
-while open_ones and time.monotonic() - start < 60:
-    reap(1)
-print(closed, "closed", len(open_ones), "open")
-END
-equals "10,000 connections that do not speak TLS" \
-    "$(/usr/bin/python3 "$scratch/silent.py" "${url##*:}")" "10000 closed 0 open"
-equals "and a client that does is served" "$(status_of /-/healthy)" 200
-if [ -z "${SANITIZED-}" ]; then
-    compares "memory is flat: kB" "$(memory_of "$daemon_pid") - $before < 6000"
-fi
+equals "the first of three scrapes over one connection has a handshake, the others have none" \
+    "$(curl -s "${client[@]}" -w '%{time_appconnect}\n' -o /dev/null "$url/metrics" -o /dev/null "$url/metrics" \
+        -o /dev/null "$url/metrics" | awk '{ printf "%s ", ($1 > 0) }')" "1 0 0 "
 stop_daemon
 equals "it ends well" "$daemon_status" 0
 finish

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The smoke test and the commands under valgrind: no error, no leak.
+# Commands and a daemon under valgrind: no error, no leak.
+# set: all
 . "$(dirname "$0")/lib.sh"
 need curl valgrind
 
@@ -28,8 +29,7 @@ for path in / /api/v1/counters /api/v1/pmus /api/v1/events /api/v1/metrics /api/
     get "$path" -o /dev/null
 done
 equals "a reload" "$(get /-/reload -X POST)" reloaded
-get '/api/v1/rates?seconds=60' >/dev/null 2>&1 &
-sleep 0.5
+wait_for_answer '/api/v1/rates?seconds=60'
 stop_daemon
 equals "start, scrape, reload, stop with a waiting client" "$daemon_status" 0
 equals "valgrind has nothing to say" "$(grep '^==' "$daemon_log")" ""

@@ -1,0 +1,597 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Cgroups on the real kernel, by both engines: how exactly they are counted, under what names, and what happens where
+# cgroups, descriptors or watches cannot be had.
+# set: all
+# packages: python3-prometheus-client
+# engines: perf bpf
+#
+# usage: [ENGINE=bpf] cgroup-more.sh [TEST...]     all of them without an argument
+# shellcheck disable=SC2086 # the paths of the test's own cgroups have no blanks
+. "$(dirname "$0")/lib.sh"
+need curl jq cc perf promtool unshare /usr/bin/python3
+# shellcheck source=cgroup-lib.sh
+. "$here/cgroup-lib.sh"
+
+config=$scratch/cgroup.yaml
+
+# --- the truth
+
+# task_clock_of CGROUP: the total, in seconds.
+task_clock_of() {
+    get /metrics | awk -v label="cgroup=\"$1\"" \
+        'index($0, "perf_cgroup_task_clock_seconds_total{") == 1 && index($0, label) { print $2 }'
+}
+
+# cpu_time CGROUP: microseconds, as the kernel accounts them.
+cpu_time() {
+    awk '$1 == "usage_usec" { print $2 }' "$hierarchy$1/cpu.stat"
+}
+
+# stolen_time: seconds of all CPUs that the host of this machine gave to others.
+stolen_time() {
+    awk '$1 == "cpu" { print $9 / 100 }' /proc/stat
+}
+
+test_truth() {
+    local in=$below/truth caused=0 i ours perfs event before unknown
+    make $in $in/A $in/B $in/B/inner
+    cgroup_config "$config" "include: [\"$in\", \"$in/**\"]" "linger: 30s" \
+        'groups: [{name: f, events: "{task-clock,minor-faults,context-switches}"}]'
+    start_daemon --config.file="$config"
+    local summed=$url first=$daemon_pid
+    sed 's/^    enabled: true$/&\n    per_cpu: true/' "$config" >"$scratch/per-cpu.yaml"
+    start_daemon --config.file="$scratch/per-cpu.yaml"
+    local split=$url
+    url=$summed
+
+    cat >"$scratch/interval" <<END
+curl -s '$url/api/v1/counters?collector=cgroup' >$scratch/before
+for i in 1 2 3 4 5; do
+    $load $parent/truth/A faults 10000 &
+    $load $parent/truth/B/inner faults 6000
+    wait
+done
+curl -s '$url/api/v1/counters?collector=cgroup' >$scratch/middle
+sh -c 'echo \$\$ >$parent/truth/A/cgroup.procs; exec perf bench sched pipe -l 40000' >/dev/null
+sh -c 'echo \$\$ >$parent/truth/B/inner/cgroup.procs; exec perf bench sched pipe -l 20000' >/dev/null
+curl -s '$url/api/v1/counters?collector=cgroup' >$scratch/after
+END
+    unknown=$(unknown_us)
+    if perf stat -a -x, -o "$scratch/perf" -e minor-faults,context-switches --for-each-cgroup "${in#/}/A,${in#/}/B" \
+            sh "$scratch/interval"; then
+        unknown=$(($(unknown_us) - unknown))
+        for i in $in/A $in/B; do
+            for event in minor-faults context-switches; do
+                total="[.counters[] | select(.cgroup == \"$i\" and .event == \"${event//-/_}\") | .value] | add"
+                ours=$(($(jq "$total" "$scratch/after") - $(jq "$total" "$scratch/before")))
+                perfs=$(awk -F, -v event=$event -v cgroup="${i#/}" '$3 == event && $4 == cgroup { print $1 }' \
+                    "$scratch/perf")
+                compares "$event of $i are within 1 % of perf stat --for-each-cgroup" \
+                    "${perfs:-0} > 10000 && $ours > 0.99 * ${perfs:-0} - $unknown && $ours < 1.01 * ${perfs:-0}"
+            done
+        done
+    else
+        fail "perf stat --for-each-cgroup" "$(cat "$scratch/perf")"
+    fi
+    ours=$(jq "[.counters[] | select(.cgroup == \"$in/A\" and .event == \"minor_faults\") | .value] | add" \
+        "$scratch/middle")
+    compares "minor faults are those of the load, within 1 %" "$ours > 0.99 * 50000 - $unknown && $ours < 1.01 * 50000"
+
+    # Nested cgroups include their descendants; beside each other they sum up.
+    before=$(($(count $in/A) + $(count $in/B)))
+    equals "a parent has the sum of its children" "$(count $in)" "$before"
+    before=$(count $in/B/inner)
+    i=$(count $in/B)
+    fault $in/B 1000
+    equals "faults in the parent itself are not in the child" "$(count $in/B/inner)" "$before"
+    caused "but in the parent" "$(count $in/B)" "$((i + 1000))"
+
+    # Short-lived ones, whose work begins with them: what they did before their counters were open is in their parent.
+    before=$(count $in)
+    for i in {1..25}; do
+        make "$in/short$i"
+        fault "$in/short$i" $((1000 + i))
+        caused=$((caused + 1000 + i))
+        rmdir "$hierarchy$in/short$i" || remove "$in/short$i"
+    done
+    ours=$(($(count $in) - before))
+    compares "25 short-lived cgroups: the parent has their load, within 1 %" \
+        "$ours > 0.99 * $caused - $unknown_faults && $ours < 1.01 * $caused"
+
+    # One series for each CPU.
+    for event in minor_faults context_switches; do
+        ours=$(count $in/A $event)
+        url=$split
+        equals "per_cpu: $event of all CPUs are the same sum" "$(count $in/A $event)" "$ours"
+        url=$summed
+    done
+    url=$split
+    equals "per_cpu: a series for each CPU" "$(get /metrics | grep -F "cgroup=\"$in/A\"" |
+        grep -c '^perf_cgroup_minor_faults_total{.*cpu="')" "$(nproc --all)"
+    url=$summed
+
+    # A busy loop; the time that a switch itself takes is the task's for the scheduler and nobody's for perf, so that
+    # what switched much before is not part of the comparison.
+    local spent counted stolen
+    stolen=$(stolen_time)
+    spent=$(cpu_time $in/A)
+    counted=$(task_clock_of $in/A)
+    "$load" "$parent/truth/A" spin 3000 &
+    children+=($!)
+    get "/api/v1/rates?seconds=1&cgroup=$in/A" >"$scratch/rates"
+    compares "cpu_utilization of a busy loop is at most 1" \
+        "$(jq '[.. | .cpu_utilization? | numbers] | first // 0 | . > 0 and . < 1.05 | if . then 1 else 0 end' \
+            "$scratch/rates") == 1"
+    equals "limit=1 gives one" "$(get "/api/v1/rates?seconds=0.5&cgroup=$in/*&sort=context_switches&limit=1" |
+        jq '.rates | length')" 1
+    wait "${children[-1]}"
+    spent=$(($(cpu_time $in/A) - spent))
+    counted=$(awk "BEGIN { print $(task_clock_of $in/A) - $counted }")
+    # The kernel leaves out of a cgroup's time what the host gave to others meanwhile; perf's clock does not.
+    stolen=$(awk "BEGIN { print $(stolen_time) - $stolen }")
+    compares "task-clock is the kernel's CPU time of the cgroup, within 2 % and the stolen time" \
+        "$counted > 0.98 * $spent / 1e6 && $counted < 1.02 * $spent / 1e6 + $stolen && $counted > 0.1"
+
+    # The top of the list by an event.
+    (while fault $in/B 3000; do :; done) &
+    children+=($!)
+    get "/api/v1/rates?seconds=1&cgroup=$in/[AB]&sort=minor_faults" >"$scratch/top"
+    kill "${children[-1]}"
+    wait "${children[-1]}" 2>/dev/null
+    equals "sort=minor_faults: the busiest first" "$(jq -r '[.rates[].cgroup] | join(" ")' "$scratch/top")" \
+        "$in/B $in/A"
+    equals "an unknown thing to sort by is refused" "$(status_of "/api/v1/rates?seconds=0.05&sort=nonsense")" 400
+    kill "$daemon_pid"
+    wait "$daemon_pid"
+    daemon_pid=$first
+    end_daemon
+    remove $in/B/inner $in/A $in/B $in
+}
+
+# --- names
+
+# The strict parser, and a look for series that are there twice; the names that it found.
+cat >"$scratch/names.py" <<'END'
+import sys
+from prometheus_client.openmetrics import parser as strict
+from prometheus_client import parser as plain
+
+twice = None
+
+def labels(parse, path):
+    seen, names = set(), set()
+    global twice
+    for family in parse(open(path, encoding="utf-8", newline="").read()):
+        for sample in family.samples:
+            key = (sample.name, tuple(sorted(sample.labels.items())))
+            if key in seen:
+                twice = "twice in %s: %r" % (path, key)
+            seen.add(key)
+            names.add(sample.labels.get("cgroup"))
+    return names - {None}
+
+text = labels(plain.text_string_to_metric_families, sys.argv[1])
+if len(sys.argv) > 2:
+    openmetrics = labels(strict.text_string_to_metric_families, sys.argv[2])
+    if openmetrics != text:
+        sys.exit("the names differ: %r" % (text ^ openmetrics))
+for name in sorted(text):
+    print(ascii(name)[1:-1] if len(name) < 200 else "%d characters" % len(name))
+sys.exit(twice)
+END
+
+test_names() {
+    local in=$below/names long deep i
+    make $in
+    # shellcheck disable=SC1003 # a backslash at the end is one of them
+    local names=('with space' 'quote"s' "apostro'phe" 'back\slash' 'back\nslash' 'ends\' '{brace="x"}' '#hash'
+        $'tab\there' $'\x01control' 'umlaut-ü' '日本' '-leading' '%25' 'a=b,c' '*star' '[x]' '~'
+        '..hidden' $'\x7f' '\x2d')
+    for i in "${names[@]}"; do
+        make "$in/$i"
+    done
+    # Linux refuses newlines in the names of cgroups (EINVAL).
+    mkdir "$hierarchy$in/"$'new\nline' 2>/dev/null && names+=($'new\nline')
+    # Names that are not UTF-8 look alike as U+FFFD, and must not become equal series; nor must a name that looks like
+    # the suffix by which they are distinguished.
+    for i in $'\xff' $'\xfe' $'\xef\xbf\xbd' $'\xef\xbf\xbd#fe' $'\xef\xbf\xbd#ff' $'\xc3\x28' $'cut\xe2\x82' \
+        $'surrogate\xed\xa0\x80' $'over\xc0\xaf' $'beyond\xf4\x90\x80\x80'; do
+        make "$in/bad$i"
+    done
+    long=$(printf 'n%.0s' $(seq 255))
+    deep=$in
+    make "$in/$long"
+    while [ ${#deep} -lt 3700 ]; do
+        deep=$deep/${long:0:250}
+        make "$deep"
+    done
+    deep=$deep/${long:0:$((4000 - ${#deep} - 1))}
+    make "$deep"
+    # And one whose path is longer than any system call takes.
+    (cd "$hierarchy$deep" && mkdir "$long" && cd "$long" && mkdir "$long") || fail "a path beyond PATH_MAX can be made"
+
+    cgroup_config "$config" "include: [\"$in/**\"]" "linger: 2s" "$faults_group"
+    start_daemon --config.file="$config"
+    fault "$in/quote\"s" 100
+    fault "$in/"$'bad\xff' 100
+    fault "$in/"$'bad\xfe' 30
+    fault "$deep" 50
+    get /metrics >"$scratch/text"
+    get /metrics -H 'Accept: application/openmetrics-text; version=1.0.0' >"$scratch/openmetrics"
+    holds "promtool takes strange names" promtool check metrics <"$scratch/text"
+    equals "and has nothing to say about them" "$(promtool check metrics <"$scratch/text" 2>&1)" ""
+    holds "the exposition is UTF-8" iconv -f UTF-8 -t UTF-8 -o /dev/null "$scratch/text"
+    holds "a strict parser takes text and OpenMetrics, no two series are equal" \
+        /usr/bin/python3 "$scratch/names.py" "$scratch/text" "$scratch/openmetrics"
+    # The text alone, so that one name that is wrong does not hide the others.
+    /usr/bin/python3 "$scratch/names.py" "$scratch/text" >"$scratch/names" 2>/dev/null
+    for i in "${names[@]}"; do
+        holds "$(printf '%q' "$i") is there under its name" grep -qxF -- \
+            "$(/usr/bin/python3 -c 'import sys; print(ascii(sys.argv[1])[1:-1])' "$in/$i")" "$scratch/names"
+        equals "and in JSON" "$(state_of "$in/$i")" watched
+    done
+    holds "4,000 characters are there" grep -qx '4000 characters' "$scratch/names"
+    equals "JSON is JSON" "$(get /api/v1/cgroups | jq -r type) $(get /api/v1/counters | jq -r type)" "object object"
+    holds "JSON is UTF-8" iconv -f UTF-8 -t UTF-8 -o /dev/null <(get /api/v1/counters)
+    holds "U+FFFD stands for bytes that are not UTF-8" grep -qF $'\xef\xbf\xbd' "$scratch/text"
+    caused "the long one was counted" "$(count "$deep")" 50
+    caused "the quoted one was counted" "$(count "$in/quote\"s")" 100
+    caused "?cgroup= takes a name with a quote" "$(get "/api/v1/counters?event=minor_faults" -G \
+        --data-urlencode "cgroup=$in/quote\"s" | jq -r '.counters[0].value')" 100
+    equals "names that look alike are all watched, and distinguished" "$(document '[.cgroups[] |
+        select(.state == "watched" and (.cgroup | test("/bad.*\ufffd"))) | .cgroup] | unique | length')" 10
+    get "/api/v1/counters?event=minor_faults" |
+        jq -c '[.counters[] | select(.cgroup | test("bad\ufffd")) | .value | select(. > 0)] | sort' >"$scratch/alike"
+    if [ "$(jq length "$scratch/alike")" = 2 ] && is_caused "$(jq '.[0]' "$scratch/alike")" 30 &&
+        is_caused "$(jq '.[1]' "$scratch/alike")" 100; then
+        pass "of those that look alike each was counted by itself"
+    else
+        fail "of those that look alike each was counted by itself" "$(cat "$scratch/alike")"
+    fi
+    remove_cgroups "$hierarchy$in"
+    eventually 60 equal_numbers "cgroups_in lingering" 0
+    equals "all of them are gone after linger" "$(count "$in/quote\"s") $(cgroups_in watched) $(cgroups_in lingering)" \
+        "none 0 0"
+    end_daemon
+}
+
+# --- descriptors and watches run out
+
+test_limits() {
+    local in=$below/limits i limit clients=()
+    make $in
+    for i in $(seq 10 39); do
+        make "$in/c$i"
+    done
+    limit=$((44 + 10 * cpus)) # what it has by itself, and two and a half cgroups
+    cgroup_config "$config" "include: [\"$in/*\"]" \
+        'groups: [{name: f, events: "{minor-faults,major-faults,context-switches,cpu-migrations}"}]'
+    # shellcheck disable=SC2016 # of the inner shell
+    wrapper=(bash -c 'ulimit -n "$1"; shift; exec "$@"' limited "$limit")
+    start_daemon --config.file="$config"
+    wrapper=()
+    if [ "$engine" = bpf ]; then
+        equals "$limit descriptors are enough for all" "$(cgroups_in watched) $(cgroups_in dropped)" "30 0"
+    else
+        compares "with $limit descriptors it watches as many as fit" \
+            "$(cgroups_in watched) > 0 && $(cgroups_in watched) * 4 * $cpus < $limit"
+        compares "the rest is dropped" "$(cgroups_in dropped) == 30 - $(cgroups_in watched)"
+        equals "and named" "$(state_of $in/c10) $(state_of $in/c39)" "watched dropped"
+        matches "the log says why" "$(cat "$daemon_log")" '[Dd]escriptor|RLIMIT_NOFILE|LimitNOFILE|open files'
+    fi
+    fault $in/c10 100
+    caused "a watched cgroup is counted" "$(count $in/c10)" 100
+    for i in $(seq 20); do
+        get /metrics -o /dev/null 2>/dev/null &
+        clients+=($!)
+    done
+    wait "${clients[@]}"
+    equals "twenty clients at once later it serves" "$(status_of /metrics)" 200
+    remove $in/c10
+    if [ "$engine" != bpf ]; then
+        holds "one goes, one comes" eventually 60 not is_in_state $in/c10 watched
+        eventually 60 equal_numbers "cgroups_in dropped" "$((29 - $(cgroups_in watched)))"
+        compares "still as many as fit" \
+            "$(cgroups_in watched) + $(cgroups_in dropped) == 29 && $(cgroups_in watched) > 0"
+    fi
+    holds "it never dies of it" running "$daemon_pid"
+    end_daemon
+
+    # The limit is each user's: as another user, whom no other test is, and who has as many as there may be but five.
+    local other_user=$((60000 + $$ % 5000))
+    cgroup_config "$config" "include: [\"$in/**\"]" "$faults_group"
+    chmod 755 "$scratch"
+    chmod 644 "$config"
+    # shellcheck disable=SC2054 # the comma is setpriv's
+    local as_other=(setpriv "--reuid=$other_user" --clear-groups
+        --inh-caps=+cap_38,+sys_admin --ambient-caps=+cap_38,+sys_admin)
+    if "${as_other[@]}" "$PERFCOUNTD" plan --config.file="$config" >"$scratch/plan" 2>&1; then
+        hold_watches 5 || fail "the other user has watches" "$(cat "$scratch/hold-watches")"
+        wrapper=("${as_other[@]}")
+        start_daemon --config.file="$config"
+        wrapper=()
+        kill "$watches_holder"
+        matches "inotify's limit: a sentence names it" "$(cat "$daemon_log")" 'max_user_watches'
+        equals "in the status, too" "$(get /api/v1/status | grep -c max_user_watches)" 1
+        compares "all are watched nevertheless" "$(cgroups_in watched) == 29"
+        fault $in/c20 100
+        caused "and counted" "$(count $in/c20)" 100
+        make $in/late $in/c20/late
+        holds "new ones are found by rescans" eventually 60 has_cgroup $in/late
+        holds "nested ones, too" eventually 60 has_cgroup $in/c20/late
+        remove $in/c20/late
+        holds "so are those that went" eventually 60 not is_in_state $in/c20/late watched
+        end_daemon
+    else
+        left_out "a daemon as another user, for inotify's limit"
+    fi
+    remove_cgroups "$hierarchy$in"
+}
+# hold_watches REST: the other user may have REST more.
+hold_watches() {
+    install -d -m 777 "$scratch/watched"
+    setpriv "--reuid=$other_user" --clear-groups /usr/bin/python3 "$here/hold-watches.py" \
+        "$1" "$scratch/watched" >"$scratch/hold-watches" 2>&1 &
+    watches_holder=$!
+    children+=($!)
+    eventually 60 grep -q held "$scratch/hold-watches"
+}
+
+# --- other layouts, in private mount namespaces
+
+cpus_are_served() {
+    get /metrics | grep -q '^perf_cpu_context_switches_total{.*} [1-9]'
+}
+
+# check_part TITLE: the root is $in/space.
+check_part() {
+    matches "$1: a sentence says so" "$(cat "$daemon_log"; get /api/v1/status)" 'namespace|part of'
+    holds "$1: its root is watched" eventually 60 is_in_state / watched
+    make $in/space/inner
+    eventually 60 has_cgroup /inner
+    fault $in/space/inner 100
+    caused "$1: and the cgroups below it" "$(count /inner)" 100
+    remove $in/space/inner
+}
+
+test_layouts() {
+    local in=$below/layouts
+    make $in $in/a
+    in_layout 'umount -R /sys/fs/cgroup; mount -t cgroup2 none /sys/fs/cgroup' "include: [\"$in/*\"]" "$faults_group"
+    fault $in/a 100
+    caused "v2 alone on /sys/fs/cgroup" "$(count $in/a)" 100
+    make $in/b
+    eventually 60 has_cgroup $in/b
+    fault $in/b 50
+    caused "with what comes later" "$(count $in/b)" 50
+    end_daemon
+
+    in_layout "mount -o remount,bind,ro $hierarchy" "include: [\"$in/*\"]" "$faults_group"
+    fault $in/a 100
+    caused "mounted read-only" "$(count $in/a)" 100
+    holds "CPUs are served beside it" cpus_are_served
+    end_daemon
+
+    in_layout "mount -t cgroup2 none \$1; umount -R /sys/fs/cgroup" "include: [\"$in/*\"]" "$faults_group"
+    fault $in/a 100
+    caused "mounted in an unusual place" "$(count $in/a)" 100
+    end_daemon
+
+    in_layout 'umount -R /sys/fs/cgroup' "include: [\"$in/*\"]" "$faults_group"
+    matches "no cgroup file system: a sentence in the log" "$(cat "$daemon_log")" 'no cgroup|cgroup.*not mounted'
+    matches "and in the status" "$(get /api/v1/status | grep -i cgroup)" 'mount'
+    holds "CPUs are served" cpus_are_served
+    equals "/api/v1/cgroups answers" "$(status_of /api/v1/cgroups)" 200
+    equals "nothing is watched" "$(document '[.. | objects | select(.state? == "watched")] | length')" 0
+    end_daemon
+
+    # A cgroup namespace: the tree begins at the daemon's own cgroup.
+    make $in/space
+    in_layout "echo 0 >$hierarchy$in/space/cgroup.procs; umount -R /sys/fs/cgroup
+        exec unshare --cgroup bash -c 'mount -t cgroup2 none /sys/fs/cgroup; shift; exec \"\$@\"' x \"\$@\"" \
+        'include: ["/", "/*"]' "$faults_group"
+    check_part "a cgroup namespace"
+    end_daemon
+    # A container without one: a part of the tree is bound in its place.
+    in_layout "mkdir \$1/part; mount --bind $hierarchy$in/space \$1/part; umount -R /sys/fs/cgroup" \
+        'include: ["/", "/*"]' "$faults_group"
+    check_part "a part of the tree"
+    end_daemon
+    # And one whose mounts are older than the namespace: the whole tree is seen.
+    in_layout "echo 0 >$hierarchy$in/space/cgroup.procs
+        exec unshare --cgroup bash -c 'shift; exec \"\$@\"' x \"\$@\"" \
+        "include: [\"$in/*\"]" "$faults_group"
+    fault $in/a 100
+    caused "a cgroup namespace with the mounts of the host" "$(count $in/a)" 100
+    end_daemon
+    remove $in/space $in/a $in/b $in
+}
+
+# --- patterns of names
+
+test_patterns_of_names() {
+    local in=$below/named id resident unit=perfcountd-test-$$.service
+    id=$(printf '%064x' $$)
+    make $in $in/deep $in/deep/$unit $in/deep/$unit/inner $in/deep/other-$unit $in/docker $in/docker/$id \
+        $in/docker/$id/inner $in/late
+    # shellcheck disable=SC2016 # that shell expands them
+    sh -c 'echo $$ >"$0/cgroup.procs" && exec sleep 60' "$hierarchy$in/docker/$id/inner" &
+    resident=$!
+    children+=("$resident")
+    cgroup_config "$config" "include: [\"unit=*$unit\", container_id=$id]" "exclude: [\"unit=other-*\", /docker/**]" \
+        "linger: 0s" "$faults_group"
+    start_daemon --config.file="$config"
+    holds "names choose, wherever the cgroups are, and nothing that is inside of them" eventually 60 \
+        watches_exactly $in/deep/$unit $in/docker/$id
+    make $in/late/new-$unit
+    holds "one that comes later is opened" eventually 60 is_in_state $in/late/new-$unit watched
+    fault $in/docker/$id/inner 500
+    caused "what is inside is in its counts" "$(count $in/docker/$id)" 500
+    equals "?unit=GLOB" "$(get "/api/v1/counters?unit=*-$unit" | jq -r '[.counters[].cgroup] | unique | join(" ")')" \
+        "$in/late/new-$unit"
+    equals "?container_id= and ?unit=: both" \
+        "$(get "/api/v1/counters?container_id=$id&unit=*" | jq '.counters | length')" 0
+    equals "a name that nothing has" "$(get "/api/v1/rates?seconds=0.05&container=nothing" | jq '.rates | length')" 0
+    matches "a bad glob is refused, by name" "$(get "/api/v1/counters?pod=[x" -w ' %{http_code}')" 'pod.* 400$'
+    end_daemon
+    "$PERFCOUNTD" stat --config.file="$config" --cgroup=container_id="$id" --interval=0.1s \
+        --output="$scratch/table" 2>"$scratch/err"
+    equals "stat --cgroup=KEY=GLOB" "$(cgroups_of_table)" "$in/docker/$id"
+    kill "$resident"
+    wait "$resident" 2>/dev/null
+    remove_cgroups "$hierarchy$in"
+}
+
+# --- scopes without processes
+
+test_vacant() {
+    local in=$below/vacant id residents=()
+    id=$(printf '%064x' $$)
+    make $in $in/left.scope $in/docker-$id.scope $in/idle.service $in/busy.scope
+    # shellcheck disable=SC2016 # that shell expands them
+    sh -c 'echo $$ >"$0/cgroup.procs" && exec sleep 60' "$hierarchy$in/busy.scope" &
+    residents+=($!)
+    cgroup_config "$config" "include: [\"$in/*\"]" "linger: 0s" "$faults_group"
+    start_daemon --config.file="$config"
+    holds "scopes without processes are left out" eventually 60 watches_exactly $in/busy.scope $in/idle.service
+    make $in/new.scope
+    holds "not a new one, whose first process is about to come" eventually 60 is_in_state $in/new.scope watched
+    # shellcheck disable=SC2016
+    sh -c 'echo $$ >"$0/cgroup.procs" && exec sleep 60' "$hierarchy$in/docker-$id.scope" &
+    residents+=($!)
+    children+=("${residents[@]}")
+    holds "nor one as soon as it has a process" eventually 60 is_in_state $in/docker-$id.scope watched
+    equals "the reason why a container has no name" "$(get /api/v1/cgroups |
+        jq -c '[.cgroups[] | select(.unnamed)] | length, (.[0].unnamed | length > 20)' | xargs)" "1 true"
+    end_daemon
+    "$PERFCOUNTD" plan --json --config.file="$config" >"$scratch/plan.json"
+    equals "plan: each cgroup has the source of its name, or the reason" \
+        "$(jq -r '.cgroups.cgroups[] | .named_by // .unnamed | length > 3' "$scratch/plan.json" | uniq -c | xargs)" \
+        "3 true"
+    matches "plan: and says so of containers" "$("$PERFCOUNTD" plan --config.file="$config")" \
+        "CONTAINER +NAMED BY +CGROUP"$'\n'"- +- +$in/docker-$id.scope +[a-z]"
+    kill "${residents[@]}"
+    wait "${residents[@]}" 2>/dev/null
+    remove_cgroups "$hierarchy$in"
+}
+
+# --- perfcountd stat --cgroup
+
+# cgroups_of_table: the last word of each line that has a path, on one line.
+cgroups_of_table() {
+    awk '$NF ~ "^/" { print $NF }' "$scratch/table" | xargs
+}
+
+# tests/unit/test-stat.c has the table.
+test_stat() {
+    local in=$below/stat hostile=$'\e[31mred.service'
+    make $in $in/a.service $in/b.service "$in/$hostile"
+    cgroup_config "$config" "include: [\"$in/*\"]" "$faults_group"
+    # shellcheck disable=SC2016 # that shell expands them
+    "$PERFCOUNTD" stat --config.file="$config" --cgroup='*.service' --sort=minor-faults --output="$scratch/table" -- \
+        sh -c '"$0" "$1/a.service" faults 500 && "$0" "$1/b.service" faults 2000' "$load" "$hierarchy$in"
+    equals "stat --cgroup: the cgroups that match, the most faults first" \
+        "$(cgroups_of_table | cut -d ' ' -f 1,2)" "$in/b.service $in/a.service"
+    lacks "a name with a terminal's escape is shown without it" $'\e' "$scratch/table"
+    holds "but is there" grep -qF '\x1b[31mred.service' "$scratch/table"
+    "$PERFCOUNTD" stat --config.file="$config" --cgroup=nosuch.service -- true 2>"$scratch/err"
+    equals "no cgroup matches: exit status" "$?" 1
+    contains "it says so" "$(cat "$scratch/err")" 'no cgroup is counted that matches nosuch.service'
+    remove_cgroups "$hierarchy$in"
+}
+
+# --- a v1 perf_event hierarchy
+
+v1_hierarchy() {
+    awk '$1 == "perf_event" { print $2 }' /proc/cgroups
+}
+v1_is_gone() {
+    [ "$(v1_hierarchy)" = 0 ]
+}
+# This keeps the controller away from v2: a v1 hierarchy that was unmounted while a cgroup of it was still dying.
+restore_v1() {
+    local attempt where
+    where=$(mktemp -d "${TMPDIR:-/tmp}/perfcountd-v1.XXXXXX")
+    for attempt in {1..9}; do
+        v1_is_gone && break
+        # shellcheck disable=SC2016 # of the inner shell
+        unshare --mount --propagation private sh -c 'mount -t cgroup -o perf_event none "$1" &&
+            find "$1" -mindepth 1 -depth -type d -path "*perfcountd-test*" -delete; umount "$1"' x "$where"
+        sleep "0.$attempt" # until the kernel lets go of a cgroup that is dying
+    done
+    rmdir "$where"
+    v1_is_gone || echo "the perf_event controller is still in a v1 hierarchy" >&2
+}
+
+is_mounted_or_ended() {
+    grep -q "$v1" "/proc/$keeper/mountinfo" || ! running "$keeper"
+}
+
+test_v1() {
+    local tree keeper v1
+    if ! v1_is_gone; then
+        left_out "a perf_event controller outside of cgroup v1"
+        return
+    fi
+    at_end+=(restore_v1)
+    v1=$scratch/v1
+    mkdir "$v1"
+    chmod 711 "$scratch" # for whom root's daemon becomes
+    # The keeper holds the mount while daemons come and go.
+    unshare --mount --propagation private sh -c "mount -t cgroup -o perf_event none '$v1' && exec sleep 300" \
+        2>"$scratch/mount" &
+    keeper=$!
+    children+=("$keeper")
+    eventually 60 is_mounted_or_ended
+    if ! running "$keeper"; then
+        left_out "a cgroup v1 hierarchy that can be mounted"
+        return
+    fi
+    tree=/proc/$keeper/root$v1
+    mkdir "$tree$below" "$tree$below/a"
+    cgroup_config "$config" "include: [\"$below/*\"]" "linger: 30s" "$faults_group"
+    wrapper=(nsenter --mount="/proc/$keeper/ns/mnt")
+    if [ "$engine" = bpf ]; then
+        start_daemon --config.file="$config"
+        matches "bpf alone counts nothing there, and says why" \
+            "$(get /api/v1/status | jq -r '.collectors[].error')" 'v1'
+        contains "so does plan" \
+            "$(nsenter --mount="/proc/$keeper/ns/mnt" "$PERFCOUNTD" plan --config.file="$config" 2>&1)" \
+            "the collector cgroup fails: collectors.cgroup.engine is bpf"
+        equals "the collector failed" "$(sum_of 'perfcountd_collector_success{collector="cgroup"}')" 0
+        end_daemon
+        engine=auto cgroup_config "$config" "include: [\"$below/*\"]" "linger: 30s" "$faults_group"
+    fi
+    start_daemon --config.file="$config"
+    wrapper=()
+    [ "$engine" != bpf ] || matches "auto takes perf there, and says why" \
+        "$(get /api/v1/status | jq -r '.cgroups | .engine + ": " + .engine_reason')" '^perf: .*v1'
+    "$load" "$tree$below/a" faults 400
+    caused "a v1 perf_event hierarchy is found and counted" "$(count $below/a)" 400
+    mkdir "$tree$below/b"
+    eventually 60 has_cgroup $below/b
+    "$load" "$tree$below/b" faults 300
+    eventually 60 rmdir "$tree$below/b"
+    caused "also those of one that comes and goes in it" "$(count $below/b)" 300
+    mv "$tree$below/a" "$tree$below/c"
+    eventually 60 has_cgroup $below/c
+    "$load" "$tree$below/c" faults 200
+    caused "one that is renamed is counted under its new name" "$(count $below/c)" 200
+    equals "its old name lingers" "$(state_of $below/a)" lingering
+    mkdir "$tree$below/c/d"
+    mv "$tree$below/c" "$tree$below/a"
+    holds "renamed again, it goes on" eventually 60 is_in_state $below/a watched
+    caused "from its total" "$(count $below/a)" 400
+    matches "/api/v1/cgroups names it" "$(get /api/v1/cgroups)" "$v1"
+    end_daemon
+    remove_cgroups "$tree$below"
+    kill "$keeper"
+    wait "$keeper" 2>/dev/null
+    restore_v1
+    holds "the controller is back in v2" v1_is_gone
+}
+
+[ $# -gt 0 ] || set -- truth names limits layouts patterns_of_names vacant stat v1
+with_engines "$@"
+finish
