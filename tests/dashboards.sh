@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Every query of contrib/grafana's dashboards, asked of a Prometheus that scrapes the daemon of this machine and that of
-# an emulated board with two kinds of core: `make check-dashboards`. Then the board's page in a browser, with PICTURES,
+# an emulated board with two kinds of core. Then the board's page in a browser, with PICTURES,
 # a directory, also as screenshots there. With --page, that alone.
 #
 # PERFCOUNTD names the binary of this machine. VM_CACHE, VM_BUILD: see vm/lib.sh.

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A browser of a test's own, and a view of the page in it. A complaint while a test looks at the page, an error in the
-// console, an exception, a violation of the policy, or a request that goes elsewhere, fails the test.
+// A browser with the page. An error in its console, an exception, a violation of the policy, or a request to another
+// origin fails the test.
 import assert from "node:assert/strict";
 import { accessSync, constants, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Daemon, eventually, rest, scratch } from "./daemon.mjs";
+import { Daemon, eventually, scratch } from "./daemon.mjs";
 
 export const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
-// The packages of package.json are outside of the tree's sources: see install.sh.
-const modules = createRequire(join(process.env.PAGE_TOOLS ?? join(root, "build/tools/page"), "package.json"));
-export const axe_source = () => modules.resolve("axe-core/axe.min.js");
+// install.sh puts the packages of package.json there.
+export const modules = createRequire(join(process.env.PAGE_TOOLS ?? join(root, "build/tools/page"), "package.json"));
 const programs = { chromium: ["chromium", "chromium-browser", "google-chrome"], firefox: ["firefox-esr", "firefox"] };
 export const views = ["now", "services", "profile", "health"];
 
@@ -27,8 +26,7 @@ export function program_of(browser) {
     return null;
 }
 
-// `profile`: the folder of it, and `preferences` of Firefox.
-async function launch(name, { profile = scratch(), preferences = {} } = {}) {
+async function launch(name) {
     const { default: puppeteer } = modules("puppeteer-core");
     const flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
         "--disable-background-networking", "--disable-component-update", "--force-color-profile=srgb"];
@@ -38,8 +36,7 @@ async function launch(name, { profile = scratch(), preferences = {} } = {}) {
         executablePath: program_of(name),
         headless: true,
         acceptInsecureCerts: true,
-        userDataDir: profile,
-        extraPrefsFirefox: preferences,
+        userDataDir: scratch(),
         args: name === "firefox" ? [] : flags,
         env: { ...process.env, HOME: scratch(), LANG: "C.UTF-8" },
         defaultViewport: { width: 1280, height: 800 },
@@ -90,7 +87,7 @@ export class View {
         });
     }
 
-    // Appearance: {width, height, scale, dark, reduced, touch}. Properties that are left out stay.
+    // What is left out stays as it is.
     async look({ width, height, scale = 1, dark, reduced } = {}) {
         const features = [];
 
@@ -104,7 +101,7 @@ export class View {
             await this.page.emulateMediaFeatures(features);
     }
 
-    // Goes to "#VIEW?STATE", as a reader who types it, and waits for the view. `fresh` loads the page again.
+    // Goes to "#VIEW?STATE" as if typed, and waits for the view. `fresh` loads the page.
     async go(hash, { fresh = false } = {}) {
         const url = `${this.session.url}/${hash}`;
 
@@ -116,7 +113,7 @@ export class View {
         await this.until(`the view ${name}`, (view) => document.getElementById("main")?.dataset.view === view, name);
     }
 
-    // Complaints that match a pattern are what the test provokes, as those of a daemon that is not there.
+    // The test provokes complaints that match.
     expect(pattern) {
         this.expected.push(pattern);
     }
@@ -125,7 +122,7 @@ export class View {
         return this.faults.filter((fault) => !this.expected.some((pattern) => pattern.test(fault)));
     }
 
-    // Waits until a function of the page returns what is true; returns that.
+    // Waits until a function that runs in the page returns what is true, and returns that.
     async until(what, inside, ...parameters) {
         return eventually(() => `${what}; complaints: ${this.complaints().join(" | ") || "none"}`,
             () => this.page.evaluate(inside, ...parameters).catch((error) => {
@@ -133,6 +130,52 @@ export class View {
                     return null; // the page is being loaded
                 throw error;
             }));
+    }
+
+    // Waits for an answer of the daemon to this page.
+    answered() {
+        return this.until("an answer of the daemon", () => performance.getEntriesByType("resource").some(({ name }) =>
+            name.includes("/api/")));
+    }
+
+    // Presses the button with this text.
+    press(text, within = "main") {
+        return this.until(`a button ${text}`, (text, within) => {
+            const button = [...document.querySelectorAll(`${within} button`)]
+                .find((one) => one.offsetParent && one.textContent === text && !one.disabled);
+
+            button?.click();
+            return Boolean(button);
+        }, text, within);
+    }
+
+    // Waits until each flame graph that is shown is drawn. Returns their frames, a list for each.
+    frames() {
+        return this.until("a flame graph that is drawn", () => {
+            const graphs = [...document.querySelectorAll("main canvas")].filter((one) => one.offsetParent)
+                .map((one) => one.flame).filter(Boolean);
+
+            const drawn = (one) => !one.scheduled && !one.stale && one.frames().length > 1;
+
+            return graphs.length > 0 && graphs.every(drawn) && graphs.map((one) => one.frames());
+        });
+    }
+
+    // Waits until the view of profiles has this many samples.
+    samples(least) {
+        return this.until(`${least} samples`, (least) => Number(/([\d,]+) samples?/
+            .exec(document.querySelector(".progress").innerText)?.[1].replace(/,/g, "")) >= least, least);
+    }
+
+    // Records, and waits for the end.
+    async record() {
+        await this.press("Record");
+        await this.idle();
+    }
+
+    idle() {
+        return this.until("the end of the recording", () =>
+            document.querySelector("main button.main:enabled") !== null);
     }
 
     // Waits for a text that is seen: a string, or a regular expression.
@@ -151,16 +194,17 @@ export class View {
         return this.page.evaluate((selector) => document.querySelector(selector)?.innerText ?? null, selector);
     }
 
-    // The tab is in the background: another one is in front. Returns a function that brings it back.
-    async hide() {
+    // Opens a tab in front of this one, with `url`. Returns a function that brings this one back.
+    async hide(url = "about:blank") {
         const front = await this.session.browser.newPage();
 
+        await front.goto(url);
         await front.bringToFront();
         await this.until("a hidden page", () => document.visibilityState === "hidden");
         return async () => {
             await this.page.bringToFront();
             await front.close();
-            await this.until("a visible page", () => document.visibilityState === "visible");
+            await this.until("a tab in front", () => document.visibilityState === "visible");
         };
     }
 
@@ -174,54 +218,44 @@ export class View {
             await this.page.keyboard.press(name);
     }
 
-    // The element with the focus: {tag, id, text, box, outlined}.
+    // The element with the focus.
     focused() {
         return this.page.evaluate(() => {
             const at = document.activeElement, box = at.getBoundingClientRect(), style = getComputedStyle(at);
 
-            return { tag: at.tagName.toLowerCase(), id: at.id, role: at.getAttribute("role"),
+            return { tag: at.tagName.toLowerCase(), id: at.id, width: box.width,
                 text: (at.getAttribute("aria-label") ?? at.innerText ?? "").slice(0, 60),
-                box: [box.x, box.y, box.width, box.height].map(Math.round),
                 outlined: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0 };
         });
     }
 
-    // By how many pixels the page as a whole is wider than the window.
-    overflow() {
-        return this.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-    }
+    // Waits until the page is no wider than the window.
+    fits() {
+        let wide;
 
-    // The elements that make the page as a whole wider than the window.
-    wide() {
-        return this.page.evaluate(() => {
-            const whole = document.documentElement, width = whole.clientWidth;
+        return eventually(() => `a page without a horizontal scrollbar: ${wide}`, async () => {
+            wide = await this.page.evaluate(() => {
+                const whole = document.documentElement, width = whole.clientWidth;
+                const all = [...document.querySelectorAll("body *")].filter((one) => !one.closest(".scroll") &&
+                    one.getBoundingClientRect().right > width);
 
-            if (whole.scrollWidth <= width)
-                return [];
-            const all = [...document.querySelectorAll("body *")].filter((one) => !one.closest(".scroll") &&
-                one.getBoundingClientRect().right > width);
-            return [`${whole.scrollWidth - width} px`, ...all.slice(0, 5).map((one) => one.outerHTML.slice(0, 120))];
+                return whole.scrollWidth <= width ? [] : [`${whole.scrollWidth - width} px`,
+                    ...all.slice(0, 5).map((one) => one.outerHTML.slice(0, 120))];
+            });
+            return wide.length === 0;
         });
     }
 
     // axe-core's findings that are serious or critical, a sentence each.
     async findings() {
-        await this.page.evaluate(() => window.axe === undefined).then((absent) => absent && this.inject());
+        if (await this.page.evaluate(() => window.axe === undefined)) // the debugger is not bound by the policy
+            await this.page.evaluate(readFileSync(modules.resolve("axe-core/axe.min.js"), "utf8"));
         return this.page.evaluate(async () => {
             const { violations } = await window.axe.run(document, { resultTypes: ["violations"] });
 
             return violations.filter((one) => ["serious", "critical"].includes(one.impact)).flatMap((one) =>
                 one.nodes.map((node) => `${one.id}: ${node.target.join(" ")}: ${node.failureSummary}`));
         });
-    }
-
-    // The policy forbids scripts that are not the page's own; by the debugger one is run nevertheless.
-    async inject() {
-        await this.page.evaluate(readFileSync(axe_source(), "utf8"));
-    }
-
-    screenshot(options = {}) {
-        return this.page.screenshot({ type: "png", ...options });
     }
 
     async close() {
@@ -231,28 +265,27 @@ export class View {
 
 // One daemon and one browser, for all tests of a file.
 export class Session {
-    // `config`, `flags`: the daemon's. `url`: of another daemon than one of its own. `browser`: chromium or firefox;
-    // `look` is as launch() takes it.
-    static async open({ config, flags, url, browser = "chromium", look } = {}) {
+    // `config`, `flags`: for a daemon; `url`: of one that runs. `browser`: chromium or firefox.
+    static async open({ config, flags, url, browser = "chromium" } = {}) {
         const session = new Session();
 
         session.daemon = url ? null : await Daemon.start({ config, flags });
         session.url = (url ?? session.daemon.url).replace(/\/$/, "");
-        session.browser = await launch(browser, look);
+        session.browser = await launch(browser);
         return session;
     }
 
-    // A tab for a test: opens the view, does what the test wants, and fails where the page complained.
+    // Opens the view in a tab and runs `body` with it. Fails if the page complained. `look` is for View.look().
     async see(hash, body, look = {}) {
         const view = new View(this, await this.browser.newPage());
 
         try {
             await view.listen();
             await view.look(look);
-            await look.ready?.(view);
             await view.go(hash, { fresh: true });
             const answer = await body(view);
-            await rest(50); // what the browser still has to say
+            // Violations of the policy are events: those that are queued come before this turn.
+            await view.page.evaluate(() => new Promise((done) => setTimeout(done)));
             assert.deepEqual(view.complaints(), [], "the page complains");
             return answer;
         } finally {

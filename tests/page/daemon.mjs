@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// A daemon of a test's own, on a free port of the loopback. PERFCOUNTD names the binary.
+// The daemon under test, on a free port of the loopback. PERFCOUNTD names the binary.
 import { spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-// Ended when this process ends, however it does.
+// Killed and removed at exit.
 const children = new Set(), folders = new Set();
 
 export function started(command, parameters, options = {}) {
     const child = spawn(command, parameters, { stdio: ["ignore", "pipe", "pipe"], ...options });
 
     children.add(child);
-    child.unref(); // the end of the tests does not wait for it
+    child.unref(); // node does not wait for it
     child.stdout?.unref();
     child.stderr?.unref();
     child.on("exit", () => children.delete(child));
@@ -36,35 +36,25 @@ process.on("exit", () => {
 for (const signal of ["SIGINT", "SIGTERM"])
     process.on(signal, () => process.exit(1));
 
-export function rest(ms) {
-    return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-// Asks until the answer is true, or throws what was waited for after `seconds`. Returns the answer.
-export async function eventually(what, ask, seconds = 20) {
+// Asks until the answer is true, and returns it. Throws what was waited for after a minute.
+export async function eventually(what, ask, seconds = 60) {
     const until = performance.now() + seconds * 1000;
     let answer;
 
     while (!(answer = await ask())) {
         if (performance.now() > until)
-            throw new Error(`after ${seconds} s there is still not: ${typeof what === "function" ? what() : what}`);
-        await rest(50);
+            throw new Error(`still not after ${seconds} s: ${typeof what === "function" ? what() : what}`);
+        await new Promise((resolve) => setTimeout(resolve, 50));
     }
     return answer;
 }
 
 export class Daemon {
-    // `config` is the text of its configuration. `flags` are further ones of the command line.
-    constructor(config, flags) {
-        this.folder = scratch();
-        this.flags = flags;
-        this.address = "127.0.0.1:0";
-        this.configure(config);
-    }
-
+    // `config`: the text of its configuration. `flags`: more of the command line.
     static async start({ config = "", flags = [] } = {}) {
-        const daemon = new Daemon(config, flags);
+        const daemon = Object.assign(new Daemon(), { folder: scratch(), flags, address: "127.0.0.1:0" });
 
+        daemon.configure(config);
         await daemon.again();
         return daemon;
     }
@@ -73,6 +63,19 @@ export class Daemon {
     configure(config) {
         this.config = config;
         writeFileSync(join(this.folder, "perfcountd.yaml"), config.trim() ? config : "{}\n");
+    }
+
+    // Reloads it with another configuration.
+    async reload(config) {
+        this.configure(config);
+        await this.get("/-/reload", { method: "POST" });
+    }
+
+    // Starts it again with another configuration.
+    async restart(config = this.config) {
+        await this.stop();
+        this.configure(config);
+        await this.again();
     }
 
     // Starts it, at the port that it had before.
@@ -98,11 +101,7 @@ export class Daemon {
         return this.child.exitCode !== null || this.child.signalCode !== null ? [] : null;
     }
 
-    get pid() {
-        return this.child.pid;
-    }
-
-    // Ends it by a signal and waits for that. Returns its exit status, null where the signal ended it.
+    // Sends a signal and waits for the end. Returns the exit status, null if the signal ended it.
     async stop(signal = "SIGTERM") {
         if (!this.has_ended()) {
             const ended = new Promise((resolve) => this.child.once("exit", resolve));
@@ -114,32 +113,15 @@ export class Daemon {
         return this.child.exitCode;
     }
 
-    signal(name) {
-        this.child.kill(name);
-    }
-
-    // How many performance events it has open.
-    events() {
-        const folder = `/proc/${this.pid}/fd`;
-
-        return readdirSync(folder).filter((fd) => {
-            try {
-                return readlinkSync(join(folder, fd)).includes("perf_event");
-            } catch {
-                return false; // closed meanwhile
-            }
-        }).length;
-    }
-
     // The rings of the sampler that are mapped.
     rings() {
-        return readFileSync(`/proc/${this.pid}/maps`, "latin1").split("\n")
+        return readFileSync(`/proc/${this.child.pid}/maps`, "latin1").split("\n")
             .filter((line) => line.includes("perf_event")).length;
     }
 
-    // An answer's body, as JSON where it is.
+    // The body of an answer, parsed if it is JSON.
     async get(path, options = {}) {
-        // node's requests look like a browser's
+        // node sets Sec-Fetch-Mode as a browser does; this header says that no other site's page asks.
         const headers = { "X-Requested-With": "perfcountd", ...options.headers };
         const response = await fetch(this.url + path, { ...options, headers });
         const text = await response.text();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flame graph alone, with trees that the tests make: what it says it draws, what is on the screen, and what keys,
-// mouse and finger do.
+// The flame graph alone, with trees that the tests make: what it draws, what is on the screen, and what keys, mouse and
+// finger do. Layout, zoom and search are tested without a browser, in unit/.
 import assert from "node:assert/strict";
 import test, { after } from "node:test";
 import { Session } from "./browser.mjs";
@@ -75,7 +75,7 @@ async function press(tab, ...keys) {
 
 // The colours of pixels in a screenshot, as #rrggbb.
 async function pixels(tab, points) {
-    const shot = await tab.screenshot({ encoding: "base64" });
+    const shot = await tab.page.screenshot({ type: "png", encoding: "base64" });
 
     return tab.page.evaluate(async (shot, points) => {
         const bytes = Uint8Array.from(atob(shot), (one) => one.charCodeAt(0));
@@ -243,7 +243,7 @@ test("the graph follows the width of its place, and the pixels of the screen", a
         const [width, wide] = await tab.page.evaluate(() => [window.graph.width, window.graph.canvas.width]);
         assert.equal(wide, width * 2);
         assert.ok(Math.abs((await frame(tab, "parse")).width - 0.4 * width) <= 1);
-        assert.ok(await tab.overflow() <= 0);
+        await tab.fits();
     });
 });
 
@@ -263,7 +263,7 @@ test("hostile names are text", async () => {
         }
         await press(tab, "Enter");
         assert.equal(await tab.page.$$eval("img", (all) => all.length), 0);
-        assert.ok(await tab.overflow() <= 0);
+        await tab.fits();
     });
 });
 
@@ -306,7 +306,7 @@ test("a tree that grows keeps the zoom, the focus, and the order", async () => {
     });
 });
 
-test("nothing is drawn while nothing changes; with reduced motion a zoom is one drawing", async () => {
+test("nothing is drawn if nothing changes; with reduced motion a zoom is one drawing", async () => {
     await graphed(plain_tree, async (tab) => {
         await tab.page.evaluate(() => {
             const { painter } = window.graph, paint = painter.paint.bind(painter);
@@ -317,8 +317,8 @@ test("nothing is drawn while nothing changes; with reduced motion a zoom is one 
                 paint(...all);
             };
         });
-        await tab.page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 300)));
-        assert.equal(await tab.page.evaluate(() => window.drawn), 0);
+        await tab.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+        assert.equal(await tab.page.evaluate(() => window.drawn), 0, "in two frames of the screen");
         await does(tab, () => window.graph.zoomTo(["seventy", "main"]));
         assert.equal(await tab.page.evaluate(() => window.drawn), 1);
     }, { reduced: true });
@@ -334,4 +334,22 @@ test("a first tap shows, a second one zooms", async () => {
         await tab.until("a zoom", () => window.zoomed.length === 1);
         await settled(tab);
     });
+});
+
+test("the picture is one that a browser shows, whatever the names are", async () => {
+    const names = ["<img src=x onerror=alert(1)>", "</svg><script>alert(1)</script>", "]]>", "\0\u001b\u007f",
+        "\u202egnp", "\uffff", "&", "\"'", "<".repeat(4096)];
+    const size = await session.see("#health", (tab) => tab.page.evaluate(async (names) => {
+        const of = (name) => import(new URL(`page/flame/${name}.js`, document.baseURI).href);
+        const { svg } = await of("export"), { StackTree } = await of("tree");
+        const tree = new StackTree(), image = new Image();
+
+        for (const name of [...names, "\ud800"])
+            tree.add(["process", "user", "kernel"].map((kind) => ({ name, module: name, kind })));
+        image.src = `data:image/svg+xml,${encodeURIComponent(svg(tree, { title: names.join("") }))}`;
+        await image.decode(); // throws if it is not well-formed
+        return [image.naturalWidth, image.naturalHeight];
+    }, names));
+
+    assert.deepEqual(size, [1200, 116]);
 });

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the npm packages of package-lock.json below build/tools/page, never in the tree of sources. Does nothing
 # where they are there. PAGE_TOOLS is another folder.
+#
+# puppeteer-core downloads and unpacks browsers by packages that bring sixty others, and chart.js parses dates and colors
+# by some. Neither happens here: the overrides of package.json put "ms", which is needed anyway, in their place.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)

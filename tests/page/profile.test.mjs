@@ -1,163 +1,296 @@
 // SPDX-License-Identifier: Apache-2.0
-// The view of profiles: recordings of this machine, and of a program whose profile is known.
+// The view of profiles: recordings, of a program whose profile is known too, the controls, the URL, and downloads.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { basename } from "node:path";
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import test, { after } from "node:test";
-import { eventually, rest } from "./daemon.mjs";
-import { build_hot, frames, is_recording, knows, open_session, press, record, runs, samples, select, texts, widest,
-         with_hot } from "./recordings.mjs";
+import { Session, root } from "./browser.mjs";
+import { eventually, scratch, started } from "./daemon.mjs";
 
-const hot = build_hot();
-const program = basename(hot);
-const session = await open_session();
-let idle = session.daemon.events();
-const is_idle = () => session.daemon.events() === idle && session.daemon.rings() === 0;
+const sampler = (words) => `sampler: {${words}}\n`;
+const config = sampler("enabled: true, allow: local, event: cpu-clock, max_clients: 2");
+const session = await Session.open({ config });
+const { daemon } = session;
 after(() => session.close());
 
-async function cpu_share(pid) {
-    const ticks = () => Number(readFileSync(`/proc/${pid}/stat`, "latin1").split(") ")[1].split(" ")[11]);
-    const begin = ticks();
+// tests/e2e/hot.c, under a name of its own: it spends 70 % of its time in hot_seventy() and 30 % in hot_thirty().
+const hot = join(scratch(), `hot${process.pid}`), program = basename(hot);
+execFileSync(process.env.CC ?? "cc", ["-O1", "-fno-omit-frame-pointer", "-o", hot, join(root, "tests/e2e/hot.c")]);
 
-    await rest(1000);
-    return Math.max(0.1, (ticks() - begin) / 100);
+async function with_hot(view, body) {
+    const child = started(hot, ["600"]);
+
+    // The daemon learns a program's names from the first stream that it is in.
+    await view.until("names of functions", async (pid) =>
+        (await (await fetch(`api/v1/samples?seconds=0.3&frequency=199&pid=${pid}`)).text()).includes("hot_seventy"),
+                     child.pid);
+    await body(child.pid);
+    child.kill("SIGKILL");
+    await eventually("the end of the program", () => child.signalCode);
 }
 
-// As many samples as tests/e2e/lib.sh wants: five standard deviations are 3 points.
-test("its functions are as wide as their time, in the model and on the screen", () => session.see("#profile",
-    async (view) => {
-        const { found, truth } = await with_hot(hot, async (pid) => {
-            const seconds = Math.min(30, Math.ceil(5830 * 1.5 / 1999 / await cpu_share(pid)));
-            await view.go(`#profile?pid=${pid}&frequency=1999&seconds=${seconds}&by=merged`);
-            await knows(view, pid);
-            await record(view, seconds);
-            const [list] = await frames(view);
-            const of = (name) => list.filter((one) => one.name === name).sort((a, b) => b.width - a.width)[0];
-            return { seventy: of("hot_seventy"), thirty: of("hot_thirty"),
-                     about: await view.text(".panel:not([hidden]) .quiet"),
-                     hottest: (await texts(view, "main tbody th"))[0],
-                     runs: await runs(view, Math.round(of("hot_seventy").y) + 1) }; // above the letters
-        });
-        const shares = [found.seventy.width / (found.seventy.width + found.thirty.width),
-                        found.runs[0] / (found.runs[0] + found.runs[1])];
+const closed = () => eventually("rings that are closed", () => daemon.rings() === 0);
+const opened = () => eventually("rings of the recording", () => daemon.rings() > 0);
+const widest = (frames, name) => Math.max(0, ...frames.filter((one) => one.name === name).map((one) => one.width));
+const select = (view, name, value) => view.page.select(`main select[name=${name}]`, value);
+const texts = (view, selector) => view.page.$$eval(selector, (all) => all.map((one) => one.innerText));
+const query = (view) => new URLSearchParams(view.page.url().split("?")[1]);
 
-        assert.ok(Number(/([\d,]+) samples/.exec(found.about)[1].replace(",", "")) >= 5830, found.about);
-        assert.ok(truth > 0.68 && truth < 0.72, `by its own clock ${truth}`);
-        for (const share of shares)
-            assert.ok(Math.abs(share - truth) < 0.03, `shares ${shares} against ${truth}`);
-        assert.equal(found.seventy.row, found.thirty.row, "both have the same caller");
-        assert.match(found.hottest, /^hot_seventy/);
-    }));
+test("functions are as wide as their time", () => session.see("#profile", (view) => with_hot(view, async (pid) => {
+    await view.go(`#profile?pid=${pid}&frequency=999&seconds=600&by=merged`);
+    await view.press("Record");
+    await view.samples(1000);
+    await view.press("Stop");
+    await view.idle();
+    const [frames] = await view.frames();
+    const [seventy, thirty] = ["hot_seventy", "hot_thirty"].map((name) => frames.find((one) => one.name === name));
+
+    assert.equal(seventy.row, thirty.row, "both have the same caller");
+    assert.ok(seventy.width > 1.5 * thirty.width && seventy.width < 4 * thirty.width,
+              `${seventy.width} and ${thirty.width}`);
+    assert.match((await texts(view, "main tbody th"))[0], /^hot_seventy/);
+})));
 
 test("two recordings and their difference", () => session.see("#profile?frequency=499&seconds=1.5", async (view) => {
-    await with_hot(hot, async (pid) => {
-        await knows(view, pid);
-        await record(view);
+    await with_hot(view, async () => {
+        await view.record();
+        const [frames] = await view.frames();
+        assert.ok(widest(frames, program) > 0);
     });
-    await press(view, "Keep as A");
-    await record(view);
-    const [a, b] = await frames(view);
-    assert.ok(widest(a, program) > 20, "A has the program");
+    await view.press("Keep as A");
+    await view.record();
+    const [a, b] = await view.frames();
+    assert.ok(widest(a, program) > 0, "A has the program");
     assert.equal(widest(b, program), 0, "B does not have it");
     await select(view, "compare", "difference");
-    const graphs = await frames(view);
-    assert.equal(graphs.length, 1);
-    const gone = await view.page.evaluate((program) => {
-        const canvas = [...document.querySelectorAll("main canvas")].find((one) => one.offsetParent);
-        return [...canvas.flame.tree.nodes()].filter((one) => one.name === program)
+    assert.equal((await view.frames()).length, 1);
+    const shares = await view.page.evaluate((program) => {
+        const { flame } = [...document.querySelectorAll("main canvas")].find((one) => one.offsetParent);
+        return [...flame.tree.nodes()].filter((one) => one.name === program)
             .map(({ before, after }) => ({ before, after }));
     }, program);
-    assert.ok(gone.some(({ before, after }) => before > 0.05 && after === 0), JSON.stringify(gone));
-    // Its functions have names as far as the daemon has memory for the symbols of all programs.
+    assert.ok(shares.some(({ before, after }) => before > 0 && after === 0), JSON.stringify(shares));
+    // Its functions have names if the symbols of all programs fit into the daemon's memory.
     const rows = await texts(view, "main tbody tr");
     const row = rows.find((one) => one.startsWith("hot_seventy") || one.startsWith(`[${program}]`));
     assert.match(row ?? rows.join("; "), /%.*%.*[-−][\d.]+ points/s, "the table has the shares of both");
-    await press(view, "Forget A");
-    assert.equal((await frames(view)).length, 1);
+    await view.press("Forget A");
+    assert.equal((await view.frames()).length, 1);
 }));
 
 test("is drawn while it comes, by process or merged, and ends by itself", () =>
-    session.see("#profile?seconds=3&frequency=199", async (view) => {
-        await press(view, "Record");
-        await samples(view, 20);
-        await view.until("a graph", () => document.querySelector("main canvas")?.flame.frames().length > 2);
-        const [processes] = await frames(view);
+    session.see("#profile?seconds=5&frequency=199", async (view) => {
+        await view.press("Record");
+        const [processes] = await view.frames();
         assert.ok(processes.some(({ kind }) => kind === "process"));
         await select(view, "by", "merged");
-        const [merged] = await frames(view);
+        const [merged] = await view.frames();
         assert.ok(!merged.some(({ kind }) => kind === "process"));
-        await is_recording(view, false);
-        await eventually("no rings", is_idle, 1);
-        await view.sees(/cpu-clock at 199 Hz, 3 s, [\d,]+ samples/);
+        await view.idle();
+        await closed();
+        await view.sees(/cpu-clock at 199 Hz, 5 s, [\d,]+ samples/);
     }));
 
-test("stops and keeps what it has", () => session.see("#profile?seconds=60", async (view) => {
-    await press(view, "Record");
-    await samples(view, 20);
-    await press(view, "Stop");
-    await view.sees(/You stopped it after \d+ s\./, ".notes");
-    await eventually("no rings", is_idle, 1);
-    assert.ok((await frames(view))[0].length > 1);
-}));
+// What ends a recording, what the page says of it, and how the view is shown again.
+const ends = {
+    "when it is stopped": [(view) => view.press("Stop"), /You stopped it after \d+ s\./, () => {}],
+    "when the tab is hidden": [(view) => view.hide(), /when this tab was hidden/, (view, show) => show()],
+    "when the view is left": [(view) => view.go("#health"), /when you went to another view/,
+        (view) => view.go("#profile?seconds=600")],
+};
 
-test("ends when the tab is hidden", () => session.see("#profile?seconds=60", async (view) => {
-    await press(view, "Record");
-    await samples(view, 20);
-    const show = await view.hide();
-    await eventually("no rings", is_idle, 1);
-    const asked = view.requests.length;
-    await rest(1500);
-    assert.equal(view.requests.length, asked, "nothing is asked for while it is hidden");
-    await show();
-    await view.sees(/when this tab was hidden/, ".notes");
-    assert.ok((await frames(view))[0].length > 1);
-}));
-
-test("ends when the view is left, and is there again", () => session.see("#profile?seconds=60", async (view) => {
-    await press(view, "Record");
-    await samples(view, 20);
-    await view.go("#health");
-    await eventually("no rings", is_idle, 1);
-    await view.go("#profile?seconds=60");
-    await view.sees(/when you went to another view/, ".notes");
-    assert.ok((await frames(view))[0].length > 1);
-}));
+for (const [when, [end, note, back]] of Object.entries(ends))
+    test(`ends ${when}, and what came is kept`, () => session.see("#profile?seconds=600", async (view) => {
+        await view.press("Record");
+        await view.samples(20);
+        await opened();
+        const answer = await end(view);
+        await closed();
+        await back(view, answer);
+        await view.sees(note, ".notes");
+        await view.frames();
+    }));
 
 test("ends when the tab is closed", async () => {
-    await session.see("#profile?seconds=60", async (view) => {
-        await press(view, "Record");
-        await samples(view, 20);
-        assert.ok(session.daemon.events() > idle);
+    await session.see("#profile?seconds=600", async (view) => {
+        await view.press("Record");
+        await opened();
     });
-    await eventually("no rings", is_idle, 1);
+    await closed();
 });
 
 test("is kept when the daemon goes away, and works when it is back", () =>
-    session.see("#profile?seconds=60", async (view) => {
+    session.see("#profile?seconds=600", async (view) => {
         view.expect(/ERR_|Failed to load/);
-        await press(view, "Record");
-        await samples(view, 20);
-        await session.daemon.stop("SIGKILL");
+        await view.press("Record");
+        await view.samples(20);
+        await daemon.stop("SIGKILL");
         await view.sees(/broke.*What came until then, \d+ s, is kept/s, ".notes");
-        assert.ok((await frames(view))[0].length > 1);
-        await press(view, "Record");
+        await view.frames();
+        await view.press("Record");
         await view.sees(/cannot be reached|502/, "main [role=alert]");
-        assert.ok((await frames(view))[0].length > 1, "what was recorded before is still there");
-        await session.daemon.again();
-        idle = session.daemon.events();
+        await view.frames(); // what was recorded before
+        await daemon.again();
         await view.page.$eval("#profile-seconds", (one) => one.value = "0.5");
-        await record(view);
+        await view.record();
         await view.sees(/cpu-clock at 99 Hz, \d s/);
     }));
 
-test("of another tab may be one too many", () => session.see("#profile?seconds=60", async (first) =>
-    session.see("#profile?seconds=60&frequency=50", (second) => session.see("#profile?seconds=1", async (view) => {
+test("of another tab may be one too many", () => session.see("#profile?seconds=600", async (first) =>
+    session.see("#profile?seconds=600&frequency=50", (second) => session.see("#profile?seconds=1", async (view) => {
         view.expect(/status of 503/);
         for (const other of [first, second]) {
             await other.page.bringToFront();
             await other.page.evaluate(() => fetch("api/v1/samples?seconds=30").then((one) => window.kept = one));
         }
         await view.page.bringToFront();
-        await press(view, "Record");
+        await view.press("Record");
         await view.sees(/2 clients have samples already.*Record again later/, "main [role=alert]");
     }))));
+
+// --- controls
+
+const refused = (hash, control, pattern) => test(`${hash} is said at ${control}`, () =>
+    session.see(hash, async (view) => {
+        view.expect(/status of 40[034]/);
+        await view.press("Record");
+        await view.sees(pattern, `#profile-${control}-fault`);
+        const focus = await view.focused();
+        assert.equal(focus.id, `profile-${control}`);
+        assert.equal(await view.page.$eval(`#${focus.id}`, (one) => one.getAttribute("aria-invalid")), "true");
+    }));
+
+refused("#profile?event=nosuch", "event", /there is no event "nosuch"/);
+refused("#profile?event=sched:sched_switch", "event", /sampler\.tracepoints/);
+refused("#profile?event=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E", "event", /an event is missing before "<"/);
+refused("#profile?cpu=999", "cpu", /there is no CPU 999/);
+refused("#profile?pid=x", "pid", /expected a whole number/);
+refused("#profile?cgroup=/nosuch", "cgroup", /there is no cgroup \/nosuch/);
+refused("#profile?period=x", "rate", /expected a whole number/);
+refused("#profile?seconds=-1", "seconds", /expected a number/);
+
+// With another configuration of the sampler.
+async function configured(words, body) {
+    await daemon.restart(sampler(words));
+    try {
+        await body();
+    } finally {
+        await daemon.restart(config);
+    }
+}
+
+test("without the sampler the view says how to switch it on", () => configured("enabled: false", () =>
+    session.see("#profile", async (view) => {
+        view.expect(/status of 403/);
+        await view.sees(/Set sampler: \{enabled: true\}.*restart/, "main [role=alert]");
+        await view.press("Record");
+        await view.idle();
+        await view.sees(/Set sampler: \{enabled: true\}.*restart/, "main [role=alert]");
+    })));
+
+test("a client that is not an operator reads how to become one", () => configured("enabled: true", () =>
+    session.see("#profile", async (view) => {
+        view.expect(/status of 403/);
+        await view.press("Record");
+        await view.sees(/for operators: clients with a password.*sampler\.allow: local/, "main [role=alert]");
+    })));
+
+test("an event is found by the keyboard", () => session.see("#profile?seconds=0.3", async (view) => {
+    await view.until("events", () => document.querySelector("#profile-event").placeholder !== "");
+    await view.page.focus("#profile-event");
+    await view.key("ArrowDown", "ArrowDown");
+    assert.equal(await active(view), "cpu-clock", "the first choice");
+    await view.key("Escape");
+    assert.equal(await view.page.$eval("#profile-event", (one) => one.getAttribute("aria-expanded")), "false");
+    await view.page.keyboard.type("context sw");
+    await view.key("ArrowDown", "Enter");
+    assert.equal(await view.page.$eval("#profile-event", (one) => one.value), "context-switches");
+    assert.match(view.page.url(), /event=context-switches/);
+    await view.key("Enter");
+    await view.sees(/context-switches at 99 Hz, \d s/);
+    assert.deepEqual(await view.findings(), []);
+}));
+
+const active = (view) => view.page.$eval("#profile-event", (one) =>
+    document.getElementById(one.getAttribute("aria-activedescendant"))?.querySelector(".name").innerText);
+
+test("a link fills them and starts nothing", () => {
+    const state = "event=page-faults&period=7&seconds=2&cpu=0&cgroup=%2Fa&pid=1&search=main&zoom=a%253Bb;c&by=merged" +
+        "&shape=flame";
+    return session.see(`#profile?record=1&${state}`, async (view) => {
+        await view.until("events", () => document.querySelector("#profile-event").placeholder !== "");
+        assert.equal(view.asked(/api\/v1\/samples/).length, 0);
+        const values = await view.page.$$eval("main form :is(input, select)", (all) =>
+                all.map((one) => one.value));
+        assert.deepEqual(values, ["page-faults", "period", "7", "2", "0", "/a", "1"]);
+        await view.page.$eval("#profile-cpu", (one) => {
+            one.value = "";
+            one.dispatchEvent(new Event("change"));
+        });
+        const written = query(view);
+        assert.equal(written.get("zoom"), "a%3Bb;c");
+        assert.deepEqual([...written.keys()].sort(), ["by", "cgroup", "event", "period", "pid", "search", "seconds",
+                                                      "shape", "zoom"]);
+    });
+});
+
+test("zoom, search and their share are in the URL, and come back", () =>
+    session.see("#profile?seconds=1&frequency=199", async (view) => {
+        await view.record();
+        const [list] = await view.frames();
+        const target = list.filter(({ kind }) => kind === "process").sort((a, b) => b.width - a.width)[0];
+        await view.page.type("main input[type=search]", target.name);
+        await view.until("the search in the URL", (name) =>
+            new URLSearchParams(location.hash.split("?")[1]).get("search") === name, target.name);
+        await view.sees(/matches [\d.]+%/, ".matched");
+        await view.page.evaluate((name) => {
+            const { flame } = document.querySelector("main canvas");
+            flame.zoomBy([...flame.tree.root.children.values()].find((one) => one.name === name));
+        }, target.name);
+        await view.sees(target.name, ".crumbs");
+        const written = query(view);
+        assert.equal(written.get("zoom"), target.name);
+        await view.go("#health");
+        await view.go(`#profile?${written}`);
+        await view.sees(target.name, ".crumbs");
+        await view.press("all");
+        assert.equal(query(view).get("zoom"), null);
+        await view.page.click("main tbody button.row");
+        await view.sees(/matches [\d.]+%/, ".matched");
+        await view.look({ width: 360 });
+        await view.fits();
+    }));
+
+test("folded stacks and SVG are of what is shown; pprof and perf.data record again", () =>
+    session.see("#profile?seconds=1&frequency=199", async (view) => {
+        const folder = scratch();
+        const debug = await view.page.createCDPSession();
+        await debug.send("Browser.setDownloadBehavior", { behavior: "allow", downloadPath: folder });
+        await view.record();
+        const total = await view.page.$eval("main canvas", (one) => one.flame.tree.total);
+        // The browser makes an empty file first, which the download then replaces.
+        const downloaded = (ending) => eventually(ending, () => {
+            const name = readdirSync(folder).find((one) => one.endsWith(ending));
+            const content = name && readFileSync(join(folder, name));
+            return content?.length > 0 && content;
+        });
+        const saved = async (title, ending) => {
+            await view.press(title);
+            return (await downloaded(ending)).toString("utf8");
+        };
+        const lines = (await saved("Folded stacks", ".folded")).trimEnd().split("\n");
+        for (const line of lines)
+            assert.match(line, /^[^ ;]+(;[^;]+)* [1-9]\d*$/);
+        assert.equal(lines.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0), total);
+        const svg = await saved("SVG", ".svg");
+        assert.equal(await view.page.evaluate((text) => new DOMParser().parseFromString(text, "image/svg+xml")
+            .documentElement.nodeName, svg), "svg");
+        assert.doesNotMatch(svg, /<script/);
+        const head = async (name, n) => {
+            await view.page.click(`main a[download="${name}"]`);
+            return (await downloaded(name)).subarray(0, n).toString("hex");
+        };
+        assert.equal(await head("profile.pb.gz", 2), "1f8b");
+        assert.equal(await head("perf.data", 8), Buffer.from("PERFILE2").toString("hex"));
+    }));

@@ -14,15 +14,15 @@ skip() {
     exit 77
 }
 
-command -v node >/dev/null || skip "there is no node here; ./quickstart test installs it on Debian"
-[ "$(node --version | tr -dc '0-9.' | cut -d. -f1)" -ge 18 ] || skip "this is node $(node --version), and 18 is needed"
+command -v node >/dev/null || skip "Node.js"
+[ "$(node --version | tr -dc '0-9.' | cut -d. -f1)" -ge 18 ] || skip "Node.js 18 or newer"
 [ $# -gt 0 ] || set -- "$here"/unit/*.test.mjs "$here"/*.test.mjs
 browsers=no
 for file; do
     [[ $file == */unit/* ]] || browsers=yes
 done
 if [ $browsers = yes ]; then
-    "$here/install.sh" >&2 || skip "the npm packages of tests/page/package-lock.json cannot be installed"
+    "$here/install.sh" >&2 || skip "the npm packages of tests/page"
     for candidate in "${PERFCOUNTD-}" "$root"/build/{plain/,run/,}perfcountd; do
         [ -n "$candidate" ] && [ -x "$candidate" ] && break
     done
@@ -36,6 +36,6 @@ if [ $browsers = yes ] && [ "$(id -u)" -eq 0 ] && [ -z "${PAGE_BOARD-}" ]; then
     # shellcheck disable=SC2016 # that shell's
     network=(unshare --net sh -c 'ip link set lo up && PERFCOUNTD_OWN_LOOPBACK=yes exec "$@"' sh)
 fi
-# Results as lines of TAP. Reasons of skipped tests become the lines that run-all.sh counts.
+# Results as lines of TAP. Reasons of skipped tests become the lines that tests/run.py reads.
 "${network[@]}" node --test --test-reporter=tap "$@" | sed -E 's/^ *ok [0-9]+ - .* # SKIP (.+)$/&\nSKIP: \1/'
 exit "${PIPESTATUS[0]}"

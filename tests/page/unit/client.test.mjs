@@ -95,7 +95,7 @@ test("headers or a body that never come are late", async () => {
     assert.equal((await fault_of(client.json("x", { patience: 50 }))).message, "The daemon does not answer in time.");
 });
 
-test("a stream may take its time once it has begun, and ends with its signal", async () => {
+test("a stream may take its time once it has begun, and ends with its signal", async (context) => {
     let more;
     const ended = new Promise((resolve) => answer = (request, response) => {
         if (!request.url.endsWith("/stream"))
@@ -106,10 +106,15 @@ test("a stream may take its time once it has begun, and ends with its signal", a
         response.on("close", resolve);
     });
     const controller = new AbortController();
-    const response = await client.ask("GET", "stream", { patience: 500, signal: controller.signal });
+    const { setTimeout, clearTimeout } = globalThis, patience = 12345, timers = new Set();
+    context.mock.method(globalThis, "setTimeout", (call, ms) =>
+        ms === patience ? timers.add(call) : setTimeout(call, ms));
+    context.mock.method(globalThis, "clearTimeout", (timer) =>
+        timer === timers ? timers.clear() : clearTimeout(timer));
+    const response = await client.ask("GET", "stream", { patience, signal: controller.signal });
     const reader = response.body.getReader();
     assert.equal(new TextDecoder().decode((await reader.read()).value), "1");
-    await new Promise((resolve) => setTimeout(resolve, 600));
+    timers.forEach((late) => late());
     more();
     assert.equal(new TextDecoder().decode((await reader.read()).value), "2");
     controller.abort();

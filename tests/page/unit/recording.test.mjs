@@ -7,6 +7,7 @@ import { Client } from "../../../web/client.js";
 import { culprit } from "../../../web/profile/form.js";
 import { choices, find, gather } from "../../../web/profile/picker.js";
 import { notes, progress, remedy, summary } from "../../../web/profile/notes.js";
+import { eventually } from "../daemon.mjs";
 import { Recording } from "../../../web/profile/recording.js";
 
 let server, client, send; // send(response, write) of a test
@@ -26,6 +27,8 @@ after(() => {
     server.closeAllConnections();
     server.close();
 });
+
+const sampled = (recording) => eventually("a sample", () => recording.samples > 0);
 
 async function recorded(how, during = () => {}) {
     const recording = new Recording(client, { seconds: "1" });
@@ -59,9 +62,13 @@ test("the merged tree grows with the recording", () => {
 });
 
 test("a connection that breaks keeps what came", async () => {
+    let broken;
     const one = await recorded((response, write) => {
+        broken = response;
         write(header, sample("f"));
-        setTimeout(() => response.destroy(), 50);
+    }, async (recording) => {
+        await sampled(recording);
+        broken.destroy();
     });
 
     assert.equal(one.tree.total, 1);
@@ -70,8 +77,7 @@ test("a connection that breaks keeps what came", async () => {
 
 test("a recording that is stopped keeps what came", async () => {
     const one = await recorded((response, write) => write(header, sample("f")), async (recording) => {
-        while (!recording.samples)
-            await new Promise((done) => setTimeout(done, 5));
+        await sampled(recording);
         assert.match(progress(recording), /^1 s left, 1 sample, 0 lost, 0 dropped, throttled 0 times\.$/);
         recording.stop("hidden");
     });

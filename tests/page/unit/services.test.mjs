@@ -14,15 +14,6 @@ const metrics = { metrics: [
     { name: "package_watts", unit: "watts", help: "", collectors: ["pmu"], available: [], absent: [], formulas: [] },
 ] };
 
-// The CPU time that work takes: beside other programs it is about the same.
-function busy_ms(work) {
-    const begin = process.cpuUsage();
-
-    work();
-    const { user, system } = process.cpuUsage(begin);
-    return (user + system) / 1000;
-}
-
 function rows_of(...rates) {
     const cgroups = new Cgroups();
 
@@ -138,10 +129,9 @@ const globs = [
 test("patterns", () => {
     for (const [pattern, text, expected] of globs)
         assert.equal(glob(pattern, text), expected, `${pattern} of ${text}`);
-    assert.ok(busy_ms(() => {
-        assert.equal(glob(`${"*a".repeat(50)}b`, "a".repeat(4096)), false);
-        assert.equal(glob(`${"**a*".repeat(25)}b`, "a/".repeat(2048)), false);
-    }) < 1000, "a pattern with many stars takes long");
+    // Which would take for ever by backtracking.
+    assert.equal(glob(`${"*a".repeat(50)}b`, "a".repeat(4096)), false);
+    assert.equal(glob(`${"**a*".repeat(25)}b`, "a/".repeat(2048)), false);
 });
 
 // The first row of a document of /api/v1/cgroups, in which each has the same counters.
@@ -223,13 +213,4 @@ test("an opened row is shown though it is behind the limit", () => {
     assert.deepEqual(shown_of(rows, 2, "d").map((row) => row.key), ["a", "b", "d"]);
     assert.deepEqual(shown_of(rows, 2, "a").map((row) => row.key), ["a", "b"]);
     assert.deepEqual(shown_of(rows, 2, null).map((row) => row.key), ["a", "b"]);
-});
-
-test("10,000 rows are sorted, and 1,000 cgroups merged, in a moment", () => {
-    const many = Array.from({ length: 10000 }, (_, i) => ({ key: `service-${(i * 7919) % 10000}.service` }));
-    const rates = Array.from({ length: 2000 }, (_, i) => part("cpu", { cycles: i, instructions: 2 * i },
-        { ipc: 2, running_ratio: 1 }, `g${i % 2}`, `/x/${i >> 1}.service`));
-
-    assert.ok(busy_ms(() => sorted(many, { text: (row) => row.key }, "asc")) < 1000);
-    assert.ok(busy_ms(() => rows_of(...rates)) < 1000);
 });

@@ -1,32 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// From samples to stacks and to folded text, which agree with what the daemon writes of the same samples.
+// From samples to stacks and to folded text, which folded.test.mjs compares with the daemon's of the same samples.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import test from "node:test";
 import { folded } from "../../../web/flame/export.js";
-import { readRecords, stackOf } from "../../../web/flame/samples.js";
+import { stackOf } from "../../../web/flame/samples.js";
 import { StackTree } from "../../../web/flame/tree.js";
 import { kernel, process, treeOf, user } from "./stacks.mjs";
 
 const [libc, image] = ["/usr/lib/libc.so.6", "[kernel.kallsyms]"];
-
-function recorded(name) {
-    return readFileSync(new URL(`recorded.${name}`, import.meta.url));
-}
-
-test("a recorded stream, folded, is what /api/v1/folded wrote meanwhile", async () => {
-    const tree = new StackTree(), types = new Set();
-    const counts = await readRecords(new Response(recorded("ndjson")), (record) => {
-        types.add(record.type);
-        if (record.type === "sample")
-            tree.add(stackOf(record));
-    });
-
-    assert.deepEqual([...types], ["header", "comm", "mmap2", "fork", "sample", "exit", "end"]);
-    assert.equal(counts.broken + counts.long, 0);
-    assert.equal(tree.total, 96);
-    assert.equal(folded(tree), recorded("folded").toString());
-});
 
 // The symbol and module of a frame, and its name and kind.
 const frames = [

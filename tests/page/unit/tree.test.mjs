@@ -2,8 +2,6 @@
 // The tree of stacks: what it adds up, and that it stays bounded whatever comes.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { folded, svg } from "../../../web/flame/export.js";
 import { hottest, StackTree } from "../../../web/flame/tree.js";
 import { search } from "../../../web/flame/search.js";
@@ -116,36 +114,21 @@ test("a program's own frame of that name is not (other)", () => {
     assert.equal(folded(tree), "(other);(other);(left out) 1\n");
 });
 
-setFlagsFromString("--expose-gc");
-const collect = runInNewContext("gc");
-
-// Bytes of memory without what is garbage, and seconds of this process's CPU time, which others do not add to.
-function costs() {
-    collect();
-    const { user: own, system } = globalThis.process.cpuUsage();
-
-    return { bytes: globalThis.process.memoryUsage().heapUsed, seconds: (own + system) / 1e6 };
-}
-
-test("200,000 distinct stacks: memory and time are bounded, no weight is lost", (context) => {
-    const random = new Random(3), before = costs(), tree = new StackTree();
+test("200,000 distinct stacks: the tree is bounded, and no weight is lost", () => {
+    const random = new Random(3), tree = new StackTree();
 
     for (let i = 0; i < 200000; i++)
         tree.add([
             process(`p${i % 50}`), ...random.list(5, () => user(`function_${random.below(3000)}`)), user(`f${i}`),
         ]);
-    const after = costs(), seconds = after.seconds - before.seconds, size = (after.bytes - before.bytes) / MB;
-    context.diagnostic(`${tree.size} nodes, ${seconds.toFixed(1)} s, ${size.toFixed()} MB, ${tree.lumped} in (other)`);
     assert.equal(tree.total, 200000);
     assert.ok(tree.size <= 225000 + 1);
     assert.ok(tree.lumped > 100000);
-    assert.ok(seconds < 20, `${seconds} s`);
-    assert.ok(size < 100, `${size} MB`);
     assert.equal(folded(tree).split("\n").reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0), 200000);
 });
 
 test("names of 4 KB: their characters are bounded too", () => {
-    const tree = new StackTree({ text: 1 << 20 }), before = costs();
+    const tree = new StackTree({ text: 1 << 20 });
 
     for (let i = 0; i < 2000; i++)
         tree.add([process("sh"), user(`${i}${"<".repeat(4090)}`)]);
@@ -155,7 +138,6 @@ test("names of 4 KB: their characters are bounded too", () => {
     assert.ok(svg(tree).length < 10 * MB);
     assert.equal(search(tree, "<<<").weight, 2000 - tree.lumped);
     assert.ok(folded(tree).length < 2 * MB);
-    assert.ok(costs().seconds - before.seconds < 10);
 });
 
 test("deep stacks of long names do not make a text or a picture that cannot be held", () => {

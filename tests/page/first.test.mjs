@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// One pass through the page in Chromium: each view shows what the daemon counts, can be reached and operated by
+// keyboard alone, and gives axe-core, the console and the policy nothing to complain about.
+import assert from "node:assert/strict";
+import { hostname } from "node:os";
+import test, { after } from "node:test";
+import { Session, views } from "./browser.mjs";
+
+const session = await Session.open({ config: `
+web: {min_interval: 0s, local_operators: true}
+collectors:
+  cpu: {groups: [{name: software, events: "{context-switches,minor-faults,cpu-clock}"}]}
+  cgroup: {include: ["/", "/*"], groups: [{name: software, events: "{context-switches,minor-faults}"}]}
+  self: {enabled: false} # wants a hardware PMU
+sampler: {enabled: true, event: cpu-clock, frequency: 199, allow: everybody}
+` });
+after(() => session.close());
+
+// What shows that the view works.
+const shows = {
+    async now(tab) {
+        await tab.sees(/\d/, '[data-pmu="software"] [data-name="context_switches"] .value');
+        await tab.sees(/\d ?%/, '[data-name="used"] .value');
+    },
+    async services(tab) {
+        await tab.sees(/[1-9]\d* cgroups?\./);
+        await tab.sees(/\d/, "tbody td");
+    },
+    async profile(tab) {
+        await tab.record();
+        const [frames] = await tab.frames();
+
+        assert.ok(frames.some((one) => one.kind === "process" && one.width > 0));
+        await tab.sees(/cpu-clock at 199 Hz, .*[1-9]\d* samples?/, ".panel");
+        await tab.sees(/\w/, "main tbody th");
+    },
+    async health(tab) {
+        await tab.sees("All is well", "#verdict");
+        await tab.sees(/\d[\d.,]*\s?%\s+[\d.,]+ MiB/, ".cost");
+        await tab.sees("Counting.", ".operations .state");
+    },
+};
+
+// Presses Tab until the focus has been everywhere. Everything that has the focus shows it, and nothing is left out.
+async function walk(tab) {
+    await tab.page.evaluate(() => document.activeElement.blur());
+    for (let stop = {}, i = 0; stop; i++) {
+        assert.ok(i < 400, "Tab never comes back");
+        await tab.key("Tab");
+        stop = await tab.page.evaluate(() => {
+            const at = document.activeElement, style = getComputedStyle(at), box = at.getBoundingClientRect();
+
+            window.stops ??= new Set();
+            if (window.stops.has(at))
+                return at === document.body ? {} : null;
+            window.stops.add(at);
+            const outlined = at.tagName === "CANVAS" ||
+                style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0;
+            const within = box.width >= 1 && box.right > 0 && box.bottom > 0 && box.left < innerWidth &&
+                box.top < innerHeight;
+            return at === document.body || outlined && within ? {} : { fault: at.outerHTML.slice(0, 100) };
+        });
+        assert.equal(stop?.fault, undefined, "the focus is not seen");
+    }
+    assert.deepEqual(await tab.page.evaluate(() => [...document.querySelectorAll(
+        "a[href], button, input, select, summary, textarea, [tabindex='0']")].filter((one) => !one.disabled &&
+        one.checkVisibility({ visibilityProperty: true }) && one.tabIndex >= 0 && !window.stops.has(one) &&
+        one.type !== "radio").map((one) => one.outerHTML.slice(0, 100))), [], "Tab does not reach this");
+}
+
+for (const view of views)
+    test(`${view} shows data, by keyboard too`, async () => {
+        await session.see(view === "profile" ? "#profile?seconds=0.5" : `#${view}`, async (tab) => {
+            assert.equal(await tab.page.$eval("#views [aria-current=page]", (one) => one.dataset.view), view);
+            await tab.sees(hostname(), "h1");
+            await tab.until("the title", (title) => document.title.toLowerCase() === title.toLowerCase(),
+                            `${view} – ${hostname()} – perfcountd`);
+            await shows[view](tab);
+            await tab.fits();
+            assert.deepEqual(await tab.findings(), []);
+            await walk(tab);
+        });
+    });
+
+test("Tab leads past the header to the content, Enter to each view, and Back to the view before", async () => {
+    await session.see("#services", async (tab) => {
+        const shown = (name) => tab.until(name, (name) => document.getElementById("main").dataset.view === name, name);
+
+        await tab.key("Tab");
+        assert.equal((await tab.focused()).id, "skip");
+        assert.ok((await tab.focused()).width > 50, "it is seen while it has the focus");
+        await tab.key("Enter");
+        assert.equal((await tab.focused()).id, "main");
+        await tab.page.focus("#skip");
+        for (const title of ["Now", "Services", "Profile", "Health"]) {
+            await tab.key("Tab");
+            assert.equal((await tab.focused()).text, title);
+        }
+        await tab.key("Enter");
+        await shown("health");
+        await tab.sees("Health is shown.", "#notice");
+        await tab.page.goBack();
+        await shown("services");
+    });
+});
