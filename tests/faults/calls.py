@@ -2,28 +2,461 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes each system call of each process of a real daemon fail, on the real kernel, by strace(1).
 
-usage: calls.py PROGRAM TOOLS SCRATCH HIERARCHY [--sample=HASH:N] [--only=REGEX] [--list] [--jobs=N] [POINT...]
+usage: calls.py PROGRAM TOOLS SCRATCH HIERARCHY [--seed=N] [--sample=N] [--all] [--only=REGEX] [--list] [--jobs=N]
+                [POINT...]
 
-A point is PROCESS:PHASE:CALL:ERROR:WHEN, such as daemon:serve:openat:EMFILE:10. Without points, all are tried. A first
-run of each process and phase without failures shows which calls there are, and how many of each. With --sample, the
-points of calls-known.txt are tried too, by which defects were found.
+A point is PROCESS:PHASE:CALL:ERROR:WHEN, such as daemon:serve:openat:EMFILE:10. Without points, those of
+calls-known.txt are tried, by which defects were found, and a sample of the others, the same for the same seed; with
+--all, all of them. A first run of each process and phase without failures shows which calls there are, and how many of
+each.
 """
 import argparse
 import collections
+import errno
 import hashlib
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 import time
 
-import calls_errors
-from calls_point import PHASES, play
+from calls_daemon import (EVENT_SECONDS, Missed, Service, Steps, Strace, catch_child, digits_away, let_go, seize,
+                          wait_for)
+
+# --- the errors of each call, as its manual page lists them, and what may then end
+
+# Where a call has several kinds of descriptors, the errors are those of all of them.
+ERRORS = {
+    "accept4": "EMFILE ENFILE ENOMEM ECONNABORTED EINTR",
+    "access": "EACCES", "faccessat2": "EACCES ENOSYS",
+    "bind": "EADDRINUSE EACCES", "listen": "EADDRINUSE",
+    "bpf": "EPERM ENOMEM E2BIG",
+    "brk": "retval=0",
+    "capget": "EPERM", "capset": "EPERM",
+    "clone": "EAGAIN ENOMEM", "clone3": "EAGAIN ENOSYS", "vfork": "EAGAIN",
+    "close": "EINTR EIO", "close_range": "ENOSYS EMFILE",
+    "connect": "ECONNREFUSED",
+    "dup": "EMFILE", "dup2": "EMFILE EBUSY",
+    "epoll_create1": "EMFILE ENOMEM", "epoll_ctl": "ENOMEM ENOSPC", "epoll_wait": "EINTR EINVAL",
+    "epoll_pwait": "EINTR", "epoll_pwait2": "EINTR ENOSYS",
+    "eventfd2": "EMFILE ENFILE", "execve": "ENOMEM EACCES",
+    "fadvise64": "EINVAL", "fcntl": "EMFILE EPERM", "flock": "EINTR", "fstatfs": "EIO ENOSYS",
+    "ftruncate": "EIO EPERM",
+    "getdents64": "EIO ENOENT", "getpeername": "ENOBUFS", "getsockname": "ENOBUFS", "getsockopt": "ENOMEM",
+    "getrandom": "EINTR", "getrusage": "EINVAL",
+    "inotify_add_watch": "ENOSPC ENOMEM", "inotify_init1": "EMFILE ENOMEM", "inotify_rm_watch": "EINVAL",
+    "ioctl": "EINVAL ENOMEM",
+    "kill": "EPERM ESRCH", "lseek": "EINVAL", "madvise": "EINVAL ENOMEM", "memfd_create": "EMFILE ENOMEM",
+    "mmap": "ENOMEM", "mprotect": "ENOMEM", "mremap": "ENOMEM", "munmap": "ENOMEM",
+    "name_to_handle_at": "EOPNOTSUPP ENOMEM", "newfstatat": "EACCES ENOMEM", "fstat": "ENOMEM", "statx": "ENOMEM",
+    "openat": "EMFILE ENFILE ENOMEM EACCES", "open": "EMFILE EACCES",
+    "perf_event_open": "EMFILE ENOMEM EACCES EBUSY", "pidfd_open": "EMFILE ENOSYS",
+    "poll": "EINTR ENOMEM", "ppoll": "EINTR ENOMEM",
+    "prctl": "EINVAL EPERM", "pread64": "EIO", "prlimit64": "EPERM", "setrlimit": "EPERM",
+    "read": "EINTR EIO EAGAIN", "readv": "EIO", "readlink": "EACCES ENOMEM", "readlinkat": "ENOMEM",
+    "recvfrom": "EINTR EAGAIN ENOMEM", "recvmsg": "EINTR EAGAIN ENOMEM",
+    "rt_sigaction": "EINVAL", "rt_sigprocmask": "EINVAL", "sched_getaffinity": "EINVAL",
+    "sched_setscheduler": "EPERM", "sched_setattr": "EPERM", "setpriority": "EPERM",
+    "seccomp": "EINVAL ENOMEM EACCES",
+    "sendfile": "EAGAIN EIO", "sendmsg": "EINTR ENOBUFS ENOMEM", "sendto": "EINTR EAGAIN ENOBUFS EPIPE",
+    "sendmmsg": "ENOMEM", "writev": "EPIPE EAGAIN",
+    "setgroups": "EPERM ENOMEM", "setresgid": "EPERM", "setresuid": "EPERM EAGAIN",
+    "setsockopt": "ENOMEM EINVAL", "shutdown": "ENOTCONN",
+    "signalfd4": "EMFILE ENOMEM", "socket": "EMFILE EAFNOSUPPORT ENOBUFS", "socketpair": "EMFILE ENFILE",
+    "statfs": "EIO", "sysinfo": "EFAULT", "times": "EFAULT",
+    "timerfd_create": "EMFILE ENOMEM", "timerfd_settime": "EINVAL", "uname": "EFAULT",
+    "unlink": "EACCES", "wait4": "EINTR ECHILD", "waitid": "EINTR ECHILD",
+    "write": "EINTR EAGAIN ENOSPC EIO", "clock_nanosleep": "EINTR",
+}
+# Calls that cannot fail as they are made here; of futex(2), libc ends the process at what the kernel does not say.
+NEVER = {
+    "clock_gettime", "futex",
+    "alarm", "exit", "exit_group", "getegid", "geteuid", "getgid", "getpid", "getppid", "getresgid", "getresuid",
+    "gettid", "getuid", "restart_syscall", "rt_sigreturn", "sched_yield", "set_tid_address", "arch_prctl",
+    "set_robust_list", "rseq", "umask", "sigaltstack",
+}
+# Errors after which one must try again, as the manual pages say: none is for ever.
+NOT_EVERY = {"EINTR", "EAGAIN"}
+# Memory that recv(2) needs is short for a moment, and an answer in the socket is asked for until it comes; mappings
+# that all stay fill the address space.
+NOT_EVERY_OF = {("recvfrom", "ENOMEM"), ("munmap", "ENOMEM")}
+# Of the event loop itself, which ends with a sentence where it cannot go on; the kernel says it always, or never.
+ONLY_EVERY = {("epoll_wait", "EINVAL"), ("timerfd_settime", "EINVAL")}
+# Errors that the descriptors of a process do not give, and that libc does not expect.
+IMPOSSIBLE = {
+    ("worker", "write"): {"ENOSPC", "EIO", "EAGAIN"},  # to an eventfd
+    ("daemon", "write"): {"ENOSPC", "EIO", "EAGAIN"},
+    # It has the capabilities to read; what it is refused is no file of a program, and nobody misses it.
+    ("opener", "openat"): {"EACCES"},
+    ("opener", "recvmsg"): {"EAGAIN"}, ("reader", "recvmsg"): {"EAGAIN"}, ("symboliser", "recvmsg"): {"EAGAIN"},
+    # of /proc/self/fd, which is always there
+    ("opener", "getdents64"): {"ENOENT"}, ("reader", "getdents64"): {"ENOENT"},
+    ("symboliser", "getdents64"): {"ENOENT"},
+    # of a socket that epoll(7) has said to be ready, once
+    ("daemon", "recvfrom"): {"EAGAIN"}, ("daemon", "sendto"): {"EAGAIN"},
+    ("daemon", "read"): {"EAGAIN"}, ("opener", "read"): {"EAGAIN"}, ("symboliser", "read"): {"EAGAIN"},
+    ("reader", "read"): {"EAGAIN"},
+}
+# Where most calls are EPOLL_CTL_DEL, which does not fail where memory is short: strace cannot aim at EPOLL_CTL_ADD
+# alone.
+REMOVES = {("daemon", "serve", "epoll_ctl"), ("daemon", "end", "epoll_ctl")}
+# As long as these fail, no client hears anything, and nothing of ours is at fault.
+UNHEARD = {"accept4", "recvfrom", "sendto", "sendmsg", "epoll_ctl", "epoll_wait", "setsockopt", "shutdown"}
+# An injected failure leaves the descriptor open, or the mapping in place, which the call itself would not.
+LEAVES_OPEN = {"close", "munmap", "close_range", "inotify_rm_watch"}
+
+# Where a call that fails each time may end the process while it serves, with a sentence: it cannot work without.
+ESSENTIAL = {
+    ("daemon", "epoll_wait"), ("daemon", "read"), ("daemon", "timerfd_settime"),
+    ("opener", "recvmsg"), ("opener", "sendmsg"), ("reader", "recvmsg"), ("reader", "sendmsg"),
+}
+
+
+def injections(process, call):
+    """As strace names them."""
+    return [error for error in ERRORS[call].split() if error not in IMPOSSIBLE.get((process, call), ())]
+
+
+def error_text(name):
+    """The words of a sentence for the error."""
+    number = getattr(errno, name, None)
+    return os.strerror(number) if number else None
+
+
+# --- a point
+
+PROCESSES = ("daemon", "opener", "reader", "symboliser", "worker")
+PHASES = {"daemon": ("start", "serve", "end"), "opener": ("start", "serve"), "reader": ("start", "serve"),
+          "symboliser": ("start", "serve"), "worker": ("serve",)}
+FAULT_SECONDS = 5  # a call that fails each time may keep an event from coming
+CRASH = re.compile(r"SIG(SEGV|ABRT|BUS|ILL|FPE|SYS|TRAP|PIPE|XCPU)|AddressSanitizer|LeakSanitizer|runtime error:")
+# A daemon that is idle but for the scenario needs much less of a CPU than one that spins.
+CPU_SHARE = 0.75
+
+
+class Point:
+    def __init__(self, name):
+        self.name = name
+        self.process, self.phase, self.call, self.error, self.when = name.split(":")
+
+    def injection(self, skipped):
+        """As strace has it; `skipped` calls are of the dynamic linker."""
+        kind = self.error if "=" in self.error else "error=" + self.error
+        if self.when == "every":
+            return "%s:when=%d+" % (kind, skipped + 1)
+        return "%s:when=%d" % (kind, skipped + int(self.when))
+
+    def may_end(self, ended):
+        """Whether the process may end of this."""
+        if self.phase in ("start", "end"):
+            return True
+        return ended != "daemon" or (self.when == "every" and (self.process, self.call) in ESSENTIAL)
+
+
+class Run:
+    """`counts` has of the run without failures what this one is compared with."""
+
+    def __init__(self, point, service, counts):
+        self.point, self.service, self.counts = point, service, counts
+        self.defects = []
+        self.steps = Steps(service)
+        self.strace = None
+        self.cpu = 0
+        self.ended = False
+
+    def defect(self, text):
+        self.defects.append(text)
+
+    # --- aim
+
+    def trace(self, threads):
+        point, key = self.point, "%s:%s" % (self.point.process, self.point.phase)
+        call = point.call if point.call != "*" else None
+        skipped = self.counts.get(key, {}).get("skipped", {}).get(call, 0) if call else 0
+        self.strace = Strace(threads, self.service.scratch + "/strace", call,
+                             point.injection(skipped) if call else None)
+
+    def start(self):
+        """The daemon, with the aim taken where the point is of a start."""
+        service, point = self.service, self.point
+        service.spawn()
+        if point.phase != "start" or point.process == "symboliser":
+            let_go(service.pid)
+            return
+        if point.process == "daemon":
+            let_go(service.pid, stopped=True)
+            stopped = service.pid
+        else:
+            stopped = catch_child(service.pid, 1 if point.process == "reader" else 2, False)
+            service.caught[point.process] = stopped
+        self.trace([stopped])
+        os.kill(stopped, signal.SIGCONT)
+
+    def warm(self):
+        """The scenario without a fault."""
+        self.steps.exact()
+        self.steps.all(lambda: False)
+        if self.steps.wrong:
+            raise Missed("before the fault: %s; log: %s" % (self.steps.wrong, self.service.messages()[-3:]))
+
+    def aim(self):
+        """At a process that serves."""
+        service, point = self.service, self.point
+        if point.process == "worker":
+            threads = [int(t) for t in os.listdir("/proc/%d/task" % service.pid) if int(t) != service.pid]
+        elif point.process == "symboliser" and point.phase == "start":
+            old = service.process("symboliser")
+            if old:
+                os.kill(old, signal.SIGKILL)
+                wait_for(lambda: service.process("symboliser") is None)
+            seize(service.pid)
+            service.start_hot()
+            client = threading.Thread(target=lambda: service.answers_to("/api/v1/folded?seconds=0.2&frequency=200"))
+            client.start()
+            child = catch_child(service.pid, 1, True)
+            self.trace([child])
+            os.kill(child, signal.SIGCONT)
+            client.join()
+            service.end_hot()
+            return
+        else:
+            threads = [service.process(point.process)]
+        if not threads or not all(threads):
+            raise Missed("there is no %s" % point.process)
+        self.trace(threads)
+        time.sleep(0.03)
+
+    # --- judge
+
+    def new_messages(self, first):
+        return [m for m in self.service.messages()[first:] if m[0] in ("warning", "error", "raw")]
+
+    def check_log(self, messages, seconds):
+        bare = {}
+        for _, text, _ in messages:
+            bare[digits_away(text)] = bare.get(digits_away(text), 0) + 1
+        for text, n in bare.items():
+            if n > 3 + 2 * seconds:
+                self.defect("said %d times: %s" % (n, text))
+
+    def check_end_sentence(self):
+        """Of a daemon that ended."""
+        status, messages = self.service.status, self.service.messages()
+        errors = [text for level, text, _ in messages if level in ("error", "raw")]
+        if status < 0:
+            self.defect("it was ended by signal %d" % -status)
+        elif status == 0:
+            self.defect("it ended with status 0")
+        elif not errors:
+            self.defect("it ended with status %d and without a sentence" % status)
+        else:
+            said = (error_text(self.point.error) or "").lower()
+            if said and not any(said in text.lower() or self.point.error in text or ";" in text or
+                                text == "out of memory" for text in errors):
+                self.defect("it ended without a reason: %s" % errors[-1])
+
+    def check_crash(self):
+        with open(self.service.log, encoding="utf-8", errors="replace") as log:
+            match = CRASH.search(log.read())
+        if match:
+            self.defect("the log has %s" % match.group(0))
+        for line in self.strace.lines() if self.strace else []:
+            if line.startswith("+++ killed") or " +++ killed" in line:
+                if CRASH.search(line):
+                    self.defect("the process was %s" % line.strip("+ "))
+
+    def check_descriptors(self, before):
+        if self.point.call in LEAVES_OPEN:
+            return
+        # Without inotify(7), the counters of a cgroup that has gone are closed by the next rescan.
+        if any("only by rescans" in text for _, text, _ in self.service.messages()):
+            return
+
+        def more():
+            after = self.service.descriptors()
+            return {k: (before.get(k, 0), n) for k, n in after.items() if before and n > before.get(k, 0)}
+        left = wait_for(lambda: not more(), step=0.05)
+        if not left:
+            self.defect("open before and after: %s" % more())
+
+    def injected(self):
+        return sum("(INJECTED)" in line for line in self.strace.lines()) if self.strace else 0
+
+    # --- phases
+
+    def under_fault(self, first):
+        """The scenario while the call fails."""
+        began, cpu = time.monotonic(), self.service.cpu_seconds()
+        every = self.point.when == "every"
+        self.service.patience = FAULT_SECONDS if every else EVENT_SECONDS
+        self.steps.all(lambda: every and len(self.steps.wrong) > 4 and time.monotonic() - began > 2)
+        if every and not self.steps.wrong:
+            time.sleep(0.2)
+        elapsed = time.monotonic() - began
+        self.cpu = self.service.cpu_seconds() - cpu
+        if self.cpu > CPU_SHARE * elapsed + 0.2:
+            self.defect("%.2f s of CPU time in %.2f s" % (self.cpu, elapsed))
+        return began
+
+    def says_lost(self, first):
+        return any("is gone" in text or "are not named" in text for _, text, _ in self.new_messages(first))
+
+    def after_fault(self, first, began):
+        service = self.service
+        service.patience = EVENT_SECONDS
+        messages = self.new_messages(first)
+        unsaid = self.steps.unsaid
+        degraded = self.steps.wrong
+        if unsaid and not messages and self.point.call not in UNHEARD:
+            self.defect("nothing was said of: %s" % "; ".join(unsaid[:3]))
+        self.check_log(messages, time.monotonic() - began)
+        if not service.alive():
+            return degraded
+        lost = {r for r in ("opener", "reader") if not service.process(r)}
+        for role in lost:
+            # The process has ended already; the daemon hears of it a moment later.
+            if not wait_for(lambda: self.says_lost(first), step=0.02):
+                self.defect("the %s is gone, and nothing says so" % role)
+            if self.point.when != "every" and self.point.phase == "serve":
+                self.defect("the %s ended of one failure" % role)
+        steps = Steps(service)
+        self.steps = steps
+        deadline = time.monotonic() + EVENT_SECONDS
+        while True:
+            steps.wrong, steps.unsaid = [], []
+            if lost:
+                steps.totals()
+            else:
+                steps.strict()
+            if not steps.wrong or time.monotonic() > deadline or not service.alive():
+                break
+            time.sleep(0.3)
+        if not service.alive():
+            return degraded
+        for wrong in steps.wrong:
+            self.defect("after the fault: " + wrong)
+        return degraded
+
+    def outcome(self, degraded):
+        service = self.service
+        if self.defects:
+            return "DEFECT"
+        if self.ended:
+            return "ended with a sentence"
+        if self.strace and not self.injected():
+            return "not reached"
+        return "degraded and back" if degraded else "absorbed"
+
+    def play(self):
+        service, point = self.service, self.point
+        self.start()
+        if point.phase == "start" and point.process != "symboliser":
+            why = service.ready(FAULT_SECONDS if point.call in UNHEARD else EVENT_SECONDS)
+            if why and service.alive() and point.call in UNHEARD:
+                self.strace.end()
+                why = service.ready()
+            before, first, degraded = self.counts.get("descriptors", {}), 0, []
+            if not service.alive():
+                self.check_end_sentence()
+            elif why:
+                self.defect(why)
+            began = time.monotonic()
+            if point.call != "*" and service.alive():
+                self.strace.end()
+                degraded = self.after_fault(first, began)
+        else:
+            if service.ready():
+                raise Missed("the daemon does not start: %s" % service.messages()[-3:])
+            self.warm()
+            before, first = self.rest(), len(service.messages())
+            if point.phase == "end":
+                return self.play_end()
+            self.aim()
+            began = self.under_fault(first)
+            if not service.alive():
+                self.check_end_sentence()
+                if not point.may_end("daemon"):
+                    self.defect("the daemon ended: %s" % self.last_words())
+            if point.call != "*":
+                self.strace.end()
+            degraded = self.after_fault(first, began)
+        self.ended = not service.alive()
+        if not self.ended:
+            self.check_descriptors(before)
+            self.finish()
+        return self.result(degraded, before)
+
+    def rest(self):
+        """Of descriptors, once nothing is asked."""
+        last = None
+        for _ in range(20):
+            now = self.service.descriptors()
+            if now == last:
+                break
+            last = now
+            time.sleep(0.03)
+        return last
+
+    def play_end(self):
+        self.trace([self.service.pid])
+        time.sleep(0.03)
+        why = self.service.stop()
+        if why:
+            self.defect(why)
+        elif self.service.status < 0:
+            self.defect("it was ended by signal %d" % -self.service.status)
+        elif self.service.status > 0:
+            self.check_end_sentence()
+        return self.result([], {})
+
+    def finish(self):
+        why = self.service.stop()
+        if why:
+            self.defect(why)
+        elif self.service.status != 0:
+            self.defect("it ended with status %s after SIGTERM: %s" % (self.service.status, self.last_words()))
+
+    def last_words(self):
+        return "; ".join(text for _, text, _ in self.service.messages()[-2:])
+
+    def result(self, degraded, before):
+        if self.strace:
+            self.strace.end()
+        self.check_crash()
+        self.defects += self.service.truth.wrong
+        lines = self.strace.lines() if self.strace and self.point.call == "*" else []
+        return {"name": self.point.name, "outcome": self.outcome(degraded), "defects": self.defects,
+                "injected": self.injected(), "degraded": degraded[:4], "cpu": round(self.cpu, 2), "lines": lines,
+                "descriptors": before, "said": [m[1] for m in self.new_messages(0)][-6:],
+                "status": self.service.status}
+
+
+def play(name, program, tools, scratch, hierarchy, counts):
+    """The result of a point as a dict."""
+    began = time.monotonic()
+    point = Point(name)
+    service = Service(program, tools, scratch, hierarchy)
+    run = Run(point, service, counts)
+    try:
+        result = run.play()
+    except Missed as error:
+        result = {"name": name, "outcome": "MISSED", "defects": [str(error)], "injected": 0, "degraded": [], "said": []}
+    finally:
+        if run.strace:
+            run.strace.end()
+        service.cleanup()
+    result["seconds"] = round(time.monotonic() - began, 1)
+    return result
+
+
+# --- all points
 
 WHENS = ("1", "2", "10", "every")
-SECONDS_MAX = 60  # of one point, which is more than it may take
+SECONDS_MAX = 600  # of one point: each wait in it has a limit of its own
 CALL = re.compile(r"^(?:\[pid\s+\d+\] |\d+ +)?(\w+)\(")
 
 
@@ -66,8 +499,7 @@ def run_points(arguments, names, counts):
             except ValueError:
                 result = {"name": name, "outcome": "DEFECT", "defects": ["the point hangs"] if late else
                           ["no result of the point"], "injected": 0, "degraded": [], "said": [], "seconds": SECONDS_MAX}
-            if not arguments.keep:
-                shutil.rmtree(scratch)
+            shutil.rmtree(scratch)
             yield result
         time.sleep(0.01)
 
@@ -90,16 +522,16 @@ def measure(arguments, pairs):
 
 
 def is_brief(call, error):
-    return error in calls_errors.NOT_EVERY or (call, error) in calls_errors.NOT_EVERY_OF
+    return error in NOT_EVERY or (call, error) in NOT_EVERY_OF
 
 
 def points_of(process, phase, calls):
     for call, n in sorted(calls.items()):
-        if call in calls_errors.NEVER or (process, phase, call) in calls_errors.REMOVES:
+        if call in NEVER or (process, phase, call) in REMOVES:
             continue
-        for error in calls_errors.injections(process, call):
+        for error in injections(process, call):
             for when in WHENS:
-                if when.isdigit() and (int(when) > n or (call, error) in calls_errors.ONLY_EVERY):
+                if when.isdigit() and (int(when) > n or (call, error) in ONLY_EVERY):
                     continue
                 if when == "every" and is_brief(call, error) or phase == "end" and when == "10":
                     continue
@@ -108,16 +540,16 @@ def points_of(process, phase, calls):
 
 def all_points(counts):
     unknown = {call for key, known in counts.items() if ":" in key for call in known["calls"]
-               if call not in calls_errors.ERRORS and call not in calls_errors.NEVER}
+               if call not in ERRORS and call not in NEVER}
     if unknown:
-        sys.exit("no errors are known of: %s; calls_errors.py has those of other calls" % ", ".join(sorted(unknown)))
+        sys.exit("no errors are known of: %s; py has those of other calls" % ", ".join(sorted(unknown)))
     return [name for process, phases in PHASES.items() for phase in phases
             for name in points_of(process, phase, counts["%s:%s" % (process, phase)]["calls"])]
 
 
-def sample(names, text):
-    seed, n = text.rsplit(":", 1)
-    return sorted(names, key=lambda name: hashlib.sha256((seed + name).encode()).digest())[:int(n)]
+def sample(names, seed, n):
+    """The choice of a name does not depend on which others there are."""
+    return sorted(names, key=lambda name: hashlib.sha256(b"%d%s" % (seed, name.encode())).digest())[:n]
 
 
 def known_points(names):
@@ -125,18 +557,6 @@ def known_points(names):
     with open(os.path.dirname(os.path.abspath(__file__)) + "/calls-known.txt", encoding="utf-8") as file:
         known = [line.strip() for line in file if line[0] not in "#\n"]
     return [name for name in known if name in names]
-
-
-def print_table(results):
-    rows = collections.defaultdict(list)
-    for result in results:
-        process, _, call = result["name"].split(":")[:3]
-        rows[process, call].append(result["outcome"])
-    print("%-11s %-20s %6s  %s" % ("process", "call", "points", "what became of it"))
-    for (process, call), outcomes in sorted(rows.items()):
-        became = collections.Counter(outcomes)
-        print("%-11s %-20s %6d  %s" % (process, call, len(outcomes),
-                                       ", ".join("%s %d" % pair for pair in sorted(became.items()))))
 
 
 def try_points(arguments, names, counts):
@@ -151,7 +571,6 @@ def try_points(arguments, names, counts):
                     "then: " + wrong for wrong in result["degraded"]] + ["log: " + said for said in result["said"]]:
                 print("    " + line[:300])
             sys.stdout.flush()
-    print_table(results)
     outcomes = collections.Counter(result["outcome"] for result in results)
     print("%d points of %d tried in %d s, %d calls failed: %s" % (
         len(results), len(names), time.monotonic() - began, sum(result["injected"] for result in results),
@@ -163,9 +582,11 @@ def main():
     parser = argparse.ArgumentParser()
     for name in ("program", "tools", "scratch", "hierarchy"):
         parser.add_argument(name)
-    for name in ("--sample", "--only", "--one", "--counts", "--save-counts"):
+    for name in ("--only", "--one", "--counts"):
         parser.add_argument(name)
-    for name in ("--list", "--verbose", "--keep"):
+    for name in ("--seed", "--sample"):
+        parser.add_argument(name, type=int, default={"--seed": 1, "--sample": 50}[name])
+    for name in ("--all", "--list", "--verbose"):
         parser.add_argument(name, action="store_true")
     parser.add_argument("--jobs", type=int, default=2 * os.cpu_count())
     parser.add_argument("points", nargs="*")
@@ -180,15 +601,12 @@ def main():
         return
     if not counts:
         counts = measure(arguments, [(p, phase) for p, phases in PHASES.items() for phase in phases])
-    if arguments.save_counts:
-        with open(arguments.save_counts, "w", encoding="utf-8") as file:
-            json.dump(counts, file, indent=1)
     names = arguments.points or all_points(counts)
-    print("%d points" % len(names))
+    print("%d points, --seed=%d" % (len(names), arguments.seed))
     if arguments.only:
         names = [name for name in names if re.search(arguments.only, name)]
-    if arguments.sample:
-        names = list(dict.fromkeys(known_points(names) + sample(names, arguments.sample)))
+    elif not arguments.all and not arguments.points:
+        names = list(dict.fromkeys(known_points(names) + sample(names, arguments.seed, arguments.sample)))
     if arguments.list:
         print("\n".join(names))
         return

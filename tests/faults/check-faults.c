@@ -1,186 +1,326 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every failure, on purpose: runs scenarios under each fault in turn; see scenario.h.
+ * Every failure, on purpose: runs scenarios (scenario.h) under one fault after another.
  *
- *     check-faults [--scenario=NAME] [--only=SCENARIO:POINT] [--sample=TEXT:N] [--jobs=N] [--list] [--verbose]
+ *     check-faults [--only=SCENARIO[:POINT]] [--seed=N] [--points=N] [--all] [--jobs=N] [--list] [--verbose]
  *
- * --sample tries N points that TEXT chooses, spread over the scenarios, so that other texts choose others. Exit status
- * 1 where a point fails, with the names of all that did.
+ * A point is a fault that a scenario can be run under: "call:17:read-EIO", "calls-from:17", "allocation:230",
+ * "allocations-from:230". Without --all, 8000 points or as many as --points has are tried: the same for the same seed,
+ * spread evenly over the scenarios, of which some have fewer: 6800 of 68,000 are left. Exit status 1 if a point fails,
+ * with the names of all that did.
  */
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "symbols/symboliser/symboliser.h"
-#include "tests/faults/brittle.h"
-#include "tests/faults/campaign.h"
+#include "tests/faults/faulty-sys.h"
+#include "tests/faults/run.h"
 
-static const struct scenario *const scenarios[] = {
-    &scenario_start,
-    &scenario_scrapes,
-    &scenario_reload,
-    &scenario_hotplug,
-    &scenario_pause,
-    &scenario_end,
-    &scenario_cgroups_perf,
-    &scenario_cgroups_bpf,
-    &scenario_cgroups_reload_perf,
-    &scenario_cgroups_reload_bpf,
-    &scenario_http,
-    &scenario_streams,
-    &scenario_secure,
-    &scenario_renewal,
-    &scenario_toggle,
-    &scenario_relisten,
-    &scenario_ending,
+#define JOBS_MAX 16
+#define POINT_NAME_MAX 64
+/* Of what a run said; a stack of the sanitizer is longer. */
+#define SHOWN_MAX 6000
+#define REASON_MAX 300
+
+static const struct scenario *const tables[] = {
+    scenarios_of_daemon, scenarios_of_http, scenarios_of_streams, scenarios_of_secure, scenarios_of_ending,
 };
 
 struct wishes {
     const char *scenario, *point; /* NULL: all */
-    char *text;                   /* of a sample; NULL: all */
-    size_t n;
-    bool list;
+    uint64_t seed;
+    size_t points;
+    unsigned jobs;
+    bool all, list, verbose;
 };
 
-/* "SCENARIO:POINT", "TEXT:N": the first part becomes a text of its own. */
-static const char *split_at_colon(char *text)
-{
-    char *colon = strchr(text, ':');
+/* A run that is under way. */
+struct job {
+    pid_t pid; /* 0: none */
+    int fd;    /* its output */
+    const struct fault *fault;
+};
 
-    if (!colon)
-        return NULL;
-    *colon = '\0';
-    return colon + 1;
+struct campaign {
+    struct wishes wishes;
+    const struct scenario *scenario;
+    struct observed *observed;
+    size_t n_points, n_tried, n_unreached, n_failures;
+    char **failures; /* the names of the points, with the reasons */
+};
+
+/* --- points --- */
+
+struct points {
+    struct fault *faults;
+    size_t n;
+};
+
+static void points_add(struct points *points, enum fault_kind kind, size_t k, unsigned variant)
+{
+    if (array_grow(&points->faults, points->n) < 0)
+        abort();
+    points->faults[points->n++] = (struct fault){.kind = kind, .k = k, .variant = variant};
 }
 
-static bool wishes_parse(int argc, char **argv, struct wishes *ret, struct campaign *campaign)
+/* All of what the run without faults counted. */
+static struct points points_make(const struct fault_counts *counts)
+{
+    struct points points = {0};
+
+    for (size_t k = 0; k < counts->n_calls; k++) {
+        for (unsigned i = 0; i < seam_count_variants(counts->calls[k]); i++)
+            points_add(&points, FAULT_CALL, k, i);
+        points_add(&points, FAULT_CALLS_FROM, k, 0);
+    }
+    for (size_t k = 0; k < counts->n_allocations; k++) {
+        points_add(&points, FAULT_ALLOCATION, k, 0);
+        points_add(&points, FAULT_ALLOCATIONS_FROM, k, 0);
+    }
+    return points;
+}
+
+static const char *point_name(const struct fault *fault, const struct fault_counts *counts, char name[POINT_NAME_MAX])
+{
+    static const char *const kinds[N_FAULT_KINDS] = {"none", "call", "calls-from", "allocation", "allocations-from"};
+    const char *kind = kinds[fault ? fault->kind : FAULT_NONE];
+
+    if (!fault)
+        snprintf(name, POINT_NAME_MAX, "%s", kind);
+    else if (fault->kind != FAULT_CALL)
+        snprintf(name, POINT_NAME_MAX, "%s:%zu", kind, fault->k);
+    else
+        snprintf(name, POINT_NAME_MAX, "%s:%zu:%s-%s", kind, fault->k, seam_call_name(counts->calls[fault->k]),
+                 seam_variant_name(counts->calls[fault->k], fault->variant));
+    return name;
+}
+
+/* splitmix64 */
+static uint64_t random_next(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+/* Keeps `n` of them. */
+static void points_choose(struct points *points, uint64_t seed, size_t n)
+{
+    n = MIN(points->n, n);
+    for (size_t i = 0; i < n; i++) {
+        struct fault *other = &points->faults[i + random_next(&seed) % (points->n - i)], fault = *other;
+        *other = points->faults[i];
+        points->faults[i] = fault;
+    }
+    points->n = n;
+}
+
+/* Keeps the one of this name. */
+static void points_find(struct points *points, const struct fault_counts *counts, const char *name)
+{
+    char other[POINT_NAME_MAX];
+    size_t n = 0;
+
+    for (size_t i = 0; i < points->n; i++)
+        if (str_equal(name, point_name(&points->faults[i], counts, other)))
+            points->faults[n++] = points->faults[i];
+    points->n = n;
+}
+
+/* --- runs --- */
+
+static void job_start(const struct campaign *campaign, struct job *job, const struct fault *fault)
+{
+    fflush(stdout);
+    job->fd = memfd_create("said", MFD_CLOEXEC);
+    job->fault = fault;
+    if (campaign->wishes.verbose)
+        faults_show_place();
+    job->pid = run_start(campaign->scenario, fault, campaign->observed, job->fd);
+    if (job->fd < 0 || job->pid < 0)
+        abort();
+}
+
+/* With the reason on the same line, since it is all that a summary shows. */
+static void note_failure(struct campaign *campaign, const char *name, const char *output)
+{
+    const char *reason = strstr(output, "FAILED: ");
+    char *line = NULL;
+
+    if (array_grow(&campaign->failures, campaign->n_failures) < 0 ||
+        asprintf(&line, "%s: %.*s", name, REASON_MAX, reason ? reason + strlen("FAILED: ") : "it says nothing") < 0)
+        abort();
+    for (char *at = line; (at = strchr(at, '\n'));)
+        *at = ' ';
+    campaign->failures[campaign->n_failures++] = line;
+}
+
+static bool job_finish(struct campaign *campaign, struct job *job, int status)
+{
+    bool reached = !WIFEXITED(status) || WEXITSTATUS(status) != RUN_UNREACHED, good = !reached || status == 0;
+    char output[SHOWN_MAX + 1], point[POINT_NAME_MAX], name[128];
+
+    output[MAX(pread(job->fd, output, SHOWN_MAX, 0), 0)] = '\0';
+    close(job->fd);
+    snprintf(name, sizeof(name), "%s:%s", campaign->scenario->name,
+             point_name(job->fault, &campaign->observed->counts, point));
+    campaign->n_unreached += !reached;
+    if (!good) {
+        note_failure(campaign, name, output);
+        printf("--- %s: %s %d\n", name,
+               !WIFSIGNALED(status)          ? "status"
+               : WTERMSIG(status) == SIGALRM ? "it hangs: signal"
+                                             : "signal",
+               WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    }
+    if (!good || campaign->wishes.verbose)
+        fputs(output, stdout);
+    *job = (struct job){0};
+    return good;
+}
+
+/* The run without faults. Returns whether it was as it must be. */
+static bool campaign_observe(struct campaign *campaign)
+{
+    struct job job;
+    int status;
+
+    job_start(campaign, &job, NULL);
+    return waitpid(job.pid, &status, 0) == job.pid && job_finish(campaign, &job, status);
+}
+
+static void campaign_run(struct campaign *campaign, const struct points *points)
+{
+    unsigned n_jobs = MIN(campaign->wishes.jobs, JOBS_MAX), n_running = 0;
+    struct job jobs[JOBS_MAX] = {0};
+    int status;
+
+    for (size_t next = 0; next < points->n || n_running > 0;) {
+        for (unsigned i = 0; i < n_jobs && next < points->n; i++)
+            if (!jobs[i].pid) {
+                job_start(campaign, &jobs[i], &points->faults[next++]);
+                n_running++;
+            }
+        pid_t pid = waitpid(-1, &status, 0);
+        for (unsigned i = 0; i < n_jobs; i++)
+            if (pid > 0 && jobs[i].pid == pid) {
+                job_finish(campaign, &jobs[i], status);
+                n_running--;
+            }
+    }
+}
+
+/* `n`: how many points of it are tried, unless all are. */
+static void run_scenario(struct campaign *campaign, const struct scenario *scenario, size_t n)
+{
+    const struct wishes *wishes = &campaign->wishes;
+    size_t n_failures = campaign->n_failures;
+    char name[POINT_NAME_MAX];
+
+    campaign->scenario = scenario;
+    memset(campaign->observed, 0, sizeof(*campaign->observed));
+    if (!campaign_observe(campaign))
+        return;
+    struct points points = points_make(&campaign->observed->counts);
+    campaign->n_points += points.n;
+    if (wishes->point)
+        points_find(&points, &campaign->observed->counts, wishes->point);
+    else if (!wishes->all)
+        points_choose(&points, wishes->seed, n);
+    campaign->n_tried += points.n;
+    for (size_t i = 0; wishes->list && i < points.n; i++)
+        printf("%s:%s\n", scenario->name, point_name(&points.faults[i], &campaign->observed->counts, name));
+    if (!wishes->list) {
+        campaign_run(campaign, &points);
+        printf("%s: %zu points, %zu failed\n", scenario->name, points.n, campaign->n_failures - n_failures);
+    }
+    free(points.faults);
+}
+
+static void run_scenarios(struct campaign *campaign)
+{
+    const struct scenario *wanted[32];
+    size_t n = 0, points = campaign->wishes.points;
+
+    for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
+        for (const struct scenario *scenario = tables[i]; scenario->name; scenario++)
+            if (!campaign->wishes.scenario || str_equal(campaign->wishes.scenario, scenario->name))
+                wanted[n++] = scenario;
+    for (size_t i = 0; i < n; i++)
+        run_scenario(campaign, wanted[i], points / n + (i < points % n));
+}
+
+static bool wishes_parse(int argc, char **argv, struct wishes *ret)
 {
     static const struct option options[] = {
-        {"scenario", required_argument, NULL, 's'},
-        {"only", required_argument, NULL, 'o'},
-        {"sample", required_argument, NULL, 'n'},
-        {"jobs", required_argument, NULL, 'j'},
-        {"list", no_argument, NULL, 'l'},
-        {"verbose", no_argument, NULL, 'v'},
-        {0},
+        {"only", required_argument, NULL, 'o'},   {"seed", required_argument, NULL, 'r'},
+        {"points", required_argument, NULL, 'n'}, {"jobs", required_argument, NULL, 'j'},
+        {"all", no_argument, NULL, 'a'},          {"list", no_argument, NULL, 'l'},
+        {"verbose", no_argument, NULL, 'v'},      {0},
     };
-    const char *number = "1";
     int option;
 
+    /* Runs wait for most of the time. */
+    *ret = (struct wishes){.seed = 1, .points = 8000, .jobs = 6};
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
         if (option == '?')
             return false;
-        if (option == 's' || option == 'o')
-            ret->scenario = optarg;
-        if (option == 'o')
-            ret->point = split_at_colon(optarg);
-        if (option == 'n') {
-            ret->text = optarg;
-            number = split_at_colon(optarg);
+        if (option == 'o') {
+            ret->scenario = strsep(&optarg, ":");
+            ret->point = optarg;
         }
+        if (option == 'r')
+            ret->seed = strtoull(optarg, NULL, 10);
+        if (option == 'n')
+            ret->points = strtoul(optarg, NULL, 10);
         if (option == 'j')
-            campaign->jobs = (unsigned)atoi(optarg);
+            ret->jobs = (unsigned)atoi(optarg);
+        ret->all |= option == 'a';
         ret->list |= option == 'l';
-        campaign->verbose |= option == 'v';
+        ret->verbose |= option == 'v';
     }
-    ret->n = number ? strtoul(number, NULL, 10) : 0;
-    return optind == argc && campaign->jobs > 0 && ret->n > 0;
-}
-
-static double seconds_since(const struct timespec *start)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)(now.tv_sec - start->tv_sec) + (double)(now.tv_nsec - start->tv_nsec) / 1e9;
-}
-
-static void list_points(const struct campaign *campaign, const struct points *points)
-{
-    char name[POINT_NAME_MAX];
-
-    for (size_t i = 0; i < points->n; i++) {
-        point_name(&points->faults[i], &campaign->observed->counts, name);
-        printf("%s:%s\n", campaign->scenario->name, name);
-    }
-}
-
-/* How many points there are, and how many of them were tried. */
-static void show_scenario(const struct campaign *campaign, const struct points *points, const struct timespec *start)
-{
-    size_t all[N_FAULT_KINDS] = {0};
-
-    for (size_t i = 0; i < points->n; i++)
-        all[points->faults[i].kind]++;
-    printf("%s:", campaign->scenario->name);
-    for (enum fault_kind kind = FAULT_CALL; kind < N_FAULT_KINDS; kind++)
-        printf(" %s %zu/%zu,", fault_kind_name(kind), campaign->tried[kind], all[kind]);
-    printf(" %zu failed, %zu not reached, %.1f s\n", campaign->failed, campaign->unreached, seconds_since(start));
-}
-
-struct sums {
-    size_t points, tried, unreached;
-};
-
-static void run_scenario(struct campaign *campaign, const struct scenario *scenario, const struct wishes *wishes,
-                         size_t n, struct sums *sums)
-{
-    struct timespec start;
-
-    clock_gettime(CLOCK_MONOTONIC, &start);
-    if (!campaign_observe(campaign, scenario))
-        return;
-    struct points all = points_make(&campaign->observed->counts);
-    struct points tried = points_make(&campaign->observed->counts);
-    if (wishes->text)
-        points_choose(&tried, wishes->text, n);
-    if (wishes->point)
-        points_find(&tried, &campaign->observed->counts, wishes->point);
-    sums->points += all.n;
-    sums->tried += tried.n;
-    if (wishes->list) {
-        list_points(campaign, &tried);
-    } else {
-        campaign_run(campaign, &tried);
-        show_scenario(campaign, &all, &start);
-        sums->unreached += campaign->unreached;
-    }
-    points_done(&all);
-    points_done(&tried);
+    return optind == argc && ret->jobs > 0 && ret->points > 0;
 }
 
 int main(int argc, char **argv)
 {
     if (argc > 1 && str_equal(argv[1], SYMBOLISER_COMMAND)) /* symboliser.h */
         return symboliser_serve(SYMBOLISER_SOCKET);
-    struct campaign campaign = {.jobs = 6}; /* they wait for most of the time */
-    struct wishes wishes = {0};
-    struct sums sums = {0};
-    struct timespec start;
+    struct campaign campaign = {0};
+    const struct wishes *wishes = &campaign.wishes;
 
-    brittle_find();
-    if (!wishes_parse(argc, argv, &wishes, &campaign)) {
-        fprintf(stderr, "usage: check-faults [--scenario=NAME] [--only=SCENARIO:POINT] [--sample=TEXT:N] [--jobs=N] "
+    faults_find_libraries();
+    if (!wishes_parse(argc, argv, &campaign.wishes)) {
+        fprintf(stderr, "usage: check-faults [--only=SCENARIO[:POINT]] [--seed=N] [--points=N] [--all] [--jobs=N] "
                         "[--list] [--verbose]\n");
         return 2;
     }
-    clock_gettime(CLOCK_MONOTONIC, &start);
-    size_t n_scenarios = wishes.scenario ? 1 : ARRAY_SIZE(scenarios);
-    for (size_t i = 0; i < ARRAY_SIZE(scenarios); i++) {
-        size_t n = wishes.n / n_scenarios + (i < wishes.n % n_scenarios);
-        if (!wishes.scenario || str_equal(wishes.scenario, scenarios[i]->name))
-            run_scenario(&campaign, scenarios[i], &wishes, n, &sums);
-    }
-    if (!wishes.list)
-        printf("faults: %zu points, %zu tried, %zu not reached, %zu failed, %.0f s\n", sums.points, sums.tried,
-               sums.unreached, campaign.n_failures, seconds_since(&start));
-    for (size_t i = 0; i < campaign.n_failures; i++)
+    campaign.observed = observed_new();
+    if (!wishes->list)
+        printf("faults: --seed=%" PRIu64 "\n", wishes->seed);
+    run_scenarios(&campaign);
+    if (!wishes->list)
+        printf("faults: %zu points, %zu tried, %zu not reached, %zu failed\n", campaign.n_points, campaign.n_tried,
+               campaign.n_unreached, campaign.n_failures);
+    for (size_t i = 0; i < campaign.n_failures; i++) {
         printf("failed: %s\n", campaign.failures[i]);
-    bool good = campaign.n_failures == 0 && sums.tried > 0;
-    campaign_done(&campaign);
+        free(campaign.failures[i]);
+    }
+    free(campaign.failures);
+    observed_free(campaign.observed);
+    bool good =
+        campaign.n_failures == 0 && (campaign.n_tried > 0 || (wishes->point && str_equal(wishes->point, "none")));
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -29,7 +29,7 @@ enum fault_kind {
 };
 #define N_FAULT_KINDS 5
 
-/* The functions of the seam, and how each of them may fail: one row each in seam.c. */
+/* The functions of the seam, and how each of them may fail: one row each in faulty-sys.c. */
 enum seam_call {
     SEAM_OPEN,
     SEAM_OPEN_FILE,
@@ -70,6 +70,9 @@ bool faults_end(void);
 /* Nestable, for each thread. */
 void faults_hold(void);
 void faults_release(void);
+
+/* Finds libraries whose allocations may not fail, before any of them allocates. */
+void faults_find_libraries(void);
 
 /* Counts a call of the seam: -1, or how it is to fail. */
 int faults_fail_call(enum seam_call call);

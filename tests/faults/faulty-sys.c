@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The seam of a machine that is played, whose calls fail as planned: see faulty-sys.h. */
+/* See faulty-sys.h. */
 #include "tests/faults/faulty-sys.h"
 
 #include <errno.h>
@@ -7,9 +7,74 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/error.h"
 #include "perf/tally/tally.h"
-#include "tests/faults/seam.h"
 #include "tests/unit/fake-event.h"
+
+/* Results that lie, beside the errors of errno(3). */
+enum seam_lie {
+    LIE_SHORT = 1000, /* a read of half of it */
+    LIE_EMPTY,        /* a read of 0 bytes; a file without text */
+    LIE_MORE,         /* a group that says that it has one member more */
+    LIE_FEWER,        /* one less, with as many bytes as that has */
+    LIE_ID,           /* the id of another event */
+    LIE_BACK,         /* counts that fall */
+    LIE_TIME,         /* times that fall */
+    LIE_RUNNING,      /* it ran for longer than it was enabled */
+    LIE_TWICE,        /* the same bytes as the last time: nothing counted */
+};
+
+/*
+ * How each call may fail, from the manual pages perf_event_open(2), open(2), read(2), ioctl(2), close(2), mmap(2),
+ * mount(2) and bpf(2), "ERRORS", and "Reading results" in the first. If all calls fail from one on, each does by the
+ * first of its row. 0 ends a row.
+ */
+static const struct {
+    const char *name;
+    int how[24];
+} rows[] = {
+    [SEAM_OPEN] = {"perf_event_open",
+                   {EMFILE, ENOMEM, E2BIG, EACCES, EBADF, EBUSY, EFAULT, EINTR, EINVAL, ENFILE, ENODEV, ENOENT, ENOSPC,
+                    ENOSYS, EOPNOTSUPP, EOVERFLOW, EPERM, ESRCH}},
+    [SEAM_OPEN_FILE] = {"open_file",
+                        {EMFILE, EACCES, EBUSY, EFAULT, EINTR, EINVAL, EIO, ELOOP, ENAMETOOLONG, ENFILE, ENODEV, ENOENT,
+                         ENOMEM, ENOTDIR, ENXIO, EOVERFLOW, EPERM, LIE_EMPTY}},
+    [SEAM_READ] = {"read",
+                   {EIO, EAGAIN, EBADF, EFAULT, EINTR, EINVAL, ENOMEM, ENOSPC, LIE_SHORT, LIE_EMPTY, LIE_MORE,
+                    LIE_FEWER, LIE_ID, LIE_BACK, LIE_TIME, LIE_RUNNING, LIE_TWICE}},
+    [SEAM_IOCTL] = {"ioctl", {EINVAL, EBADF, EFAULT, ENOTTY, EINTR, EACCES, EBUSY}},
+    [SEAM_CLOSE] = {"close", {EIO, EINTR, ENOSPC, EDQUOT}},
+    [SEAM_MMAP] = {"mmap", {ENOMEM, EACCES, EAGAIN, EBADF, EINVAL, ENFILE, ENODEV, EOVERFLOW, EPERM}},
+    [SEAM_MUNMAP] = {"munmap", {EINVAL, ENOMEM}},
+    [SEAM_MOUNT] = {"mount", {EPERM, EACCES, EBUSY, ENODEV, ENOMEM, ENOENT}},
+    /* EPIPE and ETIMEDOUT are of the opener that is asked. */
+    [SEAM_TALLY] = {"tally",
+                    {ENOMEM, EPERM, EPIPE, ETIMEDOUT, E2BIG, EAGAIN, EBADF, EBUSY, EFAULT, EINVAL, EMFILE, ENOENT,
+                     ENOSPC, ENOSYS}},
+};
+
+const char *seam_call_name(enum seam_call call)
+{
+    return rows[call].name;
+}
+
+unsigned seam_count_variants(enum seam_call call)
+{
+    unsigned n = 0;
+
+    while (rows[call].how[n])
+        n++;
+    return n;
+}
+
+const char *seam_variant_name(enum seam_call call, unsigned n)
+{
+    static const char *const lies[] = {"short",       "empty",      "more-members", "fewer-members", "another-id",
+                                       "counts-fall", "times-fall", "ran-too-long", "all-zero"};
+    int how = rows[call].how[n];
+
+    return how >= LIE_SHORT ? lies[how - LIE_SHORT] : error_name(-how);
+}
 
 /* The machine itself; what it does fails no more, until real_release(). */
 static struct sys *real_hold(struct sys *sys)
@@ -24,13 +89,21 @@ static int real_release(int r)
     return r;
 }
 
-/* NULL: the call is not to fail. */
-static const struct seam_variant *planned(enum seam_call call)
+/* How the call fails: an error or an enum seam_lie; 0: it does not. */
+static int planned(enum seam_call call)
 {
     int n = faults_fail_call(call);
 
-    return n < 0 ? NULL : seam_variant(call, (unsigned)n);
+    return n < 0 ? 0 : rows[call].how[n];
 }
+
+/* The result of the machine itself, unless the call must fail. */
+#define FAIL_OR(call, expression)                                                                                      \
+    ({                                                                                                                 \
+        int fails = planned(call);                                                                                     \
+        struct sys *real = real_hold(sys);                                                                             \
+        real_release(fails ? -fails : (expression));                                                                   \
+    })
 
 /* A descriptor that is no directory is the number that the machine knows. */
 static int inode_of(int fd)
@@ -43,14 +116,14 @@ static int inode_of(int fd)
 static int faulty_open(struct sys *sys, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
                        unsigned long flags)
 {
-    const struct seam_variant *fails = planned(SEAM_OPEN);
+    int fails = planned(SEAM_OPEN);
     struct sys *real = real_hold(sys);
 
     /* ENOENT of an event that every kernel has says that the cgroup is gone, which would be no fault. */
     bool tries_cgroup =
         flags & PERF_FLAG_PID_CGROUP && attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_DUMMY;
-    if (fails && !(tries_cgroup && fails->error == ENOENT))
-        return real_release(-fails->error);
+    if (fails && !(tries_cgroup && fails == ENOENT))
+        return real_release(-fails);
     if (flags & PERF_FLAG_PID_CGROUP)
         pid = inode_of(pid);
     return real_release(real->perf_event_open(real, attr, pid, cpu, group_fd, flags));
@@ -58,18 +131,18 @@ static int faulty_open(struct sys *sys, struct perf_event_attr *attr, pid_t pid,
 
 static int faulty_open_file(struct sys *sys, const char *path, int flags)
 {
-    const struct seam_variant *fails = planned(SEAM_OPEN_FILE);
+    int fails = planned(SEAM_OPEN_FILE);
     struct sys *real = real_hold(sys);
 
-    if (fails && fails->lie == LIE_EMPTY && !(flags & O_DIRECTORY))
+    if (fails == LIE_EMPTY && !(flags & O_DIRECTORY))
         return real_release(open("/dev/null", O_RDONLY | O_CLOEXEC));
-    if (fails && fails->lie == LIE_NONE)
-        return real_release(-fails->error);
+    if (fails && fails != LIE_EMPTY)
+        return real_release(-fails);
     return real_release(real->open_file(real, path, flags));
 }
 
 /* { nr, time_enabled, time_running, { value, id } ... }: perf_event_open(2), "Reading results". */
-static ssize_t lie_about(enum seam_lie lie, uint64_t *words, ssize_t n)
+static ssize_t lie_about(int lie, uint64_t *words, ssize_t n)
 {
     size_t members = (size_t)n / 8 > 3 ? words[0] : 0;
 
@@ -94,48 +167,42 @@ static ssize_t lie_about(enum seam_lie lie, uint64_t *words, ssize_t n)
 
 static ssize_t faulty_read(struct sys *sys, int fd, void *buffer, size_t size)
 {
-    const struct seam_variant *fails = planned(SEAM_READ);
+    int fails = planned(SEAM_READ);
     struct sys *real = real_hold(sys);
-    ssize_t n = fails && fails->error ? -fails->error : real->read(real, fd, buffer, size);
+    ssize_t n = fails && fails < LIE_SHORT ? -fails : real->read(real, fd, buffer, size);
 
     faults_release();
-    return fails && n > 0 ? lie_about(fails->lie, buffer, n) : n;
+    return fails && n > 0 ? lie_about(fails, buffer, n) : n;
 }
 
 static int faulty_ioctl(struct sys *sys, int fd, unsigned long request, unsigned long argument)
 {
-    const struct seam_variant *fails = planned(SEAM_IOCTL);
-    struct sys *real = real_hold(sys);
-
-    return real_release(fails ? -fails->error : real->ioctl(real, fd, request, argument));
+    return FAIL_OR(SEAM_IOCTL, real->ioctl(real, fd, request, argument));
 }
 
 /* The descriptor is closed, whatever is returned: close(2). */
 static int faulty_close(struct sys *sys, int fd)
 {
-    const struct seam_variant *fails = planned(SEAM_CLOSE);
+    int fails = planned(SEAM_CLOSE);
     struct sys *real = real_hold(sys);
     int r = real_release(real->close(real, fd));
 
-    return fails ? -fails->error : r;
+    return fails ? -fails : r;
 }
 
 static int faulty_mmap(struct sys *sys, int fd, size_t size, int protection, void **ret)
 {
-    const struct seam_variant *fails = planned(SEAM_MMAP);
-    struct sys *real = real_hold(sys);
-
-    return real_release(fails ? -fails->error : real->mmap(real, fd, size, protection, ret));
+    return FAIL_OR(SEAM_MMAP, real->mmap(real, fd, size, protection, ret));
 }
 
 /* The mapping goes nevertheless, since nobody could try again. */
 static int faulty_munmap(struct sys *sys, void *address, size_t size)
 {
-    const struct seam_variant *fails = planned(SEAM_MUNMAP);
+    int fails = planned(SEAM_MUNMAP);
     struct sys *real = real_hold(sys);
     int r = real_release(real->munmap(real, address, size));
 
-    return fails ? -fails->error : r;
+    return fails ? -fails : r;
 }
 
 static uint64_t faulty_now(struct sys *sys, clockid_t clock)
@@ -147,10 +214,7 @@ static uint64_t faulty_now(struct sys *sys, clockid_t clock)
 
 static int faulty_mount(struct sys *sys, const char *path)
 {
-    const struct seam_variant *fails = planned(SEAM_MOUNT);
-    struct sys *real = real_hold(sys);
-
-    return real_release(fails ? -fails->error : real->mount_tracefs(real, path));
+    return FAIL_OR(SEAM_MOUNT, real->mount_tracefs(real, path));
 }
 
 static int no_state(struct sys *sys, const struct state_request *request)
@@ -164,53 +228,37 @@ static int no_state(struct sys *sys, const struct state_request *request)
 
 static int faulty_start(struct sys *sys, const struct tally_shape *shape, struct tally_maps *ret, struct error *error)
 {
-    const struct seam_variant *fails = planned(SEAM_TALLY);
+    int fails = planned(SEAM_TALLY);
     struct sys *real = real_hold(sys);
 
     if (fails)
-        return real_release(
-            error_set(error, -fails->error, "the tally cannot start (%s): that is how this test has it", fails->name));
+        return real_release(error_set(error, -fails, "the tally cannot start: %s", strerror(fails)));
     return real_release(real->tally->start(real, shape, ret, error));
 }
 
 static int faulty_set_cpu(struct sys *sys, unsigned cpu, const struct tally_event *events, const int *fds)
 {
-    const struct seam_variant *fails = planned(SEAM_TALLY);
-    struct sys *real = real_hold(sys);
-
-    return real_release(fails ? -fails->error : real->tally->set_cpu(real, cpu, events, fds));
+    return FAIL_OR(SEAM_TALLY, real->tally->set_cpu(real, cpu, events, fds));
 }
 
 static int faulty_attach(struct sys *sys, bool attached)
 {
-    const struct seam_variant *fails = planned(SEAM_TALLY);
-    struct sys *real = real_hold(sys);
-
-    return real_release(fails ? -fails->error : real->tally->attach(real, attached));
+    return FAIL_OR(SEAM_TALLY, real->tally->attach(real, attached));
 }
 
 static int faulty_assign(struct sys *sys, int cgroup_fd, uint32_t slot, uint64_t *ret_id)
 {
-    const struct seam_variant *fails = planned(SEAM_TALLY);
-    struct sys *real = real_hold(sys);
-
-    return real_release(fails ? -fails->error : real->tally->assign(real, cgroup_fd, slot, ret_id));
+    return FAIL_OR(SEAM_TALLY, real->tally->assign(real, cgroup_fd, slot, ret_id));
 }
 
 static int faulty_withdraw(struct sys *sys, uint64_t id)
 {
-    const struct seam_variant *fails = planned(SEAM_TALLY);
-    struct sys *real = real_hold(sys);
-
-    return real_release(fails ? -fails->error : real->tally->withdraw(real, id));
+    return FAIL_OR(SEAM_TALLY, real->tally->withdraw(real, id));
 }
 
 static int faulty_flush(struct sys *sys)
 {
-    const struct seam_variant *fails = planned(SEAM_TALLY);
-    struct sys *real = real_hold(sys);
-
-    return real_release(fails ? -fails->error : real->tally->flush(real));
+    return FAIL_OR(SEAM_TALLY, real->tally->flush(real));
 }
 
 static void faulty_stop(struct sys *sys)

@@ -6,9 +6,15 @@
 #ifndef TESTS_FAULTS_FAULTY_SYS_H
 #define TESTS_FAULTS_FAULTY_SYS_H
 
+#include "tests/faults/faults.h"
 #include "tests/unit/fake-sys.h"
 
 /* `fake` must outlive it, and is ready: what it has of tallies is known by now. */
 void faulty_sys_init(struct sys *sys, struct fake_sys *fake);
+
+/* How a call of the seam may fail: its variants, from 0 on. */
+const char *seam_call_name(enum seam_call call);
+unsigned seam_count_variants(enum seam_call call);
+const char *seam_variant_name(enum seam_call call, unsigned n);
 
 #endif

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A daemon on a machine that is played: see played-daemon.h. */
+/* See played-daemon.h. */
 #include "tests/faults/played-daemon.h"
 
+#include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "daemon/serving.h"
@@ -10,8 +13,7 @@
 #include "formats/exposition.h"
 #include "tests/faults/faults.h"
 #include "tests/faults/faulty-sys.h"
-#include "tests/faults/residue.h"
-#include "tests/faults/said.h"
+#include "tests/faults/run.h"
 
 #define CONFIG_FILE "/etc/perfcountd.yaml"
 #define TURNS_MAX 1000
@@ -24,6 +26,7 @@ struct played *played_new(struct fake_sys *fake, const char *config)
 
     fault_expect(played, "out of memory");
     played->fake = fake;
+    fake->monotonic_ns = PLAYED_BEGIN_NS;
     played->n_descriptors = residue_now().descriptors;
     played->options = (struct options){.config_file = CONFIG_FILE, .no_opener = true};
     truth_init(&played->truth, fake);
@@ -31,8 +34,10 @@ struct played *played_new(struct fake_sys *fake, const char *config)
     return played;
 }
 
-void played_free(struct played *played)
+void played_free(void *state)
 {
+    struct played *played = state;
+
     played_stop(played);
     truth_done(&played->truth);
     fake_sys_free(played->fake);
@@ -123,8 +128,10 @@ bool played_start(struct played *played)
     return false;
 }
 
-void played_stop(struct played *played)
+void played_stop(void *state)
 {
+    struct played *played = state;
+
     if (played->runs)
         daemon_done(&played->daemon);
     played->runs = false;
@@ -175,8 +182,9 @@ static bool reports_failures(const struct played *played)
     return any || played->daemon.reload_error[0];
 }
 
-void played_recover(struct played *played)
+void played_recover(void *state)
 {
+    struct played *played = state;
     struct error error = {0};
 
     /* A file that was empty at the start is a right configuration, but not this one. */
@@ -193,17 +201,161 @@ void played_recover(struct played *played)
     played_scrape(played);
 }
 
-void played_scenario_recover(void *state)
+/* --- description --- */
+
+#define ROUND_NS 1000
+/* The collector self is read no more often than once in a second. */
+#define BEFORE_NS (2 * NSEC_PER_SEC)
+#define AMOUNTS_MAX 512
+
+/* A sum over the parts of a group. */
+struct amount {
+    char key[160];
+    uint64_t value;
+};
+
+struct amounts {
+    struct amount items[AMOUNTS_MAX];
+    size_t n;
+};
+
+static void run_round(struct played *played)
 {
-    played_recover(state);
+    char path[8];
+
+    truth_advance(&played->truth, ROUND_NS);
+    for (unsigned i = 1; i <= 4; i++) {
+        snprintf(path, sizeof(path), "/c%u", i);
+        for (unsigned cpu = 0; cpu < 2; cpu++)
+            if (cpuset_has(&played->fake->online, cpu))
+                truth_run(&played->truth, path, cpu, (i + cpu) * ROUND_NS);
+    }
+    played_scrape(played);
 }
 
-void played_scenario_describe(void *state, struct buffer *out)
+/* Takes "-2" from the end of a group's name. */
+static void cut_part(char *group)
 {
-    played_describe(state, out);
+    size_t length = strlen(group);
+
+    if (length > 2 && group[length - 2] == '-' && group[length - 1] >= '2' && group[length - 1] <= '9')
+        group[length - 2] = '\0';
 }
 
-void played_scenario_finish(void *state)
+static uint64_t *find_amount(struct amounts *amounts, const struct row *row, const char *what)
 {
-    played_free(state);
+    char key[sizeof(amounts->items[0].key)], group[64];
+
+    snprintf(group, sizeof(group), "%s", row->group);
+    cut_part(group);
+    snprintf(key, sizeof(key), "%s %s %s %s cpu %d: %s", row->collector_name, row->cgroup ? row->cgroup : "", group,
+             row->pmu, row->cpu, what);
+    for (size_t i = 0; i < amounts->n; i++)
+        if (str_equal(amounts->items[i].key, key))
+            return &amounts->items[i].value;
+    fault_expect(amounts->n < AMOUNTS_MAX, "too many rows for this test");
+    struct amount *amount = &amounts->items[amounts->n++];
+    memcpy(amount->key, key, sizeof(key));
+    amount->value = 0;
+    return &amount->value;
+}
+
+static void add_up(struct amounts *amounts, const struct snapshot *snapshot, bool states)
+{
+    for (size_t i = 0; i < snapshot->n_rows; i++) {
+        const struct row *row = snapshot->rows[i];
+        if (row->removed)
+            continue;
+        *find_amount(amounts, row, "descriptors") += states ? row->n_descriptors : 0;
+        if (states && (row->state != ROW_COUNTING || row->absent))
+            (*find_amount(amounts, row, row->absent ? "absent" : row_state_name(row->state)))++;
+        for (size_t k = 0; k < row->n_counters; k++)
+            if (row->counters[k].known)
+                *find_amount(amounts, row, row->counters[k].event) += row->counters[k].value;
+    }
+}
+
+static void describe_growth(struct amounts *before, const struct amounts *after, struct buffer *out)
+{
+    for (size_t i = 0; i < after->n; i++) {
+        uint64_t then = 0;
+        for (size_t k = 0; k < before->n; k++)
+            if (str_equal(before->items[k].key, after->items[i].key))
+                then = before->items[k].value;
+        buffer_appendf(out, "%s +%" PRIu64 "\n", after->items[i].key, after->items[i].value - then);
+    }
+}
+
+/* Of `group="core-2"`, too. */
+static void cut_label(char *line)
+{
+    char *group = strstr(line, ",group=\""), *end = group ? strchr(group + 8, '"') : NULL;
+
+    if (!end)
+        return;
+    char rest[512];
+    snprintf(rest, sizeof(rest), "%s", end);
+    *end = '\0';
+    cut_part(group);
+    strcpy(group + strlen(group), rest);
+}
+
+/* The lines of the exposition, each without its value. */
+static void describe_series(const struct snapshot *snapshot, struct buffer *out)
+{
+    _cleanup_(buffer_done) struct buffer text = {0};
+    char *line, *at;
+
+    exposition_write(&text, &snapshot->metrics, UINT32_MAX, EXPOSITION_TEXT);
+    buffer_append_char(&text, '\0');
+    at = text.data;
+    while ((line = strsep(&at, "\n"))) {
+        char *space = strrchr(line, ' ');
+        if (line[0] == '#' || !space)
+            continue;
+        *space = '\0';
+        cut_label(line);
+        buffer_appendf(out, "%s\n", line);
+    }
+}
+
+static void describe_open(const struct played *played, struct buffer *out)
+{
+    struct residue now = residue_now();
+    char path[PATH_MAX];
+    ino_t inodes[5];
+    size_t n = 0;
+    struct stat st;
+
+    /* Of the cgroups alone: names are looked for on the real machine, too. */
+    for (unsigned i = 0; i < ARRAY_SIZE(inodes); i++) {
+        snprintf(path, sizeof(path), "%s/sys/fs/cgroup/c%u", played->fake->root, i);
+        if (i == 0)
+            *strrchr(path, '/') = '\0';
+        if (stat(path, &st) == 0)
+            inodes[n++] = st.st_ino;
+    }
+
+    buffer_appendf(out, "%u events, %u pages, %" PRIu64 " descriptors, %zu watches\n", played->fake->n_open,
+                   played->fake->n_mapped, now.descriptors - played->n_descriptors, residue_count_watches(inodes, n));
+}
+
+void played_describe(void *state, struct buffer *out)
+{
+    struct played *played = state;
+    struct amounts before = {.n = 0}, after = {.n = 0};
+
+    if (!played->runs) {
+        buffer_appendf(out, "nothing runs: %u events are open\n", played->fake->n_open);
+        return;
+    }
+    const struct snapshot *snapshot = registry_read(played->daemon.session.registry, 0, 0);
+    truth_advance(&played->truth, BEFORE_NS);
+    run_round(played);
+    add_up(&before, snapshot, false);
+    run_round(played);
+    add_up(&after, snapshot, true);
+    describe_growth(&before, &after, out);
+    describe_series(snapshot, out);
+    describe_open(played, out);
 }

@@ -10,6 +10,12 @@
 #include "daemon/daemon.h"
 #include "tests/faults/truth.h"
 
+/*
+ * The played clock is a hundred years ahead of any real one. A timer of the kernel that was armed from a played point
+ * in time would never fire, whatever the uptime of the machine.
+ */
+#define PLAYED_BEGIN_NS (UINT64_C(100) * 365 * 86400 * NSEC_PER_SEC)
+
 struct played {
     struct fake_sys *fake;
     struct truth truth;
@@ -24,13 +30,13 @@ struct played {
 
 /* The configuration is written, and nothing runs yet. */
 struct played *played_new(struct fake_sys *fake, const char *config);
-void played_free(struct played *played);
+void played_free(void *played);
 /* Replaces the file of the configuration, which is read at a start and a reload. */
 void played_write_config(struct played *played, const char *config);
 
 /* Whether it runs; else it said why. */
 bool played_start(struct played *played);
-void played_stop(struct played *played);
+void played_stop(void *state);
 
 /* Turns the event loop until nothing is due. */
 void played_turn(struct played *played);
@@ -40,19 +46,15 @@ void played_pass(struct played *played, uint64_t seconds);
 void played_scrape(struct played *played);
 
 /*
- * The faults are over: starts it where it does not run, waits for all of its retries, and has it reload, as an operator
- * would, where it still reports failures.
+ * These are stages of a scenario whose state is such a daemon, as is played_free(). The faults are over: starts it
+ * where it does not run, waits for all of its retries, and has it reload, as an operator would, where it still reports
+ * failures.
  */
-void played_recover(struct played *played);
+void played_recover(void *state);
 /*
  * All that is served, without the values; of each row, what it grows by in a further round in which the CPUs, and the
  * cgroups "/c1" to "/c4", run for a time; what is open.
  */
-void played_describe(struct played *played, struct buffer *out);
-
-/* For a scenario whose state is such a daemon and nothing else. */
-void played_scenario_recover(void *state);
-void played_scenario_describe(void *state, struct buffer *out);
-void played_scenario_finish(void *state);
+void played_describe(void *state, struct buffer *out);
 
 #endif

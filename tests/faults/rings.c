@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/faults/played-daemon.h"
 #include "tests/unit/fake-event.h"
 
 #define KERNEL_IP UINT64_C(0xffffffff81000040)
@@ -44,13 +45,14 @@ static int close_with_file(struct sys *sys, int fd)
     return before.close(sys, fd);
 }
 
-static uint64_t real_now(struct sys *sys, clockid_t clock)
+/* Runs as the real clock does: the sampler empties rings for some time. */
+static uint64_t played_now(struct sys *sys, clockid_t clock)
 {
     struct timespec now;
 
     (void)sys;
     clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
+    return PLAYED_BEGIN_NS + (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
 }
 
 void rings_play(struct fake_sys *fake)
@@ -58,7 +60,7 @@ void rings_play(struct fake_sys *fake)
     before = fake->sys;
     fake->sys.perf_event_open = open_with_file;
     fake->sys.close = close_with_file;
-    fake->sys.now = real_now;
+    fake->sys.now = played_now;
 }
 
 static bool is_ring(const struct fake_event *event)
@@ -116,7 +118,7 @@ static bool write_sample(struct fake_event *event, uint32_t pid, uint64_t ip)
         .ip = ip,
         .pid = pid,
         .tid = pid,
-        .time = real_now(NULL, CLOCK_MONOTONIC),
+        .time = played_now(NULL, CLOCK_MONOTONIC),
         .cpu = (uint32_t)event->cpu,
         .period = event->attr.sample_period,
         .n = 5,

@@ -8,7 +8,7 @@
 
 #include "tests/unit/fake-sys.h"
 
-/* From now on; the machine's clocks are the real ones. */
+/* From now on; the machine's clock runs with the real one, a hundred years ahead of it. */
 void rings_play(struct fake_sys *fake);
 
 /* How many events of a period sample now, on all CPUs; 0: of any. */

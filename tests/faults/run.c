@@ -1,18 +1,207 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One run of a scenario, in a process of its own: see run.h. */
+/* See run.h. */
 #include "tests/faults/run.h"
 
+#include <dirent.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/process/fd.h"
-#include "tests/faults/residue.h"
-#include "tests/faults/said.h"
+#include "base/util.h"
+#include "daemon/log/log.h"
+#include "tests/faults/faults.h"
 
-#define SECONDS_DEFAULT 20
+/* --- residue --- */
+
+#define FDS_MAX 64
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+
+/* The check at the end of each process would take its time from every point. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "leak_check_at_exit=0:allocator_may_return_null=1:exitcode=99:quarantine_size_mb=8";
+}
+
+/*
+ * Libraries that lose memory where an allocation of their own fails: the dynamic loader, of a library that it cannot
+ * open for want of it; GnuTLS (gnutls_hmac_init() of 3.7, among others); libpfm, whose list of PMUs grows by realloc();
+ * and libyaml 0.2.5, which forgets the pairs of a mapping that finds no room among the nodes.
+ */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:ld-linux\nleak:libgnutls.so\nleak:libpfm.so\nleak:yaml_parser_load\n";
+}
+#else
+static int __lsan_do_recoverable_leak_check(void)
+{
+    return 0;
+}
+#endif
+
+const char *__ubsan_default_options(void);
+const char *__ubsan_default_options(void)
+{
+    return "halt_on_error=1:print_stacktrace=1:exitcode=98";
+}
+
+static unsigned count_mappings(void)
+{
+    _cleanup_(fclosep) FILE *file = fopen("/proc/self/maps", "re");
+    unsigned n = 0;
+    char line[1024], access[8];
+
+    fault_expect(file, "/proc/self/maps cannot be read");
+    while (fgets(line, sizeof(line), file))
+        n += sscanf(line, "%*s %7s", access) == 1 && access[3] == 's';
+    return n;
+}
+
+struct residue residue_now(void)
+{
+    struct residue now = {.allocations = faults_outstanding(), .mappings = count_mappings()};
+
+    fault_expect(fd_count_open(-1, &now.descriptors) == 0, "descriptors cannot be counted");
+    return now;
+}
+
+/* The fdinfo of an inotify descriptor has "inotify wd:1 ino:9e7e sdev:...", in hexadecimal. */
+size_t residue_count_watches(const ino_t *inodes, size_t n_inodes)
+{
+    char path[64], line[512];
+    size_t n = 0;
+
+    for (int fd = 0; fd < FDS_MAX; fd++) {
+        snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+        _cleanup_(fclosep) FILE *file = fopen(path, "re");
+        while (file && fgets(line, sizeof(line), file)) {
+            unsigned long inode;
+            if (sscanf(line, "inotify wd:%*x ino:%lx", &inode) == 1)
+                for (size_t i = 0; i < n_inodes; i++)
+                    n += inodes[i] == inode;
+        }
+    }
+    return n;
+}
+
+static void show_descriptors(void)
+{
+    _cleanup_(closedirp) DIR *directory = opendir("/proc/self/fd");
+    const struct dirent *entry;
+    char path[300], target[300];
+
+    while (directory && (entry = readdir(directory))) {
+        snprintf(path, sizeof(path), "/proc/self/fd/%s", entry->d_name);
+        ssize_t n = readlink(path, target, sizeof(target) - 1);
+        fprintf(stderr, "%s -> %.*s\n", path, (int)(n < 0 ? 0 : n), target);
+    }
+}
+
+static void residue_compare(const struct residue *before, const struct residue *after, const long *allowed)
+{
+    if (after->descriptors != before->descriptors)
+        show_descriptors();
+    fault_expect(after->descriptors == before->descriptors, "descriptors: %" PRIu64 " before, %" PRIu64 " after",
+                 before->descriptors, after->descriptors);
+    fault_expect(after->mappings == before->mappings, "mappings: %u before, %u after", before->mappings,
+                 after->mappings);
+    if (!allowed || after->allocations - before->allocations > *allowed)
+        fault_expect(__lsan_do_recoverable_leak_check() == 0, "memory is lost");
+}
+
+/* --- sentences --- */
+
+static int said_fd = -1;
+
+static int said_begin(int fd)
+{
+    said_fd = fd;
+    log_configure(LOG_LEVEL_WARNING, LOG_FORMAT_TEXT);
+    return dup2(fd, STDOUT_FILENO) < 0 || dup2(fd, STDERR_FILENO) < 0 ? -errno : 0;
+}
+
+void said_add(const char *sentence)
+{
+    fprintf(stderr, "now warning %s\n", sentence);
+}
+
+/* All of it; the caller frees it. */
+static char *said_text(void)
+{
+    struct stat st = {0};
+
+    fflush(stdout);
+    fault_expect(fstat(said_fd, &st) == 0, "fstat: %s", strerror(errno));
+    char *text = calloc(1, (size_t)st.st_size + 1);
+    fault_expect(text, "out of memory");
+    fault_expect(pread(said_fd, text, (size_t)st.st_size, 0) >= 0, "pread: %s", strerror(errno));
+    return text;
+}
+
+/* The sentence of a line of the log, behind its time and its level; NULL for another line. */
+static const char *sentence_of(const char *line)
+{
+    static const char *const levels[] = {" warning ", " error   "};
+
+    for (size_t i = 0; i < ARRAY_SIZE(levels); i++) {
+        const char *at = strstr(line, levels[i]);
+        if (at && at - line < 40)
+            return at + strlen(levels[i]);
+    }
+    return NULL;
+}
+
+/* The next sentence of `*at`, which it cuts into lines; NULL behind the last. */
+static const char *said_next(char **at)
+{
+    const char *sentence = NULL;
+    char *line;
+
+    while (!sentence && (line = strsep(at, "\n")))
+        sentence = sentence_of(line);
+    return sentence;
+}
+
+static size_t said_count(void)
+{
+    _cleanup_(freep) char *text = said_text();
+    char *at = text;
+    size_t n = 0;
+
+    while (said_next(&at))
+        n++;
+    return n;
+}
+
+static void said_check_repeats(unsigned max)
+{
+    _cleanup_(freep) char *text = said_text();
+    const char *sentences[1000], *sentence;
+    unsigned counts[ARRAY_SIZE(sentences)] = {0};
+    char *at = text;
+    size_t n = 0;
+
+    while ((sentence = said_next(&at)) && n < ARRAY_SIZE(sentences)) {
+        size_t i = 0;
+        sentences[n++] = sentence;
+        while (!str_equal(sentences[i], sentence))
+            i++;
+        fault_expect(++counts[i] <= max, "it was said more than %u times: %s", max, sentence);
+    }
+}
+
+/* --- a run --- */
+
+/* A run that takes longer hangs: each wait in it has a limit of its own, which is lower. */
+#define SECONDS_MAX 600
 #define LINES_MAX 4000
 
 struct observed *observed_new(void)
@@ -57,8 +246,7 @@ static void run_describe(const struct scenario *scenario, void *state, char *tex
     sort_lines(out.data, text);
 }
 
-/* Fails with the first line that differs. */
-static void compare_texts(const char *what, const char *before, const char *now)
+void compare_texts(const char *what, const char *before, const char *now)
 {
     const char *line = now;
     size_t i = 0;
@@ -118,7 +306,7 @@ pid_t run_start(const struct scenario *scenario, const struct fault *fault, stru
         return pid;
     if (said_begin(out_fd) < 0)
         _exit(EXIT_FAILURE);
-    alarm(scenario->seconds ? scenario->seconds : SECONDS_DEFAULT);
+    alarm(SECONDS_MAX);
     run(scenario, fault, observed);
     _exit(EXIT_SUCCESS);
 }

@@ -30,4 +30,23 @@ pid_t run_start(const struct scenario *scenario, const struct fault *fault, stru
 
 #define RUN_UNREACHED 2
 
+/*
+ * Adds a sentence to the output of the run. All warnings and errors of the product's log are there; sentences that are
+ * returned to the test are added by it, as a user would see them.
+ */
+void said_add(const char *sentence);
+
+/* Fails the point, with the first line that differs. */
+void compare_texts(const char *what, const char *before, const char *now);
+
+/* The resources that the process of a run holds. */
+struct residue {
+    long allocations;
+    uint64_t descriptors;
+    unsigned mappings; /* shared ones, as those of rings and tallies are */
+};
+struct residue residue_now(void);
+/* Of all inotify descriptors of this process, the watches of these inodes: proc_pid_fdinfo(5). */
+size_t residue_count_watches(const ino_t *inodes, size_t n_inodes);
+
 #endif

@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A daemon and its CPUs: it starts, is scraped, reloads, follows CPUs, pauses, ends. */
+/*
+ * A daemon that nobody is connected to: it starts, is scraped, reloads, follows CPUs, pauses, ends; cgroups come and go
+ * and are counted by each engine.
+ */
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "tests/faults/played-daemon.h"
 #include "tests/faults/scenario.h"
+#include "tests/unit/fake-tally.h"
 
 #define CPU_GROUPS                                                                                                     \
     "cpu: {groups: [{name: core, events: '{cycles,instructions}'}, {name: software, events: '{cs,faults}'}]}, "        \
@@ -34,15 +42,6 @@ static void start_act(void *state)
         played_turn(played);
 }
 
-const struct scenario scenario_start = {
-    .name = "start",
-    .prepare = new_daemon,
-    .act = start_act,
-    .recover = played_scenario_recover,
-    .describe = played_scenario_describe,
-    .finish = played_scenario_finish,
-};
-
 static void scrapes_act(void *state)
 {
     struct played *played = state;
@@ -53,15 +52,6 @@ static void scrapes_act(void *state)
         played_turn(played);
     }
 }
-
-const struct scenario scenario_scrapes = {
-    .name = "scrapes",
-    .prepare = running_daemon,
-    .act = scrapes_act,
-    .recover = played_scenario_recover,
-    .describe = played_scenario_describe,
-    .finish = played_scenario_finish,
-};
 
 /* There and half the way back: the group "software" goes and comes. */
 static void reload_act(void *state)
@@ -78,16 +68,6 @@ static void reload_act(void *state)
     daemon_reload(&played->daemon, &error);
     played_turn(played);
 }
-
-const struct scenario scenario_reload = {
-    .name = "reload",
-    .asks = 2,
-    .prepare = running_daemon,
-    .act = reload_act,
-    .recover = played_scenario_recover,
-    .describe = played_scenario_describe,
-    .finish = played_scenario_finish,
-};
 
 /* As a scrape does that finds a group which lost a member. */
 static void set_online(struct played *played, bool online)
@@ -119,16 +99,6 @@ static void hotplug_recover(void *state)
     played_recover(played);
 }
 
-const struct scenario scenario_hotplug = {
-    .name = "hotplug",
-    .asks = 2,
-    .prepare = running_daemon,
-    .act = hotplug_act,
-    .recover = hotplug_recover,
-    .describe = played_scenario_describe,
-    .finish = played_scenario_finish,
-};
-
 static void pause_act(void *state)
 {
     struct played *played = state;
@@ -142,20 +112,6 @@ static void pause_act(void *state)
     played_scrape(played);
 }
 
-const struct scenario scenario_pause = {
-    .name = "pause",
-    .prepare = running_daemon,
-    .act = pause_act,
-    .recover = played_scenario_recover,
-    .describe = played_scenario_describe,
-    .finish = played_scenario_finish,
-};
-
-static void end_act(void *state)
-{
-    played_stop(state);
-}
-
 static void end_recover(void *state)
 {
     struct played *played = state;
@@ -163,11 +119,107 @@ static void end_recover(void *state)
     fault_expect(played->fake->n_open == 0, "%u events are open after the end", played->fake->n_open);
 }
 
-const struct scenario scenario_end = {
-    .name = "end",
-    .prepare = running_daemon,
-    .act = end_act,
-    .recover = end_recover,
-    .describe = played_scenario_describe,
-    .finish = played_scenario_finish,
+/* --- cgroups --- */
+
+#define CGROUPS(engine) CGROUPS_OF(engine, "{name: software, events: '{cs,faults}'}")
+#define OTHER_CGROUPS(engine)                                                                                          \
+    CGROUPS_OF(engine, "{name: software, events: '{cs,faults}'}, {name: more, events: 'minor-faults'}")
+#define CGROUPS_OF(engine, groups)                                                                                     \
+    PLAYED_CONFIG("cpu: {groups: [{name: core, events: '{cycles,instructions}'}]}, pmu: {groups: []}, "                \
+                  "cgroup: {engine: " engine ", include: ['/c*'], linger: 1s, groups: [" groups "]}")
+
+static void make_cgroup(struct played *played, unsigned i, bool there)
+{
+    char path[128];
+
+    faults_hold();
+    snprintf(path, sizeof(path), "%s/sys/fs/cgroup/c%u", played->fake->root, i);
+    fault_expect((there ? mkdir(path, 0755) : rmdir(path)) == 0, "%s: %s", path, strerror(errno));
+    faults_release();
+    played_turn(played);
+}
+
+static struct played *start_counting_cgroups(struct fake_sys *fake, const char *config)
+{
+    fake_file(fake, "/proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    fake_file(fake, "/sys/fs/cgroup/cgroup.procs", "%s", "");
+    struct played *played = played_new(fake, config);
+    fault_expect(played_start(played), "it does not start");
+    make_cgroup(played, 1, true);
+    played_turn(played);
+    return played;
+}
+
+static void *perf_engine(void)
+{
+    return start_counting_cgroups(fake_machine_two_counters(), CGROUPS("perf"));
+}
+
+static void *bpf_engine(void)
+{
+    struct fake_sys *fake = fake_machine_two_counters();
+
+    fake_tally_add(fake);
+    return start_counting_cgroups(fake, CGROUPS("bpf"));
+}
+
+static void run_and_scrape(struct played *played)
+{
+    truth_advance(&played->truth, 1000);
+    truth_run(&played->truth, "/c1", 0, 100);
+    truth_run(&played->truth, "/c2", 1, 200);
+    played_scrape(played);
+}
+
+static void cgroups_act(void *state)
+{
+    struct played *played = state;
+
+    make_cgroup(played, 2, true);
+    make_cgroup(played, 3, true);
+    run_and_scrape(played);
+    make_cgroup(played, 1, false);
+    run_and_scrape(played);
+    make_cgroup(played, 4, true);
+    played_turn(played);
+}
+
+/* A group comes; what was counted before goes on. */
+static void reload_cgroups(struct played *played, const char *config)
+{
+    struct error error;
+
+    played_write_config(played, config);
+    daemon_reload(&played->daemon, &error);
+    run_and_scrape(played);
+    played_turn(played);
+}
+
+static void reload_perf_act(void *state)
+{
+    reload_cgroups(state, OTHER_CGROUPS("perf"));
+}
+
+/* A tally that cannot be started again, or has no memory for it, is replaced: its counts begin at 0 (engine.h). */
+static void reload_bpf_act(void *state)
+{
+    ((struct played *)state)->truth.cgroups_restart = true;
+    reload_cgroups(state, OTHER_CGROUPS("bpf"));
+}
+
+#define PLAYED .describe = played_describe, .finish = played_free
+
+const struct scenario scenarios_of_daemon[] = {
+    {"start", new_daemon, start_act, played_recover, PLAYED},
+    {"scrapes", running_daemon, scrapes_act, played_recover, PLAYED},
+    {"reload", running_daemon, reload_act, played_recover, PLAYED, .asks = 2},
+    {"hotplug", running_daemon, hotplug_act, hotplug_recover, PLAYED, .asks = 2},
+    {"pause", running_daemon, pause_act, played_recover, PLAYED},
+    {"end", running_daemon, played_stop, end_recover, PLAYED},
+    {"cgroups-perf", perf_engine, cgroups_act, played_recover, PLAYED},
+    {"cgroups-bpf", bpf_engine, cgroups_act, played_recover, PLAYED},
+    {"cgroups-reload-perf", perf_engine, reload_perf_act, played_recover, PLAYED},
+    /* A tally that cannot be attached is replaced at the next check of the CPUs. */
+    {"cgroups-reload-bpf", bpf_engine, reload_bpf_act, played_recover, PLAYED, .may_be_silent = true},
+    {.name = NULL},
 };

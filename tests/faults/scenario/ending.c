@@ -15,21 +15,26 @@
     "             cpu: {groups: [{name: core, events: cycles}]}}\n"                                                    \
     "sampler: {enabled: true, period: 1000000, ring_pages: 16, allow: local}\n"
 #define N_CLIENTS 4
-#define END_SECONDS 3
 
 enum { IDLE, RATES, SAMPLES, PROFILE };
 
-struct ending {
-    struct served_daemon served;
-};
+/* The stream of samples. */
+static bool has_begun(const void *userdata)
+{
+    return strstr(((const struct client *)userdata)->in, "\"header\"");
+}
+
+static bool has_ended(const void *userdata)
+{
+    return sd_event_get_state((sd_event *)userdata) == SD_EVENT_FINISHED;
+}
 
 static void *ending_prepare(void)
 {
-    struct ending *ending = calloc(1, sizeof(*ending));
+    struct served_daemon *served = calloc(1, sizeof(*served));
     struct fake_sys *fake = fake_machine_two_counters();
-    struct served_daemon *served = &ending->served;
 
-    assert(ending);
+    assert(served);
     rings_play(fake);
     served_daemon_init(served, fake, N_CLIENTS);
     served_daemon_set_config(served, "", false, CONFIG);
@@ -38,26 +43,21 @@ static void *ending_prepare(void)
     served_daemon_ask(served, RATES, "GET /api/v1/rates?seconds=30", "");
     served_daemon_ask(served, SAMPLES, "GET /api/v1/samples", "");
     served_daemon_ask(served, PROFILE, "GET /api/v1/folded", "");
-    for (unsigned i = 0; i < 5000 && !strstr(served->clients[SAMPLES].in, "\"header\""); i++)
-        clients_wait(served_daemon_of(served)->event, served->clients, N_CLIENTS, 0.001);
+    assert(served_daemon_until(served, has_begun, &served->clients[SAMPLES], EVENT_SECONDS));
     served_daemon_turn(served, 20);
     assert(rings_sample(fake, 1000000, 4242, 0x401234, NULL) == 2);
-    return ending;
+    return served;
 }
 
 /* As on SIGTERM: run.c. */
 static void ending_act(void *state)
 {
-    struct served_daemon *served = &((struct ending *)state)->served;
+    struct served_daemon *served = state;
     sd_event *event = served_daemon_of(served)->event;
 
     shutdown_begin(served_daemon_of(served)->shutdown, EXIT_SUCCESS);
-    for (unsigned i = 0; i < END_SECONDS * 1000 && sd_event_get_state(event) != SD_EVENT_FINISHED; i++) {
-        sd_event_run(event, 1000);
-        for (size_t k = 0; k < N_CLIENTS; k++)
-            client_step(&served->clients[k]);
-    }
-    fault_expect(sd_event_get_state(event) == SD_EVENT_FINISHED, "the daemon does not end in %d seconds", END_SECONDS);
+    fault_expect(served_daemon_until(served, has_ended, event, EVENT_SECONDS), "the daemon does not end in %d seconds",
+                 EVENT_SECONDS);
     served_daemon_of(served)->server = server_free(served_daemon_of(served)->server);
     for (size_t k = 0; k < N_CLIENTS; k++)
         client_step(&served->clients[k]);
@@ -70,7 +70,7 @@ static void ending_recover(void *state)
 
 static void ending_describe(void *state, struct buffer *out)
 {
-    struct served_daemon *served = &((struct ending *)state)->served;
+    struct served_daemon *served = state;
     struct client *samples = &served->clients[SAMPLES], *folded = &served->clients[PROFILE];
     int code = -1;
 
@@ -88,18 +88,11 @@ static void ending_describe(void *state, struct buffer *out)
 
 static void ending_finish(void *state)
 {
-    struct ending *ending = state;
-
-    served_daemon_stop(&ending->served);
-    free(ending);
+    served_daemon_stop(state);
+    free(state);
 }
 
-const struct scenario scenario_ending = {
-    .name = "ending",
-    .seconds = 30,
-    .prepare = ending_prepare,
-    .act = ending_act,
-    .recover = ending_recover,
-    .describe = ending_describe,
-    .finish = ending_finish,
+const struct scenario scenarios_of_ending[] = {
+    {"ending", ending_prepare, ending_act, ending_recover, ending_describe, ending_finish, .asks = 1},
+    {.name = NULL},
 };

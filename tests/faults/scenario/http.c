@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "tests/faults/scenario.h"
+#include "tests/faults/run.h"
 #include "tests/faults/served-daemon.h"
 #include "tests/unit/fake-machine.h"
 
@@ -22,11 +22,10 @@
     "  cpu: {groups: [{name: core, events: \"{cycles,instructions}\"}]}\n"
 #define GZIP "Accept-Encoding: gzip\r\n"
 #define STEP_NS UINT64_C(1000000)
+#define RATES_NS (2 * NSEC_PER_SEC)
 
 #define CYCLES "perf_cpu_cycles_total"
 #define N_CPUS 4
-/* When the machine that is played was made. */
-#define BEGIN_NS (1000 * NSEC_PER_SEC)
 
 /* The requests, in this order, and the status of each answer. */
 static const struct question {
@@ -39,7 +38,7 @@ static const struct question {
     {"HEAD /metrics", "", 200},
     {"GET /api/v1/counters", "", 200},
     {"GET /api/v1/counters?event=cycles", GZIP, 200},
-    {"GET /api/v1/rates?seconds=0.05", "", 200},
+    {"GET /api/v1/rates?seconds=2", "", 200}, /* RATES_NS */
     {"GET /api/v1/status", "", 200},
     {"GET /api/v1/pmus", "", 200},
     {"GET /api/v1/metrics", GZIP, 200},
@@ -79,7 +78,7 @@ static char *form_of(const char *text)
 static void check_cycles(struct scrapes *scrapes, const char *text)
 {
     const struct fake_sys *fake = scrapes->served.played->fake;
-    uint64_t rate = fake->rates[0].count, most = (fake->monotonic_ns - BEGIN_NS) * rate, cycles;
+    uint64_t rate = fake->rates[0].count, most = (fake->monotonic_ns - PLAYED_BEGIN_NS) * rate, cycles;
     unsigned cpu;
 
     while ((text = strstr(text, CYCLES))) {
@@ -122,11 +121,12 @@ static void ask(struct scrapes *scrapes, size_t i)
     faults_release();
     served_daemon_ask(served, 0, questions[i].request, questions[i].headers);
     client_step(&served->clients[0]);
-    /* So that there are rates: some time passes between the two readings. */
+    /* The machine's time passes between the two readings of rates, and then the time that they are apart. */
     served_daemon_turn(served, 8);
     faults_hold();
     fake_advance(served->played->fake, STEP_NS);
     faults_release();
+    faults_pass(RATES_NS);
     served_daemon_wait(served);
 }
 
@@ -168,17 +168,6 @@ static void scrapes_recover(void *state)
     served_daemon_turn(&scrapes->served, 20);
 }
 
-/* An answer of under the fault, and the same of now. */
-static void compare_forms(const char *request, const char *under, const char *now)
-{
-    size_t i = 0, line = 0;
-
-    for (; under[i] && under[i] == now[i]; i++)
-        line = under[i] == '\n' ? i + 1 : line;
-    fault_expect(under[i] == now[i], "%s: what came under the fault was not all:\n  it was    %.*s\n  it is     %.*s",
-                 request, (int)strcspn(under + line, "\n"), under + line, (int)strcspn(now + line, "\n"), now + line);
-}
-
 /* All answers again, which are right now. */
 static void scrapes_describe(void *state, struct buffer *out)
 {
@@ -193,7 +182,7 @@ static void scrapes_describe(void *state, struct buffer *out)
                      questions[i].request, client->status, client_text(client));
         _cleanup_(freep) char *form = form_of(client->head ? "" : client_text(client));
         if (scrapes->forms[i] && faults_are_of_memory())
-            compare_forms(questions[i].request, scrapes->forms[i], form);
+            compare_texts(questions[i].request, scrapes->forms[i], form);
         check_cycles(scrapes, client_text(client));
         if (i == 0)
             memcpy(first, scrapes->highest, sizeof(first));
@@ -213,12 +202,7 @@ static void scrapes_finish(void *state)
     free(scrapes);
 }
 
-const struct scenario scenario_http = {
-    .name = "http",
-    .seconds = 60,
-    .prepare = scrapes_prepare,
-    .act = scrapes_act,
-    .recover = scrapes_recover,
-    .describe = scrapes_describe,
-    .finish = scrapes_finish,
+const struct scenario scenarios_of_http[] = {
+    {"http", scrapes_prepare, scrapes_act, scrapes_recover, scrapes_describe, scrapes_finish, .asks = 1},
+    {.name = NULL},
 };

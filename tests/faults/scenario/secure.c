@@ -6,12 +6,13 @@
  */
 #undef NDEBUG
 #include <assert.h>
+#include <gnutls/x509.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/cleanup.h"
-#include "tests/faults/pki.h"
-#include "tests/faults/said.h"
+#include "tests/faults/run.h"
 #include "tests/faults/scenario.h"
 #include "tests/faults/served-daemon.h"
 #include "tests/unit/fake-machine.h"
@@ -27,12 +28,50 @@
 #define WITH_OTHER BASIC("YWxpY2U6b3RoZXI=")  /* alice:other */
 #define N_CLIENTS 5
 
+#define DAY 86400
+
 struct secure {
     struct served_daemon served;
     bool changing; /* which of the two passwords is right */
     bool renewed;  /* the other password and the second certificate hold in the end */
     bool recovered;
 };
+
+static void write_pem(const char *directory, const char *name, gnutls_datum_t *pem)
+{
+    char path[128];
+
+    snprintf(path, sizeof(path), "%s/%s", directory, name);
+    FILE *file = fopen(path, "we");
+    assert(file && fwrite(pem->data, 1, pem->size, file) == pem->size && fclose(file) == 0);
+    gnutls_free(pem->data);
+}
+
+/* Writes DIRECTORY/cert.pem and DIRECTORY/key.pem: a new key, a certificate of this serial number. */
+static void write_certificate(const char *directory, unsigned char serial)
+{
+    gnutls_x509_privkey_t key;
+    gnutls_x509_crt_t crt;
+    gnutls_datum_t pem;
+    time_t now = time(NULL);
+
+    assert(gnutls_x509_privkey_init(&key) == 0 && gnutls_x509_crt_init(&crt) == 0);
+    assert(gnutls_x509_privkey_generate(key, GNUTLS_PK_ECDSA, GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0) ==
+           0);
+    gnutls_x509_crt_set_version(crt, 3);
+    gnutls_x509_crt_set_serial(crt, &serial, sizeof(serial));
+    gnutls_x509_crt_set_activation_time(crt, now - DAY);
+    gnutls_x509_crt_set_expiration_time(crt, now + 365 * DAY);
+    gnutls_x509_crt_set_dn_by_oid(crt, GNUTLS_OID_X520_COMMON_NAME, 0, "a", 1);
+    assert(gnutls_x509_crt_set_key(crt, key) == 0);
+    assert(gnutls_x509_crt_sign2(crt, crt, key, GNUTLS_DIG_SHA256, 0) == 0);
+    assert(gnutls_x509_crt_export2(crt, GNUTLS_X509_FMT_PEM, &pem) == 0);
+    write_pem(directory, "cert.pem", &pem);
+    assert(gnutls_x509_privkey_export2(key, GNUTLS_X509_FMT_PEM, &pem) == 0);
+    write_pem(directory, "key.pem", &pem);
+    gnutls_x509_crt_deinit(crt);
+    gnutls_x509_privkey_deinit(key);
+}
 
 static void set_web(struct secure *secure, bool tls, const char *hash)
 {
@@ -48,28 +87,22 @@ static void set_web(struct secure *secure, bool tls, const char *hash)
     served_daemon_set_web(&secure->served, text);
 }
 
-/* Else deadlines of connections were in the past of the event loop, which would find them due at each turn. */
-static void set_clock(struct fake_sys *fake)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    uint64_t ns = (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
-    fake_advance(fake, ns > fake->monotonic_ns ? ns - fake->monotonic_ns : 0);
-}
-
 static void *secure_prepare(void)
 {
     struct secure *secure = calloc(1, sizeof(*secure));
 
     assert(secure);
     served_daemon_init(&secure->served, fake_machine_two_counters(), N_CLIENTS);
-    set_clock(secure->served.played->fake);
-    pki_write(secure->served.played->fake->root, 1);
+    write_certificate(secure->served.played->fake->root, 1);
     set_web(secure, true, SECRET);
     served_daemon_set_config(&secure->served, "", true, CONFIG);
     served_daemon_start(&secure->served);
     return secure;
+}
+
+static bool has_outcome(const void *userdata)
+{
+    return ((const struct client *)userdata)->outcome != CLIENT_WAITS;
 }
 
 /* A refusal is held back for a while, which passes at once. */
@@ -79,8 +112,7 @@ static struct client *ask(struct secure *secure, size_t i, const char *request, 
     struct client *client = &served->clients[i];
 
     served_daemon_ask(served, i, request, password);
-    for (unsigned turns = 0; turns < 4 && client->outcome == CLIENT_WAITS; turns++)
-        clients_wait(served_daemon_of(served)->event, client, 1, 0.005);
+    served_daemon_until(served, has_outcome, client, 0.02);
     faults_pass(NSEC_PER_SEC);
     served_daemon_wait(served);
     return client;
@@ -184,7 +216,7 @@ static void renewal_act(void *state)
 
     secure->renewed = true;
     faults_hold();
-    pki_write(secure->served.played->fake->root, 2);
+    write_certificate(secure->served.played->fake->root, 2);
     set_web(secure, true, OTHER);
     faults_release();
     visit(secure);
@@ -231,13 +263,12 @@ static void relisten_recover(void *state)
     fault_expect(daemon_reload(served_daemon_of(&secure->served), &error) == 0, "%s", error.message);
 }
 
-#define SCENARIO(what, begin, end)                                                                                     \
-    {                                                                                                                  \
-        .name = #what, .seconds = 60, .prepare = begin, .act = what##_act, .recover = end,                             \
-        .describe = secure_describe, .finish = secure_finish,                                                          \
-    }
+#define SECURE .describe = secure_describe, .finish = secure_finish
 
-const struct scenario scenario_secure = SCENARIO(secure, secure_prepare, secure_recover);
-const struct scenario scenario_renewal = SCENARIO(renewal, changing_prepare, secure_recover);
-const struct scenario scenario_toggle = SCENARIO(toggle, changing_prepare, secure_recover);
-const struct scenario scenario_relisten = SCENARIO(relisten, changing_prepare, relisten_recover);
+const struct scenario scenarios_of_secure[] = {
+    {"secure", secure_prepare, secure_act, secure_recover, SECURE},
+    {"renewal", changing_prepare, renewal_act, secure_recover, SECURE},
+    {"toggle", changing_prepare, toggle_act, secure_recover, SECURE},
+    {"relisten", changing_prepare, relisten_act, relisten_recover, SECURE},
+    {.name = NULL},
+};
