@@ -3,18 +3,13 @@
  * Any bytes as the paths of two cgroups, the second behind the first NUL: their labels are UTF-8 and differ, and a
  * program that reads what is served gets the label back, of the exposition and of JSON.
  */
-#undef NDEBUG
-#include <assert.h>
-
-#include "base/cleanup.h"
 #include "base/json.h"
 #include "base/utf8.h"
 #include "collectors/cgroup/label.h"
 #include "collectors/metric.h"
 #include "collectors/names/names.h"
 #include "formats/exposition.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 #define NAME "perf_cgroup_cycles_total{cgroup=\""
 
@@ -100,12 +95,9 @@ static void check_pair(const char *first, const char *second)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    _cleanup_(freep) char *first = malloc(size + 2);
+    const char *second;
+    _cleanup_(freep) char *first = copy_texts(data, size, &second);
 
-    assert(first);
-    memcpy(first, data, size);
-    memset(first + size, 0, 2);
-    const char *second = first + strlen(first) + 1;
     if (!str_equal(first, second))
         check_pair(first, second);
     return 0;

@@ -2,18 +2,9 @@
 /* Any text as a configuration: an error has a sentence, and a configuration that is taken is the same again after a
  * turn through JSON.
  */
-#include "base/cleanup.h"
 #include "base/utf8.h"
 #include "config/config.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check_error(const struct error *error)
-{
-    if (error->message[0] == '\0' ||
-        utf8_valid_prefix(error->message, strlen(error->message)) != strlen(error->message))
-        abort();
-}
+#include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -21,16 +12,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct error error = {0};
 
     if (config_parse((const char *)data, size, &config, &error) < 0) {
-        check_error(&error);
+        const char *text = error.message;
+        assert(*text && utf8_valid_prefix(text, strlen(text)) == strlen(text));
         return 0;
     }
     json_t *json = config_json(config);
     char *text = json ? json_dumps(json, 0) : NULL;
-    if (!text || config_parse(text, strlen(text), &again, &error) < 0)
-        abort();
+    assert(text && config_parse(text, strlen(text), &again, &error) == 0);
     json_t *json_again = config_json(again);
-    if (!json_equal(json, json_again))
-        abort();
+    assert(json_equal(json, json_again));
     json_decref(json);
     json_decref(json_again);
     free(text);

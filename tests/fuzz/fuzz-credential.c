@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as the value of an Authorization header: a credential that is taken gives the same text when it is encoded
  * again. */
-#undef NDEBUG
-#include <assert.h>
 #include <gnutls/gnutls.h>
 #include <strings.h>
 
 #include "base/buffer.h"
-#include "base/cleanup.h"
 #include "http/auth/credential.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 static void check(const char *value, const struct credential *credential)
 {
@@ -33,12 +29,9 @@ static void check(const char *value, const struct credential *credential)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    _cleanup_(freep) char *value = malloc(size + 1);
+    _cleanup_(freep) char *value = copy_text(data, size);
     struct credential credential;
 
-    assert(value);
-    memcpy(value, data, size);
-    value[size] = '\0';
     int r = credential_parse(value, &credential);
     assert(r == 0 || r == -EINVAL);
     if (r < 0)

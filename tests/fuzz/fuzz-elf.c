@@ -3,17 +3,10 @@
  * Any bytes as an ELF file, and as a list of the kernel's symbols: what the symboliser reads of it by libdw becomes a
  * sound table, with room for few symbols too.
  */
-#undef NDEBUG
-#include <assert.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include "base/cleanup.h"
 #include "base/utf8.h"
 #include "symbols/symboliser/elf-symbols.h"
 #include "symbols/symboliser/kallsyms.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 enum { SMALL = 4096 };
 
@@ -68,9 +61,8 @@ static void read_kallsyms(int file)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    _cleanup_(closep) int file = memfd_create("fuzz", MFD_CLOEXEC);
+    _cleanup_(closep) int file = make_file(data, size);
 
-    assert(file >= 0 && write(file, data, size) == (ssize_t)size && lseek(file, 0, SEEK_SET) == 0);
     if (size >= 4 && memcmp(data, "\177ELF", 4) == 0) {
         read_elf(file, SYMBOL_TABLE_SIZE_MAX);
         read_elf(file, SMALL);

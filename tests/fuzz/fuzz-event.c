@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as an event or a group: nothing crashes, errors point into the text, names are valid, help texts are there.
  */
-#undef NDEBUG
-#include <assert.h>
-
-#include "base/cleanup.h"
 #include "perf/event/parse.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 static void check_event(const struct event *event, size_t size)
 {
@@ -31,12 +26,12 @@ static void check_error(const struct error *error, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    _cleanup_(freep) char *text = strndup((const char *)data, size), *metric = NULL;
+    _cleanup_(freep) char *text = copy_text(data, size), *metric = event_metric_name(text);
     _cleanup_(event_list_done) struct event_list list = {0};
     _cleanup_(event_done) struct event event = {0};
     struct error error = {0};
 
-    assert(text && (metric = event_metric_name(text)));
+    assert(metric);
     if (event_list_parse(text, &list, &error) < 0)
         check_error(&error, strlen(text));
     for (size_t i = 0; i < list.n; i++)

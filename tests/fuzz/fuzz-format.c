@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as the texts of sysfs: lists of CPUs, formats of terms, the terms of events. */
-#undef NDEBUG
-#include <assert.h>
-
-#include "base/cleanup.h"
 #include "perf/event/term.h"
 #include "perf/pmu.h"
+#include "tests/fuzz/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+static void check_error(const struct error *error, const char *text)
+{
+    assert(error->offset <= strlen(text) && error->message[0]);
+}
 
 /* A set that is written and read again is the same set. */
 static void try_cpuset(const char *text)
@@ -17,7 +17,7 @@ static void try_cpuset(const char *text)
     size_t n = 0;
 
     if (cpuset_parse(text, &set, &error) < 0) {
-        assert(error.offset <= strlen(text) && error.message[0]);
+        check_error(&error, text);
         return;
     }
     _cleanup_(freep) char *written = cpuset_format(&set);
@@ -37,7 +37,7 @@ static void try_format(const char *text)
     uint64_t word = 0;
 
     if (pmu_format_parse(text, &format, &error) < 0) {
-        assert(error.offset <= strlen(text) && error.message[0]);
+        check_error(&error, text);
         return;
     }
     int n = __builtin_popcountll(format.bits);
@@ -52,7 +52,7 @@ static void try_terms(const char *text)
     struct error error = {0};
 
     if (event_terms_parse_text(text, &terms, &error) < 0) {
-        assert(error.offset <= strlen(text) && error.message[0]);
+        check_error(&error, text);
         return;
     }
     assert(terms.n > 0);
@@ -62,9 +62,8 @@ static void try_terms(const char *text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    _cleanup_(freep) char *text = strndup((const char *)data, size);
+    _cleanup_(freep) char *text = copy_text(data, size);
 
-    assert(text);
     try_cpuset(text);
     try_format(text);
     try_terms(text);

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a pattern and, behind the first NUL, a path: the answer is that of a plain but slow matcher. */
-#undef NDEBUG
-#include <assert.h>
-
-#include "base/cleanup.h"
 #include "base/glob.h"
+#include "tests/fuzz/fuzz.h"
 
 /* The slow one remembers the answer of each pair of rests. */
 #define SLOW_MAX (256 * 1024)
@@ -14,8 +11,6 @@ struct slow {
     size_t path_size;
     char *known; /* 0, 'y', 'n' */
 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static bool slow_match(const struct slow *slow, size_t i, size_t k);
 
@@ -96,13 +91,10 @@ static void compare(const char *pattern, const char *path)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    _cleanup_(freep) char *text = malloc(size + 2);
+    const char *path;
+    _cleanup_(freep) char *text = copy_texts(data, size, &path);
     struct error error = {0};
 
-    assert(text);
-    memcpy(text, data, size);
-    memset(text + size, 0, 2);
-    const char *path = text + strlen(text) + 1;
     int r = glob_check(text, &error);
     assert(r == 0 || (r == -EINVAL && error.message[0] && error.offset < strlen(text)));
     if (r < 0)

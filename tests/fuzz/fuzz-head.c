@@ -6,16 +6,11 @@
  * The first byte is the size of the pieces in which the rest is sent (0: at once). The next two are the length of a
  * header before it, so that the lines are anywhere in libmicrohttpd's buffer (0: no header).
  */
-#undef NDEBUG
-#include <assert.h>
-#include <sys/socket.h>
 #include <time.h>
 
-#include "base/cleanup.h"
 #include "http/mhd-loop.h"
 #include "http/reply.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 #define MEMORY 4096
 #define PAD_MAX 3000
@@ -219,7 +214,7 @@ static void converse(struct fixture *f, const struct buffer *sent, size_t piece)
     const struct sockaddr address = {.sa_family = AF_UNIX};
     int fds[2];
 
-    assert(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds) == 0);
+    make_sockets(SOCK_STREAM, fds);
     mhd_loop_take(f->loop, fds[0], &address, sizeof(address));
     for (size_t at = 0; at < sent->size; at += piece) {
         send(fds[1], sent->data + at, MIN(piece, sent->size - at), MSG_NOSIGNAL);

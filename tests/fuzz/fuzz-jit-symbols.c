@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a list of functions made at run time: the result is a sound table. */
-#undef NDEBUG
-#include <assert.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include "base/cleanup.h"
 #include "symbols/symboliser/jit-symbols.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    _cleanup_(closep) int file = memfd_create("fuzz", MFD_CLOEXEC), block = -1;
+    _cleanup_(closep) int file = make_file(data, size), block = -1;
     _cleanup_(symbol_list_done) struct symbol_list list = {0};
     struct symbol_table table;
 
-    assert(file >= 0 && write(file, data, size) == (ssize_t)size && lseek(file, 0, SEEK_SET) == 0);
     assert(jit_symbols_read(file, &list) == 0);
     assert(symbol_list_seal(&list, SYMBOL_TABLE_SIZE_MAX, &block) == 0);
     assert(symbol_table_open(block, &table) == 0);

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as lines of /proc/PID/maps, the processes that they make, and the range that the opener looks for in them.
  */
-#undef NDEBUG
-#include <assert.h>
-
-#include "base/cleanup.h"
 #include "opener/executable.h"
 #include "symbols/proc-maps.h"
 #include "symbols/processes.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 static void check_order(struct processes *processes)
 {
@@ -25,10 +20,8 @@ static void check_order(struct processes *processes)
 /* From memory of exactly its size. Only a range that is there is found. */
 static void check_range(const uint8_t *data, size_t size)
 {
-    _cleanup_(freep) char *lines = malloc(size ? size : 1);
+    _cleanup_(freep) char *lines = copy_exact(data, size);
 
-    assert(lines);
-    memcpy(lines, data, size);
     int r = opener_executable_find(lines, size, 0x400000, 0x500000);
     assert(r == 0 || r == 1 || r == -EBADRQC);
     assert(r == 0 || memmem(lines, size, "400000-", 7));
@@ -36,16 +29,13 @@ static void check_range(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    _cleanup_(freep) char *text = malloc(size + 1);
+    _cleanup_(freep) char *text = copy_text(data, size);
     struct processes *processes;
     struct images *images;
     struct mapping mapping;
     struct sys sys;
     sd_event *event;
 
-    assert(text);
-    memcpy(text, data, size);
-    text[size] = '\0';
     check_range(data, size);
     sys_init(&sys);
     assert(sd_event_new(&event) >= 0 && images_new(&sys, event, &images) == 0);

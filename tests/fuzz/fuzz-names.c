@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as the path of a cgroup and, behind the first NUL, a unit's file: names are short and can be shown. */
-#undef NDEBUG
-#include <assert.h>
-
-#include "base/cleanup.h"
 #include "base/utf8.h"
 #include "collectors/names/path.h"
 #include "collectors/names/unit-file.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 static void check_names(const char *path)
 {
@@ -35,17 +30,15 @@ static void check_file(const char *text, const char *unit)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    _cleanup_(freep) char *text = malloc(size + 2);
+    const char *file;
+    _cleanup_(freep) char *text = copy_texts(data, size, &file);
     struct path_unit unit = {0};
     uint32_t user = 0;
 
-    assert(text);
-    memcpy(text, data, size);
-    memset(text + size, 0, 2);
     check_names(text);
     assert(!path_find_user(text, &user) || strstr(text, "user.slice/"));
     if (path_find_unit(text, &unit))
         assert(strchr(unit.name, '.') && strstr(text, unit.name));
-    check_file(text + strlen(text) + 1, unit.name);
+    check_file(file, unit.name);
     return 0;
 }

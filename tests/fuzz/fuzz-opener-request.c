@@ -4,13 +4,8 @@
  * counts, points into the packet, and names nobody but the daemon; where samples are allowed, none has data of the
  * process. The first byte is the number of descriptors; with its upper bit the opener is one for samples.
  */
-#undef NDEBUG
-#include <assert.h>
-
-#include "base/cleanup.h"
 #include "opener/request.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 #define SAMPLING 0x80
 
@@ -66,9 +61,8 @@ static void check_group(const struct opener_request *request, bool sampling, con
     assert(group->pid == -1 ? group->cpu >= 0 : !in_cgroup && group->pid > 0);
     if (group->pid != -1 && group->pid != 4711)
         assert(sampling && (group->leader || request->events[0].attr.sample_period));
-    for (size_t i = 0; i < group->n_events; i++) {
+    for (size_t i = 0; i < group->n_events; i++)
         check_event(&request->events[i].attr, opener_request_text(request, i), sampling, packet, size);
-    }
 }
 
 static void check_file(const char *path, bool sampling)
@@ -162,9 +156,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .probing = {probing, ARRAY_SIZE(probing)},
     };
     size_t n_fds = data[0] & ~SAMPLING;
-    _cleanup_(freep) char *packet = malloc(MAX(size - 1, 1)); /* exactly that large, for AddressSanitizer */
-    assert(packet);
-    memcpy(packet, data + 1, size - 1);
+    _cleanup_(freep) char *packet = copy_exact(data + 1, size - 1);
     if (opener_request_parse(packet, size - 1, n_fds, &request) < 0 || opener_request_check(&request, &rules) < 0)
         return 0;
     check_request(&request, sampling, packet, size - 1, n_fds);

@@ -3,16 +3,11 @@
  * Any bytes as records, one after another, of any layout: the first bytes are the layout, the rest the records. Each is
  * decoded from memory of exactly its size.
  */
-#undef NDEBUG
-#include <assert.h>
-
-#include "base/cleanup.h"
 #include "perf/record.h"
+#include "tests/fuzz/fuzz.h"
 #include "tests/unit/walk-record.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-/* As the seeds in corpus-record have it. */
+/* As the seeds in corpus/record.txt have it. */
 struct head {
     uint32_t sample_type, branch_sample_type;
     uint64_t regs_user, regs_intr;
@@ -30,11 +25,9 @@ static void check(const struct record *record, const struct perf_event_header *h
 /* Bytes behind the record change nothing; a record that is cut is an error. */
 static void try_record(const void *bytes, size_t size, const struct record_layout *layout)
 {
-    _cleanup_(freep) struct perf_event_header *header = malloc(size);
+    _cleanup_(freep) struct perf_event_header *header = copy_exact(bytes, size);
     struct record record, again;
 
-    assert(header);
-    memcpy(header, bytes, size);
     if (record_decode(header, size, layout, &record) < 0)
         return;
     check(&record, header);

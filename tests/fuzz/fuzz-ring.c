@@ -4,16 +4,9 @@
  * reader reads, takes and releases meanwhile. As long as nothing lied, the reader gets the records that were written,
  * in order and whole; whatever lied, nothing outside of the ring is read, and the next honest record is read again.
  */
-#undef NDEBUG
-#include <assert.h>
-#include <unistd.h>
-
-#include "base/cleanup.h"
 #include "perf/ring.h"
-#include "tests/fuzz/input.h"
+#include "tests/fuzz/fuzz.h"
 #include "tests/unit/walk-record.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { PAGES_MAX = 4, WRITTEN_MAX = 512, MISC = 5 };
 enum action { WRITE, NEXT, TAKE, RELEASE, JUMP_HEAD, SET_HEAD, JUMP_TAIL, SCRIBBLE, N_ACTIONS };
@@ -91,12 +84,11 @@ static void record_use(const struct world *world)
         .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN,
         .sample_id_all = true,
     };
-    _cleanup_(freep) void *copy = malloc(world->held->size);
     struct record record;
 
-    assert(copy && world->held->size >= sizeof(*world->held) && world->held->size % sizeof(uint64_t) == 0);
+    assert(world->held->size >= sizeof(*world->held) && world->held->size % sizeof(uint64_t) == 0);
     assert(world->held->size <= world->size);
-    memcpy(copy, world->held, world->held->size);
+    _cleanup_(freep) void *copy = copy_exact(world->held, world->held->size);
     if (record_decode(copy, world->held->size, &layout, &record) == 0)
         walk_record(&record, &layout);
 }

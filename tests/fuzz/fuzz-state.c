@@ -3,15 +3,10 @@
  * Any bytes as a container runtime's state file: each container that is found has a sound id, texts that a line may
  * have, and a record that comes back as it was. The first byte, from 'A' on, chooses the place.
  */
-#undef NDEBUG
-#include <assert.h>
-
-#include "base/cleanup.h"
 #include "base/utf8.h"
 #include "collectors/names/reader/document.h"
 #include "collectors/names/record.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
@@ -39,16 +34,13 @@ static int on_found(void *userdata, const char *id, struct names *names)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct state_request of_any = {.id = ID};
-    struct state_request request = of_any;
+    struct state_request request = {.id = ID};
     struct name_record record;
 
     if (size < 1)
         return 0;
     request.place = (uint8_t)(data[0] - 'A');
-    _cleanup_(freep) char *content = malloc(MAX(size - 1, 1)); /* exactly that large, for AddressSanitizer */
-    assert(content);
-    memcpy(content, data + 1, size - 1);
+    _cleanup_(freep) char *content = copy_exact(data + 1, size - 1);
     name_document_read(&request, content, size - 1, on_found, NULL);
     if (name_record_parse(content, size - 1, &record) == 0)
         name_record_done(&record);

@@ -5,15 +5,10 @@
  * without a text, for no probe and no breakpoint, and for no tracepoint but the one that the configuration
  * lists; nothing is left open.
  */
-#undef NDEBUG
-#include <assert.h>
-
-#include "base/cleanup.h"
 #include "opener/request.h"
 #include "sampler/spec-make.h"
+#include "tests/fuzz/fuzz.h"
 #include "tests/unit/fake-sys.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define KPROBE 6
 #define UPROBE 7
@@ -30,11 +25,9 @@ static struct {
 /* As the opener has it: a packet of its own, aligned. */
 static int judge(const struct buffer *packet, size_t n_fds)
 {
-    _cleanup_(freep) char *copy = malloc(packet->size);
+    _cleanup_(freep) char *copy = copy_exact(packet->data, packet->size);
     struct opener_request request;
 
-    assert(copy);
-    memcpy(copy, packet->data, packet->size);
     assert(opener_request_parse(copy, packet->size, n_fds, &request) == 0);
     for (size_t i = 0; i < request.group->n_events; i++) {
         const struct perf_event_attr *attr = &request.events[i].attr;
@@ -167,7 +160,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                           .ring_pages = 8,
                                           .tracepoints = tracepoints,
                                           .n_tracepoints = ARRAY_SIZE(tracepoints)};
-    _cleanup_(freep) char *query = strndup((const char *)data, size);
+    _cleanup_(freep) char *query = copy_text(data, size);
     _cleanup_(stream_request_done) struct stream_request request = {0};
     struct error error = {0};
     struct spec spec;
@@ -177,7 +170,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct sys *sys = &world.fake->sys;
     sys->open_group = asking_open_group;
     sys->perf_event_open = asking_perf_event_open;
-    assert(query);
     set_parameters(&request, query);
     if (spec_make(sys, world.machine, &config, &request, &spec, &error) < 0) {
         assert(error.message[0]);

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a table of symbols from a symboliser that was taken over: a table that passes the check can be searched.
  */
-#undef NDEBUG
-#include <assert.h>
-
-#include "base/cleanup.h"
 #include "symbols/symboliser/symbol-table.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 static void search(const struct symbol_table *table, uint64_t address)
 {
@@ -20,11 +15,9 @@ static void search(const struct symbol_table *table, uint64_t address)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    _cleanup_(freep) void *block = malloc(size ? size : 1); /* aligned, and its end is watched */
+    _cleanup_(freep) void *block = copy_exact(data, size);
     struct symbol_table table;
 
-    assert(block);
-    memcpy(block, data, size);
     if (symbol_table_check(block, size, &table) < 0)
         return 0;
     search(&table, 0);

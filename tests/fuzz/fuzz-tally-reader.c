@@ -4,15 +4,9 @@
  * give: nothing outside of the maps is read, a slot comes at most once for each reading, nothing comes of an event that
  * the CPU does not count, and no group has run for longer than it was enabled.
  */
-#undef NDEBUG
-#include <assert.h>
-
-#include "base/cleanup.h"
 #include "perf/sys.h"
 #include "perf/tally/reader.h"
-#include "tests/fuzz/input.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 enum { COUNTS = 1, RECORDS, CPUS_MAX = 3, SLOTS_MAX = 8, CHANGES_MAX = 4 };
 enum action { SET_CPU, STORE_COUNT, STORE_RECORD, SWITCH, READ, N_ACTIONS };

@@ -3,16 +3,12 @@
  * Any bytes as the answer of a daemon to `perfcountd top`, drawn at a size and after keys that the first bytes choose:
  * no line is wider than the screen, and no byte that controls a terminal is in it.
  */
-#undef NDEBUG
-#include <assert.h>
 #include <locale.h>
 
-#include "base/cleanup.h"
 #include "daemon/top/top-reply.h"
 #include "daemon/top/top-scene.h"
 #include "daemon/top/top-text.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 DEFINE_CLEANUP(struct top_table *, top_table_free);
 

@@ -4,30 +4,16 @@
 #include "base/utf8.h"
 #include "config/bcrypt.h"
 #include "config/web-config.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool holds)
-{
-    if (!holds)
-        abort();
-}
-
-static void check_error(const struct error *error)
-{
-    size_t length = strlen(error->message);
-
-    check(length > 0 && utf8_printable_prefix(error->message, length) == length);
-}
+#include "tests/fuzz/fuzz.h"
 
 static void check_tls(const struct web_tls *tls)
 {
-    check((tls->cert_file != NULL) != (tls->cert != NULL));
-    check((tls->key_file != NULL) != (tls->key != NULL));
-    check(!tls->client_ca_file || !tls->client_ca);
-    check((!tls->client_ca_file && !tls->client_ca) || tls->client_auth != CLIENT_AUTH_NONE);
-    check(tls->min_version <= tls->max_version);
-    check(!tls->cert_file || tls->cert_file[0] == '/');
+    assert((tls->cert_file != NULL) != (tls->cert != NULL));
+    assert((tls->key_file != NULL) != (tls->key != NULL));
+    assert(!tls->client_ca_file || !tls->client_ca);
+    assert((!tls->client_ca_file && !tls->client_ca) || tls->client_auth != CLIENT_AUTH_NONE);
+    assert(tls->min_version <= tls->max_version);
+    assert(!tls->cert_file || tls->cert_file[0] == '/');
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -36,13 +22,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct error error = {0};
 
     if (web_config_parse((const char *)data, size, "/etc", &config, &error) < 0) {
-        check_error(&error);
+        const char *text = error.message;
+        assert(*text && utf8_printable_prefix(text, strlen(text)) == strlen(text));
         return 0;
     }
     if (config->tls.enabled)
         check_tls(&config->tls);
     for (size_t i = 0; i < config->n_users; i++)
-        check(bcrypt_check(config->users[i].hash, NULL) == 0 && !strchr(config->users[i].name, ':'));
-    check(config->rate_interval_ns == 0 || config->rate_burst > 0);
+        assert(bcrypt_check(config->users[i].hash, NULL) == 0 && !strchr(config->users[i].name, ':'));
+    assert(config->rate_interval_ns == 0 || config->rate_burst > 0);
     return 0;
 }

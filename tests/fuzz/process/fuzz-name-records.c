@@ -4,20 +4,12 @@
  * and go: a container gets a name only by a record of its own id with a ticket that was asked with, and a name can be
  * shown.
  */
-#undef NDEBUG
-#include <assert.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include "base/cleanup.h"
 #include "base/utf8.h"
 #include "collectors/names/path.h"
 #include "collectors/names/record.h"
 #include "collectors/names/source.h"
-#include "tests/fuzz/input.h"
+#include "tests/fuzz/fuzz.h"
 #include "tests/unit/fake-sys.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { TICKETS_MAX = 64, ACTIONS_MAX = 64 };
 enum action { FIND, FORGET, RECORD, LAST_RECORD, DISPATCH, WAIT, RAW, HANG_UP, N_ACTIONS };
@@ -179,7 +171,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (!world.fake)
         enter();
-    assert(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, sockets) == 0);
+    make_sockets(SOCK_SEQPACKET, sockets);
     world.sys.state_records = sockets[0];
     world.reader = sockets[1];
     world.input = (struct input){data, data + size};

@@ -4,22 +4,14 @@
  * also those that the opener handed out before. Each packet gets one reply, with as many descriptors as it says;
  * the opener keeps none, opens nothing but what the rules allow, and takes as a cgroup only what is one.
  */
-#undef NDEBUG
-#include <assert.h>
-#include <fcntl.h>
 #include <linux/magic.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/vfs.h>
-#include <unistd.h>
 
 #include "opener/server.h"
-#include "tests/fuzz/input.h"
+#include "tests/fuzz/fuzz.h"
 #include "tests/unit/fake-sys.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-enum { DAEMON = 4711, CPUS = 4, SLOTS = 64, PACKETS_MAX = 24, FDS_MAX = 128, GIVEN_MAX = 30 };
+enum { DAEMON = 4711, CPUS = 4, SLOTS = 64, PACKETS_MAX = 24, GIVEN_MAX = 30 };
 enum { TYPE_PROBE = 6, TYPE_PMU = 9 };
 enum packet_kind { RAW, GROUP, FILES, STATE, TALLY, N_PACKET_KINDS };
 enum fd_kind { MEMORY, DIRECTORY, CGROUP, SOCKET, HANDED_OUT, N_FD_KINDS };
@@ -182,15 +174,6 @@ static void enter(void)
     world.files[CGROUP] = open(world.cgroups[0] ? world.cgroups : "/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     world.files[SOCKET] = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     atexit(leave);
-}
-
-static unsigned count_fds(void)
-{
-    unsigned n = 0;
-
-    for (int fd = 0; fd < FDS_MAX; fd++)
-        n += fcntl(fd, F_GETFD) >= 0;
-    return n;
 }
 
 /* --- packets --- */
@@ -367,8 +350,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!world.fake)
         enter();
     world.sampling = input_byte(&input) & 1;
-    assert(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, sockets) == 0);
-    assert(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, reader) == 0);
+    make_sockets(SOCK_SEQPACKET, sockets);
+    make_sockets(SOCK_SEQPACKET, reader);
     world.daemon = sockets[0];
     world.quota = (struct tally_quota){0};
     world.server = (struct opener_server){

@@ -7,22 +7,16 @@
  * The first byte is the size of the pieces in which the rest is sent (0: at once). With the lowest bit of the second
  * one the client then says that it sends no more.
  */
-#undef NDEBUG
-#include <assert.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/buffer.h"
-#include "base/cleanup.h"
 #include "base/process/child.h"
 #include "http/server.h"
 #include "sampler/sampler.h"
+#include "tests/fuzz/fuzz.h"
 #include "tests/unit/fake-service.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { TURNS_MAX = 2000, IDLE_TURNS = 3, ANSWER_MAX = 1 << 20, CHECK_EACH = 256, PATIENCE_TURNS = 20000 };
 

@@ -6,24 +6,15 @@
  *
  * The process is /bin/sleep: the fuzzer keeps the socket, and answers in its place.
  */
-#undef NDEBUG
-#include <assert.h>
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <spawn.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/process/fd-socket.h"
 #include "symbols/symboliser/symbol-list.h"
 #include "symbols/symboliser/symboliser.h"
-#include "tests/fuzz/input.h"
+#include "tests/fuzz/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-enum { REQUESTS_MAX = 3, MESSAGES_MAX = 12, FDS_MAX = 128 };
+enum { REQUESTS_MAX = 3, MESSAGES_MAX = 12 };
 enum message_kind { ANSWER, HELLO, RAW, ASK, HANG_UP, N_MESSAGE_KINDS };
 enum fd_kind { NONE, SOUND, BYTES, UNSEALED, PIPE, N_FD_KINDS };
 
@@ -83,8 +74,8 @@ static void ask(struct symboliser *symboliser, unsigned *done)
 {
     if (world.n_asked == REQUESTS_MAX)
         return;
-    int fd = memfd_create("file", MFD_CLOEXEC);
-    assert(fd >= 0 && symboliser_ask(symboliser, SYMBOLISER_ELF, fd, on_done, &done[world.n_asked]) == 0);
+    int fd = make_file("", 0);
+    assert(symboliser_ask(symboliser, SYMBOLISER_ELF, fd, on_done, &done[world.n_asked]) == 0);
     world.n_asked++;
 }
 
@@ -103,10 +94,9 @@ static int make_sound(void)
 
 static int make_memory(struct input *input, bool sealed)
 {
-    int fd = memfd_create("table", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     size_t wanted = input_half(input) % 512, size = MIN(wanted, input_left(input));
+    int fd = make_file(input->at, size);
 
-    assert(fd >= 0 && write(fd, input->at, size) == (ssize_t)size);
     input->at += size;
     if (sealed)
         assert(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) == 0);
@@ -146,15 +136,6 @@ static void answer(struct input *input, enum message_kind kind, uint8_t choice)
         return;
     }
     fd_socket_send_one_now(world.process, &message, sizeof(message), fd);
-}
-
-static unsigned count_fds(void)
-{
-    unsigned n = 0;
-
-    for (int fd = 0; fd < FDS_MAX; fd++)
-        n += fcntl(fd, F_GETFD) >= 0;
-    return n;
 }
 
 static void act(struct input *input, struct symboliser *symboliser, unsigned *done)

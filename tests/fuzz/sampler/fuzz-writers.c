@@ -4,18 +4,13 @@
  * goes to the symbols and to the writers of all formats. A line of NDJSON is an object, whatever is in it; a line of
  * folded stacks is UTF-8 without controls, and ends with a number.
  */
-#undef NDEBUG
-#include <assert.h>
 #include <jansson.h>
 
-#include "base/cleanup.h"
 #include "base/process/child.h"
 #include "base/utf8.h"
 #include "formats/writers.h"
-#include "tests/fuzz/input.h"
+#include "tests/fuzz/fuzz.h"
 #include "tests/unit/fake-sys.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { RECORDS_MAX = 48, SETTLE_TURNS = 64, N_WRITERS = 4, RECORD_MAX = 512 };
 
