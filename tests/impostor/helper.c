@@ -1,22 +1,209 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes that do as they are ordered: see helper.h. */
-#include "tests/impostor/helper.h"
-
+/* Processes beside the impostor: those that do as they are ordered, and one of root's that somebody may want to hurt.
+ */
 #include <fcntl.h>
 #include <grp.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/process/fd-socket.h"
-#include "base/util.h"
+#include "base/newer.h"
+#include "tests/impostor/impostor.h"
+
+/* The witness */
+
+#define ADDED 0x11223344U
+
+/* By assembly, so that the second byte of the function is the middle of an instruction. */
+__attribute__((noinline)) unsigned witness_victim(unsigned value)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __asm__ volatile("addl $0x11223344, %0" : "+r"(value));
+    return value;
+#else
+    __asm__ volatile("" : "+r"(value));
+    return value + ADDED;
+#endif
+}
+
+static struct witness *shared;
+
+static void on_signal(int number)
+{
+    (void)number;
+    atomic_fetch_add(&shared->signals, 1);
+}
+
+/* PR_SET_PDEATHSIG does not reach it: its parent will be of another user by then (kernel/signal.c). */
+static _Noreturn void be_witness(struct witness *witness, pid_t parent)
+{
+    for (int number = 1; number < NSIG; number++)
+        if (number != SIGSEGV && number != SIGILL && number != SIGBUS && number != SIGTRAP)
+            signal(number, on_signal);
+    for (unsigned i = 0; getppid() == parent; i++) {
+        if (witness_victim(i) != i + ADDED)
+            atomic_fetch_add(&witness->wrong, 1);
+        atomic_fetch_add(&witness->beats, 1);
+        usleep(1000);
+    }
+    _exit(EXIT_SUCCESS);
+}
+
+struct witness *witness_start(void)
+{
+    struct witness *witness = mmap(NULL, sizeof(*witness), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    if (witness == MAP_FAILED)
+        return NULL;
+    shared = witness;
+    pid_t parent = getpid(), pid = fork();
+    if (pid == 0)
+        be_witness(witness, parent);
+    witness->pid = pid;
+    return pid > 0 ? witness : NULL;
+}
+
+bool witness_lives(const struct witness *witness)
+{
+    unsigned before = atomic_load(&witness->beats);
+
+    for (int i = 0; i < 12000; i++) {
+        if (atomic_load(&witness->beats) > before + 3)
+            return atomic_load(&witness->wrong) == 0;
+        usleep(5000);
+    }
+    return false;
+}
+
+/* Things that one process can do to another */
+
+#define FDS_TRIED 16
+
+static long open_of(pid_t pid, const char *name, int flags)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+    _cleanup_(closep) int fd = open(path, flags | O_CLOEXEC);
+    return fd < 0 ? -errno : 0;
+}
+
+/* Opening may be allowed where reading is not. */
+static long read_of(pid_t pid, const char *name)
+{
+    char path[64], bytes[16];
+
+    snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+    _cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    ssize_t n = read(fd, bytes, sizeof(bytes));
+    return n > 0 ? 0 : n < 0 ? -errno : -EACCES;
+}
+
+/* Of an address where nothing is, so that nothing is hurt: the kernel asks for permission first. */
+static long move_memory(pid_t pid, bool write)
+{
+    unsigned char byte = 0;
+    struct iovec ours = {.iov_base = &byte, .iov_len = 1};
+    struct iovec theirs = {.iov_base = (void *)(uintptr_t)8, .iov_len = 1};
+    ssize_t n =
+        write ? process_vm_writev(pid, &ours, 1, &theirs, 1, 0) : process_vm_readv(pid, &ours, 1, &theirs, 1, 0);
+
+    return n >= 0 || errno == EFAULT ? 0 : -errno;
+}
+
+/* A process that was stopped goes on. */
+static long trace(pid_t pid)
+{
+    if (ptrace(PTRACE_SEIZE, pid, NULL, NULL) < 0)
+        return -errno;
+    ptrace(PTRACE_INTERRUPT, pid, NULL, NULL);
+    waitpid(pid, NULL, __WALL);
+    ptrace(PTRACE_DETACH, pid, NULL, NULL);
+    return 0;
+}
+
+static long take_file(pid_t pid)
+{
+    _cleanup_(closep) int process = (int)syscall(SYS_pidfd_open, pid, 0);
+    long got = -EBADF;
+
+    if (process < 0)
+        return -errno;
+    for (int i = 0; i < FDS_TRIED && got == -EBADF; i++) {
+        int fd = (int)syscall(SYS_pidfd_getfd, process, i, 0);
+        got = fd < 0 ? -errno : 0;
+        if (fd >= 0)
+            close(fd);
+    }
+    return got;
+}
+
+static long limit(pid_t pid)
+{
+    struct rlimit limits;
+
+    return prlimit(pid, RLIMIT_NOFILE, NULL, &limits) < 0 ? -errno : 0;
+}
+
+long intrusion_try(enum intrusion intrusion, pid_t pid)
+{
+    switch (intrusion) {
+    case INTRUSION_READ_MEMORY:
+        return move_memory(pid, false);
+    case INTRUSION_WRITE_MEMORY:
+        return move_memory(pid, true);
+    case INTRUSION_OPEN_MEMORY:
+        return open_of(pid, "mem", O_RDWR);
+    case INTRUSION_OPEN_ENVIRON:
+        return read_of(pid, "environ");
+    case INTRUSION_OPEN_ROOT:
+        return open_of(pid, "root/etc/shadow", O_RDONLY);
+    case INTRUSION_TRACE:
+        return trace(pid);
+    case INTRUSION_TAKE_FILE:
+        return take_file(pid);
+    case INTRUSION_SIGNAL:
+        return kill(pid, 0) < 0 ? -errno : 0;
+    case INTRUSION_LIMIT:
+        return limit(pid);
+    case N_INTRUSIONS:
+        break;
+    }
+    return -EINVAL;
+}
+
+const char *intrusion_name(enum intrusion intrusion)
+{
+    static const char *const names[N_INTRUSIONS] = {
+        [INTRUSION_READ_MEMORY] = "process_vm_readv",
+        [INTRUSION_WRITE_MEMORY] = "process_vm_writev",
+        [INTRUSION_OPEN_MEMORY] = "opening mem",
+        [INTRUSION_OPEN_ENVIRON] = "reading environ",
+        [INTRUSION_OPEN_ROOT] = "opening root/etc/shadow",
+        [INTRUSION_TRACE] = "PTRACE_SEIZE",
+        [INTRUSION_TAKE_FILE] = "pidfd_getfd",
+        [INTRUSION_SIGNAL] = "kill",
+        [INTRUSION_LIMIT] = "prlimit",
+    };
+
+    return names[intrusion];
+}
+
+/* Orders */
 
 static long become(uid_t user)
 {

@@ -1,17 +1,496 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens a descriptor of each kind that this configuration has, and has the accomplice try every row of the table. */
+/*
+ * The operations of opener/descriptor-powers.h, made by a process without filters on a descriptor of each kind that
+ * this configuration has.
+ */
 #include <fcntl.h>
+#include <linux/bpf.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "opener/descriptor-powers.h"
 #include "perf/event/parse.h"
 #include "perf/group.h"
 #include "perf/hierarchy.h"
+#include "perf/tally/layout.h"
 #include "perf/tally/tally.h"
-#include "tests/impostor/ask.h"
-#include "tests/impostor/helper.h"
+#include "tests/impostor/impostor.h"
+
+/* Maps of bpf(2) */
+
+/* More than a value of any map here has. */
+#define VALUE_WORDS 128
+
+static long bpf_try(enum bpf_cmd command, union bpf_attr *attr)
+{
+    long r = syscall(SYS_bpf, command, attr, sizeof(*attr));
+
+    return r < 0 ? -errno : r;
+}
+
+static long map_try(int fd, enum descriptor_operation operation)
+{
+    size_t size = (size_t)getpagesize();
+    int flags = operation == OPERATION_MAP_PRIVATE ? MAP_PRIVATE : MAP_SHARED;
+    void *page = mmap(NULL, size, PROT_READ, flags, fd, 0);
+    long got = 0;
+
+    if (page == MAP_FAILED)
+        return -errno;
+    if (operation == OPERATION_MAP_PROTECT && mprotect(page, size, PROT_READ | PROT_WRITE) < 0)
+        got = -errno;
+    munmap(page, size);
+    return got;
+}
+
+static long element_try(int fd, enum bpf_cmd command)
+{
+    uint64_t value[VALUE_WORDS] = {0};
+    uint32_t key = 0;
+    union bpf_attr attr = {.map_fd = (uint32_t)fd, .key = (uintptr_t)&key};
+
+    if (command != BPF_MAP_DELETE_ELEM)
+        attr.value = (uintptr_t)value;
+    return bpf_try(command, &attr);
+}
+
+static long elements_try(int fd)
+{
+    uint64_t value[VALUE_WORDS] = {0};
+    uint32_t key = 0;
+    union bpf_attr attr = {
+        .batch = {.keys = (uintptr_t)&key, .values = (uintptr_t)value, .count = 1, .map_fd = (uint32_t)fd}};
+
+    return bpf_try(BPF_MAP_UPDATE_BATCH, &attr);
+}
+
+static long freeze_try(int fd)
+{
+    union bpf_attr attr = {.map_fd = (uint32_t)fd};
+
+    return bpf_try(BPF_MAP_FREEZE, &attr);
+}
+
+static long inform_try(int fd)
+{
+    struct bpf_map_info info = {0};
+    union bpf_attr attr = {.info = {.bpf_fd = (uint32_t)fd, .info_len = sizeof(info), .info = (uintptr_t)&info}};
+
+    return bpf_try(BPF_OBJ_GET_INFO_BY_FD, &attr);
+}
+
+/* The id is for everybody to read who has the descriptor. */
+static long find_try(int fd)
+{
+    union bpf_attr attr = {0};
+    char path[64], line[256];
+
+    snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+    _cleanup_(fclosep) FILE *file = fopen(path, "re");
+    while (file && fgets(line, sizeof(line), file))
+        (void)!sscanf(line, "map_id: %u", &attr.map_id);
+    _cleanup_(closep) int found = (int)bpf_try(BPF_MAP_GET_FD_BY_ID, &attr);
+    return found;
+}
+
+static long pin_try(int fd)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/sys/fs/bpf/impostor-%d", (int)getpid());
+    union bpf_attr attr = {.pathname = (uintptr_t)path, .bpf_fd = (uint32_t)fd};
+    long got = bpf_try(BPF_OBJ_PIN, &attr);
+    if (got >= 0)
+        unlink(path);
+    return got;
+}
+
+/* Looks up the first element and writes 0 there: of the only kind that anybody may load. */
+static long program_try(int fd)
+{
+    const struct bpf_insn program[] = {
+        {.code = BPF_ST | BPF_MEM | BPF_W, .dst_reg = BPF_REG_10, .off = -4},
+        {.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = BPF_REG_2, .src_reg = BPF_REG_10},
+        {.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = BPF_REG_2, .imm = -4},
+        {.code = BPF_LD | BPF_DW | BPF_IMM, .dst_reg = BPF_REG_1, .src_reg = BPF_PSEUDO_MAP_FD, .imm = fd},
+        {.code = 0},
+        {.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_map_lookup_elem},
+        {.code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = BPF_REG_0, .off = 2},
+        {.code = BPF_ST | BPF_MEM | BPF_DW, .dst_reg = BPF_REG_0},
+        {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+        {.code = BPF_JMP | BPF_EXIT},
+    };
+    union bpf_attr attr = {.prog_type = BPF_PROG_TYPE_SOCKET_FILTER,
+                           .insns = (uintptr_t)program,
+                           .insn_cnt = ARRAY_SIZE(program),
+                           .license = (uintptr_t) "Dual BSD/GPL"};
+    _cleanup_(closep) int loaded = (int)bpf_try(BPF_PROG_LOAD, &attr);
+
+    return loaded;
+}
+
+long map_power_try(enum descriptor_operation operation, int fd)
+{
+    switch (operation) {
+    case OPERATION_MAP_READABLE:
+    case OPERATION_MAP_PROTECT:
+    case OPERATION_MAP_PRIVATE:
+        return map_try(fd, operation);
+    case OPERATION_ELEMENT_LOOK_UP:
+        return element_try(fd, BPF_MAP_LOOKUP_ELEM);
+    case OPERATION_ELEMENT_UPDATE:
+        return element_try(fd, BPF_MAP_UPDATE_ELEM);
+    case OPERATION_ELEMENTS_UPDATE:
+        return elements_try(fd);
+    case OPERATION_ELEMENT_DELETE:
+        return element_try(fd, BPF_MAP_DELETE_ELEM);
+    case OPERATION_FREEZE:
+        return freeze_try(fd);
+    case OPERATION_INFORM:
+        return inform_try(fd);
+    case OPERATION_FIND:
+        return find_try(fd);
+    case OPERATION_PIN:
+        return pin_try(fd);
+    case OPERATION_PROGRAM:
+        return program_try(fd);
+    default:
+        return -ENOSYS;
+    }
+}
+
+/*
+ * Looks for an address of the kernel in the records of a tally's `n` CPUs: a word whose upper bits are all set, as
+ * those of its addresses are on each architecture of 64 bits. The check may be any number.
+ */
+long map_find_address(int fd, uint32_t n)
+{
+    size_t size = n * sizeof(struct tally_record);
+    const struct tally_record *records = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+    long found = 0;
+
+    if (records == MAP_FAILED)
+        return -errno;
+    for (uint32_t cpu = 0; cpu < n; cpu++) {
+        const volatile uint64_t *words = (const volatile uint64_t *)&records[cpu];
+        for (size_t i = 0; i < sizeof(*records) / sizeof(*words); i++)
+            if (i != offsetof(struct tally_record, check) / sizeof(*words) && words[i] >> 48 == 0xffff)
+                found = -EFAULT;
+    }
+    munmap((void *)(uintptr_t)records, size);
+    return found;
+}
+
+/* Descriptors of perf */
+
+static long result(long r)
+{
+    return r < 0 ? -errno : 0;
+}
+
+static long command(int fd, unsigned long request, const void *argument)
+{
+    return result(ioctl(fd, request, argument));
+}
+
+/* An event that anybody may open: of this process, in user space, on the CPU of the descriptor. */
+static int own_event(int cpu, int leader, bool monotonic)
+{
+    struct perf_event_attr attr = {
+        .size = sizeof(attr),
+        .type = PERF_TYPE_SOFTWARE,
+        .config = PERF_COUNT_SW_TASK_CLOCK,
+        .sample_period = 1000000,
+        .disabled = leader < 0,
+        .exclude_kernel = 1,
+        .exclude_hv = 1,
+        .use_clockid = monotonic,
+        .clockid = monotonic ? CLOCK_MONOTONIC : 0,
+    };
+    int fd = (int)syscall(SYS_perf_event_open, &attr, 0, cpu, leader, PERF_FLAG_FD_CLOEXEC);
+
+    return fd < 0 ? -errno : fd;
+}
+
+static void *map(int fd, size_t pages, long offset)
+{
+    size_t size = (size_t)getpagesize();
+
+    return mmap(NULL, pages * size, offset ? PROT_READ : PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset * (long)size);
+}
+
+static void unmap(void *address, size_t pages)
+{
+    munmap(address, pages * (size_t)getpagesize());
+}
+
+/* Of two clocks one is the descriptor's. */
+static long set_output(int fd, int cpu)
+{
+    long got = -EINVAL;
+
+    for (int monotonic = 0; monotonic < 2 && got == -EINVAL; monotonic++) {
+        _cleanup_(closep) int own = own_event(cpu, -1, monotonic);
+        if (own < 0)
+            return own;
+        void *ring = map(own, 2, 0);
+        if (ring == MAP_FAILED)
+            return -errno;
+        got = result(ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, own));
+        ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, -1);
+        unmap(ring, 2);
+    }
+    return got;
+}
+
+static long be_output(int fd, int cpu)
+{
+    _cleanup_(closep) int own = own_event(cpu, -1, false);
+
+    return own < 0 ? own : result(ioctl(own, PERF_EVENT_IOC_SET_OUTPUT, fd));
+}
+
+/* The smallest program: "return 0", of the kinds that events take, then of the kind that anybody may load. */
+static long set_loaded_bpf(int fd)
+{
+    static const uint32_t types[] = {BPF_PROG_TYPE_KPROBE, BPF_PROG_TYPE_TRACEPOINT, BPF_PROG_TYPE_PERF_EVENT,
+                                     BPF_PROG_TYPE_SOCKET_FILTER};
+    const struct bpf_insn program[] = {{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0},
+                                       {.code = BPF_JMP | BPF_EXIT}};
+    long got = -EPERM;
+
+    for (size_t i = 0; i < ARRAY_SIZE(types) && got < 0; i++) {
+        union bpf_attr attr = {.prog_type = types[i],
+                               .insns = (uintptr_t)program,
+                               .insn_cnt = ARRAY_SIZE(program),
+                               .license = (uintptr_t) "Dual BSD/GPL"};
+        _cleanup_(closep) int loaded = (int)syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
+        got = loaded < 0 ? -errno : result(ioctl(fd, PERF_EVENT_IOC_SET_BPF, loaded));
+    }
+    return got;
+}
+
+/* struct perf_event_query_bpf: room for this number of ids, how many there are, the ids. */
+static long query_bpf(int fd)
+{
+    uint32_t query[2 + 8] = {8};
+
+    return command(fd, PERF_EVENT_IOC_QUERY_BPF, query);
+}
+
+static long pause_output(int fd)
+{
+    void *ring = map(fd, 2, 0);
+
+    if (ring == MAP_FAILED)
+        return -errno;
+    long got = result(ioctl(fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1));
+    ioctl(fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 0);
+    unmap(ring, 2);
+    return got;
+}
+
+/* As it is but for the address, which only breakpoints have. */
+static long modify(int fd, const struct order *order, uint64_t address)
+{
+    struct perf_event_attr attr = order->attr;
+
+    if (attr.type == PERF_TYPE_BREAKPOINT)
+        attr.bp_addr = address;
+    return command(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr);
+}
+
+static long modify_type(int fd)
+{
+    struct perf_event_attr attr = {.size = sizeof(attr), .type = 0x7fffffff};
+
+    return command(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr);
+}
+
+static long map_pages(int fd, size_t pages)
+{
+    void *ring = map(fd, pages, 0);
+
+    if (ring == MAP_FAILED)
+        return -errno;
+    unmap(ring, pages);
+    return 0;
+}
+
+/* Where it goes is said in the first page. */
+static long map_aux(int fd)
+{
+    struct perf_event_mmap_page *page = map(fd, 2, 0);
+
+    if (page == MAP_FAILED)
+        return -errno;
+    page->aux_offset = 4 * (uint64_t)getpagesize();
+    page->aux_size = (uint64_t)getpagesize();
+    void *area = map(fd, 1, 4);
+    long got = area == MAP_FAILED ? -errno : 0;
+    if (area != MAP_FAILED)
+        unmap(area, 1);
+    unmap(page, 2);
+    return got;
+}
+
+static void work_ms(unsigned ms)
+{
+    struct timespec start, now;
+
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    do
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    while ((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 < (long)ms);
+}
+
+/* Signals that the other process takes are counted by it. */
+static long signal_to(int fd, pid_t pid)
+{
+    int flags = fcntl(fd, F_GETFL);
+    void *ring = map(fd, 2, 0);
+
+    fcntl(fd, F_SETSIG, SIGUSR1);
+    long got = result(fcntl(fd, F_SETOWN, pid));
+    fcntl(fd, F_SETFL, flags | O_ASYNC);
+    ioctl(fd, PERF_EVENT_IOC_REFRESH, 3);
+    work_ms(80);
+    ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+    fcntl(fd, F_SETFL, flags);
+    fcntl(fd, F_SETOWN, 0);
+    if (ring != MAP_FAILED)
+        unmap(ring, 2);
+    return got;
+}
+
+static long reopen(int fd)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    _cleanup_(closep) int again = open(path, O_RDWR | O_CLOEXEC);
+    return result(again);
+}
+
+static long lead(int fd)
+{
+    _cleanup_(closep) int own = own_event(-1, fd, false);
+
+    return MIN(own, 0);
+}
+
+static long read_count(int fd)
+{
+    uint64_t values[512];
+
+    return result(read(fd, values, sizeof(values)));
+}
+
+static long poll_once(int fd)
+{
+    struct pollfd waited = {.fd = fd, .events = POLLIN};
+
+    return result(poll(&waited, 1, 0));
+}
+
+/* That an event counts on one CPU has this process go there. */
+static void go_to(int cpu)
+{
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    CPU_SET((unsigned)MAX(cpu, 0), &set);
+    sched_setaffinity(0, sizeof(set), &set);
+}
+
+static uint64_t own_address(void)
+{
+    static uint64_t watched;
+
+    return (uintptr_t)&watched;
+}
+
+/* Requests of ioctl(2) and their arguments. */
+static uint64_t rate = 1000, id;
+static const struct {
+    unsigned long request;
+    const void *argument;
+} commands[N_DESCRIPTOR_OPERATIONS] = {
+    [OPERATION_ENABLE] = {PERF_EVENT_IOC_ENABLE, NULL},
+    [OPERATION_DISABLE] = {PERF_EVENT_IOC_DISABLE, NULL},
+    [OPERATION_RESET] = {PERF_EVENT_IOC_RESET, NULL},
+    [OPERATION_REFRESH] = {PERF_EVENT_IOC_REFRESH, (const void *)1},
+    [OPERATION_PERIOD] = {PERF_EVENT_IOC_PERIOD, &rate},
+    [OPERATION_SET_FILTER] = {PERF_EVENT_IOC_SET_FILTER, "common_pid == 1"},
+    [OPERATION_SET_TEXT_FILTER] = {PERF_EVENT_IOC_SET_FILTER, "filename ~ \"/etc/*\""},
+    [OPERATION_SET_ADDRESS_FILTER] = {PERF_EVENT_IOC_SET_FILTER, "filter 0x0/0x100@/bin/true"},
+    [OPERATION_ID] = {PERF_EVENT_IOC_ID, &id},
+    [OPERATION_SET_BPF] = {PERF_EVENT_IOC_SET_BPF, (const void *)-1},
+};
+
+static long file_try(const struct order *order, int fd)
+{
+    switch ((enum descriptor_operation)order->number) {
+    case OPERATION_QUERY_BPF:
+        return query_bpf(fd);
+    case OPERATION_MAP_PAGE:
+        return map_pages(fd, 1);
+    case OPERATION_MAP_RING:
+        return map_pages(fd, 2);
+    case OPERATION_MAP_AUX:
+        return map_aux(fd);
+    case OPERATION_READ:
+        return read_count(fd);
+    case OPERATION_WRITE:
+        return result(write(fd, "12345678", 8));
+    case OPERATION_POLL:
+        return poll_once(fd);
+    case OPERATION_SIGNAL:
+        return signal_to(fd, order->pid);
+    case OPERATION_REOPEN:
+        return reopen(fd);
+    case OPERATION_LEAD:
+        return lead(fd);
+    default:
+        if (order->number >= OPERATION_MAP_READABLE)
+            return map_power_try((enum descriptor_operation)order->number, fd);
+        return commands[order->number].request
+                   ? command(fd, commands[order->number].request, commands[order->number].argument)
+                   : -ENOSYS;
+    }
+}
+
+long power_try(const struct order *order, int fd)
+{
+    go_to(order->cpu);
+    switch ((enum descriptor_operation)order->number) {
+    case OPERATION_SET_OUTPUT:
+        return set_output(fd, order->cpu);
+    case OPERATION_BE_OUTPUT:
+        return be_output(fd, order->cpu);
+    case OPERATION_SET_LOADED_BPF:
+        return set_loaded_bpf(fd);
+    case OPERATION_PAUSE_OUTPUT:
+        return pause_output(fd);
+    case OPERATION_MODIFY:
+        return modify(fd, order, own_address());
+    case OPERATION_MODIFY_TYPE:
+        return modify_type(fd);
+    case OPERATION_MODIFY_KERNEL:
+        return modify(fd, order, order->address);
+    default:
+        return file_try(order, fd);
+    }
+}
+
+/* Every row of the table */
 
 struct subject {
     const char *name;

@@ -1,13 +1,90 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests for events that the configuration does not have, and for those that nobody may have. */
+/*
+ * Requests to the opener, written without asking whether they are allowed. What the rules refuse is in the tables of
+ * tests/unit/test-opener-protocol.c and its neighbours; here are some of each kind, and what only a real opener can
+ * show.
+ */
 #include <fcntl.h>
+#include <ftw.h>
 #include <linux/hw_breakpoint.h>
+#include <poll.h>
 #include <stdio.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "tests/impostor/ask.h"
+#include "base/error.h"
+#include "collectors/names/record.h"
+#include "perf/hierarchy.h"
+#include "perf/tally/tally.h"
+#include "tests/impostor/impostor.h"
 #include "tests/newer.h"
+
+long ask_raw(struct impostor *impostor, const void *packet, size_t size, const struct fd_list *fds, int *ret_fd)
+{
+    struct fd_list opened = {0};
+    struct opener_reply reply = {0};
+    int r = fd_socket_send(impostor->client->socket, packet, size, fds);
+
+    if (r < 0)
+        return r;
+    ssize_t n = fd_socket_receive(impostor->client->socket, &reply, sizeof(reply), &opened, NULL);
+    if (n <= 0)
+        return n < 0 ? (long)n : -EPIPE;
+    if (ret_fd && opened.n > 0) {
+        *ret_fd = opened.fds[0];
+        opened.fds[0] = opened.fds[--opened.n];
+    }
+    fd_list_close(&opened);
+    return reply.error ? reply.error : reply.n ? reply.results[0] : 0;
+}
+
+static void add_fd(struct fd_list *fds, int fd)
+{
+    if (fd >= 0)
+        fds->fds[fds->n++] = fd;
+}
+
+static long ask_group(struct impostor *impostor, const struct sys_group *group, int directory, int leader, int *ret_fd)
+{
+    _cleanup_(buffer_done) struct buffer packet = {0};
+    struct fd_list fds = {0};
+    size_t n;
+
+    add_fd(&fds, directory);
+    add_fd(&fds, leader);
+    int r = opener_request_write(&impostor->client->rules, group, 0, &packet, &n);
+    return r < 0 ? r : ask_raw(impostor, packet.data, packet.size, &fds, ret_fd);
+}
+
+long ask_event(struct impostor *impostor, const struct perf_event_attr *attr, pid_t pid, int cpu, unsigned long flags,
+               int directory, int leader, int *ret_fd)
+{
+    const struct sys_group group = {.attrs = attr, .n = 1, .pid = pid, .cpu = cpu, .leader = leader, .flags = flags};
+
+    return ask_group(impostor, &group, directory, leader, ret_fd);
+}
+
+long ask_probe(struct impostor *impostor, uint32_t type, uint64_t config, const char *text, uint64_t offset,
+               int *ret_fd)
+{
+    const struct perf_event_attr attr = {.size = sizeof(attr), .type = type, .config = config, .config2 = offset};
+    const struct sys_group group = {.attrs = &attr, .texts = &text, .n = 1, .pid = -1, .leader = -1};
+
+    return ask_group(impostor, &group, -1, -1, ret_fd);
+}
+
+long ask_file(struct impostor *impostor, const char *path, int *ret_fd)
+{
+    _cleanup_(buffer_done) struct buffer packet = {0};
+    int r = opener_request_write_file(path, &packet);
+
+    return r < 0 ? r : ask_raw(impostor, packet.data, packet.size, &(struct fd_list){0}, ret_fd);
+}
+
+/* Events that the configuration does not have, and those that nobody may have. */
 
 /* When the opener refuses it by itself. */
 enum refusal { NEVER, ALWAYS, WITHOUT_SAMPLER };
@@ -36,53 +113,10 @@ static const struct request requests[] = {
     {"a counter of the daemon itself", CLOCK(.disabled = 1), 0, -1, .refusal = NEVER},
     {"a sample period", SAMPLED(.disabled = 1), -1, .refusal = WITHOUT_SAMPLER},
     {"samples of the process 1", SAMPLES(PERF_SAMPLE_IP), 1, -1, .refusal = WITHOUT_SAMPLER},
-    {"a sample type without samples", CLOCK(.sample_type = PERF_SAMPLE_IP), -1, .refusal = ALWAYS},
-    {"samples with registers of user space", SAMPLES(PERF_SAMPLE_REGS_USER), -1, .refusal = ALWAYS},
-    {"samples with registers", SAMPLED(.sample_type = PERF_SAMPLE_REGS_INTR, .sample_regs_intr = 1), -1,
-     .refusal = ALWAYS},
-    {"samples with stacks", SAMPLED(.sample_type = PERF_SAMPLE_STACK_USER, .sample_stack_user = 1024), -1,
-     .refusal = ALWAYS},
     {"samples with raw data", SAMPLES(PERF_SAMPLE_RAW), -1, .refusal = ALWAYS},
-    {"samples with addresses of data", SAMPLES(PERF_SAMPLE_ADDR), -1, .refusal = ALWAYS},
-    {"samples with physical addresses", SAMPLES(PERF_SAMPLE_PHYS_ADDR), -1, .refusal = ALWAYS},
-    {"samples with sources of data", SAMPLES(PERF_SAMPLE_DATA_SRC), -1, .refusal = ALWAYS},
-    {"samples with branches",
-     SAMPLED(.sample_type = PERF_SAMPLE_BRANCH_STACK, .branch_sample_type = PERF_SAMPLE_BRANCH_ANY), -1,
-     .refusal = ALWAYS},
-    {"samples with AUX data", SAMPLED(.sample_type = PERF_SAMPLE_AUX, .aux_sample_size = 64), -1, .refusal = ALWAYS},
-    {"samples with an unknown type", SAMPLES(UINT64_C(1) << 40), -1, .refusal = ALWAYS},
-    {"samples with context switches", SAMPLED(.context_switch = 1), -1, .refusal = ALWAYS},
-    {"samples with namespaces", SAMPLED(.namespaces = 1), -1, .refusal = ALWAYS},
-    {"samples with cgroups", SAMPLED(.cgroup = 1), -1, .refusal = ALWAYS},
-    {"samples with BPF events", SAMPLED(.bpf_event = 1), -1, .refusal = ALWAYS},
-    {"samples with changes of the kernel's text", SAMPLED(.text_poke = 1), -1, .refusal = ALWAYS},
-    {"samples written backward", SAMPLED(.write_backward = 1), -1, .refusal = ALWAYS},
-    {"samples of guests' callchains", SAMPLED(.exclude_callchain_user = 1), -1, .refusal = ALWAYS},
-    {"samples by a clock that is nobody's", SAMPLED(.use_clockid = 1, .clockid = 99), -1, .refusal = ALWAYS},
     {"sigtrap", CLOCK(.disabled = 1), 0, -1, .attr_flags = {ATTR_SIGTRAP, ATTR_REMOVE_ON_EXEC}, .refusal = ALWAYS},
-    {"sigtrap with samples", SAMPLED(.disabled = 1), 1, -1, .attr_flags = {ATTR_SIGTRAP, ATTR_REMOVE_ON_EXEC},
-     .refusal = ALWAYS},
-    {"remove_on_exec", CLOCK(.disabled = 1), -1, .attr_flags = {ATTR_REMOVE_ON_EXEC}, .refusal = ALWAYS},
-    {"enable_on_exec", CLOCK(.enable_on_exec = 1), -1, .refusal = ALWAYS},
     {"inherit", CLOCK(.inherit = 1), 0, -1, .refusal = WITHOUT_SAMPLER},
-    {"inherit_stat", CLOCK(.inherit_stat = 1), 0, -1, .refusal = ALWAYS},
-    {"inherit_thread", CLOCK(.disabled = 1), 0, -1, .attr_flags = {ATTR_INHERIT_THREAD}, .refusal = ALWAYS},
-    {"records of mmap alone", CLOCK(.mmap = 1), -1, .refusal = ALWAYS},
-    {"records of tasks alone", CLOCK(.task = 1), -1, .refusal = ALWAYS},
-    {"records of the kernel's symbols alone", CLOCK(.ksymbol = 1), -1, .refusal = ALWAYS},
-    {"aux_output", CLOCK(.aux_output = 1), -1, .refusal = ALWAYS},
-    {"a watermark of the AUX area", CLOCK(.aux_watermark = 4096), -1, .refusal = ALWAYS},
-    {"precise_ip without samples", CLOCK(.precise_ip = 1), -1, .refusal = ALWAYS},
-    {"a bit that no kernel knows", CLOCK(.__reserved_1 = 1), -1, .refusal = ALWAYS},
-    {"an unknown read format", CLOCK(.read_format = 1 << 20), -1, .refusal = ALWAYS},
-    {"an unknown size of the attributes", {.size = 100, .type = PERF_TYPE_SOFTWARE}, -1, .refusal = ALWAYS},
-    {"a size of the attributes that is none", {.size = UINT32_MAX, .type = PERF_TYPE_SOFTWARE}, -1, .refusal = ALWAYS},
-    {"unknown flags", CLOCK(.disabled = 1), -1, .flags = 1UL << 10, .refusal = ALWAYS},
-    {"PERF_FLAG_FD_OUTPUT", CLOCK(.disabled = 1), -1, .flags = PERF_FLAG_FD_OUTPUT, .refusal = ALWAYS},
-    {"PERF_FLAG_FD_NO_GROUP", CLOCK(.disabled = 1), -1, .flags = PERF_FLAG_FD_NO_GROUP, .refusal = ALWAYS},
     {"a counter of the process 1", CLOCK(.disabled = 1), 1, -1, .refusal = ALWAYS},
-    {"a counter of the process -2", CLOCK(.disabled = 1), -2, -1, .refusal = ALWAYS},
-    {"a counter of the CPU -2", CLOCK(.disabled = 1), -1, -2, .refusal = ALWAYS},
     {"every process that the opener may", CLOCK(.disabled = 1), -1, -1, .refusal = ALWAYS},
     {"a type of PMU that was not there",
      {.size = sizeof(struct perf_event_attr), .type = 0x7ffffff0},
@@ -96,18 +130,7 @@ static const struct request requests[] = {
       .bp_len = HW_BREAKPOINT_LEN_4},
      -1,
      .refusal = ALWAYS},
-    {"a breakpoint in a process",
-     {.size = sizeof(struct perf_event_attr),
-      .type = PERF_TYPE_BREAKPOINT,
-      .bp_type = HW_BREAKPOINT_RW,
-      .bp_addr = 0x12345678,
-      .bp_len = HW_BREAKPOINT_LEN_4,
-      .sample_period = 1},
-     1,
-     -1,
-     .refusal = ALWAYS},
     {"/tmp as a cgroup", CLOCK(.disabled = 1), .flags = PERF_FLAG_PID_CGROUP, .directory = "/tmp", .refusal = ALWAYS},
-    {"/proc as a cgroup", CLOCK(.disabled = 1), .flags = PERF_FLAG_PID_CGROUP, .directory = "/proc", .refusal = ALWAYS},
     {"a file as a cgroup", CLOCK(.disabled = 1), .flags = PERF_FLAG_PID_CGROUP, .directory = "/dev/null",
      .refusal = ALWAYS},
 };
@@ -134,30 +157,6 @@ static void try_request(struct impostor *impostor, const struct request *request
     impostor_judge(impostor, name, got, is_refused(impostor, request->refusal) ? &refused : &opened);
 }
 
-/* A PMU that traces, where the machine has one. */
-static long try_tracer(struct impostor *impostor, const struct attempt *attempt)
-{
-    const struct pmu *pmu = machine_find_pmu(impostor->machine, attempt->text);
-    struct perf_event_attr attr = {.size = sizeof(attr)};
-
-    if (!pmu)
-        return impostor_skip(impostor, "there is no PMU %s here", attempt->text);
-    attr.type = pmu->type;
-    return ask_event(impostor, &attr, -1, 0, 0, -1, -1, NULL);
-}
-
-/* Hardware events name the PMU that is meant in the upper half of their number, since Linux 5.13. */
-static long try_extended(struct impostor *impostor, const struct attempt *attempt)
-{
-    struct perf_event_attr attr = {.size = sizeof(attr), .type = PERF_TYPE_HARDWARE};
-    uint64_t type = attempt->text ? (uint64_t)impostor->known.uprobe_type : attempt->number;
-
-    if (attempt->text && impostor->known.uprobe_type < 0)
-        return impostor_skip(impostor, "this kernel has no uprobes");
-    attr.config = type << 32 | (impostor->known.switch_id > 0 ? (uint64_t)impostor->known.switch_id : 1);
-    return ask_event(impostor, &attr, -1, 0, 0, -1, -1, NULL);
-}
-
 /* One that is in nobody's configuration; sched_switch may be. */
 static long try_tracepoint(struct impostor *impostor, const struct attempt *attempt)
 {
@@ -171,6 +170,25 @@ static long try_tracepoint(struct impostor *impostor, const struct attempt *atte
     return ask_event(impostor, &attr, -1, 0, 0, -1, -1, NULL);
 }
 
+/* Hardware events name the PMU that is meant in the upper half of their number, since Linux 5.13. */
+static long try_extended(struct impostor *impostor, const struct attempt *attempt)
+{
+    const struct perf_event_attr attr = {.size = sizeof(attr),
+                                         .type = PERF_TYPE_HARDWARE,
+                                         .config = attempt->number << 32 | (uint64_t)MAX(impostor->known.switch_id, 1)};
+
+    return ask_event(impostor, &attr, -1, 0, 0, -1, -1, NULL);
+}
+
+/* A descriptor that is no counter, where a leader is wanted. */
+static long try_leader(struct impostor *impostor, const struct attempt *attempt)
+{
+    const struct perf_event_attr attr = CLOCK(.disabled = 1);
+    _cleanup_(closep) int fd = open(attempt->text, O_RDONLY | O_CLOEXEC);
+
+    return fd < 0 ? impostor_skip(impostor, "it cannot be opened") : ask_event(impostor, &attr, -1, 0, 0, -1, fd, NULL);
+}
+
 static long try_kernel_breakpoint(struct impostor *impostor, const struct attempt *attempt)
 {
     struct perf_event_attr attr = {.size = sizeof(attr), .type = PERF_TYPE_BREAKPOINT, .bp_len = HW_BREAKPOINT_LEN_4};
@@ -180,16 +198,6 @@ static long try_kernel_breakpoint(struct impostor *impostor, const struct attemp
     if (attr.bp_type == HW_BREAKPOINT_X)
         attr.bp_len = sizeof(long);
     return ask_event(impostor, &attr, -1, 0, 0, -1, -1, NULL);
-}
-
-/* A descriptor that is no counter, where a leader is wanted. */
-static long try_leader(struct impostor *impostor, const struct attempt *attempt)
-{
-    const struct perf_event_attr attr = {
-        .size = sizeof(attr), .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK};
-    _cleanup_(closep) int fd = open(attempt->text, O_RDONLY | O_CLOEXEC);
-
-    return fd < 0 ? impostor_skip(impostor, "it cannot be opened") : ask_event(impostor, &attr, -1, 0, 0, -1, fd, NULL);
 }
 
 /* Thousands, each answered. */
@@ -204,32 +212,20 @@ static long try_many(struct impostor *impostor, const struct attempt *attempt)
     return got;
 }
 
-static const struct attempt attempts[] = {
-    {"request: intel_pt", try_tracer, .must = REFUSED, .text = "intel_pt"},
-    {"request: intel_bts", try_tracer, .must = REFUSED, .text = "intel_bts"},
-    {"request: arm_spe_0", try_tracer, .must = REFUSED, .text = "arm_spe_0"},
-    {"request: cs_etm", try_tracer, .must = REFUSED, .text = "cs_etm"},
+static const struct attempt event_attempts[] = {
     {"request: a tracepoint that is not configured", try_tracepoint, .must = REFUSED, .text = "far", .number = 1},
     {"request: the tracepoint behind sys_enter_openat", try_tracepoint, .must = REFUSED, .text = "near", .number = 1},
-    {"request: the tracepoint before sys_enter_openat", try_tracepoint, .must = REFUSED, .text = "near",
-     .number = UINT64_MAX},
     {"request: a tracepoint whose id has 33 bits", try_tracepoint, .must = REFUSED, .text = "near",
      .number = UINT64_C(1) << 32},
     {"request: samples of a tracepoint that is not configured", try_tracepoint, .must = REFUSED, .text = "sampled",
      .number = 1},
     {"request: a breakpoint that writing to the kernel meets", try_kernel_breakpoint, .must = REFUSED,
      .number = HW_BREAKPOINT_W},
-    {"request: a breakpoint that reading the kernel meets", try_kernel_breakpoint, .must = REFUSED,
-     .number = HW_BREAKPOINT_RW},
-    {"request: a breakpoint in the kernel's code", try_kernel_breakpoint, .must = REFUSED, .number = HW_BREAKPOINT_X},
     {"request: a tracepoint as a hardware event", try_extended, .must = MUST(ENOENT, EINVAL, EBADRQC, ENODEV),
      .number = PERF_TYPE_TRACEPOINT},
     {"request: a breakpoint as a hardware event", try_extended, .must = MUST(ENOENT, EINVAL, EBADRQC, ENODEV),
      .number = PERF_TYPE_BREAKPOINT},
-    {"request: a uprobe as a hardware event", try_extended, .must = MUST(ENOENT, EINVAL, EBADRQC, ENODEV),
-     .text = "uprobe"},
     {"request: a file as the leader", try_leader, .must = MUST(EBADF, EBADRQC, EBADMSG, EINVAL), .text = "/etc/passwd"},
-    {"request: a directory as the leader", try_leader, .must = MUST(EBADF, EBADRQC, EBADMSG, EINVAL), .text = "/"},
     {"request: 5,000 counters, one after the other", try_many, .must = MUST_WORK, .number = 5000},
 };
 
@@ -237,5 +233,590 @@ void requests_run(struct impostor *impostor)
 {
     for (size_t i = 0; i < ARRAY_SIZE(requests); i++)
         try_request(impostor, &requests[i]);
+    impostor_try(impostor, event_attempts, ARRAY_SIZE(event_attempts));
+}
+
+/* Probes: in other programs, in the middle of an instruction, in the kernel. */
+
+#define UPROBE_REF_CTR_SHIFT 32
+#define RETPROBE 1
+
+/* The probe is kept for a while, so that it hurts. */
+static long keep_a_while(long got, int fd)
+{
+    if (fd >= 0) {
+        usleep(200000);
+        close(fd);
+    }
+    return got;
+}
+
+static long ask_uprobe(struct impostor *impostor, uint64_t config, const char *path, uint64_t offset)
+{
+    int fd = -1;
+
+    if (impostor->known.uprobe_type < 0)
+        return impostor_skip(impostor, "this kernel has no uprobes");
+    return keep_a_while(ask_probe(impostor, (uint32_t)impostor->known.uprobe_type, config, path, offset, &fd), fd);
+}
+
+/* In the witness: `number` bytes behind the beginning of its function. */
+static long try_victim(struct impostor *impostor, const struct attempt *attempt)
+{
+    return ask_uprobe(impostor, 0, impostor->known.program, impostor->known.victim_offset + attempt->number);
+}
+
+static long try_witness(struct impostor *impostor, const struct attempt *attempt)
+{
+    (void)attempt;
+    if (!impostor->witness)
+        return impostor_skip(impostor, "no process of root's was started before the split");
+    return witness_lives(impostor->witness) ? 0 : -EFAULT;
+}
+
+static long try_uprobe(struct impostor *impostor, const struct attempt *attempt)
+{
+    return ask_uprobe(impostor, attempt->number, attempt->text, 0x1000);
+}
+
+/* The first uprobe of the configuration: "uprobe/path=P,offset=O/". NULL where there is none. */
+static const char *configured_uprobe(const struct impostor *impostor, uint64_t *ret_offset)
+{
+    const struct config_groups *groups = &impostor->config->cpu.groups;
+
+    for (size_t i = 0; i < groups->n; i++)
+        for (size_t k = 0; k < groups->items[i].n_events; k++) {
+            const struct event *event = &groups->items[i].events[k].event;
+            const char *path = NULL;
+            for (size_t t = 0; t < event->n_terms; t++)
+                if (str_equal(event->terms[t].name, "path"))
+                    path = event->terms[t].text;
+                else if (str_equal(event->terms[t].name, "offset"))
+                    *ret_offset = event->terms[t].value;
+            if (path && event->pmu && str_equal(event->pmu, "uprobe"))
+                return path;
+        }
+    return NULL;
+}
+
+/* The same, but elsewhere or otherwise. */
+static long try_configured(struct impostor *impostor, const struct attempt *attempt)
+{
+    uint64_t offset = 0;
+    const char *path = configured_uprobe(impostor, &offset);
+
+    if (!path)
+        return impostor_skip(impostor, "no uprobe is configured");
+    return ask_uprobe(impostor, attempt->number, path, offset + (attempt->text ? 1 : 0));
+}
+
+/* An account that the program belongs to puts a link to another in its place. */
+static long try_replaced(struct impostor *impostor, const struct attempt *attempt)
+{
+    struct order order = {.kind = ORDER_REPLACE};
+    uint64_t offset = 0;
+    const char *path = configured_uprobe(impostor, &offset);
+
+    (void)attempt;
+    if (!path || impostor->accomplice < 0)
+        return impostor_skip(impostor, "no uprobe is configured, or there is no other account");
+    snprintf(order.path, sizeof(order.path), "%s", path);
+    long r = helper_order(impostor->accomplice, &order, -1);
+    return r < 0 ? r : ask_uprobe(impostor, 0, path, offset);
+}
+
+static long try_kprobe(struct impostor *impostor, const struct attempt *attempt)
+{
+    int fd = -1;
+
+    if (impostor->known.kprobe_type < 0)
+        return impostor_skip(impostor, "this kernel has no kprobes");
+    return keep_a_while(
+        ask_probe(impostor, (uint32_t)impostor->known.kprobe_type, attempt->number, attempt->text, 0, &fd), fd);
+}
+
+static const struct attempt probe_attempts[] = {
+    {"request: a uprobe in root's process, in the middle of an instruction", try_victim, .must = REFUSED, .number = 1},
+    {"root's process lives, and its function is right", try_witness, .must = MUST_WORK},
+    {"request: a uprobe in /bin/sh", try_uprobe, .must = REFUSED, .text = "/bin/sh", .number = 0},
+    {"request: a uprobe in /etc/shadow", try_uprobe, .must = REFUSED, .text = "/etc/shadow", .number = 0},
+    {"request: the configured uprobe, one byte further", try_configured, .must = REFUSED, .text = "further",
+     .number = 0},
+    {"request: the configured uprobe, at its return", try_configured, .must = REFUSED, .number = RETPROBE},
+    {"request: the configured uprobe, with a counter in memory", try_configured, .must = REFUSED,
+     .number = UINT64_C(0x2000) << UPROBE_REF_CTR_SHIFT},
+    {"request: the configured uprobe, in a program that a stranger put in its place", try_replaced,
+     .must = MUST(EACCES, EPERM, EROFS, EBADRQC)},
+    {"request: a kprobe", try_kprobe, .must = REFUSED, .text = "vfs_read", .number = 0},
+    {"request: a kprobe at a return", try_kprobe, .must = REFUSED, .text = "do_nanosleep", .number = RETPROBE},
+};
+
+void probe_requests_run(struct impostor *impostor)
+{
+    impostor_try(impostor, probe_attempts, ARRAY_SIZE(probe_attempts));
+}
+
+/* Files: those outside the list, and the powers of the descriptor of one that is in it. */
+
+/* Nobody gets these, whatever the configuration is; tests/unit/test-opener-path.c has all of them. */
+static const char *const forbidden[] = {"/etc/shadow",
+                                        "/proc/kcore",
+                                        "/proc/1/mem",
+                                        "/proc/1/fd/0",
+                                        "/proc/1/root/tmp/../etc/shadow",
+                                        "/sys/kernel/tracing/uprobe_events",
+                                        "/sys/kernel/tracing/events/../trace"};
+
+static void try_forbidden(struct impostor *impostor, const char *path)
+{
+    static const struct must refused = REFUSED;
+    char name[320];
+
+    snprintf(name, sizeof(name), "request: the file \"%s\"", path);
+    impostor_judge(impostor, name, ask_file(impostor, path, NULL), &refused);
+}
+
+static long try_scratch_file(struct impostor *impostor, const struct attempt *attempt)
+{
+    char path[PATH_MAX + 32];
+
+    if (!*impostor->known.scratch)
+        return impostor_skip(impostor, "there is no directory for links");
+    snprintf(path, sizeof(path), "%s/%s", impostor->known.scratch, attempt->text);
+    return ask_file(impostor, path, NULL);
+}
+
+static const struct attempt outside[] = {
+    {"request: a link to /etc/shadow", try_scratch_file, .must = REFUSED, .text = "link"},
+    {"request: a file below a link to /etc", try_scratch_file, .must = REFUSED, .text = "directory/shadow"},
+};
+
+/* Those that are in the list for somebody. */
+static const char *const listed[] = {
+    "/sys/kernel/tracing/events",
+    "/sys/kernel/tracing/events/sched/sched_switch/id",
+    "/proc/kallsyms",
+    "/proc/1/maps",
+    "/proc/1/task",
+    "/proc/1/task/1/comm",
+};
+
+static long mode_of(int fd)
+{
+    return (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY ? 0 : -EISDIR;
+}
+
+/* By the descriptor of a directory whoever has it opens what is below, with their own rights. */
+static long open_from(int fd, const char *path, int flags)
+{
+    _cleanup_(closep) int opened = openat(fd, path, flags | O_CLOEXEC);
+
+    return opened < 0 ? -errno : 0;
+}
+
+static long write_to(int fd)
+{
+    return write(fd, "0", 1) < 0 ? -errno : 0;
+}
+
+static long map_shared(int fd)
+{
+    void *area = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+    if (area == MAP_FAILED)
+        return -errno;
+    munmap(area, 4096);
+    return 0;
+}
+
+static long open_again(int fd)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    _cleanup_(closep) int opened = open(path, O_WRONLY | O_CLOEXEC);
+    return opened < 0 ? -errno : 0;
+}
+
+static void judge_file(struct impostor *impostor, const char *path, const char *what, long got, const struct must *must)
+{
+    char name[320];
+
+    snprintf(name, sizeof(name), "the opener's descriptor of %s: %s", path, what);
+    impostor_judge(impostor, name, got, must);
+}
+
+static void try_directory(struct impostor *impostor, const char *path, int fd)
+{
+    static const struct must denied = MUST(EACCES, EPERM, EROFS, ENOENT);
+
+    judge_file(impostor, path, "../trace through it", open_from(fd, "../trace", O_RDONLY), &denied);
+    judge_file(impostor, path, "../uprobe_events through it", open_from(fd, "../uprobe_events", O_WRONLY), &denied);
+    judge_file(impostor, path, "1/mem through it", open_from(fd, "1/mem", O_RDONLY), &denied);
+    judge_file(impostor, path, "sched_switch/enable through it", open_from(fd, "sched_switch/enable", O_WRONLY),
+               &denied);
+}
+
+static void try_listed(struct impostor *impostor, const char *path)
+{
+    static const struct must works = MUST_WORK, unwritable = MUST(EBADF, EISDIR, EINVAL),
+                             unmapped = MUST(EACCES, ENODEV, EIO, EISDIR), denied = MUST(EACCES, EPERM, EROFS, EISDIR);
+    _cleanup_(closep) int fd = -1;
+    long got = ask_file(impostor, path, &fd);
+    struct stat status;
+
+    if (fd < 0) {
+        impostor_skip(impostor, "the opener does not give it here (%s)", error_name((int)got));
+        judge_file(impostor, path, "all of it", ATTEMPT_SKIPPED, NULL);
+        return;
+    }
+    judge_file(impostor, path, "it is for reading", mode_of(fd), &works);
+    judge_file(impostor, path, "writing", write_to(fd), &unwritable);
+    judge_file(impostor, path, "mapping it for writing", map_shared(fd), &unmapped);
+    judge_file(impostor, path, "opening it again for writing", open_again(fd), &denied);
+    if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode))
+        try_directory(impostor, path, fd);
+}
+
+void file_requests_run(struct impostor *impostor)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(forbidden); i++)
+        try_forbidden(impostor, forbidden[i]);
+    impostor_try(impostor, outside, ARRAY_SIZE(outside));
+    for (size_t i = 0; i < ARRAY_SIZE(listed); i++)
+        try_listed(impostor, listed[i]);
+    if (impostor->config->file)
+        try_listed(impostor, impostor->config->file);
+}
+
+/*
+ * State files of container runtimes: other files and other users', and links; and the answer of the reader for a file
+ * that may be read, which is names and none of the secrets beside them.
+ */
+
+#define OWNER 54321
+#define OTHER 54322
+#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define BELOW ".local/share/containers/storage/overlay-containers"
+#define DOCKER "/var/lib/docker/containers/%/config.v2.json"
+#define STORED "/var/lib/containers/storage/overlay-containers/containers.json"
+#define THEIRS "~/" BELOW "/containers.json"
+#define SECRET "the-secret"
+#define ANSWER_MS 60000
+
+/* Homes, made by root before the split: what stands in the place of the file. A link's `target` makes it one. */
+
+static const char stored[] =
+    "[{\"id\":\"" ID "\",\"names\":[\"the-name\"],\"image\":\"" SECRET "\",\"metadata\":\"{\\\"image-name\\\":"
+    "\\\"the-image\\\",\\\"name\\\":\\\"the-name\\\",\\\"env\\\":\\\"" SECRET
+    "\\\"}\",\"flags\":{\"MountLabel\":\"" SECRET "\"},\"env\":[\"PASSWORD=" SECRET "\"]}]";
+
+static const struct home {
+    const char *name, *target;
+    uid_t owner;
+} homes[] = {
+    {"good", NULL, OWNER},
+    {"link-to-shadow", "/etc/shadow", OWNER},
+};
+
+static void own(const char *path, uid_t owner)
+{
+    (void)!lchown(path, owner, owner);
+}
+
+static void make_file(const char *path, const struct home *home)
+{
+    _cleanup_(closep) int fd = -1;
+
+    if (home->target) {
+        (void)!symlink(home->target, path);
+    } else {
+        fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+        (void)!write(fd, stored, strlen(stored));
+    }
+    own(path, home->owner);
+}
+
+static void make_home(const char *scratch, const struct home *home)
+{
+    char path[PATH_MAX];
+
+    int n = snprintf(path, sizeof(path), "%s/%s/" BELOW "/containers.json", scratch, home->name);
+    if (n < 0 || (size_t)n >= sizeof(path))
+        return;
+    for (char *slash = path + strlen(scratch) + 1; (slash = strchr(slash, '/')); slash++) {
+        *slash = '\0';
+        (void)!mkdir(path, 0755);
+        own(path, OWNER);
+        *slash = '/';
+    }
+    make_file(path, home);
+}
+
+void state_requests_prepare(const struct knowledge *known)
+{
+    for (size_t i = 0; geteuid() == 0 && *known->scratch && i < ARRAY_SIZE(homes); i++)
+        make_home(known->scratch, &homes[i]);
+}
+
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *walk)
+{
+    (void)status, (void)kind, (void)walk;
+    return remove(path);
+}
+
+void state_requests_clean(const struct knowledge *known)
+{
+    char path[PATH_MAX];
+
+    for (size_t i = 0; *known->scratch && i < ARRAY_SIZE(homes); i++) {
+        int n = snprintf(path, sizeof(path), "%s/%s", known->scratch, homes[i].name);
+        if (n > 0 && (size_t)n < sizeof(path))
+            nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    }
+}
+
+/* Requests */
+
+static struct state_request make_request(const char *place, uid_t user, const char *home, const char *id)
+{
+    struct state_request request;
+
+    memset(&request, 0, sizeof(request));
+    while (state_place(request.place) && !str_equal(state_place(request.place)->path, place))
+        request.place++;
+    request.user = user;
+    request.ticket = 77;
+    snprintf(request.home, sizeof(request.home), "%s", home);
+    snprintf(request.id, sizeof(request.id), "%s", id);
+    return request;
+}
+
+/* A descriptor that came along would be worse than any answer. */
+static long ask_state(struct impostor *impostor, const struct state_request *request)
+{
+    _cleanup_(buffer_done) struct buffer packet = {0};
+    _cleanup_(closep) int fd = -1;
+    int r = opener_request_write_state(request, &packet);
+    long got = r < 0 ? r : ask_raw(impostor, packet.data, packet.size, &(struct fd_list){0}, &fd);
+
+    return fd >= 0 ? 1 : got;
+}
+
+static long try_home(struct impostor *impostor, const struct attempt *attempt)
+{
+    char home[PATH_MAX];
+
+    if (!*impostor->known.scratch || !impostor->witness)
+        return impostor_skip(impostor, "only root makes files of others");
+    snprintf(home, sizeof(home), "%s/%s", impostor->known.scratch, attempt->text);
+    const struct state_request request = make_request(THEIRS, (uid_t)attempt->number, home, "");
+    return ask_state(impostor, &request);
+}
+
+/* NOTHING: there is no such file, or no reader on this machine; ProtectHome= hides homes. */
+#define NOTHING MUST(EBADRQC, ENOENT, ENOSYS, EACCES, ENOTDIR)
+
+static const struct attempt state_attempts[] = {
+    {"state file: for another user", try_home, .must = NOTHING, .text = "good", .number = OTHER},
+    {"state file: a link to /etc/shadow", try_home, .must = NOTHING, .text = "link-to-shadow", .number = OWNER},
+};
+
+/* Answers */
+
+static bool has_text(const struct buffer *bytes, const char *text)
+{
+    return memmem(bytes->data, bytes->size, text, strlen(text)) != NULL;
+}
+
+/* Everything that the reader says until it has said all of the ticket. */
+static int receive_all(struct impostor *impostor, struct buffer *bytes)
+{
+    struct pollfd readable = {.fd = impostor->sys.state_records, .events = POLLIN};
+    char packet[NAME_RECORD_MAX];
+
+    while (poll(&readable, 1, ANSWER_MS) > 0) {
+        ssize_t n = recv(readable.fd, packet, sizeof(packet), MSG_DONTWAIT);
+        if (n < (ssize_t)sizeof(struct name_record_header))
+            return n < 0 ? -errno : -EPIPE;
+        buffer_append(bytes, packet, (size_t)n);
+        struct name_record_header header;
+        memcpy(&header, packet, sizeof(header));
+        if (header.is_last)
+            return bytes->failed ? -ENOMEM : header.error;
+    }
+    return -ETIMEDOUT;
+}
+
+/* A file that the opener hands over: its names come, and nothing else of it. */
+static long judge_answer(struct impostor *impostor, const struct state_request *request)
+{
+    _cleanup_(buffer_done) struct buffer bytes = {0};
+    long got = ask_state(impostor, request);
+
+    if (got == -ENOSYS || got == -ENOENT || got == -EACCES)
+        return impostor_skip(impostor, "there is no reader, or no such file, or it is hidden from the service");
+    if (got < 0)
+        return got;
+    int r = receive_all(impostor, &bytes);
+    if (r < 0)
+        return r;
+    return has_text(&bytes, "the-name") && !has_text(&bytes, SECRET) ? 0 : -EPERM;
+}
+
+static long try_answer_of_home(struct impostor *impostor, const struct attempt *attempt)
+{
+    char home[PATH_MAX];
+
+    if (!*impostor->known.scratch || !impostor->witness)
+        return impostor_skip(impostor, "only root makes files of others");
+    snprintf(home, sizeof(home), "%s/%s", impostor->known.scratch, attempt->text);
+    const struct state_request request = make_request(THEIRS, OWNER, home, "");
+    return judge_answer(impostor, &request);
+}
+
+static long try_answer_of_docker(struct impostor *impostor, const struct attempt *attempt)
+{
+    const struct state_request request = make_request(DOCKER, 0, "", attempt->text);
+
+    return judge_answer(impostor, &request);
+}
+
+/* The daemon itself has no way to the file. */
+static long try_file_itself(struct impostor *impostor, const struct attempt *attempt)
+{
+    char path[PATH_MAX];
+
+    (void)attempt;
+    snprintf(path, sizeof(path), "%s/good/" BELOW "/containers.json", impostor->known.scratch);
+    _cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    return fd < 0 ? -errno : 0;
+}
+
+/*
+ * The reader never reads from this socket, which has room for some packets and no more. Few of them have a descriptor:
+ * those in flight are limited for all processes of a user, and tests beside this one run as the same.
+ */
+static long try_writing_to_reader(struct impostor *impostor, const struct attempt *attempt)
+{
+    const struct state_request request = make_request(STORED, 0, "", "");
+
+    (void)attempt;
+    if (impostor->sys.state_records < 0)
+        return impostor_skip(impostor, "there is no reader");
+    for (int i = 0; i < 1000; i++) {
+        int fd = i < 8 ? STDERR_FILENO : -1;
+        if (fd_socket_send_one_now(impostor->sys.state_records, &request, sizeof(request), fd) < 0)
+            break;
+    }
+    return 0;
+}
+
+static const struct attempt state_answers[] = {
+    {"state file: opening it by itself", try_file_itself, .must = MUST(EACCES, ENOENT)},
+    {"state file: packets to the reader", try_writing_to_reader, .must = MUST_WORK},
+    {"state file: a user's, names without secrets", try_answer_of_home, .must = MUST_WORK, .text = "good"},
+    {"state file: docker's, names without secrets", try_answer_of_docker, .must = MUST_WORK, .text = ID},
+};
+
+void state_requests_run(struct impostor *impostor)
+{
+    impostor_try(impostor, state_attempts, ARRAY_SIZE(state_attempts));
+    impostor_try(impostor, state_answers, ARRAY_SIZE(state_answers));
+}
+
+/* A tally of things that are no counters, and many of them. */
+
+/* More than may be in memory at the same time. */
+#define HOARD 8
+/* Of 10 ms, until the kernel has freed them. */
+#define GONE_TRIES 6000
+
+static struct tally_shape smallest(const struct impostor *impostor)
+{
+    return (struct tally_shape){.cpus = impostor->client->rules.n_cpus, .slots = 3, .events = 1, .groups = 1};
+}
+
+static long start(struct impostor *impostor, const struct tally_shape *shape, struct tally_maps *ret)
+{
+    struct error error;
+    long r = impostor->sys.tally->start(&impostor->sys, shape, ret, &error);
+
+    if (r < 0)
+        impostor_skip(impostor, "%.250s", error.message);
+    return r;
+}
+
+/* Another descriptor in the place of a counter. */
+static long try_tally_counter(struct impostor *impostor, const struct attempt *attempt)
+{
+    static const struct tally_event event = {.source = TALLY_READ, .gives_times = 1};
+    _cleanup_(closep) int fd = open(attempt->text, O_RDONLY | O_CLOEXEC);
+    const struct tally_shape shape = smallest(impostor);
+    struct tally_maps maps;
+    long r = start(impostor, &shape, &maps);
+
+    if (r < 0)
+        return ATTEMPT_SKIPPED;
+    r = impostor->sys.tally->set_cpu(&impostor->sys, (unsigned)attempt->number, &event, &fd);
+    close(maps.counts);
+    close(maps.records);
+    impostor->sys.tally->stop(&impostor->sys);
+    return r;
+}
+
+/* Each has memory of the kernel's for as long as somebody has its descriptor. */
+static long try_hoard(struct impostor *impostor, const struct attempt *attempt)
+{
+    const struct tally_shape shape = smallest(impostor);
+    struct tally_maps maps[HOARD];
+    size_t n = 0;
+    long r = 0;
+
+    (void)attempt;
+    while (n < HOARD && r == 0) {
+        r = start(impostor, &shape, &maps[n]);
+        n += r == 0;
+    }
+    for (size_t i = 0; i < n; i++) {
+        close(maps[i].counts);
+        close(maps[i].records);
+    }
+    impostor->sys.tally->stop(&impostor->sys);
+    return n == 0 ? ATTEMPT_SKIPPED : r;
+}
+
+/*
+ * They are gone from memory, so that another may be there; soon, since the kernel frees a program, which holds its
+ * maps, after a grace period (bpf_prog_put()).
+ */
+static long try_again(struct impostor *impostor, const struct attempt *attempt)
+{
+    const struct tally_shape shape = smallest(impostor);
+    struct tally_maps maps;
+    long r = start(impostor, &shape, &maps);
+
+    (void)attempt;
+    for (int i = 0; i < GONE_TRIES && r == -EBUSY; i++) {
+        usleep(10000);
+        r = start(impostor, &shape, &maps);
+    }
+    if (r < 0)
+        return r == -EBUSY ? r : ATTEMPT_SKIPPED;
+    close(maps.counts);
+    close(maps.records);
+    impostor->sys.tally->stop(&impostor->sys);
+    return 0;
+}
+
+void tally_requests_run(struct impostor *impostor)
+{
+    static const struct attempt attempts[] = {
+        {"request: a file as a counter of a tally", try_tally_counter, MUST(EINVAL, EBADF), "/proc/self/stat", 0},
+        {"request: tallies whose descriptors are kept", try_hoard, MUST(EBUSY), NULL, 0},
+        {"request: a tally after they are closed", try_again, MUST_WORK, NULL, 0},
+        {"request: a counter after all that", try_many, MUST_WORK, NULL, 1},
+    };
+
     impostor_try(impostor, attempts, ARRAY_SIZE(attempts));
 }
