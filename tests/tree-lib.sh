@@ -9,7 +9,7 @@ die() {
     exit 1
 }
 
-# skip REASON: of a test that cannot run here.
+# skip WHAT: of a test that cannot run here for want of it.
 skip() {
     echo "skipped: $*"
     exit 77
@@ -71,6 +71,11 @@ clean_system() {
         mkdir "$system/root/build"
         mount --bind "$directory" "$system/root/build"
         [ "$network" != here ] || cp /etc/resolv.conf "$system/root/etc/resolv.conf"
-        exec env -i LC_ALL=C.UTF-8 HOME=/build PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+        # A registry may be behind a proxy whose certificate only this machine knows.
+        authorities=/etc/ssl/certs/ca-certificates.crt
+        if [ "$network" = here ] && [ -e $authorities ]; then
+            cp $authorities "$system/root/etc/host-authorities.crt"
+        fi
+        exec env -i NODE_EXTRA_CA_CERTS=/etc/host-authorities.crt LC_ALL=C.UTF-8 HOME=/build PATH=/usr/sbin:/usr/bin:/sbin:/bin \
             chroot --userspec="$user" "$system/root" "$@"' bash "$1" "$2" "$3" "${network-}" "${@:4}" </dev/null
 }

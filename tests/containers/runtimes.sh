@@ -119,7 +119,7 @@ alice_claims() {
 }
 
 test_rename() {
-    local runtime begin nameless
+    local runtime nameless
     nameless=$(new_id)
     start ctr "$nameless"
     alice_claims "$nameless" impostor-3
@@ -132,12 +132,10 @@ test_rename() {
         "$runtime" rename "${names[$runtime]}" "new-${names[$runtime]}"
         names[$runtime]=new-${names[$runtime]}
     done
-    begin=$SECONDS
     for runtime in $can_rename; do
         holds "$runtime: renamed, it has its new name, and that alone" \
             eventually 17 has_info "${cgroups[$runtime]}" "${names[$runtime]}"
     done
-    compares "within 15 s, or a little more on a busy machine" "$((SECONDS - begin)) < 30"
     for runtime in $runtimes; do
         compares "$runtime: its counter goes on" "$(task_clock "${cgroups[$runtime]}") >= ${clocks[$runtime]}"
     done
@@ -256,12 +254,14 @@ new_id() {
     od -An -N32 -tx1 /dev/urandom | tr -d ' \n'
 }
 
-# It comes back with the other driver of cgroups, and ends what ran.
+# Dockerd is killed, and comes back only when it is started: systemd would do so by itself after two seconds, and a new
+# one ends what ran. It comes back with the other driver of cgroups.
 test_docker_killed() {
     local cgroup=${cgroups[docker]} id
     inside mkdir -p /run/systemd/system/docker.service.d
     inside_write /run/systemd/system/docker.service.d/cgroupfs.conf <<'END'
 [Service]
+Restart=no
 ExecStart=
 ExecStart=/usr/sbin/dockerd -H fd:// --exec-opt native.cgroupdriver=cgroupfs
 END
@@ -270,7 +270,7 @@ END
     holds "dockerd is killed" eventually 5 not inside systemctl is-active docker.service
     equals "its container runs on" "$(field "$cgroup" state)" watched
     equals "and keeps its name" "$(infos "$cgroup")" "${names[docker]}"
-    holds "dockerd comes back" eventually 30 docker info
+    holds "dockerd comes back" inside systemctl start docker.service
     holds "and ends the container, which lingers" eventually 15 has_field "$cgroup" state lingering
     start docker quay >"$scratch/run.log" 2>&1 || fail "docker runs a container" "$(cat "$scratch/run.log")"
     id=$(docker inspect --format '{{.Id}}' quay)

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs in the clean system for armhf.sh: builds the unit tests for armhf without a warning, and runs each by
 # /build/qemu-arm-static. The last line is "N passed, N failed, N skipped"; a test that skips a part of itself passes.
-#
-# usage: armhf-inside.sh [HALF]
 set -u
 
 host=arm-linux-gnueabihf
@@ -14,7 +12,7 @@ declare -A running=()
 
 build() {
     (cd /build/source && autoreconf -i) && mkdir -p /build/armhf && cd /build/armhf &&
-        PKG_CONFIG=$host-pkg-config /build/source/configure --host=$host CFLAGS=-O1 --enable-werror &&
+        PKG_CONFIG=$host-pkg-config /build/source/configure --host=$host CFLAGS=-O0 --enable-werror &&
         make -j"$jobs" "${names[@]/#/tests/unit/}"
 }
 
@@ -24,7 +22,7 @@ run() {
         /build/qemu-arm-static "tests/unit/$1" >"$1.log" 2>&1 </dev/null
 }
 
-# judge TEST STATUS: what it leaves out is said in lines "SKIP: FUNCTION: REASON".
+# judge TEST STATUS
 judge() {
     if [ "$2" -ne 0 ] && [ "$2" -ne 77 ]; then
         failed=$((failed + 1))
@@ -33,17 +31,12 @@ judge() {
         return
     fi
     [ "$2" -eq 77 ] || passed=$((passed + 1))
-    skipped=$((skipped + $(sed -n 's/^ *SKIP: //p' "$1.log" | sort -u | wc -l)))
-    sed -n "s/^ *SKIP: /SKIP: tests\/unit\/$1: /p" "$1.log" | sort -u
+    skipped=$((skipped + $(grep -c '^ *SKIP: ' "$1.log")))
 }
 
 for source in /build/source/tests/unit/test-*.c; do
     source=${source##*/}
     names+=("${source%.c}")
-done
-all=${#names[@]}
-[ $# -eq 0 ] || for ((i = 0; i < all; i++)); do
-    [ $((i % 2)) = "$1" ] || unset "names[i]"
 done
 build >/build/build.log 2>&1 </dev/null || { tail -n 30 /build/build.log && exit 1; }
 cd /build/armhf || exit
@@ -60,7 +53,7 @@ for name in "${names[@]}"; do
     wait "${running[$name]}" || status=$?
     judge "$name" $status
 done
-[ $# -eq 0 ] || echo "SKIP: $((all - ${#names[@]})) of $all unit tests are half $((1 - $1)), which is of other commits"
+[ $skipped -eq 0 ] || echo "SKIP: what $skipped parts of the tests need under qemu-user"
 echo "$((SECONDS - begin)) s"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed -eq 0 ] && [ $passed -gt 0 ]

@@ -3,8 +3,6 @@
 # The unit tests on 32 bits: cross-built for armhf in a clean system without a warning, and run there by qemu-user,
 # which emulates one process on this machine's kernel.
 #
-# usage: armhf.sh [HALF]   HALF, 0 or 1, runs every other test alone
-#
 # DISTRO_BUILD, build/distro where it is not set, keeps the build and the logs. Needs root, for the system.
 set -u
 export LC_ALL=C
@@ -20,13 +18,13 @@ tools=qemu-arm-static:qemu-user-static
 # shellcheck source=../tree-lib.sh
 . "$root/tests/tree-lib.sh"
 
-git -C "$root" rev-parse >/dev/null 2>&1 || skip "this tree is not git's, so that its files are not known"
-[ "$(dpkg --print-architecture 2>/dev/null)" = amd64 ] || skip "only amd64's compilers for armhf are used here"
-[ "$(id -u)" -eq 0 ] || skip "only root makes systems of other architectures"
+git -C "$root" rev-parse >/dev/null 2>&1 || skip "a tree of git"
+[ "$(dpkg --print-architecture 2>/dev/null)" = amd64 ] || skip "compilers from amd64 to armhf"
+[ "$(id -u)" -eq 0 ] || skip "root, to make other systems"
 mkdir -p "$DISTRO_BUILD" || die "cannot write to $DISTRO_BUILD"
 install_tools
 tree=$("$root/tests/tree.sh" package bookworm arm64 armhf) || exit 1 # of tests/package/build.sh, too
 rm -rf "$directory"
 copy_sources "$directory/source"
 cp "$(command -v qemu-arm-static)" "$directory/"
-clean_system "$tree" "$directory" 0:0 /build/source/tests/distro/armhf-inside.sh "$@"
+clean_system "$tree" "$directory" 0:0 /build/source/tests/distro/armhf-inside.sh

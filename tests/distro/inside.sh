@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs in the clean system for run.sh: builds /build/source by each compiler of that system without a warning, with its
-# tests by gcc, and runs all unit tests and the end-to-end smoke.
+# Runs in the clean system for run.sh: builds /build/source with its tests without a warning, and runs all unit tests and
+# the end-to-end smoke. With --clang the product is built by clang, too.
 #
-# usage: inside.sh CFLAGS
+# usage: inside.sh CFLAGS [--clang]
 set -u -o pipefail
 
 version_of() {
@@ -14,9 +14,41 @@ printf 'gcc %s, clang %s, glibc %s, systemd %s, libmicrohttpd %s, cmocka %s, hea
     "$(gcc -dumpfullversion)" "$(clang -dumpversion)" "$(version_of libc6)" "$(version_of libsystemd-dev)" \
     "$(version_of libmicrohttpd-dev)" "$(version_of libcmocka-dev)" "$(version_of linux-libc-dev)"
 (cd /build/source && autoreconf -i >/build/autoreconf.log 2>&1) || { cat /build/autoreconf.log && exit 1; }
-failed=0
+
+# build DIRECTORY CONFIGURE-ARGUMENTS...: the product and, with `programs`, all test programs too.
+build() {
+    mkdir -p "$1" && cd "$1" || return
+    { /build/source/configure --enable-werror "${@:2}" && make -j"$(nproc)" all &&
+        { [ -z "${programs-}" ] || make -j"$(nproc)" check TESTS=; }; } >build.log 2>&1 </dev/null && return
+    grep -m 8 -A 8 -E '(error|warning):' build.log || tail -n 30 build.log
+    echo "failed: the build in $1"
+    return 1
+}
+
+# unit TEST: says what failed, and what it left out.
+unit() {
+    local status=0
+    srcdir=/build/source timeout --kill-after=5 120 "tests/unit/$1" >"$1.log" 2>&1 </dev/null || status=$?
+    sed -n 's/^ *SKIP: \([a-z0-9_]*: \)\?/SKIP: /p' "$1.log"
+    [ "$status" -ne 0 ] && [ "$status" -ne 77 ] || return 0
+    echo "failed: tests/unit/$1, exit status $status"
+    grep -v -e '^\[ RUN' -e '^\[       OK' "$1.log" | tail -n 20
+    return 1
+}
+export -f unit
+
 echo "-- gcc"
-/build/source/tests/quick.sh /build/gcc CC=gcc "CFLAGS=$1" | grep -v "^passed " || failed=1
-echo "-- clang"
-/build/source/tests/quick.sh --no-tests /build/clang CC=clang CFLAGS=-O0 | grep -v "^passed " || failed=1
+failed=0
+if programs=yes build /build/gcc CC=gcc "CFLAGS=$1"; then
+    cd /build/source/tests/unit && printf '%s\n' test-*.c | sed 's/\.c$//' >/build/gcc/names
+    cd /build/gcc && xargs -P "$(nproc)" -I{} bash -c 'unit {}' <names || failed=1
+    echo "$(wc -l <names) unit tests"
+    PERFCOUNTD=/build/gcc/perfcountd /build/source/tests/e2e/smoke.sh | grep -v '^ok: ' || failed=1
+else
+    failed=1
+fi
+if [ "${2-}" = --clang ]; then
+    echo "-- clang"
+    build /build/clang CC=clang CFLAGS=-O0 || failed=1
+fi
 exit $failed

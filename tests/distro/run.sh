@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Each Debian that a board runs: in a clean system of its own, perfcountd is built by gcc and by clang without a
-# warning, and its unit tests and the end-to-end smoke run.
+# Each Debian that a board runs: in a clean system of its own, perfcountd is built without a warning, and its unit tests
+# and the end-to-end smoke run.
 #
 # usage: run.sh [--packages | --others] [SUITE...]
 #
-# --packages: also optimized, the Debian package in a machine with systemd, and `./quickstart run` on a fresh system.
-# --others: without this machine's suite, which the other steps of run-all.sh test.
+# --packages: optimized, also by clang, the Debian package in a machine with systemd, and `./quickstart run` on a fresh system.
+# --others: without this machine's suite, which the other steps of tests/run.py test.
 # SUITE is bullseye, bookworm or trixie; all of them where none is named. DISTRO_BUILD, else build/distro,
 # keeps the builds and the logs. Needs root, for the systems. Two suites run at a time.
 set -u
@@ -21,12 +21,12 @@ DISTRO_BUILD=${DISTRO_BUILD:-$root/build/distro}
 
 # compile SUITE: prints what inside.sh does.
 compile() {
-    local tree directory=$DISTRO_BUILD/$1 flags=-O0
-    [ $packages = no ] || flags='-O2 -g'
+    local tree directory=$DISTRO_BUILD/$1 flags=(-O0)
+    [ $packages = no ] || flags=('-O2 -g' --clang)
     tree=$("$root/tests/tree.sh" compile "$1") || return
     rm -rf "$directory"
     copy_sources "$directory/source"
-    clean_system "$tree" "$directory" 0:0 /build/source/tests/distro/inside.sh "$flags"
+    clean_system "$tree" "$directory" 0:0 /build/source/tests/distro/inside.sh "${flags[@]}"
 }
 
 # package SUITE: its package in its machine.
@@ -66,8 +66,8 @@ case ${1-} in
 esac
 suites=("$@")
 [ $# -gt 0 ] || suites=(bullseye trixie bookworm)
-git -C "$root" rev-parse >/dev/null 2>&1 || skip "this tree is not git's, so that its files are not known"
-[ "$(id -u)" -eq 0 ] || skip "only root makes systems of other suites"
+git -C "$root" rev-parse >/dev/null 2>&1 || skip "a tree of git"
+[ "$(id -u)" -eq 0 ] || skip "root, to make other systems"
 here_suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 if [ $others = yes ] && [[ " ${suites[*]} " == *" $here_suite "* ]]; then
     echo "== Debian $here_suite is this machine's"

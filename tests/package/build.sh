@@ -7,7 +7,7 @@
 #
 # They go to PACKAGE_BUILD, build/package where it is not set. SUITE is the Debian that builds them, bookworm where it
 # is not set; the others build for this machine's architecture alone. ARCHITECTURES may name fewer, this machine's
-# first. Needs root, for the clean system.
+# first, which is also called native. Needs root, for the clean system.
 set -u
 export LC_ALL=C
 
@@ -42,12 +42,13 @@ print_packages() {
     done
 }
 
-[ -e "$root/debian/control" ] || skip "a source archive has no debian/; the packages are built from git"
-git -C "$root" rev-parse >/dev/null 2>&1 || skip "this tree is not git's"
-[ "$(id -u)" -eq 0 ] || skip "only root makes a clean system"
-[ -n "$native" ] || skip "there is no dpkg here"
+[ -e "$root/debian/control" ] || skip "a tree of git"
+git -C "$root" rev-parse >/dev/null 2>&1 || skip "a tree of git"
+[ "$(id -u)" -eq 0 ] || skip "root, to make a clean system"
+[ -n "$native" ] || skip "dpkg"
 tree=$("$root/tests/tree.sh" package "$SUITE" "${architectures[@]:1}") || exit 1
 read -ra architectures <<<"${ARCHITECTURES-${architectures[*]}}"
+architectures=("${architectures[@]/#native/$native}")
 mkdir -p "$PACKAGE_BUILD" || die "cannot write to $PACKAGE_BUILD"
 exec 9>"$PACKAGE_BUILD/lock"
 flock -w 900 9 || die "something else has been building packages in $PACKAGE_BUILD for 15 minutes"

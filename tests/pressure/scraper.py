@@ -1,86 +1,75 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""scraper.py URL INTERVAL-MS LOG [PATH]: a right client, which scrapes until SIGTERM while something else goes wrong.
+"""A right client, which scrapes until SIGTERM while something presses on the daemon.
 
-Each scrape is a line of LOG: WHEN DURATION-MS STATUS SERIES, where WHEN is the Unix time of its begin, and STATUS is 0
-where there was no answer. At the end come the figures, NAME VALUE a line, on the standard output: `scrapes`, `bad`
-(not 200), `fell` (totals that were lower than before), `slowest_ms`, `slowest_at` (Unix time), `series_least` and
-`series_most`; and a line `complaint TEXT` for the first of each kind.
+usage: scraper.py URL LOG [--path PATH] [--timeout SECONDS] [--restarts REGEX] [--failures]
+
+LOG has a line for each scrape: "ok N" with the number of series, or what was wrong. At the end the first complaints are
+printed; the exit status is 1 where a scrape failed (allowed with --failures), a total fell (allowed for series that match
+--restarts), a series was there twice, or none succeeded.
 """
+import argparse
 import http.client
+import re
 import signal
 import sys
 import threading
-import time
-import urllib.parse
 
 ends = threading.Event()
 signal.signal(signal.SIGTERM, lambda *_: ends.set())
-address = urllib.parse.urlsplit(sys.argv[1])
-interval = float(sys.argv[2]) / 1000
-path = sys.argv[4] if len(sys.argv) > 4 else "/metrics"
-figures = {"scrapes": 0, "bad": 0, "fell": 0, "slowest_ms": 0.0, "slowest_at": 0.0}
-least = most = None
-last, complaints, connection = {}, [], None
-
-
-def connect():
-    return http.client.HTTPConnection(address.netloc, timeout=20)
+parser = argparse.ArgumentParser()
+parser.add_argument("url")
+parser.add_argument("log")
+parser.add_argument("--path", default="/metrics")
+parser.add_argument("--timeout", type=float, default=60)
+parser.add_argument("--restarts", default="(?!)")
+parser.add_argument("--failures", action="store_true")
+arguments = parser.parse_args()
+last, connection = {}, None
 
 
 def scrape():
-    """The status and the text; a status of 0 with the error."""
+    """The text of the answer. The connection is kept."""
     global connection
-    try:
-        connection = connection or connect()
-        connection.request("GET", path)
-        response = connection.getresponse()
-        return response.status, response.read().decode()
-    except (OSError, http.client.HTTPException) as error:
-        connection = None
-        return 0, "%s: %s" % (type(error).__name__, error)
+    if not connection:
+        connection = http.client.HTTPConnection(arguments.url.split("://")[1], timeout=arguments.timeout)
+    connection.request("GET", arguments.path)
+    response = connection.getresponse()
+    text = response.read().decode()
+    if response.status != 200:
+        raise http.client.HTTPException("status %d: %s" % (response.status, text[:200].strip()))
+    return text
 
 
 def take(text):
-    """Compares the totals with those before. Returns how many series there are."""
-    n = 0
+    """Compares the totals with the last ones; the number of series, and what is wrong."""
+    seen, wrong = set(), []
     for line in text.splitlines():
-        if line.startswith("#") or not line:
+        if line.startswith("#"):
             continue
-        n += 1
-        name, _, value = line.rpartition(" ")
-        if "_total" not in name.partition("{")[0]:
-            continue
-        value = float(value)
-        if value < last.get(name, 0):
-            figures["fell"] += 1
-            complaints.append("%s fell from %r to %r" % (name, last[name], value))
-        last[name] = value
-    return n
+        series, _, value = line.rpartition(" ")
+        if series in seen:
+            wrong.append("twice: " + series)
+        seen.add(series)
+        if "_total" in series.partition("{")[0]:
+            if float(value) < last.get(series, 0) and not re.search(arguments.restarts, series):
+                wrong.append("%s fell from %r to %s" % (series, last[series], value))
+            last[series] = float(value)
+    return len(seen), wrong
 
 
-with open(sys.argv[3], "w", buffering=1) as log:
-    next_time = time.monotonic()
-    while not ends.is_set():
-        next_time = max(next_time, time.monotonic() - interval) + interval
-        when, begin = time.time(), time.monotonic()
-        status, text = scrape()
-        duration = (time.monotonic() - begin) * 1000
-        series = take(text) if status == 200 else 0
-        log.write("%.3f %.1f %d %d\n" % (when, duration, status, series))
-        figures["scrapes"] += 1
-        if status != 200:
-            figures["bad"] += 1
-            complaints.append("status %d: %s" % (status, text.strip()[:300]))
+complaints, good = [], 0
+with open(arguments.log, "w", buffering=1) as log:
+    while not ends.wait(0.05):
+        try:
+            n, wrong = take(scrape())
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            connection, wrong = None, [] if arguments.failures else ["failed: %r" % error]
+            log.write("failed: %r\n" % error)
         else:
-            least = series if least is None else min(least, series)
-            most = series if most is None else max(most, series)
-        if duration > figures["slowest_ms"]:
-            figures["slowest_ms"], figures["slowest_at"] = duration, when
-        ends.wait(max(0, next_time - time.monotonic()))
-for name, value in figures.items():
-    print(name, "%.3f" % value if name == "slowest_at" else "%.1f" % value if name == "slowest_ms" else value)
-print("series_least", least or 0)
-print("series_most", most or 0)
-for complaint in dict.fromkeys(complaints[:10]):
-    print("complaint", complaint.replace("\n", " "))
+            good += 1
+            log.write("; ".join(wrong).replace("\n", " ") + "\n" if wrong else "ok %d\n" % n)
+        complaints += wrong
+print("%d scrapes" % good)
+print("\n".join(complaints[:10]))
+sys.exit(1 if complaints or not good else 0)

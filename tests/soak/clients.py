@@ -1,65 +1,218 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connections to a daemon, with TLS or without, and requests over them."""
+"""A daemon as its clients see it: connections with or without TLS, and a scraper that holds each total against the last."""
+import collections
 import contextlib
+import gzip
 import http.client
+import json
+import os
+import re
 import socket
 import ssl
 import struct
+import threading
+import time
 
-TIMEOUT = 30
-GOOD, BAD = "127.0.0.1", "127.0.0.2"  # the addresses that right and wrong clients come from
+TIMEOUT = 60  # seconds for any answer
+GOOD, BAD = "127.0.0.1", "127.0.0.2"  # the addresses of right and of wrong clients
+SAMPLE = re.compile(r"^([A-Za-z_:][\w:]*)(?:\{(.*)\})? (\S+)$")
+LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+OPENMETRICS = {"Accept": "application/openmetrics-text; version=1.0.0"}
+GZIP = {"Accept-Encoding": "gzip"}
+# The scraper asks for these in turn. Every second answer has _created, by which a fall is judged.
+SCRAPES = [("/metrics", OPENMETRICS), ("/metrics", {}), ("/metrics", {**OPENMETRICS, **GZIP}), ("/api/v1/counters", {}),
+           ("/metrics", OPENMETRICS), ("/metrics?collect[]=cpu&collect[]=self", GZIP), ("/metrics", OPENMETRICS),
+           ("/api/v1/counters?collector=cgroup", GZIP)]
 
 
 class Complaint(Exception):
     """Something that the daemon should not have done."""
 
 
-class Target:
-    """A daemon: where it listens, its processes, its configuration."""
+def eventually(what, condition):
+    """Waits for the condition, and complains about `what` after a minute."""
+    deadline = time.monotonic() + 60
+    while not condition():
+        if time.monotonic() > deadline:
+            raise Complaint("not within 60 s: %s" % what)
+        time.sleep(0.05)
 
-    def __init__(self, number, arguments):
-        self.number = number
-        self.name, self.pid, self.config = arguments["name"], arguments["pid"], arguments["config"]
-        self.port, self.ca, self.engine = arguments["port"], arguments.get("ca"), arguments["engine"]
+
+class Target:
+    """A daemon: where it listens, its process, its configuration."""
+
+    def __init__(self, name, pid, port, config, ca):
+        self.name, self.engine, self.pid, self.port, self.config = name, name, int(pid), int(port), config
+        self.context = ssl.create_default_context(cafile=ca) if ca else None
 
     def socket(self, source=GOOD):
         return socket.create_connection(("127.0.0.1", self.port), timeout=TIMEOUT, source_address=(source, 0))
 
     def secured(self, plain):
-        if not self.ca:
-            return plain
-        context = ssl.create_default_context(cafile=self.ca)
-        return context.wrap_socket(plain, server_hostname="localhost")
-
-    def connection(self):
-        if not self.ca:
-            return http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT)
-        context = ssl.create_default_context(cafile=self.ca)
-        return http.client.HTTPSConnection("localhost", self.port, timeout=TIMEOUT, context=context)
+        return self.context.wrap_socket(plain, server_hostname="localhost") if self.context else plain
 
     @contextlib.contextmanager
     def response(self, path, method="GET", headers=None):
-        connection = self.connection()
-        try:
+        if self.context:
+            connection = http.client.HTTPSConnection("localhost", self.port, timeout=TIMEOUT, context=self.context)
+        else:
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT)
+        with contextlib.closing(connection):
             connection.request(method, path, headers=headers or {})
             yield connection.getresponse()
-        finally:
-            connection.close()
 
     def ask(self, path, method="GET", headers=None):
         """The status and the body."""
         with self.response(path, method, headers) as response:
-            return response.status, response.read()
+            body = response.read()
+            return response.status, gzip.decompress(body) if response.getheader("Content-Encoding") == "gzip" else body
 
-    def get(self, path):
-        """The body, which is there."""
-        status, body = self.ask(path)
+    def get(self, path, method="GET", headers=None):
+        status, body = self.ask(path, method, headers)
         if status != 200:
-            raise Complaint("%s: status %d: %s" % (path, status, body[:200]))
+            raise Complaint("%s %s: status %d: %s" % (method, path, status, body[:300]))
         return body
+
+    def json(self, path):
+        return json.loads(self.get(path))
+
+    def kept(self):
+        """How many descriptors there are of each kind, and inotify watches, in all of its processes."""
+        found = collections.Counter()
+        for process in self.json("/api/v1/status")["processes"]:
+            directory = "/proc/%d" % process["pid"]
+            for fd in os.listdir(directory + "/fd"):
+                with contextlib.suppress(FileNotFoundError):
+                    file = re.sub(r"\d+", "N", os.readlink("%s/fd/%s" % (directory, fd)))
+                    with open("%s/fdinfo/%s" % (directory, fd)) as info:
+                        found[process["process"] + "'s inotify watches"] += info.read().count("\ninotify ")
+                    if not file.startswith(("socket:", "/proc/")):  # of clients, and what is being read now
+                        found["%s's %s" % (process["process"], file)] += 1
+        return found
+
+    def memory(self):
+        """For bench/soak, which judges it."""
+        with open("/proc/%d/smaps_rollup" % self.pid) as rollup:
+            return "%s has %s kB" % (self.name, re.search(r"^Anonymous: *(\d+) kB", rollup.read(), re.M)[1])
 
 
 def reset(connected):
     """Ends a connection without a farewell."""
     connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     connected.close()
+
+
+def series_key(name, labels):
+    return name + "{" + ",".join('%s="%s"' % item for item in sorted(labels)) + "}"
+
+
+class Page:
+    """The totals of an answer by series, and when the series were created, where the answer says so."""
+
+    def __init__(self, body):
+        self.totals, self.created, self.failed = {}, {}, []
+        self.has_created = body.endswith(b"# EOF\n")
+        if body.startswith(b"{"):
+            self.read_counters(json.loads(body))
+        else:
+            self.read_text(body.decode())
+            if not self.totals:
+                raise Complaint("an answer without a total: %r" % body[:200])
+
+    def read_text(self, text):
+        for match in filter(None, map(SAMPLE.match, text.splitlines())):
+            name, labels, value = match[1], LABEL.findall(match[2] or ""), float(match[3])
+            if name.endswith("_total"):
+                self.totals[series_key(name, labels)] = value
+            elif name.endswith("_created"):
+                self.created[series_key(name[:-len("_created")] + "_total", labels)] = value
+            elif name == "perfcountd_process_start_time_seconds":  # a helper process that was started again
+                self.created[series_key("perfcountd_process_cpu_seconds_total", labels)] = value
+            elif name == "perfcountd_collector_success" and value != 1:
+                self.failed.append(match[0])
+
+    def read_counters(self, document):
+        for counter in document["counters"]:
+            if counter["collector"] == "self" or counter["value"] is None:
+                continue
+            name = "perf_%s_%s%s_total" % (counter["collector"], counter["event"],
+                                           "_" + counter["unit"] if counter["unit"] else "")
+            labels = [(label, str(counter[label])) for label in ("cgroup", "cpu", "pmu", "group") if label in counter]
+            self.totals[series_key(name, labels)] = float(counter["value"])
+
+
+class Totals:
+    """
+    No total falls, unless its _created is later than when it was last seen, or a reload meanwhile may have removed it.
+    Where the format has no _created, the next OpenMetrics answer decides.
+    """
+
+    def __init__(self):
+        self.last, self.doubtful, self.reloads = {}, {}, []
+        self.falls, self.compared = [], 0
+
+    def announce(self, pattern):
+        """From now on, series that match may be removed by a reload."""
+        if pattern:
+            self.reloads.append((time.time(), re.compile(pattern)))
+
+    def take(self, page, now):
+        """`now` is when the request was sent."""
+        for key, value in page.totals.items():
+            before, seen = self.last.get(key, (0.0, now))
+            self.compared += 1
+            if value < before and not any(when > seen - 2 and pattern.search(key) for when, pattern in self.reloads):
+                self.doubtful.setdefault(key, (before, seen, value))
+            self.last[key] = value, now
+        for key in [key for key in self.doubtful if page.has_created]:
+            before, seen, value = self.doubtful.pop(key)
+            # _created is written in milliseconds.
+            if key in page.totals and page.created.get(key, 0) < seen - 0.002:
+                self.falls.append("%s fell from %.9g to %.9g" % (key, before, value))
+
+
+class Scraper(threading.Thread):
+    """A right client, which gets all that it asks for."""
+
+    def __init__(self, target, complain):
+        super().__init__(daemon=True)
+        self.target, self.complain, self.totals = target, complain, Totals()
+        self.count, self.ends = 0, threading.Event()
+
+    def scrape(self, path, headers):
+        now = time.time()
+        body = self.target.get(path, headers=headers)
+        if headers.get("Accept") and not body.endswith(b"# EOF\n"):
+            raise Complaint("%s ends without # EOF" % path)
+        page = Page(body)
+        if page.failed:
+            raise Complaint("a collector failed: %s" % page.failed)
+        self.totals.take(page, now)
+        self.count += 1
+
+    def run(self):
+        while not self.ends.wait(0.2):
+            path, headers = SCRAPES[self.count % len(SCRAPES)]
+            try:
+                self.scrape(path, headers)
+            except Exception as error:  # of any kind: a scrape has to succeed
+                self.complain("a scrape of %s: %s: %s" % (self.target.name, type(error).__name__, error))
+                self.count += 1
+        for fall in self.totals.falls:
+            self.complain("%s: %s" % (self.target.name, fall))
+
+
+def check_judge():
+    """The judge notices a total that falls, and none where the series was created again."""
+    def falls(*pages):
+        totals = Totals()
+        for second, page in enumerate(pages):
+            totals.take(Page(page), 1000.0 + second)
+        return len(totals.falls)
+
+    end = b"\n# EOF\n"
+    assert falls(b"a_total 5\na_created 1" + end, b"a_total 5\na_created 1" + end) == 0
+    assert falls(b"a_total 5\na_created 1" + end, b"a_total 4\na_created 1" + end) == 1
+    assert falls(b"a_total 5", b"a_total 4", b"a_total 4\na_created 1000.5" + end) == 0
+    assert falls(b"a_total 5", b"a_total 4", b"a_total 4\na_created 900" + end) == 1
+    assert falls(b"a_total 5", b"b_total 1", b"a_total 4", b"a_total 4" + end) == 1

@@ -1,236 +1,392 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that clients and machines do to daemons, mixed, for a long time; see run.sh, which starts it.
+"""Everything that clients and machines do to daemons, mixed: see run.sh, which starts them.
 
-usage: soak.py --plan ROUNDS SEED          prints what the first rounds would do
-       soak.py SETUP.json SECONDS SEED     prints a table as it goes, and figures as JSON into SETUP.json.figures
+usage: soak.py ROUNDS SEED MACHINE TARGET...
 
-A round is actions of each kind at times that follow from the seed, then a quiet second: the configuration is the first
-one again, no cgroup lingers, nobody asks for anything. Memory, descriptors and watches are read there, so that all
-readings are of the same situation; those of memory are compared at the end of each cycle, when nobody has sampled for a
-minute, and nobody has asked for anything since.
+MACHINE is HIERARCHY:BELOW:SCRATCH:LOAD:PROGRAM:DOCKER, and TARGET is ENGINE:PID:PORT:CONFIG:CA.
+
+A round has actions of each kind, a dozen at a time, whose order and choices follow from the seed. Then every daemon gets
+its first configuration again, and must come back to the cgroups, descriptors and watches that it had before. The first
+round only warms up: libraries are loaded and helpers started in it.
 """
+import concurrent.futures
+import contextlib
+import gzip
+import hashlib
 import json
+import os
 import random
+import shutil
 import signal
-import statistics
+import subprocess
 import sys
 import threading
 import time
+import urllib.parse
 
-from churn import Machine, can_hotplug
-from clients import Complaint, Target
-from loads import Loads
-from plan import KEPT, LONG, SHORT, Action, Configurations, is_quiet, round_actions, rounds_left
-from readings import Reading, Uses, processes_of, quiet
-from strangers import Strangers
-from table import HEAD, Column
-from watcher import WatcherProcess
+from clients import BAD, Complaint, Scraper, Target, check_judge, eventually, reset
 
-ROWS = 20
-LINGER = 70  # seconds: a minute, how exact its timer is, and 5 s in which a client that has gone is not missed
-PATIENCE = 90  # seconds after which an action should have ended
+AT_ONCE = 12
+STREAMS = 4  # at once of a daemon, which takes 8
+# Kinds of actions, and how many a round has of each daemon.
+OF_DAEMON = {"document": 4, "rates": 2, "stream": 4, "abort": 2, "slow_reader": 1, "bad_requests": 1, "garbage": 1,
+             "half_open": 1, "reload": 2, "broken_reload": 1, "pause": 1}
+OF_MACHINE = {"cgroups": 3, "container": 2, "programs": 2}
+DOCUMENTS = ["/", "/api/v1/status", "/api/v1/config", "/api/v1/cgroups", "/api/v1/counters?container=*", "/api/v1/pmus",
+             "/api/v1/metrics", "/api/v1/events", "/-/healthy", "/-/ready", "/metrics?collect[]=cgroup",
+             "/api/v1/counters?cgroup=%2Fperf*&collector=cgroup"]
+EXACT = ("perf_event", "bpf", "watches")  # descriptors and watches of these kinds come back to their number exactly
+ONCE = 2
+ENDS = {"seconds", "max", "reload", "the process has ended", "the cgroup has been removed"}
+# Each stream of samples, and how its body is recognized.
+STREAM_KINDS = {
+    "/api/v1/samples": lambda body: json.loads(body.splitlines()[-1])["reason"] in ENDS,
+    "/api/v1/perf.data": lambda body: body.startswith(b"PERFILE2"),
+    "/api/v1/folded": lambda body: all(line.startswith(b"#") or line.rpartition(b" ")[2].isdigit()
+                                       for line in body.splitlines()),
+    "/debug/pprof/profile": lambda body: b"samples" in gzip.decompress(body),
+}
+HOST = b" HTTP/1.1\r\nHost: localhost\r\n"
+BAD_REQUESTS = [
+    (b"GET /nothing" + HOST + b"\r\n", {404}),
+    (b"BREW /" + HOST + b"\r\n", {405}),
+    (b"GET /api/v1/rates?seconds=-1" + HOST + b"\r\n", {400}),
+    (b"GET /api/v1/status" + HOST + b"Accept: text/html\r\n\r\n", {406}),
+    (b"GET /" + b"a" * 70000 + HOST + b"\r\n", {414, 431}),
+    (b"GET /" + HOST + b"X: y\r\n" * 9000 + b"\r\n", {431}),
+]
+BROKEN = ['{"collectors": {"cpu": {"groups": [{"name": "a", "events": "nonsense-event"}]}}}', '{"colectors": {}}',
+          '{"collectors": [', '\t- a: b: c', '{"collectors": {"cgroup": {"groups": [{"name": "x", "events": "{a"}]}}}']
 
 
-class Log:
-    """The actions that have been, and what was wrong."""
+class Machine:
+    """Cgroups below one directory with programs in them, containers with their state files, programs that are new."""
 
-    def __init__(self):
-        self.lock = threading.Lock()
-        self.done, self.running, self.counts, self.complaints, self.n_complaints = [], {}, {}, [], 0
+    def __init__(self, hierarchy, below, scratch, load, program, docker):
+        self.hierarchy, self.below, self.scratch = hierarchy, below, scratch
+        self.load, self.program, self.docker = load, program, docker
+        self.lock, self.serial, self.live, self.pids = threading.Lock(), 0, [], [os.getpid()]
 
-    def begin(self, action):
+    def next(self):
         with self.lock:
-            self.running[action] = time.monotonic()
-            self.counts[action.kind] = self.counts.get(action.kind, 0) + 1
+            self.serial += 1
+            return self.serial
 
-    def end(self, action):
-        with self.lock:
-            now = time.monotonic()
-            self.done = [entry for entry in self.done if entry[1] > now - 600]
-            self.done.append((self.running.pop(action), now, action))
+    @contextlib.contextmanager
+    def cgroup(self, name, choice):
+        directory = self.hierarchy + name
+        os.mkdir(directory)
+        self.live.append(name)
+        try:
+            subprocess.run([self.load, directory] + choice.choice([["faults", "300"], ["spin", "5"]]), check=True)
+            yield
+        finally:
+            self.live.remove(name)
+            eventually("%s can be removed" % directory, lambda: remove(directory))
 
-    def is_at_rest(self):
-        """Whether nobody has asked for what is kept, for as long as it is kept."""
-        with self.lock:
-            return not any(action.kind in KEPT for action in self.running) and not any(
-                action.kind in KEPT and until > time.monotonic() - LINGER for _, until, action in self.done)
+    def cgroups(self, choice):
+        """Several at once, some with one inside, for a while; names come back while the last one lingers."""
+        wave = choice.choice(["again%d" % choice.randrange(4), "wave%d" % self.next()])
+        with contextlib.ExitStack() as stack:
+            for number in range(choice.choice([1, 5, 15])):
+                name = "%s/%s-%d" % (self.below, wave, number)
+                with contextlib.suppress(FileExistsError):  # one that comes back is there still
+                    stack.enter_context(self.cgroup(name, choice))
+                    if choice.random() < 0.2:
+                        stack.enter_context(self.cgroup(name + "/inner", choice))
+            time.sleep(choice.choice([0, 0.1, 0.5]))
 
-    def complain(self, text):
-        with self.lock:
-            self.n_complaints += 1
-            if len(self.complaints) < 100:
-                self.complaints.append(text)
-                print("BAD: %s" % text, flush=True)
+    def container(self, choice):
+        """As Docker makes it: a scope with an id, and a state file with its name."""
+        number = self.next()
+        identity = hashlib.sha256(b"soak %d" % number).hexdigest()
+        state = "%s/%s" % (self.docker, identity)
+        os.mkdir(state)
+        with open(state + "/config.v2.json", "w") as file:
+            json.dump({"ID": identity, "Name": "/soak-%d" % number, "Config": {"Image": "example/app"}}, file)
+        with self.cgroup("%s/docker-%s.scope" % (self.below, identity), choice):
+            time.sleep(choice.choice([0.1, 0.5]))
+        shutil.rmtree(state)
 
-    def during(self, begin, end):
-        """Says which other actions there were then."""
-        with self.lock:
-            found = [str(action) for since, until, action in self.done if since < end and until > begin]
-            found += [str(action) for action, since in self.running.items() if since < end]
-        return ", ".join("%s%s" % (name, " x%d" % found.count(name) if found.count(name) > 1 else "")
-                         for name in sorted(set(found))) or "nothing else"
+    def programs(self, choice):
+        """Of files that are new, with functions compiled at run time; some are killed."""
+        path = "%s/p%d" % (self.scratch, self.next())
+        shutil.copy(self.program, path)
+        with open(path, "ab") as file:
+            file.write(choice.randbytes(16))  # another file to the symboliser
+        process = subprocess.Popen([path, "%g" % choice.choice([0.1, 0.5, 1.5])], stdout=subprocess.DEVNULL)
+        self.pids.append(process.pid)
+        if choice.random() < 0.3:
+            time.sleep(0.2)
+            process.kill()
+        process.wait()
+        self.pids.remove(process.pid)
+        for name in path, "/tmp/perf-%d.map" % process.pid:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(name)
+
+
+def remove(directory):
+    with contextlib.suppress(OSError):  # a process in it has just ended
+        os.rmdir(directory)
+    return not os.path.isdir(directory)
+
+
+class Loads:
+    """The actions on one daemon: a function for each kind, which raises a Complaint at a wrong answer."""
+
+    def __init__(self, target, machine, complain):
+        self.target, self.machine, self.scraper = target, machine, Scraper(target, complain)
+        self.operating, self.streams = threading.Lock(), threading.Semaphore(STREAMS)
+        self.samples, self.restarts, self.refused_until = True, "", 0.0
+        self.before = None
+
+    # --- configurations
+
+    def base(self):
+        """As JSON, which is YAML."""
+        return {
+            "web": {"local_operators": True, "min_interval": "0s"},
+            "collectors": {
+                "cpu": {"groups": [{"name": "software", "events": "{context-switches,cpu-migrations,minor-faults}"}]},
+                "cgroup": {"engine": self.target.engine, "linger": "500ms", "max_cgroups": 500,
+                           "include": [self.machine.below, self.machine.below + "/**"],
+                           "groups": [{"name": "core", "events": "{task-clock,context-switches,minor-faults}"}]},
+            },
+            "sampler": {"enabled": True, "event": "cpu-clock", "max_clients": 8, "max_seconds": 60},
+        }
+
+    def other(self, choice):
+        """One that differs in some things, and a pattern of the series without _created that begin again by it."""
+        document = self.base()
+        cpu, cgroup = document["collectors"]["cpu"], document["collectors"]["cgroup"]
+        restarts = ['group="extra']
+        for number in range(choice.randrange(3)):
+            cpu["groups"].append({"name": "extra%d" % number, "events": choice.choice(
+                ["{context-switches,minor-faults}", "alignment-faults", "cpu-clock"])})
+        if choice.random() < 0.2:
+            cpu["enabled"] = False
+            restarts.append("^perf_cpu_")
+        elif choice.random() < 0.2:
+            cpu["cpus"] = "0"
+            restarts.append('^perf_cpu_.*cpu="[1-9]')
+        if choice.random() < 0.5:
+            cgroup.update(engine=choice.choice(["auto", "bpf", "perf"]), per_cpu=choice.random() < 0.5,
+                          max_cgroups=choice.choice([3, 500]), linger=choice.choice(["0s", "1s"]),
+                          enabled=choice.random() < 0.8)
+        document["sampler"].update(enabled=choice.random() < 0.7, ring_pages=choice.choice([8, 64, 128]))
+        return document, "|".join(restarts)
+
+    def write_config(self, text):
+        with open(self.target.config + ".new", "w") as file:
+            file.write(text)
+        os.replace(self.target.config + ".new", self.target.config)
+
+    def load_config(self, by_signal, expected):
+        """By a signal there is no answer: the status then says that it was done."""
+        status = self.target.json("/api/v1/status")
+        before = status["config_last_reload_success_time"]
+        if not by_signal:
+            status, body = self.target.ask("/-/reload", "POST")
+            if status != (200 if expected else 400):
+                raise Complaint("a reload: status %d: %s" % (status, body[:300]))
+            return
+        os.kill(self.target.pid, signal.SIGHUP)
+
+        def is_done():
+            status = self.target.json("/api/v1/status")
+            return status["config_last_reload_successful"] == expected and (
+                not expected or status["config_last_reload_success_time"] > before)
+        eventually("the status has the reload by SIGHUP", is_done)
+
+    def use(self, document, restarts, by_signal):
+        self.scraper.totals.announce("|".join(filter(None, (self.restarts, restarts))))
+        self.write_config(json.dumps(document))
+        if not (self.samples and document["sampler"]["enabled"]):
+            self.refused_until = float("inf")
+        self.load_config(by_signal, True)
+        self.restarts, self.samples = restarts, document["sampler"]["enabled"]
+        if self.samples:
+            self.refused_until = min(self.refused_until, time.monotonic())
+        self.current = document, restarts
+
+    def reload(self, choice):
+        with self.operating:
+            self.use(*self.other(choice), choice.random() < 0.5)
+
+    def broken_reload(self, choice):
+        """The configuration in force stays."""
+        with self.operating:
+            self.write_config(choice.choice(BROKEN))
+            self.load_config(choice.random() < 0.5, False)
+            self.use(*self.current, choice.random() < 0.5)
+
+    def pause(self, choice):
+        with self.operating:
+            self.target.get("/api/v1/pause?seconds=1", "POST")
+            if choice.random() < 0.7:
+                self.target.get("/api/v1/pause", "DELETE")
+
+    def back_to_base(self):
+        """Nothing leaks: all is as it was after the first round."""
+        with self.operating:
+            self.use(self.base(), "", False)
+            self.target.get("/api/v1/pause", "DELETE")
+        eventually("%s watches one cgroup again" % self.target.name, lambda: [
+            entry["state"] for entry in self.target.json("/api/v1/cgroups")["cgroups"]] == ["watched"])
+        eventually("%s closes its streams" % self.target.name,
+                   lambda: self.target.json("/api/v1/status")["descriptors"]["sampling"] == 0)
+        if self.before is None:
+            self.before = self.target.kept()
+        deadline = time.monotonic() + 60
+        while leaked := self.leaked():
+            if time.monotonic() > deadline:
+                raise Complaint("%s leaked: %s" % (self.target.name, ", ".join(leaked)))
+            time.sleep(0.1)
+
+    def leaked(self):
+        """Kinds of which there are more than after the first round. Some descriptors are opened once, on demand."""
+        return ["%d of %s" % (number, kind) for kind, number in (self.target.kept() - self.before).items()
+                if number > (0 if any(name in kind for name in EXACT) else ONCE)]
+
+    # --- documents and samples
+
+    def document(self, choice):
+        self.target.get(choice.choice(DOCUMENTS), choice.choice(["GET", "GET", "HEAD"]),
+                        choice.choice([{}, {"Accept-Encoding": "gzip"}]) if choice.random() < 0.5 else {"Accept": "*/*"})
+
+    def rates(self, choice):
+        seconds = choice.choice([0.05, 0.3, 1])
+        document = self.target.json("/api/v1/rates?seconds=%g%s" % (seconds, choice.choice(["", "&collector=cpu"])))
+        rates = [rate for entry in document["rates"] for rate in entry["events"].values() if rate is not None]
+        if document["seconds"] < seconds - 0.01 or min(rates, default=0) < 0:
+            raise Complaint("rates of %g s are of %s, the least %s" % (seconds, document["seconds"], min(rates)))
+
+    def stream(self, choice):
+        path = choice.choice(sorted(STREAM_KINDS))
+        query = {"seconds": choice.choice(["0.2", "0.5", "1"]), "frequency": choice.choice(["19", "199", "2999"])}
+        query.update(choice.choice([{}, {"cpu": "0"}, {"cgroup": choice.choice(self.machine.live + [self.machine.below])},
+                                    {"pid": str(choice.choice(self.machine.pids))}]))
+        with self.streams:
+            begin = time.monotonic()
+            status, body = self.target.ask(path + "?" + urllib.parse.urlencode(query))
+        if status == 404 and ("pid" in query or "cgroup" in query) or status == 403 and self.refused_until > begin:
+            return
+        # The kernel has no event for a cgroup that went after its directory was opened.
+        if status == 400 and "cgroup" in query and not os.path.isdir(self.machine.hierarchy + query["cgroup"]):
+            return
+        if status != 200 or not STREAM_KINDS[path](body):
+            raise Complaint("%s %s: status %d: %r" % (path, query, status, body[-300:]))
+
+    def abort(self, choice):
+        """Goes away in the middle of an answer."""
+        path = choice.choice(["/metrics", "/api/v1/events", "/api/v1/rates?seconds=5"] +
+                             [path + "?seconds=5&frequency=997" for path in sorted(STREAM_KINDS)])
+        with self.streams:
+            connected = self.target.secured(self.target.socket())
+            connected.sendall(b"GET " + path.encode() + HOST + b"\r\n")
+            time.sleep(choice.choice([0, 0.002, 0.1, 0.7]))
+            (reset if choice.random() < 0.5 else type(connected).close)(connected)
+            eventually("the place of a client that has gone is free", lambda: self.target.json(
+                "/api/v1/status")["descriptors"]["sampling"] <= STREAMS * os.cpu_count())
+
+    def slow_reader(self, choice):
+        with self.streams:
+            begin = time.monotonic()
+            with self.target.response("/api/v1/samples?seconds=1&frequency=2999") as response:
+                body = b""
+                for _ in range(10):
+                    body += response.read(choice.randrange(1, 2000))
+                    time.sleep(0.1)
+                body += response.read()
+        if response.status == 200 and b'"type":"end"' not in body or \
+                response.status != 200 and self.refused_until <= begin:
+            raise Complaint("a slow client has status %d, and ends with %r" % (response.status, body[-200:]))
+
+    # --- strangers
+
+    def bad_requests(self, _choice):
+        for request, statuses in BAD_REQUESTS:
+            with self.target.secured(self.target.socket(BAD)) as connected:
+                answer = b""
+                with contextlib.suppress(OSError):  # it may be refused before it is all sent
+                    connected.sendall(request)
+                    answer = connected.recv(65536)
+                if answer and int(answer[9:12]) not in statuses:
+                    raise Complaint("%r has status %s" % (request[:60], answer[9:12]))
+
+    def garbage(self, choice):
+        """Bytes, over TLS also in the place of a handshake."""
+        for size in 1, 20, 3000:
+            with contextlib.suppress(OSError), self.target.socket(BAD) as plain:  # a refusal is right
+                connected = self.target.secured(plain) if choice.random() < 0.5 else plain
+                connected.sendall(choice.choice([b"", b"\x16\x03\x01\x02\x00\x01"]) + choice.randbytes(size))
+                (reset if choice.random() < 0.5 else type(connected).close)(connected)
+
+    def half_open(self, choice):
+        """Connections that say a part of a request, or nothing, and stay for a while."""
+        with contextlib.ExitStack() as stack:
+            for _ in range(choice.choice([3, 20, 60])):
+                connected = stack.enter_context(self.target.socket(BAD))
+                with contextlib.suppress(OSError):  # it may be closed before that
+                    connected.sendall((b"GET /metrics" + HOST)[:choice.randrange(20)])
+            time.sleep(choice.choice([0.1, 0.5]))
 
 
 class Soak:
-    def __init__(self, setup, seconds, seed):
-        self.seconds, self.seed, self.log = seconds, seed, Log()
-        self.targets = [Target(n, target) for n, target in enumerate(setup["targets"])]
-        self.watchers = [WatcherProcess(target) for target in self.targets]
-        self.machine = Machine(setup["machine"])
-        self.loads = [Loads(target, watcher, Configurations(target.engine, self.machine.below), self.machine)
-                      for target, watcher in zip(self.targets, self.watchers)]
-        self.strangers = [Strangers(target) for target in self.targets]
-        self.uses = [Uses() for _ in self.targets]
-        self.columns = [Column(target.name) for target in self.targets]
-        self.hotplug = setup.get("hotplug") and can_hotplug()
-        self.scrapes = [{"failures": [], "falls": [], "count": 0} for _ in self.targets]
-        self.slowest = 0.0, ""
-        self.processes, self.rounds = [], 0
+    def __init__(self, machine, targets):
+        self.complaints, self.done = [], 0
+        self.machine = machine
+        self.loads = [Loads(target, machine, self.complain) for target in targets]
 
-    # --- actions
+    def complain(self, text):
+        self.complaints.append(text)
+        print("NOT OK: %s" % text, flush=True)
 
-    def function(self, action):
-        if action.target is None:
-            return getattr(self.machine, action.kind)
-        loads, strangers = self.loads[action.target], self.strangers[action.target]
-        return getattr(loads, action.kind, None) or getattr(strangers, action.kind)
-
-    def act(self, action):
-        self.log.begin(action)
+    def act(self, owner, kind, seed):
+        self.done += 1
         try:
-            self.function(action)(random.Random(action.seed))
-        except Complaint as complaint:
-            self.log.complain("%s: %s" % (action, complaint))
+            getattr(owner, kind)(random.Random(seed))
         except Exception as error:  # such as a connection that is refused, or ends early
-            self.log.complain("%s: %s: %s" % (action, type(error).__name__, error))
-        finally:
-            self.log.end(action)
+            self.complain("%s of %s: %s: %s" % (
+                kind, owner.target.name if isinstance(owner, Loads) else "the machine", type(error).__name__, error))
 
-    def round(self, seconds):
-        begin = time.monotonic()
-        self.hold_watchers(is_quiet(self.rounds))
-        threads = []
-        for action in round_actions(self.seed, self.rounds, len(self.targets), seconds, self.hotplug):
-            time.sleep(max(0, begin + action.at - time.monotonic()))
-            threads.append((threading.Thread(target=self.act, args=(action,), daemon=True), action))
-            threads[-1][0].start()
-        for thread, action in threads:
-            thread.join(PATIENCE)
-            if thread.is_alive():
-                self.log.complain("%s has not ended after %d s" % (action, PATIENCE))
-        if not is_quiet(self.rounds):
-            self.settle()
-        self.read()
-        self.rounds += 1
-
-    def hold_watchers(self, held):
-        for watcher in self.watchers:
-            watcher.order("hold", held)
-
-    def settle(self):
-        for target in self.targets:
-            self.act(Action(0, "back_to_base", target.number, 0))
-        deadline = time.monotonic() + 20
-        for target in self.targets:
-            while self.cgroups_of(target) != ["watched"]:
-                if time.monotonic() > deadline:
-                    self.log.complain("%s: cgroups that are gone stay, or %s is not there: %s; failures: %s" % (
-                        target.name, self.machine.below, self.cgroups_of(target),
-                        json.loads(target.get("/api/v1/status"))["failures"]))
-                    break
-                time.sleep(0.1)
-
-    @staticmethod
-    def cgroups_of(target):
-        return sorted(entry["state"] for entry in json.loads(target.get("/api/v1/cgroups"))["cgroups"]
-                      if entry["state"] != "unwatched")
-
-    def is_at_rest(self):
-        return rounds_left(self.rounds) == 1 and self.log.is_at_rest()
-
-    def read(self):
-        """In a quiet second."""
-        if not is_quiet(self.rounds):
-            self.processes = [processes_of(target) for target in self.targets]
-        self.hold_watchers(True)
-        time.sleep(0.3)
-        wakeups = quiet(self.processes, self.uses)
-        for column, processes, uses, woken in zip(self.columns, self.processes, self.uses, wakeups):
-            column.add(Reading(processes, uses, self.is_at_rest()), woken)
-        self.hold_watchers(is_quiet(self.rounds))
-
-    # --- the table
-
-    def row(self, begin):
-        for target, watcher, column, sums in zip(self.targets, self.watchers, self.columns, self.scrapes):
-            report = watcher.order("report")
-            for text in report["failures"] + report["falls"]:
-                self.log.complain("%s: a scrape: %s" % (target.name, text))
-            sums["falls"] += report["falls"]
-            sums["count"] += report["count"]
-            sums.update({key: report[key] for key in ("failed", "compared", "restarts", "undecided")})
-            slowest = "-"
-            if report["slow"]:
-                seconds, since, until, form = report["slow"][0]
-                slowest = "%.0f ms %s" % (seconds * 1e3, form)
-                if seconds > self.slowest[0]:
-                    self.slowest = seconds, "%s of %s, after %.0f s, beside: %s" % (
-                        slowest, target.name, since - begin, self.log.during(since, until))
-            print(column.row(begin, report, slowest), flush=True)
-
-    def run(self):
-        length, pace = SHORT if self.seconds < 300 else LONG
-        begin = time.monotonic()
-        print(HEAD, flush=True)
-        rows = 0
-        while True:
-            since = time.monotonic()
-            self.round(length)
-            now = time.monotonic()
-            last = now + 1.5 * (now - since) - begin > self.seconds
-            if last or (now - begin) * ROWS >= (rows + 1) * self.seconds:
-                rows = int((now - begin) * ROWS / self.seconds)
-                self.row(begin)
-            if last:
-                break
-            time.sleep(max(0, since + pace - time.monotonic()))
-        for watcher in self.watchers:
-            watcher.process.terminate()
-        return self.figures(time.monotonic() - begin)
-
-    def figures(self, seconds):
-        return {
-            "seed": self.seed, "seconds": round(seconds, 1), "rounds": self.rounds,
-            "actions": sum(self.log.counts.values()), "kinds": self.log.counts,
-            "cgroups": self.machine.cgroups_made, "processes": self.machine.processes_made,
-            "reloads": sum(loads.reloads for loads in self.loads),
-            "complaints": self.log.complaints, "n_complaints": self.log.n_complaints,
-            "slowest_ms": round(self.slowest[0] * 1e3, 1), "slowest": self.slowest[1],
-            "daemons": {column.name: {
-                "scrapes": sums["count"], "failed": sums["failed"], "falls": len(sums["falls"]),
-                "compared": sums["compared"], "restarts": sums["restarts"], "undecided": sums["undecided"],
-                "memory": column.memory(), "descriptors_growth": column.growth("descriptors"),
-                "more_descriptors": column.more_descriptors(),
-                "watches_growth": column.growth("watches"), "quiet_wakeups": statistics.median(column.quiet),
-            } for column, sums in zip(self.columns, self.scrapes)},
-        }
+    def run(self, rounds, seed):
+        choice = random.Random(seed)
+        for loads in self.loads:
+            loads.use(loads.base(), "", False)
+            loads.scraper.start()
+        for number in range(rounds):
+            actions = [(loads, kind) for loads in self.loads for kind, n in OF_DAEMON.items() for _ in range(n)]
+            actions += [(self.machine, kind) for kind, n in OF_MACHINE.items() for _ in range(n)]
+            choice.shuffle(actions)
+            with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+                for owner, kind in actions:
+                    pool.submit(self.act, owner, kind, choice.getrandbits(32))
+            for loads in self.loads:
+                try:
+                    loads.back_to_base()
+                except (Complaint, OSError) as error:
+                    self.complain(str(error))
+            print("round %d of %d: %d actions so far, %d complaints; %s" % (
+                number + 1, rounds, self.done, len(self.complaints),
+                ", ".join(loads.target.memory() for loads in self.loads)), flush=True)
+        for loads in self.loads:
+            loads.scraper.ends.set()
+            loads.scraper.join()
+            print("%s: %d scrapes, %d totals compared" % (
+                loads.target.name, loads.scraper.count, loads.scraper.totals.compared))
+            if loads.scraper.count < rounds or loads.scraper.totals.compared < 100:
+                self.complain("%s: hardly any total was compared" % loads.target.name)
+        return bool(self.complaints)
 
 
 def main():
-    if sys.argv[1] == "--plan":
-        for number in range(int(sys.argv[2])):
-            for action in round_actions(int(sys.argv[3]), number, 2, LONG[0]):
-                print("%d %6.3f %s, %d" % (number, action.at, action, action.seed))
-        return
-    with open(sys.argv[1]) as file:
-        setup = json.load(file)
-    soak = Soak(setup, float(sys.argv[2]), int(sys.argv[3]))
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # which ends the watchers as well
-    figures = soak.run()
-    with open(sys.argv[1] + ".figures", "w") as file:
-        json.dump(figures, file, indent=1)
+    check_judge()
+    rounds, seed, machine, *targets = sys.argv[1:]
+    sys.exit(Soak(Machine(*machine.split(":")), [Target(*target.split(":")) for target in targets]).run(
+        int(rounds), int(seed)))
 
 
-if __name__ == "__main__":
-    main()
+main()

@@ -10,7 +10,7 @@
 # shellcheck source=../e2e/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../e2e/lib.sh"
 
-[ "$(id -u)" -eq 0 ] || skip "only root boots a machine"
+[ "$(id -u)" -eq 0 ] || skip "root, to boot a machine"
 tree=$("$root/tests/tree.sh" "${machine_kind:-machine}" "${SUITE:-bookworm}") || exit 1
 need curl jq cc nsenter systemd-nspawn
 cc -O2 -static -o "$scratch/cgroup-load" "$here/cgroup-load.c" || exit 1
@@ -34,13 +34,13 @@ cleanup_machine() {
     local cgroup
     if running $nspawn; then
         kill -TERM $nspawn # it shuts the machine down
-        eventually 10 not running $nspawn || kill -KILL $nspawn
+        eventually 60 not running $nspawn || kill -KILL $nspawn
     fi
     for cgroup in "${own_cgroups[@]}"; do
         [ ! -e "$cgroup/cgroup.kill" ] || echo 1 >"$cgroup/cgroup.kill"
     done
     for cgroup in "${own_cgroups[@]}"; do # of v1, too, where there is no cgroup.kill
-        eventually 5 remove_below "$cgroup" || echo "$cgroup is still there" >&2
+        eventually 60 remove_below "$cgroup" || echo "$cgroup is still there" >&2
     done
     cleanup
 }
@@ -59,7 +59,7 @@ unknown_faults() {
 # A machine that will not boot is a skip, with nspawn's own words.
 no_machine() {
     tail -n 15 "$scratch/boot.log" | tr -d '\033\r'
-    skip "systemd-nspawn boots no machine here: $1"
+    skip "a machine of systemd-nspawn that boots"
 }
 
 # The process that is 1 in there.
@@ -97,12 +97,13 @@ boot() {
             --bind-ro="$scratch/hot:/usr/local/bin/hot" "${impostor_bind[@]}" "$@"
     ) >"$scratch/boot.log" 2>&1 </dev/null &
     nspawn=$!
-    eventually 30 find_leader || no_machine "there is no init"
+    eventually 60 find_leader || no_machine "there is no init"
     running $nspawn || no_machine "it ended"
     eventually 60 booted || no_machine "it stays $(inside systemctl is-system-running)"
     running $nspawn || no_machine "it ended while it booted"
     machine=/proc/$leader/root/sys/fs/cgroup
     [ -e "$machine/cgroup.controllers" ] || no_machine "it has no cgroup v2"
+    inside mkfifo /run/go
 }
 
 # inside COMMAND...: in the machine's namespaces, in no cgroup of it.
@@ -133,18 +134,14 @@ start_service() {
         shift
     done
     if ! inside systemd-run --quiet --unit=perfcountd -p Type=notify "${options[@]}" /usr/local/bin/perfcountd \
-        --web.listen-address=127.0.0.1:0 "${@:2}" || ! eventually 10 listens; then
+        --web.listen-address=127.0.0.1:0 "${@:2}" || ! eventually 60 listens; then
         fail "perfcountd.service starts" "$(log_of_service)"
         finish
     fi
 }
 
-# stop_service: sets took (milliseconds).
 stop_service() {
-    local begin
-    begin=$(date +%s%N)
     inside systemctl stop perfcountd
-    took=$((($(date +%s%N) - begin) / 1000000))
 }
 
 # field CGROUP FIELD: of /api/v1/cgroups, "none" where it is not there.
@@ -154,4 +151,16 @@ field() {
 }
 has_field() {
     [ "$(field "$1" "$2")" = "$3" ]
+}
+
+# A unit runs this first, so that its load begins when when_watched says so. It has next to no faults of its own.
+wait_for_go="/bin/sh -c 'read x </run/go'"
+# when_watched CGROUP COMMAND...: the command has something in this cgroup that waits for /run/go.
+when_watched() {
+    local pid
+    "${@:2}" &
+    pid=$!
+    holds "$1 is watched" eventually 60 has_field "$1" state watched
+    inside sh -c 'echo >/run/go'
+    wait $pid
 }

@@ -108,7 +108,7 @@ board_start() {
 board_stop() {
     [ -n "$board_pid" ] || return 0
     kill "$board_pid" 2>/dev/null
-    eventually 20 not board_alive || kill -9 "$board_pid" 2>/dev/null
+    eventually 60 not board_alive || kill -9 "$board_pid" 2>/dev/null
     wait "$board_pid" 2>/dev/null
     board_pid=
 }

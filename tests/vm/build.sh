@@ -63,9 +63,9 @@ pack() {
     done
     quietly "could not build hot" "${compiler[@]}" -static -O1 -g -fno-omit-frame-pointer -Wall -Wextra -Werror \
         -o "$image/bin/hot" "$root/tests/e2e/hot.c"
-    for program in spin hold drop switches; do
+    for program in "$vm_dir"/guest/{spin,hold,drop}.c "$root/bench/board-switches.c"; do
         quietly "could not build $program" "${compiler[@]}" -static -O2 -Wall -Wextra -Werror \
-            -o "$image/bin/$program" "$vm_dir/guest/$program.c"
+            -o "$image/bin/$(basename "$program" .c)" "$program"
     done
     install -m 755 "$vm_dir/guest/init" "$image/init"
     install -m 755 "$vm_dir/guest/run" "$image/www/cgi-bin/run"

@@ -32,7 +32,10 @@ hold_counters() {
         while [ ! -s /tmp/hold.log ] && kill -0 $!; do sleep 0.1; done
         cat /tmp/hold.log')" 7
     # shellcheck disable=SC2016 # the board's
-    equals "and leaves none" "$(vm_run 'hold 3 1 >/tmp/second.log 2>&1 & sleep 0.5; kill $!; cat /tmp/second.log')" 0
+    equals "and leaves none" "$(vm_run 'hold 3 1 >/tmp/second.log 2>&1 &
+        while [ ! -s /tmp/second.log ] && kill -0 $!; do sleep 0.1; done
+        kill $!
+        cat /tmp/second.log')" 0
 }
 
 release_counters() {
@@ -78,8 +81,8 @@ contention_held() {
 contention_released() {
     local before after group
     release_counters
-    holds "released: the CPU's groups count again, the pinned one too" eventually 20 counts_again cpu
-    holds "released: so do the cgroup's" eventually 20 counts_again cgroup
+    holds "released: the CPU's groups count again, the pinned one too" eventually 60 counts_again cpu
+    holds "released: so do the cgroup's" eventually 60 counts_again cgroup
     before=$(counters a.slice "$big" instructions_user)
     cgroup_spin 3 a.slice 100
     after=$(counters a.slice "$big" instructions_user)

@@ -7,6 +7,7 @@
  *   spin CPU calls NUMBER        calls getppid(2) that many times
  *   spin CPU steady SECONDS      works all the time
  *   spin CPU changing SECONDS    works in every second second, sleeps in the others
+ *   spin CPU rest MILLIONS       the kernel clears that many megabytes, while nothing else wants the CPU
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -30,13 +31,13 @@ static void loop(uint64_t rounds)
                      : "cc");
 }
 
-static void mix(long long millions)
+static void mix(long long millions, uint64_t rounds)
 {
     static char megabyte[1 << 20];
     int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 
     for (; millions > 0; millions--) {
-        loop(500000);
+        loop(rounds);
         if (read(zero, megabyte, sizeof(megabyte)) != sizeof(megabyte)) {
             perror("/dev/zero");
             exit(1);
@@ -80,8 +81,15 @@ int main(int argc, char **argv)
     if (argc == 3)
         loop((uint64_t)atoll(argv[2]) * 500000);
     else if (!strcmp(argv[2], "mixed"))
-        mix(atoll(argv[3]));
-    else if (!strcmp(argv[2], "calls"))
+        mix(atoll(argv[3]), 500000);
+    else if (!strcmp(argv[2], "rest")) {
+        static const struct sched_param none;
+        if (sched_setscheduler(0, SCHED_IDLE, &none) < 0) {
+            perror("sched_setscheduler");
+            return 1;
+        }
+        mix(atoll(argv[3]), 1);
+    } else if (!strcmp(argv[2], "calls"))
         for (long long n = atoll(argv[3]); n > 0; n--)
             syscall(SYS_getppid);
     else
