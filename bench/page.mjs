@@ -5,11 +5,12 @@
 // usage: page.mjs URL SECONDS ROUNDS [VIEW...]
 import { writeSync } from "node:fs";
 import { Session, View } from "../tests/page/browser.mjs";
-import { eventually, rest } from "../tests/page/daemon.mjs";
+import { eventually } from "../tests/page/daemon.mjs";
 
 const [url, seconds, rounds, ...views] = process.argv.slice(2);
 const ms = Number(seconds) * 1000;
 const frames_wanted = 20000;
+const rest = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 function say(line) {
     writeSync(1, `${JSON.stringify(line)}\n`);

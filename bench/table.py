@@ -10,7 +10,6 @@ import os
 import re
 import statistics
 
-SLACK = 1.5  # --quick: machines are noisy, but not so
 BOUNDS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "bounds.tsv")
 Bound = collections.namedtuple("Bound", "sign limit accepted reason")
 Verdict = collections.namedtuple("Verdict", "figure bound value met accepted")
@@ -50,8 +49,7 @@ def excess(value, sign, limit):
 class Table:
     """Figures of perfcountd, each with those it is compared with, their ratio, and whether the bound is met."""
 
-    def __init__(self, program, quick, path=BOUNDS):
-        self.quick = quick
+    def __init__(self, program, path=BOUNDS):
         self.bounds = load_bounds(program, path)
         self.verdicts = []
         self.head = ""
@@ -86,8 +84,6 @@ class Table:
             return "", ""
         met = excess(value, bound.sign, bound.limit) <= 1
         accepted = met or (bound.accepted is not None and excess(value, bound.sign, bound.accepted) <= 1)
-        if self.quick:
-            accepted = accepted or excess(value, bound.sign, bound.limit) <= SLACK
         self.verdicts.append(Verdict(figure.strip(), bound, value, met, accepted))
         return "%s %g" % bound[:2], "met" if met else "missed"
 
@@ -99,17 +95,16 @@ class Table:
         absent = [figure for figure in self.bounds if figure not in judged]
         print()
         for figure, bound, value, _, accepted in missed:
-            why = "known: " + bound.reason if bound.reason else "by less than --quick judges"
             print("missed: %s: %s, bound %s %g: %s" % (figure, readable(value, ""), *bound[:2],
-                                                       why if accepted else "FAILED"))
+                                                       "known: " + bound.reason if accepted else "FAILED"))
         for figure in sorted({verdict.figure for verdict in self.verdicts if verdict.bound.reason} -
                              {verdict.figure for verdict in missed}):
             print("met again: %s, which bench/bounds.tsv has as a known miss" % figure)
         for figure in absent:
-            print("not judged%s: %s" % (", which --quick need not" if self.quick else ": FAILED", figure))
+            print("not judged: FAILED: " + figure)
         print("%d of the bounds missed, %d of them accepted; %d met, %d not judged" % (
             len(missed), len(missed) - len(failed), len(self.verdicts) - len(missed), len(absent)))
-        return 1 if failed or (absent and not self.quick) else 0
+        return 1 if failed or absent else 0
 
     @staticmethod
     def print(figure, own, other, ratio, judged):

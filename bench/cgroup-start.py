@@ -1,0 +1,100 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Measures how much is counted of cgroups whose work begins soon after they are made: runs cgroup-start beside a daemon
+that counts BELOW/daemon and the cgroups in it, and beside a program that only opens counters, in BELOW/bare.
+
+Prints a line for each delay, and the figures as JSON into FILE.
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+import urllib.request
+
+DELAYS = (0, 1, 2, 5)  # ms from mkdir(2) to the start of the process
+
+
+def first_counted(faults, times, counted):
+    """When the first page that was counted was touched, in ms since mkdir(2)."""
+    own = faults - len(times)  # of the new process itself, before
+    at = max(0, faults - counted - own)
+    return times[at] / 1000 if counted > 0 and at < len(times) else float("inf")
+
+
+def figures(caused, counted):
+    """Of cgroups by directory: the faults of each with the times of its pages, and those that were counted."""
+    pairs = [(counted.get(name, 0), *of_one) for name, of_one in caused.items()]
+    firsts = [first_counted(faults, times, value) for value, faults, times in pairs]
+    total = sum(faults for _, faults, _ in pairs)
+    return {"cgroups": len(pairs), "caused": total, "percent": 100 * sum(value for value, _, _ in pairs) / total,
+            "full": sum(value == faults for value, faults, _ in pairs),
+            "too_many": sum(value > faults for value, faults, _ in pairs),
+            "never": sum(value == 0 for value, _, _ in pairs),
+            "first": [min(firsts), statistics.median_low(firsts), max(firsts)]}
+
+
+def text(title, of):
+    return "%-18s %6.2f %% counted, %d of %d in full, %d never seen; first counted event after %.2f %.2f %.2f ms" % (
+        title, of["percent"], of["full"], of["cgroups"], of["never"], *of["first"])
+
+
+def counted_by_daemon(arguments):
+    """Page faults by directory, the parent among them."""
+    query = "/api/v1/counters?collector=cgroup&event=minor_faults"
+    with urllib.request.urlopen(arguments.url + query) as answer:
+        counters = json.load(answer)["counters"]
+    return {arguments.hierarchy + counter["cgroup"]: counter["value"] for counter in counters}
+
+
+def caused_in(arguments, places, delay):
+    """Of the cgroups of one delay, by turns in the places."""
+    command = [arguments.program, "work", str(arguments.cgroups), str(1000 * delay), str(arguments.pages), *places]
+    lines = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
+    return {name: (int(faults), [int(at) for at in times]) for name, faults, *times in map(str.split, lines)}
+
+
+def in_place(caused, place):
+    return {name: of_one for name, of_one in caused.items() if os.path.dirname(name) == place}
+
+
+def measure(arguments, daemon, bare):
+    """By title, the figures; and what was caused in all below the daemon's directory."""
+    rows, total, compared = {}, 0, {}
+    counter = subprocess.Popen([arguments.program, "count", bare], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               text=True)
+    counter.stdout.readline()
+    for delay in DELAYS:
+        caused = caused_in(arguments, (daemon, bare) if delay == 0 else (daemon,), delay)
+        compared.update(in_place(caused, bare))
+        mine = in_place(caused, daemon)
+        time.sleep(0.2)
+        rows["%d ms" % delay] = figures(mine, counted_by_daemon(arguments))
+        total += sum(faults for faults, _ in mine.values())
+    lines = counter.communicate()[0].splitlines()
+    rows["0 ms, bare program"] = figures(compared, {name: int(value) for name, value in map(str.split, lines)})
+    return rows, total
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    for name in ("program", "hierarchy", "below", "url", "file"):
+        parser.add_argument("--" + name, required=True)
+    parser.add_argument("--cgroups", type=int, default=300)
+    parser.add_argument("--pages", type=int, default=500)
+    arguments = parser.parse_args()
+    daemon, bare = (arguments.hierarchy + arguments.below + name for name in ("/daemon", "/bare"))
+    before = counted_by_daemon(arguments).get(daemon, 0)
+    rows, total = measure(arguments, daemon, bare)
+    for title, of in rows.items():
+        print(text(title, of))
+    parent = counted_by_daemon(arguments)[daemon] - before
+    print("their parent       %6.2f %% counted" % (100 * parent / total))
+    with open(arguments.file, "w", encoding="utf-8") as file:
+        json.dump({"rows": rows, "caused": total, "parent": parent}, file)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
