@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The documents agree with the tree on the release and on the benchmarks: the version stands in six places, and the
 # figures in README.md and doc/performance.md are those of one table. The recording rules and the page of derived
-# metrics are those of the daemon's table. Sections of the manual pages that other files name are there. First a test of
-# the checks themselves.
+# metrics are those of the daemon's table. The manual pages have each flag and each key, and each section that other files
+# name. Each test, benchmark and example that a document names is there. First a test of the checks themselves.
 #
 # usage: tests/check-docs.sh [SOURCES]
 set -u
@@ -57,6 +57,38 @@ check_sections() {
     done < <(cd "$1" && find README.md HACKING.md doc contrib systemd -type f ! -name '*.[58]' 2>/dev/null)
 }
 
+# plain FILE: a manual page without its markup; mdoc(7) writes a flag as "Fl -name".
+plain() {
+    sed 's/\\-/-/g; s/\\f[BIRP]//g; s/\(^\|[ .]\)Fl /&-/g; s/Fl -/-/g' "$1"
+}
+
+# check_manuals DIRECTORY: prints the flags of the program and the keys of the configuration that no manual page has.
+check_manuals() {
+    local name
+    "$program" --help | grep -oE -- '--[a-z][a-z.-]*' | sort -u | while read -r name; do
+        plain "$1/doc/perfcountd.8" | grep -qE -e "(^|[^a-z])Fl -${name#--}( |$)|$name([^a-z]|$)" ||
+            echo "doc/perfcountd.8: there is no flag $name"
+    done
+    sed -nE 's/.*\.path = "([a-z_.]+)".*/\1/p' "$1"/config/*.c | sort -u | while read -r name; do
+        plain "$1/doc/perfcountd.yaml.5" | grep -qE -e "(^|[^a-z_])${name##*.}([^a-z_]|$)" ||
+            echo "doc/perfcountd.yaml.5: there is no key $name"
+    done
+}
+
+# check_paths DIRECTORY: prints the files below tests/, bench/, contrib/ and doc/ that a document names and that are not
+# there. A build makes a program of its .c; a name with capitals, such as test-NAME.c, stands for many.
+check_paths() {
+    local file path
+    for file in "$1"/README.md "$1"/HACKING.md "$1"/doc/*.md "$1"/doc/*.[58]; do
+        file=${file#"$1"/}
+        plain "$1/$file" | grep -oE '(^|[^A-Za-z0-9_./-])(tests|bench|contrib|doc)/[A-Za-z0-9*][][A-Za-z0-9_./*?-]*' |
+            sed -E 's/^[^a-z]//; s/[].?-]+$//' | sort -u | while read -r path; do
+            [[ ${path%/README.md} != *[A-Z][A-Z]* && $path != doc/perfcountd/* ]] || continue
+            compgen -G "$1/$path" >/dev/null || [ -e "$1/$path.c" ] || echo "$file: there is no $path"
+        done
+    done
+}
+
 # --- a test of the checks themselves
 
 broken() {
@@ -99,27 +131,43 @@ test_sections() {
     rm -rf "$tree"
 }
 
+# A path that leads nowhere is found in a text and in a manual page; a pattern, a program and a placeholder are none.
+test_paths() {
+    local tree file found
+    tree=$(mktemp -d)
+    cp -R "$sources/README.md" "$sources/HACKING.md" "$sources/doc" "$tree"
+    chmod -R u+w "$tree"
+    ln -s "$sources/tests" "$sources/bench" "$sources/contrib" "$tree"
+    for file in README.md doc/security.md doc/perfcountd.8; do
+        echo "See tests/e2e/*.sh, (tests/unit/test-glob), /usr/share/doc/perfcountd/x, tests/unit/test-NAME.c." >>"$tree/$file"
+        echo "See contrib/gone.yml." >>"$tree/$file"
+        found=$(check_paths "$tree")
+        [ "$found" = "$file: there is no contrib/gone.yml" ] || broken "a path that is not there in $file gave \"$found\""
+        cp "$sources/$file" "$tree/$file"
+    done
+    rm -rf "$tree"
+}
+
 # Bounds that are met, missed, missed as known, met again, and not measured, and the exit status of each.
 test_bounds() {
     PYTHONPATH=$sources/bench PYTHONDONTWRITEBYTECODE=1 python3 - <<'END' || broken "the verdicts on bounds are wrong"
 import contextlib, io, sys, tempfile, table
 
-def verdict(bound, value, quick=False, figure="time of 3"):
+def verdict(bound, value, figure="time of 3"):
     with tempfile.NamedTemporaryFile("w") as file, contextlib.redirect_stdout(io.StringIO()) as out:
         file.write("x\ttime of N\t%s\n" % bound)
         file.flush()
-        made = table.Table("x", quick, file.name)
+        made = table.Table("x", file.name)
         made.row(figure, value)
         return made.conclude(), out.getvalue()
 
 known = "<= 1\t2\ta reason"
-for bound, value, quick, status, words in (
-        ("<= 1", 1, False, 0, "0 of the bounds missed"), ("<= 1", 1.01, False, 1, "bound <= 1: FAILED"),
-        (">= 4", 4, False, 0, "1 met"), (">= 4", 3.9, False, 1, "FAILED"), ("<= 0", 1, False, 1, "FAILED"),
-        ("<= 1", 1.4, True, 0, "by less than --quick judges"), ("<= 1", 1.6, True, 1, "FAILED"),
-        (known, 1.9, False, 0, "known: a reason"), (known, 2.1, False, 1, "FAILED"),
-        (known, 0.9, False, 0, "met again")):
-    got, text = verdict(bound, value, quick)
+for bound, value, status, words in (
+        ("<= 1", 1, 0, "0 of the bounds missed"), ("<= 1", 1.01, 1, "bound <= 1: FAILED"),
+        (">= 4", 4, 0, "1 met"), (">= 4", 3.9, 1, "FAILED"), ("<= 0", 1, 1, "FAILED"),
+        (known, 1.9, 0, "known: a reason"), (known, 2.1, 1, "FAILED"),
+        (known, 0.9, 0, "met again")):
+    got, text = verdict(bound, value)
     if got != status or words not in text:
         sys.exit("%s of %s: %d\n%s" % (value, bound, got, text))
 got, text = verdict("<= 1", 1, figure="another time")
@@ -151,6 +199,19 @@ check_metrics() {
     "$sources/doc/metrics.py" "$sources/doc/metrics.md" <"$1" 2>&1
 }
 
+# A flag and a key that the manual pages lack are found.
+test_manuals() {
+    local tree found
+    tree=$(mktemp -d)
+    cp -R "$sources/doc" "$sources/config" "$tree"
+    chmod -R u+w "$tree"
+    sed -i 's/min_interval/other/g' "$tree/doc/perfcountd.yaml.5"
+    sed -i 's/web.telemetry-path/other/g' "$tree/doc/perfcountd.8"
+    found=$(check_manuals "$tree")
+    [[ $found == *"no flag --web.telemetry-path"*"no key "*min_interval* ]] || broken "what manuals lack gave \"$found\""
+    rm -rf "$tree"
+}
+
 # Another formula is found in both.
 test_metrics() {
     local found
@@ -165,9 +226,10 @@ sources=$(cd "${1-${srcdir-$(dirname "$0")/..}}" && pwd) || exit 1
 version=$(version_in "$sources/configure.ac")
 test_versions
 test_sections
-found=$(check_versions "$sources"; check_sections "$sources")
+test_paths
+found=$(check_versions "$sources"; check_sections "$sources"; check_paths "$sources")
 [ -z "$found" ] || { printf '%s\n' "$found"; exit 1; }
-command -v python3 >/dev/null || { echo "skipped: there is no python3 here, which checks the figures"; exit 77; }
+command -v python3 >/dev/null || { echo "skipped: python3, which checks the figures"; exit 77; }
 test_bounds
 test_figures
 program=$(realpath "${PERFCOUNTD-./perfcountd}")
@@ -176,6 +238,7 @@ table=$(mktemp)
 trap 'rm -f "$table"' EXIT
 "$program" list-metrics --json >"$table" || { echo "$program list-metrics failed"; exit 1; }
 test_metrics "$table"
-found=$(check_metrics "$table")
+test_manuals
+found=$(check_metrics "$table"; check_manuals "$sources")
 [ -z "$found" ] || { printf '%s\n' "$found"; exit 1; }
 "$sources/bench/docs.py" "$sources"

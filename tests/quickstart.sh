@@ -38,7 +38,7 @@ refuses() {
 
 quickstart --help
 equals "--help ends well" "$status" 0
-for command in run test 'test --quick'; do
+for command in run test 'test --all'; do
     contains "--help names $command" "$output" "./quickstart $command"
     contains "so does README.md" "$(cat "$root/README.md")" "./quickstart $command "
 done
@@ -46,15 +46,14 @@ help=$output
 quickstart
 equals "without a command, it is the same" "$output" "$help"
 refuses 2 "there is no command 'serve'" serve
-refuses 2 "test does not take '--fast', only --quick" test --fast
-refuses 2 "test takes one argument at most" test --quick --quick
+refuses 2 "test does not take '--fast', only --all, --only=NAME" test --fast
 equals "and nothing was begun" "$(ls "$scratch/tree")" "$(printf '%s\n' build-aux quickstart tests)"
 
 refuses 1 "please install a C compiler, autoreconf, automake, make, pkg-config, the library libsystemd with its" run
-refuses 1 "the library cmocka with its headers, then run this again" test --quick
+refuses 1 "the library cmocka with its headers, then run this again" test
 contains "which names the tools of tests as well" "$output" "curl, jq, python3, "
 
-for tool in cc autoreconf automake make pkg-config curl jq python3; do
+for tool in cc autoreconf automake make pkg-config curl jq; do
     stub "$scratch/bin/$tool" "[ $tool != make ] || echo \"make \$*\" >>'$scratch/made'"
 done
 stub "$scratch/tree/configure" ': >Makefile'
@@ -65,7 +64,7 @@ touch "$scratch/tree/configure.ac" "$scratch/tree/Makefile.am" "$scratch/tree/ba
 # shellcheck disable=SC2016 # the program expands it
 stub "$scratch/tree/build/run/perfcountd" 'echo "perfcountd $*"'
 # shellcheck disable=SC2016 # the program expands it
-stub "$scratch/tree/tests/quick.sh" 'echo "quick.sh $*"'
+stub "$scratch/bin/python3" 'shift; echo "run.py $*"'
 
 # invites URL ARGUMENTS...: shows what to try, and passes the arguments.
 invites() {
@@ -80,11 +79,11 @@ invites "'http://localhost:9999/m'" --web.listen-address=:9999 --web.telemetry-p
 invites "--unix-socket /run/p.sock 'http://localhost/metrics'" --web.listen-address=unix:/run/p.sock
 quickstart run --version
 equals "run --version invites to nothing" "${output//curl/}" "$output"
-quickstart test --quick
-equals "test --quick ends as its tests do" "$status" 0
-contains "and builds in build/quick" "$output" "quick.sh $scratch/tree/build/quick CFLAGS=-O0"
-stub "$scratch/tree/tests/quick.sh" 'exit 3'
-quickstart test --quick
+quickstart test --only=unit,e2e
+equals "test ends as its tests do" "$status" 0
+contains "and passes its arguments" "$output" "run.py --only=unit,e2e"
+stub "$scratch/bin/python3" 'exit 3'
+quickstart test
 equals "also where they fail" "$status" 3
 stub "$scratch/bin/make" 'echo "the reason"; exit 1'
 refuses 1 "quickstart: the build failed; all of the output is in $scratch/tree/build/quickstart.log" run

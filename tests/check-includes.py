@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Data goes one way: a folder includes only what TABLE gives it, and neither files nor folders include or call each
+other in a circle.
+
+usage: check-includes.py [SOURCES [OBJECTS]]
+
+SOURCES is the root of a source tree: this one by default. OBJECTS is the directory where it was built: a call is a
+symbol that one object lacks and another one defines. Without it, calls are not checked, unless the working directory
+has objects. The checks are first tested on small trees.
+"""
+import collections
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+# Folder: the folders and single headers that it may include besides its own. FOLDER/* is a folder with its wings.
+TABLE = """
+base:
+base/process: base
+perf: base base/process/program.h perf/event perf/userpage
+perf/event: base perf
+perf/files: base perf
+perf/tally: base base/process perf
+perf/userpage: base perf perf/event
+opener: base/* perf/*
+config: base perf/*
+derived: base
+collectors: base/* perf/* config derived collectors/cgroup collectors/names
+collectors/cgroup: base/* perf/* config derived collectors collectors/cgroup/tally collectors/names
+collectors/cgroup/tally: base perf/* config collectors collectors/names
+collectors/names: base/* config/name-kind.h perf/*
+collectors/names/reader: base/* perf/* collectors/names
+symbols: base perf/* symbols/symboliser
+symbols/symboliser: base/*
+sampler: base perf/* config symbols
+formats: base derived collectors/snapshot.h collectors/known.h collectors/metric.h collectors/rates.h
+formats: collectors/names/names.h collectors/totals.h perf/record.h sampler/writer.h symbols/*
+web:
+http: base config formats http/tls http/auth http/api
+http: collectors/snapshot.h collectors/rates.h sampler/stream.h
+http/tls: base config
+http/auth: base config http http/tls
+http/api: base config derived formats web http http/auth
+http/api: collectors/snapshot.h collectors/rates.h sampler/stream.h
+systemd: base
+daemon: base/* perf/* config derived collectors/* symbols/* sampler formats http/* systemd opener daemon/*
+daemon/availability: base perf/* collectors derived
+daemon/command: base/* perf/* config derived collectors/* symbols/* sampler formats http/* systemd opener daemon/*
+daemon/log: base
+daemon/top: base derived collectors collectors/names formats daemon
+tests: base/* perf/* config derived collectors/* symbols/* sampler formats http/* systemd opener daemon/* web
+bench: base/* perf/* config derived collectors/* symbols/* sampler formats http/* systemd opener daemon/* tests
+"""
+# Below these, every file may include every other one.
+WHOLE = ("tests", "bench")
+INCLUDE = re.compile(r'[ \t]*#[ \t]*include[ \t]*"([^"]*)"')
+
+
+def allowed():
+    may = collections.defaultdict(set)
+    for row in TABLE.strip().splitlines():
+        folder, _, targets = row.partition(":")
+        may[folder] |= {folder, *targets.split()}
+    return may
+
+
+def house(path):
+    return path.partition("/")[0]
+
+
+def includes(root, suffixes):
+    """(file, line, header) of each include of the tree, by paths from its root."""
+    for path in sorted(pathlib.Path(root).glob("*/**/*")):
+        name = str(path.relative_to(root))
+        if path.suffix in suffixes and not name.startswith(("build", ".", "_")):
+            for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+                match = INCLUDE.match(line)
+                if match:
+                    yield name, number, match[1]
+
+
+def check_tree(root):
+    """Each violation of the table."""
+    may, wrong = allowed(), []
+    for name, number, header in includes(root, (".c", ".h")):
+        folder, target = os.path.dirname(name), os.path.dirname(header)
+        if house(folder) in WHOLE:
+            folder = house(folder)
+        if house(target) in WHOLE:
+            target = house(target)
+        if folder not in may:
+            wrong.append("%s:%d: the folder %s/ is not in the table" % (name, number, folder))
+        elif header != "config.h" and house(header) in ("", ".", "..", header):
+            wrong.append('%s:%d: "%s" is not written from the root of the tree' % (name, number, header))
+        elif header != "config.h" and not may[folder] & {target, header, house(header) + "/*"}:
+            wrong.append('%s:%d: %s/ may not include "%s"' % (name, number, folder, header))
+    return wrong
+
+
+def noun(path):
+    """
+    The file without its extension and the name of a variant: base/muldiv-fallback.c is base/muldiv. In a wing of
+    variants the noun is the wing: perf/userpage/arm64.c is perf/userpage/userpage.
+    """
+    path = re.sub(r"-(fallback|portable|arm64|x86)$", "", re.sub(r"\.[cho]$", "", path))
+    return re.sub(r"([^/]*)/(fallback|portable|arm64|x86)$", r"\1/\1", path)
+
+
+def include_edges(root):
+    """(from, to, reason) for each include of another noun in the product."""
+    return [(noun(name), noun(header), "includes " + header) for name, _, header in includes(root, (".c", ".h"))
+            if "/" in header and house(name) not in WHOLE]
+
+
+def call_edges(root, objects):
+    """(from, to, reason) for each symbol that an object takes from another noun."""
+    defines, lacks = {}, []
+    # Objects without a source are left over from a file that was removed.
+    files = [str(path.relative_to(objects)) for path in pathlib.Path(objects).glob("*/**/*.o")]
+    files = [name for name in files if house(name) not in WHOLE and pathlib.Path(root, name).with_suffix(".c").exists()]
+    if not files:
+        return []
+    listing = subprocess.run(["nm", "-A", "-P", *files], cwd=objects, stdout=subprocess.PIPE, check=True, text=True)
+    for file, symbol, kind, *_ in map(str.split, listing.stdout.splitlines()):
+        if kind in "TDBRVWC":
+            defines[symbol] = noun(file.rstrip(":"))
+        elif kind == "U":
+            lacks.append((noun(file.rstrip(":")), symbol))
+    return [(user, defines[symbol], "calls " + symbol) for user, symbol in lacks if symbol in defines]
+
+
+def folder_edges(edges):
+    """Those between folders of the root, and between the wings of one."""
+    for start, end, reason in edges:
+        folder, other = os.path.dirname(start), os.path.dirname(end)
+        if house(start) != house(end):
+            yield house(start), house(end), "%s %s" % (start, reason)
+        elif "/" in folder and "/" in other:
+            yield folder, other, "%s %s" % (start, reason)
+
+
+def reachable(targets, start):
+    found, left = set(), [start]
+    while left:
+        new = targets[left.pop()] - found
+        found |= new
+        left.extend(new)
+    return found
+
+
+def circles(what, edges):
+    """Each set of nodes that reach each other, with its edges and a few reasons for each."""
+    reasons, targets, found = collections.defaultdict(set), collections.defaultdict(set), []
+    for start, end, reason in edges:
+        if start != end:
+            reasons[start, end].add(reason)
+            targets[start].add(end)
+    reach = {node: reachable(targets, node) for node in sorted(targets)}
+    for node in reach:
+        circle = [other for other in reach if other in reach[node] and node in reach[other]]
+        if not circle or circle[0] != node:
+            continue
+        found.append("a circle of %s: %s" % (what, "+".join(circle)))
+        for pair in sorted(pair for pair in reasons if set(pair) <= set(circle)):
+            some = sorted(reasons[pair])
+            found.append("    %s -> %s: %s" % (*pair, ", ".join(some[:4] + ["..."] * (len(some) > 4))))
+    return found
+
+
+def check(root, objects=None):
+    edges = include_edges(root) + (call_edges(root, objects) if objects else [])
+    return check_tree(root) + circles("files", edges) + circles("folders", folder_edges(edges))
+
+
+# --- a test of the checks themselves
+
+# A file of a folder, a header that it includes, whether it may.
+RULES = [
+    ("base", "base/util.h", True), ("base", "perf/sys.h", False), ("base", "config.h", True), ("base", "util.h", False),
+    ("base", "../perf/sys.h", False), ("perf/event", "perf/userpage/userpage.h", False),
+    ("elsewhere", "base/util.h", False),
+    ("collectors/names", "collectors/names/reader/reader.h", False), ("config", "perf/event/event.h", True),
+    ("formats", "collectors/snapshot.h", True), ("formats", "collectors/registry.h", False),
+    ("tests/unit", "tests/unit/test.h", True), ("bench", "tests/unit/fake-sys.h", True), ("daemon", "tests/x.h", False),
+]
+# Files with their lines, and how the first line of the findings ends.
+TREES = [
+    ({"base/a.c": '#include "base/b.h"', "base/b.h": ""}, None),
+    ({"base/a.c": '#include "base/b.h"', "base/b-fallback.c": '#include "base/a.h"'}, "files: base/a+base/b"),
+    ({"base/a.c": '#include "perf/b.h"', "perf/c.c": '#include "config/d.h"', "config/e.c": '#include "base/f.h"',
+      "http/g.c": '#include "http/tls/h.h"', "http/tls/i.c": '#include "http/j.h"'}, "folders: base+config+perf"),
+]
+CALLS = {"a.c": "void b(void); void a(void); void a(void) { b(); }", "b.c": "void a(void); void b(void) { a(); }",
+         "removed.c": "void b(void); void c(void) { b(); }"}
+
+
+def write(root, files):
+    for name, text in files.items():
+        path = pathlib.Path(root, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text + "\n")
+
+
+def self_test():
+    for folder, header, may in RULES:
+        with tempfile.TemporaryDirectory() as root:
+            write(root, {folder + "/x.c": '#include <errno.h>\n#include "%s"' % header})
+            found = check_tree(root)
+            assert len(found) == (0 if may else 1), (folder, header, found)
+    for files, circle in TREES:
+        with tempfile.TemporaryDirectory() as root:
+            write(root, files)
+            found = [line for line in check(root) if line.startswith("a circle")]
+            assert found == (["a circle of " + circle] if circle else []), (files, found)
+    with tempfile.TemporaryDirectory() as root:
+        write(root, {"base/" + name: text for name, text in CALLS.items()})
+        subprocess.run([*os.environ.get("CC", "cc").split(), "-c", *CALLS], cwd=root + "/base", check=True)
+        os.unlink(root + "/base/removed.c")
+        found = check(root, root)
+        assert found == ["a circle of files: base/a+base/b", "    base/a -> base/b: calls b",
+                         "    base/b -> base/a: calls a"], found
+
+
+if __name__ == "__main__":
+    self_test()
+    ours = os.environ.get("srcdir") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+    tree = sys.argv[1] if len(sys.argv) > 1 else ours
+    built = sys.argv[2] if len(sys.argv) > 2 else "." if os.path.exists("libperfcountd.a") else None
+    findings = check(tree, built)
+    print(*findings, sep="\n", end="\n" if findings else "")
+    sys.exit(1 if findings else 0)

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests run.py, which judges all other tests: made-up steps, and what each run of them comes to."""
+import contextlib
+import io
+import os
+import sys
+import tempfile
+import types
+
+sys.dont_write_bytecode = True
+import run
+
+failures = 0
+
+
+def check(title, got, expected):
+    global failures
+    if got != expected:
+        failures += 1
+        print("NOT OK: %s: expected %r, got %r" % (title, expected, got))
+
+
+def outcome(*steps):
+    """Runs the steps. Returns their states by spaces, the exit status, and the output."""
+    with tempfile.TemporaryDirectory() as run.LOGS, contextlib.redirect_stdout(io.StringIO()) as out:
+        made = run.Run(list(steps))
+        made.all()
+        status = run.summary(made, list(steps), types.SimpleNamespace(only=None))
+    return " ".join(step.state for step in steps), status, out.getvalue()
+
+
+def sh(name, script, **keywords):
+    return run.Step(name, ["sh", "-c", script], **keywords)
+
+
+def main():
+    for title, steps, states, status, text in (
+            ("a step that passes", [sh("a", "true")], "passed", 0, "1 passed, 0 failed, 0 skipped"),
+            ("a step that fails", [sh("a", "true"), sh("e2e/b", "echo NOT OK: seven; exit 1")], "passed failed", 1,
+             "| NOT OK: seven"),
+            ("its name is repeated at the end", [sh("e2e/b", "exit 1")], "failed", 1, "failed: e2e/b\n"),
+            ("no step at all", [], "", 1, "0 passed"),
+            ("a skip alone is no success", [sh("a", "echo skipped: no PMU; exit 77")], "skipped", 1, "not here: no PMU"),
+            ("a part is skipped", [sh("a", "echo SKIP: no PMU; echo SKIP: no PMU")], "passed", 0, "not here: no PMU\n"),
+            ("a step waits for what it needs", [sh("b", "true", needs=["a"]), sh("a", "sleep 0.1; true")],
+             "passed passed", 0, ""),
+            ("what it needs fails", [sh("a", "false"), sh("b", "true", needs=["a"])], "failed failed", 1,
+             "b: a did not pass"),
+            ("a step that hangs", [sh("a", "sleep 60", timeout=0.2)], "failed", 1, "did not end within"),
+            ("a program that is missing", [run.Step("a", ["/nonexistent"])], "failed", 1, "No such file"),
+            ("a check that the shell could not run", [sh("a", "echo x.sh: line 3: equls: command not found")], "failed", 1,
+             "could not run a line"),
+            ("a unit test that is skipped in silence", [sh("unit/a", "echo '[  SKIPPED ] test_b'")], "failed", 1,
+             "does not say why"),
+            ("one that says why", [sh("unit/a", "echo SKIP: test_b: a PMU; echo '[  SKIPPED ] test_b'")], "passed", 0,
+             "not here: a PMU"),
+            ("a step alone is run last", [sh("a", "true", alone=True), sh("b", "true")], "passed passed", 0, "1 of 2"),
+    ):
+        got_states, got_status, out = outcome(*steps)
+        check(title, (got_states, got_status), (states, status))
+        check(title + ", and says so", text in out, True)
+    with tempfile.TemporaryDirectory() as folder:
+        left = os.path.join(folder, "left")
+        outcome(sh("a", "(sleep 0.3; touch %s) & exit 0" % left))
+        check("what a step leaves running is ended", os.path.exists(left), False)
+    steps = run.table() + run.scripts() + run.page_tests() + run.unit_tests()
+    names = [step.name for step in steps]
+    check("names are unique", len(names), len(set(names)))
+    check("each group has its sentence", {step.group for step in steps} - set(run.GROUPS), set())
+    check("what steps need is there", {need for step in steps for need in step.needs} - set(names), set())
+    print("%d failures" % failures)
+    return 1 if failures else 0
+
+
+sys.exit(main())

@@ -1,0 +1,479 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the test suite: `./quickstart test` installs what it needs and calls this.
+
+usage: run.py [--all | --only=NAME[,NAME...]] [--repeat=N] [--list | --packages]
+
+A step is a row of the table below, a unit test, a test of the page, or a script of tests/e2e, which says at its head what
+it needs:
+
+    # set: quick                 or all
+    need curl jq                 the programs that it runs, whose packages are in PACKAGES
+    # packages: python3-X        what is no program
+    # engines: perf bpf          once with each value of ENGINE in the environment
+
+--only takes names of steps or of groups (unit, e2e, page, ...); --list prints both. A step fails when it fails once.
+Exit status 77 is a skip, and a line "SKIP: WHAT" in the output of a step that passes is a part of it that this machine
+cannot run for want of WHAT: a few words, such as "a hardware PMU". build/test has a log for each step, and results.tsv: outcome, name, seconds.
+"""
+import argparse
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BUILD = os.path.join(ROOT, "build")
+LOGS = os.path.join(BUILD, "test")
+CPUS = os.cpu_count() or 1
+SCRIPTS = "tests/e2e"
+HANGS = 600
+
+# The Debian package of each program that is not in a package of its own name. "unpack:X" is a daemon: it is only unpacked
+# below build/tools, so that no service is started on this machine.
+PACKAGES = {
+    "/usr/bin/python3": "python3",
+    "cc": "",
+    "chrt": "",
+    "clang-runtime": "clang-runtime",
+    "cmocka": "libcmocka-dev",
+    "gzip": "",
+    "gnutls-cli": "gnutls-bin",
+    "haproxy": "unpack:haproxy",
+    "ip": "iproute2",
+    "nginx": "unpack:nginx",
+    "node": "nodejs",
+    "objdump": "binutils",
+    "perf": "linux-perf",
+    "pgrep": "procps",
+    "pprof": "unpack:pprof",
+    "prlimit": "",
+    "prometheus": "unpack:prometheus",
+    "prometheus-node-exporter": "unpack:prometheus-node-exporter",
+    "promtool": "unpack:prometheus unpack:promtool",  # a package of its own since Debian 13
+    "protoc": "protobuf-compiler",
+    "readelf": "binutils",
+    "setpriv": "",
+    "setsid": "",
+    "sha256sum": "",
+    "taskset": "",
+    "unshare": "",
+    "xmllint": "libxml2-utils",
+    "xz": "xz-utils",
+}
+BUILDS = {
+    "plain": ("-O2 -g", "--enable-werror"),
+    "sanitized": ("-O0 -g1", "--enable-werror", "--enable-asan", "--enable-ubsan"),
+    "clang": ("-O0 -g1", "CC=clang", "--enable-werror", "--enable-asan", "--enable-ubsan", "--enable-fuzzing"),
+}
+BUILD_PROGRAMS = {"plain": "cmocka", "sanitized": "cmocka", "clang": "cmocka clang clang-runtime"}
+
+# What each group of steps tests, as the last lines of a run say it.
+GROUPS = {
+    "build": "builds of the daemon, its tests and its benchmarks without a warning",
+    "rules": "which folder may include which, versions and figures in the documents",
+    "unit": "every unit test, with the address and undefined-behaviour sanitizers",
+    "e2e": "the daemon on this kernel: perf events, cgroups, HTTP, TLS, reload, opener, sampler",
+    "page": "the page: its model in node, its views in a real browser",
+    "boards": "arm64 boards with real PMUs, emulated, with Linux 5.10 and 6.1",
+    "distro": "Debian 11, 12 and 13, `make distcheck`, Debian packages",
+    "systemd": "the installed service in a machine with systemd",
+    "containers": "podman, docker and containerd, systemd-nspawn and LXC",
+    "pressure": "little memory, CPU, disk, descriptors; the kernel's limits at their lowest",
+    "faults": "calls of the kernel and allocations fail: 6,800 of 68,000 points, 1,400 with sanitizers",
+    "fuzz": "each fuzzer for a bounded number of inputs, built by clang",
+    "soak": "hundreds of actions of clients and of the machine, mixed",
+    "armhf": "the unit tests of a 32-bit ARM build, by qemu",
+    "dashboards": "each query of the Grafana dashboards, asked of a real Prometheus",
+    "lint": "shellcheck of the scripts, clang-format of the C",
+}
+
+
+class Step:
+    """A command with its name, which is unique, and its group, which is the part of the name before the slash."""
+
+    def __init__(self, name, command, group_set="all", programs="", needs=(), alone=False, environment=None,
+                 timeout=HANGS):
+        self.name, self.command, self.set = name, command, group_set
+        self.group = name.partition("/")[0]
+        self.programs, self.needs, self.alone = programs.split(), tuple(needs), alone
+        self.environment, self.timeout = environment or {}, timeout
+        self.state = "waiting"  # then running, passed, skipped, failed
+        self.seconds = 0.0
+
+    def log(self):
+        return os.path.join(LOGS, re.sub(r"[^A-Za-z0-9]+", "-", self.name) + ".log")
+
+
+def daemon(build):
+    return {"PERFCOUNTD": os.path.join(BUILD, build, "perfcountd")}
+
+
+def build_step(name, group_set):
+    flags, *arguments = BUILDS[name]
+    directory = os.path.join(BUILD, name)
+    script = """
+        mkdir -p "$0" && cd "$0" || exit
+        if [ ! -e Makefile ] || [ "$(cat arguments 2>/dev/null)" != "$*" ]; then
+            ../../configure "$@" && echo "$*" >arguments || exit
+        fi
+        make -j{cpus} all && make -j{cpus} check TESTS=""".format(cpus=CPUS)
+    if name == "clang":
+        script += " CFLAGS='-O0 -fsyntax-only' CCLD=true AR=true RANLIB=true && make -j%d fuzzers" % CPUS
+    return Step("build/" + name, ["sh", "-c", script, directory, "CFLAGS=" + flags] + arguments, group_set,
+                BUILD_PROGRAMS[name], timeout=3600)
+
+
+def table():
+    """The steps that are no single test. Long ones come first, so that no lane is left with them at the end."""
+    plain, browser = ["build/plain"], "chromium node openssl"
+    arm64 = {"VM_BUILD": os.path.join(BUILD, "arm64")}
+    faults = {build: {"CHECK_FAULTS": os.path.join(BUILD, build, "tests", "faults", "check-faults")}
+              for build in ("plain", "sanitized")}
+    dist = "make -C build/plain -j%d distcheck DISTCHECK_CONFIGURE_FLAGS=CFLAGS=-O0 AM_MAKEFLAGS='check_PROGRAMS= TESTS='"
+    scripts_of = "git ls-files -- '*.sh' quickstart .ci/run bench/gate bench/footprint | xargs shellcheck"
+    return [
+        build_step("plain", "quick"),
+        build_step("sanitized", "quick"),
+        Step("rules/includes", ["tests/check-includes.py", ROOT, os.path.join(BUILD, "plain")], "quick", needs=plain),
+        Step("rules/runner", ["tests/run-test.py"], "quick"),
+        Step("rules/quickstart", ["tests/quickstart.sh"], "quick"),
+        Step("rules/documents", ["tests/check-docs.sh"], "quick", needs=plain, environment=daemon("plain")),
+        Step("page/model", ["sh", "-c", "exec tests/page/run.sh tests/page/unit/*.test.mjs"], "quick", browser,
+             plain, environment=daemon("plain")),
+        Step("page/first", ["tests/page/run.sh", "tests/page/first.test.mjs"], "quick", browser, plain,
+             environment=daemon("plain")),
+        Step("boards/run", ["tests/vm/run.sh"], environment=arm64, timeout=1800),
+        Step("armhf/unit", ["tests/distro/armhf.sh"], timeout=1800),
+        Step("faults/sample", ["tests/faults/run.sh"], needs=plain, environment=faults["plain"], timeout=1800),
+        Step("faults/sanitized", ["tests/faults/run.sh", "--points=1500"], needs=["build/sanitized"],
+             environment=faults["sanitized"], timeout=1800),
+        Step("faults/calls", ["tests/faults/calls.sh"], "all", "strace", plain, environment=daemon("plain"), timeout=1200),
+        Step("distro/others", ["tests/distro/run.sh", "--others"], timeout=1800),
+        Step("distro/packages", ["tests/package/build.sh"], environment={"ARCHITECTURES": "native"}, timeout=1200),
+        Step("distro/service", ["tests/package/run.sh"], needs=["build/plain", "distro/packages"],
+             environment=dict(daemon("plain"), ARCHITECTURES="native"), timeout=1200),
+        Step("distro/archive", ["sh", "-c", dist % CPUS], needs=plain, timeout=1200),
+        Step("systemd/units", ["tests/systemd/units.sh"], needs=plain, environment=daemon("plain"), timeout=900),
+        Step("containers/runtimes", ["tests/containers/runtimes.sh"], "all", "ip prometheus", plain,
+             environment=daemon("plain"), timeout=900),
+        Step("containers/machines", ["tests/containers/machines.sh"], needs=plain, environment=daemon("plain"),
+             timeout=900),
+        Step("dashboards/queries", ["tests/dashboards.sh"], "all", "prometheus node", ["build/plain", "boards/run"],
+             environment=dict(daemon("plain"), **arm64), timeout=900),
+        Step("pressure/run", ["tests/pressure/run.sh"] + ["%s.sh" % name for name in (
+             "cgroups", "cpu", "descriptors", "disk", "memory", "slow-clients", "stopped")], "all", "prlimit strace",
+             plain, environment=daemon("plain"), timeout=1200),
+        Step("pressure/limits", ["tests/pressure/run.sh", "kernel-limits.sh"], "all", "prlimit", plain, True,
+             daemon("plain")),  # the whole machine's sysctls
+        Step("soak/rounds", ["tests/soak/run.sh"], needs=plain, environment=daemon("plain"), timeout=900),
+        build_step("clang", "all"),
+        Step("fuzz/run", ["tests/fuzz/run-fuzzers", os.path.join(BUILD, "clang")], needs=["build/clang"], timeout=900),
+        Step("lint/shellcheck", ["sh", "-c", scripts_of], "all", "shellcheck"),
+        Step("lint/format", ["sh", "-c", "git ls-files -- '*.[ch]' | xargs clang-format --dry-run -Werror"], "all",
+             "clang-format"),
+        Step("rules/bpf-object", ["tests/tally-object.py"], "all", "clang objdump"),
+    ]
+
+
+def header(path):
+    """What a script says of itself, by name; "need" is all programs that it names in lines `need PROGRAM...`."""
+    words = {"need": ""}
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            match = re.match(r"# (set|engines|packages): (.*)", line)
+            if match:
+                words[match.group(1)] = match.group(2).split("#")[0].strip()
+            elif line.startswith("need "):
+                words["need"] += " " + re.sub(r"\$\S*|\"[^\"]*\"|#.*", "", line[5:])
+    words["need"] += " " + words.get("packages", "")
+    return words
+
+
+def packages(steps):
+    programs = {program for step in steps for program in step.programs}
+    return sorted({package for program in programs for package in PACKAGES.get(program, program).split()})
+
+
+def scripts():
+    """A step for each script of tests/e2e, or one for each of its engines."""
+    steps = []
+    for name in sorted(os.listdir(os.path.join(ROOT, SCRIPTS))):
+        path = os.path.join(SCRIPTS, name)
+        if not name.endswith(".sh") or not os.access(os.path.join(ROOT, path), os.X_OK):
+            continue
+        words = header(os.path.join(ROOT, path))
+        if words.get("set") not in ("quick", "all"):
+            sys.exit("%s: its head needs a line \"# set: quick\" or \"# set: all\"" % path)
+        for engine in words.get("engines", "").split() or [None]:
+            steps.append(Step(
+                "e2e/%s%s" % (name[:-3], "-" + engine if engine else ""), [path], words["set"], words["need"],
+                ["build/plain"], environment=dict(daemon("plain"), **({"ENGINE": engine} if engine else {}))))
+    return steps
+
+
+def page_tests():
+    """A step for each file of tests in a browser. That of the board is run by dashboards.sh."""
+    folder = os.path.join(ROOT, "tests", "page")
+    return [Step("page/" + name[:-9], ["tests/page/run.sh", os.path.join(folder, name)], "all",
+                 "chromium firefox-esr node nginx openssl", ["build/plain"], environment=daemon("plain"))
+            for name in sorted(os.listdir(folder))
+            if name.endswith(".test.mjs") and name not in ("first.test.mjs", "board.test.mjs")]
+
+
+def unit_tests():
+    """A step for each program, by the sources: the programs may not be built yet."""
+    folder = os.path.join(ROOT, "tests", "unit")
+    directory = os.path.join(BUILD, "sanitized")
+    return [Step("unit/" + name[5:-2], [os.path.join(directory, "tests", "unit", name[:-2])], "quick", "",
+                 ["build/sanitized"], environment=dict(daemon("sanitized"), srcdir=ROOT))
+            for name in sorted(os.listdir(folder)) if name.startswith("test-") and name.endswith(".c")]
+
+
+class Run:
+    """Runs steps on as many lanes as there are CPUs, in order, each after those that it needs."""
+
+    def __init__(self, steps):
+        self.steps, self.begin, self.done, self.skips = steps, time.monotonic(), 0, {}
+        self.by_name = {step.name: step for step in steps}
+        self.condition = threading.Condition()
+        self.running = set()
+
+    def unmet(self, step):
+        return [need for need in step.needs if need in self.by_name and self.by_name[need].state != "passed"]
+
+    def next_step(self):
+        """The next step that may run now, or None where none can any more."""
+        with self.condition:
+            while True:
+                waiting = [step for step in self.steps if step.state == "waiting"]
+                if not waiting:
+                    return None
+                for step in waiting:
+                    unmet = self.unmet(step)
+                    if any(self.by_name[need].state in ("failed", "skipped") for need in unmet):
+                        step.state = "failed"
+                        self.report(step, "%s did not pass" % unmet[0])
+                        self.condition.notify_all()
+                        break
+                    if unmet or any(other.alone for other in self.running):
+                        continue
+                    if step.alone and (self.running or any(not other.alone for other in waiting)):
+                        continue
+                    step.state = "running"
+                    self.running.add(step)
+                    if step.group == "build":
+                        print("%3d of %d, %4d s: begins  %s" % (
+                            self.done, len(self.steps), time.monotonic() - self.begin, step.name), flush=True)
+                    return step
+                else:
+                    self.condition.wait()
+
+    def lane(self):
+        while True:
+            step = self.next_step()
+            if not step:
+                return
+            begin = time.monotonic()
+            status, remark = attempt(step)
+            with self.condition:
+                step.seconds = time.monotonic() - begin
+                step.state = {0: "passed", 77: "skipped"}.get(status, "failed")
+                self.running.discard(step)
+                self.report(step, remark)
+                self.condition.notify_all()
+
+    def report(self, step, remark):
+        """With the lock held: a line of progress, and the end of the log of what failed."""
+        self.done += 1
+        for reason in skipped_parts(step):
+            self.skips.setdefault(reason, step.name)
+        if step.group == "unit" and step.state == "passed" and self.done % 20 and self.done != len(self.steps):
+            return
+        print("%3d of %d, %4d s: %-7s %s%s%s" % (
+            self.done, len(self.steps), time.monotonic() - self.begin, step.state, step.name,
+            " (%.0f s)" % step.seconds if step.seconds >= 1 else "", ": " + remark if remark else ""), flush=True)
+        if step.state == "failed" and os.path.exists(step.log()):
+            print(excerpt(step.log()), flush=True)
+
+    def all(self):
+        lanes = [threading.Thread(target=self.lane, daemon=True) for _ in range(CPUS)]
+        for lane in lanes:
+            lane.start()
+        for lane in lanes:
+            while lane.is_alive():
+                lane.join(1)
+
+    def kill(self):
+        with self.condition:
+            for step in self.running:
+                if getattr(step, "process", None):
+                    end(step.process)
+
+
+def end(process):
+    """Ends the process group of a step."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def attempt(step):
+    """Runs a step with its output in its log. Returns its exit status and a remark on a failure."""
+    with open(step.log(), "w", encoding="utf-8") as log:
+        try:
+            step.process = subprocess.Popen(step.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=ROOT,
+                                            env=dict(os.environ, **step.environment), start_new_session=True)
+        except OSError as error:
+            return 1, str(error)
+        try:
+            status = step.process.wait(step.timeout)
+        except subprocess.TimeoutExpired:
+            end(step.process)
+            return 1, "it did not end within %d s" % step.timeout
+        finally:
+            end(step.process)  # what it left running
+    if status == 0 and misspelt(step.log()):
+        return 1, "the shell could not run a line of it"
+    if status == 0 and step.group == "unit" and silent_skips(step.log()):
+        return 1, "a test in it is skipped and does not say why"
+    return status, "" if status in (0, 77) else "exit status %d, all of it is in %s" % (
+        status, os.path.relpath(step.log(), ROOT))
+
+
+def text_of(path):
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
+
+
+def misspelt(path):
+    """Whether the shell complains about a script: a check that it could not run has not passed."""
+    return re.search(r"\.sh: line \d+: .*(command not found|(integer|unary|binary) .*expected|unbound variable|"
+                     r"syntax error)", text_of(path))
+
+
+def silent_skips(path):
+    """How many of cmocka's tests were skipped beyond those that gave a reason."""
+    text = text_of(path)
+    names = set(re.findall(r"^\[  SKIPPED \] ([a-zA-Z_]\w*)$", text, re.MULTILINE))
+    return len(names) > len(re.findall(r"^ *SKIP: ", text, re.MULTILINE))
+
+
+def excerpt(path):
+    """The lines of a log that say why a step failed, or its last ones."""
+    lines = text_of(path).splitlines()
+    telling = [i for i, line in enumerate(lines)
+               if re.search(r"^NOT OK|^not ok|\[  FAILED  \]|\[  ERROR   \]|error:|warning:|ERROR: |^failed: ", line)]
+    chosen = sorted({j for i in telling[:8] for j in range(i, min(i + 8, len(lines)))}) or range(
+        max(0, len(lines) - 30), len(lines))
+    return "\n".join("    | " + lines[i][:300] for i in list(chosen)[:50])
+
+
+def skipped_parts(step):
+    """What was not here for the step. A unit test puts the name of its function before it."""
+    found = re.findall(r"^ *(?:SKIP|skipped): (?:\w+: )?(.*)$", text_of(step.log()), re.MULTILINE)
+    return found if step.state in ("passed", "skipped") else []
+
+
+def select(steps, arguments):
+    """The steps to run, with the builds that they need."""
+    if arguments.only:
+        wanted = set(arguments.only.split(","))
+        unknown = wanted - {step.name for step in steps} - {step.group for step in steps}
+        if unknown:
+            sys.exit("there is no step or group %s; see ./quickstart test --list" % ", ".join(sorted(unknown)))
+        chosen = [step for step in steps if step.name in wanted or step.group in wanted]
+    else:
+        chosen = [step for step in steps if arguments.all or step.set == "quick"]
+    needs = {need for step in chosen for need in step.needs}
+    return [step for step in steps if step in chosen or step.name in needs]
+
+
+def repeated(steps, n):
+    """Each step `n` times, builds once."""
+    if n == 1:
+        return steps
+    tests = []
+    for i in range(1, n + 1):
+        for step in steps:
+            if step.group != "build":
+                tests.append(Step("%s/%d" % (step.name, i), step.command, step.set, "", step.needs, step.alone,
+                                  step.environment, step.timeout))
+    return [step for step in steps if step.group == "build"] + tests
+
+
+def print_list(steps):
+    for group in dict.fromkeys(step.group for step in steps):
+        print("%s: %s" % (group, GROUPS.get(group, "")))
+        names = [step.name + ("" if step.set == "quick" else " (--all)") for step in steps if step.group == group]
+        print("    " + "\n    ".join(names))
+
+
+def summary(run, steps, arguments):
+    print()
+    ran = [step for step in run.steps if step.state in ("passed", "failed")]
+    for group in dict.fromkeys(step.group for step in ran):
+        of_group = [step for step in ran if step.group == group]
+        print("tested: %-10s %3d  %s" % (group, len(of_group), GROUPS.get(group, "")))
+    if run.skips:
+        print("not here: " + "; ".join(sorted(run.skips)))
+    left = sorted({step.group for step in steps} - {step.group for step in run.steps} - {"lint"})
+    names = {step.name for step in run.steps}
+    more = sum(1 for step in steps if step.name not in names and step.group not in left)
+    if not arguments.only and (left or more):
+        print("not tested: %s, and %d longer tests of the groups above; ./quickstart test --all runs everything" %
+              (", ".join(left), more))
+    failed = [step for step in run.steps if step.state == "failed"]
+    passed = sum(1 for step in run.steps if step.state == "passed")
+    print("%d passed, %d failed, %d skipped, in %d s; the logs are in build/test" % (
+        passed, len(failed), sum(1 for step in run.steps if step.state == "skipped"), time.monotonic() - run.begin))
+    for step in failed:
+        print("failed: %s" % step.name)
+    with open(os.path.join(LOGS, "results.tsv"), "w", encoding="utf-8") as file:
+        for step in run.steps:
+            file.write("%s\t%s\t%.1f\n" % (step.state, step.name, step.seconds))
+    return 0 if passed and not failed else 1
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--all", action="store_true", help="everything")
+    parser.add_argument("--only", metavar="NAME[,NAME...]", help="steps or groups of steps")
+    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="each step N times, builds once")
+    parser.add_argument("--list", action="store_true", help="print the names of all steps")
+    parser.add_argument("--packages", action="store_true", help="print the Debian packages that the steps need")
+    arguments = parser.parse_args()
+    steps = table() + scripts() + page_tests() + unit_tests()
+    if arguments.list:
+        print_list(steps)
+        return 0
+    chosen = select(steps, arguments)
+    if arguments.packages:
+        print("\n".join(packages(chosen)))
+        return 0
+    tools = os.path.join(BUILD, "tools", "usr")
+    os.environ["PATH"] = ":".join([os.environ.get("PATH", "/usr/bin:/bin"), "/usr/sbin", "/sbin",
+                                   os.path.join(tools, "bin"), os.path.join(tools, "sbin")])
+    subprocess.run(["rm", "-rf", LOGS], check=True)
+    os.makedirs(LOGS)
+    run = Run(repeated(chosen, arguments.repeat))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        run.all()
+    finally:
+        run.kill()
+    return summary(run, steps, arguments)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
