@@ -144,8 +144,9 @@ static int64_t own_monotonic_offset(void)
 {
     _cleanup_(freep) char *text = NULL;
 
-    return file_read(AT_FDCWD, "/proc/self/timens_offsets", FILE_MAX, &text, NULL) < 0 ? 0
-                                                                                       : sys_parse_monotonic_offset(text);
+    return file_read(AT_FDCWD, "/proc/self/timens_offsets", FILE_MAX, &text, NULL) < 0
+               ? 0
+               : sys_parse_monotonic_offset(text);
 }
 
 uint64_t sys_record_now(struct sys *sys)
