@@ -99,7 +99,7 @@ for version in tls1 tls1_1; do
     matches "with an alert to the client" "$(hello -$version "${weak[@]}")" 'alert protocol version'
 done
 matches "a key exchange without forward secrecy is refused" "$(hello -tls1_2 -cipher AES128-SHA)" 'Cipher is \(NONE\)'
-matches "GnuTLS's client" "$(gnutls-cli --x509cafile="$pki/ca.pem" -p "${url##*:}" localhost </dev/null 2>&1)" \
+matches "GnuTLS's client" "$(gnutls-cli --x509cafile="$pki/ca.pem" -p "${url##*:}" 127.0.0.1 </dev/null 2>&1)" \
     'Handshake was completed'
 matches "no session is resumed" "$(hello -tls1_2 -reconnect)" 'New, TLSv1.2'
 equals "none at all" "$(hello -tls1_2 -reconnect | grep -c Reused)" 0
