@@ -14,7 +14,8 @@ it needs:
 
 --only takes names of steps or of groups (unit, e2e, page, ...); --list prints both. A step fails when it fails once.
 Exit status 77 is a skip, and a line "SKIP: WHAT" in the output of a step that passes is a part of it that this machine
-cannot run for want of WHAT: a few words, such as "a hardware PMU". build/test has a log for each step, and results.tsv: outcome, name, seconds.
+cannot run for want of WHAT: a few words, such as "a hardware PMU". build/test has a log for each step, and results.tsv:
+outcome, name, seconds.
 """
 import argparse
 import os

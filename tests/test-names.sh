@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Prints each unit test as "FILE: NAME", sorted, so that the lists of two trees can be compared. A test is defined by
-# TEST() or is a function of the state that cmocka gives it.
+# Prints each unit test as "FILE: NAME", sorted, so that the lists of two trees can be compared. A test is a function
+# whose name begins with "test_", whichever macro defines it.
 set -eu
 export LC_ALL=C
 cd "$(dirname "$0")/.."
-grep -oE '^(static void \w+\(void \*\*|TEST(_WITH)?\(\w+)' tests/unit/*.c |
-    sed -E 's/^tests\/unit\/(.*)\.c:(static void |TEST\(|TEST_WITH\()(\w+).*/\1: \3/' | sort
+grep -oE '^[A-Za-z_ ]+[ (]test_\w+' tests/unit/*.c |
+    sed -E 's/^tests\/unit\/(.*)\.c:.*[ (](test_\w+)$/\1: \2/' | sort -u
