@@ -14,6 +14,7 @@
 #include "base/process/capabilities.h"
 #include "base/process/fd.h"
 #include "base/process/jail.h"
+#include "perf/tally/libbpf.h"
 
 /* A capability or a system call is for one of these. */
 enum jail_purpose { ALWAYS, SAMPLING, TALLY, N_PURPOSES };
@@ -121,12 +122,6 @@ static const struct call_rule calls_of_sampling[] = {
     {SCMP_SYS(read), 0, {{0}}},
 };
 
-/* A private mapping of a file, which cannot be written to. */
-#define MAPPED_CODE                                                                                                    \
-    {2, SCMP_CMP_MASKED_EQ, PROT_WRITE, 0},                                                                            \
-    {                                                                                                                  \
-        3, SCMP_CMP_MASKED_EQ, MAP_PRIVATE | MAP_ANONYMOUS, MAP_PRIVATE                                                \
-    }
 #define BPF_COMMAND(command)                                                                                           \
     {                                                                                                                  \
         SCMP_SYS(bpf), 1,                                                                                              \
@@ -146,8 +141,8 @@ static const struct call_rule calls_of_sampling[] = {
     }
 
 /*
- * The calls of perf/tally/: those of the loader, and of its child, in which libbpf loads the program. Only a file can
- * be mapped as executable, as its library is, and nothing here can have written one. Of bpf(2) there are no commands
+ * The calls of perf/tally/: those of the loader, and of its child, in which libbpf loads the program. Nothing can be
+ * mapped as executable: libbpf is in memory before the filter is (libbpf_preload()). Of bpf(2) there are no commands
  * that find, pin or attach what others loaded.
  */
 static const struct call_rule calls_of_tally[] = {
@@ -198,8 +193,8 @@ static const struct call_rule calls_of_tally[] = {
     {SCMP_SYS(faccessat2), 0, {{0}}},
     {SCMP_SYS(uname), 0, {{0}}},
     {SCMP_SYS(getdents64), 0, {{0}}},
-    {SCMP_SYS(mmap), 2, {MAPPED_CODE}},
-    {SCMP_SYS(mmap2), 2, {MAPPED_CODE}},
+    {SCMP_SYS(memfd_create), 1, {CALL_EXACTLY(1, MFD_CLOEXEC)}}, /* libbpf 1.4 holds the numbers of maps free by it, */
+    {SCMP_SYS(dup3), 1, {CALL_EXACTLY(2, O_CLOEXEC)}},           /* and puts the maps there by this */
     {SCMP_SYS(mprotect), 1, {CALL_WITHOUT(2, PROT_EXEC)}},
     {SCMP_SYS(mremap), 0, {{0}}},
     {SCMP_SYS(getrandom), 0, {{0}}},
@@ -242,8 +237,10 @@ int opener_jail_enter(int socket, int reader, const struct opener_rules *rules, 
     signal(SIGALRM, SIG_IGN);
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
         return error_set(error, -errno, "cannot protect the opener's memory: %s", strerror(errno));
-    if (has_purpose(&rules->permissions, TALLY))
+    if (has_purpose(&rules->permissions, TALLY)) {
         raise_locked_memory();
+        libbpf_preload();
+    }
     r = capabilities_keep_needed(&rules->permissions, error);
     if (r == 0)
         r = end_with(rules->daemon, error);

@@ -6,7 +6,7 @@
 #
 # KIND is what the system is for:
 #   bare        a fresh system: with git alone
-#   compile     what debian/control builds with, gcc, clang, and what the unit tests and e2e/smoke.sh need
+#   compile     what debian/control builds with, gcc, clang, and what the unit tests, e2e/smoke.sh and e2e/cgroup.sh need
 #   package     what debian/control builds with, debhelper and lintian; for other ARCHITECTUREs too
 #   machine     systemd, and the libraries of perfcountd's package
 #   containers  that, and podman, docker.io, containerd, systemd-nspawn and LXC
@@ -63,6 +63,7 @@ packages() {
         ;;
     compile)
         printf '%s\n' build-essential autoconf automake clang curl jq procps python3
+        [ "$suite" = bullseye ] && echo libbpf0 || echo libbpf1
         build_depends
         ;;
     package)

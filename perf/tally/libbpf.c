@@ -31,3 +31,10 @@ int libbpf_load(struct libbpf *ret, struct error *error)
 {
     return library_load(&libbpf, ret, error);
 }
+
+void libbpf_preload(void)
+{
+    struct libbpf unused;
+
+    (void)libbpf_load(&unused, NULL);
+}

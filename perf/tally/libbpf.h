@@ -39,5 +39,7 @@ struct libbpf {
 
 /* -ENOSYS with a sentence. */
 int libbpf_load(struct libbpf *ret, struct error *error);
+/* Keeps libbpf in memory, so that libbpf_load() maps no file. Where it is missing, only libbpf_load() says so. */
+void libbpf_preload(void);
 
 #endif

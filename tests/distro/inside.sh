@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs in the clean system for run.sh: builds /build/source with its tests without a warning, and runs all unit tests and
-# the end-to-end smoke. With --clang the product is built by clang, too.
+# the end-to-end smoke, and cgroups are counted by its libbpf. With --clang the product is built by clang, too.
 #
 # usage: inside.sh CFLAGS [--clang]
 set -u -o pipefail
@@ -43,7 +43,9 @@ if programs=yes build /build/gcc CC=gcc "CFLAGS=$1"; then
     cd /build/source/tests/unit && printf '%s\n' test-*.c | sed 's/\.c$//' >/build/gcc/names
     cd /build/gcc && xargs -P "$(nproc)" -I{} bash -c 'unit {}' <names || failed=1
     echo "$(wc -l <names) unit tests"
-    PERFCOUNTD=/build/gcc/perfcountd /build/source/tests/e2e/smoke.sh | grep -v '^ok: ' || failed=1
+    export PERFCOUNTD=/build/gcc/perfcountd
+    /build/source/tests/e2e/smoke.sh | grep -v '^ok: ' || failed=1
+    ENGINE=bpf /build/source/tests/e2e/cgroup.sh | grep -v '^ok: ' || failed=1
 else
     failed=1
 fi

@@ -186,6 +186,20 @@ static int try_map_anonymous(unsigned long protection)
     return page == MAP_FAILED ? -errno : result(munmap(page, 4096));
 }
 
+static int try_memory_file(unsigned long flags)
+{
+    _cleanup_(closep) int fd = memfd_create("test", (unsigned)flags);
+
+    return result(fd);
+}
+
+static int try_renumber(unsigned long flags)
+{
+    _cleanup_(closep) int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), to = open("/", O_RDONLY | O_CLOEXEC);
+
+    return dup3(from, to, (int)flags) < 0 ? -errno : 0;
+}
+
 static int try_clone(unsigned long flags)
 {
     pid_t pid = (pid_t)syscall(SYS_clone, flags, 0, 0, 0, 0);
@@ -241,10 +255,13 @@ static const struct {
     {"BPF_LINK_CREATE", try_bpf, BPF_LINK_CREATE, false, false},
     {"BPF_PROG_GET_NEXT_ID", try_bpf, BPF_PROG_GET_NEXT_ID, false, false},
     {"BPF_PROG_GET_FD_BY_ID", try_bpf, BPF_PROG_GET_FD_BY_ID, false, false},
-    {"a file mapped as code", try_map, PROT_READ | PROT_EXEC, true, false},
+    {"a file mapped as code", try_map, PROT_READ | PROT_EXEC, false, false},
     {"a file mapped as code and for writing", try_map, PROT_WRITE | PROT_EXEC, false, false},
     {"memory mapped as code", try_map_anonymous, PROT_READ | PROT_EXEC, false, false},
     {"memory", try_map_anonymous, PROT_READ | PROT_WRITE, true, true},
+    {"a file in memory", try_memory_file, MFD_CLOEXEC, true, false},
+    {"a file in memory that programs inherit", try_memory_file, 0, false, false},
+    {"another number for a file", try_renumber, O_CLOEXEC, true, false},
     {"a child", try_clone, SIGCHLD, true, false},
     {"a child in a namespace of its own", try_clone, SIGCHLD | CLONE_NEWUSER, false, false},
     {"SIGKILL", try_kill, SIGKILL, true, false},
