@@ -10,7 +10,7 @@ struct known_unit {
     double scale, binary;
 };
 
-/* tests/unit/test-unit.c lists the drivers of Linux that write a unit. "M" is i915's, of cycles. */
+/* tests/unit/test-pmu.c lists the drivers of Linux that write a unit. "M" is i915's, of cycles. */
 static const struct known_unit units[] = {
     {"Joules", "joules", 1, 0},    {"J", "joules", 1, 0},
     {"Bytes", "bytes", 1, 0},      {"B", "bytes", 1, 0},

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Data goes one way: a folder includes only what TABLE gives it, and neither files nor folders include or call each
-other in a circle.
+other in a circle; and only TIMERS arms timers of sd-event.
 
 usage: check-includes.py [SOURCES [OBJECTS]]
 
@@ -58,6 +58,9 @@ bench: base/* perf/* config derived collectors/* symbols/* sampler formats http/
 # Below these, every file may include every other one.
 WHOLE = ("tests", "bench")
 INCLUDE = re.compile(r'[ \t]*#[ \t]*include[ \t]*"([^"]*)"')
+# A timer is armed for a duration, never for a point in time, which a test may only have played.
+TIMERS = "base/timer.c"
+ARMS = re.compile(r"\bsd_event_(add_time|source_set_time)(_relative)?\((?!3\))")
 
 
 def allowed():
@@ -72,21 +75,32 @@ def house(path):
     return path.partition("/")[0]
 
 
-def includes(root, suffixes):
-    """(file, line, header) of each include of the tree, by paths from its root."""
+def lines(root):
+    """(file, line number, line) of all C of the tree, by paths from its root."""
     for path in sorted(pathlib.Path(root).glob("*/**/*")):
         name = str(path.relative_to(root))
-        if path.suffix in suffixes and not name.startswith(("build", ".", "_")):
+        if path.suffix in (".c", ".h") and not name.startswith(("build", ".", "_")):
             for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
-                match = INCLUDE.match(line)
-                if match:
-                    yield name, number, match[1]
+                yield name, number, line
+
+
+def includes(root):
+    """(file, line number, header) of each include."""
+    for name, number, line in lines(root):
+        match = INCLUDE.match(line)
+        if match:
+            yield name, number, match[1]
+
+
+def check_timers(root):
+    return ["%s:%d: %s arms timers, for durations" % (name, number, TIMERS) for name, number, line in lines(root)
+            if name != TIMERS and ARMS.search(line)]
 
 
 def check_tree(root):
     """Each violation of the table."""
     may, wrong = allowed(), []
-    for name, number, header in includes(root, (".c", ".h")):
+    for name, number, header in includes(root):
         folder, target = os.path.dirname(name), os.path.dirname(header)
         if house(folder) in WHOLE:
             folder = house(folder)
@@ -112,7 +126,7 @@ def noun(path):
 
 def include_edges(root):
     """(from, to, reason) for each include of another noun in the product."""
-    return [(noun(name), noun(header), "includes " + header) for name, _, header in includes(root, (".c", ".h"))
+    return [(noun(name), noun(header), "includes " + header) for name, _, header in includes(root)
             if "/" in header and house(name) not in WHOLE]
 
 
@@ -173,7 +187,7 @@ def circles(what, edges):
 
 def check(root, objects=None):
     edges = include_edges(root) + (call_edges(root, objects) if objects else [])
-    return check_tree(root) + circles("files", edges) + circles("folders", folder_edges(edges))
+    return check_tree(root) + check_timers(root) + circles("files", edges) + circles("folders", folder_edges(edges))
 
 
 # --- a test of the checks themselves
@@ -211,6 +225,9 @@ def self_test():
             write(root, {folder + "/x.c": '#include <errno.h>\n#include "%s"' % header})
             found = check_tree(root)
             assert len(found) == (0 if may else 1), (folder, header, found)
+    with tempfile.TemporaryDirectory() as root:
+        write(root, {name: "    r = sd_event_add_time_relative(event, &timer);" for name in ("base/timer.c", "http/x.c")})
+        assert check(root) == ["http/x.c:1: base/timer.c arms timers, for durations"], check(root)
     for files, circle in TREES:
         with tempfile.TemporaryDirectory() as root:
             write(root, files)

@@ -81,7 +81,7 @@ take_in() {
 }
 
 test_coming_and_going() {
-    local in=$below i before pinned created again missed=
+    local in=$below i before pinned created again counted missed=
     cgroup_config "$config" "include: [\"$below/**\"]" "linger: 1h" "$faults_group"
     make $in/stays
     start_daemon --config.file="$config"
@@ -89,7 +89,8 @@ test_coming_and_going() {
     eventually 60 clients_are_gone
     before="$(open_files "$daemon_pid") $(inotify_watches "$daemon_pid")"
     for i in {1..20}; do
-        is_caused "$(take_in $in/new-$i 2 1000)" 1000 || missed+="$i "
+        counted=$(take_in $in/new-$i 2 1000)
+        is_caused "$counted" 1000 || missed+="$i: $counted "
         remove $in/new-$i
         eventually 60 settled_at "$before"
     done
@@ -99,7 +100,8 @@ test_coming_and_going() {
     # The second directory is there before the first can be watched.
     for i in {1..10}; do
         eventually 60 settled_at "$before"
-        is_caused "$(take_in $in/path$i/to/it 6 100)" 100 || missed+="path $i "
+        counted=$(take_in $in/path$i/to/it 6 100)
+        is_caused "$counted" 100 || missed+="path $i: $counted "
         remove "$in/path$i/to/it" "$in/path$i/to" "$in/path$i"
     done
     equals "a whole path made at once, 10 of 10" "$missed" ""

@@ -4,9 +4,9 @@
 # run time and lists in /tmp/perf-PID.map. Through the opener, where there is one, and without.
 # set: quick
 . "$(dirname "$0")/lib.sh"
-need curl gzip jq "${CC:=cc}"
+need curl gzip jq cc
 program=names$$
-"$CC" -O1 -g -fno-omit-frame-pointer -o "$scratch/$program" "$here/names.c" || exit 1
+cc -O1 -g -fno-omit-frame-pointer -o "$scratch/$program" "$here/names.c" || exit 1
 echo 'sampler: {enabled: true, allow: local, event: cpu-clock}' >"$scratch/config.yaml"
 
 # start_program: sets pid.

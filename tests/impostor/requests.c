@@ -358,7 +358,7 @@ void probe_requests_run(struct impostor *impostor)
 
 /* Files: those outside the list, and the powers of the descriptor of one that is in it. */
 
-/* Nobody gets these, whatever the configuration is; tests/unit/test-opener-path.c has all of them. */
+/* Nobody gets these, whatever the configuration is; tests/unit/test-opener-rules.c has more of them. */
 static const char *const forbidden[] = {"/etc/shadow",
                                         "/proc/kcore",
                                         "/proc/1/mem",

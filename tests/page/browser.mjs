@@ -124,12 +124,20 @@ export class View {
 
     // Waits until a function that runs in the page returns what is true, and returns that.
     async until(what, inside, ...parameters) {
-        return eventually(() => `${what}; complaints: ${this.complaints().join(" | ") || "none"}`,
-            () => this.page.evaluate(inside, ...parameters).catch((error) => {
-                if (/context|detached|navigat/i.test(error.message))
-                    return null; // the page is being loaded
-                throw error;
-            }));
+        return eventually(() => this.awaited(what), () => this.inside(inside, ...parameters));
+    }
+
+    awaited(what) {
+        return `${what}; complaints: ${this.complaints().join(" | ") || "none"}`;
+    }
+
+    // What a function that runs in the page returns; null while the page is being loaded.
+    inside(inside, ...parameters) {
+        return this.page.evaluate(inside, ...parameters).catch((error) => {
+            if (/context|detached|navigat/i.test(error.message))
+                return null;
+            throw error;
+        });
     }
 
     // Waits for an answer of the daemon to this page.
@@ -180,13 +188,14 @@ export class View {
 
     // Waits for a text that is seen: a string, or a regular expression.
     async sees(text, selector = "body") {
-        const [source, flags] = text instanceof RegExp ? [text.source, text.flags] : [null, ""];
+        let seen = "";
 
-        return this.until(`text ${text} in ${selector}`, (source, flags, plain, selector) => {
-            const seen = [...document.querySelectorAll(selector)].map((one) => one.innerText).join("\n");
-
-            return source === null ? seen.includes(plain) : new RegExp(source, flags).test(seen);
-        }, source, flags, source === null ? text : "", selector);
+        return eventually(() => `${this.awaited(`text ${text} in ${selector}`)}; seen: ${seen.slice(0, 500)}`,
+            async () => {
+                seen = await this.inside((selector) => [...document.querySelectorAll(selector)]
+                    .map((one) => one.innerText).join("\n"), selector) ?? "";
+                return text instanceof RegExp ? text.test(seen) : seen.includes(text);
+            });
     }
 
     // The text of an element that the reader sees.

@@ -16,7 +16,7 @@ after(() => session.close());
 
 // tests/e2e/hot.c, under a name of its own: it spends 70 % of its time in hot_seventy() and 30 % in hot_thirty().
 const hot = join(scratch(), `hot${process.pid}`), program = basename(hot);
-execFileSync(process.env.CC ?? "cc", ["-O1", "-fno-omit-frame-pointer", "-o", hot, join(root, "tests/e2e/hot.c")]);
+execFileSync("cc", ["-O1", "-fno-omit-frame-pointer", "-o", hot, join(root, "tests/e2e/hot.c")]);
 
 async function with_hot(view, body) {
     const child = started(hot, ["600"]);

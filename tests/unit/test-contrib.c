@@ -100,7 +100,7 @@ static bool is_metric(const char *name, size_t size)
 }
 
 /*
- * The events with a unit that formulas name, and the unit that the driver writes (test-unit.c has the drivers): so the
+ * The events with a unit that formulas name, and the unit that the driver writes (test-pmu.c has the drivers): so the
  * metric is named as it is where a machine has the PMU.
  */
 static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Profiles for pprof, read again field by field; that protoc and pprof read them is tests/e2e/profile.sh's. */
+/* Profiles for pprof, read again field by field; that protoc and pprof read them is tests/e2e/sampler-perf.sh's. */
 #include <inttypes.h>
 #include <libdeflate.h>
 
