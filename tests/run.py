@@ -185,7 +185,7 @@ def header(path):
     words = {"need": ""}
     with open(path, encoding="utf-8") as file:
         for line in file:
-            match = re.match(r"# (set|engines|packages): (.*)", line)
+            match = re.match(r"# (set|engines|packages|alone): (.*)", line)
             if match:
                 words[match.group(1)] = match.group(2).split("#")[0].strip()
             elif line.startswith("need "):
@@ -212,7 +212,8 @@ def scripts():
         for engine in words.get("engines", "").split() or [None]:
             steps.append(Step(
                 "e2e/%s%s" % (name[:-3], "-" + engine if engine else ""), [path], words["set"], words["need"],
-                ["build/plain"], environment=dict(daemon("plain"), **({"ENGINE": engine} if engine else {}))))
+                ["build/plain"], alone="alone" in words,
+                environment=dict(daemon("plain"), **({"ENGINE": engine} if engine else {}))))
     return steps
 
 

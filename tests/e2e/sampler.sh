@@ -281,7 +281,8 @@ equals "exactly" "$(jq -s '[.[] | select(.type == "dropped") | .dropped] | add' 
 # One that has no CPU for a second itself is slow, too.
 compares "the other one has lost nothing by it" "4 * $(end_of "$scratch/fast" dropped) < $dropped"
 
-# A daemon that did not run for a while: what the rings have by then is more than it keeps for a client.
+# A daemon that did not run for a while: what the rings have by then is more than it keeps for a client. How much of it
+# is dropped depends on when the clients run.
 burst() {
     local clients=() i
     for i in 1 2 3; do
@@ -296,8 +297,8 @@ burst() {
 }
 burst
 for i in 1 2 3; do
-    compares "client $i of a burst has records" "$(end_of "$scratch/burst$i" records) > 8000"
-    equals "and drops nothing" "$(end_of "$scratch/burst$i" dropped)" 0
+    equals "client $i of a burst has the records that it should" "$(end_of "$scratch/burst$i" records)" \
+        "$(records_in "$scratch/burst$i")"
 done
 kill "${spinners[@]}"
 
@@ -326,11 +327,12 @@ equals "and it is off" "$(status_of /api/v1/samples)" 403
 # --- the end of the daemon; bench/run-bench-times has how long it takes
 
 reload 'sampler: {enabled: true, event: cpu-clock}'
-paths=(/api/v1/samples /api/v1/perf.data /api/v1/folded /debug/pprof/profile)
+paths=(/api/v1/folded /api/v1/samples /api/v1/perf.data /debug/pprof/profile)
 clients=()
 for path in "${paths[@]}"; do
     stream "$scratch/last-${path##*/}" "$path?frequency=100"
     clients+=("$stream")
+    holds "their rings are open" eventually 60 fds_are $((idle + cpus)) # by the graph, which is shown at its end
 done
 holds "streams run" eventually 60 has_samples "$scratch/last-samples" 50
 stop_daemon
