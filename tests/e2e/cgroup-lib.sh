@@ -76,6 +76,16 @@ fault() {
     [ "$engine" != bpf ] || unknown_faults=$((unknown_faults + $(unknown_us) - before))
 }
 
+# reside CGROUP: sets resident, a process that is in it and does nothing any more.
+reside() {
+    [ -p "$scratch/nothing" ] || mkfifo "$scratch/nothing"
+    : >"$scratch/joined"
+    "$load" "$hierarchy$1" work 1 <>"$scratch/nothing" >"$scratch/joined" &
+    resident=$!
+    children+=("$resident")
+    eventually 60 test -s "$scratch/joined"
+}
+
 # remove CGROUP...: a process that has just ended can hold one for a moment.
 remove() {
     local cgroup

@@ -415,10 +415,7 @@ test_patterns_of_names() {
     id=$(printf '%064x' $$)
     make $in $in/deep $in/deep/$unit $in/deep/$unit/inner $in/deep/other-$unit $in/docker $in/docker/$id \
         $in/docker/$id/inner $in/late
-    # shellcheck disable=SC2016 # that shell expands them
-    sh -c 'echo $$ >"$0/cgroup.procs" && exec sleep 60' "$hierarchy$in/docker/$id/inner" &
-    resident=$!
-    children+=("$resident")
+    reside $in/docker/$id/inner
     cgroup_config "$config" "include: [\"unit=*$unit\", container_id=$id]" "exclude: [\"unit=other-*\", /docker/**]" \
         "linger: 0s" "$faults_group"
     start_daemon --config.file="$config"
@@ -449,18 +446,15 @@ test_vacant() {
     local in=$below/vacant id residents=()
     id=$(printf '%064x' $$)
     make $in $in/left.scope $in/docker-$id.scope $in/idle.service $in/busy.scope
-    # shellcheck disable=SC2016 # that shell expands them
-    sh -c 'echo $$ >"$0/cgroup.procs" && exec sleep 60' "$hierarchy$in/busy.scope" &
-    residents+=($!)
+    reside $in/busy.scope
+    residents+=("$resident")
     cgroup_config "$config" "include: [\"$in/*\"]" "linger: 0s" "$faults_group"
     start_daemon --config.file="$config"
     holds "scopes without processes are left out" eventually 60 watches_exactly $in/busy.scope $in/idle.service
     make $in/new.scope
     holds "not a new one, whose first process is about to come" eventually 60 is_in_state $in/new.scope watched
-    # shellcheck disable=SC2016
-    sh -c 'echo $$ >"$0/cgroup.procs" && exec sleep 60' "$hierarchy$in/docker-$id.scope" &
-    residents+=($!)
-    children+=("${residents[@]}")
+    reside $in/docker-$id.scope
+    residents+=("$resident")
     holds "nor one as soon as it has a process" eventually 60 is_in_state $in/docker-$id.scope watched
     equals "the reason why a container has no name" "$(get /api/v1/cgroups |
         jq -c '[.cgroups[] | select(.unnamed)] | length, (.[0].unnamed | length > 20)' | xargs)" "1 true"
