@@ -21,9 +21,9 @@ LOOP = "%s --repeat=50 --only=" % TEST
 LOAD = "stress-ng --quiet --cpu 4 --io 2 & load=$!; trap 'kill $load' EXIT; %s"
 # A time namespace moves CLOCK_MONOTONIC and CLOCK_BOOTTIME, never CLOCK_REALTIME.
 BOOTED = "u=$(cut -d. -f1 /proc/uptime); unshare --time --monotonic=-$((u-%d)) --boottime=-$((u-%d)) --fork %s"
-# The wall clock of all programs with libc: faketime moves the monotonic clock too, by which the kernel stamps records, and
-# without it breaks their sleeps. Scripts alone: what has a sanitizer does not bear it. Prometheus asks the kernel itself,
-# and takes certificates of the next year for wrong.
+# The wall clock of all programs with libc: faketime moves the monotonic clock too, by which the kernel stamps records,
+# and without it breaks their sleeps. Scripts alone: what has a sanitizer does not bear it. Prometheus asks the kernel
+# itself, and takes certificates of the next year for wrong.
 AHEAD = r"""
     cc -shared -fPIC -O2 -o build/ahead.so -x c - <<'END' || exit
 #define _GNU_SOURCE
@@ -127,8 +127,8 @@ def main():
         parser.error("there is no condition " + ", ".join(unknown))
     path = os.path.abspath(arguments.file)
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    subprocess.run(["apt-get", "-q", "-y", "--no-install-recommends", "install", *PACKAGES], check=True,
-                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    subprocess.run(["apt-get", "-q", "-y", "-o", "DPkg::Lock::Timeout=300", "--no-install-recommends", "install",
+                    *PACKAGES], check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     commit, good = head(), True
     for name, times, command in CONDITIONS:
         if arguments.condition and name not in arguments.condition:

@@ -92,7 +92,7 @@ matches "so it is for a client that has HTTP/1.1 only" "$(hello -alpn http/1.1)"
 matches "no ALPN, no matter" "$(hello)" 'Verify return code: 0'
 matches "TLS 1.3" "$(hello -tls1_3)" 'New, TLSv1.3, Cipher is TLS_AES_'
 matches "TLS 1.2" "$(hello -tls1_2)" 'New, TLSv1.2, Cipher is ECDHE-RSA-AES128-GCM-SHA256'
-matches "X25519 without a second round" "$(hello -tls1_3)" 'Server Temp Key: X25519'
+matches "X25519 without a second round" "$(hello -tls1_3)" 'Temp Key: X25519'
 weak=(-cipher 'ALL:@SECLEVEL=0')
 for version in tls1 tls1_1; do
     matches "$version is refused" "$(hello -$version "${weak[@]}")" 'Cipher is \(NONE\)'
@@ -117,7 +117,7 @@ while IFS='|' read -r name line option expected; do
 done <<'END'
 1.3 alone refuses 1.2|min_version: TLS13|-tls1_2|Cipher is \(NONE\)
 the server's order|cipher_suites: [ECDHE_RSA_256_GCM_SHA384, ECDHE_RSA_128_GCM_SHA256]|-tls1_2|AES256-GCM-SHA384
-a curve that is named|curve_preferences: [CurveP384]|-tls1_3|Server Temp Key: ECDH, secp384r1
+a curve that is named|curve_preferences: [CurveP384]|-tls1_3|Temp Key: ECDH, secp384r1
 END
 
 # --- client certificates
