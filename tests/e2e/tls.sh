@@ -160,6 +160,7 @@ stop_daemon
 rotate='
 import http.client, ssl, sys
 context = ssl.create_default_context(cafile=sys.argv[3])
+context.verify_flags |= ssl.VERIFY_X509_STRICT # the default since Python 3.13
 c = http.client.HTTPSConnection(sys.argv[1], int(sys.argv[2]), context=context, timeout=60)
 for line in sys.stdin:
     first = c.sock
