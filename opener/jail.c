@@ -193,8 +193,10 @@ static const struct call_rule calls_of_tally[] = {
     {SCMP_SYS(faccessat2), 0, {{0}}},
     {SCMP_SYS(uname), 0, {{0}}},
     {SCMP_SYS(getdents64), 0, {{0}}},
-    {SCMP_SYS(memfd_create), 1, {CALL_EXACTLY(1, MFD_CLOEXEC)}}, /* libbpf 1.4 holds the numbers of maps free by it, */
-    {SCMP_SYS(dup3), 1, {CALL_EXACTLY(2, O_CLOEXEC)}},           /* and puts the maps there by this */
+    {SCMP_SYS(memfd_create),
+     1,
+     {CALL_EXACTLY(1, MFD_CLOEXEC)}},                  /* libbpf 1.4 reserves the descriptors of maps by it, */
+    {SCMP_SYS(dup3), 1, {CALL_EXACTLY(2, O_CLOEXEC)}}, /* and replaces them by the maps with this */
     {SCMP_SYS(mprotect), 1, {CALL_WITHOUT(2, PROT_EXEC)}},
     {SCMP_SYS(mremap), 0, {{0}}},
     {SCMP_SYS(getrandom), 0, {{0}}},

@@ -11,6 +11,7 @@ it needs:
     need curl jq                 the programs that it runs, whose packages are in PACKAGES
     # packages: python3-X        what is no program
     # engines: perf bpf          once with each value of ENGINE in the environment
+    # alone: WHY                 nothing else runs meanwhile
 
 --only takes names of steps or of groups (unit, e2e, page, ...); --list prints both. A step fails when it fails once.
 Exit status 77 is a skip, and a line "SKIP: WHAT" in the output of a step that passes is a part of it that this machine

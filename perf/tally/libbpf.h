@@ -39,7 +39,7 @@ struct libbpf {
 
 /* -ENOSYS with a sentence. */
 int libbpf_load(struct libbpf *ret, struct error *error);
-/* Keeps libbpf in memory, so that libbpf_load() maps no file. Where it is missing, only libbpf_load() says so. */
+/* Loads libbpf ahead of time, so that a later libbpf_load() maps no file. Reports nothing: libbpf_load() does. */
 void libbpf_preload(void);
 
 #endif

@@ -283,6 +283,12 @@ compares "the other one has lost nothing by it" "4 * $(end_of "$scratch/fast" dr
 
 # A daemon that did not run for a while: what the rings have by then is more than it keeps for a client. How much of it
 # is dropped depends on when the clients run.
+ticks_of() {
+    awk '{ print $14 + $15 }' "/proc/$1/stat"
+}
+has_spun() {
+    [ "$(ticks_of "${spinners[0]}")" -ge "$1" ]
+}
 burst() {
     local clients=() i
     for i in 1 2 3; do
@@ -291,7 +297,7 @@ burst() {
     done
     holds "three streams run" eventually 60 has_samples "$scratch/burst3" 100
     kill -STOP "$daemon_pid"
-    sleep 0.7
+    eventually 60 has_spun $(($(ticks_of "${spinners[0]}") + 70))
     kill -CONT "$daemon_pid"
     wait "${clients[@]}"
 }

@@ -153,7 +153,7 @@ static void job_start(const struct campaign *campaign, struct job *job, const st
         abort();
 }
 
-/* With the reason on the same line, since it is all that a summary shows. */
+/* The reason is on the same line: a summary shows no other. */
 static void note_failure(struct campaign *campaign, const char *name, const char *output)
 {
     const char *reason = strstr(output, "FAILED: ");

@@ -44,7 +44,7 @@ void client_ask(struct client *client, const char *url, const char *request, con
 /* Takes what has come, without waiting. */
 void client_step(struct client *client);
 
-/* The body as a text; it ends with NUL. Compressed ones are decoded, in place. NULL: the content is damaged. */
+/* The body, decompressed in place and terminated by NUL; NULL if it is corrupt. */
 const char *client_text(struct client *client);
 /* The same of a body that is compressed by itself, as a profile is. */
 const char *client_unpack(struct client *client, size_t *ret_size);

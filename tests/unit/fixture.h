@@ -27,7 +27,7 @@ struct fixture_case {
     char *expected; /* without the last newline */
 };
 
-/* Calls `check` with each case of the table. Fails when there is none. */
+/* Calls `check` for each row of the table; an empty table fails. */
 void fixture_cases(const char *table, void (*check)(const struct fixture_case *test));
 
 /* config_load_all() or the like; with NULL for `errors` it stops at the first error. */

@@ -136,7 +136,7 @@ static void make_cgroup(void)
     made = strdup(rig.cgroup);
     rig.cgroup_fd = open(rig.cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_true(rig.cgroup_fd >= 0);
-    assert_int_equal(fchmod(rig.cgroup_fd, 0755), 0); /* a daemon of another test, without rights, meets it */
+    assert_int_equal(fchmod(rig.cgroup_fd, 0755), 0); /* unprivileged daemons of other tests read it */
 }
 
 static size_t map_size(void)

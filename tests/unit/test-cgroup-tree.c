@@ -167,7 +167,7 @@ static void play_open(void)
         fail_msg("%s", error.message);
 }
 
-/* The listener has heard this since the last call. */
+/* What the listener was told since the last call. */
 static void assert_log(const char *expected)
 {
     assert_string_equal(play.log, expected);
@@ -226,7 +226,7 @@ static int setup(const char *parent, bool cgroups)
     if (!mkdtemp(play.root))
         return -1;
     play.root_fd = open(play.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    assert_int_equal(fchmod(play.root_fd, 0755), 0); /* a daemon of another test, without rights, meets it */
+    assert_int_equal(fchmod(play.root_fd, 0755), 0); /* unprivileged daemons of other tests read it */
     return 0;
 }
 
@@ -284,7 +284,7 @@ TEST_ON_BOTH(test_what_is_there)
         assert_int_equal(symlinkat("a", play.root_fd, "link"), 0);
     }
     play_open();
-    /* Siblings come in any order. */
+    /* The order of siblings is undefined. */
     play_assert_heard(str_starts(play.log, "+/ +/a") ? "+/ +/a +/d +/a/b +/a/b/c" : "+/ +/d +/a +/a/b +/a/b/c");
     cgroup_tree_rescan(play.tree);
     play_assert_heard("");
@@ -304,7 +304,7 @@ static const struct {
       {"-a/b/c/d", "-/a/b/c/d"},
       {"-a/b/c -a/b -a", "-/a/b/c -/a/b -/a"}}},
     {"gone before it was seen", false, {{"+a -a +b +b/c -b/c", "+/b"}}},
-    {"events of a past that was never seen", false, {{"+a -a +a +a/b -a/b +a/b", "+/a +/a/b"}}},
+    {"events for directories that went before they were read", false, {{"+a -a +a +a/b -a/b +a/b", "+/a +/a/b"}}},
     {"renamed, also before the event about the old name is read",
      true,
      {{"+a +a/b", "+/a +/a/b"},

@@ -119,7 +119,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Both drivers, all runtimes. */
+/* The cgroupfs and systemd drivers, each with every runtime. */
 TEST_WITH(test_found, setup_kubelet, teardown)
 {
     static const char *const paths[] = {SYSTEMD "/cri-containerd-" ID ".scope", SYSTEMD "/crio-" ID ".scope/container",
@@ -165,7 +165,7 @@ TEST_WITH(test_comes_and_goes, setup, teardown)
 }
 
 static const struct {
-    const char *link, *out; /* `out` is "//" where the link is none of the kubelet's */
+    const char *link, *out; /* `out` is "//" if the kubelet makes no such link */
 } links[] = {
     {"a_b_c-" ID ".log", "b/a/c"},
     {"a.b_c_d-e-f-" ID ".log", "c/a.b/d-e-f"},
@@ -207,7 +207,7 @@ TEST_WITH(test_names_of_links, setup_links, teardown)
     }
 }
 
-/* logSymlink() cuts the name to what is left of 255 bytes, and so the id. */
+/* The kubelet's logSymlink() truncates a name to 255 bytes, and the id is at its end. */
 TEST_WITH(test_cut_link, setup_links, teardown)
 {
     char whole[600], path[600], found[600], pod[600];
