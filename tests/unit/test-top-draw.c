@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "daemon/top/top-scene.h"
 #include "daemon/top/top-text.h"
+#include "tests/unit/json-of.h"
 #include "tests/unit/test.h"
 
 static const struct {
@@ -87,18 +88,6 @@ TEST(test_ascii)
     setlocale(LC_CTYPE, "C");
     assert_int_equal(top_text_append(&buffer, "a\xc3\xa4\xe6\x97\xa5z", 9), 4);
     check_text("without UTF-8", &buffer, "a?\?z");
-}
-
-/* JSON, with ' in the place of ". */
-static json_t *json_of(const char *text)
-{
-    _cleanup_(freep) char *copy = strdup(text);
-
-    for (char *at = copy; (at = strchr(at, '\''));)
-        *at = '"';
-    json_t *json = json_loads(copy, JSON_DECODE_ANY, NULL);
-    assert_non_null(json);
-    return json;
 }
 
 static const char rates[] =

@@ -9,6 +9,7 @@
 #include "daemon/top/top-column.h"
 #include "daemon/top/top-table.h"
 #include "derived/derived.h"
+#include "tests/unit/json-of.h"
 #include "tests/unit/test.h"
 
 TEST(test_find)
@@ -85,18 +86,6 @@ TEST(test_format)
 }
 
 DEFINE_CLEANUP(struct top_table *, top_table_free);
-
-/* JSON, with ' in the place of ". */
-static json_t *json_of(const char *text)
-{
-    _cleanup_(freep) char *copy = strdup(text);
-
-    for (char *at = copy; (at = strchr(at, '\''));)
-        *at = '"';
-    json_t *json = json_loads(copy, JSON_DECODE_ANY, NULL);
-    assert_non_null(json);
-    return json;
-}
 
 /* A machine with two kinds of cores: one cgroup on both, one on one of them that multiplexes, one that is starved. */
 static const char board[] =

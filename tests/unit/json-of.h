@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* JSON that is written in a test. */
+#ifndef TESTS_UNIT_JSON_OF_H
+#define TESTS_UNIT_JSON_OF_H
+
+#include <jansson.h>
+
+#include "base/cleanup.h"
+#include "tests/unit/test.h"
+
+/* With ' in the place of ". The caller releases it. Text that is no JSON fails the test. */
+static inline json_t *json_of(const char *text)
+{
+    _cleanup_(freep) char *copy = strdup(text);
+
+    for (char *at = copy; (at = strchr(at, '\''));)
+        *at = '"';
+    json_t *json = json_loads(copy, JSON_DECODE_ANY, NULL);
+    assert_non_null(json);
+    return json;
+}
+
+#endif
