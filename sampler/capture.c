@@ -35,6 +35,7 @@ struct capture {
     uint64_t lost;
     uint64_t until_ns; /* of the round that is being taken, as sys_record_now(); 0 between rounds */
     bool ended;        /* the process has */
+    bool last;         /* the round began after that, and takes all there is */
 };
 
 DEFINE_CLEANUP(struct capture *, capture_free);
@@ -130,8 +131,10 @@ static void give_over(struct capture *capture, const char *reason)
 /* Goes on with a round, or begins one. Returns whether it is complete. */
 static bool take_turn(struct capture *capture)
 {
-    if (capture->until_ns == 0)
+    if (capture->until_ns == 0) {
         capture->until_ns = sys_record_now(capture->sys);
+        capture->last = capture->ended;
+    }
     bool complete = merge_lanes(capture);
     lane_set_release(&capture->lanes);
     uint64_t until = complete ? capture->until_ns : 0;
@@ -142,7 +145,7 @@ static bool take_turn(struct capture *capture)
         timer_arm_in(capture->timer, TURN_USEC);
     }
     give_round(capture, until);
-    if (complete && capture->ended)
+    if (complete && capture->last)
         give_over(capture, "the process has ended");
     return complete;
 }

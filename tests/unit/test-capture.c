@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Captures of this machine's clocks: CPUs that come and go, CPUs that only track, limits of memory, one process. */
+#include <inttypes.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 #include "tests/unit/sampled.h"
@@ -195,6 +197,52 @@ TEST_WITH(test_process, sampled_begin, sampled_end)
     snprintf(word, sizeof(word), " %d\n", (int)child);
     assert_int_equal(count_words(text, word), count_words(text, "sample "));
     assert_non_null(strstr(text, "end the process has ended "));
+    reader_stop(&a);
+}
+
+/* Waits until the process has used the CPU for so long. */
+static void burn(clockid_t cpu, long nsec)
+{
+    const struct timespec time = {.tv_nsec = nsec};
+
+    assert_int_equal(clock_nanosleep(cpu, 0, &time, NULL), 0);
+}
+
+/* The time of the last sample. */
+static uint64_t last_sample(const char *text)
+{
+    uint64_t last = 0;
+
+    for (const char *line = text; (line = strstr(line, "sample ")); line++)
+        assert_int_equal(sscanf(line, "sample %" SCNu64, &last), 1);
+    return last;
+}
+
+/* A process ends while older records of it, more than fit in a turn, are being taken: the stream has its last ones. */
+TEST_WITH(test_process_ends_late, sampled_begin, sampled_end)
+{
+    struct sampled *f = *state;
+    struct reader a;
+    clockid_t cpu;
+    pid_t child = fork();
+
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;)
+            continue;
+    }
+    assert_int_equal(clock_getcpuclockid(child, &cpu), 0);
+    sampled_start(f, &(struct stream_request){.pid = (uint32_t)child, .period = 250000}, &a);
+    sampled_until(f, reader_has(&a, "begin ", 1));
+    burn(cpu, 250 * NSEC_PER_MSEC);
+    sampled_until(f, reader_has(&a, "sample ", 1));
+    burn(cpu, 20 * NSEC_PER_MSEC);
+    uint64_t late = sys_record_now(&f->sys);
+    burn(cpu, 20 * NSEC_PER_MSEC);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    sampled_until(f, reader_ended(&a));
+    assert_true(last_sample(reader_text_of(&a)) > late);
     reader_stop(&a);
 }
 
