@@ -116,6 +116,12 @@ void spec_bind_tracking(const struct spec *spec, struct spec_group *ret)
     *ret = (struct spec_group){.n = 1, .attrs = {attr}, .ring_pages = pages};
 }
 
+/* A cgroup that was removed is a directory without files. */
+static bool cgroup_is_gone(const struct spec *spec)
+{
+    return spec->cgroup && faccessat(spec->cgroup_fd, "cgroup.procs", F_OK, 0) < 0 && errno == ENOENT;
+}
+
 int spec_refused(const struct spec *spec, const struct machine *machine, const struct pmu *pmu, unsigned cpu, int code,
                  struct error *error)
 {
@@ -123,6 +129,8 @@ int spec_refused(const struct spec *spec, const struct machine *machine, const s
 
     if (code == -ESRCH && spec->pid)
         return error_set(error, -ENOENT, "there is no process %" PRIu32, spec->pid);
+    if (code == -ENOENT && cgroup_is_gone(spec))
+        return error_set(error, -ENOENT, "there is no cgroup %.256s any more", spec->cgroup);
     if (code == -EUNATCH) /* from the opener */
         return error_set(error, -EOPNOTSUPP,
                          "the sampler was enabled after perfcountd had started; restart perfcountd");

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sampler on this machine's clocks: clients that share a capture, that are refused, and that a reload ends. */
+#include <unistd.h>
+
 #include "base/cleanup.h"
+#include "sampler/spec-make.h"
+#include "tests/unit/fake-sys.h"
 #include "tests/unit/sampled.h"
 #include "tests/unit/test.h"
 
@@ -59,6 +63,94 @@ TEST_WITH(test_refused, sampled_begin, sampled_end)
         assert_int_equal(admitted, cases[i].in_disabled ? -EOPNOTSUPP : 0);
     }
     reader_stop(&a);
+}
+
+#define MOUNT "1 0 0:1 / /sys/fs/cgroup rw - cgroup2 cgroup rw\n"
+#define PAST_ALL_PIDS 4194305 /* PID_MAX_LIMIT in include/linux/threads.h, and one */
+
+static int refusal;     /* of the kernel, for what samples the kernel too; 0: none */
+static bool is_removed; /* the cgroup, before the kernel looks for it */
+
+static void open_refused(struct sys *sys, const struct sys_group *group, int *ret)
+{
+    (void)sys;
+    if (is_removed)
+        assert_int_equal(unlinkat(group->pid, "cgroup.procs", 0), 0);
+    *ret = group->attrs->exclude_kernel && refusal == -EACCES ? 1000 : refusal ? refusal : 1000;
+}
+
+static int close_nothing(struct sys *sys, int fd)
+{
+    (void)sys;
+    assert_int_equal(fd, 1000);
+    return 0;
+}
+
+/* What a request names and what the kernel refuses: the client's error, and the sentence. */
+TEST(test_spec)
+{
+    static const struct {
+        struct stream_request in;
+        int in_refusal;
+        bool in_removed;
+        int out;
+        const char *out_message; /* "" without an error */
+        bool out_user_only;
+    } rows[] = {
+        {{.cgroup = (char *)"/a.slice"}, 0, false, 0, "", false},
+        {{.cgroup = (char *)"/"}, 0, false, 0, "", false},
+        {{.cgroup = (char *)"/b"}, 0, false, -ENOENT, "there is no cgroup /b below /", false},
+        {{.cgroup = (char *)"/a.slice/cgroup.procs"}, 0, false, -ENOENT, "there is no cgroup /a.slice/", false},
+        {{.cgroup = (char *)"/a.slice"}, -ENOENT, true, -ENOENT, "there is no cgroup /a.slice any more", false},
+        {{.cgroup = (char *)"/a.slice"}, -ENOENT, false, -EINVAL, "cpu 0 cpu-clock: no such event", false},
+        {{.cgroup = (char *)"a.slice"}, 0, false, -EINVAL, "\"a.slice\" is not a path", false},
+        {{.cgroup = (char *)"/a.slice/.."}, 0, false, -EINVAL, "\"/a.slice/..\" is not a path", false},
+        {{.cgroup = (char *)"/../a.slice"}, 0, false, -EINVAL, "\"/../a.slice\" is not a path", false},
+        {{.cgroup = (char *)"/a.slice", .pid = 1}, 0, false, -EINVAL, "pid and cgroup exclude each other", false},
+        {{.pid = 1}, 0, false, 0, "", false},
+        {{.pid = PAST_ALL_PIDS}, 0, false, -ENOENT, "there is no process 4194305", false},
+        {{.pid = 1}, -ESRCH, false, -ENOENT, "there is no process 1", false},
+        {{.cpus = (char *)"9-2"}, 0, false, -EINVAL, "cpu", false},
+        {{.cpus = (char *)"3-5"}, 0, false, -EINVAL, "no CPU 4", false},
+        {{.pid = 0}, -EACCES, false, 0, "", true},
+        {{.event = (char *)"cpu-clock:k"}, -EACCES, false, -EACCES, "permission denied", false},
+        {{.pid = 0}, -EUNATCH, false, -EOPNOTSUPP, "the sampler was enabled after perfcountd had started", false},
+        {{.pid = 0}, -EOPNOTSUPP, false, -EINVAL, "the PMU does not support this", false},
+        {{.pid = 0}, -E2BIG, false, -EINVAL, "the kernel is older", false},
+        {{.pid = 0}, -ENXIO, false, -EINVAL, "the CPU is not there", false},
+        {{.pid = 0}, -ENODEV, false, -EINVAL, "the PMU cannot count here", false},
+        {{.pid = 0}, -ENOPKG, false, -EOPNOTSUPP, "the opener does not know", false},
+        {{.pid = 0}, -ENOKEY, false, -EOPNOTSUPP, "opener.breakpoints", false},
+        {{.pid = 0}, -EMFILE, false, -EMFILE, "too many open files", false},
+        {{.event = (char *)"cycles:ppp"}, -EOPNOTSUPP, false, -EINVAL, "ask for fewer p", false},
+        {{.event = (char *)"cycles:p"}, -EINVAL, false, -EINVAL, "ask for fewer p", false},
+        {{.event = (char *)"power/energy-pkg/"}, 0, false, -EINVAL, "cannot sample", false},
+        {{.event = (char *)"cyclez"}, 0, false, -EINVAL, "did you mean", false},
+    };
+    const struct config_sampler config = {.event = (char *)"cpu-clock", .period = 1000000, .ring_pages = 16};
+    struct fake_sys *fake = fake_machine_one_pmu();
+    struct machine *machine;
+    struct error error;
+
+    fake_file(fake, "/proc/self/mountinfo", MOUNT);
+    fake_file(fake, "/proc/1/task/1/comm", "init\n");
+    fake_file(fake, "/sys/fs/cgroup/cgroup.procs", "%s", "");
+    assert_int_equal(machine_load(&fake->sys, &machine, &error), 0);
+    fake->sys.open_group = open_refused;
+    fake->sys.close = close_nothing;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct spec spec = {.cgroup_fd = -1};
+        error = (struct error){0};
+        refusal = rows[i].in_refusal;
+        is_removed = rows[i].in_removed;
+        fake_file(fake, "/sys/fs/cgroup/a.slice/cgroup.procs", "%s", "");
+        int r = spec_make(&fake->sys, machine, &config, &rows[i].in, &spec, &error);
+        if (r != rows[i].out || !strstr(error.message, rows[i].out_message) || spec.user_only != rows[i].out_user_only)
+            fail_msg("row %zu: %d %s", i, r, error.message);
+        spec_done(&spec);
+    }
+    machine_free(machine);
+    fake_sys_free(fake);
 }
 
 static const struct {
