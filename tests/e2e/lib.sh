@@ -201,7 +201,7 @@ share() {
 # shellcheck disable=SC2154 # the test's
 within_points() {
     local n=${2#* } difference="(${2% *} - ${3-$truth})"
-    compares "$1: samples of the program" "$n >= 300"
+    compares "$1: samples of the program" "$n >= 30"
     compares "$1: the share of one function is within five standard deviations" \
         "$difference ^ 2 * $n <= ${3+2 * }(5 * 45.8) ^ 2"
 }

@@ -6,6 +6,7 @@
 #include "formats/rates-json.h"
 #include "tests/unit/fake-service.h"
 #include "tests/unit/readings.h"
+#include "tests/unit/rig.h"
 #include "tests/unit/test.h"
 
 static const char *const names[] = {"cpu", "pmu", "cgroup", NULL};
@@ -141,6 +142,43 @@ TEST(test_unknown_names)
         if (rows[i].out && !strstr(error.message, rows[i].out))
             fail_msg("%s", error.message);
     }
+}
+
+/* Names are known by the configuration and the machine too: rows of cgroups and of CPUs come and go. */
+TEST(test_known_names)
+{
+    static const struct {
+        const char *in_name, *in_value;
+        const char *out; /* NULL: it is known */
+    } rows[] = {
+        {"event", "cycles", NULL},
+        {"event", "page_faults", NULL},
+        {"event", "context_switches", NULL},
+        {"event", "page_fault", "did you mean \"page_faults\""},
+        {"group", "services", NULL},
+        {"group", "service", "did you mean \"services\""},
+        {"pmu", "cpu", NULL},
+        {"pmu", "gpu", "no counter here has the PMU \"gpu\"; did you mean \"cpu\""},
+        {"cpu", "0", NULL},
+        {"cpu", "1-700", NULL},
+        {"cpu", "700-701", "parameter \"cpu\": this machine has no CPU 700-701, only 0"},
+    };
+    struct rig rig;
+
+    rig_init(&rig, fake_machine_one_pmu(),
+             "collectors: {self: {enabled: false}, pmu: {groups: [{name: faults, events: page-faults}]},"
+             " cpu: {groups: [{name: core, events: cycles}]},"
+             " cgroup: {enabled: true, include: [/none], groups: [{name: services, events: context-switches}]}}");
+    const struct snapshot *snapshot = rig_read(&rig);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_(filter_done) struct filter filter = {0};
+        struct error error = {0};
+        assert_int_equal(filter_add(&filter, names, rows[i].in_name, rows[i].in_value, &error), 0);
+        assert_int_equal(filter_check(&filter, snapshot, &error), rows[i].out ? -EINVAL : 0);
+        if (rows[i].out && !strstr(error.message, rows[i].out))
+            fail_msg("%s", error.message);
+    }
+    rig_done(&rig);
 }
 
 TEST(test_odd_names)
