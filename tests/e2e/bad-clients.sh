@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Clients that send nothing, a byte a second, too much or garbage, over plain HTTP and over TLS: each has its answer or
-# is ended, descriptors come back, and clients of another address are served meanwhile. In floods of each kind a right
-# client is served, and no wrong password is let in. bench/run-bench-times has how long a scrape takes then.
+# Clients that send nothing, a byte a second, too much or garbage, over plain HTTP and over TLS: each gets an answer or
+# is disconnected, its descriptors are freed, and clients of other addresses are served meanwhile. During a flood of
+# each kind right requests succeed, and no wrong password is accepted. bench/run-bench-times measures how long a scrape
+# takes meanwhile.
 # set: all
 . "$(dirname "$0")/lib.sh"
 . "$here/tls-lib.sh"
 need curl openssl /usr/bin/python3
 
-# attack NAME [CA]: against the daemon that runs.
+# attack NAME [CA]: runs bad-clients.py against the daemon and checks each of its results.
 attack() {
     local host=${url#*://} state name what
     /usr/bin/python3 "$here/bad-clients.py" "${host%:*}" "${host##*:}" "$daemon_pid" "${@:2}" \
@@ -25,11 +26,12 @@ count_complaints() {
     complaints=$(grep -cE ' (error|warning) ' "$daemon_log")
 }
 
-# figure NAME: of the last flood.
+# figure NAME: prints this figure of the last flood.
 figure() {
     awk -v name="$1" '$1 == name { print $2 }' "$scratch/figures"
 }
-# flood TITLE KIND PASSWORD [CA]: against the daemon that runs.
+# flood TITLE KIND PASSWORD [CA]: runs bench/flood.py against the daemon and checks that right requests succeed
+# meanwhile.
 flood() {
     local title=$1 host=${url#*://}
     /usr/bin/python3 "$root/bench/flood.py" "${host%:*}" "${host##*:}" "$2" "$3" 1 0.5 "${@:4}" \
@@ -59,7 +61,7 @@ END
 start_daemon --web.config.file="$scratch/web.yml"
 flood "no password" refused secret
 flood "wrong passwords" wrong secret
-# They are checked at a priority so low that none may have been on a busy machine.
+# Wrong passwords are checked at so low a priority that a busy machine may not have answered any.
 equals "wrong passwords: none has an answer but 401 and 503" "$(figure answers_200) $(figure answers_other)" "0 0"
 lacks "no password is in the log" '127[.]0[.]1[.][0-9]+-[0-9]|secret' "$daemon_log"
 flood "silence where a password is asked for" silent secret

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# shellcheck disable=SC2154,SC2034 # what lib.sh has, and what is for the scripts
-# Cgroups of a test's own, below one parent that is removed at the end whatever happens, and loads of known size in
-# them. Read after lib.sh.
+# shellcheck disable=SC2154,SC2034 # variables of lib.sh, and variables that the scripts use
+# Creates cgroups below a parent of the test's own, which is removed at exit in any case, and runs loads of known size
+# in them. Source it after lib.sh.
 #
-# Sets: hierarchy (the directory where perf counts cgroups), below (the parent's path as the label `cgroup` has it),
-# parent (its directory), load (the program of cgroup-load.c).
+# Sets: hierarchy (directory of the hierarchy in which perf counts cgroups), below (path of the parent cgroup, as in the
+# label `cgroup`), parent (its directory), load (the compiled cgroup-load.c).
 
 [ "$(id -u)" -eq 0 ] || skip "root, to make cgroups"
 
-# hierarchy_of MOUNTINFO: a v1 hierarchy with perf_event where there is one, since the kernel then counts there, or v2.
+# hierarchy_of MOUNTINFO: prints the directory of a v1 hierarchy with perf_event, since the kernel counts cgroups there
+# if one exists; otherwise that of v2.
 hierarchy_of() {
     awk '{
             for (i = 7; $i != "-"; i++)
@@ -28,7 +29,8 @@ below=/perfcountd-test-$$
 parent=$hierarchy$below
 mkdir "$parent" 2>/dev/null || skip "the right to make cgroups"
 
-# remove_cgroups DIRECTORY: it and all below, however deep. Processes that were moved in are the test's own.
+# remove_cgroups DIRECTORY: removes the cgroup and all its descendants, and kills the processes in them, which belong to
+# the test.
 remove_cgroups() {
     local attempt
     for attempt in 1 2 3 4 5 6 7 8 9 10; do
@@ -40,7 +42,7 @@ remove_cgroups() {
     [ ! -d "$1" ]
 }
 
-# Commands that put right what a test changed, run at the end while the children are there no more.
+# Commands that undo what a test changed on the machine. They run at exit, after the children are killed.
 at_end=()
 cleanup_cgroups() {
     local pid command
@@ -59,16 +61,16 @@ trap cleanup_cgroups EXIT
 load=$scratch/cgroup-load
 cc -O2 -o "$load" "$here/cgroup-load.c" || exit 1
 
-# unknown_us: for how many microseconds the engine bpf did not know the cgroup: 0, but on some virtual machines, which
-# do not show it all switches.
+# unknown_us: prints for how many microseconds the engine bpf could not tell which cgroup ran: 0, except on virtual
+# machines that hide some context switches from it.
 unknown_us() {
     get /metrics -o /dev/null
     get /api/v1/status | jq '.cgroups.unknown_seconds // 0 | . * 1e6 | ceil'
 }
-# How many faults of the loads until now may be unknown: one takes a microsecond at least.
+# Upper bound on the page faults of the loads that were not attributed. A fault takes at least a microsecond.
 unknown_faults=0
 
-# fault CGROUP PAGES: runs a program in the cgroup that faults that many pages.
+# fault CGROUP PAGES: runs a program in the cgroup that causes this many page faults.
 fault() {
     local before
     [ "$engine" != bpf ] || before=$(unknown_us)
@@ -76,7 +78,7 @@ fault() {
     [ "$engine" != bpf ] || unknown_faults=$((unknown_faults + $(unknown_us) - before))
 }
 
-# reside CGROUP: sets resident, a process that is in it and does nothing any more.
+# reside CGROUP: starts a process that joins the cgroup and then waits. Sets resident, its process id.
 reside() {
     [ -p "$scratch/nothing" ] || mkfifo "$scratch/nothing"
     : >"$scratch/joined"
@@ -86,7 +88,7 @@ reside() {
     eventually 60 test -s "$scratch/joined"
 }
 
-# remove CGROUP...: a process that has just ended can hold one for a moment.
+# remove CGROUP...: removes cgroups. It retries, because a process that has just ended may hold a cgroup for a moment.
 remove() {
     local cgroup
     for cgroup in "$@"; do
@@ -94,10 +96,11 @@ remove() {
     done
 }
 
-# The engine that counts: perf, bpf or auto, as ENGINE says; with_engines() sets it.
+# The engine to test: perf, bpf or auto, by default from $ENGINE. with_engines() sets it.
 engine=${ENGINE-perf}
 
-# cgroup_config FILE LINES...: the lines go below collectors.cgroup; cgroups alone are measured, by $engine.
+# cgroup_config FILE LINES...: writes a configuration that only enables the collector cgroup, with $engine. LINES go
+# below collectors.cgroup.
 cgroup_config() {
     {
         printf 'web: {min_interval: 0s}\ncollectors:\n  cpu: {enabled: false}\n  cgroup:\n    enabled: true\n'
@@ -105,26 +108,26 @@ cgroup_config() {
         printf '    %s\n' "${@:2}"
     } >"$1"
 }
-# The groups that most of the tests count.
+# The event group that most tests count.
 faults_group='groups: [{name: f, events: "{minor-faults,context-switches}"}]'
 
-# count CGROUP [EVENT]: its total, "none" where there is no such series.
+# count CGROUP [EVENT]: prints the cgroup's total, or "none" if there is no such series.
 count() {
     get "/api/v1/counters?collector=cgroup&event=${2-minor_faults}" |
         jq -r --arg cgroup "$1" '[.counters[] | select(.cgroup == $cgroup) | .value] | add // "none"'
 }
 
-# cgroups_in STATE: the value of perfcountd_cgroups.
+# cgroups_in STATE: prints the value of perfcountd_cgroups for this state.
 cgroups_in() {
     get /metrics | awk -v series="perfcountd_cgroups{state=\"$1\"}" '$1 == series { print $2 }'
 }
 
-# has_cgroup CGROUP: there is a series of it.
+# has_cgroup CGROUP: succeeds if the cgroup has a series.
 has_cgroup() {
     [ "$(count "$1")" != none ]
 }
 
-# state_of CGROUP: as /api/v1/cgroups has it.
+# state_of CGROUP: prints its state in /api/v1/cgroups, or "none".
 state_of() {
     get /api/v1/cgroups |
         jq -r --arg cgroup "$1" '[.. | objects | select(.cgroup? == $cgroup) | .state] | first // "none"'
@@ -132,18 +135,19 @@ state_of() {
 is_in_state() {
     [ "$(state_of "$1")" = "$2" ]
 }
-# each N: how many descriptors N events of a cgroup take.
+# each N: prints how many descriptors N events of one cgroup take.
 cpus=$(getconf _NPROCESSORS_ONLN)
 each() {
     [ "$engine" = bpf ] && echo 0 || echo $(($1 * cpus))
 }
-# is_open CGROUP FILES: its events are counted. The daemon has opened FILES files then, without being asked for
-# anything, and has enabled their events before it answers.
+# is_open CGROUP FILES: succeeds if the cgroup's events count: the daemon has opened FILES files, which it does without
+# a request, and reports the cgroup as watched, which it does only after it has enabled the events.
 is_open() {
     [ "$(open_files "$daemon_pid")" -ge "$2" ] && is_in_state "$1" watched
 }
 
-# open_files PID; inotify_watches PID
+# open_files PID, inotify_watches PID: print how many descriptors, other than sockets, and inotify watches a process
+# has.
 open_files() {
     find "/proc/$1/fd" -mindepth 1 ! -lname 'socket:*' | wc -l
 }
@@ -151,12 +155,12 @@ inotify_watches() {
     cat "/proc/$1/fdinfo/"* 2>/dev/null | grep -c '^inotify '
 }
 
-# dying: how many removed cgroups below the parent somebody still holds open.
+# dying: prints how many removed cgroups below the parent are still held open by somebody.
 dying() {
     awk '$1 == "nr_dying_descendants" { print $2 }' "$parent/cgroup.stat"
 }
 
-# document JQ-FILTER: of /api/v1/cgroups.
+# document JQ-FILTER: prints /api/v1/cgroups through the filter.
 document() {
     get /api/v1/cgroups | jq -r "$1"
 }
@@ -166,11 +170,12 @@ watched() {
 watches_exactly() {
     [ "$(watched)" = "$*" ]
 }
-# is_caused COUNT PAGES: the count is that of the pages, or a fault or two more, which the program has at its end.
+# is_caused COUNT PAGES: succeeds if the count is that of the pages, apart from unattributed faults and the few that the
+# program causes when it exits.
 is_caused() {
     [[ $1 =~ ^[0-9]+$ ]] && [ "$1" -ge $(($2 - unknown_faults)) ] && [ "$1" -le $(($2 + 2 + $2 / 100)) ]
 }
-# caused TITLE COUNT PAGES
+# caused TITLE COUNT PAGES: reports whether is_caused COUNT PAGES succeeds.
 caused() {
     if is_caused "$2" "$3"; then
         pass "$1"
@@ -178,13 +183,13 @@ caused() {
         fail "$1" "expected: $3, or a few more" "got:      $2"
     fi
 }
-# Each daemon ends without complaint, also of its sanitizers.
+# end_daemon: stops the daemon, which must exit with 0, under the sanitizers as well.
 end_daemon() {
     stop_daemon
     unknown_faults=0
     [ "$daemon_status" -eq 0 ] || fail "the daemon ends well" "exit status $daemon_status" "$(cat "$daemon_log")"
 }
-# make CGROUP...: below the test's parent.
+# make CGROUP...: creates cgroups, whose paths begin with $below.
 make() {
     local cgroup
     for cgroup in "$@"; do
@@ -201,11 +206,11 @@ no_more_dying() {
     [ "$(dying)" -le "$1" ]
 }
 
-# in_layout COMMANDS CONFIG-LINES...: starts a daemon in a mount namespace of its own, after the commands ($1 is a
-# free directory); sets layout, that directory as it is seen there.
+# in_layout COMMANDS CONFIG-LINES...: starts a daemon in a mount namespace of its own, after the commands, to which $1
+# is an empty directory. Sets layout, the path of that directory.
 in_layout() {
     layout=$(mktemp -d "$scratch/layout.XXXXXX")
-    chmod 711 "$scratch" "$layout" # for whom root's daemon becomes
+    chmod 711 "$scratch" "$layout" # started by root, the daemon changes to another user
     wrapper=(unshare --mount --propagation private bash -c "set -e; $1
         shift; exec \"\$@\"" layout "$layout")
     cgroup_config "$config" "${@:2}"
@@ -214,7 +219,7 @@ in_layout() {
     wrapper=()
 }
 
-# with_engines TEST...: runs each with both engines, or with that of ENGINE.
+# with_engines TEST...: runs each test_TEST with both engines, or only with $ENGINE.
 with_engines() {
     local test
     for engine in ${ENGINE-perf bpf}; do

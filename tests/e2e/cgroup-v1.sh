@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Cgroups of a v1 perf_event hierarchy on the real kernel, by both engines.
+# Counts cgroups of a v1 perf_event hierarchy on the real kernel, with both engines.
 # set: all
 # engines: perf bpf
 # alone: while the controller is in v1, no cgroup of v2 is counted
@@ -18,16 +18,17 @@ v1_hierarchy() {
 v1_is_gone() {
     [ "$(v1_hierarchy)" = 0 ]
 }
-# This keeps the controller away from v2: a v1 hierarchy that was unmounted while a cgroup of it was still dying.
+# restore_v1: returns the perf_event controller to v2. It stays in v1 if the v1 hierarchy was unmounted while one of its
+# cgroups was still dying, so the hierarchy is mounted again to remove that cgroup.
 restore_v1() {
     local attempt where
     where=$(mktemp -d "${TMPDIR:-/tmp}/perfcountd-v1.XXXXXX")
     for attempt in {1..9}; do
         v1_is_gone && break
-        # shellcheck disable=SC2016 # of the inner shell
+        # shellcheck disable=SC2016 # the inner shell expands $1
         unshare --mount --propagation private sh -c 'mount -t cgroup -o perf_event none "$1" &&
             find "$1" -mindepth 1 -depth -type d -path "*perfcountd-test*" -delete; umount "$1"' x "$where"
-        sleep "0.$attempt" # until the kernel lets go of a cgroup that is dying
+        sleep "0.$attempt" # until the kernel has freed the dying cgroup
     done
     rmdir "$where"
     v1_is_gone || echo "the perf_event controller is still in a v1 hierarchy" >&2
@@ -46,8 +47,8 @@ test_v1() {
     at_end+=(restore_v1)
     v1=$scratch/v1
     mkdir "$v1"
-    chmod 711 "$scratch" # for whom root's daemon becomes
-    # The keeper holds the mount while daemons come and go.
+    chmod 711 "$scratch" # started by root, the daemon changes to another user
+    # The keeper process keeps the v1 hierarchy mounted while daemons start and stop.
     unshare --mount --propagation private sh -c "mount -t cgroup -o perf_event none '$v1' && exec sleep 300" \
         2>"$scratch/mount" &
     keeper=$!

@@ -1,24 +1,25 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The state files of Docker, podman and containerd have environment variables, arguments and labels, and so secrets. Of
-# those files a few names reach the daemon: a secret that is in each of them is searched in the memory of the processes
-# that stay, in the log, and in every answer. The reader has nothing to carry it away by. And the containers of users,
-# names without an opener, and a daemon whose reader has ended.
+# State files of Docker, podman and containerd contain environment variables, arguments and labels, which may be
+# secrets. Only a few names from them may reach the daemon: a secret in each file must not appear in the memory of the
+# daemon's processes, in the log or in any reply, and the reader has no means to pass it on. Also tests containers of
+# unprivileged users, names without an opener, and a daemon whose reader was killed.
 # set: all
-# shellcheck disable=SC2154 # what the libraries have
+# shellcheck disable=SC2154 # variables of the libraries
 . "$(dirname "$0")/lib.sh"
 need curl jq cc pgrep promtool sha256sum unshare /usr/bin/python3
 . "$here/cgroup-lib.sh"
 . "$here/container-lib.sh"
 
-# Neither is in an argument or the environment of the daemon. The beacon is in names, which do reach it.
+# The canary is the secret. The beacon is in names, which do reach the daemon. Neither is in the daemon's arguments or
+# environment.
 random_text() {
     od -An -N16 -tx1 /dev/urandom | tr -d ' \n'
 }
 canary=canary$(random_text) beacon=beacon$(random_text)
 tasks=/run/containerd/io.containerd.runtime.v2.task
 
-# stored ID NAME METADATA: a container of containers/storage; METADATA is JSON.
+# stored ID NAME METADATA: prints the entry of a container in containers/storage. METADATA is JSON.
 stored() {
     jq -n --arg id "$1" --arg name "$2" --argjson metadata "$3" --arg secret "$canary" '{id: $id, names: [$name],
         image: $id, layer: $id, created: "2024-01-01T00:00:00Z", flags: {MountLabel: $secret, ($secret): ""},
@@ -26,8 +27,8 @@ stored() {
             mountlabel: $secret} | tojson), "big-data-names": [$secret]}'
 }
 
-# put_storage PODMAN CRIO POD N: containers.json, with the ids of a container of podman's, of one of CRI-O's, and of its
-# pod.
+# put_storage PODMAN CRIO POD N: writes a containers.json with a podman container, a CRI-O container and its pod, which
+# have these ids.
 put_storage() {
     {
         stored "$1" "podman-$4-$beacon" '{"name": "first"}'
@@ -40,7 +41,7 @@ put_storage() {
 
 crio=/kubepods.slice/kubepods-pod$(uid_of crio | tr - _).slice
 
-# new_containers N: one of each kind, with the beacon in its name. Sets cgroups.
+# new_containers N: creates a container of each kind with the beacon in its name. Sets cgroups, their paths.
 new_containers() {
     local id
     cgroups=()
@@ -65,7 +66,7 @@ has_beacon() {
     [[ $(names_of "$1" container) == *"$beacon"* ]]
 }
 
-# in_memory TEXT PID...
+# in_memory TEXT PID...: prints how often the text is in the memory of each process.
 in_memory() {
     /usr/bin/python3 "$here/memory-has.py" "${@:2}" <<<"$1"
 }
@@ -77,7 +78,7 @@ check_memory() {
     compares "round $1: the search does find a name there" "$(in_memory "$beacon" "$daemon_pid") > 0"
 }
 
-# check_replies: each path of the API, and the log.
+# check_replies: requests each path of the API. Neither the replies nor the log may contain the secret.
 check_replies() {
     local path
     for path in /metrics /api/v1/counters /api/v1/cgroups /api/v1/status /api/v1/config /api/v1/pmus /api/v1/metrics \
@@ -93,12 +94,12 @@ check_replies() {
         "$(find "/proc/$daemon_pid/fd" "/proc/$opener/fd" -mindepth 1 -printf '%l\n' | grep -c '\.json')" 0
 }
 
-# status_field PID FIELD: of /proc/PID/status.
+# status_field PID FIELD: prints a field of /proc/PID/status.
 status_field() {
     awk -v field="$2:" '$1 == field { $1 = ""; print substr($0, 2) }' "/proc/$1/status"
 }
 
-# The reader has seen the secret, and cannot do anything with it.
+# check_reader PID: the reader has read the secret, but lacks every means to pass it on.
 check_reader() {
     local set
     for set in CapInh CapPrm CapEff CapBnd CapAmb; do
@@ -115,10 +116,11 @@ check_reader() {
         sed -n 's/^socket:\[\(.*\)\]$/\1/p' | grep -cvxFf <(awk '{ print $7 }' /proc/net/unix))" 0
 }
 
-# No name, and a sentence of the file or of the runtime, not that it is being looked for.
+# Matches a container without a name whose reason is the state file or the runtime, not that the lookup is pending.
 explained='^- (the state file of its runtime (is not what|is too large)|its runtime has given it no name).*; '
 
-# Files that are no such files do not stop the reader, and are explained; tests/unit/test-state-formats.c has more.
+# check_bad_files NAME: malformed state files do not stop the reader, and the reason is reported.
+# tests/unit/test-state-formats.c has more of them.
 check_bad_files() {
     local id half
     half=$(id_of "half written")
@@ -139,7 +141,7 @@ check_bad_files() {
         "/system.slice/docker-$half.scope"
     equals "it is the same reader" "$(child_named "$1")" "$reader"
 }
-# Labels may be any text, of anybody who may start a container.
+# Labels contain whatever the user who started the container chose.
 check_hostile_labels() {
     local i id cgroup texts=('<img src=x onerror=alert(1)>' $'new\nline\r\t' 'quote"s' 'back\slash' $'\e[31mred'
         $'bidi\xe2\x80\xaegnp.exe' '{{ template }}' "$(printf 'ü%.0s' $(seq 2048))" '' ' ' $'\xc2\x85\xef\xbb\xbf')
@@ -149,7 +151,7 @@ check_hostile_labels() {
             '{"com.docker.compose.project": $text, "com.docker.compose.service": $text}')"
         run_in "/docker/$id"
     done
-    # Bytes that are not UTF-8, and a name that is there twice.
+    # A state file with invalid UTF-8 and a duplicate key.
     id=$(id_of labels bytes)
     printf '{"Name": "/bytes", "Name": "/twice-%s", "Config": {"Image": "\xff\xfe", "Labels": {"x": "\xc0"}}}' \
         "$beacon" | put "/var/lib/docker/containers/$id/config.v2.json" 600
@@ -167,7 +169,7 @@ check_hostile_labels() {
     strictly_parsed "$scratch/text" "$scratch/openmetrics"
 }
 
-# A user's cgroup may have any name, also that of root's container.
+# A user can give a cgroup any name, even that of a root container's scope.
 check_another_user() {
     local id
     id=$(id_of docker 0)
@@ -181,7 +183,7 @@ is_explained() {
     [[ $(names_of "/system.slice/docker-$1.scope" container unnamed) =~ $explained ]]
 }
 
-# check_places: the manual has each place that the opener opens.
+# check_places: doc/names.md must list every place where the opener looks for state files.
 check_places() {
     local place places
     places=$(grep -oE '"(/var|/run|~|&)/[^"%]*"' "$root/perf/files/state-file.c" | tr -d '"' |
@@ -192,7 +194,7 @@ check_places() {
     done
 }
 
-reader_name=perfcountd-name # 15 characters, as the kernel keeps them
+reader_name=perfcountd-name # the kernel cuts process names to 15 characters
 mkdir -p "$machine/var/lib/docker/containers" "$machine/var/lib/containers/storage/overlay-containers" \
     "$machine$tasks/k8s.io" "$machine$tasks/default"
 chmod 710 "$machine/var/lib/docker"
@@ -230,7 +232,7 @@ equals "after all of it the secret is in no memory" "$(in_memory "$canary" "$dae
     "0 0 0"
 end_machine
 
-# --- containers of users: a user names those of that user and of nobody else, whatever is in the user's home
+# --- containers of users: a user's files name only this user's containers, whatever the user's home contains
 
 ann=12345 bob=12346
 storage=.local/share/containers/storage/overlay-containers
@@ -243,16 +245,16 @@ bob:x:$bob:$bob::/home/bob:/bin/sh
 END
 places+=(etc/passwd)
 
-# scope_of USER ID: the cgroup of a container of rootless podman.
+# scope_of USER ID: prints the cgroup of a rootless podman container.
 scope_of() {
     echo "/user.slice/user-$1.slice/user@$1.service/user.slice/libpod-$2.scope"
 }
-# users_storage ID NAME...: containers.json; each ID with its NAME.
+# users_storage ID NAME...: prints a containers.json with these pairs of id and name.
 users_storage() {
     jq -n '[$ARGS.positional | _nwise(2) | {id: .[0], names: [.[1]], image: "0", metadata:
         ({"image-name": "example/\(.[1]):1", name: .[1], env: "PASSWORD=secret"} | tojson)}]' --args "$@"
 }
-# put_home USER NAME [MODE]: containers.json in the home NAME, of the standard input, all of it of the user.
+# put_home USER NAME: writes standard input to containers.json in the home NAME and gives all of it to the user.
 put_home() {
     put "/home/$2/$storage/containers.json" 600
     chown -R "$1:$1" "$machine/home/$2"
@@ -260,7 +262,7 @@ put_home() {
 }
 of_ann=$(id_of ann) of_bob=$(id_of bob) of_root=$(id_of root) later=$(id_of later)
 put_docker "$of_root" grafana
-# Ann also claims Bob's container, and root's.
+# Ann's file also names Bob's container and root's.
 users_storage "$of_ann" web "$of_bob" claimed "$of_root" claimed "$later" later | put_home $ann ann
 users_storage "$of_bob" db | put_home $bob bob
 in_ann=$(scope_of $ann "$of_ann") in_bob=$(scope_of $bob "$of_bob") in_root=/system.slice/docker-$of_root.scope
@@ -274,7 +276,7 @@ equals "the image comes along" "$(names_of "$in_ann" image runtime)" "example/we
 called "a user's cgroup with the id of root's container has what this user says" "$(scope_of $ann "$of_root")" claimed
 equals "and root's does not" "$(names_of "$in_root" container)" grafana
 
-# A file of somebody else in the place of the user's is none.
+# Bob replaces the file with a link to Ann's. It must not be read on Bob's behalf.
 rm "$machine/home/bob/$storage/containers.json"
 ln -s "/home/ann/$storage/containers.json" "$machine/home/bob/$storage/containers.json"
 chown -h $bob "$machine/home/bob/$storage/containers.json"
@@ -283,11 +285,11 @@ run_in "$in_bob"
 read_names
 equals "a link to another user's file gives no name" "$(names_of "$in_bob" container)" -
 matches "and the reason says what to do" "$(names_of "$in_bob" unnamed)" '.{20}'
-# The same container of the user whose file it is.
+# The container with the same id gets its name once it belongs to Ann, who owns the file.
 run_in "$(scope_of $ann "$later")"
 called "that user's container has it" "$(scope_of $ann "$later")" later
 
-# Without its reader the daemon goes on.
+# The daemon keeps counting after its reader was killed.
 reader=$(child_named $reader_name)
 holds "there is a reader" [ -n "$reader" ]
 kill -KILL "$reader"
@@ -299,7 +301,7 @@ compares "and counters go on" "$(count "$in_ann") >= 100"
 holds "the reader that ended was waited for" not child_named $reader_name
 end_machine
 
-# One process opens the files itself, and still does not read them.
+# Without an opener the daemon opens the state files itself, but it still passes them to the reader.
 start_machine "$faults_group" 'include: ["/user.slice/**/*.scope", "/system.slice/*.scope"]' -- --no-opener
 called "--no-opener: root's container has its name" "$in_root" grafana
 called "--no-opener: a user's too" "$in_ann" web

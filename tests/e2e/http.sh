@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The HTTP side: answers, connections, addresses, limits. tests/e2e/bad-clients.sh has the clients that mean harm.
+# The HTTP server: responses, connections, addresses and limits. tests/e2e/bad-clients.sh covers malicious clients.
 # set: quick
 . "$(dirname "$0")/lib.sh"
 need curl jq
 
 start_daemon
 
-# --- answers; smoke.sh asks each path, and tests/unit/test-server.c has the errors
+# --- responses; smoke.sh requests every path, and tests/unit/test-server.c covers the errors
 
 for path in /api/v1/counters /api/v1/pmus /api/v1/events /api/v1/metrics /api/v1/status /api/v1/config \
     '/api/v1/rates?seconds=0.05'; do
@@ -20,7 +20,7 @@ holds "each derived metric has formulas, and says of each collector whether it i
 equals "a group of software events has a running_ratio" "$(get /api/v1/metrics | jq -r '.metrics[] |
     select(.name == "running_ratio") | .available[] | select(.collector == "cpu") | .groups[]' | sort -u | tail -n 1)" \
     software
-# length CURL-OPTIONS...: what the headers of an answer say.
+# length CURL-OPTIONS...: prints the Content-Length of a response.
 length() {
     get /-/healthy "$@" | tr -d '\r' | awk 'tolower($1) == "content-length:" { print $2 }'
 }
@@ -29,7 +29,7 @@ compares "which is that of the body" "$(length -I) == $(get /-/healthy | wc -c)"
 equals "rates are those of a minute at most" "$(status_of '/api/v1/rates?seconds=61')" 400
 equals "an encoded parameter is understood" "$(status_of '/metrics?collect%5B%5D=%63pu')" 200
 
-# events_of QUERY: which events there are.
+# events_of QUERY: prints the names of the events in the response.
 events_of() {
     get "/api/v1/counters?$1" | jq -r '[.counters[].event] | unique | join(" ")'
 }
@@ -39,7 +39,7 @@ equals "filters repeat" "$(events_of 'event=minor_faults&event=major_faults')" "
 
 # --- connections
 
-# connects PATH...: for each request in turn, whether curl made a connection for it.
+# connects PATH...: prints for each request in turn whether curl opened a connection for it: 1 or 0.
 connects() {
     local path arguments=()
     for path in "$@"; do
@@ -77,7 +77,7 @@ equals "it ends well" "$daemon_status" 0
 
 socket=$scratch/sockets/http.sock
 mkdir "$scratch/sockets"
-# Root's daemon becomes one of these, and removes its socket where its user may.
+# Started by root, the daemon changes to one of these users, who must be able to remove the socket.
 [ "$(id -u)" -ne 0 ] || chown perfcountd "$scratch/sockets" 2>/dev/null || chown nobody "$scratch/sockets"
 chmod 711 "$scratch"
 start_daemon --web.listen-address=127.0.0.1:0 --web.listen-address='[::1]:0' --web.listen-address="unix:$socket"
@@ -98,22 +98,22 @@ equals "another telemetry path" "$(status_of /elsewhere)" 200
 equals "the usual one is not there then" "$(status_of /metrics)" 404
 stop_daemon
 
-# --- the limits of web.limits, and a reload of them; tests/unit/test-server.c and test-connection.c have their times
+# --- web.limits, and a reload that changes them; tests/unit/test-server.c and test-connection.c cover the timeouts
 
-# limited LIMITS: a daemon with these, and no client.
+# limited LIMITS: starts a daemon with these limits and waits until it has no client.
 limited() {
     printf 'web: {limits: {%s}}\ncollectors: {cgroup: {enabled: false}}\n' "$1" >"$scratch/limits.yaml"
     start_daemon --config.file="$scratch/limits.yaml"
     holds "$1: no client is left" eventually 60 clients_are_gone
 }
-# no_room ADDRESS...: none of these is served.
+# no_room ADDRESS...: succeeds if the daemon serves none of these client addresses.
 no_room() {
     local address
     for address; do
         [ "$(status_of /-/healthy --interface "$address" 2>"$scratch/curl.log")" = 000 ] || return
     done
 }
-# clients_wait NUMBER: sets clients, their descriptors.
+# clients_wait NUMBER: opens this many connections that wait for a response. Sets clients, their descriptors.
 clients_wait() {
     clients=()
     for _ in $(seq "$1"); do
@@ -141,7 +141,7 @@ clients_wait 3
 holds "three connections are all, of whatever address" no_room 127.0.0.1 127.0.0.2
 clients_go
 stop_daemon
-# The limit, and twice a size of a header with its status.
+# Columns: the limit, then twice the size of a header and the expected status.
 while read -r size smaller less larger more; do
     limited "header_size: $size"
     equals "$size: a header of $smaller" "$(status_of /metrics -H "X: $(printf "%${smaller}s" | tr ' ' a)")" "$less"

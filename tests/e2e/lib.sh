@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Shared by the end-to-end tests: a daemon on a port of its own, and checks that say what they expected.
+# Shared by the end-to-end tests: runs a daemon on a port of its own, and provides checks that print what they expected.
 #
-# PERFCOUNTD names the binary. A script ends with `finish`: exit 0 if all checks held, 1 if not, 77 if it was skipped.
+# PERFCOUNTD is the path of the binary. A script ends with `finish`, which exits with 0 if all checks passed and with 1
+# if not. A skipped script exits with 77.
 
 set -u
 export LC_ALL=C
-umask 022 # daemons of other users read what is made here
+umask 022 # daemons that run as other users must read the files of a test
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -22,11 +23,11 @@ fi
 PERFCOUNTD=$(realpath "$candidate")
 PATH=$PATH:/usr/sbin:/sbin:$root/build/tools/usr/bin:$root/build/tools/usr/sbin
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/perfcountd-test.XXXXXX")
-children=()   # ended with the script
+children=()   # killed when the script exits
 wrapper=()    # start_daemon puts this before the binary, such as valgrind
 client=()     # curl's options of TLS, such as --cacert
 daemon_pid=0
-# A configuration without cgroups, with which a daemon starts in half the time: for what has to do with none of them.
+# A configuration without the collector cgroup, for tests that do not need it: the daemon starts in half the time.
 light=$scratch/light.yaml
 echo 'collectors: {cgroup: {enabled: false}}' >"$light"
 
@@ -46,7 +47,7 @@ skip() {
     exit 77
 }
 
-# need PROGRAM...: without it the script fails, since it would prove nothing.
+# need PROGRAM...: fails the script, rather than skip it, if a program is missing: a skipped test proves nothing.
 need() {
     local program
     for program; do
@@ -61,7 +62,7 @@ running() {
     state=$(awk '$1 == "State:" { print $2 }' "/proc/$1/status" 2>/dev/null) && [ -n "$state" ] && [ "$state" != Z ]
 }
 
-# launch_daemon FLAGS...: starts it and waits for nothing. Sets daemon_pid and daemon_log.
+# launch_daemon FLAGS...: starts the daemon and does not wait. Sets daemon_pid and daemon_log.
 launch_daemon() {
     daemon_log=$(mktemp "$scratch/daemon.XXXXXX.log")
     "${wrapper[@]}" "$PERFCOUNTD" "$@" >"$daemon_log" 2>&1 </dev/null &
@@ -73,8 +74,8 @@ listening_or_dead() {
     grep -q 'listening on ' "$daemon_log" || ! running "$daemon_pid"
 }
 
-# start_daemon FLAGS...: on a free port of 127.0.0.1 unless the flags name an address. Sets also url, without the
-# last slash.
+# start_daemon FLAGS...: starts the daemon and waits until it is ready. It listens on a free port of 127.0.0.1 unless
+# the flags set an address. Also sets url, without the trailing slash.
 start_daemon() {
     case " $* " in
     *' --web.listen-address'*) launch_daemon "$@" ;;
@@ -88,12 +89,12 @@ start_daemon() {
     fi
 }
 
-# stop_daemon: SIGTERM. Sets daemon_status, 137 where it had to be killed.
+# stop_daemon: sends SIGTERM and waits. Sets daemon_status, which is 137 if the daemon had to be killed.
 stop_daemon() {
     kill -TERM "$daemon_pid"
     eventually 60 not running "$daemon_pid" || kill -9 "$daemon_pid"
     wait "$daemon_pid"
-    # shellcheck disable=SC2034 # for the scripts
+    # shellcheck disable=SC2034 # the scripts use it
     daemon_status=$?
 }
 
@@ -101,22 +102,22 @@ not() {
     ! "$@"
 }
 
-# get PATH [CURL-OPTIONS...]: the body.
+# get PATH [CURL-OPTIONS...]: prints the body of the response.
 get() {
     curl -sS --globoff --max-time 90 "${client[@]}" "${@:2}" "$url$1"
 }
 
-# status_of PATH [CURL-OPTIONS...]: the status code alone.
+# status_of PATH [CURL-OPTIONS...]: prints only the status code.
 status_of() {
     curl -sS --globoff --max-time 90 -o /dev/null -w '%{http_code}' "${client[@]}" "${@:2}" "$url$1"
 }
 
-# child_named NAME: the process id of that child of the daemon.
+# child_named NAME: prints the process id of the daemon's child with this name.
 child_named() {
     pgrep -P "$daemon_pid" -x "$1"
 }
 
-# perf_fds: how many events the daemon has open.
+# perf_fds: prints how many perf events the daemon has open.
 perf_fds() {
     find "/proc/$daemon_pid/fd" -lname '*perf_event*' 2>/dev/null | wc -l
 }
@@ -124,7 +125,8 @@ fds_are() {
     [ "$(perf_fds)" -eq "$1" ]
 }
 
-# samples_in FILE: how many a stream has. has_samples FILE NUMBER: as many, or more.
+# samples_in FILE: prints the number of samples in a stream. has_samples FILE NUMBER: succeeds if there are that many or
+# more.
 samples_in() {
     grep -c '"type":"sample"' "$1"
 }
@@ -132,7 +134,7 @@ has_samples() {
     [ "$(samples_in "$1")" -ge "$2" ]
 }
 
-# sample_until NUMBER FILE PATH: a stream into the file, until there are that many samples.
+# sample_until NUMBER FILE PATH: writes a stream to the file until it contains this many samples.
 sample_until() {
     : >"$2"
     curl -sN --globoff "$url$3" >"$2" &
@@ -140,20 +142,20 @@ sample_until() {
     holds "$3: there are $1 samples" eventually 60 has_samples "$2" "$1"
     kill "${children[-1]}"
     wait "${children[-1]}" 2>/dev/null
-    sed -i '$d' "$2" # it may be cut
+    sed -i '$d' "$2" # the last line may be incomplete
 }
 
-# end_of FILE FIELD: of the record that ends a stream of samples.
+# end_of FILE FIELD: prints a field of the record that ends a stream.
 end_of() {
     tail -n 1 "$1" | jq -r "select(.type == \"end\") | .$2"
 }
 
-# log_has TEXT [TIMES]: that many lines of the daemon's log have it, or more.
+# log_has TEXT [TIMES]: succeeds if at least TIMES lines of the daemon's log contain the text; 1 by default.
 log_has() {
     [ "$(grep -cF -- "$1" "$daemon_log")" -ge "${2-1}" ]
 }
 
-# threads_do: a line for each thread of the daemon and its children: its state, and how often it has run.
+# threads_do: prints the state and the number of context switches of each thread of the daemon and its children.
 threads_do() {
     local pid
     for pid in "$daemon_pid" $(pgrep -P "$daemon_pid"); do
@@ -164,7 +166,8 @@ threads_do() {
 all_threads_sleep() {
     ! threads_do | grep -qv '^S '
 }
-# sleeps_through COMMAND...: while the command runs, no thread does: a system call would take one.
+# sleeps_through COMMAND...: succeeds if no thread runs while the command does. A single system call would be
+# noticed, because it takes a context switch.
 sleeps_through() {
     local before after
     eventually 60 all_threads_sleep || return
@@ -174,31 +177,32 @@ sleeps_through() {
     [ "$before" = "$after" ] || { diff <(echo "$before") <(echo "$after"); false; }
 }
 
-# memory_of PID: resident kilobytes.
+# memory_of PID: prints the resident set size in kB.
 memory_of() {
     awk '$1 == "VmRSS:" { print $2 }' "/proc/$1/status"
 }
 
-# Of N samples, a share of 70 % has a standard deviation of 45.8 / sqrt(N) points. Five of them are 3 points with $enough
-# samples, and where other programs or a host take the CPU, fewer samples say less.
-# shellcheck disable=SC2034 # the tests'
+# With N samples, a share of 70 % has a standard deviation of 45.8 / sqrt(N) percentage points; with $enough samples,
+# five of them are 3 points. If other programs or the host take CPU time, there are fewer samples and the bound is
+# wider.
+# shellcheck disable=SC2034 # the tests use it
 enough=5830
 
-# cpu_seconds_of PROGRAM: how many seconds of a CPU tests/e2e/hot.c has in a second, where others want the CPUs too.
+# cpu_seconds_of PROGRAM: prints how much CPU time tests/e2e/hot.c gets per second, which is less if other programs run.
 cpu_seconds_of() {
     "$@" 2 | awk '{ ns += $1 } END { print ns / 2e9 }'
 }
 
-# share: of lines "WEIGHT ... SYMBOL", how much the first function of tests/e2e/hot.c has of the weight of both, in
-# percent (0 where there is next to none), and that weight.
+# share: reads lines "WEIGHT ... SYMBOL". Prints which percentage of the weight of both functions of tests/e2e/hot.c is
+# in the first one (0 if there is no weight), and that weight.
 share() {
     awk '$NF == "hot_seventy" { a += $1 } $NF == "hot_thirty" { b += $1 }
         END { printf "%.2f %d\n", (a + b > 0 ? 100 * a / (a + b) : 0), a + b }'
 }
 
-# within_points TITLE "SHARE SAMPLES" [OF]: of what the program had by its own clock, which is $truth, or of another share
-# of about as many samples.
-# shellcheck disable=SC2154 # the test's
+# within_points TITLE "SHARE SAMPLES" [OF]: checks that the share is within five standard deviations of $truth, which
+# the program measured itself, or of OF, which was measured with about as many samples.
+# shellcheck disable=SC2154 # the test sets it
 within_points() {
     local n=${2#* } difference="(${2% *} - ${3-$truth})"
     compares "$1: samples of the program" "$n >= 30"
@@ -206,26 +210,27 @@ within_points() {
         "$difference ^ 2 * $n <= ${3+2 * }(5 * 45.8) ^ 2"
 }
 
-# requests_are_read: nothing that clients have sent to the daemon's TCP port waits to be read.
+# requests_are_read: succeeds if the daemon has read all that clients have sent to its TCP port.
 requests_are_read() {
     awk -v port="$(printf ':%04X$' "${url##*:}")" '
         $2 ~ port && $4 == "01" && $5 !~ /:0+$/ { unread = 1 }
         END { exit unread }' /proc/net/tcp
 }
-# clients_are_gone: the daemon has closed its ends of all connections to its TCP port.
+# clients_are_gone: succeeds if the daemon has closed all connections to its TCP port.
 clients_are_gone() {
     ! find "/proc/$daemon_pid/fd" -lname 'socket:*' -printf '%l\n' | grep -qFf \
         <(awk -v port="$(printf ':%04X$' "${url##*:}")" '
             $2 ~ port && $4 != "0A" { print "socket:[" $10 "]" }' /proc/net/tcp)
 }
-# wait_for_answer PATH: a client whose request the daemon has read. Sets waiting, its descriptor.
+# wait_for_answer PATH: sends a request, waits until the daemon has read it, and leaves the response unread. Sets
+# waiting, the descriptor of the connection.
 wait_for_answer() {
     exec {waiting}<>"/dev/tcp/127.0.0.1/${url##*:}"
     printf 'GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n' "$1" >&"$waiting"
     holds "$1 is asked for" eventually 60 requests_are_read
 }
 
-# sum_of METRIC-REGEX: the values of all series that match, added up.
+# sum_of METRIC-REGEX: prints the sum of all series that match.
 sum_of() {
     get /metrics | awk -v pattern="^$1[{ ]" '$0 ~ pattern { sum += $NF } END { printf "%.9g\n", sum }'
 }

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Counting that is paused, with real counters: nothing is counted, no time is, nothing falls, and it goes on by itself.
+# Pauses, with real counters: counts and times stand still, no counter decreases, and counting resumes by itself.
 # set: all
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -29,16 +29,16 @@ paused() {
 is_paused() {
     [ "$(paused)" = 1 ]
 }
-# totals: every counter and time of cpu and cgroup, by name.
+# totals: prints every counter and time of the collectors cpu and cgroup, sorted by name.
 totals() {
     get '/metrics?collect[]=cpu&collect[]=cgroup' | grep -E '^perf_(cpu|cgroup)_.*_total' | sort
 }
-# fallen BEFORE AFTER: the series that fell or are gone.
+# fallen BEFORE AFTER: prints the series that decreased or disappeared.
 fallen() {
     [ -n "$1" ] || echo "there was none"
     join -a 1 <(sort <<<"$1") <(sort <<<"$2") | awk 'NF < 3 || $3 < $2'
 }
-# Faults and switches of a cgroup that counts.
+# work: causes page faults and context switches in the cgroup $below/a, which is counted.
 work() {
     fault "$below/a" 20000
 }
@@ -74,7 +74,7 @@ equals "rates are not known" "$(get '/api/v1/rates?seconds=0.2&collector=cpu' |
 equals "HEAD and GET are for all" "$(status_of /api/v1/pause -I) $(status_of /api/v1/pause)" "200 200"
 holds "the log has it" grep -q 'paused for 30 seconds' "$daemon_log"
 
-# --- events that are opened meanwhile
+# --- events that are opened during the pause
 
 mkdir "$parent/b"
 holds "a cgroup that is made meanwhile has a series" eventually 60 has_cgroup "$below/b"
@@ -88,7 +88,7 @@ equals "its new groups do not count" "$(get '/api/v1/counters?collector=cpu&grou
     jq -c '[.counters[] | .value, .enabled_ns] | unique')" '[0]'
 equals "nothing fell" "$(fallen "$(grep cgroup_ <<<"$before")" "$(totals)")" ""
 
-# --- after it
+# --- after the pause
 
 before=$(totals)
 equals "DELETE ends it" "$(resume | jq -c .)" '{"paused":false}'
@@ -105,9 +105,9 @@ compares "and so do all CPUs" \
     "$(get '/api/v1/counters?collector=cpu&group=g' | jq '[.counters[].enabled_ns] | min') > 0"
 equals "a second DELETE does no harm" "$(resume | jq -c .)" '{"paused":false}'
 
-# --- streams of samples stay open, and have none of a pause
+# --- streams stay open during a pause but get no samples
 
-# has_line FILE PATTERN
+# has_line FILE PATTERN: succeeds if a line of the file matches.
 has_line() {
     grep -q -- "$2" "$1"
 }
@@ -136,7 +136,7 @@ equals "the seconds of a stream go on in a pause" \
     "$(get '/api/v1/samples?seconds=2' | tail -n 1 | jq -c '[.reason, .records <= 1]')" '["seconds",true]'
 equals "nothing is sampled" "$(samples_in "$scratch/stream")" "$before"
 resume >/dev/null
-# named_newcomer: its name and its program as the samples have them.
+# named_newcomer: succeeds if samples of the new process contain its name and its program.
 named_newcomer() {
     grep -F "\"pid\":$newcomer," "$scratch/stream" |
         jq -r 'select(.type == "sample") | "\(.comm) \(.module)"' 2>/dev/null |
@@ -150,7 +150,7 @@ equals "there is no sample of within the pause" "$(sed '$d' "$scratch/stream" |
     (map(select(.type == "resume")) | first.time) as $to |
     [$to > $from, (map(select(.type == "sample" and .time > $from and .time < $to)) | length)] | join(" ")')" '"true 0"'
 
-# --- by itself
+# --- the pause ends by itself
 
 pause 3600 >/dev/null
 begin=${EPOCHREALTIME/[.,]/}
@@ -164,7 +164,7 @@ compares "and counts" "$(count "$below/a") >= 60000 - $unknown_faults"
 equals "nothing fell" "$(fallen "$before" "$(totals)")" ""
 equals "without a time it is a minute" "$(pause '' | jq -c '[.paused, .seconds]')" '[true,60]'
 
-# tests/unit/test-server.c has the other requests that are refused.
+# tests/unit/test-server.c covers the other refused requests.
 equals "400: more than an hour" "$(status_of '/api/v1/pause?seconds=3601' -X POST)" 400
 equals "400: an unknown parameter" "$(status_of '/api/v1/pause?minutes=1' -X POST)" 400
 equals "400: a time in the body" "$(status_of /api/v1/pause -d seconds=5)" 400
@@ -176,7 +176,7 @@ resume >/dev/null
 stop_daemon
 equals "it ends well" "$daemon_status" 0
 
-# --- from another machine: a network of its own, joined by a pair of virtual cards
+# --- requests from another machine, which is simulated by a network namespace behind a pair of veth devices
 
 near=169.254.$(($$ / 64 % 254 + 1)).$(($$ % 64 * 4 + 1))
 far=${near%.*}.$(($$ % 64 * 4 + 2))

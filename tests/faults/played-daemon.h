@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A daemon on a machine that is played, through the faulty seam: all of `perfcountd run` in this process, but without
- * an opener, a symboliser, a reader of state files and signals. Its event loop turns when the test says so.
+ * A daemon on a simulated machine whose system calls and allocations fail as planned (faulty-sys.h). It is all of
+ * `perfcountd run` in this process, but without an opener, a symboliser, a reader of state files and signals. Its event
+ * loop only runs when the test calls for it.
  */
 #ifndef TESTS_FAULTS_PLAYED_DAEMON_H
 #define TESTS_FAULTS_PLAYED_DAEMON_H
@@ -11,8 +12,8 @@
 #include "tests/faults/truth.h"
 
 /*
- * The played clock is a hundred years ahead of any real one. A timer of the kernel that was armed from a played point
- * in time would never fire, whatever the uptime of the machine.
+ * The simulated clock is a hundred years ahead of any real one, so that a kernel timer armed with a simulated time
+ * never fires, whatever the machine's uptime.
  */
 #define PLAYED_BEGIN_NS (UINT64_C(100) * 365 * 86400 * NSEC_PER_SEC)
 
@@ -22,38 +23,38 @@ struct played {
     struct options options;
     struct daemon daemon;
     bool runs;
-    uint64_t n_descriptors; /* of the process, before */
+    uint64_t n_descriptors; /* open in this process before the daemon starts */
 };
 
-/* A configuration of the collectors; it listens on a port of 127.0.0.1 that the kernel chooses. */
+/* A configuration with these collectors. The daemon listens on a port of 127.0.0.1 that the kernel chooses. */
 #define PLAYED_CONFIG(collectors) "{web: {listen: ['127.0.0.1:0']}, collectors: {" collectors "}}"
 
-/* The configuration is written, and nothing runs yet. */
+/* Writes the configuration file but does not start the daemon. */
 struct played *played_new(struct fake_sys *fake, const char *config);
 void played_free(void *played);
-/* Replaces the file of the configuration, which is read at a start and a reload. */
+/* Replaces the configuration file. The daemon reads it when it starts and reloads. */
 void played_write_config(struct played *played, const char *config);
 
-/* Whether it runs; else it said why. */
+/* Returns whether the daemon started. If not, it has reported the error. */
 bool played_start(struct played *played);
 void played_stop(void *state);
 
-/* Turns the event loop until nothing is due. */
+/* Runs the event loop until nothing is pending. */
 void played_turn(struct played *played);
-/* Time passes for the daemon and the machine; then it turns. */
+/* Advances the clocks of the daemon and of the machine, then runs the event loop. */
 void played_pass(struct played *played, uint64_t seconds);
-/* A reading of all collectors, held against the truth, and as it is served to Prometheus. */
+/* Reads all collectors, checks the totals against the truth (truth.h), and renders the exposition for Prometheus. */
 void played_scrape(struct played *played);
 
 /*
- * These are stages of a scenario whose state is such a daemon, as is played_free(). The faults are over: starts it
- * where it does not run, waits for all of its retries, and has it reload, as an operator would, where it still reports
- * failures.
+ * This function, played_describe() and played_free() are stages of a scenario (scenario.h) whose state is a struct
+ * played. It starts the daemon if it is not running, waits until all retries are due, and reloads if failures are still
+ * reported, as an operator would.
  */
 void played_recover(void *state);
 /*
- * All that is served, without the values; of each row, what it grows by in a further round in which the CPUs, and the
- * cgroups "/c1" to "/c4", run for a time; what is open.
+ * Writes every series without its value, by how much each row grows in one more round in which the CPUs and the cgroups
+ * "/c1" to "/c4" run, and the number of open events, pages, descriptors and watches.
  */
 void played_describe(void *state, struct buffer *out);
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See run.h. */
 #include "tests/faults/run.h"
 
 #include <dirent.h>
@@ -23,7 +22,7 @@
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/lsan_interface.h>
 
-/* The check at the end of each process would take its time from every point. */
+/* A leak check at the exit of each process would slow down every run; residue_compare() checks for leaks instead. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -31,9 +30,9 @@ const char *__asan_default_options(void)
 }
 
 /*
- * Libraries that lose memory where an allocation of their own fails: the dynamic loader, of a library that it cannot
- * open for want of it; GnuTLS (gnutls_hmac_init() of 3.7, among others); libpfm, whose list of PMUs grows by realloc();
- * and libyaml 0.2.5, which forgets the pairs of a mapping that finds no room among the nodes.
+ * These libraries leak when one of their own allocations fails: the dynamic loader, while it opens a library; GnuTLS
+ * (gnutls_hmac_init() of 3.7, among others); libpfm, whose PMU list grows by realloc(); and libyaml 0.2.5, which loses
+ * the pairs of a mapping for which there is no room among the nodes.
  */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
@@ -117,7 +116,7 @@ static void residue_compare(const struct residue *before, const struct residue *
         fault_expect(__lsan_do_recoverable_leak_check() == 0, "memory is lost");
 }
 
-/* --- sentences --- */
+/* --- messages --- */
 
 static int said_fd = -1;
 
@@ -133,7 +132,7 @@ void said_add(const char *sentence)
     fprintf(stderr, "now warning %s\n", sentence);
 }
 
-/* All of it; the caller frees it. */
+/* Returns the whole output of the run; the caller frees it. */
 static char *said_text(void)
 {
     struct stat st = {0};
@@ -146,7 +145,7 @@ static char *said_text(void)
     return text;
 }
 
-/* The sentence of a line of the log, behind its time and its level; NULL for another line. */
+/* Returns the message of a log line, without its time and level; NULL if the line is not a warning or an error. */
 static const char *sentence_of(const char *line)
 {
     static const char *const levels[] = {" warning ", " error   "};
@@ -159,7 +158,7 @@ static const char *sentence_of(const char *line)
     return NULL;
 }
 
-/* The next sentence of `*at`, which it cuts into lines; NULL behind the last. */
+/* Cuts lines off `*at` until one is a warning or an error. Returns its message, or NULL at the end. */
 static const char *said_next(char **at)
 {
     const char *sentence = NULL;
@@ -200,7 +199,7 @@ static void said_check_repeats(unsigned max)
 
 /* --- a run --- */
 
-/* A run that takes longer hangs: each wait in it has a limit of its own, which is lower. */
+/* A run that takes longer hangs, because every wait in it has a lower limit of its own. */
 #define SECONDS_MAX 600
 #define LINES_MAX 4000
 
@@ -222,7 +221,7 @@ static int compare_lines(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Rows and series are in the order in which they were made, which is no part of what is there. */
+/* Sorts the lines and drops duplicates: the order in which rows and series were created is irrelevant. */
 static void sort_lines(char *lines, char *text)
 {
     char *all[LINES_MAX], *line;
@@ -261,7 +260,7 @@ void compare_texts(const char *what, const char *before, const char *now)
                  (int)strcspn(other, "\n"), other);
 }
 
-/* A row that says by its state that it does not count all the time. */
+/* Returns whether some row reports that it does not count all the time. */
 static bool reports_state(const char *description)
 {
     return strstr(description, ": starved") || strstr(description, ": multiplexed") ||

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See served-daemon.h. */
 #undef NDEBUG
 #include "tests/faults/served-daemon.h"
 
@@ -78,7 +77,7 @@ void client_connect(struct client *client, const char *url)
     faults_release();
 }
 
-/* Of the test's certificates: one byte. */
+/* Returns the serial number of the server's certificate. In this test it is a single byte. */
 static unsigned serial_of(gnutls_session_t session)
 {
     unsigned n = 0;
@@ -105,7 +104,7 @@ static void shake_hands(struct client *client)
         client->outcome = CLIENT_CLOSED;
 }
 
-/* Requests are short, and sent in one piece. */
+/* Sends the request in one piece, since it is short. */
 static void send_request(struct client *client)
 {
     size_t size = strlen(client->request);
@@ -142,7 +141,7 @@ const char *client_header(const struct client *client, const char *name)
     return NULL;
 }
 
-/* Joins the chunks, once all are there. */
+/* Joins the chunks of the body once all of them have arrived. */
 static void take_chunked(struct client *client)
 {
     char *at = client->in + client->head_size, *end = client->in + client->size, *to = at, *rest;
@@ -237,7 +236,7 @@ void client_step(struct client *client)
     faults_release();
 }
 
-/* Behind the body there is room for the text that it was. */
+/* Decompresses into the free space after the body. */
 const char *client_unpack(struct client *client, size_t *ret_size)
 {
     char *body = client->in + client->head_size, *text = body + client->body_size;
@@ -270,7 +269,10 @@ const char *client_text(struct client *client)
 #define WEB "web: {listen: [\"127.0.0.1:0\"], min_interval: 0s, local_operators: true"
 #define TURN_USEC 5000
 
-/* The daemon's files are below the root of its machine, and have the same names there. */
+/*
+ * Makes absolute paths below ROOT valid in the simulated root, too: ROOT/tmp/NAME links back to ROOT, so that
+ * /tmp/NAME/web.yaml names the same file in both.
+ */
 static void link_root(const struct fake_sys *fake)
 {
     char path[128];
@@ -308,7 +310,7 @@ void served_daemon_set_web(struct served_daemon *served, const char *text)
 
 void served_daemon_start(struct served_daemon *served)
 {
-    signal(SIGPIPE, SIG_IGN); /* as daemon/command/run.c */
+    signal(SIGPIPE, SIG_IGN); /* as daemon/command/run.c does */
     fault_expect(played_start(served->played), "the daemon does not start");
 }
 

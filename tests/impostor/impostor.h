@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The impostor: a process that has taken the daemon's place after the split, with the real opener and the real filters,
- * and tries what a stranger would try. Each attempt has a verdict: its result against the result that it must have.
+ * The impostor takes the daemon's place after the split, with the real opener and the real filters, and tries what an
+ * attacker would try. It compares the result of each attempt with the result that is required.
  */
 #ifndef TESTS_IMPOSTOR_IMPOSTOR_H
 #define TESTS_IMPOSTOR_IMPOSTOR_H
@@ -17,29 +17,29 @@
 #include "opener/client.h"
 #include "opener/descriptor-powers.h"
 
-/* A process of root's that executes one function all the time and notes what befalls it. */
+/* A root process that calls one function in a loop and records what happens to it. */
 struct witness {
     pid_t pid;
-    atomic_uint beats;   /* how often the function was called */
-    atomic_uint wrong;   /* how often it did not return what it should */
-    atomic_uint signals; /* how many were sent to it */
+    atomic_uint beats;   /* calls of the function */
+    atomic_uint wrong;   /* calls that returned a wrong value */
+    atomic_uint signals; /* signals received */
 };
 
-/* Starts it; NULL where that fails. It ends with its parent. */
+/* Starts the witness, which exits with its parent. Returns NULL on failure. */
 struct witness *witness_start(void);
-/* Whether it is well: its function goes on, and is right. */
+/* Returns whether the witness still runs and its function has only returned right values. */
 bool witness_lives(const struct witness *witness);
-/* The function, which begins with an instruction of several bytes. */
+/* The function that the witness calls. Its first instruction has several bytes, for probes in the middle of it. */
 unsigned witness_victim(unsigned value);
 
-/* Facts from before the split, while this process may still look at them. */
+/* Facts collected before the split, while this process still has the right to. */
 struct knowledge {
-    uint64_t kernel_function; /* the address of a function of the kernel's, or one that is as good */
+    uint64_t kernel_function; /* address of a kernel function; any kernel address if /proc/kallsyms hides it */
     int64_t switch_id, openat_id, kprobe_type, uprobe_type, breakpoint_type;
-    char scratch[PATH_MAX / 2]; /* a directory of this run, which anybody may enter */
-    char gain[PATH_MAX];        /* a setuid copy of this program, "" where there is none */
-    char program[PATH_MAX];     /* of this process */
-    uint64_t victim_offset;     /* of the function that the witness runs, in that file */
+    char scratch[PATH_MAX / 2]; /* directory of this run, open to all users */
+    char gain[PATH_MAX];        /* setuid copy of this program, "" if there is none */
+    char program[PATH_MAX];     /* path of this program */
+    uint64_t victim_offset;     /* offset of witness_victim() in that file */
 };
 
 struct impostor {
@@ -48,23 +48,23 @@ struct impostor {
     struct sys sys;
     struct split *split;
     bool has_reader;
-    struct name_reader reader; /* of state files */
+    struct name_reader reader; /* reads state files */
     const struct opener_client *client;
     struct machine *machine;
     struct knowledge known;
-    struct witness *witness; /* NULL: there is none */
+    struct witness *witness; /* NULL if none was started */
     pid_t opener;
-    int accomplice, twin; /* sockets; -1: there is none */
-    bool on_terminal;     /* standard input is one that controls this session */
+    int accomplice, twin; /* sockets to these helpers, or -1 */
+    bool on_terminal;     /* standard input is the session's controlling terminal */
     unsigned passed, failed, skipped;
-    char reason[256]; /* of the last that was skipped */
+    char reason[256]; /* why the last skipped attempt was skipped */
 };
 
-/* An attempt that cannot be made here returns this, after impostor_skip(). */
+/* The result of impostor_skip(), which an attempt returns if it cannot be made on this machine. */
 #define ATTEMPT_SKIPPED LONG_MIN
 #define ATTEMPT_ERRORS_MAX 7
 
-/* Errors in any order; without one the attempt must succeed. */
+/* The attempt must fail with one of these errors; if there are none, it must succeed. */
 struct must {
     int errors[ATTEMPT_ERRORS_MAX];
 };
@@ -79,7 +79,7 @@ struct must {
 
 struct attempt {
     const char *name;
-    /* 0 or more: it worked; -errno; ATTEMPT_SKIPPED. */
+    /* Returns 0 or more on success, -errno on failure, or ATTEMPT_SKIPPED. */
     long (*try)(struct impostor *impostor, const struct attempt *attempt);
     struct must must;
     const char *text;
@@ -87,43 +87,45 @@ struct attempt {
 };
 
 long impostor_skip(struct impostor *impostor, const char *format, ...) PRINTF_LIKE(2, 3);
-/* Prints a line for an attempt and counts it. */
+/* Prints the verdict on an attempt and counts it. */
 void impostor_judge(struct impostor *impostor, const char *name, long got, const struct must *must);
-/* Makes each attempt in this process, or in a child each, whose end by a signal of the filter's is -EPERM. */
+/*
+ * Make each attempt in this process, or each in a child of its own. If a filter kills the child with SIGSYS, the result
+ * is -EPERM.
+ */
 void impostor_try(struct impostor *impostor, const struct attempt *attempts, size_t n);
 void impostor_try_apart(struct impostor *impostor, const struct attempt *attempts, size_t n);
 
-/* Errors that the opener gives by itself, without asking the kernel. */
+/* Errors with which the opener itself refuses a request, without asking the kernel. */
 #define REFUSED MUST(EBADRQC, EUNATCH, ENOPKG, ENOKEY, EBADMSG, EXDEV)
 
 /*
- * Sends a packet with its descriptors. The error of the request or of its first result, 0 where it was opened. A
- * descriptor that came is put into *ret_fd, where that is not NULL, and closed otherwise.
+ * Sends a packet and its descriptors to the opener. Returns the error of the request or of its first event, 0 on
+ * success. A descriptor in the reply is stored in *ret_fd, or closed if `ret_fd` is NULL.
  */
 long ask_raw(struct impostor *impostor, const void *packet, size_t size, const struct fd_list *fds, int *ret_fd);
-/* One event; `directory` and `leader` are descriptors or -1. */
+/* Requests one event. `directory` and `leader` are descriptors or -1. */
 long ask_event(struct impostor *impostor, const struct perf_event_attr *attr, pid_t pid, int cpu, unsigned long flags,
                int directory, int leader, int *ret_fd);
-/* A probe, with its text beside it: a path or a function. */
+/* Requests a probe. `text` is the path of a program or the name of a kernel function. */
 long ask_probe(struct impostor *impostor, uint32_t type, uint64_t config, const char *text, uint64_t offset,
                int *ret_fd);
 long ask_file(struct impostor *impostor, const char *path, int *ret_fd);
 
 /*
- * Processes beside the impostor that do as they are ordered, over a socket: the *accomplice*, an account on the
- * machine, without filters and without capabilities, to which descriptors are passed; the *twin*, another process with
- * the daemon's own user.
+ * Helper processes, which carry out orders that they receive over a socket. The *accomplice* runs as another user,
+ * without filters and capabilities, and is passed descriptors. The *twin* is another process of the daemon's user.
  */
 enum order_kind {
-    ORDER_BECOME,  /* user `number`: gives up being root */
-    ORDER_POWER,   /* operation `number` on the descriptor that comes along; `pid` is root's process, or 0 */
-    ORDER_ORACLE,  /* on the descriptor of syscalls:sys_enter_openat: reads memory through a filter */
-    ORDER_REPLACE, /* the file `path` by a link to /bin/sh */
-    ORDER_ADDRESS, /* of the kernel's, in the records of `number` CPUs: -EFAULT where there is one */
-    ORDER_PROCESS, /* enum intrusion `number` into the process `pid` */
+    ORDER_BECOME,  /* becomes user `number` and gives up root */
+    ORDER_POWER,   /* tries operation `number` on the passed descriptor; `pid` is a root process, or 0 */
+    ORDER_ORACLE,  /* reads memory through a filter on the passed event, syscalls:sys_enter_openat */
+    ORDER_REPLACE, /* replaces the file `path` with a link to /bin/sh */
+    ORDER_ADDRESS, /* looks for a kernel address in the records of `number` CPUs: -EFAULT if there is one */
+    ORDER_PROCESS, /* tries enum intrusion `number` on process `pid` */
 };
 
-/* Things that one process can do to another. */
+/* What one process may try to do to another. */
 enum intrusion {
     INTRUSION_READ_MEMORY,  /* process_vm_readv(2) */
     INTRUSION_WRITE_MEMORY, /* process_vm_writev(2) */
@@ -131,8 +133,8 @@ enum intrusion {
     INTRUSION_OPEN_ENVIRON,
     INTRUSION_OPEN_ROOT, /* /proc/PID/root/etc/shadow */
     INTRUSION_TRACE,     /* PTRACE_SEIZE */
-    INTRUSION_TAKE_FILE, /* pidfd_getfd(2) of descriptor 0 to 15 */
-    INTRUSION_SIGNAL,    /* kill(2); the kernel asks for permission before it looks at the signal, which is 0 */
+    INTRUSION_TAKE_FILE, /* pidfd_getfd(2) of descriptors 0 to 15 */
+    INTRUSION_SIGNAL,    /* kill(2) with signal 0: the kernel checks permissions but sends nothing */
     INTRUSION_LIMIT,     /* prlimit(2) */
     N_INTRUSIONS
 };
@@ -140,31 +142,32 @@ enum intrusion {
 struct order {
     uint32_t kind, number;
     int32_t pid, cpu;
-    uint64_t address;            /* of the kernel */
-    struct perf_event_attr attr; /* that the descriptor was opened by, as a stranger may guess it */
+    uint64_t address;            /* a kernel address, for OPERATION_MODIFY_KERNEL */
+    struct perf_event_attr attr; /* the attributes that the event was opened with, as an attacker would guess them */
     char path[256];
 };
 
-/* In this very process. 0 or more where it worked, or -errno. */
+/* Makes the attempt in the calling process. Returns 0 or more on success, -errno on failure. */
 long intrusion_try(enum intrusion intrusion, pid_t pid);
 const char *intrusion_name(enum intrusion intrusion);
-/* With a descriptor; `order` as for ORDER_POWER. It undoes its change of the descriptor where it can. */
+/* Tries an operation on a descriptor; `order` is an ORDER_POWER. Undoes its change of the event where possible. */
 long power_try(const struct order *order, int fd);
 
-/* The same for operations on maps, from OPERATION_MAP_READABLE on, and ORDER_ADDRESS. */
+/* Tries an operation on a BPF map: OPERATION_MAP_READABLE or one that follows it. */
 long map_power_try(enum descriptor_operation operation, int fd);
+/* Carries out ORDER_ADDRESS on the records of `n` CPUs. */
 long map_find_address(int fd, uint32_t n);
 
-/* Forks a helper; its socket, or -errno. */
+/* Forks a helper. Returns the socket to it, or -errno. */
 int helper_start(void);
-/* One that listens at `path`, started by helper_listen(). */
+/* Connects to a process that runs helper_listen() on `path`. */
 int helper_connect(const char *path);
-/* Serves the first client that connects; does not return but on failure: -errno. */
+/* Carries out the orders of the first client that connects, until it disconnects. Returns 0, or -errno on failure. */
 int helper_listen(const char *path);
-/* Gives an order, with a descriptor unless `fd` is -1. The order's result, or -errno. */
+/* Sends an order, with a descriptor unless `fd` is -1. Returns the result of the order, or -errno. */
 long helper_order(int socket, const struct order *order, int fd);
 
-/* The chapters. */
+/* Each chapter makes a series of attempts. */
 void state_run(struct impostor *impostor);
 void own_files_run(struct impostor *impostor);
 void own_calls_run(struct impostor *impostor);
@@ -177,7 +180,7 @@ void state_requests_run(struct impostor *impostor);
 void tally_requests_run(struct impostor *impostor);
 void powers_run(struct impostor *impostor);
 
-/* As root, before the split: makes homes with state files in the directory of this run, and removes them. */
+/* Create and remove homes with state files in the scratch directory. They are created by root, before the split. */
 void state_requests_prepare(const struct knowledge *known);
 void state_requests_clean(const struct knowledge *known);
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests to the opener, written without asking whether they are allowed. What the rules refuse is in the tables of
- * tests/unit/test-opener-protocol.c and its neighbours; here are some of each kind, and what only a real opener can
- * show.
+ * Requests to the opener that bypass the daemon's own checks. The tables of tests/unit/test-opener-protocol.c and its
+ * neighbours cover the rules; here are a few requests of each kind, and those that need a real opener.
  */
 #include <fcntl.h>
 #include <ftw.h>
@@ -84,9 +83,9 @@ long ask_file(struct impostor *impostor, const char *path, int *ret_fd)
     return r < 0 ? r : ask_raw(impostor, packet.data, packet.size, &(struct fd_list){0}, ret_fd);
 }
 
-/* Events that the configuration does not have, and those that nobody may have. */
+/* Requests for events that are not configured, and for events that are never permitted. */
 
-/* When the opener refuses it by itself. */
+/* When the opener itself must refuse the request. */
 enum refusal { NEVER, ALWAYS, WITHOUT_SAMPLER };
 
 struct request {
@@ -157,7 +156,10 @@ static void try_request(struct impostor *impostor, const struct request *request
     impostor_judge(impostor, name, got, is_refused(impostor, request->refusal) ? &refused : &opened);
 }
 
-/* One that is in nobody's configuration; sched_switch may be. */
+/*
+ * Requests the tracepoint whose id is `number` above that of a known one. sched_switch may be configured, its neighbour
+ * is not.
+ */
 static long try_tracepoint(struct impostor *impostor, const struct attempt *attempt)
 {
     struct perf_event_attr attr = {.size = sizeof(attr), .type = PERF_TYPE_TRACEPOINT};
@@ -170,7 +172,7 @@ static long try_tracepoint(struct impostor *impostor, const struct attempt *atte
     return ask_event(impostor, &attr, -1, 0, 0, -1, -1, NULL);
 }
 
-/* Hardware events name the PMU that is meant in the upper half of their number, since Linux 5.13. */
+/* Since Linux 5.13 the upper half of a hardware event's config is the type of the PMU. */
 static long try_extended(struct impostor *impostor, const struct attempt *attempt)
 {
     const struct perf_event_attr attr = {.size = sizeof(attr),
@@ -180,7 +182,7 @@ static long try_extended(struct impostor *impostor, const struct attempt *attemp
     return ask_event(impostor, &attr, -1, 0, 0, -1, -1, NULL);
 }
 
-/* A descriptor that is no counter, where a leader is wanted. */
+/* Passes the descriptor of an ordinary file as the group leader. */
 static long try_leader(struct impostor *impostor, const struct attempt *attempt)
 {
     const struct perf_event_attr attr = CLOCK(.disabled = 1);
@@ -200,7 +202,7 @@ static long try_kernel_breakpoint(struct impostor *impostor, const struct attemp
     return ask_event(impostor, &attr, -1, 0, 0, -1, -1, NULL);
 }
 
-/* Thousands, each answered. */
+/* The opener must answer every request, however many there are. */
 static long try_many(struct impostor *impostor, const struct attempt *attempt)
 {
     const struct perf_event_attr attr = {
@@ -236,12 +238,12 @@ void requests_run(struct impostor *impostor)
     impostor_try(impostor, event_attempts, ARRAY_SIZE(event_attempts));
 }
 
-/* Probes: in other programs, in the middle of an instruction, in the kernel. */
+/* Requests for probes in other programs, in the middle of an instruction, and in the kernel. */
 
 #define UPROBE_REF_CTR_SHIFT 32
 #define RETPROBE 1
 
-/* The probe is kept for a while, so that it hurts. */
+/* Keeps the probe open for a while, so that a harmful one damages the witness. */
 static long keep_a_while(long got, int fd)
 {
     if (fd >= 0) {
@@ -260,7 +262,7 @@ static long ask_uprobe(struct impostor *impostor, uint64_t config, const char *p
     return keep_a_while(ask_probe(impostor, (uint32_t)impostor->known.uprobe_type, config, path, offset, &fd), fd);
 }
 
-/* In the witness: `number` bytes behind the beginning of its function. */
+/* Probes the witness's function `number` bytes after its start. */
 static long try_victim(struct impostor *impostor, const struct attempt *attempt)
 {
     return ask_uprobe(impostor, 0, impostor->known.program, impostor->known.victim_offset + attempt->number);
@@ -279,7 +281,7 @@ static long try_uprobe(struct impostor *impostor, const struct attempt *attempt)
     return ask_uprobe(impostor, attempt->number, attempt->text, 0x1000);
 }
 
-/* The first uprobe of the configuration: "uprobe/path=P,offset=O/". NULL where there is none. */
+/* Returns the path of the first configured uprobe, "uprobe/path=P,offset=O/", or NULL if there is none. */
 static const char *configured_uprobe(const struct impostor *impostor, uint64_t *ret_offset)
 {
     const struct config_groups *groups = &impostor->config->cpu.groups;
@@ -299,7 +301,7 @@ static const char *configured_uprobe(const struct impostor *impostor, uint64_t *
     return NULL;
 }
 
-/* The same, but elsewhere or otherwise. */
+/* Requests the configured uprobe at another offset or with another config. */
 static long try_configured(struct impostor *impostor, const struct attempt *attempt)
 {
     uint64_t offset = 0;
@@ -310,7 +312,7 @@ static long try_configured(struct impostor *impostor, const struct attempt *atte
     return ask_uprobe(impostor, attempt->number, path, offset + (attempt->text ? 1 : 0));
 }
 
-/* An account that the program belongs to puts a link to another in its place. */
+/* The owner of the probed program replaces it with a link to another program. */
 static long try_replaced(struct impostor *impostor, const struct attempt *attempt)
 {
     struct order order = {.kind = ORDER_REPLACE};
@@ -356,9 +358,9 @@ void probe_requests_run(struct impostor *impostor)
     impostor_try(impostor, probe_attempts, ARRAY_SIZE(probe_attempts));
 }
 
-/* Files: those outside the list, and the powers of the descriptor of one that is in it. */
+/* Requests for files that are never permitted, and what the descriptor of a permitted file allows. */
 
-/* Nobody gets these, whatever the configuration is; tests/unit/test-opener-rules.c has more of them. */
+/* The opener refuses these whatever the configuration is; tests/unit/test-opener-rules.c has more. */
 static const char *const forbidden[] = {"/etc/shadow",
                                         "/proc/kcore",
                                         "/proc/1/mem",
@@ -391,7 +393,7 @@ static const struct attempt outside[] = {
     {"request: a file below a link to /etc", try_scratch_file, .must = REFUSED, .text = "directory/shadow"},
 };
 
-/* Those that are in the list for somebody. */
+/* Whether the opener permits these depends on the configuration. */
 static const char *const listed[] = {
     "/sys/kernel/tracing/events",
     "/sys/kernel/tracing/events/sched/sched_switch/id",
@@ -406,7 +408,7 @@ static long mode_of(int fd)
     return (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY ? 0 : -EISDIR;
 }
 
-/* By the descriptor of a directory whoever has it opens what is below, with their own rights. */
+/* Opens a path below the directory with this process's own rights, as every holder of the descriptor can. */
 static long open_from(int fd, const char *path, int flags)
 {
     _cleanup_(closep) int opened = openat(fd, path, flags | O_CLOEXEC);
@@ -490,8 +492,8 @@ void file_requests_run(struct impostor *impostor)
 }
 
 /*
- * State files of container runtimes: other files and other users', and links; and the answer of the reader for a file
- * that may be read, which is names and none of the secrets beside them.
+ * Requests for state files of container runtimes. Those of other users and links must not be read; of a file that may
+ * be read, the reader must return the names and none of the secrets beside them.
  */
 
 #define OWNER 54321
@@ -504,7 +506,7 @@ void file_requests_run(struct impostor *impostor)
 #define SECRET "the-secret"
 #define ANSWER_MS 60000
 
-/* Homes, made by root before the split: what stands in the place of the file. A link's `target` makes it one. */
+/* Home directories, created by root before the split. If `target` is set, the state file is a link to it. */
 
 static const char stored[] =
     "[{\"id\":\"" ID "\",\"names\":[\"the-name\"],\"image\":\"" SECRET "\",\"metadata\":\"{\\\"image-name\\\":"
@@ -592,7 +594,7 @@ static struct state_request make_request(const char *place, uid_t user, const ch
     return request;
 }
 
-/* A descriptor that came along would be worse than any answer. */
+/* Returns 1 if the opener hands out a descriptor of the file, which it must never do. */
 static long ask_state(struct impostor *impostor, const struct state_request *request)
 {
     _cleanup_(buffer_done) struct buffer packet = {0};
@@ -614,7 +616,7 @@ static long try_home(struct impostor *impostor, const struct attempt *attempt)
     return ask_state(impostor, &request);
 }
 
-/* NOTHING: there is no such file, or no reader on this machine; ProtectHome= hides homes. */
+/* The file is not read: the request is refused, there is no such file, no reader, or ProtectHome= hides the home. */
 #define NOTHING MUST(EBADRQC, ENOENT, ENOSYS, EACCES, ENOTDIR)
 
 static const struct attempt state_attempts[] = {
@@ -629,7 +631,7 @@ static bool has_text(const struct buffer *bytes, const char *text)
     return memmem(bytes->data, bytes->size, text, strlen(text)) != NULL;
 }
 
-/* Everything that the reader says until it has said all of the ticket. */
+/* Receives the reader's records until the last one of the request. */
 static int receive_all(struct impostor *impostor, struct buffer *bytes)
 {
     struct pollfd readable = {.fd = impostor->sys.state_records, .events = POLLIN};
@@ -648,7 +650,7 @@ static int receive_all(struct impostor *impostor, struct buffer *bytes)
     return -ETIMEDOUT;
 }
 
-/* A file that the opener hands over: its names come, and nothing else of it. */
+/* The opener passes the file to the reader, whose answer must contain the name and not the secret. */
 static long judge_answer(struct impostor *impostor, const struct state_request *request)
 {
     _cleanup_(buffer_done) struct buffer bytes = {0};
@@ -682,7 +684,7 @@ static long try_answer_of_docker(struct impostor *impostor, const struct attempt
     return judge_answer(impostor, &request);
 }
 
-/* The daemon itself has no way to the file. */
+/* The daemon itself must not be able to open the file. */
 static long try_file_itself(struct impostor *impostor, const struct attempt *attempt)
 {
     char path[PATH_MAX];
@@ -694,8 +696,8 @@ static long try_file_itself(struct impostor *impostor, const struct attempt *att
 }
 
 /*
- * The reader never reads from this socket, which has room for some packets and no more. Few of them have a descriptor:
- * those in flight are limited for all processes of a user, and tests beside this one run as the same.
+ * The reader never reads from this socket, so the loop ends when its buffer is full. Few packets carry a descriptor,
+ * because descriptors in flight are limited per user (unix(7)) and tests that run meanwhile have the same user.
  */
 static long try_writing_to_reader(struct impostor *impostor, const struct attempt *attempt)
 {
@@ -725,11 +727,11 @@ void state_requests_run(struct impostor *impostor)
     impostor_try(impostor, state_answers, ARRAY_SIZE(state_answers));
 }
 
-/* A tally of things that are no counters, and many of them. */
+/* Requests for tallies: with a file in place of a counter, and too many at once. */
 
-/* More than may be in memory at the same time. */
+/* More tallies than may exist at the same time. */
 #define HOARD 8
-/* Of 10 ms, until the kernel has freed them. */
+/* Tries, 10 ms apart, until the kernel has freed the tallies. */
 #define GONE_TRIES 6000
 
 static struct tally_shape smallest(const struct impostor *impostor)
@@ -747,7 +749,7 @@ static long start(struct impostor *impostor, const struct tally_shape *shape, st
     return r;
 }
 
-/* Another descriptor in the place of a counter. */
+/* Passes the descriptor of a file in place of a counter. */
 static long try_tally_counter(struct impostor *impostor, const struct attempt *attempt)
 {
     static const struct tally_event event = {.source = TALLY_READ, .gives_times = 1};
@@ -765,7 +767,7 @@ static long try_tally_counter(struct impostor *impostor, const struct attempt *a
     return r;
 }
 
-/* Each has memory of the kernel's for as long as somebody has its descriptor. */
+/* Keeps the descriptors of each tally's maps open, so that the kernel cannot free the maps. */
 static long try_hoard(struct impostor *impostor, const struct attempt *attempt)
 {
     const struct tally_shape shape = smallest(impostor);
@@ -787,8 +789,8 @@ static long try_hoard(struct impostor *impostor, const struct attempt *attempt)
 }
 
 /*
- * They are gone from memory, so that another may be there; soon, since the kernel frees a program, which holds its
- * maps, after a grace period (bpf_prog_put()).
+ * A new tally can be started once the others are freed. This takes a moment, since the kernel frees a program, which
+ * holds its maps, after a grace period (bpf_prog_put()).
  */
 static long try_again(struct impostor *impostor, const struct attempt *attempt)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The open events of a machine to play: what fake-sys.c and fake-tally.c share. Not for tests. */
+/* The open events of a simulated machine, shared by fake-sys.c and fake-tally.c. Tests use fake-sys.h instead. */
 #ifndef TESTS_UNIT_FAKE_EVENT_H
 #define TESTS_UNIT_FAKE_EVENT_H
 
@@ -8,13 +8,13 @@
 struct fake_event {
     struct perf_event_attr attr;
     int fd, cpu;
-    int cgroup; /* its descriptor, or -1 */
+    int cgroup; /* descriptor of the cgroup's directory, or -1 */
     struct fake_pmu *pmu;
-    struct fake_event *leader; /* itself, where it leads a group or is alone */
-    bool enabled, dead;        /* dead: its CPU has left */
+    struct fake_event *leader; /* the event itself if it is a leader or has no group */
+    bool enabled, dead;        /* dead: its CPU went offline */
     bool off_counter;
     uint64_t count, remainder, time_enabled, time_running;
-    struct perf_event_mmap_page *page; /* NULL where it is not mapped */
+    struct perf_event_mmap_page *page; /* NULL if it is not mapped */
 };
 
 static inline struct fake_sys *fake_of(struct sys *sys)
@@ -22,19 +22,20 @@ static inline struct fake_sys *fake_of(struct sys *sys)
     return (struct fake_sys *)sys;
 }
 
-/* NULL where `fd` is not open. */
+/* Returns NULL if `fd` is not open. */
 struct fake_event *fake_find_event(const struct fake_sys *fake, int fd);
-/* How many counters of a PMU the group of `leader` needs. */
+/* Returns the number of hardware counters that the group of `leader` occupies. */
 uint32_t fake_group_needs(const struct fake_sys *fake, const struct fake_event *leader);
-/* The hardware PMU of a group, or NULL. */
+/* Returns the hardware PMU of the group, or NULL if the group has software events only. */
 struct fake_pmu *fake_group_pmu(const struct fake_sys *fake, const struct fake_event *leader);
 
-/* Writes to the event's page what perf_event_update_userpage() of kernel/events/core.c writes. */
+/* Updates the event's mmap page as perf_event_update_userpage() in kernel/events/core.c does. */
 void fake_update_page(const struct fake_sys *fake, const struct fake_event *event);
-/* Lets time pass for the events of a CPU, but for those of a cgroup; and for one event, which need not be open. */
+/* Runs all events of a CPU, except cgroup events, for `ns` nanoseconds. */
 void fake_run_cpu(struct fake_sys *fake, unsigned cpu, uint64_t ns);
+/* Adds the count of `running` nanoseconds to one event, which need not be open. Its times do not change. */
 void fake_count_event(const struct fake_sys *fake, struct fake_event *event, uint64_t running);
-/* Whether a failure is ordered for the next such call. */
+/* Returns whether the next such call fails because of fake_fail(). */
 bool fake_will_fail(const struct fake_sys *fake, enum fake_call call, const struct perf_event_attr *attr, int cpu);
 
 #endif

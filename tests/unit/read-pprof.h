@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fields of tests/e2e/profile.proto's messages; a message that makes no sense fails the test. */
+/* Parses protobuf fields of the messages in tests/e2e/profile.proto. A malformed message fails the test. */
 #ifndef TESTS_UNIT_READ_PPROF_H
 #define TESTS_UNIT_READ_PPROF_H
 
@@ -12,16 +12,16 @@ struct bytes {
 };
 
 struct field {
-    unsigned number;    /* 0: there is no such field */
-    uint64_t value;     /* of wire type 0 */
-    struct bytes bytes; /* of wire type 2 */
+    unsigned number;    /* 0: no field */
+    uint64_t value;     /* the value for wire type 0, the length for wire type 2 */
+    struct bytes bytes; /* the content for wire type 2 */
 };
 
-/* Take the next number or field from the front; false at the end. */
+/* Both consume bytes from the front. read_field() returns false at the end of the message. */
 uint64_t read_varint(struct bytes *bytes);
 bool read_field(struct bytes *bytes, struct field *ret);
 
-/* The n-th field of that number, and the number that is the first. */
+/* Return the n-th field with this number, from 0, and the value of the first one; all zero if there is none. */
 struct field field_at(struct bytes message, unsigned number, size_t n);
 uint64_t number_of(struct bytes message, unsigned number);
 

@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sampler of this machine and its clients, with a format of a line for each record and symbols that know nothing. */
+/*
+ * A sampler of this machine and its clients. The writers print one line per record; the symbols are stubs that resolve
+ * nothing.
+ */
 #ifndef TESTS_UNIT_SAMPLED_H
 #define TESTS_UNIT_SAMPLED_H
 
 #include "base/process/child.h"
 #include "sampler/stream.h"
 
-/* A fixture for each test. */
 struct sampled {
     struct sys sys;
     sd_event *event;
     struct machine *machine;
     struct config_sampler config;
-    enum standing admits; /* everybody */
+    enum standing admits; /* 0: any client */
     struct sampler *sampler;
     struct child symboliser;
 };
 int sampled_begin(void **state);
-/* Fails if a descriptor of perf is left. */
+/* Fails the test if a perf event is still open. */
 int sampled_end(void **state);
 
 /*
- * Lines: "begin N", "sample TIME CPU PID", "dropped N", "pause TIME", "resume TIME", "rescanned",
- * "end REASON RECORDS DROPPED", "malformed N". The second writer needs all symbols at its end.
+ * They write these lines: "begin N", "sample TIME CPU PID", "dropped N", "pause TIME", "resume TIME", "rescanned",
+ * "end REASON RECORDS DROPPED", "malformed N". A stream of writer_settled only ends once all symbols are resolved.
  */
 extern const struct writer writer_lines, writer_settled;
 
-/* The symbols that the sampler uses. */
+/* The stub that stands in for symbols/symbols.c. */
 struct symbols {
     sd_event *event;
     void (*done)(void *userdata);
@@ -34,12 +36,12 @@ struct symbols {
     bool all_ended;
 };
 
-/* Calls of the sampler that were seen, and settings of the fakes. */
+/* Calls that the stubs received from the sampler, and how they respond. */
 extern struct seen {
-    unsigned unsettled; /* how often writer_settled says that symbols are missing */
+    unsigned unsettled; /* writer_settled has all symbols at this many calls of settle() */
     unsigned n_scans;
-    char renamed[16];        /* "NAME-CPU" of the last record of a name that begins with "renamed" */
-    struct symbols *symbols; /* of the last scan */
+    char renamed[16];        /* "COMM-CPU" of the last comm record that begins with "renamed" */
+    struct symbols *symbols; /* the argument of the last symbols_scan() */
 } seen;
 
 struct reader {
@@ -49,13 +51,13 @@ struct reader {
     bool ended;
 };
 
-/* Skips the test if this machine or container does not allow to sample. */
+/* Open a stream. The test is skipped if this machine or container does not permit sampling. */
 void sampled_start_writer(struct sampled *f, const struct stream_request *request, const struct writer *writer,
                           struct reader *reader);
 void sampled_start(struct sampled *f, const struct stream_request *request, struct reader *reader);
 /*
- * Runs until an event has happened; the test fails after a minute without it. Readers take bytes in reader_has() and
- * reader_ended() alone.
+ * Runs the event loop until the condition holds; the test fails after a minute. Only reader_has() and reader_ended()
+ * read data from the stream.
  */
 #define sampled_until(f, condition)                                                                                    \
     do {                                                                                                               \
@@ -64,15 +66,15 @@ void sampled_start(struct sampled *f, const struct stream_request *request, stru
             sampled_turn((f), #condition, &limit_);                                                                    \
     } while (0)
 void sampled_turn(struct sampled *f, const char *condition, time_t *limit);
-/* Disables sampling, by which streams end with "end reload"; the text of one that has ended. */
+/* Disables the sampler, which ends every stream with "end reload". Returns the text of this reader's stream. */
 const char *sampled_disable(struct sampled *f, struct reader *reader);
 
-/* For stream_open(). */
+/* The callback for stream_open(). It counts its calls. */
 void reader_on_ready(void *userdata);
-/* Whether it has got a word at least n times. */
+/* Reads what is available; returns whether the text contains `word` at least n times. */
 bool reader_has(struct reader *reader, const char *word, unsigned n);
 bool reader_ended(struct reader *reader);
-/* What it has got; until it gets more. */
+/* Returns the text so far. It is valid until more is read. */
 const char *reader_text_of(struct reader *reader);
 void reader_stop(struct reader *reader);
 

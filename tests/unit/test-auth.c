@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who may ask: credentials, hashes of passwords, what is remembered of them, the standing of a client, the files of the
- * web configuration; and all of it over real sockets.
+ * Authentication: credentials, password hashes, the password cache, the standing of clients, web configuration files,
+ * and all of it over real sockets.
  */
 #include <crypt.h>
 #include <semaphore.h>
@@ -31,7 +31,10 @@
 #define OTHER "6FttqYLNXdPO90XO7YlC0uHRd1WxOhm"
 #define CHEAP "$2y$04$" SALT SECRET /* "secret" */
 
-/* libcrypt's function, by which all checks go: how much work it had, 2^cost each time, and a thread that it holds. */
+/*
+ * Replaces libcrypt's crypt_rn(), through which every check goes. It counts the calls and their work, 2^cost each, and
+ * blocks the calling thread while `held` is set.
+ */
 static atomic_uint work, n_checks;
 static atomic_bool held;
 static sem_t go;
@@ -82,15 +85,15 @@ static const struct {
     {"Bearer YWxpY2U6c2VjcmV0", NULL, NULL},
     {"Basic alice:secret", NULL, NULL},
     {"Basic YWxpY2U=", NULL, NULL},                 /* no colon */
-    {"Basic YWxpY2U6c2VjcmV0 ", NULL, NULL},        /* a blank behind */
-    {"Basic YWxpY2U6 c2VjcmV0", NULL, NULL},        /* and within */
+    {"Basic YWxpY2U6c2VjcmV0 ", NULL, NULL},        /* a trailing space */
+    {"Basic YWxpY2U6 c2VjcmV0", NULL, NULL},        /* a space in the middle */
     {"Basic YWxpY2U6c2VjcmV", NULL, NULL},          /* a digit is missing */
     {"Basic YWxpY2U6c2U6Y3I6ZXQ", NULL, NULL},      /* the padding is missing */
-    {"Basic YWxpY2U6c2U6Y3I6ZXQ=====", NULL, NULL}, /* too much of it */
+    {"Basic YWxpY2U6c2U6Y3I6ZXQ=====", NULL, NULL}, /* too much padding */
     {"Basic YWxp=2U6c2VjcmV0", NULL, NULL},
     {"Basic YWxpY2U6c2Vj-mV_", NULL, NULL},     /* base64url */
-    {"Basic YWxpY2U6c2VjcmV0AA==", NULL, NULL}, /* a NUL behind the password */
-    {"Basic YQBsaWNlOnNlY3JldA==", NULL, NULL}, /* and in the name */
+    {"Basic YWxpY2U6c2VjcmV0AA==", NULL, NULL}, /* a NUL after the password */
+    {"Basic YQBsaWNlOnNlY3JldA==", NULL, NULL}, /* a NUL in the name */
 };
 
 TEST(test_credentials)
@@ -114,7 +117,7 @@ TEST(test_credentials)
     }
 }
 
-/* Base64 of `user` and `password` bytes. */
+/* Parses a credential whose name has `user` + 2 bytes and whose password has `password`; both are multiples of 3. */
 static int parse_long(size_t user, size_t password)
 {
     _cleanup_(buffer_done) struct buffer value = {0};
@@ -152,7 +155,7 @@ TEST(test_credential_length)
 #define BAD_COST "the bcrypt hash is damaged: its cost "
 #define BAD_CHARACTER "the bcrypt hash is damaged: it has a character that bcrypt never"
 
-/* How the message begins, which quotes nothing; NULL: the hash is accepted, by libcrypt too. */
+/* `out` is how the error message begins, which must not quote the hash; NULL: the hash is accepted, by libcrypt too. */
 static const struct {
     const char *in, *out;
 } hashes[] = {
@@ -214,7 +217,7 @@ static const struct {
     {"$2y$10$" SALT "qflPDzB6gcMhKa1rZqKiun2YGL5sa2u", "secret", 10, true},
     {"$2y$04$" SALT "yx2n0Zzopyr9QuYTMCfOJJOj526QVoC", "p\303\244ssw\303\266rd", 4, true},
     {"$2y$04$" SALT "byCG3zY1GIXMyxfivm.ClDiInHzxjiq", "", 4, true},
-    /* bcrypt takes no more than 72 bytes */
+    /* bcrypt ignores all bytes after the 72nd. */
     {"$2y$04$" SALT "BzzIgyKkz7xMWYSzkIjUSnxEQFQ0WNe", A72, 4, true},
     {"$2y$04$" SALT "BzzIgyKkz7xMWYSzkIjUSnxEQFQ0WNe", A72 "b", 4, true},
     {"$2y$04$" SALT SECRET, "Secret", 4, false},
@@ -241,7 +244,10 @@ TEST(test_passwords)
     assert_false(password_matches("secret", NULL, 4, data));
 }
 
-/* A cheap hash, the most costly one, and an unknown name take the same work, so that the time tells them not apart. */
+/*
+ * A wrong password takes the same work for a cheap hash, the most expensive one and an unknown user, so that the
+ * response time does not tell them apart.
+ */
 TEST(test_wrong_takes_its_work)
 {
     static const char *const of[] = {NULL, "$2y$08$" SALT SECRET, "$2y$05$" SALT SECRET, CHEAP};
@@ -254,7 +260,7 @@ TEST(test_wrong_takes_its_work)
     }
 }
 
-/* --- what is remembered */
+/* --- the password cache */
 
 static struct fingerprint print(const struct password_cache *cache, const char *user, const char *hash,
                                 const char *password)
@@ -273,7 +279,7 @@ static struct fingerprint numbered(const struct password_cache *cache, unsigned 
     return print(cache, "alice", "$2y$", password);
 }
 
-/* Neither other texts nor the same ones cut elsewhere look the same. */
+/* Fingerprints differ if any of the texts differs, even if the texts joined together are the same. */
 TEST(test_fingerprints)
 {
     static const char *const triples[][3] = {
@@ -311,7 +317,7 @@ static enum verdict find(struct password_cache *cache, unsigned i)
     return password_cache_find(cache, &fingerprint);
 }
 
-/* A flood of wrong passwords does not drive out the right ones, and one that is used stays. */
+/* Wrong passwords do not evict right ones, and an entry in use is not evicted. */
 TEST(test_remembers)
 {
     struct password_cache cache;
@@ -346,7 +352,7 @@ static const struct {
     const char *in_headers[4][2];
     enum standing out;
 } standings[] = {
-    /* Programs. */
+    /* Clients that are not browsers. */
     {&elsewhere, false, {{"Host", "board"}}, STANDING_EVERYBODY},
     {&elsewhere, true, {{"Host", "anything.example"}}, STANDING_OPERATOR},
     {&loopback, false, {{"Host", "127.0.0.1:10298"}}, STANDING_LOCAL},
@@ -358,12 +364,12 @@ static const struct {
     {&stranger, false, {{"Host", "localhost"}}, STANDING_LOCAL},
     {&stranger, false, {{"Host", "x"}}, STANDING_EVERYBODY},
     {&trusted, false, {{"Host", "localhost"}}, STANDING_OPERATOR},
-    /* Requests that a proxy passes on. */
+    /* Requests forwarded by a proxy. */
     {&loopback, false, {{"Host", "localhost"}, {"X-Forwarded-For", "192.0.2.1"}}, STANDING_EVERYBODY},
     {&stranger, false, {{"Host", "localhost"}, {"Via", "1.1 proxy"}}, STANDING_EVERYBODY},
     {&trusted, false, {{"Host", "localhost"}, {"Via", "1.1 proxy"}}, STANDING_EVERYBODY},
     {&loopback, true, {{"Host", "localhost"}, {"Via", "1.1 proxy"}}, STANDING_OPERATOR},
-    /* Pages of others. */
+    /* Browsers, without proof that a page of this daemon has caused the request. */
     {&elsewhere, false, {{"Host", "board"}, {AGENT}}, STANDING_PAGE},
     {&loopback, false, {{"Host", "localhost"}, {AGENT}}, STANDING_PAGE},
     {&trusted, false, {{"Host", "localhost"}, {AGENT}}, STANDING_PAGE},
@@ -379,12 +385,12 @@ static const struct {
      {{"Host", "localhost"}, {"Sec-Fetch-Site", "same-origin"}, {"Sec-Fetch-Site", "cross-site"}},
      STANDING_PAGE},
     {&loopback, true, {{"Host", "localhost"}, {AGENT}, {"Sec-Fetch-Site", "cross-site"}}, STANDING_PAGE},
-    /* A name that its owner has led here: the browser takes the page for ours. */
+    /* DNS rebinding: a foreign name resolves to this machine, so the browser takes the page for one of this daemon. */
     {&loopback, false, {{"Host", "evil.example"}, {AGENT}, {"Sec-Fetch-Site", "same-origin"}}, STANDING_PAGE},
     {&loopback, false, {{"Host", "printer:10298"}, {AGENT}, {PROOF}}, STANDING_PAGE},
-    /* Its owner has no password. */
+    /* With a password any name is accepted, since the owner of a rebound name has none. */
     {&elsewhere, true, {{"Host", "board.lan"}, {AGENT}, {"Sec-Fetch-Site", "same-origin"}}, STANDING_OPERATOR},
-    /* Our own pages, and addresses that a person has typed. */
+    /* Pages of this daemon, and URLs that the user typed. */
     {&loopback, false, {{"Host", "localhost"}, {AGENT}, {"Sec-Fetch-Site", "none"}}, STANDING_LOCAL},
     {&loopback, false, {{"Host", "localhost"}, {AGENT}, {"Sec-Fetch-Site", "same-origin"}}, STANDING_LOCAL},
     {&loopback, false, {{"Host", "127.0.0.1"}, {AGENT}, {"Origin", "http://127.0.0.1"}, {PROOF}}, STANDING_LOCAL},
@@ -420,11 +426,11 @@ static void put(const char *path, const char *text)
 #define OF_USERS "basic_auth_users:\n"
 #define HASH(cost) "$2y$" cost "$" SALT "ABCDEFGHIJKLMNOPQRSTUVWXYZ01234"
 
-/* The one warning, if any, and how its sentence begins. */
+/* `in` causes no other warning than `which`, whose text begins with `sentence`. */
 static const struct {
     const char *in;
     enum security_warning which;
-    const char *sentence; /* NULL: none */
+    const char *sentence; /* NULL: no warning */
 } warnings[] = {
     {OF_USERS "  a: " HASH("10") "\n", SECURITY_PASSWORD_SLOW, NULL},
     {OF_USERS "  a: " HASH("14") "\n", SECURITY_PASSWORD_SLOW, NULL},
@@ -464,13 +470,13 @@ TEST(test_warnings)
 
 struct fixture {
     struct served served;
-    char web_config[32]; /* a file */
+    char web_config[32]; /* the path of its file */
 };
 
-/* The users of most tests. Their passwords are "secret". */
+/* The users in most tests. Both passwords are "secret". */
 #define USERS(hash) "basic_auth_users: {alice: \"" hash "\", bob: \"" CHEAP "\"}\n"
 
-/* Sets the web configuration. */
+/* Writes the web configuration and has the server load it. */
 static void apply(struct fixture *f, const char *text)
 {
     struct error error = {0};
@@ -480,7 +486,7 @@ static void apply(struct fixture *f, const char *text)
         fail_msg("%s", error.message);
 }
 
-/* A server with USERS(CHEAP). */
+/* Starts a server with USERS(CHEAP). */
 static int setup(void **state)
 {
     struct fixture *f = *state = malloc(sizeof(*f));
@@ -502,7 +508,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Sends a request with a name and password, which may be NULL. */
+/* Sends a request with `credential`, "NAME:PASSWORD", or without it if it is NULL. */
 static void say(int fd, const char *request, const char *credential, const char *headers)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
@@ -540,7 +546,10 @@ static const struct {
     const char *out;
 } answers[] = {
     {"GET /metrics", "alice:wrong", "", 401, "WWW-Authenticate: Basic realm=\"perfcountd\", charset=\"UTF-8\"\r\n"},
-    /* The page hears of a wrong password; without any, its browser has to be asked for the one that it knows. */
+    /*
+     * The daemon's page reports a wrong password itself, so it gets a challenge that browsers ignore. Without a
+     * password the browser needs a real challenge, to send the one that it has stored.
+     */
     {"GET /metrics", "alice:wrong", "X-Requested-With: perfcountd\r\n", 401, "WWW-Authenticate: X-Basic realm="},
     {"GET /metrics", NULL, "X-Requested-With: perfcountd\r\n", 401, "WWW-Authenticate: Basic realm="},
     {"GET /metrics", "alice:wrong", "X-Requested-With: x\r\n", 401, "WWW-Authenticate: Basic realm="},
@@ -572,7 +581,7 @@ TEST_WITH(test_answers, setup, teardown)
     }
 }
 
-/* The first time in a connection that is kept, and again in it. */
+/* Right and wrong passwords on one persistent connection, first checked and then found in the cache. */
 TEST_WITH(test_keep_alive, setup, teardown)
 {
     struct fixture *f = *state;
@@ -584,13 +593,13 @@ TEST_WITH(test_keep_alive, setup, teardown)
     }
 }
 
-/* All that was sent before has been read: bob is known, and waits for no check. */
+/* Returns once the server has read all earlier requests. Bob's password is cached and waits for no check. */
 static void settle(struct fixture *f)
 {
     expect(f, "GET /metrics", "bob:secret", 200);
 }
 
-/* Sends the i-th wrong password. */
+/* Sends the i-th wrong password from 127.0.0.`from`. Returns the descriptor of the connection. */
 static int ask_wrongly(const struct fixture *f, unsigned from, unsigned i)
 {
     char credential[32];
@@ -601,7 +610,7 @@ static int ask_wrongly(const struct fixture *f, unsigned from, unsigned i)
     return fd;
 }
 
-/* Closes the connections after their answers; returns how many were 503, where the others were 401. */
+/* Receives the responses, which must be 401 or 503, and closes the connections. Returns the number of 503. */
 static unsigned receive_busy(struct fixture *f, int *fds, unsigned n)
 {
     unsigned busy = 0;
@@ -618,7 +627,10 @@ static unsigned receive_busy(struct fixture *f, int *fds, unsigned n)
     return busy;
 }
 
-/* A known client does not wait for checks, and an address that has asked for none yet is not refused. */
+/*
+ * While one address has filled its share of the queue, cached passwords are accepted without a check, and other
+ * addresses may still queue.
+ */
 TEST_WITH(test_queue, setup, teardown)
 {
     enum { BUSY = 3 };
@@ -641,7 +653,7 @@ TEST_WITH(test_queue, setup, teardown)
     served_expect(&f->served, other, "HTTP/1.1 401 ");
 }
 
-/* All addresses together. */
+/* The queue is also limited for all addresses together. */
 TEST_WITH(test_whole_queue, setup, teardown)
 {
     struct fixture *f = *state;
@@ -657,7 +669,7 @@ TEST_WITH(test_whole_queue, setup, teardown)
     assert_int_equal(receive_busy(f, fds, ARRAY_SIZE(fds)), CHECKS_PER_ADDRESS_MAX);
 }
 
-/* The same password many times at once. */
+/* Requests that send the same new password at once all succeed. */
 TEST_WITH(test_same_at_once, setup, teardown)
 {
     struct fixture *f = *state;
@@ -678,7 +690,7 @@ TEST_WITH(test_same_at_once, setup, teardown)
     }
 }
 
-/* Clients that have left make room for those that are there. */
+/* Checks for clients that disconnected leave the queue. */
 TEST_WITH(test_leavers_make_room, setup, teardown)
 {
     struct fixture *f = *state;
@@ -717,7 +729,7 @@ TEST_WITH(test_rate_limit, setup, teardown)
     struct fixture *f = *state;
 
     apply(f, USERS(CHEAP) "rate_limit: {interval: 1h, burst: 3}\n");
-    /* A suspension does not count twice. */
+    /* A request that is suspended for its check counts only once. */
     expect(f, "GET /metrics", "alice:secret", 200);
     expect(f, "GET /metrics", NULL, 401);
     expect(f, "GET /-/healthy", "alice:secret", 200);
@@ -729,7 +741,7 @@ TEST_WITH(test_rate_limit, setup, teardown)
     expect(f, "GET /metrics", "alice:secret", 200);
 }
 
-/* Headers of the configuration go before the server's own, in refusals as well. */
+/* Configured headers replace the server's own, in error responses as well. */
 TEST_WITH(test_headers, setup, teardown)
 {
     struct fixture *f = *state;

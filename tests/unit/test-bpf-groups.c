@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The perf groups of a tally: their words, what the collector cpu lends, and what both collectors show. */
+/*
+ * The perf groups of a tally: the words of an entry, groups that the collector cpu lends, and the series of both
+ * collectors.
+ */
 #include <inttypes.h>
 #include <sys/stat.h>
 
@@ -9,7 +12,10 @@
 #include "tests/unit/rig.h"
 #include "tests/unit/test.h"
 
-/* Words are the same on all CPUs; an event that one kind lacks has none there, and an event that no CPU has no word. */
+/*
+ * The words are the same on all CPUs. An event that one kind of core lacks has no source there; an event that no CPU
+ * has gets no word.
+ */
 TEST(test_two_pmus)
 {
     struct lending_rig rig;
@@ -54,12 +60,15 @@ TEST(test_too_many)
     }
 }
 
-/* Events of the collector cpu and of cgroups: of one group or of others, with other bits, with another leader. */
+/*
+ * A tally borrows a group of the collector cpu if that contains the same events with the same modifiers. `out` is the
+ * source of each event of the tally, see lending_rig_describe().
+ */
 static const struct {
     const char *in_cpu, *in_cgroup, *out;
-    size_t out_own; /* descriptors on each CPU */
+    size_t out_own; /* descriptors that the tally opens itself, on each CPU */
 } lendings[] = {
-    /* The default configuration opens nothing of its own. */
+    /* With the default configuration the tally opens no events itself. */
     {"[{name: overview, events: '{cycles,instructions,branches}'}, {name: software, events: "
      "'{cs,migrations,minor-faults,major-faults}'}]",
      "[{name: core, events: '{task-clock,cycles,instructions}'}, {name: software, events: "
@@ -75,20 +84,20 @@ static const struct {
     {"[{name: a, events: '{cycles:e,instructions}'}]", "[{name: b, events: '{cycles,instructions}'}]", "R0+ R0", 2},
     {"[{name: a, events: 'cpu/event=0x3c/'}]", "[{name: b, events: 'cpu/event=0x3c,umask=1/'}]", "R0+", 1},
     {"[{name: a, events: 'cpu/event=0x3c/'}]", "[{name: b, events: 'cpu/event=0x3c,name=c/'}]", "R0+", 0},
-    /* Clocks: the first one of a group of clocks is read. */
+    /* A clock is the running time of its group. In a group of clocks only, the first one is read. */
     {"[{name: a, events: cycles}]", "[{name: b, events: 'cpu-clock,cycles,task-clock'}]", "T0 R0+ T0", 0},
     {"[]", "[{name: b, events: 'cpu-clock,cycles,task-clock'}]", "T0 R0+ T0", 3},
     {"[{name: a, events: 'task-clock,cpu-clock'}]", "[{name: b, events: 'task-clock,cpu-clock'}]", "R0+ T0", 2},
-    /* Switches: the program counts them, but in a group that may be multiplexed, and with filters. */
+    /* The BPF program counts context switches, except with a filter or in a group that may be multiplexed. */
     {"[]", "[{name: b, events: 'cs'}]", "S0 R0+", 1},
     {"[{name: a, events: 'cs,faults'}]", "[{name: b, events: 'task-clock,cs'}]", "T0 S0 R0+", 0},
     {"[]", "[{name: b, events: 'task-clock,cs'}]", "T0 S0 R0+", 2},
     {"[{name: a, events: '{cycles,cs}'}]", "[{name: b, events: cs}]", "R0+", 0},
     {"[]", "[{name: b, events: 'cs:u'}, {name: c, events: 'cs,faults,task-clock'}]", "R0+ S1 R1+ T1", 4},
-    /* One group serves two. */
+    /* One group of the collector cpu is lent to two groups of the tally. */
     {"[{name: a, events: '{cycles,instructions,branches}'}]",
      "[{name: b, events: '{cycles,branches}'}, {name: c, events: '{instructions,cycles}'}]", "R0+ R0 R1+ R1", 0},
-    /* Five events on four counters are two groups of each, and each group is lent. */
+    /* Both collectors split five events on four counters into two groups, and each group is lent. */
     {"[{name: a, events: 'cycles,instructions,branches,branch-misses,cache-misses'}]",
      "[{name: b, events: 'cycles,instructions,branches,branch-misses,cache-misses'}]", "R0+ R0 R0 R0 R1+", 0},
 };
@@ -120,7 +129,7 @@ TEST(test_what_is_lent)
 
 struct both {
     struct rig rig;
-    int cgroup; /* as fake_cgroup_run() has it */
+    int cgroup; /* the cgroup's number for fake_cgroup_run() */
 };
 
 static void both_init(struct both *both, struct fake_sys *fake)
@@ -136,7 +145,7 @@ static void both_init(struct both *both, struct fake_sys *fake)
     rig_init(&both->rig, fake, BOTH_DEFAULT);
 }
 
-/* The cgroup runs on a CPU; in the same time something else runs on the next one. Reads. */
+/* Runs the cgroup on a CPU and something else on the next CPU for the same time, then reads. */
 static void both_run(struct both *both, unsigned cpu, uint64_t ns)
 {
     fake_cgroup_run(both->rig.fake, both->cgroup, cpu, ns);
@@ -155,7 +164,7 @@ static uint64_t of_cpu(struct both *both, unsigned cpu)
     return series_value(rig_read(&both->rig), CPU_SERIES, "cycles", cpu, "cpu", "core");
 }
 
-/* Both let go of the groups of a CPU that left, and have the same ones again when it is back. */
+/* Both collectors close the groups of an offline CPU, and share them again when it is back. */
 TEST(test_lent_hotplug)
 {
     struct both both;
@@ -180,7 +189,10 @@ TEST(test_lent_hotplug)
     rig_done(&both.rig);
 }
 
-/* Left and back, again and again, noticed or not: nothing leaks, and no total falls. */
+/*
+ * A CPU goes offline and comes back many times, with and without a rescan in between: nothing leaks, and no total
+ * falls.
+ */
 TEST(test_transitions)
 {
     uint64_t before = 0;
@@ -206,18 +218,18 @@ TEST(test_transitions)
 static const struct {
     const char *in_config;
     unsigned out_open;
-    bool out_restarts; /* another layout of words needs another tally */
+    bool out_restarts; /* a different layout of the words needs a new tally */
 } reloads[] = {
     {BOTH_DEFAULT, 4 * 5, false},
-    /* The collector cpu counts something else, or nothing: what it lent goes on. */
+    /* The collector cpu no longer counts the events that it lent: the tally keeps their groups open. */
     {BOTH("groups: [{name: other, events: branches}]", CGROUP_CORE ", " CGROUP_SOFTWARE), 4 * (5 + 1), false},
     {BOTH("enabled: false", CGROUP_CORE ", " CGROUP_SOFTWARE), 4 * 5, false},
     {BOTH("cpus: '0-1', groups: [" CPU_GROUPS_OF_BOTH "]", CGROUP_CORE ", " CGROUP_SOFTWARE), 4 * 5, false},
-    /* It counts the same in another group. */
+    /* The collector cpu counts the same events in a different group. */
     {BOTH("groups: [{name: more, events: '{cycles,instructions,cache-misses}'}, {name: f, events: faults}]",
           CGROUP_CORE ", " CGROUP_SOFTWARE),
      4 * 4, false},
-    /* The cgroups want other groups. */
+    /* The groups of the tally change. */
     {BOTH("groups: [" CPU_GROUPS_OF_BOTH "]", CGROUP_CORE), 4 * 5, true},
     {BOTH("groups: [" CPU_GROUPS_OF_BOTH "]", CGROUP_SOFTWARE ", " CGROUP_CORE), 4 * 5, true},
     {BOTH("groups: [" CPU_GROUPS_OF_BOTH "]", CGROUP_CORE ", {name: software, events: '{faults,migrations}'}"),
@@ -246,7 +258,10 @@ TEST(test_lent_reload)
     }
 }
 
-/* Nothing counts in between, although both disable and enable the same groups; also what is opened meanwhile. */
+/*
+ * Nothing counts during a pause, although both collectors disable and enable the same groups. Nor do groups that are
+ * opened during the pause.
+ */
 TEST(test_lent_pause)
 {
     struct both both;
@@ -272,7 +287,7 @@ TEST(test_lent_pause)
     rig_done(&both.rig);
 }
 
-/* A group that could not be opened for want of descriptors is tried again, and lent then. */
+/* A group that could not be opened for lack of descriptors is opened by the retry, and then lent. */
 TEST(test_retry)
 {
     for (unsigned after = 0; after < 4 * (5 + 4); after += 3) {

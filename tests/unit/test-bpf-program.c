@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program that counts cgroups in the running kernel: loading it, its sources, its slots and tasks that move. */
+/*
+ * The BPF program that counts cgroups, on the running kernel: loading it, event sources, slots, and tasks that are
+ * moved.
+ */
 #include <fcntl.h>
 #include <glob.h>
 #include <linux/bpf.h>
@@ -35,7 +38,7 @@
 #define SLOT 7
 #define PAGES 500
 
-/* A tally of a group {task-clock, page-faults} on each CPU, with one cgroup that has a slot: of the test that runs. */
+/* The tally of the current test: a group {task-clock, page-faults} on each CPU, and one cgroup with the slot SLOT. */
 static struct tally_rig {
     struct sys sys;
     struct tally_loader *loader;
@@ -81,8 +84,8 @@ static void close_cpu(const int fds[2])
 }
 
 /*
- * The leader alone, which the others follow: Linux 6.18 does not count a page-faults that was disabled and enabled
- * again in a group of a clock.
+ * Enables or disables the leaders, which is enough for their groups. Linux 6.18 does not count page-faults after it was
+ * disabled and enabled again in a group whose leader is a clock.
  */
 static void count(bool enabled)
 {
@@ -109,9 +112,9 @@ static void reopen(void)
 
 /* The tally */
 
-static char *made; /* the cgroup that is there */
+static char *made; /* the path of the test's cgroup while it exists */
 
-/* For cmocka, after a test that failed: the cgroup goes. */
+/* Removes the cgroup. It is also the teardown for cmocka, for tests that fail. */
 static int teardown(void **state)
 {
     int r = made ? rmdir(made) : 0;
@@ -144,13 +147,16 @@ static size_t map_size(void)
     return (size_t)rig.shape.cpus * SLOTS * WORDS * sizeof(uint64_t);
 }
 
-/* Starts a tally that replaces the one before when it is attached; gives up what a copy of the rig has of it. */
+/*
+ * Starts a tally, which replaces the previous one once it is attached. The previous maps are only left in a copy of the
+ * rig.
+ */
 static void start_tally(void)
 {
     struct error error = {0};
     int r = rig.sys.tally->start(&rig.sys, &rig.shape, &rig.maps, &error);
 
-    if (r == -EACCES || r == -EINVAL) /* the verifier's words, where a machine without the right gives -EPERM */
+    if (r == -EACCES || r == -EINVAL) /* the verifier rejects the program; a lack of privileges is -EPERM */
         fail_msg("%s", error.message);
     if (r < 0) {
         tally_loader_free(rig.loader);
@@ -179,7 +185,7 @@ static void assign(void)
     assert_int_equal(rig.sys.tally->assign(&rig.sys, rig.cgroup_fd, SLOT, &rig.id), 0);
 }
 
-/* Not attached yet, and the counters stand still. Skips the test, with the reason, where this machine has no tally. */
+/* Starts a tally that is not attached, with disabled counters. Skips the test if this machine cannot have a tally. */
 static void begin(void)
 {
     rig = (struct tally_rig){
@@ -205,7 +211,7 @@ static void end(void)
     assert_int_equal(teardown(NULL), 0);
 }
 
-/* A test between begin() and end(). */
+/* A test that runs between begin() and end(). */
 #define TEST_OF_TALLY(name)                                                                                            \
     static void run_##name(void);                                                                                      \
     TEST_WITH(name, NULL, teardown)                                                                                    \
@@ -221,7 +227,7 @@ static void attach(bool attached)
     assert_int_equal(rig.sys.tally->attach(&rig.sys, attached), 0);
 }
 
-/* The entries of all slots of a CPU; of a slot on all CPUs. */
+/* Return a word's sum over all slots of a CPU, and over all CPUs of a slot. */
 static uint64_t sum_cpu(unsigned cpu, unsigned word)
 {
     uint64_t sum = 0;
@@ -252,7 +258,7 @@ static void touch_pages(void)
     munmap(pages, PAGES * 4096);
 }
 
-/* A task that was there before enters the cgroup, touches PAGES new pages, and is gone. */
+/* Runs a child that enters the cgroup, touches PAGES new pages and exits. */
 static void run_task(void)
 {
     pid_t pid = fork();
@@ -269,7 +275,7 @@ static void run_task(void)
     assert_int_equal(status, 0);
 }
 
-/* The declarations of libbpf.h are those of libbpf's own header, where that is installed. */
+/* Compares the declarations of perf/tally/libbpf.h with libbpf's own header, if that is installed. */
 #if __has_include(<bpf/libbpf.h>)
 #include <bpf/libbpf.h>
 #define SAME(member, function)                                                                                         \
@@ -289,7 +295,7 @@ SAME(program_fd, bpf_program__fd);
 #define SHAPE .cpus = 2, .slots = 256, .events = 2, .groups = 1
 
 struct outcome {
-    int result; /* 1: the machine could not be prepared */
+    int result; /* 1: in_prepare() failed */
     struct error error;
 };
 
@@ -326,7 +332,10 @@ static bool without_descriptors(void)
     return setrlimit(RLIMIT_NOFILE, &(struct rlimit){8, 8}) == 0;
 }
 
-/* The child, which closes what it has of its parent, has room; its parent has none for what it sends. */
+/*
+ * Leaves room for the descriptors of the loading child, which closes those that it inherits, but not for those that it
+ * sends to its parent.
+ */
 static bool without_room(void)
 {
     int last = -1;
@@ -349,8 +358,8 @@ static const struct {
     const char *name;
     bool (*in_prepare)(void);
     struct tally_shape in_shape;
-    int out;                 /* 0: some error */
-    const char *out_message; /* its begin */
+    int out;                 /* 0: any error */
+    const char *out_message; /* its beginning */
 } cases[] = {
     {"as it is", as_it_is, {SHAPE}, 0, ""},
     {"no rights",
@@ -415,7 +424,7 @@ TEST(test_sentences)
     }
 }
 
-/* The verifier sees the shape as constants, so that each is a program of its own to it. */
+/* The verifier sees the shape as constants, so each shape is a different program to it. */
 TEST_OF_TALLY(test_shapes)
 {
     static const struct tally_shape shapes[] = {
@@ -453,7 +462,7 @@ static void unmap_records(const struct tally_record *records)
     munmap((void *)records, rig.shape.cpus * sizeof(*records));
 }
 
-/* The events of all CPUs; the counters begin, a task runs in the cgroup, they end, and all CPUs look again. */
+/* Sets the events of all CPUs, runs a task in the cgroup while the counters are enabled, and flushes the tally. */
 static void run_with(const struct tally_event events[2])
 {
     for (unsigned cpu = 0; cpu < rig.shape.cpus; cpu++) {
@@ -480,12 +489,12 @@ static void expect_record(const struct tally_record *record, uint64_t valid)
     assert_true(record->slot < SLOTS);
 }
 
-/* A word that the CPU does not count has its bit off, and no slot gets anything. */
+/* An event that a CPU does not count is not in `valid` of its record, and no slot counts it. */
 TEST_OF_TALLY(test_none)
 {
     static const struct tally_event events[2] = {{.source = TALLY_READ, .gives_times = 1}, {.source = TALLY_NONE}};
     run_with(events);
-    attach(false); /* so that the records stand still */
+    attach(false); /* so that the records do not change any more */
     const struct tally_record *records = map_records();
     for (unsigned cpu = 0; cpu < rig.shape.cpus; cpu++) {
         expect_record(&records[cpu], 1 | 3 << 2);
@@ -495,7 +504,7 @@ TEST_OF_TALLY(test_none)
     unmap_records(records);
 }
 
-/* task-clock by the running time of its group: to the nanosecond, whichever slot. */
+/* task-clock is the running time of its group, to the nanosecond in each slot. */
 TEST_OF_TALLY(test_running)
 {
     static const struct tally_event events[2] = {{.source = TALLY_RUNNING}, {.source = TALLY_READ, .gives_times = 1}};
@@ -514,17 +523,20 @@ static void run_on(unsigned cpu)
     assert_int_equal(sched_setaffinity(0, sizeof(set), &set), 0);
 }
 
-/* No slot has the switch at which the CPU's first interval began. One since it was flushed is in its record alone. */
+/*
+ * The switch that began the CPU's first interval is in no slot. If a second one is missing, it came after the flush,
+ * and the caller tries again.
+ */
 static bool has_all_switches(const struct tally_record *records, unsigned cpu)
 {
     run_on(cpu);
-    usleep(100); /* another task may run alone on it for long */
+    usleep(100); /* switches to another task and back */
     assert_int_equal(rig.sys.tally->flush(&rig.sys), 0);
     uint64_t sum = sum_cpu(cpu, 1);
     return sum > 0 && records[cpu].switches - sum <= 1;
 }
 
-/* All switches that the program saw have a slot. */
+/* Every switch that the program sees is counted for a slot. */
 TEST_OF_TALLY(test_switches)
 {
     static const struct tally_event events[2] = {{.source = TALLY_READ, .gives_times = 1}, {.source = TALLY_SWITCHES}};
@@ -539,7 +551,10 @@ TEST_OF_TALLY(test_switches)
     unmap_records(records);
 }
 
-/* A cgroup without a slot counts for the nearest ancestor with one, also where the program found that before. */
+/*
+ * A cgroup without a slot counts for its nearest ancestor with one, until it gets its own. The program's cache must
+ * notice.
+ */
 TEST_OF_TALLY(test_nearest)
 {
     char nested[2][300];
@@ -566,7 +581,7 @@ TEST_OF_TALLY(test_nearest)
     assert_int_equal(rmdir(nested[0]), 0);
 }
 
-/* Some machines do not show every switch; then part of it is in the slot of the unknown. */
+/* Some machines hide switches from the program. What it cannot attribute is in the slot TALLY_SLOT_UNKNOWN. */
 static void expect_faults(uint32_t slot, uint64_t n, uint64_t more)
 {
     assert_int_equal(rig.sys.tally->flush(&rig.sys), 0);
@@ -601,7 +616,7 @@ static void expect_sums(uint64_t before[CPUS_MAX][WORDS])
     }
 }
 
-/* Nothing is lost or counted twice where the tally is detached, and where a CPU gets other counters. */
+/* Nothing is lost or counted twice when the tally is detached or a CPU gets new counters. */
 TEST_OF_TALLY(test_sums)
 {
     static uint64_t counted[CPUS_MAX][WORDS];
@@ -616,7 +631,7 @@ TEST_OF_TALLY(test_sums)
             break;
         run_task();
         if (round == 1)
-            set_cpus(); /* by which an attached tally takes what was counted */
+            set_cpus(); /* it also credits what an attached tally has counted so far */
         expect_sums(counted);
         reopen();
         set_cpus();
@@ -625,7 +640,7 @@ TEST_OF_TALLY(test_sums)
     expect_faults(SLOT, 3 * PAGES, 600);
 }
 
-/* A second tally takes over when it is attached; the slots of the first stand still then. */
+/* A second tally replaces the first when it is attached. From then on the slots of the first do not change. */
 TEST_OF_TALLY(test_replaced)
 {
     attach(true);
@@ -723,7 +738,7 @@ TEST_OF_TALLY(test_descriptors)
     descriptors_done(&descriptors, &rig.sys);
 }
 
-/* A process that is killed leaves nothing */
+/* A killed process leaves nothing behind */
 
 static uint32_t map_id(int map)
 {
@@ -745,13 +760,13 @@ static bool map_is_there(uint32_t id)
     return true;
 }
 
-/* The program holds its maps: where they are gone, so is the program. The kernel frees them a moment later. */
+/* The program holds its maps, so it is gone if they are. The kernel frees them with a delay. */
 TEST_WITH(test_killed, NULL, teardown)
 {
     begin();
     attach(true);
     uint32_t id = map_id(rig.maps.counts);
-    pid_t pid = fork(); /* the child has all of it, too */
+    pid_t pid = fork(); /* the child inherits all descriptors */
     if (pid == 0) {
         pause();
         _exit(1);
@@ -765,25 +780,25 @@ TEST_WITH(test_killed, NULL, teardown)
 }
 
 /*
- * Tasks that another one moves between cgroups, also where the program does not see each switch: what nobody can know
- * is said to be unknown, and nothing else. The test attaches the program itself, so that it can hide switches.
+ * Tasks that are moved to another cgroup, also while the program misses switches: only time that nobody can attribute
+ * may be counted as unknown. The test attaches the program itself, so that it can hide switches from it.
  */
 
 #define OTHER (SLOT + 1)
 #define MS UINT64_C(1000000)
-/* How much CPU time the worker spends in each half of a test, and how much of it the switches themselves may take. */
+/* CPU time that the worker spends in each half of a test, and how much of it may be lost in switches. */
 #define SPIN_MS 50
 #define AROUND_MS 2
 
 static struct {
     int parts[N_KERNEL_PARTS], on_switch, on_attach;
-    unsigned cpu; /* of the worker; the test runs on another one */
+    unsigned cpu; /* the worker's CPU; the test runs on another one */
     const uint64_t *counts;
-    char other[300]; /* a second cgroup, with the slot OTHER */
+    char other[300]; /* a second cgroup, which has the slot OTHER */
     pid_t worker;
-    int start[2];         /* the worker waits here; a byte starts it */
-    volatile char *spins; /* the worker spins while it is 1; 2: and then ends */
-    double spun_ms;       /* the CPU time of the worker when it began */
+    int start[2];         /* a pipe; a byte in it starts the worker */
+    volatile char *spins; /* 1: the worker spins; 0: it waits again; 2: it ends */
+    double spun_ms;       /* the worker's CPU time in start_worker() */
     uint64_t before[SLOTS];
 } moves;
 
@@ -839,7 +854,7 @@ static uint64_t counted_ns(uint32_t slot)
     return moves.counts[((size_t)moves.cpu * SLOTS + slot) * WORDS];
 }
 
-/* The slot's part of the CPU's time since the worker was started. */
+/* Returns what the slot has counted on the worker's CPU since start_worker(), in milliseconds. */
 static double slot_ms(uint32_t slot)
 {
     return (double)(counted_ns(slot) - moves.before[slot]) / (double)MS;
@@ -875,11 +890,11 @@ static void move_worker(const char *cgroup)
     close(fd);
 }
 
-/* Nothing interrupts it, where that can be had. */
+/* Spins with real-time priority where that is permitted, so that nothing preempts it. */
 static _Noreturn void worker_run(void)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    close(moves.on_switch); /* else it stays attached */
+    close(moves.on_switch); /* otherwise the program stays attached */
     run_on(moves.cpu);
     (void)sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 1});
     for (;;) {
@@ -947,7 +962,7 @@ static void let_spin(void)
     eventually(worker_ms() >= begun + SPIN_MS, "the worker to spend CPU time");
 }
 
-/* Of what the worker ran, nothing is another's; its CPU may have switched to others at any time. */
+/* All of the worker's CPU time must be in its two cgroups or unknown. Other tasks may have run on its CPU meanwhile. */
 static void expect_spun(double spun)
 {
     look();
@@ -958,8 +973,8 @@ static void expect_spun(double spun)
 }
 
 /*
- * It counts for where it was until its CPU switches: the program knows that nobody else ran. If the program did not see
- * how the worker began, the record says the idle task: that some task was moved says nothing about the interval.
+ * The worker counts for its old cgroup until its CPU switches, since the program knows that nothing else ran. If it
+ * missed the switch to the worker, the record still has the idle task, and a move tells nothing about the interval.
  */
 TEST_WITH(test_moved, NULL, teardown)
 {
@@ -980,7 +995,7 @@ TEST_WITH(test_moved, NULL, teardown)
     }
 }
 
-/* It is in its cgroup until its last switch. */
+/* A task that exits counts for its cgroup until its last switch. */
 TEST_WITH(test_ends, NULL, teardown)
 {
     moves_begin();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading a tally: what runs and what stands, while stores become visible in any order. */
+/* The reader of a tally, while the stores of the BPF program become visible in any order. */
 #include <errno.h>
 
 #include "base/util.h"
@@ -7,7 +7,10 @@
 #include "perf/tally/reader.h"
 #include "tests/unit/test.h"
 
-/* A hardware group of `cycles` and a clock, and a software group of faults and switches: their words. */
+/*
+ * The words of an entry: a hardware group of cycles and a clock, a software group of faults and switches, and the times
+ * of both.
+ */
 enum { CYCLES, CLOCK, FAULTS, SWITCHES, ENABLED, RUNNING, ENABLED_2, RUNNING_2, WORDS };
 
 #define CPUS 2
@@ -22,14 +25,14 @@ struct played_store {
 
 static struct played {
     struct sys sys;
-    /* The program's, and what the reader sees of them. */
+    /* The maps as the program has written them, and as the reader sees them. */
     uint64_t counts[CPUS][SLOTS][WORDS], seen[CPUS][SLOTS][WORDS];
     struct tally_record records[CPUS], seen_records[CPUS];
-    struct played_store stores[STORES_MAX]; /* not visible yet */
+    struct played_store stores[STORES_MAX]; /* stores that the reader does not see yet */
     size_t n_stores;
     uint64_t now[CPUS][WORDS], valid;
-    int error, refused;              /* of `now`, and the descriptor that cannot be mapped */
-    void (*meanwhile)(unsigned cpu); /* after `now` has read */
+    int error, refused;              /* the error of now(), and the descriptor that mmap() refuses */
+    void (*meanwhile)(unsigned cpu); /* now() calls it after it has read the counters */
     unsigned calls;
     uint64_t random;
     uint64_t taken[SLOTS][WORDS], truth[SLOTS][WORDS];
@@ -60,7 +63,7 @@ static int played_munmap(struct sys *sys, void *address, size_t size)
     return 0;
 }
 
-/* All stores so far are visible. */
+/* Makes all stores visible. */
 static void settle(void)
 {
     memcpy(p.seen, p.counts, sizeof(p.seen));
@@ -75,7 +78,7 @@ static void store(void *own, void *seen, uint64_t value)
     p.stores[p.n_stores++] = (struct played_store){seen, value};
 }
 
-/* The program at a switch to a slot: only the words of `valid` can be read. */
+/* Simulates the program at a switch to `slot`, when only the words in `valid` can be read. */
 static void enter(unsigned cpu, uint32_t slot, uint64_t valid)
 {
     struct tally_record *r = &p.records[cpu], *seen = &p.seen_records[cpu];
@@ -101,7 +104,7 @@ static void enter(unsigned cpu, uint32_t slot, uint64_t valid)
     store(&r->check, &seen->check, check);
 }
 
-/* `ns` pass on a CPU, and for `ran` of them the hardware group is on its counters. */
+/* Lets `ns` pass on a CPU. The hardware group is on the PMU's counters for `ran` of them. */
 static void run(unsigned cpu, uint64_t ns, uint64_t ran)
 {
     uint64_t grown[WORDS] = {[CYCLES] = 3 * ran, [CLOCK] = ran,    [FAULTS] = ns / 10, [ENABLED] = ns,
@@ -115,7 +118,7 @@ static void run(unsigned cpu, uint64_t ns, uint64_t ran)
     }
 }
 
-/* tally_now; all stores before it are visible after it. */
+/* The tally_now of the tests. It makes all earlier stores visible, as the IPI of a real reading does. */
 static int now(void *userdata, unsigned cpu, uint64_t *words, uint64_t *ret_valid)
 {
     static const uint64_t given = ALL & ~(1U << CLOCK | 1U << SWITCHES);
@@ -132,14 +135,14 @@ static int now(void *userdata, unsigned cpu, uint64_t *words, uint64_t *ret_vali
     return 0;
 }
 
-/* All slots stand at zero; each CPU runs the root's. */
+/* All slots start at zero, and each CPU runs the slot of the root. */
 static void begin(void)
 {
     p = (struct played){.sys = {.mmap = played_mmap, .munmap = played_munmap}, .valid = ALL, .random = 17};
     assert_int_equal(tally_reader_new(&p.sys, &shape, &(struct tally_maps){3, 4}, &p.reader), 0);
     for (unsigned cpu = 0; cpu < CPUS; cpu++) {
         for (size_t i = 0; i < WORDS; i++)
-            p.now[cpu][i] = 1000 * (i + 1); /* the collector cpu has counted before */
+            p.now[cpu][i] = 1000 * (i + 1); /* the counters are not at 0, as the collector cpu uses them as well */
         p.now[cpu][CLOCK] = p.now[cpu][RUNNING];
         p.records[cpu].slot = TALLY_SLOT_NONE;
         p.records[cpu].epoch = 1;
@@ -164,7 +167,7 @@ static void take(unsigned cpu)
             p.taken[slot][i] += delta[i];
 }
 
-/* Reads a CPU and takes all. Returns what tally_reader_read() does. */
+/* Reads a CPU and takes the growth of all slots. Returns the result of tally_reader_read(). */
 static int read_cpu(unsigned cpu)
 {
     p.calls = 0;
@@ -188,10 +191,10 @@ TEST(test_running)
     assert_int_equal(tally_reader_running(p.reader, 0), TALLY_SLOT_NONE);
     run(0, 100, 50);
     assert_int_equal(read_cpu(0), 1);
-    /* The clock and the switches are made by the reader. */
+    /* The reader itself adds the clock, from the running time, and the switches, from the record. */
     assert_taken(TALLY_SLOT_ROOT, 150, 50, 10, 0, 100, 50, 100, 100);
     assert_int_equal(tally_reader_running(p.reader, 0), TALLY_SLOT_ROOT);
-    /* It is taken once. */
+    /* The same growth is not taken twice. */
     assert_int_equal(read_cpu(0), 1);
     assert_taken(TALLY_SLOT_ROOT, 150, 50, 10, 0, 100, 50, 100, 100);
     run(0, 10, 10);
@@ -209,7 +212,7 @@ TEST(test_running)
     end();
 }
 
-/* Slots and words of one CPU are not those of another; a slot that changes hands goes on. */
+/* CPUs do not share entries. A slot that runs again continues its entry. */
 TEST(test_slots)
 {
     begin();
@@ -227,7 +230,7 @@ TEST(test_slots)
     enter(0, 2, ALL);
     run(0, 5, 5);
     assert_int_equal(read_cpu(0), 1);
-    assert_taken(2, 15, 5, 0, 1, 5, 5, 5, 5); /* the switch waited for time */
+    assert_taken(2, 15, 5, 0, 1, 5, 5, 5, 5); /* the switch was not taken before the slot's time grew */
     end();
 }
 
@@ -237,7 +240,7 @@ static uint32_t random_below(uint32_t n)
     return (uint32_t)(p.random >> 33) % n;
 }
 
-/* The CPU goes on, and any of its stores become visible. */
+/* Lets a CPU switch up to twice and makes a random selection of the stores visible. */
 static void go_on(unsigned cpu)
 {
     for (uint32_t n = random_below(3); n; n--) {
@@ -250,7 +253,7 @@ static void go_on(unsigned cpu)
             memcpy(p.stores[i].to, &p.stores[i].value, sizeof(uint64_t));
 }
 
-/* In any order of the stores, no slot is given more than it had, and in the end all of it. */
+/* In whatever order stores become visible, the reader never takes more than a slot had, and all of it in the end. */
 TEST(test_any_order)
 {
     unsigned consistent = 0;
@@ -276,7 +279,10 @@ TEST(test_any_order)
     end();
 }
 
-/* The stores of an entry, and what is taken of them: the first time, and once all are visible. */
+/*
+ * Only the words in `visible` of an entry are seen at first. `first` is what that reading takes; the next takes the
+ * rest.
+ */
 TEST(test_half_visible)
 {
     static const struct {
@@ -289,7 +295,7 @@ TEST(test_half_visible)
         {1U << ENABLED | 1U << RUNNING, {[ENABLED] = 100, [RUNNING] = 40}},
         {1U << FAULTS | 1U << RUNNING_2, {0}},
         {1U << ENABLED | 1U << FAULTS | 1U << RUNNING_2, {[ENABLED] = 100}},
-        {1U << ENABLED_2 | 1U << RUNNING_2 | 1U << SWITCHES, {0}}, /* the first group says that it ran */
+        {1U << ENABLED_2 | 1U << RUNNING_2 | 1U << SWITCHES, {0}}, /* skipped: the first group's time stands still */
         {1U << ENABLED | 1U << ENABLED_2 | 1U << RUNNING_2, {[ENABLED] = 100, [ENABLED_2] = 100, [RUNNING_2] = 100}},
     };
 
@@ -303,7 +309,7 @@ TEST(test_half_visible)
         for (size_t word = 0; word < WORDS; word++)
             if (cases[i].visible >> word & 1)
                 p.seen[0][2][word] = p.counts[0][2][word];
-        p.error = EBUSY; /* no IPI: nothing else becomes visible */
+        p.error = EBUSY; /* without an IPI no other store becomes visible */
         assert_int_equal(read_cpu(0), -EBUSY);
         assert_memory_equal(p.taken[2], cases[i].first, sizeof(p.taken[2]));
         p.error = 0;
@@ -315,7 +321,7 @@ TEST(test_half_visible)
     }
 }
 
-/* Words that cannot be read keep what their entry has, and those of other groups go on. */
+/* A word that cannot be read keeps the value of its entry, and the words of other groups are still taken. */
 TEST(test_valid)
 {
     const uint64_t hardware = 1U << CYCLES | 1U << CLOCK | 1U << ENABLED | 1U << RUNNING;
@@ -329,11 +335,11 @@ TEST(test_valid)
     run(0, 50, 50);
     assert_int_equal(read_cpu(0), 1);
     assert_taken(2, 0, 0, 5, 0, 0, 0, 50, 50);
-    enter(0, 2, ALL); /* it can be read again */
+    enter(0, 2, ALL); /* the hardware group can be read again */
     run(0, 10, 10);
     assert_int_equal(read_cpu(0), 1);
     assert_taken(2, 30, 10, 6, 1, 10, 10, 60, 60);
-    /* Words of the entry are taken as they are. */
+    /* Words that cannot be read now are taken from the entry. */
     run(0, 10, 10);
     enter(0, 3, ALL);
     enter(0, 2, ALL);
@@ -344,7 +350,10 @@ TEST(test_valid)
     end();
 }
 
-/* From set_cpu() on the record is over until the CPU looks again; what was dropped then is not waited for. */
+/*
+ * tally_reader_set_cpu() invalidates the record until the CPU writes a new one. What was taken before but never reached
+ * the entry does not delay what follows.
+ */
 TEST(test_set_cpu)
 {
     begin();
@@ -353,19 +362,19 @@ TEST(test_set_cpu)
     assert_int_equal(read_cpu(0), 1);
     assert_int_equal(p.taken[2][CYCLES], 300);
     for (size_t i = 0; i < WORDS; i++)
-        p.now[0][i] += 1000000; /* other counters */
+        p.now[0][i] += 1000000; /* the CPU gets new counters */
     tally_reader_set_cpu(p.reader, 0, events);
     assert_int_equal(read_cpu(0), 0);
     assert_int_equal(p.taken[2][CYCLES], 300);
     assert_int_equal(tally_reader_running(p.reader, 0), TALLY_SLOT_NONE);
-    p.records[0].slot = TALLY_SLOT_NONE; /* as another epoch has it */
+    p.records[0].slot = TALLY_SLOT_NONE; /* as in a new epoch */
     p.records[0].epoch++;
     enter(0, 2, ALL);
-    run(0, 100, 100); /* as much as was dropped */
+    run(0, 100, 100); /* as much as never reached the entry */
     assert_int_equal(read_cpu(0), 1);
     assert_int_equal(p.taken[2][CYCLES], 600);
     assert_int_equal(tally_reader_running(p.reader, 0), 2);
-    /* The CPU leaves: nothing of it is taken. */
+    /* Nothing is taken from a CPU that went offline. */
     tally_reader_set_cpu(p.reader, 0, none);
     enter(0, 3, ALL);
     run(0, 10, 10);
@@ -374,7 +383,7 @@ TEST(test_set_cpu)
     end();
 }
 
-/* Other events on a CPU: what a slot had of one group says nothing about another. */
+/* If a CPU gets the events of another group, the times of the old group do not hold back those of the new one. */
 TEST(test_other_group)
 {
     const uint64_t software = 1U << FAULTS | 1U << SWITCHES | 1U << ENABLED_2 | 1U << RUNNING_2;
@@ -395,7 +404,7 @@ TEST(test_other_group)
     end();
 }
 
-/* A record that says nothing, or a slot that there is not. */
+/* The record names no slot or one out of range, or was never written. */
 TEST(test_nothing)
 {
     static const uint32_t slots[] = {TALLY_SLOT_NONE, SLOTS};
@@ -419,7 +428,7 @@ TEST(test_nothing)
 
 TEST(test_refused)
 {
-    /* 2^61 entries of 64 bytes: 2^67 bytes would be none. */
+    /* The map has 2^61 entries of 64 bytes, a size that overflows to 0. */
     const struct tally_shape large = {.cpus = 1U << 31, .slots = 1U << 30, .events = 6, .groups = 1};
     const struct tally_maps maps = {3, 4};
     struct tally_reader *reader = NULL;

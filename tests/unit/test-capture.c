@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Captures of this machine's clocks: CPUs that come and go, CPUs that only track, limits of memory, one process. */
+/* Captures of this machine's clocks: CPU hotplug, CPUs that are only tracked, memory limits, and single processes. */
 #include <inttypes.h>
 #include <sched.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include "tests/unit/sampled.h"
 #include "tests/unit/test.h"
 
-/* The CPUs of the machine but for one. */
+/* Copies the machine without one of its online CPUs. */
 static void leave_out_cpu(const struct sampled *f, int cpu, struct machine *ret, struct cpuset *ret_online)
 {
     assert_int_equal(cpuset_copy(&f->machine->online, ret_online), 0);
@@ -21,7 +21,10 @@ static void leave_out_cpu(const struct sampled *f, int cpu, struct machine *ret,
     ret->online = *ret_online;
 }
 
-/* A CPU leaves and comes back: its ring is closed, and another opened. The last one takes the capture with it. */
+/*
+ * The ring of a CPU that goes offline is closed; a new one is opened when it is back. The capture ends with the last
+ * CPU.
+ */
 TEST_WITH(test_hotplug, sampled_begin, sampled_end)
 {
     struct sampled *f = *state;
@@ -41,7 +44,7 @@ TEST_WITH(test_hotplug, sampled_begin, sampled_end)
     sampler_cpus_changed(f->sampler, f->machine, NULL);
     assert_int_equal(count_perf_fds(), n);
     assert_int_equal(cpuset_add(&left, (unsigned)gone), 0);
-    sampler_cpus_changed(f->sampler, f->machine, &left); /* it left and is back already */
+    sampler_cpus_changed(f->sampler, f->machine, &left); /* the CPU went offline and is back already */
     assert_int_equal(count_perf_fds(), n);
     unsigned before = count_words(reader_text_of(&a), "sample ");
     sampled_until(f, reader_has(&a, "sample ", before + 100));
@@ -54,8 +57,8 @@ TEST_WITH(test_hotplug, sampled_begin, sampled_end)
 }
 
 /*
- * Records of processes come also from CPUs that are not sampled, since processes move. Without its CPU, nothing is
- * sampled, even if other CPUs are still tracked.
+ * Process records are also taken from CPUs that are not sampled, since processes migrate. The stream ends when the
+ * sampled CPU goes offline, even if other CPUs are still tracked.
  */
 TEST_WITH(test_one_cpu, sampled_begin, sampled_end)
 {
@@ -94,8 +97,8 @@ TEST_WITH(test_one_cpu, sampled_begin, sampled_end)
 
 static int (*real_mmap)(struct sys *sys, int fd, size_t size, int protection, void **ret);
 static int (*real_munmap)(struct sys *sys, void *address, size_t size);
-static unsigned n_mappable; /* rings that the limit of locked memory has room for */
-static size_t mapped[2];    /* bytes */
+static unsigned n_mappable; /* rings that fit into the limit of locked memory */
+static size_t mapped[2];    /* their sizes in bytes */
 
 static int map_few(struct sys *sys, int fd, size_t size, int protection, void **ret)
 {
@@ -112,7 +115,7 @@ static int unmap(struct sys *sys, void *address, size_t size)
     return real_munmap(sys, address, size);
 }
 
-/* On one CPU; the frequency distinguishes it from other streams. */
+/* Starts a stream on one CPU. Streams with different frequencies do not share a capture. */
 static void start_on(struct sampled *f, int cpu, uint64_t frequency, struct reader *reader)
 {
     char cpus[16];
@@ -121,7 +124,7 @@ static void start_on(struct sampled *f, int cpu, uint64_t frequency, struct read
     sampled_start(f, &(struct stream_request){.seconds = 0.2, .cpus = cpus, .frequency = frequency}, reader);
 }
 
-/* Lanes that only track are closed for a client that comes later and needs their memory. */
+/* Rings that only track processes are closed if a later client needs their memory. */
 TEST_WITH(test_memory_for_samples, sampled_begin, sampled_end)
 {
     struct sampled *f = *state;
@@ -147,7 +150,7 @@ TEST_WITH(test_memory_for_samples, sampled_begin, sampled_end)
     reader_stop(&b);
 }
 
-/* If there is memory for one ring only, it is that of the sampled CPU; other rings are small. */
+/* If there is memory for only one ring, the sampled CPU gets it. The rings of other CPUs are small. */
 TEST_WITH(test_locked_memory, sampled_begin, sampled_end)
 {
     struct sampled *f = *state;
@@ -175,7 +178,7 @@ TEST_WITH(test_locked_memory, sampled_begin, sampled_end)
     assert_int_equal(mapped[0], (1 + f->config.ring_pages) * page_size);
 }
 
-/* One process is sampled and no other; the stream ends with it. */
+/* A stream of one process has no samples of others and ends with the process. */
 TEST_WITH(test_process, sampled_begin, sampled_end)
 {
     struct sampled *f = *state;
@@ -200,7 +203,7 @@ TEST_WITH(test_process, sampled_begin, sampled_end)
     reader_stop(&a);
 }
 
-/* Waits until the process has used the CPU for so long. */
+/* Waits until the process has used this much CPU time. */
 static void burn(clockid_t cpu, long nsec)
 {
     const struct timespec time = {.tv_nsec = nsec};
@@ -208,7 +211,7 @@ static void burn(clockid_t cpu, long nsec)
     assert_int_equal(clock_nanosleep(cpu, 0, &time, NULL), 0);
 }
 
-/* The time of the last sample. */
+/* Returns the time of the last sample. */
 static uint64_t last_sample(const char *text)
 {
     uint64_t last = 0;
@@ -218,7 +221,10 @@ static uint64_t last_sample(const char *text)
     return last;
 }
 
-/* A process ends while older records of it, more than fit in a turn, are being taken: the stream has its last ones. */
+/*
+ * A process ends while the ring holds more of its records than one turn of the event loop takes. The stream must still
+ * have its last samples.
+ */
 TEST_WITH(test_process_ends_late, sampled_begin, sampled_end)
 {
     struct sampled *f = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cgroups that come and go, in directories that tests make, on a played machine. */
+/* Cgroups that come and go on a simulated machine. The tests create and remove their directories. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -13,7 +13,7 @@
 #include "tests/unit/find-series.h"
 #include "tests/unit/test.h"
 
-/* As on kernels before 6.2 where no descriptor is left to list the open ones with. */
+/* Simulates a kernel before 6.2 when no descriptor is left to list the open ones. */
 int __wrap_fd_count_open(int directory, uint64_t *ret);
 
 int __wrap_fd_count_open(int directory, uint64_t *ret)
@@ -21,7 +21,7 @@ int __wrap_fd_count_open(int directory, uint64_t *ret)
     return -EMFILE;
 }
 
-/* An entry of the book, of the container in a cgroup that has a number. */
+/* An entry of the simulated name book: the container in the cgroup with this number. */
 struct entry {
     const char *container;
     bool is_pause;
@@ -30,10 +30,10 @@ struct entry {
 static struct {
     struct entry entries[1024];
     bool changed;
-    bool asked[1024]; /* and not forgotten since */
+    bool asked[1024]; /* asked for and not forgotten since */
 } book;
 
-/* The number of "/c0001" is 1; other cgroups share the entry 0, which has no name. */
+/* Returns the number of a cgroup: 1 for "/c0001". Others share entry 0, which has no name. */
 static size_t number_of(const char *path)
 {
     unsigned number = 0;
@@ -89,10 +89,10 @@ static void begin(const char *settings)
     begin_on(fake_machine_no_pmu(), settings);
 }
 
-/* Descriptors that are set aside for others are not for cgroups: those that fit are chosen before any is opened. */
+/* Cgroups do not use descriptors that are reserved for others. The cgroups that fit are chosen before any is opened. */
 TEST(test_share_of_descriptors)
 {
-    NEEDS_ENGINE(ENGINE_PERF); /* whose cgroups have descriptors of their own */
+    NEEDS_ENGINE(ENGINE_PERF); /* only there do cgroups have descriptors of their own */
     struct descriptors descriptors = {0};
     begin("max_cgroups: 4");
     descriptors_attach(&descriptors, &play.rig.fake->sys, &(struct descriptor_limits){.counting = 9});
@@ -113,10 +113,10 @@ TEST(test_share_of_descriptors)
     play_done();
 }
 
-/* The daemon counts itself, in two descriptors on each kind of core, which are opened behind all cgroups. */
+/* The collector self opens two descriptors on each kind of core after all cgroups, so these are reserved. */
 TEST(test_room_for_self)
 {
-    NEEDS_ENGINE(ENGINE_PERF); /* whose cgroups have descriptors of their own */
+    NEEDS_ENGINE(ENGINE_PERF); /* only there do cgroups have descriptors of their own */
     struct descriptors descriptors = {0};
     begin_on(fake_machine_one_pmu(), "max_cgroups: 4");
     descriptors_attach(&descriptors, &play.rig.fake->sys, &(struct descriptor_limits){.counting = 17});
@@ -134,7 +134,7 @@ TEST(test_room_for_self)
     play_done();
 }
 
-/* No descriptor is left in this process from now on; returns what restores them. */
+/* Leaves no free descriptor in this process. Returns the previous limit. */
 static struct rlimit leave_no_room(void)
 {
     struct rlimit before, none;
@@ -148,7 +148,7 @@ static struct rlimit leave_no_room(void)
     return before;
 }
 
-/* Its directory cannot be opened for want of descriptors: it is dropped until there are some. */
+/* A cgroup whose directory cannot be opened for lack of descriptors is dropped until one is free. */
 TEST(test_no_descriptor_for_the_directory)
 {
     begin("max_cgroups: 4");
@@ -173,7 +173,7 @@ static uint64_t enabled_of(void)
     return play.rig.snapshot.rows[0]->enabled_ns;
 }
 
-/* A CPU left when no directory could be opened: its groups are dead, and are opened again as soon as possible. */
+/* A CPU goes offline while no directory can be opened. The dead groups are opened again as soon as possible. */
 TEST(test_no_descriptor_in_a_hotplug)
 {
     begin("max_cgroups: 4");
@@ -195,7 +195,7 @@ TEST(test_no_descriptor_in_a_hotplug)
     play_done();
 }
 
-/* The next one is opened before the directory is looked at again, and before the others are selected. */
+/* A new cgroup is opened when it is found, if there is room, without waiting for the next selection. */
 TEST(test_opened_at_once)
 {
     begin("max_cgroups: 2");
@@ -218,7 +218,7 @@ TEST(test_opened_at_once)
     play_done();
 }
 
-/* Other patterns: cgroups that were there all the time are watched, and those that were watched are not. */
+/* With other patterns, an existing cgroup is now watched, and the one that was watched is not. */
 TEST(test_other_patterns)
 {
     char *patterns[] = {(char *)"/d/*", (char *)"/c*"};
@@ -243,7 +243,7 @@ TEST(test_other_patterns)
     play_done();
 }
 
-/* The name of a container as its rows have it, and as the one series of its information does; NULL for none. */
+/* Returns the container's name in the cgroup's row, or NULL, and checks that one info series shows the same. */
 static const char *shown_name(unsigned i)
 {
     char path[16];
@@ -264,7 +264,7 @@ static const char *shown_name(unsigned i)
     return NULL;
 }
 
-/* A container that is renamed has another series of its names, and the same series of its counts. */
+/* Renaming a container replaces the series of its names but not the series of its counts. */
 TEST(test_renamed)
 {
     static const char *const names[] = {"shop", "shop", "till"};
@@ -287,8 +287,9 @@ TEST(test_renamed)
 }
 
 /*
- * Cgroups that come and go and get names. `in`: "+1" makes c0001, "-1" removes it, "1=shop" names it, "1=" forgets the
- * name, "t60" lets 60 s pass, "reload" configures again. `out`: "1w=shop" is watched under that name, "2l" lingers.
+ * Each step carries out `in` and expects `out`. `in`: "+1" creates c0001, "-1" removes it, "1=shop" names it, "1="
+ * forgets the name, "t60" lets 60 s pass, "reload" configures again. `out`: "1w=shop" is watched under that name, "2l"
+ * lingers.
  */
 static const struct {
     const char *name, *in_settings;
@@ -357,7 +358,7 @@ TEST(test_scenarios)
                 if (play_state(i) != '-')
                     to += sprintf(to, "%s%u%c%s%s", to == out ? "" : " ", i, play_state(i), name ? "=" : "",
                                   name ? name : "");
-                /* Names are asked for as long as there is a use for them. */
+                /* Only cgroups that exist or linger are looked up in the name book. */
                 assert_int_equal(book.asked[i], made[i] || play_state(i) != '-');
             }
             assert_string_equal(out, scenarios[k].steps[step].out);
@@ -366,7 +367,7 @@ TEST(test_scenarios)
     }
 }
 
-/* Whether that is known when it is opened, or only later: it has no descriptor, and nothing is shown of it. */
+/* A pause container has no descriptors and no series, whether it is recognised when it is opened or later. */
 TEST(test_pause_is_left_out)
 {
     for (size_t late = 0; late < 2; late++) {
@@ -387,7 +388,7 @@ TEST(test_pause_is_left_out)
         for (unsigned i = 1; i <= 3; i++)
             play_drop(i);
         book.entries[1].is_pause = false;
-        play_make(1); /* another cgroup of the same path */
+        play_make(1); /* a new cgroup with the same path */
         assert_int_equal(play_state(1), 'w');
         play_drop(1);
         play_done();
@@ -405,7 +406,10 @@ static void write_events(const char *directory, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-/* Those that were empty when they were found wait for a process; a new one is always empty, and is not left out. */
+/*
+ * A scope that is empty at the start is not watched before it has a process. A new cgroup is always empty and is
+ * watched at once.
+ */
 TEST(test_vacant)
 {
     char paths[3][144], path[160];
@@ -416,7 +420,7 @@ TEST(test_vacant)
         assert_int_equal(mkdir(paths[i], 0755), 0);
         write_events(paths[i], "populated 0\nfrozen 0\n");
     }
-    cgroup_tree_rescan(play.set.tree); /* as at the start */
+    cgroup_tree_rescan(play.set.tree); /* as at the start of the daemon */
     assert_int_equal(cgroup_set_select(&play.set, &play.rig.context), 0);
     assert_int_equal(play.set.n_wanted, 1);
     assert_string_equal(play.set.counts[0]->path, "/c0002.slice");
@@ -424,7 +428,7 @@ TEST(test_vacant)
     play_dispatch();
     assert_int_equal(play.set.n_wanted, 2);
     assert_string_equal(play.set.counts[1]->path, "/c0000.scope");
-    write_events(paths[0], "populated 0\nfrozen 0\n"); /* it is watched until it is removed */
+    write_events(paths[0], "populated 0\nfrozen 0\n"); /* a watched cgroup stays watched until it is removed */
     play_dispatch();
     assert_int_equal(cgroup_set_select(&play.set, &play.rig.context), 0);
     assert_int_equal(play.set.n_wanted, 2);
@@ -440,7 +444,7 @@ TEST(test_vacant)
     play_done();
 }
 
-/* They are there before the book is open. */
+/* The cgroups exist before the name book is opened. */
 TEST(test_wanted_from_the_start)
 {
     struct fake_sys *fake = fake_machine_no_pmu();
@@ -472,7 +476,7 @@ static size_t count_asked(void)
     return n;
 }
 
-/* A hundred pods within a minute: as many as may linger are known, the latest ones, and what is watched stays. */
+/* A hundred pods come and go. Only the latest linger, as many as are allowed, and a watched cgroup stays watched. */
 TEST(test_churn)
 {
     static char containers[100][32];

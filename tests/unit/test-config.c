@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Configuration files: tables of those that are refused and accepted, and what a table cannot contain. */
+/* Configuration files: tables of refused and accepted ones, and what a table cannot express. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -40,7 +40,7 @@ static struct config *parse(const char *text)
     return config;
 }
 
-/* The expected JSON is what differs from the default. */
+/* The expected JSON contains only the differences from the default. */
 static void check_accepted(const struct fixture_case *test)
 {
     _cleanup_(config_freep) struct config *fallback = NULL, *config = NULL;
@@ -55,7 +55,7 @@ static void check_accepted(const struct fixture_case *test)
     _cleanup_(freep) char *text = json_dumps(json, JSON_INDENT(2));
     if (!json_equal(json, expected))
         fail_msg("%s gives\n%s\nand not the default with\n%s", test->name, text, test->expected);
-    /* What is shown can be loaded, and is the same. */
+    /* The configuration that is shown can be loaded again and gives the same. */
     _cleanup_(config_freep) struct config *shown = parse(text);
     _cleanup_(json_decrefp) json_t *again = config_json(shown);
     assert_true(json_equal(again, json));
@@ -139,7 +139,7 @@ TEST(test_format_error)
 static const struct {
     const char *in;
     enum standing out_operates, out_admits;
-    const char *out_warning; /* with its position; NULL: none */
+    const char *out_warning; /* with its position; NULL: no warning */
 } standings[] = {
     {"", STANDING_OPERATOR, STANDING_OPERATOR, NULL},
     {"web: {local_operators: true}", STANDING_LOCAL, STANDING_LOCAL, NULL},
@@ -235,11 +235,11 @@ TEST_WITH(test_odd_files, make_directory, remove_directory)
     unlink(path);
 }
 
-/* A path in the file is relative to the directory of the file; a path of a flag is not. */
+/* A path in the file is relative to the directory of the file; a path in a flag is not. */
 TEST_WITH(test_web_config_file, make_directory, remove_directory)
 {
     static const struct {
-        const char *in, *out; /* `out` follows the directory where it is relative */
+        const char *in, *out; /* `out` is appended to the directory; NULL: no file */
     } cases[] = {{"web.yml", "/web.yml"}, {"../web.yml", "/../web.yml"}, {"\"\"", NULL}};
     char path[64], expected[128];
 
@@ -259,13 +259,13 @@ TEST_WITH(test_web_config_file, make_directory, remove_directory)
     unlink(path);
 }
 
-/* Limits, and texts that grow in the parser. */
+/* Size limits, and input that would grow in the parser. */
 TEST(test_limits)
 {
     static const struct {
-        const char *head, *format, *tail; /* `format` is repeated with a number */
+        const char *head, *format, *tail; /* `format` is repeated `n` times, each with its number */
         unsigned n;
-        const char *out; /* NULL: it is accepted */
+        const char *out; /* NULL: accepted */
     } cases[] = {
 #define GROUPS "collectors: {cpu: {groups: ["
         {GROUPS, "{name: g%u, events: cycles}, ", "]}}", 256, NULL},
@@ -304,7 +304,7 @@ TEST(test_limits)
     }
 }
 
-/* A file of nothing but errors ends when the list is full, long before each key was compared with all others. */
+/* Parsing stops once the list of errors is full: to compare each key with all others would take too long. */
 TEST(test_full_list)
 {
     _cleanup_(error_list_done) struct error_list errors = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/v1/counters as a JSON reader sees it, and the counters that its filters let through. */
+/* /api/v1/counters as a JSON parser reads it, and the counters that its filters select. */
 #include <math.h>
 #include <stdio.h>
 
@@ -31,7 +31,7 @@ static size_t count_rendered(const struct snapshot *snapshot, const struct filte
     return n;
 }
 
-/* Members that counters of a machine with one CPU have; null: there is no value. */
+/* On a machine with one CPU, the counter at index `in` has these members; null: the value is unknown. */
 static const struct {
     size_t in;
     const char *out;
@@ -76,7 +76,7 @@ TEST(test_document)
     fake_service_done(&fake);
 }
 
-/* A part takes memory for that part alone, or a daemon with little memory could show none. */
+/* A filtered document only takes memory for its own size, so that a daemon with little memory can still serve it. */
 static void check_room(const struct snapshot *snapshot, const struct filter *filter)
 {
     _cleanup_(buffer_done) struct buffer part = {0}, all = {0};
@@ -106,9 +106,9 @@ TEST(test_odd_names)
     fake_service_done(&fake);
 }
 
-/* With 4 CPUs: 8 counters of cpu/core, 2 of the cgroup, 2 starved and 1 unavailable on CPU 0. */
+/* Four CPUs have 13 counters: 8 of cpu/core, 2 of the cgroup, 2 starved and 1 unavailable on CPU 0. */
 static const struct {
-    const char *in[8]; /* name, value, ... */
+    const char *in[8]; /* pairs of name and value */
     size_t out;
 } filters[] = {
     {{NULL}, 13},
@@ -142,7 +142,7 @@ static const struct {
     {{"cgroup", "*", "cpu", "0"}, 0},
 };
 
-/* The cgroup's two counters are of a container; CPUs have no names. */
+/* The cgroup is a container, so its two counters have names. Counters of CPUs have none. */
 static const struct {
     const char *in[8];
     size_t out;

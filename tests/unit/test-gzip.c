@@ -13,7 +13,7 @@ static void fill_text(struct buffer *content, size_t size)
         buffer_append_char(content, (char)('0' + k * k % 77 % 10));
 }
 
-/* Nothing to make smaller. */
+/* Random bytes cannot be compressed. */
 static void fill_noise(struct buffer *content, size_t size)
 {
     uint64_t random = 1;
@@ -24,7 +24,7 @@ static void fill_noise(struct buffer *content, size_t size)
     }
 }
 
-/* Series of labels that stay and numbers that do not, as a page has them. */
+/* Like a page of metrics, the series have constant labels and random values. */
 static void fill_page(struct buffer *content, size_t size)
 {
     uint64_t random = 1;
@@ -86,7 +86,7 @@ TEST(test_decode)
     }
 }
 
-/* Another size, a cut stream, a wrong checksum, text: the buffer keeps what it had. */
+/* A wrong size, a truncated stream, a wrong checksum and plain text are refused and leave the buffer unchanged. */
 TEST(test_decode_garbled)
 {
     _cleanup_(buffer_done) struct buffer content = {0}, decoded = {0};
@@ -97,7 +97,7 @@ TEST(test_decode_garbled)
     assert_int_equal(gzip_decode(&decoded, content.data, content.size, 999), -EBADMSG);
     assert_int_equal(gzip_decode(&decoded, content.data, content.size, 1001), -EBADMSG);
     assert_int_equal(gzip_decode(&decoded, content.data, content.size - 1, 1000), -EBADMSG);
-    content.data[content.size - 8]++; /* its CRC */
+    content.data[content.size - 8]++; /* the CRC */
     assert_int_equal(gzip_decode(&decoded, content.data, content.size, 1000), -EBADMSG);
     assert_int_equal(decoded.size, 0);
 }

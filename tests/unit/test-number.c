@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers in text, and products divided without a loss. */
+/* Numbers as text, and muldiv(), which multiplies and divides without overflow or rounding in between. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -7,7 +7,7 @@
 #include "base/number.h"
 #include "tests/unit/test.h"
 
-/* Numbers as text: what is taken, what is refused, and that what is written is exact. */
+/* Parsing and writing numbers. */
 
 TEST(test_parse_u64)
 {
@@ -87,9 +87,9 @@ static const struct {
     {"100ms", 0, 100000000},
     {"1.5s", 0, 1500000000},
     {"0.000000001s", 0, 1},
-    {"0.0000000019s", 0, 1}, /* cut */
+    {"0.0000000019s", 0, 1}, /* rounded down */
     {"1d", 0, 86400 * NSEC_PER_SEC},
-    {"0.0000000000019d", 0, 164}, /* 164.16 ns: not cut digit by digit */
+    {"0.0000000000019d", 0, 164}, /* 164.16 ns: rounded down once, not at each digit */
     {"213504d", -ERANGE, 0},
     {"18446744073709551615ns", 0, UINT64_MAX},
     {"", -EINVAL, 0},
@@ -146,7 +146,7 @@ static void check_u64(uint64_t value)
     assert_string_equal(text, expected);
 }
 
-/* Around every power of ten. */
+/* Writes values around every power of ten. */
 TEST(test_write_u64)
 {
     for (uint64_t power = 1; power < UINT64_C(10000000000000000000); power *= 10)
@@ -183,7 +183,7 @@ TEST(test_write_fixed)
     }
 }
 
-/* Multiply and divide: known values, and the two implementations against each other and against the definition. */
+/* muldiv() and muldiv_portable(): known results, and both agree around powers of two. */
 
 static const struct {
     uint64_t a, b, divisor;
@@ -202,7 +202,7 @@ static const struct {
     {UINT64_C(1) << 63, 2, 1, {UINT64_MAX, 0}},   /* 2^64 exactly saturates */
     {UINT64_C(1) << 63, 2, 2, {UINT64_C(1) << 63, 0}},
     {UINT64_C(864000000000000), UINT64_C(86400000000000), UINT64_C(43200000000000), {UINT64_C(1728000000000000), 0}},
-    {1, 1, UINT64_MAX, {0, 1}}, /* 2^64 / (2^64-1) is 1 and a little */
+    {1, 1, UINT64_MAX, {0, 1}}, /* 2^64 / (2^64 - 1) is slightly above 1 */
 };
 
 static void check(uint64_t a, uint64_t b, uint64_t divisor, struct fixed out)
@@ -221,7 +221,7 @@ TEST(test_cases)
         check(cases[i].a, cases[i].b, cases[i].divisor, cases[i].out);
 }
 
-/* Around 0, 2, 2^31, 2^32 and 2^63. */
+/* Returns one of 15 values around 0, 2, 2^31, 2^32 and 2^63. */
 static uint64_t edge(unsigned i)
 {
     static const unsigned bits[] = {63, 0, 30, 31, 62};

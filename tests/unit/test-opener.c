@@ -24,7 +24,7 @@
 #include "tests/unit/opener-rig.h"
 #include "tests/unit/test.h"
 
-/* A process that does nothing, and the other end of whose socket is closed. */
+/* Starts a process that only waits, in place of an opener whose socket the daemon has closed. */
 static struct opener *idle_opener(void)
 {
     struct opener *opener = calloc(1, sizeof(*opener));
@@ -49,7 +49,7 @@ static struct opener *idle_opener(void)
     return opener;
 }
 
-/* Of a process that is traced, its parent hears nothing until the tracer has: as of one that hangs in the kernel. */
+/* Has a process traced, so that its parent never sees it end, as if it hung in the kernel. Returns the tracer, or 0. */
 static pid_t trace(pid_t pid)
 {
     int started[2];
@@ -103,7 +103,7 @@ TEST(test_ends)
     opener_free(opener);
 }
 
-/* One that ended by itself says how, whatever is sent to it afterwards. */
+/* An opener that ended by itself is described by how it ended, even if it is killed afterwards. */
 TEST(test_says_how_it_ended)
 {
     struct opener *opener = idle_opener();
@@ -136,7 +136,7 @@ TEST(test_does_not_end)
         opener_free(opener);
         skip_because("the right to trace");
     }
-    alarm(60); /* it would wait forever */
+    alarm(60); /* a call that waited would wait forever */
     assert_false(opener_kill(opener));
     assert_false(opener_reap(opener));
     opener_free(opener);
@@ -158,7 +158,7 @@ TEST_WITH_OPENER(test_group)
     assert_int_equal(fds[2], -EINVAL);
     opener_rig_assert_opened(fds[1], "config 1 pid -1 cpu 3 leads disabled");
     opener_rig_assert_opened(fds[3], "config 2 pid -1 cpu 3 joins");
-    /* All of its events or none: the one that fails ends the group. */
+    /* With `whole`, the first event that fails ends the group. */
     group.whole = true;
     group.attrs = attrs + 1;
     group.n = 3;
@@ -182,7 +182,7 @@ TEST_WITH_OPENER(test_single_and_leader)
     assert_int_equal(rig.daemon.perf_event_open(&rig.daemon, &attr, 1, -1, -1, 0), -EBADRQC);
 }
 
-/* Texts that are too long for one packet go into several, and the events are still one group. */
+/* Texts that do not fit into one packet are sent in several, and the events still form one group. */
 TEST_WITH_OPENER(test_long_texts)
 {
     struct perf_event_attr attrs[8];
@@ -210,7 +210,7 @@ TEST_WITH_OPENER(test_long_texts)
     assert_int_equal(rig.n_sealed, 8);
 }
 
-/* The opener finds a program first and gives the kernel that file: a link on its path may change meanwhile. */
+/* The opener opens a program first and passes that file to the kernel: a link on its path may change meanwhile. */
 TEST_WITH_OPENER(test_programs)
 {
     char directory[] = "/tmp/test-opener-server.XXXXXX", path[64];
@@ -239,7 +239,7 @@ TEST_WITH_OPENER(test_programs)
     rmdir(directory);
 }
 
-/* A tracepoint that refuses the opener's filter could get a stranger's filter, so it is not handed out. */
+/* A tracepoint that rejects the opener's filter is not handed out, since it might accept the filter of an attacker. */
 TEST_WITH_OPENER(test_seal)
 {
     struct perf_event_attr attrs[] = {opener_rig_event(1), opener_rig_event(2), opener_rig_event(3)};
@@ -275,7 +275,7 @@ TEST_WITH_OPENER(test_cgroups)
     }
 }
 
-/* Any packet gets a reply, with descriptors beside it or not, and no descriptor stays open. */
+/* Each malformed packet gets a reply, with or without descriptors in it, and no descriptor stays open. */
 TEST_WITH_OPENER(test_garbage)
 {
     static const char garbage[OPENER_PACKET_MAX + 100] = "garbage";
@@ -295,7 +295,7 @@ TEST_WITH_OPENER(test_garbage)
                              "config 1 pid -1 cpu 0 leads disabled");
 }
 
-/* Where too many descriptors of this user are in flight (unix(7)), the reply says so and the opener goes on. */
+/* If too many descriptors of this user are in flight (unix(7)), the reply reports it and the opener continues. */
 TEST_WITH_OPENER(test_cannot_be_sent)
 {
     struct fd_list many = {.n = FD_LIST_MAX};
@@ -327,7 +327,7 @@ TEST_WITH_OPENER(test_cannot_be_sent)
 static char home[STATE_HOME_MAX];
 static uid_t user;
 static uint32_t place;
-static int ends[2]; /* the opener sends to the first; the reader would read from the second */
+static int ends[2]; /* the opener sends to the first; the test reads from the second instead of the reader */
 
 static void own(const char *path)
 {
@@ -420,7 +420,7 @@ TEST_WITH(test_file_arrives, setup, teardown)
     assert_int_equal(fcntl(fd, F_GETFL) & O_ACCMODE, O_RDONLY);
     assert_int_equal(fstat(fd, &status), 0);
     close(fd);
-    /* as it was; and then not */
+    /* The file is unchanged, then it is rewritten. */
     request.version = state_file_version(&status);
     assert_int_equal(rig.daemon.read_state(&rig.daemon, &request), -EALREADY);
     make_file(FILE_PATH, "[{}]");
@@ -430,7 +430,7 @@ TEST_WITH(test_file_arrives, setup, teardown)
     assert_nothing_arrived();
 }
 
-/* Something else stands in the file's place; test-opener-safe-open.c has more of it. */
+/* Something else is in the place of the file; test-opener-safe-open.c has more cases. */
 TEST_WITH(test_refused, setup, teardown)
 {
     assert_int_equal(unlink(FILE_PATH), 0);
@@ -449,7 +449,7 @@ TEST_WITH(test_refused, setup, teardown)
     assert_nothing_arrived();
 }
 
-/* A link of the user's to root's file takes the file's place, and leaves it, all the while. */
+/* Keeps replacing the user's file with a link to a file of root, and back. The user owns the link. */
 static _Noreturn void take_turns(pid_t parent)
 {
     while (getppid() == parent) {
@@ -466,7 +466,7 @@ static _Noreturn void take_turns(pid_t parent)
     _exit(0);
 }
 
-/* Asks once. A file that arrives is the user's. */
+/* Makes one request. If a file arrives, it must belong to the user. */
 static void ask_in_race(unsigned *n_arrived, unsigned *n_refused)
 {
     struct state_request arrived;
@@ -496,7 +496,7 @@ TEST_WITH(test_race, setup, teardown)
     waitpid(pid, NULL, 0);
 }
 
-/* test-state-files.c has the requests that name no path. */
+/* test-state-files.c covers requests without a valid path. */
 TEST_WITH(test_requests_are_refused, setup, teardown)
 {
     struct sys *sys = &rig.daemon;
@@ -521,7 +521,7 @@ TEST_WITH(test_reader_is_full_or_gone, setup, teardown)
     ends[1] = dup(ends[0]);
     rig.server.reader = -1;
     assert_int_equal(ask(), -ENOSYS);
-    /* the opener is none the worse for it */
+    /* The opener still works. */
     opener_rig_assert_opened(opener_rig_open(1), "config 1 pid -1 cpu 0 leads disabled");
 }
 
@@ -542,9 +542,9 @@ TEST_WITH(test_without_opener, setup, teardown)
 enum { CPUS = 4, SLOTS = 256 };
 
 static struct {
-    char made[256]; /* the calls, as text */
-    int error;      /* that the next call returns */
-    int n_maps;     /* that start() gives */
+    char made[256]; /* the calls that the opener made, as text */
+    int error;      /* the result of the next calls */
+    int n_maps;     /* the number of maps that start() returns */
 } kernel;
 
 static int note(int r, const char *format, ...) PRINTF_LIKE(2, 3);
@@ -677,7 +677,7 @@ TEST_WITH(test_calls, tally_setup, opener_rig_teardown)
     assert_int_equal(sys->tally->set_cpu(sys, CPUS, events, (const int[]){-1, first, second}), -EBADRQC);
 }
 
-/* The root of the second version's hierarchy; -1 where there is none in which perf counts. */
+/* Opens the root of the cgroup v2 hierarchy. Returns -1 if perf does not count there. */
 static int open_cgroup(void)
 {
     struct hierarchy hierarchy;
@@ -694,7 +694,7 @@ static int open_cgroup(void)
     return -1;
 }
 
-/* The id comes from the opener, for a cgroup of the second version and for no other directory. */
+/* The opener returns the id of a cgroup. It refuses directories that are not cgroups of v2. */
 TEST_WITH(test_assign, tally_setup, opener_rig_teardown)
 {
     static const char *const refused[] = {"/tmp", "/", "/proc/self/stat", "/sys/fs"};
@@ -730,7 +730,7 @@ static void assert_start_fails(int code, const char *sentence)
     assert_int_equal(maps.counts, -7);
 }
 
-/* The sentence of the opener arrives; a refusal has one as well. */
+/* The client gets an error message, that of the opener or one for a refusal. */
 TEST_WITH(test_start_fails, tally_setup, opener_rig_teardown)
 {
     kernel.error = -ENOSYS;

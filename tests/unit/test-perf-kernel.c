@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel that the tests run on: groups, rings, breakpoints and probes. */
+/* Features of the running kernel: groups, rings, breakpoints and probes. */
 #include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include "tests/unit/test.h"
 #include "tests/unit/walk-record.h"
 
-/* A group of events of two PMUs, on the running kernel. */
+/* A group with events of two PMUs. */
 
 #define PAGES 64
 #define PAGE_SIZE 4096
@@ -26,7 +26,7 @@ static const struct attr attrs[] = {
     {.kernel = {.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_PAGE_FAULTS, .exclude_kernel = 1}, .scale = 1.0},
 };
 
-/* PAGES faults. */
+/* Causes PAGES page faults. */
 static void touch_pages(void)
 {
     char *pages = mmap(NULL, PAGES * PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -47,7 +47,7 @@ static struct group_reading read_after_faults(const struct group *group)
     return reading;
 }
 
-/* After a pause, members count that belong to another PMU than their leader. */
+/* Siblings whose PMU is not the leader's count again after a pause. */
 TEST(test_pause)
 {
     struct group_target self = {.pid = 0, .cpu = -1};
@@ -76,21 +76,21 @@ TEST(test_pause)
 }
 
 /*
- * Rings that the kernel writes, small enough to wrap many times, with every field that a clock's sample can have. If a
- * field were decoded a word off, its value or the next would be absurd.
+ * The kernel writes rings so small that they wrap many times, with every field that a sample of a clock can have. If a
+ * field were decoded at a wrong offset, its value or the next one would be absurd.
  */
 
 #define PERIOD_NS 200000
 #define SAMPLES 200
 
-/* Everything a clock's sample can have. */
+/* Every field that a sample of a clock can have. */
 #define ALL_FIELDS                                                                                                     \
     (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |                 \
      PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ |                \
      PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER | PERF_SAMPLE_WEIGHT |   \
      PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_REGS_INTR)
 #define FEW_FIELDS (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD)
-/* Since 5.7 and 5.11: DATA_PAGE_SIZE, CODE_PAGE_SIZE */
+/* CGROUP is new in 5.7, DATA_PAGE_SIZE and CODE_PAGE_SIZE in 5.11. */
 #define NEW_FIELDS (PERF_SAMPLE_CGROUP | UINT64_C(3) << 22)
 #define FORMAT_LOST (UINT64_C(1) << 4)
 
@@ -103,10 +103,10 @@ struct clock {
     int fd;
     unsigned samples, comms, mmaps, forks;
     uint64_t last_time, last_value;
-    bool user_page; /* a sample had a page size */
+    bool user_page; /* some sample had a page size */
 };
 
-/* False, with a message, where the kernel refuses. */
+/* Returns false, with a message, if the kernel refuses the event or the ring. */
 static bool open_clock(struct clock *clock, uint64_t fields, uint64_t read_format)
 {
     *clock = (struct clock){
@@ -244,7 +244,7 @@ static void drain(struct clock *clock)
     ring_release(clock->ring);
 }
 
-/* Causes records of other types. */
+/* Causes records other than samples. */
 static void do_things(void)
 {
     _cleanup_(closep) int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -259,14 +259,14 @@ static void do_things(void)
     assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
-/* Stays in user space, since only that is sampled. */
+/* Stays in user space, since the kernel is not sampled. */
 static void spin(void)
 {
     for (volatile unsigned i = 0; i < 100000; i++)
         ;
 }
 
-/* Works until the ring of one page has wrapped. */
+/* Works until there are SAMPLES samples, more than the ring of one page can hold. */
 static void work(struct clock *clock)
 {
     uint64_t limit = clock->sys.now(&clock->sys, CLOCK_MONOTONIC) + 60 * NSEC_PER_SEC;
@@ -316,13 +316,13 @@ TEST(test_rings)
         try_clock(clocks[i].in_fields, clocks[i].in_format);
 }
 
-/* Breakpoints, uprobes and kprobes on the kernel that the test runs on: each counts what this process does. */
+/* Breakpoints, uprobes and kprobes: each counts exactly what this process does. */
 
 #define TIMES 1000
 
 static volatile uint64_t watched __attribute__((aligned(8)));
 
-/* Not inlined, and large enough for a probe. */
+/* A function that is not inlined and large enough for a probe. */
 __attribute__((noinline)) static int probed(int n)
 {
     __asm__ volatile("" : "+r"(n));
@@ -346,7 +346,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Opens `text` on this process; a kernel that has no such PMU or forbids it skips the test. */
+/* Opens `text` on this process. Skips the test if the kernel has no such PMU or does not permit it. */
 static struct group *open_event(const char *text, struct event *event)
 {
     const struct group_target target = {.pid = 0, .cpu = -1};
@@ -392,7 +392,7 @@ TEST_WITH(test_breakpoint, setup, teardown)
 {
     static const struct {
         const char *in_format;
-        unsigned out; /* for each turn, which reads and writes once */
+        unsigned out; /* count for each iteration, which reads and writes once */
     } cases[] = {{"mem:0x%lx/8:w:u", 1}, {"mem:0x%lx/8:rw:u", 2}, {"mem:0x%lx/8:w", 1}};
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -412,7 +412,7 @@ struct search {
     uintptr_t address, offset;
 };
 
-/* The offset in the file of an address of this program. */
+/* Finds the file offset of an address in this program. */
 static int find_offset(struct dl_phdr_info *info, size_t size, void *userdata)
 {
     struct search *search = userdata;

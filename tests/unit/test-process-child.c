@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes that this one starts, their /proc/PID/stat, and the path of this program. */
+/* Child processes, /proc/PID/stat, and the path of the running program. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,7 +24,10 @@ static uint64_t own_cpu(void)
     return (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
 }
 
-/* A process that works for BUSY_NS, and then waits to be killed; or ends at once. */
+/*
+ * Starts a child that uses BUSY_NS of CPU time. It then exits with `status`, or if that is negative, waits to be
+ * killed.
+ */
 static void start(struct child *child, int status)
 {
     child->pid = fork();
@@ -66,11 +69,11 @@ TEST(test_lives)
     assert_true(child_reap(&child, &status));
     uint64_t first = child.ended_cpu_ns;
     assert_true(first >= BUSY_NS - NSEC_PER_SEC / 100);
-    /* The next one goes on from there. */
+    /* The CPU time of the next child is added to that of the first. */
     start(&child, -1);
     assert_int_equal(child_read(&child, &stat), 0);
     assert_true(stat.cpu_ns >= first);
-    assert_in_range(stat.threads, 1, runs_emulated() ? 2 : 1); /* qemu has one of its own */
+    assert_in_range(stat.threads, 1, runs_emulated() ? 2 : 1); /* qemu adds a thread of its own */
     assert_false(child_reap(&child, &status));
     while (stat.cpu_ns < first + BUSY_NS - NSEC_PER_SEC / 50)
         assert_int_equal(child_read(&child, &stat), 0);
@@ -128,7 +131,7 @@ static int64_t seconds_of(clockid_t clock)
     return now.tv_sec;
 }
 
-/* The clocks are read before and after, since any time may pass between. */
+/* Reads the clocks before and after the boot time, since any time may pass in between. */
 TEST(test_own)
 {
     _cleanup_(closep) int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);

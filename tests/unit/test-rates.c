@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What rows counted between two readings, and what they counted together. */
+/* The rates of a row between two readings, and totals of several rows. */
 #include <math.h>
 
 #include "base/buffer.h"
@@ -31,13 +31,13 @@ struct reading {
     uint64_t cycles, instructions, task_clock;
     double energy;
     uint64_t enabled, running;
-    unsigned state; /* UNKNOWN: has never been read */
+    unsigned state; /* UNKNOWN: the row has never been read */
 };
 
 static const struct {
     const char *name;
     struct reading in_then, in_now;
-    double in_seconds, out[4], out_ipc, out_running; /* NAN: none */
+    double in_seconds, out[4], out_ipc, out_running; /* NAN: unknown */
 } cases[] = {
     {"a second", {0}, {1000, 800, 500000000, 2.5, 1000, 250, COUNTING}, 1, {1000, 800, 0.5, 2.5}, 0.8, 0.25},
     {"half a second",
@@ -131,12 +131,12 @@ TEST(test_rates)
             assert_real(interval.events[k], cases[i].out[k]);
         assert_real(ratio(&interval.rates, "ipc"), cases[i].out_ipc);
         assert_real(ratio(&interval.rates, "running_ratio"), cases[i].out_running);
-        assert_real(ratio(&interval.rates, "cpu_utilization"), NAN); /* of cgroups alone */
+        assert_real(ratio(&interval.rates, "cpu_utilization"), NAN); /* only cgroups have it */
         done(&interval);
     }
 }
 
-/* Whether the snapshot was paused then and is now, and what that says of a counter that grew. */
+/* `pauses` is odd during a pause. A rate is unknown if the interval contains a part of a pause. */
 TEST(test_pauses)
 {
     static const struct {
@@ -154,7 +154,7 @@ TEST(test_pauses)
     }
 }
 
-/* Where the events are not of the same CPUs, there is no ratio of two; a metric of one event stays. */
+/* If the events were counted on different CPUs, a ratio of two events is unknown; a metric of one event is not. */
 TEST(test_cgroup)
 {
     struct interval interval;
@@ -203,22 +203,25 @@ TEST(test_rows_come_and_go)
 struct counted {
     const char *pmu, *group, *cgroup;
     int cpu;
-    double first, second; /* cycles and instructions; page faults of the group faults */
-    double running;       /* of two seconds; 0: starved; -1: an event that could not be opened */
-    bool unknown;         /* the first was not known at the baseline */
+    double first, second; /* cycles and instructions, or `first` is the page faults of the group faults */
+    double running;       /* running time, of two seconds; 0: starved; -1: an event that could not be opened */
+    bool unknown;         /* `first` was unknown at the baseline */
 };
 
 #define C "core"
 #define F "faults"
 
-/* "CPUS CGROUP ROWS: FIRST SECOND ipc IPC share SHARE", and ">N" where the next of its block is N. */
+/*
+ * `out` is "CPUS CGROUP ROWS: FIRST SECOND ipc IPC share SHARE", with ">N" if total N is the next one of the same
+ * block.
+ */
 static const struct {
     const char *name;
     enum totals_order in_order;
     struct counted in[5];
     const char *out;
 } totals_cases[] = {
-    /* A ratio of sums: the mean of 0.5 and 0.1 would be 0.3. */
+    /* The ipc of a total is the ratio of the sums, 800 / 4000, not the mean of the ratios 0.5 and 0.1. */
     {"two kinds of core, and software events",
      TOTALS_BY_PMU,
      {{"a55", C, NULL, 0, 1000, 500, 2, false},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Replies over real sockets: those that are kept, those for which there is no memory, and those that are made or
- * compressed beside the event loop.
+ * Replies over real sockets: cached ones, ones for which there is no memory, and ones that a thread renders or
+ * compresses.
  */
 #include <semaphore.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static json_t *no_document(void *userdata, enum service_document which)
     return NULL;
 }
 
-/* It is refused by a sentence, and the connection stays. */
+/* The client gets an error message, and the connection stays open. */
 SERVED_TEST(test_no_memory)
 {
     struct served *f = *state;
@@ -46,7 +46,7 @@ SERVED_TEST(test_no_memory)
 #define N_CGROUPS 6000
 #define PLAIN_MAX (16 << 20)
 
-/* A server whose responses are long enough to be compressed beside the event loop. */
+/* Starts a server whose responses are so long that a thread compresses them. */
 static int setup(void **state)
 {
     struct served *f = *state = malloc(sizeof(*f));
@@ -63,7 +63,7 @@ static int setup(void **state)
     return 0;
 }
 
-/* The response's body, uncompressed, and closes the connection. Returns whether it was compressed. */
+/* Receives and decompresses a response, then closes the connection. Returns whether it was compressed. */
 static bool receive(struct served *f, int fd, struct buffer *body)
 {
     _cleanup_(buffer_done) struct buffer in = {0};
@@ -97,7 +97,8 @@ static void assert_same(struct served *f, int fd, const struct buffer *expected)
 }
 
 /*
- * Clients that ask for the same wait for the same. A client that leaves harms none, and others are answered meanwhile.
+ * Clients that request the same document wait for one compression. If one of them disconnects, the others still get it,
+ * and other requests are answered meanwhile.
  */
 TEST_WITH(test_shared, setup, served_teardown)
 {
@@ -115,14 +116,14 @@ TEST_WITH(test_shared, setup, served_teardown)
     for (size_t i = 1; i < ARRAY_SIZE(fds); i++)
         if (i != 3)
             assert_same(f, fds[i], &plain);
-    /* It is kept for this reading, and for no other. */
+    /* The compressed document is cached until the next reading. */
     assert_same(f, served_ask(f, "GET /metrics", GZIP), &plain);
     fake_service_advance(&f->fake);
     assert_true(receive(f, served_ask(f, "GET /metrics", GZIP), &later));
     assert_true(later.size != plain.size || memcmp(later.data, plain.data, later.size) != 0);
 }
 
-/* A reading comes while the one before is still being compressed. */
+/* A new reading arrives while the previous one is still being compressed. */
 TEST_WITH(test_readings, setup, served_teardown)
 {
     _cleanup_(buffer_done) struct buffer body = {0};
@@ -156,7 +157,7 @@ TEST_WITH(test_documents, setup, served_teardown)
     }
 }
 
-/* The server ends with clients that wait. */
+/* The server is freed while clients wait. */
 TEST_WITH(test_freed_meanwhile, setup, served_teardown)
 {
     struct served *f = *state;
@@ -169,11 +170,11 @@ TEST_WITH(test_freed_meanwhile, setup, served_teardown)
         close(fds[i]);
 }
 
-/* --- the catalogue of events, which a thread makes */
+/* --- the catalogue of events, which a thread renders */
 
 static const char events[] = "GET /api/v1/events";
 
-/* However many ask, it is made once. Meanwhile others are answered, and one that waits leaves. */
+/* The catalogue is rendered once for all clients. Meanwhile others are answered, and a waiting client leaves. */
 SERVED_TEST(test_made_once)
 {
     struct served *f = *state;
@@ -191,14 +192,14 @@ SERVED_TEST(test_made_once)
         assert_has(response, i % 2 ? "Content-Encoding: gzip\r\n" : "{\"document\": \"events\", \"generation\": 0");
         close(fds[i]);
     }
-    /* From memory, all forms of it. */
+    /* The cache has all variants of it. */
     served_expect_answer(f, 0, events, GZIP, "Content-Encoding: gzip\r\n");
     served_expect_answer(f, 0, events, "", "1998 1999 \"}");
     served_expect_answer(f, 0, "HEAD /api/v1/events", "", "Content-Length: ");
     assert_int_equal(f->fake.drafts, 1);
 }
 
-/* Also where it changes while it is made: clients that asked before the change get the events of then. */
+/* If the events change while the catalogue is rendered, clients that asked before the change get the old events. */
 SERVED_TEST(test_generations)
 {
     struct served *f = *state;
@@ -222,7 +223,7 @@ SERVED_TEST(test_generations)
     assert_int_equal(f->fake.drafts, 4);
 }
 
-/* The server ends while it is made, with a client that waits. */
+/* The server is freed while the catalogue is rendered and a client waits. */
 SERVED_TEST(test_freed_while_made)
 {
     struct served *f = *state;
@@ -234,7 +235,7 @@ SERVED_TEST(test_freed_while_made)
     close(fd);
 }
 
-/* A flood is held back, and refused where its turn never comes; other requests are not held up by it. */
+/* A flood of requests is delayed, and those whose turn does not come are refused. Other requests are not delayed. */
 SERVED_TEST(test_flood)
 {
     struct served *f = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What requests say: their heads, wherever they are in libmicrohttpd's buffer, and the values of their headers. */
+/* Request heads, at every position in libmicrohttpd's buffer, and the values of their headers. */
 #include <stdio.h>
 #include <sys/socket.h>
 
@@ -34,7 +34,7 @@ static bool etag_matches(const char *list)
 static const struct {
     bool (*is)(const char *text);
     bool out;
-    const char *in; /* texts with a | between them */
+    const char *in; /* texts, separated by | */
 } texts[] = {
     {request_uri_is_valid, true, "|/metrics?a=b|/%41%5b%5D|/%25zz|/%f0|%01"},
     {request_uri_is_valid, false, "/%|/%4|/%zz|/%4g|%00|/a%20b%0|%%41|%-1|% 1"},
@@ -78,7 +78,7 @@ TEST(test_texts)
     }
 }
 
-/* A machine's name without a domain has none that could be put behind it. */
+/* If the machine's name has no domain, the name followed by a domain is not accepted. */
 TEST(test_machine)
 {
     assert_true(host_is_own_of("board", "board"));
@@ -169,9 +169,9 @@ TEST(test_codings)
     }
 }
 
-/* --- heads that can be read in two ways */
+/* --- request heads that can be parsed in two ways */
 
-/* libmicrohttpd reads a head into half of it at first. */
+/* libmicrohttpd first reads a head into half of this memory. */
 #define MEMORY 8192
 
 static int setup(void **state)
@@ -184,13 +184,13 @@ static int setup(void **state)
     return 0;
 }
 
-/* All of it in pieces of `piece` bytes; 0: at once. */
+/* Sends the data in pieces of `piece` bytes, or at once if that is 0. */
 static void say(struct served *f, int fd, const char *data, size_t size, size_t piece)
 {
     for (size_t at = 0; at < size;) {
         size_t n = piece ? MIN(piece, size - at) : size - at;
         ssize_t sent = send(fd, data + at, n, MSG_NOSIGNAL);
-        /* It may be refused before all of it is there. */
+        /* The server may refuse the request before all of it is sent. */
         if (sent < 0)
             return;
         at += (size_t)sent;
@@ -199,7 +199,7 @@ static void say(struct served *f, int fd, const char *data, size_t size, size_t 
     }
 }
 
-/* Appends a whole head: the request line, a header of `pad` bytes, the lines in question. */
+/* Appends a complete head: the request line, a header of `pad` bytes, and `lines`. */
 static void append_head(struct buffer *text, const char *lines, size_t size, size_t pad)
 {
     buffer_append_text(text, "GET /-/healthy HTTP/1.1\r\nHost: a\r\n");
@@ -286,8 +286,8 @@ static const struct {
 };
 
 /*
- * Each of the lines in question is once around the end of the buffer that libmicrohttpd reads into first, and around
- * the end of what it adds to the buffer.
+ * Shifts the lines across the end of the buffer into which libmicrohttpd reads first, and across the end of what it
+ * adds to the buffer.
  */
 TEST_WITH(test_heads, setup, served_teardown)
 {
@@ -305,7 +305,10 @@ TEST_WITH(test_heads, setup, served_teardown)
     }
 }
 
-/* Behind an ordinary request, in the same packet and in the next; and nothing behind it is taken for a request. */
+/*
+ * A bad head that follows an ordinary request, in the same packet or a later one, is refused, and nothing after it is
+ * taken for a request.
+ */
 TEST_WITH(test_later_heads, setup, served_teardown)
 {
     const size_t pieces[] = {0, 1, 11, 100};
@@ -326,7 +329,7 @@ TEST_WITH(test_later_heads, setup, served_teardown)
         }
 }
 
-/* Versions of libmicrohttpd whose reading is followed. */
+/* Versions of libmicrohttpd whose heads must be followed (http/framing.h). */
 static const struct {
     const char *in_version;
     bool out_followed;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests to the HTTP server and its answers, and its limits, over real sockets. */
+/* Requests to the HTTP server, its responses and its limits, over real sockets. */
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -59,7 +59,7 @@ static const struct served_case answers[] = {
      "\"paused\": false\n}"},
     {"POST /api/v1/pause?seconds=0", "Content-Length: 0\r\n", 400, "expected a number from 1 to 3600, found \\\"0\\\""},
     {"POST /api/v1/pause?seconds=3601", "Content-Length: 0\r\n", 400, "parameter \\\"seconds\\\""},
-    /* Headers of a browser with an image of a page elsewhere, to an address that it does not trust. */
+    /* A browser loads an image for a page of another site. Over plain HTTP it sends no Sec-Fetch headers. */
     {"GET /api/v1/samples", "User-Agent: Mozilla/5.0 (X11)\r\n", 403,
      "\"status\": 403 ... may come from a page in a browser"},
     {"GET /debug/pprof/profile", "Accept-Language: de\r\nUser-Agent: curl/8\r\n", 403,
@@ -69,7 +69,7 @@ static const struct served_case answers[] = {
      200, "\"paused\": false"},
     {"OPTIONS /api/v1/pause", "Origin: http://evil.example\r\nAccess-Control-Request-Headers: x-requested-with\r\n",
      405, "Allow: GET, HEAD, POST, DELETE\r\n"},
-    /* Heads that others may read in another way. */
+    /* Request heads that a proxy may parse differently. */
     {"GET /-/healthy", "Content-Length: 0\r\nContent-Length: 0\r\n", 200, "healthy"},
     {"GET /-/healthy", "Content-Length: 0\r\nContent-Length: 4\r\n", 400, "Connection: close\r\n"},
     {"GET /-/healthy", "Host: b\r\n", 400, "Connection: close\r\n ... ambiguous"},
@@ -104,7 +104,7 @@ static const struct served_case answers[] = {
     {"POST /-/reload", "Content-Length: 2000\r\n", 413, "needs no body"},
     {"GET /metrics", "Transfer-Encoding: chunked\r\n", 413, "needs no body"},
     {"GET /-/healthy", "Content-Length: 4\r\n\r\nbody", 200, "healthy"},
-    /* Filters that nothing here satisfies: an error where nothing ever can, else an empty list. */
+    /* A filter that matches nothing is an error if nothing can ever match it, and otherwise gives an empty list. */
     {"GET /api/v1/counters?event=cyclez", "", 400,
      "\"parameter \\\"event\\\": no counter here has the event \\\"cyclez\\\"; did you mean \\\"cycles\\\"? Known are "
      "cycles, instructions, task_clock, bus_cycles\""},
@@ -117,7 +117,7 @@ static const struct served_case answers[] = {
     {"GET /api/v1/rates?totals=cpu", "", 400, "parameter \\\"totals\\\": expected \\\"pmu\\\", found \\\"cpu\\\""},
     {"GET /api/v1/rates?seconds=0.05&collector=cpu&totals=pmu", "", 200,
      "\"totals\": [ ... \"cpus\": \"0-3\" ... \"cycles\": 4800000000.0"},
-    /* Filters apply before rows are added up; neither the order nor the limit of the rows concerns the sums. */
+    /* Filters apply before rows are added up. The order and the limit of the rows do not affect the sums. */
     {"GET /api/v1/rates?seconds=0.05&cpu=1-2&totals=pmu&sort=ipc&limit=1", "", 200,
      "\"totals\": [ ... \"cpus\": \"1-2\" ... \"cycles\": 2400000000.0 ... \"ipc\": 0.8"},
     {"GET /api/v1/rates?seconds=0.05&event=instructions&collector=cpu&totals=pmu", "", 200,
@@ -140,7 +140,7 @@ SERVED_TEST(test_answers)
     served_check_all(*state, answers, ARRAY_SIZE(answers));
 }
 
-/* Each kind of name is a parameter; which names there are changes all the time. */
+/* Each kind of name is a parameter. An unknown name is not an error, since names change all the time. */
 SERVED_TEST(test_names)
 {
     static const char *const paths[][2] = {{"counters?", "\"counters\": []"}, {"rates?seconds=0.05&", "\"rates\": []"}};
@@ -183,7 +183,7 @@ static char *repeated(const char *begin, const char *text, unsigned n, const cha
     return buffer_string(&out);
 }
 
-/* However many parameters there are: an answer, and the connection goes on. */
+/* A request with any number of parameters gets a response, and the connection stays open. */
 TEST(test_many_parameters)
 {
     const unsigned sizes[] = {4096, 16384};
@@ -260,7 +260,7 @@ SERVED_TEST(test_ready_and_reload)
     assert_has(new, OK);
 }
 
-/* Others are answered while a client waits for rates, and a client that leaves meanwhile does no harm. */
+/* Other requests are answered while a client waits for rates, and a client that disconnects meanwhile does no harm. */
 SERVED_TEST(test_rates_hold_up_nobody)
 {
     struct served *f = *state;
@@ -288,7 +288,7 @@ static int ask_for_rates(const struct served *f, unsigned source, const char *re
     return fd;
 }
 
-/* An address that has taken all its room leaves some to other addresses. Before, it had back what it took. */
+/* An address that has used up its share leaves room for other addresses. It gets its share back after each response. */
 SERVED_TEST(test_rates_of_one_address)
 {
     struct served *f = *state;
@@ -320,7 +320,7 @@ static void set_limits(struct served *f, const struct server_limits *limits)
     assert_int_equal(server_configure(f->server, &settings, &error), 0);
 }
 
-/* Each time ends the connections that it is for, those included that wait already when it is changed. */
+/* Each timeout ends only its own kind of connection, including those that already wait when it is changed. */
 TEST(test_deadlines)
 {
     struct server_limits limits = served_few;
@@ -333,7 +333,7 @@ TEST(test_deadlines)
     served_expect(&f, kept, OK);
     limits.request_ns = 100 * NSEC_PER_MSEC;
     set_limits(&f, &limits);
-    /* A byte at a time does not help. */
+    /* Sending a byte at a time does not extend the timeout. */
     served_wait(&f, send(half, "x", 1, MSG_NOSIGNAL) < 0);
     served_expect_end(&f, silent, NULL);
     served_send(kept, HEALTHY, "");
@@ -398,7 +398,7 @@ TEST(test_limits)
     served_done(&f);
 }
 
-/* Silent clients and idle ones take all slots: a newcomer gets one of these, and not that of a client that waits. */
+/* If silent and idle clients take all connections, a new client gets one of these, not that of a client that waits. */
 TEST(test_makes_room)
 {
     struct served f;
@@ -424,7 +424,7 @@ TEST(test_makes_room)
     served_done(&f);
 }
 
-/* Another header size takes another MHD daemon on the same socket; open requests are answered by the old one. */
+/* A new header size needs a new MHD daemon on the same socket. The old one answers its open requests. */
 TEST(test_header_size_changes)
 {
     struct server_limits large = served_few;
@@ -448,7 +448,7 @@ TEST(test_header_size_changes)
     served_done(&f);
 }
 
-/* Lowers the limit of descriptors to those that are open; returns the previous limit. */
+/* Lowers the limit of descriptors to those that are open. Returns the previous limit. */
 static struct rlimit take_descriptors_away(void)
 {
     struct rlimit before, limit;
@@ -462,7 +462,7 @@ static struct rlimit take_descriptors_away(void)
     return before;
 }
 
-/* A client that comes when there is no descriptor left waits, at no cost, and is served as soon as there is one. */
+/* A client that connects when no descriptor is left waits without using CPU time, and is served once there is one. */
 TEST(test_no_descriptors)
 {
     struct served f;
@@ -486,7 +486,7 @@ TEST(test_no_descriptors)
     }
 }
 
-/* A socket that accepts no clients costs no turns, as when the process that handed it over has shut it down. */
+/* A socket that cannot accept, because another process has shut it down, does not keep the event loop busy. */
 SERVED_TEST(test_shut_down)
 {
     struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

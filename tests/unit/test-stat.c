@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `perfcountd stat` prints where there is no terminal: the counts of the machine, and the table of cgroups. */
+/* The output of `perfcountd stat` without a terminal: the counts of the machine, and the table of cgroups. */
 #include "base/cleanup.h"
 #include "collectors/names/names.h"
 #include "daemon/command/stat-cgroups.h"
@@ -7,7 +7,7 @@
 #include "tests/unit/readings.h"
 #include "tests/unit/test.h"
 
-/* Either counts, with the failures, or the table of cgroups, in this order. */
+/* Expects the table of cgroups in the order of `rows`, or if that is NULL, the counts with their failures. */
 static void expect(const struct readings *readings, enum totals_order order, const struct failures *failures,
                    const struct order *rows, const char *expected)
 {
@@ -31,7 +31,7 @@ static void expect_cgroups(const struct readings *readings, const struct order *
     expect(readings, TOTALS_BY_CGROUP, NULL, rows, expected);
 }
 
-/* A board with two kinds of core, whose memory is counted too. */
+/* Makes a board with two kinds of core and a PMU that counts memory traffic. */
 static void make_board(struct readings *readings)
 {
     struct row *rows[8];
@@ -91,7 +91,7 @@ TEST(test_board)
            "          25.50  joules  energy_pkg        # package_watts 12.8\n");
 }
 
-/* Each CPU by itself; one was not counted, and its sibling is whole. */
+/* Each CPU has its own lines. One was not counted; the values of the other are complete. */
 TEST(test_per_cpu)
 {
     _cleanup_(readings_done) struct readings readings;
@@ -118,7 +118,7 @@ TEST(test_per_cpu)
            "            500  instructions  # ipc 0.500  (1 of 2 CPUs)\n");
 }
 
-/* An event that the PMU does not have, and one that this process may not count. */
+/* The PMU does not have one event, and this process may not count the other. */
 TEST(test_refused)
 {
     _cleanup_(readings_done) struct readings readings;
@@ -139,7 +139,10 @@ TEST(test_refused)
            "  <not counted>  cycles_kernel\n");
 }
 
-/* Two kinds of core; the last cgroup slept, and its maker thinks of our terminal. */
+/*
+ * Adds three cgroups on two kinds of core. The last one is idle, and its name contains control characters for the
+ * terminal.
+ */
 static void add_cgroups(struct readings *readings)
 {
     static const char *const paths[] = {"/a.slice", "/b.slice", "/c\033[31m\n\xff.slice"};
@@ -171,7 +174,7 @@ static void add_cgroups(struct readings *readings)
 #define ROW_B "2.000     2.000 G        1.000          50       750  /b.slice\n"
 #define ROW_C "    -           -        0.000           0         0  /c\\x1b[31m\\x0a\\xff.slice\n"
 
-/* A value that is not known comes last; the event to sort by is a column, although a metric is made of it. */
+/* Unknown values are sorted last. An event that is the sort key gets a column, even if a metric is derived from it. */
 TEST(test_cgroups)
 {
     _cleanup_(readings_done) struct readings readings;
@@ -189,7 +192,7 @@ TEST(test_cgroups)
                    "1.000     2.000 G        1.000         2.000 G          50   1.500 k  /a.slice\n");
 }
 
-/* Names stand before the paths, where a cgroup has one. */
+/* If a cgroup has a name, a column before the path shows it. */
 TEST(test_names)
 {
     static char shop[] = "shop", hostile[] = "d\033[2Jb";

@@ -1,27 +1,27 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# All tests of the emulated boards: fetches and builds what is missing, then runs one after the other on two lanes.
+# Runs all tests on the emulated boards: fetches and builds what is missing, then runs the boards in two lanes, one
+# after the other in each.
 #
 # usage: run.sh [BOARD...]   where BOARD is one of two-6.1, two-5.10, eight-6.1, single-6.1, single-5.10; or footprint,
 # which is for bench/footprint: eight CPUs of two kinds
 #
-# VM_CACHE, VM_BUILD: see lib.sh. TRUTH_SECONDS, TRUTH_READINGS, TRUTH_SCRAPES, HOTPLUG_TRANSITIONS, CGROUP_PARTS: see
-# truth.sh, hotplug.sh and cgroup.sh; PRESSURE_PARTS, PRESSURE_ROUNDS: see pressure.sh; IMPOSTOR_KERNELS:
-# those with a stranger in the daemon's place. The scripts have short lengths; the full ones are
-# TRUTH_SECONDS=60 TRUTH_READINGS=2000 TRUTH_SCRAPES=10000 HOTPLUG_TRANSITIONS=1000 CGROUP_PARTS=all PRESSURE_PARTS=all
-# PRESSURE_ROUNDS=60 IMPOSTOR_KERNELS="5.10 6.1".
+# tests/vm/lib.sh describes VM_CACHE and VM_BUILD, and truth.sh, hotplug.sh, cgroup.sh and pressure.sh describe the
+# variables that begin with their names. IMPOSTOR_KERNELS lists the kernels on which the impostor test runs. Tests are
+# short by default; a full run sets TRUTH_SECONDS=60 TRUTH_READINGS=2000 TRUTH_SCRAPES=10000 HOTPLUG_TRANSITIONS=1000
+# CGROUP_PARTS=all PRESSURE_PARTS=all PRESSURE_ROUNDS=60 IMPOSTOR_KERNELS="5.10 6.1".
 
 # shellcheck source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-# part TEST [ARGUMENTS...]: and the seconds it took here.
+# part TEST [ARGUMENTS...]: runs the test and prints how many seconds it took.
 part() {
     local started=$SECONDS
     "$@"
     echo "    $1: $((SECONDS - started)) s"
 }
 
-# A check of the rig: none passes on a board or a daemon that does not answer.
+# Tests the checks themselves: none may pass if the board or the daemon does not answer.
 test_silence() {
     local outcome
     board_stop
@@ -31,7 +31,7 @@ test_silence() {
     contains "a check fails if the daemon does not answer" "$outcome" "NOT OK"
 }
 
-# two_kinds KERNEL
+# two_kinds KERNEL: runs the tests of a board with two kinds of cores.
 two_kinds() {
     part test_two_kinds
     part test_plan
@@ -83,17 +83,17 @@ board() {
     finish
 }
 
-# lane BOARD...: one after the other, each with a log of its own.
+# lane BOARD...: runs the boards one after the other, each with its own log.
 lane() {
     local name child status
-    # A board ends its QEMU on SIGTERM.
+    # The subshell of a board stops its QEMU on SIGTERM.
     trap 'kill "$child" 2>/dev/null; wait "$child"; exit 143' INT TERM
     for name in "$@"; do
         (board "$name") >"$VM_BUILD/test-$name.log" 2>&1 &
         child=$!
         wait "$child"
         status=$?
-        # A check that does not exist is not one that held.
+        # A call of a check that does not exist must not count as passed.
         ! grep -q ': command not found$' "$VM_BUILD/test-$name.log" || status=127
         echo "$status" >"$VM_BUILD/test-$name.status"
     done
@@ -106,7 +106,7 @@ rm -f "$VM_BUILD"/vm.log "$VM_BUILD"/test-*.log "$VM_BUILD"/test-*.status
 "$vm_dir/fetch.sh" || exit
 "$vm_dir/build.sh" || exit
 
-# An emulated board takes one CPU of this machine.
+# Each emulated board uses one CPU of this machine.
 odd=() even=() all=0
 for i in "${!boards[@]}"; do
     if [ $((i % 2)) -eq 0 ]; then even+=("${boards[i]}"); else odd+=("${boards[i]}"); fi
