@@ -181,7 +181,7 @@ int main(int argc, char **argv)
     struct bench bench = {.random = 1};
 
     if (argc == 2 && str_equal(argv[1], SYMBOLISER_COMMAND))
-        return symboliser_serve(SYMBOLISER_SOCKET);
+        return symboliser_serve();
     sys_init(&bench.sys);
     dl_iterate_phdr(add_code, &bench.code);
     bench.bytes = malloc(RING_SIZE);

@@ -104,7 +104,7 @@ int main(int argc, char **argv)
     struct bench *bench = calloc(1, sizeof(*bench));
 
     if (argc == 2 && str_equal(argv[1], SYMBOLISER_COMMAND))
-        return symboliser_serve(SYMBOLISER_SOCKET);
+        return symboliser_serve();
     sys_init(&bench->sys);
     make_chains(bench);
     if (sd_event_new(&bench->event) < 0 || symbols_new(&bench->sys, bench->event, &bench->symbols) < 0 ||

@@ -121,7 +121,7 @@ int main(int argc, char **argv)
     struct symbols *symbols;
 
     if (argc > 1 && str_equal(argv[1], SYMBOLISER_COMMAND))
-        return symboliser_serve(SYMBOLISER_SOCKET);
+        return symboliser_serve();
     sys_init(&sys);
     if (sd_event_new(&event) < 0 || symbols_new(&sys, event, &symbols) < 0)
         return 1;

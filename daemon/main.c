@@ -9,7 +9,7 @@
 static int symbolise(const struct options *options)
 {
     (void)options;
-    return symboliser_serve(SYMBOLISER_SOCKET);
+    return symboliser_serve();
 }
 
 static int (*const commands[])(const struct options *options) = {

@@ -236,10 +236,6 @@ static int client_open_file(struct sys *sys, const char *path, int flags)
     struct opener_client *client = sys->userdata;
     bool sampling = client->rules.permissions.sampling;
 
-    if (opener_path_asks_opener_only(path, sampling)) {
-        int fd = client_ask_for_file(client, path);
-        return fd == -EBADRQC ? -EACCES : fd;
-    }
     if (opener_path_asks_opener_first(path, sampling)) {
         int fd = client_ask_for_file(client, path);
         return fd >= 0 ? fd : sys_open_file(sys, path, flags);
@@ -265,6 +261,26 @@ static int client_read_state(struct sys *sys, const struct state_request *reques
     return r < 0 ? r : client_ask(client, &(struct fd_list){0}, 0, &reply, &opened);
 }
 
+static int client_start_finder(struct sys *sys, int ret[2])
+{
+    struct opener_client *client = sys->userdata;
+    _cleanup_(fd_list_close) struct fd_list opened = {0};
+    struct opener_reply reply;
+
+    buffer_clear(&client->packet);
+    int r = opener_request_write_finder(&client->packet);
+    if (r == 0)
+        r = client_ask(client, &(struct fd_list){0}, 2, &reply, &opened);
+    if (r == 0 && opened.n < 2)
+        r = -EMFILE;
+    if (r < 0)
+        return r;
+    ret[0] = opened.fds[0];
+    ret[1] = opened.fds[1];
+    opened.n = 0;
+    return reply.id <= OPENER_FINDERS_MAX ? (int)reply.id : OPENER_FINDERS_MAX;
+}
+
 void opener_client_attach(struct opener_client *client, struct sys *sys)
 {
     sys->userdata = client;
@@ -272,6 +288,8 @@ void opener_client_attach(struct opener_client *client, struct sys *sys)
     sys->open_group = client_open_group;
     sys->open_file = client_open_file;
     sys->read_state = client_read_state;
+    if (client->rules.permissions.sampling)
+        sys->start_finder = client_start_finder;
 }
 
 void opener_client_done(struct opener_client *client)

@@ -117,11 +117,6 @@ static const struct call_rule calls_of_all[] = {
     {SCMP_SYS(sched_yield), 0, {{0}}},
 };
 
-/* The calls of executable.c and perf/files/jit-map.c. */
-static const struct call_rule calls_of_sampling[] = {
-    {SCMP_SYS(read), 0, {{0}}},
-};
-
 #define BPF_COMMAND(command)                                                                                           \
     {                                                                                                                  \
         SCMP_SYS(bpf), 1,                                                                                              \
@@ -133,6 +128,22 @@ static const struct call_rule calls_of_sampling[] = {
     }
 /* How fork(3) calls clone(2): no thread, no namespace. */
 #define FORK_FLAGS ((uint64_t)UINT32_MAX & ~(uint64_t)(CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | CLONE_PARENT_SETTID))
+
+/* The calls of finders.c and perf/files/finder.c. */
+static const struct call_rule calls_of_sampling[] = {
+    {SCMP_SYS(read), 0, {{0}}},
+    {SCMP_SYS(socketpair), 0, {{0}}},
+    {SCMP_SYS(clone), 1, {{0, SCMP_CMP_MASKED_EQ, FORK_FLAGS, SIGCHLD}}},
+    {SCMP_SYS(wait4), 0, {{0}}},
+    {SCMP_SYS(waitpid), 0, {{0}}},
+    {SCMP_SYS(prctl), 1, {CALL_EXACTLY(0, PR_SET_PDEATHSIG)}},
+    {SCMP_SYS(prctl), 1, {CALL_EXACTLY(0, PR_SET_NAME)}},
+    {SCMP_SYS(getppid), 0, {{0}}},
+    {SCMP_SYS(close_range), 0, {{0}}},
+    {SCMP_SYS(set_robust_list), 0, {{0}}},
+    {SCMP_SYS(rseq), 0, {{0}}},
+    {SCMP_SYS(rt_sigprocmask), 0, {{0}}},
+};
 
 /* Of user ids, only that root becomes the real user. */
 #define NO_ID(n)                                                                                                       \

@@ -71,12 +71,14 @@ static _Noreturn void opener_run(struct sys *sys, const struct opener *opener, c
                                  int reader)
 {
     struct tally_quota tallies = {0};
+    struct finders finders = {0};
     struct opener_server server = {.sys = sys,
                                    .socket = socket,
                                    .reader = reader,
                                    .rules = opener->client.rules,
                                    .cgroups = opener->cgroups,
-                                   .tallies = &tallies};
+                                   .tallies = &tallies,
+                                   .finders = &finders};
     struct opener_hello hello = {0};
     struct error error = {0};
     bool filtered = false;

@@ -12,6 +12,7 @@ enum opener_request_kind {
     OPENER_REQUEST_FILE,
     OPENER_REQUEST_STATE,
     OPENER_REQUEST_TALLY,
+    OPENER_REQUEST_FINDER,
 };
 
 struct opener_packet_header {

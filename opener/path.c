@@ -10,7 +10,6 @@ static const struct {
 } marks[] = {
     {'*', "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-", OPENER_PATH_MAX},
     {'#', "0123456789", 10},
-    {'@', "0123456789abcdef", 16},
 };
 
 /*
@@ -37,8 +36,6 @@ static const struct shape {
     {"/proc/#/maps", OPENER_FILE_PROC, true, false},
     {"/proc/#/task", OPENER_FILE_PROC, true, false},
     {"/proc/#/task/#/comm", OPENER_FILE_PROC, true, false},
-    {"/proc/#/map_files/@-@", OPENER_FILE_EXECUTABLE, true, false},
-    {"/proc/#/root/tmp/perf-#.map", OPENER_FILE_JIT_MAP, true, false},
 };
 
 /* How many bytes of the path the mark stands for; SIZE_MAX where it is no mark. */
@@ -85,10 +82,4 @@ bool opener_path_asks_opener_first(const char *path, bool sampling)
     const struct shape *shape = shape_find(path, sampling);
 
     return shape && shape->for_all;
-}
-
-/* Everybody may write to its directory. Opening a file may have effects, so the opener looks at the file first. */
-bool opener_path_asks_opener_only(const char *path, bool sampling)
-{
-    return opener_path_kind(path, sampling) == OPENER_FILE_JIT_MAP;
 }

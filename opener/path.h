@@ -14,14 +14,10 @@ enum opener_file_kind {
     OPENER_FILE_UNKNOWN, /* no shape has it, or only one for a daemon that samples */
     OPENER_FILE_TRACEFS,
     OPENER_FILE_PROC,
-    OPENER_FILE_EXECUTABLE, /* procfs's link to a file that a process has mapped */
-    OPENER_FILE_JIT_MAP,    /* the list of functions that a process compiles at run time: perf/files/jit-map.h */
 };
 
 enum opener_file_kind opener_path_kind(const char *path, bool sampling);
 /* Whether the daemon asks the opener first: every process may open the file, but reads less without privileges. */
 bool opener_path_asks_opener_first(const char *path, bool sampling);
-/* Whether the daemon never opens the file itself. */
-bool opener_path_asks_opener_only(const char *path, bool sampling);
 
 #endif

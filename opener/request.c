@@ -85,6 +85,9 @@ int opener_request_parse(const void *packet, size_t size, size_t n_fds, struct o
         return request_parse_state(packet, size, n_fds, ret);
     case OPENER_REQUEST_TALLY:
         return request_parse_tally(packet, size, n_fds, ret);
+    case OPENER_REQUEST_FINDER:
+        *ret = (struct opener_request){.kind = OPENER_REQUEST_FINDER};
+        return n_fds || size != sizeof(*header) ? -EBADMSG : 0;
     }
     return -EBADMSG;
 }
@@ -237,6 +240,8 @@ static int request_check(const struct opener_request *request, const struct open
         return state_is_allowed(request->state) ? 0 : -EBADRQC;
     if (request->kind == OPENER_REQUEST_TALLY)
         return opener_tally_check(request->tally, rules);
+    if (request->kind == OPENER_REQUEST_FINDER)
+        return rules->permissions.sampling ? 0 : -EBADRQC;
     int r = target_is_allowed(request, rules) ? 0 : -EBADRQC;
     for (size_t i = 0; i < request->group->n_events && r == 0; i++)
         r = request_check_event(rules, &request->events[i].attr, opener_request_text(request, i));
@@ -337,6 +342,15 @@ int opener_request_write_file(const char *path, struct buffer *packet)
 
     buffer_append(packet, &head, sizeof(head));
     buffer_append(packet, path, strlen(path) + 1);
+    return packet->failed ? -ENOMEM : 0;
+}
+
+int opener_request_write_finder(struct buffer *packet)
+{
+    struct opener_packet_header header = {
+        .version = OPENER_VERSION, .kind = OPENER_REQUEST_FINDER, .size = sizeof(header)};
+
+    buffer_append(packet, &header, sizeof(header));
     return packet->failed ? -ENOMEM : 0;
 }
 

@@ -42,6 +42,12 @@ struct opener_file_packet {
     struct opener_packet_header header;
 };
 
+/*
+ * OPENER_REQUEST_FINDER: the header alone. Its reply has two sockets: see start_finder() of struct sys. A finder that
+ * hangs cannot be ended, so there are at most this many at a time, and then the error is -EBUSY.
+ */
+#define OPENER_FINDERS_MAX 8
+
 /* OPENER_REQUEST_STATE: its reply has an error or nothing, and no descriptor. */
 struct opener_state_packet {
     struct opener_packet_header header;
@@ -80,13 +86,14 @@ const char *opener_request_text(const struct opener_request *request, size_t n);
 int opener_request_write(const struct opener_rules *rules, const struct sys_group *group, size_t first,
                          struct buffer *packet, size_t *ret_n);
 int opener_request_write_file(const char *path, struct buffer *packet);
+int opener_request_write_finder(struct buffer *packet);
 int opener_request_write_state(const struct state_request *request, struct buffer *packet);
 
 /* The reply to a request. A descriptor comes along for each result that is 0, in order. */
 struct opener_reply {
     int32_t error; /* of the request as a whole: nothing was tried, or all of it failed */
     uint32_t n;
-    uint64_t id; /* of a cgroup */
+    uint64_t id; /* of a cgroup; of finders, how many that were started before have not ended */
     union {
         int32_t results[OPENER_EVENTS_MAX];
         char message[OPENER_MESSAGE_MAX]; /* with an error: its sentence with its NUL, if it has one */

@@ -12,12 +12,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/number.h"
-#include "opener/executable.h"
 #include "opener/safe-path.h"
 #include "opener/state-file.h"
 #include "opener/tally-server.h"
-#include "perf/files/jit-map.h"
 
 static bool fd_is_on(int fd, long magic)
 {
@@ -153,19 +150,6 @@ static int server_open_group(const struct opener_server *server, const struct op
     return 0;
 }
 
-/* The map of the process that the path names. Its file has the number that the process has in its own namespace. */
-static int server_open_jit_map(const struct opener_server *server, const char *path)
-{
-    const char *number = path + strlen("/proc/");
-    uint64_t pid;
-    int fd;
-
-    if (number_parse_u64_n(number, strcspn(number, "/"), &pid) < 0 || pid > UINT32_MAX)
-        return -EBADRQC;
-    int r = jit_map_open(server->sys, (uint32_t)pid, &fd);
-    return r < 0 ? r : fd;
-}
-
 /* Where the file system is not mounted, or another one hides it, the path may name another file. */
 static int server_open_on(const struct opener_server *server, const char *path, long magic)
 {
@@ -183,10 +167,6 @@ static int server_open_known(const struct opener_server *server, const char *pat
         return server_open_on(server, path, TRACEFS_MAGIC);
     case OPENER_FILE_PROC:
         return server_open_on(server, path, PROC_SUPER_MAGIC);
-    case OPENER_FILE_EXECUTABLE:
-        return opener_executable_open(server->sys, path);
-    case OPENER_FILE_JIT_MAP:
-        return server_open_jit_map(server, path);
     case OPENER_FILE_UNKNOWN:
         break;
     }
@@ -211,6 +191,19 @@ static int server_tally(const struct opener_server *server, const struct opener_
     return r < 0 ? r : opener_tally_serve(server->sys, server->tallies, packet, given, reply, opened);
 }
 
+static int server_start_finder(const struct opener_server *server, struct opener_reply *reply, struct fd_list *opened)
+{
+    int ends[2];
+    int r = finders_start(server->finders, ends);
+
+    if (r < 0)
+        return r;
+    reply->id = (uint64_t)r;
+    reply_add(ends[0], reply, opened);
+    reply_add(ends[1], reply, opened);
+    return 0;
+}
+
 static int server_reply(const struct opener_server *server, const void *packet, size_t size,
                         const struct fd_list *given, struct opener_reply *reply, struct fd_list *opened)
 {
@@ -230,6 +223,8 @@ static int server_reply(const struct opener_server *server, const void *packet, 
         return opener_state_file_send(server->sys, request.state, server->reader);
     case OPENER_REQUEST_TALLY:
         return server_tally(server, request.tally, given, reply, opened);
+    case OPENER_REQUEST_FINDER:
+        return server_start_finder(server, reply, opened);
     }
     return -EBADMSG;
 }

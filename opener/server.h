@@ -3,7 +3,7 @@
 #ifndef OPENER_SERVER_H
 #define OPENER_SERVER_H
 
-#include "opener/request.h"
+#include "opener/finders.h"
 #include "opener/tally-quota.h"
 
 struct opener_server {
@@ -13,6 +13,7 @@ struct opener_server {
     int reader;          /* the socket to which state files go (state-file.h); -1: nobody reads them */
     const char *cgroups; /* the directory of the hierarchy of cgroups, "" where there is none */
     struct tally_quota *tallies;
+    struct finders *finders;
 };
 
 /*

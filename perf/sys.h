@@ -56,6 +56,12 @@ struct sys {
     int (*munmap)(struct sys *sys, void *address, size_t size);
     /* Nanoseconds of `clock`; cannot fail for the clocks in use. */
     uint64_t (*now)(struct sys *sys, clockid_t clock);
+    /*
+     * Starts a finder with this machine's privileges (perf/files/finder.h): ret[0] takes its requests, and the process
+     * after it in the chain reads ret[1]. Returns how many finders that were started before have not ended. NULL: there
+     * is no opener.
+     */
+    int (*start_finder)(struct sys *sys, int ret[2]);
     /* Mounts tracefs at `path`. */
     int (*mount_tracefs)(struct sys *sys, const char *path);
     /*

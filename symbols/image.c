@@ -2,9 +2,6 @@
 /* Mapped files and their symbols: see image.h. */
 #include "symbols/image.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "base/cleanup.h"
 #include "perf/descriptors.h"
 
@@ -41,7 +38,7 @@ int images_new(struct sys *sys, sd_event *event, struct images **ret)
     images->sys = sys;
     images->tables_max = IMAGES_TABLES_MAX;
     TAILQ_INIT(&images->in_use);
-    int r = symboliser_new(event, &images->symboliser);
+    int r = symboliser_new(sys, event, &images->symboliser);
     if (r < 0) {
         free(images);
         return r;
@@ -214,10 +211,10 @@ static bool is_of_another_file(const struct image *image, const struct symbol_ta
             memcmp(head->build_id, image->build_id, image->build_id_size) != 0);
 }
 
-/* No fault of the file: descriptors or memory were short, or there was no process. */
+/* No fault of the file: descriptors or memory were short, there was no process, or it cannot be opened now. */
 static bool error_passes(int error)
 {
-    static const int passing[] = {-EAGAIN, -ECANCELED, -EMFILE, -ENFILE, -ENOBUFS, -ETOOMANYREFS};
+    static const int passing[] = {-EAGAIN, -ECANCELED, -EMFILE, -ENFILE, -ENOBUFS, -ETOOMANYREFS, -EHOSTDOWN, -ENOENT};
 
     for (size_t i = 0; i < ARRAY_SIZE(passing); i++)
         if (error == passing[i])
@@ -232,65 +229,70 @@ static void images_note_result(const struct image *image, int result)
     if (result == -ENOPKG || (result == 0 && !image->pinned && !image->jit_pid))
         images->library_is_missing = result < 0;
     images->were_cut |= result == -ENOMEM;
-    if (result == 0 || result == -EIO || result == -ETIME || (error_passes(result) && result != -ECANCELED))
+    if (result == -ECANCELED || result == -ENOENT || result == -EHOSTDOWN)
+        return;
+    if (result == 0 || result == -EIO || result == -ETIME || error_passes(result))
         images->have_failed = result < 0;
 }
 
-static void image_on_table(void *userdata, int result, struct symbol_table *table)
+static void image_take_table(struct image *image, struct symbol_table *table)
 {
-    struct image *image = userdata;
-    struct images *images = image->images;
+    image_drop_table(image);
+    image_set_table(image, table);
+    images_shrink(image->images);
+}
 
-    images->n_pending--;
-    images_note_result(image, result);
-    if (result == 0 && !is_of_another_file(image, table)) {
-        image_drop_table(image);
-        image_set_table(image, table);
-        images_shrink(images);
-    } else if (image->state == IMAGE_READY) {
-        image->jit_size = 0; /* the old table stays, and the list is read again later */
+/* The state of an image whose table was not made. */
+static void image_give_up(struct image *image, int result)
+{
+    if (image->state == IMAGE_READY) { /* the old table stays, and the list is read again later */
+        if (result != -EALREADY)
+            image->seen_size = 0;
     } else if (error_passes(result)) {
         image->state = IMAGE_ABSENT;
         image_pause(image, result == -ETOOMANYREFS ? RESEND_NS : RETRY_NS);
     } else {
         image->state = IMAGE_BAD;
     }
+}
+
+static void image_on_table(void *userdata, const struct symboliser_answer *answer, struct symbol_table *table)
+{
+    struct image *image = userdata;
+    struct images *images = image->images;
+
+    images->n_pending--;
+    images_note_result(image, answer->result);
+    if (answer->result == 0) {
+        image->seen_inode = answer->inode;
+        image->seen_size = answer->size;
+    }
+    if (answer->result == 0 && !is_of_another_file(image, table))
+        image_take_table(image, table);
+    else
+        image_give_up(image, answer->result);
     image_unref(image);
     if (images->loaded)
         images->loaded(images->userdata);
 }
 
-/* Whether the list of functions has changed since it was read. */
-static bool has_grown(struct image *image, int fd)
-{
-    struct stat status;
-
-    if (fstat(fd, &status) < 0)
-        return false;
-    bool grown = status.st_ino != image->jit_inode || (uint64_t)status.st_size != image->jit_size;
-    image->jit_inode = status.st_ino;
-    image->jit_size = (uint64_t)status.st_size;
-    return grown;
-}
-
-void image_load(struct image *image, enum symboliser_kind kind, int fd)
+void image_load(struct image *image, const struct symboliser_file *file)
 {
     struct images *images = image->images;
 
-    if (fd < 0 || kind == SYMBOLISER_JIT)
-        image_pause(image, fd < 0 ? RETRY_NS : REREAD_NS);
-    images->have_failed |= error_passes(fd);
-    if (fd < 0)
-        return;
-    if (kind == SYMBOLISER_JIT && !has_grown(image, fd) && image->state == IMAGE_READY) {
-        close(fd);
+    if (file->find == FIND_NOTHING && file->fd < 0) {
+        image_pause(image, RETRY_NS);
+        images->have_failed |= error_passes(file->fd);
         return;
     }
+    if (file->kind == SYMBOLISER_JIT)
+        image_pause(image, REREAD_NS);
     if (image->state == IMAGE_ABSENT)
         image->state = IMAGE_PENDING;
     images->n_pending++;
-    if (symboliser_ask(images->symboliser, kind, fd, image_on_table, image_ref(image)) < 0)
-        image_on_table(image, -EAGAIN, NULL);
+    int r = symboliser_ask(images->symboliser, file, image_on_table, image_ref(image));
+    if (r < 0)
+        image_on_table(image, &(struct symboliser_answer){.result = r == -EHOSTDOWN ? r : -EAGAIN}, NULL);
 }
 
 const struct symbol_table *image_table(struct image *image)
@@ -323,6 +325,11 @@ size_t images_bytes(const struct images *images)
 bool images_were_cut(const struct images *images)
 {
     return images->were_cut;
+}
+
+bool images_have_hung(const struct images *images)
+{
+    return symboliser_has_hung(images->symboliser);
 }
 
 bool images_have_failed(const struct images *images)

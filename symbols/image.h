@@ -40,7 +40,7 @@ struct image {
     uint32_t major, minor;
     uint64_t inode;
     uint32_t jit_pid;
-    uint64_t jit_inode, jit_size; /* of the list of functions that was read */
+    uint64_t seen_inode, seen_size; /* of the list of functions that was read last */
     unsigned char build_id[BUILD_ID_MAX];
     size_t build_id_size;
     enum image_state state;
@@ -75,10 +75,10 @@ unsigned image_number(struct image *image, uint64_t offset);
 /* Whether image_load() would do something now. */
 bool image_needs_load(const struct image *image);
 /*
- * Has the symboliser make the table, or make it again if the list of functions has grown. Takes `fd`; -1: the file
- * cannot be opened now, and is tried again later.
+ * Has the symboliser make the table, or make it again if the list of functions has changed. A file that cannot be
+ * opened now is tried again later; that is also so where `file->fd` is -1 with FIND_NOTHING.
  */
-void image_load(struct image *image, enum symboliser_kind kind, int fd);
+void image_load(struct image *image, const struct symboliser_file *file);
 /* After image_load(): whether the table is being made, or will be when there is room for it. */
 static inline bool image_is_awaited(const struct image *image)
 {
@@ -99,6 +99,8 @@ size_t images_bytes(const struct images *images);
 void images_set_room(struct images *images, size_t room);
 /* Whether a table misses symbols of its file, since there was no room for them. */
 bool images_were_cut(const struct images *images);
+/* Whether files of some user hang, and are left alone. */
+bool images_have_hung(const struct images *images);
 /* Whether the last table could not be made, for a reason that is not its file's format or size. */
 bool images_have_failed(const struct images *images);
 /* Changes when a table is given up: names that were borrowed before may be gone. */

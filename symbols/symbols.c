@@ -3,11 +3,10 @@
 #include "symbols/symbols.h"
 
 #include "base/cleanup.h"
-#include "perf/files/jit-map.h"
 #include "symbols/build-id.h"
 #include "symbols/ksymbols.h"
-#include "symbols/mapped-file.h"
 #include "symbols/symboliser/elf-symbols.h"
+#include "symbols/vdso.h"
 #include "symbols/waiters.h"
 
 #define KERNEL "[kernel.kallsyms]"
@@ -44,39 +43,48 @@ static void symbols_load_kernel(struct symbols *symbols)
         return;
     int fd = sys->open_file(sys, "/proc/kallsyms", 0);
     symbols->kernel_is_closed = fd < 0;
-    image_load(symbols->kernel, SYMBOLISER_KALLSYMS, fd);
+    image_load(symbols->kernel, &(struct symboliser_file){.kind = SYMBOLISER_KALLSYMS, .fd = fd});
 }
 
 static void symbols_load_vdso(struct symbols *symbols)
 {
-    int fd = -1;
-
     if (!image_needs_load(symbols->vdso))
         return;
-    mapped_file_open_vdso(&fd);
-    image_load(symbols->vdso, SYMBOLISER_ELF, fd);
+    image_load(symbols->vdso, &(struct symboliser_file){.kind = SYMBOLISER_ELF, .fd = vdso_open()});
 }
 
-static void symbols_load_file(struct symbols *symbols, uint32_t pid, const struct mapping *mapping)
+static void symbols_load_file(uint32_t pid, const struct mapping *mapping)
 {
-    int fd = -1;
+    const struct symboliser_file file = {
+        .kind = SYMBOLISER_ELF,
+        .find = FIND_MAPPED,
+        .fd = -1,
+        .pid = pid,
+        .start = mapping->start,
+        .end = mapping->end,
+        .inode = mapping->inode,
+        /* Nothing else says whether the file at the path is the one that was mapped. */
+        .path = mapping->inode || mapping->build_id_size ? mapping->file : NULL,
+    };
 
-    if (!image_needs_load(mapping->image))
-        return;
-    mapped_file_open(symbols->sys, pid, mapping, &fd);
-    image_load(mapping->image, SYMBOLISER_ELF, fd);
+    if (image_needs_load(mapping->image))
+        image_load(mapping->image, &file);
 }
 
 /* The list of the process that made the functions: a child that was forked has those of its parent. */
-static void symbols_load_jit(struct symbols *symbols, struct image *image)
+static void symbols_load_jit(struct image *image)
 {
-    int fd = -1;
+    const struct symboliser_file file = {
+        .kind = SYMBOLISER_JIT,
+        .find = FIND_JIT_MAP,
+        .fd = -1,
+        .pid = image->jit_pid,
+        .seen_inode = image->state == IMAGE_READY ? image->seen_inode : 0,
+        .seen_size = image->state == IMAGE_READY ? image->seen_size : 0,
+    };
 
-    if (!image_needs_load(image))
-        return;
-    if (jit_map_open(symbols->sys, image->jit_pid, &fd) == -EACCES)
-        jit_map_open_by_opener(symbols->sys, image->jit_pid, &fd);
-    image_load(image, SYMBOLISER_JIT, fd);
+    if (image_needs_load(image))
+        image_load(image, &file);
 }
 
 /* After a scan, the tables that every caller needs are those of the kernel and the vdso. */
@@ -265,7 +273,7 @@ static const struct symbol_table *table_of(struct symbols *symbols, uint32_t pid
     if (is_vdso)
         symbols_load_vdso(symbols);
     else if (mapping->file[0] == '/' && mapping->file[1] != '/')
-        symbols_load_file(symbols, pid, mapping);
+        symbols_load_file(pid, mapping);
     else
         return NULL;
     *ret_awaited = image_is_awaited(is_vdso ? symbols->vdso : mapping->image);
@@ -275,7 +283,7 @@ static const struct symbol_table *table_of(struct symbols *symbols, uint32_t pid
 /* The list has addresses of the process, not of a file. */
 static void resolve_jit(struct symbols *symbols, struct image *image, uint64_t ip, struct frame *frame)
 {
-    symbols_load_jit(symbols, image);
+    symbols_load_jit(image);
     const struct symbol_table *table = image_table(image);
     if (table)
         frame->symbol = find_symbol(symbols, table, ip, &frame->offset);
@@ -372,6 +380,10 @@ const char *symbols_reason_user(const struct symbols *symbols)
     if (symbols->waiters.denied)
         return "the names and mappings of some programs that were running before are not known, since /proc hides them "
                "from perfcountd; run it with sudo, or grant CAP_SYS_PTRACE; with systemd see sampler.conf";
+    if (images_have_hung(symbols->images))
+        return "the symbols of some users' programs are not known: a file of theirs did not answer, and perfcountd "
+               "leaves "
+               "their files alone for an hour";
     if (symbols->waiters.failed || images_have_failed(symbols->images))
         return "the symbols of some programs are not known: memory or open files were short, and they are tried again; "
                "or the process that reads them ended over a file";

@@ -23,7 +23,7 @@ base:
 base/process: base
 perf: base base/process/program.h perf/event perf/userpage
 perf/event: base perf
-perf/files: base perf
+perf/files: base base/process perf
 perf/tally: base base/process perf
 perf/userpage: base perf perf/event
 opener: base/* perf/*
@@ -35,7 +35,7 @@ collectors/cgroup/tally: base perf/* config collectors collectors/names
 collectors/names: base/* config/name-kind.h perf/*
 collectors/names/reader: base/* perf/* collectors/names
 symbols: base perf/* symbols/symboliser
-symbols/symboliser: base/*
+symbols/symboliser: base/* perf perf/files
 sampler: base perf/* config symbols
 formats: base derived collectors/snapshot.h collectors/known.h collectors/metric.h collectors/rates.h
 formats: collectors/names/names.h collectors/totals.h perf/record.h sampler/writer.h symbols/*

@@ -6,6 +6,7 @@
 
 #include "base/process/jail.h"
 #include "symbols/symboliser/symbol-table.h"
+#include "symbols/symboliser/symboliser.h"
 
 static const struct jail_limit limits[] = {
     {RLIMIT_AS, (rlim_t)1 << 30},
@@ -26,10 +27,12 @@ static const struct call_rule calls[] = {
     {SCMP_SYS(sysinfo), 0, {{0}}}, /* qsort(3) asks how much memory there is */
 };
 
-int symboliser_jail_enter(int socket)
+int symboliser_jail_enter(void)
 {
-    return jail_enter(&(struct jail){.sockets = &socket,
-                                     .n_sockets = 1,
+    static const int sockets[] = {SYMBOLISER_SOCKET, SYMBOLISER_INPUT};
+
+    return jail_enter(&(struct jail){.sockets = sockets,
+                                     .n_sockets = ARRAY_SIZE(sockets),
                                      .limits = limits,
                                      .n_limits = ARRAY_SIZE(limits),
                                      .calls = calls,

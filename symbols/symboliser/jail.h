@@ -6,13 +6,12 @@
 #include "base/util.h"
 
 /*
- * Afterwards this process has no descriptor above `socket`, is not root, has no groups and no capabilities and gets
- * none, cannot be traced, and ends with its parent. It may only make the system calls that a parser of open files
- * needs: it opens, starts and connects to nothing, and has only `socket` to communicate. Libraries must be loaded
- * before.
+ * Afterwards this process has no descriptors but its two sockets, is not root, has no groups and no capabilities and
+ * gets none, cannot be traced, and ends with its parent. It may only make the system calls that a parser of open files
+ * needs: it opens, starts and connects to nothing. Libraries must be loaded before.
  *
  * -errno if any of this fails; what was given up until then stays given up. A kernel without filters is no error.
  */
-int symboliser_jail_enter(int socket);
+int symboliser_jail_enter(void);
 
 #endif

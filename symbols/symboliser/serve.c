@@ -2,6 +2,7 @@
 /* The symboliser's own process: see symboliser.h. */
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -50,8 +51,7 @@ static int read_symbols(const struct elf_library *library, uint32_t kind, int fi
     }
 }
 
-static int make_table(const struct elf_library *library, const struct symboliser_request *request, int file,
-                      int *ret_fd)
+static int make_table(const struct elf_library *library, const struct find_request *request, int file, int *ret_fd)
 {
     bool is_kernel = request->kind == SYMBOLISER_KALLSYMS;
     _cleanup_(symbol_list_done) struct symbol_list list = {.max = is_kernel ? 0 : request->max};
@@ -63,49 +63,91 @@ static int make_table(const struct elf_library *library, const struct symboliser
     return symbol_list_seal(&list, request->max, ret_fd);
 }
 
-static int serve_one(const struct elf_library *library, int socket)
+/* Descriptors or memory are short; everything else keeps a file from being opened. */
+static int error_of_finder(int error)
 {
-    _cleanup_(closep) int file = -1, table = -1;
-    struct symboliser_request request;
-    struct symboliser_answer answer = {.magic = SYMBOLISER_MAGIC};
+    static const int passing[] = {-EMFILE, -ENFILE, -ENOBUFS, -ETOOMANYREFS};
 
-    int r = fd_socket_receive_one(socket, &request, sizeof(request), &file);
+    for (size_t i = 0; i < ARRAY_SIZE(passing); i++)
+        if (error == passing[i])
+            return error;
+    return -ENOENT;
+}
+
+static void answer_request(const struct elf_library *library, const struct find_request *request, int file,
+                           struct symboliser_answer *answer, int *ret_table)
+{
+    struct stat status = {0};
+
+    if (file < 0) {
+        answer->result = error_of_finder(request->error);
+        return;
+    }
+    alarm(SECONDS_MAX);
+    if (fstat(file, &status) == 0) {
+        answer->inode = status.st_ino;
+        answer->size = (uint64_t)status.st_size;
+    }
+    if (request->find == FIND_JIT_MAP && answer->inode == request->seen_inode && answer->size == request->seen_size)
+        answer->result = -EALREADY;
+    else
+        answer->result = make_table(library, request, file, ret_table);
+    alarm(0);
+}
+
+static int serve_one(const struct elf_library *library)
+{
+    static union find_buffer buffer;
+    struct symboliser_answer answer = {.magic = SYMBOLISER_MAGIC};
+    _cleanup_(closep) int file = -1, table = -1;
+
+    int r = find_request_receive(SYMBOLISER_INPUT, &buffer, &file);
     if (r < 0)
         return r;
-    if (request.magic != SYMBOLISER_MAGIC || file < 0)
-        return -EBADMSG;
-    alarm(SECONDS_MAX);
-    answer.result = make_table(library, &request, file, &table);
-    alarm(0);
-    r = fd_socket_send_one(socket, &answer, sizeof(answer), table);
+    answer_request(library, &buffer.request, file, &answer, &table);
+    r = fd_socket_send_one(SYMBOLISER_SOCKET, &answer, sizeof(answer), table);
     /* The descriptors in flight are limited, for all processes of a user together: the error goes without one. */
     if (table < 0 || (r != -ETOOMANYREFS && r != -ENOBUFS))
         return r;
     answer.result = r;
-    return fd_socket_send_one(socket, &answer, sizeof(answer), -1);
+    return fd_socket_send_one(SYMBOLISER_SOCKET, &answer, sizeof(answer), -1);
 }
 
 /* A /proc that hides processes (hidepid=) would not show its /proc/PID/stat to the parent. */
-static void symboliser_send_hello(int socket)
+static void send_hello(void)
 {
-    const struct symboliser_answer hello = {SYMBOLISER_MAGIC, SYMBOLISER_HELLO};
+    const struct symboliser_answer hello = {.magic = SYMBOLISER_MAGIC, .result = SYMBOLISER_HELLO};
     _cleanup_(closep) int stat = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
 
-    fd_socket_send_one(socket, &hello, sizeof(hello), stat);
+    fd_socket_send_one(SYMBOLISER_SOCKET, &hello, sizeof(hello), stat);
 }
 
-int symboliser_serve(int socket)
+static int serve_tables(void)
 {
     const struct elf_library *library = elf_symbols_load();
 
     program_set_name("perfcountd-symboliser"); /* it was started as /proc/self/exe */
-    signal(SIGPIPE, SIG_IGN);
-    symboliser_send_hello(socket);
-    if (symboliser_jail_enter(socket) < 0)
+    send_hello();
+    if (symboliser_jail_enter() < 0)
         _exit(SYMBOLISER_UNCONFINED); /* exit handlers could change the status */
     for (;;) {
-        int r = serve_one(library, socket);
+        int r = serve_one(library);
         if (r < 0)
             return r == -EPIPE ? EXIT_SUCCESS : EXIT_FAILURE;
     }
+}
+
+static int serve_files(void)
+{
+    program_set_name("perfcountd-finder");
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    return finder_serve(SYMBOLISER_INPUT, SYMBOLISER_SOCKET, true);
+}
+
+int symboliser_serve(void)
+{
+    const char *role = getenv(SYMBOLISER_ROLE);
+
+    signal(SIGPIPE, SIG_IGN);
+    return role && str_equal(role, SYMBOLISER_FINDER) ? serve_files() : serve_tables();
 }

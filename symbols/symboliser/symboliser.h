@@ -4,8 +4,12 @@
  * causes SIGBUS. If that ends the process, one file has no symbols, and the next request starts another process.
  *
  * It is this program again, with the command SYMBOLISER_COMMAND: then main() must call symboliser_serve(). It is jailed
- * (jail.h); if it cannot be, it reads nothing. It has limits and a time for each request, and ends with its parent. The
- * first request starts it. There is one process at a time, with one request at a time.
+ * (jail.h); if it cannot be, it reads nothing. It has limits and a time for each request, and ends with its parent.
+ *
+ * It gets its files from a chain of finders (perf/files/finder.h), the last of which is this program as well. The first
+ * request starts them all. Requests are answered in their order; when no answer comes, the chain is killed, the oldest
+ * request fails and the others go to another chain. Processes that a file system holds beyond SIGKILL are left behind:
+ * at most SYMBOLISER_ABANDONED of them, and none for files of a user whose files have hung within the last hour.
  */
 #ifndef SYMBOLS_SYMBOLISER_SYMBOLISER_H
 #define SYMBOLS_SYMBOLISER_SYMBOLISER_H
@@ -13,58 +17,79 @@
 #include <systemd/sd-event.h>
 
 #include "base/process/child.h"
+#include "perf/files/finder.h"
+#include "perf/sys.h"
 #include "symbols/symboliser/symbol-table.h"
 
 #define SYMBOLISER_COMMAND "symbolise"
-#define SYMBOLISER_SOCKET 3
+#define SYMBOLISER_SOCKET 3 /* to the daemon; of a finder: to the process after it */
+#define SYMBOLISER_INPUT 4  /* from the process before it in the chain */
+#define SYMBOLISER_ABANDONED 8
+/* In the environment of both processes: which of them it is. A main() that does not know the command starts no other.
+ */
+#define SYMBOLISER_ROLE "PERFCOUNTD_SYMBOLISER"
+#define SYMBOLISER_FINDER "finder"
 #define SYMBOLISER_FILE_MAX ((size_t)4 << 20)   /* bytes of a table */
 #define SYMBOLISER_KERNEL_MAX ((size_t)5 << 20) /* bytes of the kernel's table */
-#define SYMBOLISER_QUEUE 64                     /* requests; each holds a descriptor */
+#define SYMBOLISER_QUEUE 64                     /* requests */
 #define SYMBOLISER_UNCONFINED 78                /* the exit status of a process that cannot be jailed */
 
 enum symboliser_kind { SYMBOLISER_ELF, SYMBOLISER_KALLSYMS, SYMBOLISER_JIT };
 
 /*
- * The messages of both sides. A request has the descriptor of the file, an answer with `result` 0 that of the table.
- * The first message of a process, which has read nothing by then, has that of its /proc/self/stat.
+ * The answer to a struct find_request, with the descriptor of a table where `result` is 0. The first message of a
+ * process, which has read nothing by then, has that of its /proc/self/stat.
  */
-struct symboliser_request {
-    uint32_t magic, kind, max;
-};
 struct symboliser_answer {
     uint32_t magic;
-    int32_t result; /* 0 or -errno; SYMBOLISER_HELLO in the first message */
+    int32_t result;       /* 0 or -errno; SYMBOLISER_HELLO in the first message */
+    uint64_t inode, size; /* of the file */
 };
 #define SYMBOLISER_HELLO 1
 #define SYMBOLISER_MAGIC UINT32_C(0x326d7973)
 
 struct symboliser;
 
-int symboliser_new(sd_event *event, struct symboliser **ret);
+int symboliser_new(struct sys *sys, sd_event *event, struct symboliser **ret);
 /* Requests that wait are done with -ECANCELED. */
 struct symboliser *symboliser_free(struct symboliser *symboliser);
 
 /*
- * Called once for each request, from the event loop or from symboliser_free(). If `result` is 0, the callee may take
- * `table`. -ENOPKG: libdw is missing; -ENOMEM: the file would need too much memory; -EBADMSG: it is not a file of this
- * kind; -EIO, -ETIME: the process ended or hung over it; -EACCES: the kernel hides its symbols; -EAGAIN: the process
- * cannot be started or jailed now; -ETOOMANYREFS, -ENOBUFS: the table cannot be handed over now.
+ * Called once for each request, from the event loop or from symboliser_free(). If answer->result is 0, the callee may
+ * take `table`. -ENOPKG: libdw is missing; -ENOMEM: the file would need too much memory; -EBADMSG: it is not a file of
+ * this kind; -EIO, -ETIME: the process ended or hung over it; -EACCES: the kernel hides its symbols; -EAGAIN: the
+ * process cannot be started or jailed now; -ETOOMANYREFS, -ENOBUFS: the table cannot be handed over now; -ENOENT: the
+ * file cannot be opened now; -EHOSTDOWN: files of the process's user hang; -EALREADY: the list of functions is the one
+ * that was seen.
  */
-typedef void (*symboliser_done)(void *userdata, int result, struct symbol_table *table);
+typedef void (*symboliser_done)(void *userdata, const struct symboliser_answer *answer, struct symbol_table *table);
 
-/* Takes `fd` in any case. -EBUSY if the queue is full. */
-int symboliser_ask(struct symboliser *symboliser, enum symboliser_kind kind, int fd, symboliser_done done,
+/* What to make a table of. */
+struct symboliser_file {
+    enum symboliser_kind kind;
+    enum find_kind find;
+    int fd; /* of FIND_NOTHING; taken in any case */
+    uint32_t pid;
+    uint64_t start, end, inode;     /* of FIND_MAPPED */
+    const char *path;               /* NULL: it is not tried */
+    uint64_t seen_inode, seen_size; /* of FIND_JIT_MAP: of the list that was read last */
+};
+
+/* -EBUSY if the queue is full. */
+int symboliser_ask(struct symboliser *symboliser, const struct symboliser_file *file, symboliser_done done,
                    void *userdata);
 /* Limits the bytes of each table of a file from now on, also for requests that wait. */
 void symboliser_set_max(struct symboliser *symboliser, size_t max);
 bool symboliser_is_full(const struct symboliser *symboliser);
+/* Whether a file hung within the last hour. */
+bool symboliser_has_hung(const struct symboliser *symboliser);
 /* Whether the process could not be jailed. */
 bool symboliser_is_unconfined(const struct symboliser *symboliser);
 /* Notes the processes in `child` from now on, which must outlive the symboliser. To be called before the first request.
  */
 void symboliser_set_child(struct symboliser *symboliser, struct child *child);
 
-/* The other side, in the process: serves until the socket closes. Returns the exit status. */
-int symboliser_serve(int socket);
+/* The other side, in the process: serves as the symboliser or a finder. Returns the exit status. */
+int symboliser_serve(void);
 
 #endif

@@ -297,7 +297,7 @@ static bool wishes_parse(int argc, char **argv, struct wishes *ret)
 int main(int argc, char **argv)
 {
     if (argc > 1 && str_equal(argv[1], SYMBOLISER_COMMAND)) /* symboliser.h */
-        return symboliser_serve(SYMBOLISER_SOCKET);
+        return symboliser_serve();
     struct campaign campaign = {0};
     const struct wishes *wishes = &campaign.wishes;
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as lines of /proc/PID/maps, the processes that they make, and the range that the opener looks for in them.
- */
-#include "opener/executable.h"
+/* Any bytes as lines of /proc/PID/maps, the processes that they make, and the range that a finder looks for in them. */
+#include "perf/files/finder.h"
 #include "symbols/proc-maps.h"
 #include "symbols/processes.h"
 #include "tests/fuzz/fuzz.h"
@@ -22,7 +21,7 @@ static void check_range(const uint8_t *data, size_t size)
 {
     _cleanup_(freep) char *lines = copy_exact(data, size);
 
-    int r = opener_executable_find(lines, size, 0x400000, 0x500000);
+    int r = find_in_maps(lines, size, 0x400000, 0x500000);
     assert(r == 0 || r == 1 || r == -EBADRQC);
     assert(r == 0 || memmem(lines, size, "400000-", 7));
 }

@@ -128,6 +128,9 @@ static void check_request(const struct opener_request *request, bool sampling, c
     case OPENER_REQUEST_TALLY:
         check_tally(request->tally, n_fds);
         break;
+    case OPENER_REQUEST_FINDER:
+        assert(n_fds == 0 && sampling);
+        break;
     }
 }
 

@@ -161,7 +161,7 @@ static void wait_for_parent(void)
 static int enter_jail(void)
 {
     if (!is_reader)
-        return symboliser_jail_enter(SYMBOLISER_SOCKET);
+        return symboliser_jail_enter();
     int r = reading_enter_jail(SYMBOLISER_SOCKET, SYMBOLISER_SOCKET);
     return r == 0 ? jail_forbid_processes() : r;
 }
@@ -171,7 +171,7 @@ static void live(int socket, pid_t parent, size_t first)
     for (int fd = 0; fd <= STDERR_FILENO; fd++)
         if (dup2(open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY), fd) < 0)
             _exit(EXIT_FAILURE);
-    if (dup2(socket, SYMBOLISER_SOCKET) < 0 || enter_jail() < 0)
+    if (dup2(socket, SYMBOLISER_SOCKET) < 0 || dup2(socket, SYMBOLISER_INPUT) < 0 || enter_jail() < 0)
         _exit(SYMBOLISER_UNCONFINED);
     for (size_t i = first; i < ARRAY_SIZE(trials); i++) {
         if (trials[i].expected == KILLED)

@@ -95,30 +95,6 @@ TEST_WITH_OPENER(test_asks_opener_first)
     assert_int_equal(rig.n_files, 1);
 }
 
-/* The daemon does not open a file that a stranger may have put there, and the opener looks at it first. */
-TEST_WITH_OPENER(test_asks_opener_only)
-{
-    char path[64], link[64], events[256];
-
-    rig.server.rules.permissions.sampling = rig.client.rules.permissions.sampling = true;
-    snprintf(link, sizeof(link), "/tmp/perf-%d.map", (int)getpid());
-    snprintf(path, sizeof(path), "/proc/%d/root%s", (int)getpid(), link);
-    assert_int_equal(mkfifo(link, 0600), 0);
-    _cleanup_(closep) int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-    assert_true(inotify_add_watch(watch, link, IN_OPEN) >= 0);
-    assert_int_equal(rig.daemon.open_file(&rig.daemon, path, 0), -EPERM);
-    assert_int_equal(read(watch, events, sizeof(events)), -1);
-    assert_int_equal(unlink(link), 0);
-    _cleanup_(closep) int file = open(link, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    assert_true(file >= 0);
-    _cleanup_(closep) int given = rig.daemon.open_file(&rig.daemon, path, O_PATH);
-    assert_true(given >= 0);
-    assert_int_equal(fcntl(given, F_GETFL) & (O_PATH | O_ACCMODE), O_RDONLY);
-    assert_int_equal(unlink(link), 0);
-    shutdown(rig.client.socket, SHUT_RDWR);
-    assert_int_equal(rig.daemon.open_file(&rig.daemon, path, 0), -EPIPE);
-}
-
 TEST_WITH_OPENER(test_lost)
 {
     struct perf_event_attr attrs[] = {opener_rig_event(1), opener_rig_event(2)};

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "opener/executable.h"
 #include "opener/safe-path.h"
 #include "tests/unit/test.h"
 
@@ -184,94 +183,6 @@ TEST(test_paths)
             fail_msg("\"%s\" of %d: %d, not %d", path, (int)user, fd, path_cases[i].out);
         assert_true(fd < 0 || (fcntl(fd, F_GETFL) & (O_ACCMODE | O_PATH)) == O_RDONLY);
     }
-}
-
-#define LINES                                                                                                          \
-    "55d0c0000000-55d0c0001000 r--p 00000000 fe:00 123  /usr/bin/a b\n"                                                \
-    "55d0c0001000-55d0c0002000 r-xp 00001000 fe:00 123  /usr/bin/a b\n"                                                \
-    "55d0c0002000-55d0c0003000 rw-s 00002000 fe:00 123  /x-xxx r-xp\n"                                                 \
-    "00400000-00401000 --xp 00000000 fe:00 9 /short\n"                                                                 \
-    "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 [vsyscall]\n"
-
-TEST(test_find)
-{
-    static const struct {
-        const char *in;
-        uint64_t start, end;
-        int out;
-    } cases[] = {
-        {LINES, 0x55d0c0000000, 0x55d0c0001000, -EBADRQC},
-        {LINES, 0x55d0c0001000, 0x55d0c0002000, 1},
-        {LINES, 0x55d0c0002000, 0x55d0c0003000, -EBADRQC},
-        {LINES, 0x55d0c0001000, 0x55d0c0003000, 0},
-        {LINES, 0x55d0c0000000, 0x55d0c0002000, 0},
-        {LINES, 0x400000, 0x401000, 1},
-        {LINES, 0xffffffffff600000, 0xffffffffff601000, 1},
-        {LINES, 0, 0, 0},
-        {"", 0, 0, 0},
-        {"\n\n", 0, 0, 0},
-        {"1-2 r-xp", 1, 2, 0},
-        {"1-2 r-xp\n", 1, 2, 1},
-        {"1-2 r-\n", 1, 2, 0},
-        {"1-2\n3-4 r-xp\n", 3, 4, 1},
-        {"x-2 r-xp\n", 1, 2, 0},
-        {"1 -2 r-xp\n", 1, 2, 0},
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        size_t size = strlen(cases[i].in);
-        _cleanup_(freep) char *text = malloc(MAX(size, 1)); /* exactly that large, for AddressSanitizer */
-        assert_non_null(text);
-        memcpy(text, cases[i].in, size);
-        int r = opener_executable_find(text, size, cases[i].start, cases[i].end);
-        if (r != cases[i].out)
-            fail_msg("%zu: %d, not %d", i, r, cases[i].out);
-    }
-}
-
-struct mapping {
-    void *address;
-    char path[96];
-};
-
-static struct mapping map(int fd, int protection)
-{
-    struct mapping mapping = {.address = mmap(NULL, 4096, protection, MAP_PRIVATE, fd, 0)};
-    unsigned long start = (unsigned long)mapping.address;
-
-    assert_true(mapping.address != MAP_FAILED);
-    snprintf(mapping.path, sizeof(mapping.path), "/proc/%d/map_files/%lx-%lx", (int)getpid(), start, start + 4096);
-    return mapping;
-}
-
-/* A file of its own, that others do not have mapped beside. */
-TEST(test_open)
-{
-    FILE *file = tmpfile();
-    struct stat expected, found;
-    struct sys sys;
-
-    if (runs_emulated())
-        skip_because("a program's own mappings under qemu");
-    sys_init(&sys);
-    assert_non_null(file);
-    assert_true(fputs("executable", file) >= 0 && fflush(file) == 0);
-    assert_int_equal(fstat(fileno(file), &expected), 0);
-    struct mapping code = map(fileno(file), PROT_READ | PROT_EXEC), data = map(fileno(file), PROT_READ);
-    assert_int_equal(opener_executable_open(&sys, data.path), -EBADRQC);
-    _cleanup_(closep) int fd = opener_executable_open(&sys, code.path);
-    if (fd == -EPERM || fd == -EACCES)
-        skip_because("CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE");
-    assert_true(fd >= 0);
-    assert_int_equal(fstat(fd, &found), 0);
-    assert_int_equal(found.st_ino, expected.st_ino);
-    char text[16] = "";
-    assert_int_equal(pread(fd, text, sizeof(text), 0), 10);
-    munmap(code.address, 4096);
-    munmap(data.address, 4096);
-    assert_int_equal(opener_executable_open(&sys, code.path), -ENOENT);
-    assert_int_equal(opener_executable_open(&sys, "/proc/4194304/map_files/1-2"), -ENOENT);
-    fclose(file);
 }
 
 TEST_MAIN(setup, teardown)

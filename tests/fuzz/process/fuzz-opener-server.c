@@ -34,12 +34,21 @@ static const char *const paths[] = {
     "/proc/kallsyms",
     "/proc/42/maps",
     "/proc/42/map_files/1000-2000",
-    "/proc/42/root/tmp/perf-42.map",
     "/sys/kernel/tracing/available_events",
     "/sys/kernel/tracing/events/sched/sched_switch/id",
     "/proc/42/mem",
     "/etc/shadow",
 };
+
+/* In place of opener/finders.c, which forks. */
+int finders_start(struct finders *finders, int ret[2])
+{
+    (void)finders;
+    assert(world.sampling);
+    ret[0] = make_file("", 0);
+    ret[1] = make_file("", 0);
+    return 0;
+}
 
 /* --- the kernel, which only looks whether it may be asked that --- */
 

@@ -19,6 +19,7 @@ enum message_kind { ANSWER, HELLO, RAW, ASK, HANG_UP, N_MESSAGE_KINDS };
 enum fd_kind { NONE, SOUND, BYTES, UNSEALED, PIPE, N_FD_KINDS };
 
 static struct {
+    struct sys sys;
     sd_event *event;
     int process; /* the symboliser's end of the socket, -1: it hung up */
     unsigned n_asked, n_done;
@@ -29,7 +30,8 @@ static struct {
 int posix_spawn_file_actions_adddup2(posix_spawn_file_actions_t *actions, int fd, int target)
 {
     (void)actions;
-    (void)target;
+    if (target != SYMBOLISER_SOCKET) /* the finder is started first, and replaced by the symboliser */
+        return 0;
     closep(&world.process);
     world.process = dup(fd);
     assert(world.process >= 0);
@@ -51,11 +53,11 @@ int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *
 
 /* --- the daemon --- */
 
-static void on_done(void *userdata, int result, struct symbol_table *table)
+static void on_done(void *userdata, const struct symboliser_answer *answer, struct symbol_table *table)
 {
     unsigned *done = userdata;
 
-    assert(result <= 0 && (result < 0) == !table && ++*done == 1);
+    assert(answer->result <= 0 && (answer->result < 0) == !table && ++*done == 1);
     world.n_done++;
     if (table) {
         uint64_t offset;
@@ -74,8 +76,8 @@ static void ask(struct symboliser *symboliser, unsigned *done)
 {
     if (world.n_asked == REQUESTS_MAX)
         return;
-    int fd = make_file("", 0);
-    assert(symboliser_ask(symboliser, SYMBOLISER_ELF, fd, on_done, &done[world.n_asked]) == 0);
+    const struct symboliser_file file = {.kind = SYMBOLISER_ELF, .fd = make_file("", 0)};
+    assert(symboliser_ask(symboliser, &file, on_done, &done[world.n_asked]) == 0);
     world.n_asked++;
 }
 
@@ -123,7 +125,7 @@ static int make_fd(struct input *input, enum fd_kind kind)
 
 static void answer(struct input *input, enum message_kind kind, uint8_t choice)
 {
-    struct symboliser_answer message = {SYMBOLISER_MAGIC, kind == HELLO ? SYMBOLISER_HELLO : 0};
+    struct symboliser_answer message = {.magic = SYMBOLISER_MAGIC, .result = kind == HELLO ? SYMBOLISER_HELLO : 0};
     _cleanup_(closep) int fd = make_fd(input, choice % N_FD_KINDS);
     char bytes[64];
 
@@ -163,10 +165,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     unsigned before = count_fds();
     bool is_first = !world.event;
-    if (is_first)
+    if (is_first) {
+        sys_init(&world.sys);
         assert(sd_event_new(&world.event) >= 0);
+    }
     world.n_asked = world.n_done = 0;
-    assert(symboliser_new(world.event, &symboliser) == 0);
+    assert(symboliser_new(&world.sys, world.event, &symboliser) == 0);
     ask(symboliser, done);
     for (unsigned i = 0; i < MESSAGES_MAX && input_left(&input) > 0; i++)
         act(&input, symboliser, done);

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A FUSE file system that shows a directory and stops answering on command, as a hostile user's or a dead server's may.
+ *
+ * usage: hang-fs DIRECTORY MOUNTPOINT
+ *
+ * MOUNTPOINT, which may be DIRECTORY itself, has the files of DIRECTORY with their owners and modes, to be read by
+ * everybody. Commands are lines of the standard input:
+ *
+ *     hang OPERATION [PATH]   OPERATION (getattr, readlink, readdir, open, read, flush) does not return any more, for
+ *                             PATH, which begins with "/" at MOUNTPOINT, or else for every path
+ *     answer                  everything returns, also what waits
+ *     end                     the same, and the directory is unmounted; so does the end of the standard input
+ *
+ * Lines of the standard output: "mounted" at first, each command once it is in effect, and "waits OPERATION PATH" for
+ * each operation that begins to wait. Then the process that asked is in the state D, and no signal ends it before the
+ * answer. Lookups are getattr as well; close(2) is flush. The kernel caches nothing, so that each operation comes here.
+ * Where SIGKILL ends this process, what waits fails with ECONNABORTED, and `umount -l MOUNTPOINT` is left to do.
+ *
+ * Built by: cc -o hang-fs hang-fs.c $(pkg-config --cflags --libs fuse3)
+ */
+#define FUSE_USE_VERSION 31
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fuse.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HANGS_MAX 16
+
+static int source;
+
+/* What does not return, and those that wait for it. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static struct {
+    char operation[16], path[4096]; /* "": every path */
+} hangs[HANGS_MAX];
+static size_t n_hangs;
+
+static bool does_hang(const char *operation, const char *path)
+{
+    for (size_t i = 0; i < n_hangs; i++)
+        if (strcmp(hangs[i].operation, operation) == 0 && (!hangs[i].path[0] || strcmp(hangs[i].path, path) == 0))
+            return true;
+    return false;
+}
+
+static void wait_for_answer(const char *operation, const char *path)
+{
+    pthread_mutex_lock(&lock);
+    if (does_hang(operation, path))
+        printf("waits %s %s\n", operation, path);
+    while (does_hang(operation, path))
+        pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+}
+
+/* The path, relative to DIRECTORY. */
+static const char *below(const char *path)
+{
+    return path[1] ? path + 1 : ".";
+}
+
+static int hang_getattr(const char *path, struct stat *ret, struct fuse_file_info *file)
+{
+    (void)file;
+    wait_for_answer("getattr", path);
+    return fstatat(source, below(path), ret, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+}
+
+static int hang_readlink(const char *path, char *ret, size_t size)
+{
+    wait_for_answer("readlink", path);
+    ssize_t n = readlinkat(source, below(path), ret, size - 1);
+    if (n < 0)
+        return -errno;
+    ret[n] = '\0';
+    return 0;
+}
+
+static int hang_readdir(const char *path, void *entries, fuse_fill_dir_t fill, off_t offset,
+                        struct fuse_file_info *file, enum fuse_readdir_flags flags)
+{
+    const struct dirent *entry;
+
+    (void)offset, (void)file, (void)flags;
+    wait_for_answer("readdir", path);
+    int fd = openat(source, below(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    if (!directory)
+        return -errno;
+    while ((entry = readdir(directory)))
+        fill(entries, entry->d_name, NULL, 0, (enum fuse_fill_dir_flags)0);
+    closedir(directory);
+    return 0;
+}
+
+static int hang_open(const char *path, struct fuse_file_info *file)
+{
+    wait_for_answer("open", path);
+    if ((file->flags & O_ACCMODE) != O_RDONLY)
+        return -EROFS;
+    int fd = openat(source, below(path), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    file->fh = (uint64_t)fd;
+    file->direct_io = 1;
+    return 0;
+}
+
+static int hang_read(const char *path, char *ret, size_t size, off_t offset, struct fuse_file_info *file)
+{
+    wait_for_answer("read", path);
+    ssize_t n = pread((int)file->fh, ret, size, offset);
+    return n < 0 ? -errno : (int)n;
+}
+
+static int hang_flush(const char *path, struct fuse_file_info *file)
+{
+    (void)file;
+    wait_for_answer("flush", path);
+    return 0;
+}
+
+static int hang_release(const char *path, struct fuse_file_info *file)
+{
+    (void)path;
+    return close((int)file->fh) < 0 ? -errno : 0;
+}
+
+static void obey(char *line)
+{
+    char *rest = line, *command = strsep(&rest, " "), *operation = strsep(&rest, " ");
+
+    pthread_mutex_lock(&lock);
+    if (strcmp(command, "hang") == 0 && operation && n_hangs < HANGS_MAX) {
+        snprintf(hangs[n_hangs].operation, sizeof(hangs->operation), "%s", operation);
+        snprintf(hangs[n_hangs++].path, sizeof(hangs->path), "%s", rest ? rest : "");
+        printf("hang %s%s%s\n", operation, rest ? " " : "", rest ? rest : "");
+    } else if (strcmp(command, "answer") == 0) {
+        n_hangs = 0;
+        printf("answer\n");
+    } else {
+        warnx("no such command: %s", command);
+    }
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+}
+
+static void *take_commands(void *unused)
+{
+    char line[sizeof(hangs->path) + 64], answer[] = "answer";
+
+    while (fgets(line, sizeof(line), stdin)) {
+        line[strcspn(line, "\n")] = '\0';
+        if (strcmp(line, "end") == 0)
+            break;
+        obey(line);
+    }
+    obey(answer);
+    kill(getpid(), SIGTERM); /* fuse_main() unmounts, and returns */
+    return unused;
+}
+
+static void *hang_init(struct fuse_conn_info *connection, struct fuse_config *config)
+{
+    pthread_t thread;
+    sigset_t all, before;
+
+    (void)connection;
+    config->use_ino = 1;
+    config->attr_timeout = config->entry_timeout = config->negative_timeout = 0;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the main thread's */
+    if (pthread_create(&thread, NULL, take_commands, NULL) != 0)
+        errx(1, "cannot start a thread");
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    printf("mounted\n");
+    return NULL;
+}
+
+static const struct fuse_operations operations = {
+    .init = hang_init,
+    .getattr = hang_getattr,
+    .readlink = hang_readlink,
+    .readdir = hang_readdir,
+    .open = hang_open,
+    .read = hang_read,
+    .flush = hang_flush,
+    .release = hang_release,
+};
+
+int main(int argc, char *argv[])
+{
+    /* Since libfuse 3.12 there are no more than ten threads by default, each of which serves one operation. */
+    const char *threads = fuse_version() >= 312 ? ",max_threads=100" : "";
+    char options[128];
+
+    if (argc != 3)
+        errx(2, "usage: hang-fs DIRECTORY MOUNTPOINT");
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    source = open(argv[1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (source < 0)
+        err(1, "%s", argv[1]);
+    snprintf(options, sizeof(options), "fsname=hang-fs,ro,allow_other,default_permissions%s", threads);
+    char *arguments[] = {argv[0], argv[2], "-f", "-o", options, NULL};
+    return fuse_main(5, arguments, &operations, NULL);
+}

@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files of other processes, and what a finder gives to a daemon that was taken over. */
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/inotify.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/process/fd-socket.h"
+#include "perf/files/finder.h"
+#include "tests/unit/test.h"
+
+#define PAGE 4096
+#define NO_PROCESS 4194304 /* PID_MAX_LIMIT in include/linux/threads.h */
+
+TEST(test_status)
+{
+    static const struct {
+        const char *in;
+        int out;
+        struct find_owner out_owner;
+    } cases[] = {
+        {"Name:\tnode\nUid:\t1\t2\t3\t4\nNSpid:\t77\n", 0, {77, 2, 1}},
+        {"Name:\tnode\nUid:\t1\t2\t3\t4\nGroups:\t5 6\nNSpid:\t77\t12\t1\nNSpgid:\t9\n", 0, {1, 2, 1}},
+        {"Name:\tUid: 9\\nUid:\nUid:\t0\t0\t0\t0\n", 0, {100, 0, 0}},
+        {"Name:\tnode\nUid:\t1\t4294967296\t3\t4\n", -EBADMSG, {0}},
+        {"Name:\tnode\nNSpid:\t1\n", -EBADMSG, {0}},
+        {"", -EBADMSG, {0}},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct find_owner owner = {0};
+        assert_int_equal(find_parse_status(cases[i].in, 100, &owner), cases[i].out);
+        assert_int_equal(owner.uid, cases[i].out_owner.uid);
+        assert_int_equal(owner.real_uid, cases[i].out_owner.real_uid);
+        assert_int_equal(owner.pid, cases[i].out_owner.pid);
+    }
+}
+
+#define LINES                                                                                                          \
+    "55d0c0000000-55d0c0001000 r--p 00000000 fe:00 123  /usr/bin/a b\n"                                                \
+    "55d0c0001000-55d0c0002000 r-xp 00001000 fe:00 123  /usr/bin/a b\n"                                                \
+    "55d0c0002000-55d0c0003000 rw-s 00002000 fe:00 123  /x-xxx r-xp\n"                                                 \
+    "00400000-00401000 --xp 00000000 fe:00 9 /short\n"                                                                 \
+    "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 [vsyscall]\n"
+
+TEST(test_in_maps)
+{
+    static const struct {
+        const char *in;
+        uint64_t start, end;
+        int out;
+    } cases[] = {
+        {LINES, 0x55d0c0000000, 0x55d0c0001000, -EBADRQC},
+        {LINES, 0x55d0c0001000, 0x55d0c0002000, 1},
+        {LINES, 0x55d0c0002000, 0x55d0c0003000, -EBADRQC},
+        {LINES, 0x55d0c0001000, 0x55d0c0003000, 0},
+        {LINES, 0x55d0c0000000, 0x55d0c0002000, 0},
+        {LINES, 0x400000, 0x401000, 1},
+        {LINES, 0xffffffffff600000, 0xffffffffff601000, 1},
+        {LINES, 0, 0, 0},
+        {"", 0, 0, 0},
+        {"\n\n", 0, 0, 0},
+        {"1-2 r-xp", 1, 2, 0},
+        {"1-2 r-xp\n", 1, 2, 1},
+        {"1-2 r-\n", 1, 2, 0},
+        {"1-2\n3-4 r-xp\n", 3, 4, 1},
+        {"x-2 r-xp\n", 1, 2, 0},
+        {"1 -2 r-xp\n", 1, 2, 0},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        size_t size = strlen(cases[i].in);
+        _cleanup_(freep) char *text = malloc(MAX(size, 1)); /* exactly that large, for AddressSanitizer */
+        assert_non_null(text);
+        memcpy(text, cases[i].in, size);
+        int r = find_in_maps(text, size, cases[i].start, cases[i].end);
+        if (r != cases[i].out)
+            fail_msg("%zu: %d, not %d", i, r, cases[i].out);
+    }
+}
+
+struct fixture {
+    char directory[64], program[96], map[64], other[96];
+    union find_buffer buffer;
+};
+
+static int setup(void **state)
+{
+    static struct fixture fixture;
+
+    memset(&fixture, 0, sizeof(fixture));
+    strcpy(fixture.directory, "/var/tmp/test-finder-XXXXXX"); /* /tmp may be memory */
+    if (!mkdtemp(fixture.directory))
+        return -1;
+    snprintf(fixture.program, sizeof(fixture.program), "%s/program", fixture.directory);
+    snprintf(fixture.other, sizeof(fixture.other), "%s/other", fixture.directory);
+    snprintf(fixture.map, sizeof(fixture.map), "/tmp/perf-%d.map", (int)getpid());
+    *state = &fixture;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *fixture = *state;
+
+    unlink(fixture->program);
+    unlink(fixture->other);
+    unlink(fixture->map);
+    return rmdir(fixture->directory);
+}
+
+static void set_path(struct fixture *fixture, const char *path)
+{
+    strcpy(fixture->buffer.bytes + sizeof(struct find_request), path);
+}
+
+static void write_file(const char *path, const char *text, mode_t mode)
+{
+    _cleanup_(closep) int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    assert_int_equal(fchmod(fd, mode), 0);
+}
+
+static void *map_file(const char *path, int protection, struct find_request *request)
+{
+    _cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    void *address = mmap(NULL, PAGE, protection, MAP_PRIVATE, fd, 0);
+
+    assert_true(address != MAP_FAILED);
+    *request = (struct find_request){
+        .find = FIND_MAPPED, .pid = (uint32_t)getpid(), .start = (uintptr_t)address, .end = (uintptr_t)address + PAGE};
+    return address;
+}
+
+/* The beginning of what is found, "" for an error. */
+static int find(const struct find_request *request, bool by_path, char text[8])
+{
+    _cleanup_(closep) int fd = -1;
+
+    memset(text, 0, 8);
+    int r = find_open(request, by_path, &fd);
+    if (r == 0) {
+        assert_int_equal(fcntl(fd, F_GETFL) & (O_ACCMODE | O_PATH), O_RDONLY);
+        assert_true(read(fd, text, 7) >= 0);
+    }
+    return r;
+}
+
+TEST_WITH(test_mapped, setup, teardown)
+{
+    static const struct {
+        int protection;
+        mode_t mode;
+        bool deleted;
+        int out;
+    } cases[] = {
+        {PROT_READ | PROT_EXEC, 0755, false, 0},
+        {PROT_READ | PROT_EXEC, 0711, false, 0},
+        {PROT_READ | PROT_EXEC, 0644, false, 0},
+        {PROT_READ | PROT_EXEC, 0755, true, 0}, /* an update has replaced it */
+        {PROT_READ | PROT_EXEC, 0600, false, -EBADRQC},
+        {PROT_READ | PROT_EXEC, 0640, true, -EBADRQC},
+        {PROT_READ, 0755, false, -EBADRQC},
+    };
+    struct fixture *fixture = *state;
+    struct find_request *request = &fixture->buffer.request;
+    char text[8];
+
+    if (runs_emulated())
+        skip_because("a program's own mappings under qemu");
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        write_file(fixture->program, "program", cases[i].mode);
+        void *address = map_file(fixture->program, cases[i].protection, request);
+        if (cases[i].deleted)
+            assert_int_equal(unlink(fixture->program), 0);
+        int r = find(request, false, text);
+        if (r == -EPERM || r == -EACCES)
+            skip_because("CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE");
+        if (r != cases[i].out || (r == 0 && !str_equal(text, "program")))
+            fail_msg("%zu: %d, not %d", i, r, cases[i].out);
+        request->inode = 1;
+        if (r == 0)
+            assert_int_equal(find(request, false, text), -ESTALE);
+        munmap(address, PAGE);
+        assert_int_equal(find(request, false, text), -ENOENT);
+        unlink(fixture->program);
+    }
+    request->pid = NO_PROCESS;
+    assert_int_equal(find(request, false, text), -ENOENT);
+}
+
+/* Memory that processes share is no program, whatever they map it as: a database's buffers are such files. */
+TEST(test_shared_memory)
+{
+    struct find_request request = {.find = FIND_MAPPED, .pid = (uint32_t)getpid()};
+    char text[8];
+
+    if (runs_emulated())
+        skip_because("a program's own mappings under qemu");
+    for (int i = 0; i < 2; i++) {
+        _cleanup_(closep) int fd = i ? memfd_create("x", MFD_CLOEXEC) : -1;
+        if (i)
+            assert_int_equal(ftruncate(fd, PAGE), 0);
+        void *address = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_SHARED | (i ? 0 : MAP_ANONYMOUS), fd, 0);
+        assert_true(address != MAP_FAILED);
+        request.start = (uintptr_t)address;
+        request.end = request.start + PAGE;
+        int r = find(&request, false, text);
+        if (r == -EPERM || r == -EACCES)
+            skip_because("CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE");
+        assert_int_equal(r, -EBADRQC);
+        munmap(address, PAGE);
+    }
+}
+
+/* The path of a process that has ended, for a finder that has the daemon's rights. */
+TEST_WITH(test_path, setup, teardown)
+{
+    struct fixture *fixture = *state;
+    struct find_request *request = &fixture->buffer.request;
+    struct stat status;
+    char text[8];
+
+    write_file(fixture->program, "program", 0644);
+    assert_int_equal(stat(fixture->program, &status), 0);
+    *request = (struct find_request){.find = FIND_MAPPED, .pid = NO_PROCESS, .inode = status.st_ino};
+    set_path(fixture, fixture->program);
+    assert_int_equal(find(request, false, text), -ENOENT);
+    assert_int_equal(find(request, true, text), 0);
+    assert_string_equal(text, "program");
+    request->inode++;
+    assert_int_equal(find(request, true, text), -ESTALE);
+    request->inode = 0; /* the build id is compared by the reader */
+    assert_int_equal(find(request, true, text), 0);
+    set_path(fixture, "/dev/zero");
+    assert_int_equal(find(request, true, text), -EINVAL);
+    set_path(fixture, "");
+    assert_int_equal(find(request, true, text), -ENOENT);
+    set_path(fixture, "[vdso]");
+    assert_int_equal(find(request, true, text), -ENOENT);
+}
+
+/* --- lists of functions --- */
+
+static int find_map(uint32_t pid)
+{
+    const struct find_request request = {.find = FIND_JIT_MAP, .pid = pid};
+    char text[8];
+    int r = find(&request, false, text);
+
+    if (r == 0)
+        assert_string_equal(text, "abc");
+    return r;
+}
+
+static int find_own_map(void)
+{
+    return find_map((uint32_t)getpid());
+}
+
+TEST_WITH(test_jit_map, setup, teardown)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(find_own_map(), -ENOENT);
+    write_file(fixture->map, "abc", 0644);
+    assert_int_equal(find_own_map(), 0);
+    char linked[96];
+    snprintf(linked, sizeof(linked), "%s.linked", fixture->map);
+    assert_int_equal(link(fixture->map, linked), 0);
+    assert_int_equal(find_own_map(), -EPERM); /* any file of the disk may have that name */
+    assert_int_equal(unlink(fixture->map), 0);
+    assert_int_equal(symlink(linked, fixture->map), 0);
+    assert_int_equal(find_own_map(), -EPERM);
+    assert_int_equal(unlink(linked), 0);
+    assert_int_equal(unlink(fixture->map), 0);
+    assert_int_equal(mkdir(fixture->map, 0700), 0);
+    assert_int_equal(find_own_map(), -EPERM);
+    assert_int_equal(rmdir(fixture->map), 0);
+    /* Nothing is opened: that could have an effect. */
+    char events[256];
+    assert_int_equal(mkfifo(fixture->map, 0644), 0);
+    _cleanup_(closep) int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    assert_true(inotify_add_watch(watch, fixture->map, IN_OPEN) >= 0);
+    assert_int_equal(find_own_map(), -EPERM);
+    assert_int_equal(read(watch, events, sizeof(events)), -1);
+    assert_int_equal(find_map(NO_PROCESS), -ENOENT);
+}
+
+TEST_WITH(test_owner, setup, teardown)
+{
+    struct fixture *fixture = *state;
+
+    if (geteuid() != 0)
+        skip_because("root, to give a file away");
+    write_file(fixture->map, "abc", 0644);
+    assert_int_equal(chown(fixture->map, 1, 1), 0);
+    assert_int_equal(find_own_map(), -EPERM);
+    assert_int_equal(seteuid(1), 0); /* the owner */
+    int own = find_own_map();
+    assert_int_equal(seteuid(0), 0);
+    assert_int_equal(chown(fixture->map, 0, 0), 0);
+    assert_int_equal(seteuid(1), 0);
+    int roots = find_own_map();
+    assert_int_equal(seteuid(0), 0);
+    assert_int_equal(own, 0);
+    assert_int_equal(roots, -EPERM);
+}
+
+/* --- a daemon that stops the finder wherever it likes --- */
+
+/* Tells that the process is ready, and waits to be killed. */
+static _Noreturn void stay(int ready)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    _exit(write(ready, "", 1) == 1 ? pause() : 1);
+}
+
+struct race {
+    struct fixture *fixture;
+    void *address; /* where both processes map a file */
+    enum find_kind find;
+    pid_t decoy;
+    int ready[2];
+};
+
+static void map_at(const struct race *race, const char *path, int protection)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (mmap(race->address, PAGE, protection, MAP_PRIVATE | MAP_FIXED, fd, 0) == MAP_FAILED)
+        _exit(1);
+}
+
+/* An attacker's process. In its own /tmp a file of root's has the name of its list of functions. */
+static _Noreturn void be_decoy(const struct race *race)
+{
+    if (race->find == FIND_JIT_MAP) {
+        if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+            mount("none", "/tmp", "tmpfs", 0, NULL) < 0)
+            _exit(1);
+        char path[64];
+        snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+        int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+        if (write(fd, "secret", 6) != 6 || setresuid(1, 1, 1) < 0)
+            _exit(1);
+    } else {
+        map_at(race, race->fixture->program, PROT_READ | PROT_EXEC);
+    }
+    stay(race->ready[1]);
+}
+
+/* A process of root's that gets the number of the decoy. */
+static _Noreturn void be_victim(const struct race *race)
+{
+    if (race->find == FIND_MAPPED)
+        map_at(race, race->fixture->other, PROT_READ);
+    stay(race->ready[1]);
+}
+
+static void wait_until_ready(const struct race *race)
+{
+    char byte;
+
+    assert_int_equal(read(race->ready[0], &byte, 1), 1);
+}
+
+static void start_decoy(struct race *race)
+{
+    race->decoy = fork();
+    if (race->decoy == 0)
+        be_decoy(race);
+    wait_until_ready(race);
+}
+
+/* Ends the decoy and starts the victim with its number. */
+static void swap(struct race *race)
+{
+    pid_t tid = race->decoy;
+    struct clone_args arguments = {.exit_signal = SIGCHLD, .set_tid = (uintptr_t)&tid, .set_tid_size = 1};
+    long pid;
+
+    assert_int_equal(kill(race->decoy, SIGKILL), 0);
+    assert_int_equal(waitpid(race->decoy, NULL, 0), race->decoy);
+    do /* the number may be in use for a moment: of a process group, or of a new process */
+        pid = syscall(SYS_clone3, &arguments, sizeof(arguments));
+    while (pid < 0 && errno == EEXIST);
+    if (pid < 0)
+        skip_because("clone3() with a chosen number");
+    if (pid == 0)
+        be_victim(race);
+    wait_until_ready(race);
+}
+
+/* The finder is stopped before and after each system call. Returns whether it has ended. */
+static bool run_to_next_stop(pid_t finder)
+{
+    int status;
+
+    assert_int_equal(ptrace(PTRACE_SYSCALL, finder, 0, 0), 0);
+    assert_int_equal(waitpid(finder, &status, 0), finder);
+    return !WIFSTOPPED(status);
+}
+
+static _Noreturn void be_finder(const struct race *race, int socket)
+{
+    const struct find_request request = {.magic = FIND_MAGIC,
+                                         .find = race->find,
+                                         .pid = (uint32_t)race->decoy,
+                                         .start = (uintptr_t)race->address,
+                                         .end = (uintptr_t)race->address + PAGE};
+    char text[8], answer[8] = "error";
+
+    ptrace(PTRACE_TRACEME, 0, 0, 0);
+    raise(SIGSTOP);
+    if (find(&request, false, text) == 0)
+        memcpy(answer, text, sizeof(answer));
+    _exit(write(socket, answer, sizeof(answer)) != sizeof(answer));
+}
+
+/* Swaps the processes when the finder has stopped so often. Returns whether it had not ended before. */
+static bool try_at(struct race *race, unsigned stops, char answer[8])
+{
+    int sockets[2], status;
+    bool ended = false;
+
+    start_decoy(race);
+    assert_int_equal(pipe2(sockets, O_CLOEXEC), 0);
+    pid_t finder = fork();
+    if (finder == 0)
+        be_finder(race, sockets[1]);
+    close(sockets[1]);
+    assert_int_equal(waitpid(finder, &status, 0), finder);
+    for (unsigned i = 0; i < stops && !ended; i++)
+        ended = run_to_next_stop(finder);
+    bool swapped = !ended;
+    if (swapped) {
+        swap(race);
+        assert_int_equal(ptrace(PTRACE_DETACH, finder, 0, 0), 0);
+        assert_int_equal(waitpid(finder, &status, 0), finder);
+    }
+    assert_int_equal(read(sockets[0], answer, 8), 8);
+    close(sockets[0]);
+    kill(race->decoy, SIGKILL);
+    waitpid(race->decoy, NULL, 0);
+    return swapped;
+}
+
+static void check_race(struct race *race)
+{
+    unsigned found = 0, stops = 0;
+    char answer[8];
+
+    if (geteuid() != 0)
+        skip_because("root, for a process with a chosen number");
+    if (runs_emulated())
+        skip_because("ptrace under qemu");
+    assert_int_equal(pipe2(race->ready, O_CLOEXEC), 0);
+    for (; try_at(race, stops, answer); stops++) {
+        if (!str_equal(answer, "error") && !str_equal(answer, "program"))
+            fail_msg("after %u stops the finder gave away \"%s\"", stops, answer);
+        found += str_equal(answer, "program");
+    }
+    print_message("%u stops\n", stops);
+    assert_true(stops > 10);
+    /* The file of the decoy was found before it ended. */
+    assert_true(race->find == FIND_JIT_MAP || found > 0);
+    close(race->ready[0]);
+    close(race->ready[1]);
+}
+
+TEST_WITH(test_number_reused_mapped, setup, teardown)
+{
+    struct fixture *fixture = *state;
+    struct race race = {.fixture = fixture, .find = FIND_MAPPED};
+
+    write_file(fixture->program, "program", 0755);
+    write_file(fixture->other, "secret", 0755); /* also files that could be given away */
+    race.address = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    check_race(&race);
+    munmap(race.address, PAGE);
+}
+
+TEST_WITH(test_number_reused_jit_map, setup, teardown)
+{
+    struct race race = {.fixture = *state, .find = FIND_JIT_MAP};
+
+    check_race(&race);
+}
+
+/* --- the chain --- */
+
+/* Packets that are no requests end the finder; a request that brings its file, or whose file is not found, goes on. */
+TEST_WITH(test_serve, setup, teardown)
+{
+    struct fixture *fixture = *state;
+    int in[2], out[2], status, fd;
+    union find_buffer got;
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, in), 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, out), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        close(in[0]);
+        close(out[0]);
+        _exit(finder_serve(in[1], out[1], true));
+    }
+    close(in[1]);
+    close(out[1]);
+    struct find_request *request = &fixture->buffer.request;
+    *request = (struct find_request){.magic = FIND_MAGIC, .find = FIND_MAPPED, .pid = NO_PROCESS, .kind = 7, .max = 9};
+    set_path(fixture, "/nowhere");
+    assert_int_equal(send(in[0], request, find_request_size(request), 0), find_request_size(request));
+    assert_int_equal(find_request_receive(out[0], &got, &fd), 0);
+    assert_int_equal(fd, -1);
+    assert_int_equal(got.request.error, -ENOENT);
+    assert_int_equal(got.request.kind, 7);
+    assert_int_equal(got.request.max, 9);
+    assert_string_equal(got.request.path, "/nowhere");
+    request->find = FIND_NOTHING;
+    assert_int_equal(fd_socket_send_one(in[0], request, find_request_size(request), in[0]), 0);
+    assert_int_equal(find_request_receive(out[0], &got, &fd), 0);
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(send(in[0], request, find_request_size(request) - 1, 0), find_request_size(request) - 1);
+    assert_int_equal(find_request_receive(out[0], &got, &fd), -EPIPE);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, EXIT_FAILURE << 8);
+    close(in[0]);
+    close(out[0]);
+}
+
+TEST_MAIN(NULL, NULL)
