@@ -6,25 +6,27 @@
 
 #include "base/utf8.h"
 
-/* vsnprintf() may have cut the message in the middle of a character, which JSON could not carry. */
-static void message_end_at_character(char *message)
-{
-    size_t size = strlen(message), start = size;
+/* What is formatted is up to three bytes longer, so that a character cut by vsnprintf() begins where none fits. */
+struct draft {
+    char text[sizeof(((struct error *)NULL)->message) + 3];
+};
 
-    while (start > 0 && size - start < 3 && (message[start - 1] & 0xc0) == 0x80)
-        start--;
-    if (start > 0 && utf8_character(message + start - 1, size - start + 1) == 0)
-        message[start - 1] = '\0';
+/* Names in a message are a stranger's, and it may be printed on a terminal. */
+static void error_set_message(struct error *error, const struct draft *draft)
+{
+    utf8_copy_printable(error->message, sizeof(error->message), draft->text, strlen(draft->text));
 }
 
 static int error_vset(struct error *error, int code, size_t offset, const char *format, va_list args)
 {
+    struct draft draft;
+
     if (!error)
         return code;
     error->line = error->column = 0;
     error->offset = offset;
-    if (vsnprintf(error->message, sizeof(error->message), format, args) >= (int)sizeof(error->message))
-        message_end_at_character(error->message);
+    vsnprintf(draft.text, sizeof(draft.text), format, args);
+    error_set_message(error, &draft);
     return code;
 }
 
@@ -91,17 +93,15 @@ void error_set_position(struct error *error, unsigned line, unsigned column)
 
 void error_prefix(struct error *error, const char *format, ...)
 {
-    char message[sizeof(error->message)];
+    struct draft draft;
     va_list args;
 
     if (!error)
         return;
-    memcpy(message, error->message, sizeof(message));
     va_start(args, format);
-    int n = vsnprintf(error->message, sizeof(error->message), format, args);
+    int n = vsnprintf(draft.text, sizeof(draft.text), format, args);
     va_end(args);
-    if (n >= 0 && (size_t)n < sizeof(error->message))
-        n += snprintf(error->message + n, sizeof(error->message) - (size_t)n, ": %s", message);
-    if (n >= (int)sizeof(error->message))
-        message_end_at_character(error->message);
+    if (n >= 0 && (size_t)n < sizeof(draft.text))
+        snprintf(draft.text + n, sizeof(draft.text) - (size_t)n, ": %s", error->message);
+    error_set_message(error, &draft);
 }

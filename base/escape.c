@@ -5,14 +5,14 @@
 #include "base/utf8.h"
 
 static const struct {
-    bool backslash; /* and the line feed, as \n */
+    bool backslash;
     bool quote;
-    bool controls; /* all other characters below U+0020, as \u00XX */
+    bool line_feed; /* as \n */
 } dialects[] = {
-    [ESCAPE_TEXT_HELP] = {.backslash = true},
-    [ESCAPE_OPENMETRICS_HELP] = {.backslash = true, .quote = true},
-    [ESCAPE_LABEL] = {.backslash = true, .quote = true},
-    [ESCAPE_JSON] = {.backslash = true, .quote = true, .controls = true},
+    [ESCAPE_TEXT_HELP] = {.backslash = true, .line_feed = true},
+    [ESCAPE_OPENMETRICS_HELP] = {.backslash = true, .quote = true, .line_feed = true},
+    [ESCAPE_LABEL] = {.backslash = true, .quote = true, .line_feed = true},
+    [ESCAPE_JSON] = {.backslash = true, .quote = true},
     [ESCAPE_NOTHING] = {.backslash = false},
 };
 
@@ -20,12 +20,8 @@ static void append_ascii(struct buffer *buffer, char c, enum escape escape)
 {
     if (c == '\\' && dialects[escape].backslash)
         buffer_append_text(buffer, "\\\\");
-    else if (c == '\n' && dialects[escape].backslash)
-        buffer_append_text(buffer, "\\n");
     else if (c == '"' && dialects[escape].quote)
         buffer_append_text(buffer, "\\\"");
-    else if ((unsigned char)c < 0x20 && dialects[escape].controls)
-        buffer_appendf(buffer, "\\u%04x", (unsigned char)c);
     else
         buffer_append_char(buffer, c);
 }
@@ -35,13 +31,15 @@ void escape_append(struct buffer *buffer, const char *text, enum escape escape)
     size_t size = strlen(text);
 
     for (size_t at = 0; at < size;) {
-        size_t length = utf8_character(text + at, size - at);
+        size_t length = utf8_printable_character(text + at, size - at);
         if (length == 1)
             append_ascii(buffer, text[at], escape);
         else if (length > 1)
             buffer_append(buffer, text + at, length);
+        else if (text[at] == '\n' && dialects[escape].line_feed)
+            buffer_append_text(buffer, "\\n");
         else
-            buffer_append_text(buffer, "\xef\xbf\xbd");
+            buffer_append_text(buffer, UTF8_REPLACEMENT);
         at += MAX(length, (size_t)1);
     }
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Escaping of a text inside each format that the daemon writes. Bytes that are not UTF-8 become U+FFFD in all of them.
+ * Escaping of a text inside each format that the daemon writes. Names are written by strangers, and a reader may print
+ * them on a terminal: in all formats each byte that is not part of a printable character (base/utf8.h) becomes U+FFFD.
+ * HELP and label values keep a line feed, which the exposition formats escape as \n.
  */
 #ifndef BASE_ESCAPE_H
 #define BASE_ESCAPE_H
@@ -12,7 +14,7 @@ enum escape {
     ESCAPE_OPENMETRICS_HELP, /* OpenMetrics 1.0.0, "escaped-string" */
     ESCAPE_LABEL,            /* a label value, the same in both */
     ESCAPE_JSON,             /* RFC 8259, section 7 */
-    ESCAPE_NOTHING,          /* only invalid UTF-8 is replaced */
+    ESCAPE_NOTHING,          /* bytes are replaced, and nothing is escaped */
 };
 
 /* Appends `text`, escaped, without quotes around it. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON as text, appended to a buffer. Numbers are exact digits; texts are escaped, and bytes in them that are not UTF-8
- * become U+FFFD. Errors stick to the buffer.
+ * JSON as text, appended to a buffer. Numbers are exact digits; texts are escaped, and bytes in them that are not part
+ * of a printable character become U+FFFD. Errors stick to the buffer.
  *
  * Values and keys by themselves are for lines that are too frequent for a tree of objects; struct json_document is for
- * documents that people read. Trees are made by jansson, which takes UTF-8 only: json_text() makes a string of any
- * bytes.
+ * documents that people read. Trees are made by jansson, which takes UTF-8 only, and writes DEL and C1 controls as they
+ * are: json_text() makes a string of any bytes, replaced in the same way.
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H

@@ -63,12 +63,35 @@ static bool is_printable(const char *character, size_t length)
     return true;
 }
 
+size_t utf8_printable_character(const char *text, size_t size)
+{
+    size_t length = utf8_character(text, size);
+
+    return length && is_printable(text, length) ? length : 0;
+}
+
 size_t utf8_printable_prefix(const char *text, size_t size)
 {
     size_t offset = 0, length;
 
-    while (offset < size && (length = utf8_character(text + offset, size - offset)) > 0 &&
-           is_printable(text + offset, length))
+    while (offset < size && (length = utf8_printable_character(text + offset, size - offset)) > 0)
         offset += length;
     return offset;
+}
+
+size_t utf8_copy_printable(char *to, size_t room, const char *text, size_t size)
+{
+    size_t n = 0;
+
+    for (size_t at = 0; at < size;) {
+        size_t length = utf8_printable_character(text + at, size - at);
+        size_t part = length ? length : strlen(UTF8_REPLACEMENT);
+        if (n + part >= room)
+            break;
+        memcpy(to + n, length ? text + at : UTF8_REPLACEMENT, part);
+        n += part;
+        at += MAX(length, (size_t)1);
+    }
+    to[n] = '\0';
+    return n;
 }

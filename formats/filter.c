@@ -7,6 +7,8 @@
 #include "base/cleanup.h"
 #include "base/glob.h"
 #include "base/number.h"
+#include "base/utf8.h"
+#include "collectors/cgroup/label.h"
 #include "collectors/known.h"
 #include "formats/unknown.h"
 
@@ -28,8 +30,16 @@ static bool is_pattern(enum filter_key key)
     return key == FILTER_CGROUP || key >= FILTER_NAME;
 }
 
+static void term_done(struct filter_term *term)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(term->labels); i++)
+        free(term->labels[i]);
+}
+
 void filter_done(struct filter *filter)
 {
+    for (size_t i = 0; i < filter->n; i++)
+        term_done(&filter->terms[i]);
     free(filter->terms);
     *filter = (struct filter){0};
 }
@@ -87,6 +97,16 @@ static int check_pattern(const struct filter_term *term, struct error *error)
     return r;
 }
 
+static int set_labels(struct filter_term *term)
+{
+    size_t size = strlen(term->text);
+
+    if (utf8_printable_prefix(term->text, size) == size)
+        return 0;
+    int r = cgroup_label(term->text, CGROUP_LABEL_PLAIN, &term->labels[0]);
+    return r < 0 ? r : cgroup_label(term->text, CGROUP_LABEL_DISTINCT, &term->labels[1]);
+}
+
 static int find_key(const char *name, enum filter_key *ret)
 {
     for (size_t i = 0; i < N_FILTER_KEYS; i++)
@@ -100,7 +120,7 @@ static int find_key(const char *name, enum filter_key *ret)
 int filter_add(struct filter *filter, const char *const *collector_names, const char *name, const char *value,
                struct error *error)
 {
-    struct filter_term term = {.text = value};
+    _cleanup_(term_done) struct filter_term term = {.text = value};
     int r = 0;
 
     if (str_equal(name, "collector") || str_equal(name, "collect[]"))
@@ -115,11 +135,12 @@ int filter_add(struct filter *filter, const char *const *collector_names, const 
         r = check_pattern(&term, error);
     if (r < 0)
         return r;
-    if (array_grow(&filter->terms, filter->n) < 0)
+    if ((is_pattern(term.key) && set_labels(&term) < 0) || array_grow(&filter->terms, filter->n) < 0)
         return error_oom(error);
-    filter->terms[filter->n++] = term;
     filter->given[term.key]++;
     filter->names_given |= term.key >= FILTER_NAME;
+    filter->terms[filter->n++] = term;
+    term = (struct filter_term){0};
     return 0;
 }
 
@@ -140,11 +161,18 @@ bool filter_event_matches(const char *wanted, const char *name)
     return *wanted == *name;
 }
 
-static bool matches_text(enum filter_key key, const char *wanted, const char *text)
+static bool matches_pattern(const struct filter_term *term, const char *text)
 {
-    if (is_pattern(key))
-        return glob_match_last(wanted, text);
-    return str_equal(wanted, text) || (key == FILTER_EVENT && filter_event_matches(wanted, text));
+    if (!term->labels[0])
+        return glob_match_last(term->text, text);
+    return glob_match_last(term->labels[0], text) || glob_match_last(term->labels[1], text);
+}
+
+static bool matches_text(const struct filter_term *term, const char *text)
+{
+    if (is_pattern(term->key))
+        return matches_pattern(term, text);
+    return str_equal(term->text, text) || (term->key == FILTER_EVENT && filter_event_matches(term->text, text));
 }
 
 /* `text` is NULL if the row has nothing of this key. */
@@ -154,7 +182,7 @@ static bool passes_text(const struct filter *filter, enum filter_key key, const 
         return true;
     for (size_t i = 0; text && i < filter->n; i++) {
         const struct filter_term *term = &filter->terms[i];
-        if (term->key == key && matches_text(key, term->text, text))
+        if (term->key == key && matches_text(term, text))
             return true;
     }
     return false;
@@ -223,7 +251,7 @@ static void check_take(void *userdata, const char *name)
 {
     struct check *check = userdata;
 
-    check->found = check->found || matches_text(check->term->key, check->term->text, name);
+    check->found = check->found || matches_text(check->term, name);
 }
 
 static void refusal_take(void *userdata, const char *name)

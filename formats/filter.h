@@ -5,7 +5,8 @@
  * one parameter are alternatives; a counter must satisfy each parameter that is given.
  *
  * A `cgroup` is a pattern of the whole path, or, without a slash, of its last component: "*.service" is all services.
- * So is a name, as of an image: "nginx:*" is "docker.io/library/nginx:1.25", too.
+ * So is a name, as of an image: "nginx:*" is "docker.io/library/nginx:1.25", too. A cgroup is found by its label and by
+ * its path.
  */
 #ifndef FORMATS_FILTER_H
 #define FORMATS_FILTER_H
@@ -28,6 +29,11 @@ struct filter_term {
     enum filter_key key;
     const char *text;     /* borrowed; for FILTER_CGROUP and names a pattern of base/glob.h */
     unsigned first, last; /* of FILTER_CPU */
+    /*
+     * Of a pattern with bytes that labels do not have, as of a path with an escape: the two forms that its label may
+     * have (collectors/cgroup/label.h). NULL where the pattern is printable.
+     */
+    char *labels[2];
 };
 
 struct filter {

@@ -33,14 +33,12 @@ static void lines_done(struct lines *lines)
     free(lines->lines);
 }
 
-/* The bytes behind `from` are a name. Replaces those that would end it. */
+/* The bytes after `from` are a name, in printable characters. Replaces those that would end it. */
 static void clean_name(struct buffer *text, size_t from)
 {
     for (size_t i = from; i < text->size; i++)
         if (text->data[i] == ';')
             text->data[i] = ':';
-        else if ((unsigned char)text->data[i] < ' ')
-            text->data[i] = '?';
 }
 
 static void append_comm(struct lines *lines, const struct profile_stack *stack)

@@ -45,7 +45,7 @@ int locations_add(struct locations *locations, uint32_t pid, enum address_space 
 bool locations_settle(struct locations *locations, size_t n);
 
 bool location_is_kernel(const struct locations *locations, const struct location *location);
-/* Appends the name of its function: its symbol, or its file as in "[libc.so.6]", or "[unknown]"; in UTF-8. */
+/* Appends the name of its function: its symbol, or its file as in "[libc.so.6]", or "[unknown]"; printable. */
 void location_append_name(const struct locations *locations, const struct location *location, struct buffer *name);
 
 #endif

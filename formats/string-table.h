@@ -17,7 +17,8 @@ struct string_table {
 /* With room for `max` texts, of `bytes_max` bytes together. -ENOMEM. */
 int string_table_init(struct string_table *strings, size_t max, size_t bytes_max);
 void string_table_done(struct string_table *strings);
-/* The number of `text`. Bytes that are not UTF-8 become U+FFFD. -ENOSPC if the table is full; -ENOMEM. */
+/* The number of `text`. Bytes that are not part of a printable character become U+FFFD. -ENOSPC if the table is full;
+ * -ENOMEM. */
 int string_table_add(struct string_table *strings, const char *text, uint32_t *ret);
 /*
  * The same for the text without its NUL that the caller has appended to `bytes`, where it was `start` bytes long. It is

@@ -38,7 +38,7 @@ symbols: base perf/* symbols/symboliser
 symbols/symboliser: base/* perf perf/files
 sampler: base perf/* config symbols
 formats: base derived collectors/snapshot.h collectors/known.h collectors/metric.h collectors/rates.h
-formats: collectors/names/names.h collectors/totals.h perf/record.h sampler/writer.h symbols/*
+formats: collectors/cgroup/label.h collectors/names/names.h collectors/totals.h perf/record.h sampler/writer.h symbols/*
 web:
 http: base config formats http/tls http/auth http/api
 http: collectors/snapshot.h collectors/rates.h sampler/stream.h

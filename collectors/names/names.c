@@ -7,32 +7,10 @@
 #include "base/cleanup.h"
 #include "base/utf8.h"
 
-#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
-
-/* The next character, or what stands for a byte that is none; *ret_taken bytes of the text. */
-static const char *next_character(const char *text, size_t size, size_t *ret_taken, size_t *ret_size)
-{
-    size_t printable = utf8_printable_prefix(text, size), character = utf8_character(text, size);
-
-    *ret_taken = character ? character : 1;
-    *ret_size = printable && character ? character : strlen(REPLACEMENT);
-    return printable && character ? text : REPLACEMENT;
-}
-
 int names_set(struct names *names, enum name_kind kind, const char *text, size_t size)
 {
     char clean[NAME_SIZE_MAX + 1];
-    size_t n = size <= NAME_SIZE_MAX ? utf8_printable_prefix(text, size) : 0, taken, part;
-
-    if (n)
-        memcpy(clean, text, n);
-    for (size_t i = n; i < size; i += taken) {
-        const char *from = next_character(text + i, MIN(size - i, 4), &taken, &part);
-        if (n + part > NAME_SIZE_MAX)
-            break;
-        memcpy(clean + n, from, part);
-        n += part;
-    }
+    size_t n = utf8_copy_printable(clean, sizeof(clean), text, size);
     char *copy = n ? strndup(clean, n) : NULL;
     if (n && !copy)
         return -ENOMEM;

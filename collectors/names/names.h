@@ -21,7 +21,7 @@ struct names {
 };
 
 /*
- * Takes the first `size` bytes of `text`, cut to NAME_SIZE_MAX; each byte that is not of UTF-8 and each control
+ * Takes the first `size` bytes of `text`, cut to NAME_SIZE_MAX; each byte that is not part of a printable
  * character becomes U+FFFD. Without a byte there is no name. -ENOMEM.
  */
 int names_set(struct names *names, enum name_kind kind, const char *text, size_t size);

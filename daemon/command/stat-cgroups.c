@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "base/cleanup.h"
-#include "base/escape.h"
 #include "collectors/names/names.h"
 #include "daemon/command/table.h"
 #include "derived/formula.h"
@@ -174,19 +173,7 @@ static void add_heads(struct table *table, const struct columns *columns, size_t
     table_cell(table, TABLE_BOLD, "%s", line ? "cgroup" : "");
 }
 
-static int add_text(struct table *table, const char *text)
-{
-    _cleanup_(buffer_done) struct buffer printable = {0};
-
-    escape_append_printable(&printable, text);
-    buffer_append_char(&printable, '\0');
-    if (printable.failed)
-        return -ENOMEM;
-    table_cell(table, TABLE_PLAIN, "%s", printable.data);
-    return 0;
-}
-
-static int add_cgroup(struct table *table, const struct columns *columns, const struct totals *totals, uint32_t first)
+static void add_cgroup(struct table *table, const struct columns *columns, const struct totals *totals, uint32_t first)
 {
     const struct row *row = totals->items[first].row;
     char room[NAMES_BEST_MAX];
@@ -198,8 +185,8 @@ static int add_cgroup(struct table *table, const struct columns *columns, const 
         table_format_metric(value, column->is_event ? "" : column->unit, text, sizeof(text));
         table_cell(table, TABLE_PLAIN, "%s", text);
     }
-    int r = add_text(table, row_name(row, room));
-    return r < 0 ? r : add_text(table, row->cgroup);
+    table_cell(table, TABLE_PLAIN, "%s", row_name(row, room));
+    table_cell(table, TABLE_PLAIN, "%s", row->cgroup);
 }
 
 static size_t sort_blocks(const struct totals *totals, const struct order *order, struct order_key *keys)
@@ -228,7 +215,7 @@ int stat_cgroups_print(const struct totals *totals, const struct order *order, F
     add_heads(table, &columns, 0);
     add_heads(table, &columns, 1);
     size_t n = sort_blocks(totals, order, keys);
-    for (size_t i = 0; r == 0 && i < n; i++)
-        r = add_cgroup(table, &columns, totals, find_block(totals, keys[i].row));
-    return r < 0 ? r : table_print(table, file);
+    for (size_t i = 0; i < n; i++)
+        add_cgroup(table, &columns, totals, find_block(totals, keys[i].row));
+    return table_print(table, file);
 }

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 
 #include "base/cleanup.h"
+#include "base/escape.h"
 
 struct cell {
     char *text;
@@ -52,14 +53,17 @@ struct table *table_free(struct table *table)
 
 static void append_cell(struct table *table, struct cell cell, const char *format, va_list args)
 {
-    int n = vasprintf(&cell.text, format, args);
+    _cleanup_(buffer_done) struct buffer printable = {0};
+    _cleanup_(freep) char *text = NULL;
 
-    if (n < 0 || array_grow(&table->cells, table->n) < 0) {
-        free(n < 0 ? NULL : cell.text);
+    if (vasprintf(&text, format, args) < 0)
+        text = NULL;
+    escape_append(&printable, text ? text : "", ESCAPE_NOTHING);
+    cell.text = text && array_grow(&table->cells, table->n) == 0 ? buffer_string(&printable) : NULL;
+    if (cell.text)
+        table->cells[table->n++] = cell;
+    else
         table->failed = true;
-        return;
-    }
-    table->cells[table->n++] = cell;
 }
 
 void table_cell(struct table *table, enum table_style style, const char *format, ...)

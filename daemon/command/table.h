@@ -19,7 +19,10 @@ struct table;
 struct table *table_new(const char *const *titles, size_t n);
 struct table *table_free(struct table *table);
 
-/* Appends the next cell of the current row; a row ends when it is full. Errors are kept until table_print(). */
+/*
+ * Appends the next cell of the current row; a row ends when it is full. Names in it may be a stranger's: bytes that are
+ * not part of a printable character become U+FFFD. Errors are kept until table_print().
+ */
 void table_cell(struct table *table, enum table_style style, const char *format, ...) PRINTF_LIKE(3, 4);
 
 /* Appends a line of text across all columns, before the next row. */

@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/utf8.h"
 
 /* The quota of warnings without a kind is the last one. */
 static struct {
@@ -216,21 +217,27 @@ static void write_journal(const struct entry *entry)
         free(journal.fields[i].iov_base);
 }
 
-static void write_entry(const struct entry *entry)
+static void write_entry(const struct entry *from)
 {
+    char message[MESSAGE_SIZE];
+    struct entry entry = *from;
+
+    /* Names in a message are a stranger's: without controls, no name makes a second line or escapes to a terminal. */
+    utf8_copy_printable(message, sizeof(message), from->message, strlen(from->message));
+    entry.message = message;
     switch (current.format) {
     case LOG_FORMAT_JOURNAL:
-        write_journal(entry);
+        write_journal(&entry);
         break;
     case LOG_FORMAT_JSON:
-        write_json(entry);
+        write_json(&entry);
         break;
     case LOG_FORMAT_AUTO:
     case LOG_FORMAT_TEXT:
         if (current.is_terminal)
-            write_terminal(entry);
+            write_terminal(&entry);
         else
-            write_text(entry);
+            write_text(&entry);
     }
 }
 

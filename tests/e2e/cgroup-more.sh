@@ -183,18 +183,60 @@ for name in sorted(text):
 sys.exit(twice)
 END
 
+# lacks_controls TITLE FILE: no byte of C0 but the line feed, no DEL and no C1 character, which a terminal may obey.
+lacks_controls() {
+    if LC_ALL=C grep -aqP '[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' "$2"; then
+        fail "$1" "$(LC_ALL=C grep -aP '[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' "$2" | head -n 3 | cat -v)"
+    else
+        pass "$1"
+    fi
+}
+
+# counted_of FILTER: the sum of minor faults of the cgroups that ?cgroup= finds.
+counted_of() {
+    get "/api/v1/counters?event=minor_faults" -G --data-urlencode "cgroup=$1" | jq '[.counters[].value] | add // 0'
+}
+
+# Two names that differ only in controls, escapes of terminals, and C1, in everything that is served.
+check_controls() {
+    local in=$1 path fffd=$'\xef\xbf\xbd'
+    for path in counters cgroups status "rates?seconds=0.1" metrics events; do
+        get "/api/v1/$path" >"$scratch/document"
+        lacks_controls "/api/v1/$path has no control" "$scratch/document"
+        jq -r '.. | strings' "$scratch/document" >"$scratch/strings"
+        lacks_controls "nor has a string in it" "$scratch/strings"
+    done
+    lacks_controls "the exposition has no control" "$scratch/text"
+    lacks_controls "nor has OpenMetrics" "$scratch/openmetrics"
+    get "/api/v1/counters?none%1b%5B31m%c2%9b=1" >"$scratch/refusal"
+    get "/metrics?none%1b%5B31m%7f=1" >>"$scratch/refusal"
+    get "/none%1b%7f" >>"$scratch/refusal"
+    contains "what a client asks for is in the refusal" "$(cat "$scratch/refusal")" "none${fffd}[31m"
+    lacks_controls "without its controls" "$scratch/refusal"
+    lacks_controls "the log has no control" "$daemon_log"
+    "$PERFCOUNTD" plan --config.file="$config" >"$scratch/plan" 2>&1
+    lacks_controls "plan prints no control" "$scratch/plan"
+    caused "?cgroup= takes the path" "$(counted_of "$in/"$'csi\xc2\x9b31m')" 40
+    caused "and the label" "$(counted_of "$in/csi$fffd${fffd}31m")" 40
+    caused "a name that differs in a control is another cgroup" "$(counted_of "$in/alike$fffd*")" 90
+    equals "and is watched" "$(document '[.cgroups[] | select(.cgroup | test("/alike\ufffd")) | .cgroup] | unique |
+        length')" 2
+}
+
 test_names() {
     local in=$below/names long deep i
     make $in
     # shellcheck disable=SC1003 # a backslash at the end is one of them
     local names=('with space' 'quote"s' "apostro'phe" 'back\slash' 'back\nslash' 'ends\' '{brace="x"}' '#hash'
-        $'tab\there' $'\x01control' 'umlaut-ü' '日本' '-leading' '%25' 'a=b,c' '*star' '[x]' '~'
-        '..hidden' $'\x7f' '\x2d')
+        'umlaut-ü' '日本' '-leading' '%25' 'a=b,c' '*star' '[x]' '~' '..hidden' '\x2d')
     for i in "${names[@]}"; do
         make "$in/$i"
     done
     # Linux refuses newlines in the names of cgroups (EINVAL).
-    mkdir "$hierarchy$in/"$'new\nline' 2>/dev/null && names+=($'new\nline')
+    mkdir "$hierarchy$in/"$'new\nline' 2>/dev/null
+    for i in $'tab\there' $'\x01control' $'\x7f' $'\e]0;title\a' $'csi\xc2\x9b31m' $'alike\e' $'alike\a'; do
+        make "$in/$i"
+    done
     # Names that are not UTF-8 look alike as U+FFFD, and must not become equal series; nor must a name that looks like
     # the suffix by which they are distinguished.
     for i in $'\xff' $'\xfe' $'\xef\xbf\xbd' $'\xef\xbf\xbd#fe' $'\xef\xbf\xbd#ff' $'\xc3\x28' $'cut\xe2\x82' \
@@ -219,6 +261,9 @@ test_names() {
     fault "$in/"$'bad\xff' 100
     fault "$in/"$'bad\xfe' 30
     fault "$deep" 50
+    fault "$in/"$'csi\xc2\x9b31m' 40
+    fault "$in/"$'alike\e' 70
+    fault "$in/"$'alike\a' 20
     get /metrics >"$scratch/text"
     get /metrics -H 'Accept: application/openmetrics-text; version=1.0.0' >"$scratch/openmetrics"
     holds "promtool takes strange names" promtool check metrics <"$scratch/text"
@@ -241,6 +286,7 @@ test_names() {
     caused "the quoted one was counted" "$(count "$in/quote\"s")" 100
     caused "?cgroup= takes a name with a quote" "$(get "/api/v1/counters?event=minor_faults" -G \
         --data-urlencode "cgroup=$in/quote\"s" | jq -r '.counters[0].value')" 100
+    check_controls "$in"
     equals "names that look alike are all watched, and distinguished" "$(document '[.cgroups[] |
         select(.state == "watched" and (.cgroup | test("/bad.*\ufffd"))) | .cgroup] | unique | length')" 10
     get "/api/v1/counters?event=minor_faults" |
@@ -490,7 +536,7 @@ test_stat() {
     equals "stat --cgroup: the cgroups that match, the most faults first" \
         "$(cgroups_of_table | cut -d ' ' -f 1,2)" "$in/b.service $in/a.service"
     lacks "a name with a terminal's escape is shown without it" $'\e' "$scratch/table"
-    holds "but is there" grep -qF '\x1b[31mred.service' "$scratch/table"
+    holds "but is there" grep -qF $'\xef\xbf\xbd[31mred.service' "$scratch/table"
     "$PERFCOUNTD" stat --config.file="$config" --cgroup=nosuch.service -- true 2>"$scratch/err"
     equals "no cgroup matches: exit status" "$?" 1
     contains "it says so" "$(cat "$scratch/err")" 'no cgroup is counted that matches nosuch.service'

@@ -215,7 +215,7 @@ test_hostile_names() {
     open_terminal 80 24
     "${server[@]}" pipe-pane -t top "cat >$scratch/hostile"
     run_top "${flags[@]}" --sort=name
-    shows "an escape sequence is text" 'esc\?\[2J\?\]0;owned\?'
+    shows "an escape sequence is text" 'esc�\[2J�\]0;owned�'
     shows "bytes that are no characters" 'bad(\?\?|��)'
     shows "characters of two columns" '日本語'
     shows "marks and directions" 'mark\?\?'

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as the paths of two cgroups, the second behind the first NUL: their labels are UTF-8 and differ, and a
- * program that reads what is served gets the label back, of the exposition and of JSON.
+ * Any bytes as the paths of two cgroups, the second behind the first NUL: their labels are printable UTF-8 and differ,
+ * and a program that reads what is served gets the label back, of the exposition and of JSON.
  */
 #include "base/json.h"
 #include "base/utf8.h"
@@ -74,7 +74,7 @@ static char *label_of(const char *path, const char *taken)
     assert(r == 0 || (r == -EEXIST && taken));
     if (r < 0)
         return NULL;
-    assert(utf8_valid_prefix(label, strlen(label)) == strlen(label));
+    assert(utf8_printable_prefix(label, strlen(label)) == strlen(label));
     assert(cgroup_label_is_ambiguous(label) || str_equal(label, path));
     check_exposition(label, EXPOSITION_TEXT);
     check_exposition(label, EXPOSITION_OPENMETRICS);

@@ -200,17 +200,18 @@ struct row *fake_service_add_cgroup(struct snapshot *snapshot, const char *cgrou
 }
 
 #define TEN(text) text text text text text text text text text text
+#define FFFD "\xef\xbf\xbd"
 #define THOUSAND(text) TEN(TEN(TEN(text)))
 
 const struct odd_cgroup odd_cgroups[N_ODD_CGROUPS] = {
     {"/", "/", "/"},
     {"/a b.slice/{c=\"d\"} 1", "/a b.slice/{c=\"d\"} 1", "/a b.slice/{c=\\\"d\\\"} 1"},
     {"/a\\x2db\\", "/a\\x2db\\", "/a\\\\x2db\\\\"},
-    {"/a\nb_total{c=\"d\"} 1\n# EOF\n\r\t\x7f", "/a\nb_total{c=\"d\"} 1\n# EOF\n\r\t\x7f",
-     "/a\\nb_total{c=\\\"d\\\"} 1\\n# EOF\\n\r\t\x7f"},
+    {"/a\nb_total{c=\"d\"} 1\n\033[m\x7f\xc2\x9b", "/a" FFFD "b_total{c=\"d\"} 1" FFFD FFFD "[m" FFFD FFFD FFFD,
+     "/a" FFFD "b_total{c=\\\"d\\\"} 1" FFFD FFFD "[m" FFFD FFFD FFFD},
     {"/caf\xe9", "/caf\xef\xbf\xbd", "/caf\xef\xbf\xbd"},
     {"/caf\xe8", "/caf\xef\xbf\xbd#e8", "/caf\xef\xbf\xbd#e8"},
-    {"/" THOUSAND("a\"\\\n"), "/" THOUSAND("a\"\\\n"), "/" THOUSAND("a\\\"\\\\\\n")},
+    {"/" THOUSAND("a\"\\"), "/" THOUSAND("a\"\\"), "/" THOUSAND("a\\\"\\\\")},
 };
 
 static bool has_cgroup(const struct snapshot *snapshot, const char *label)

@@ -227,7 +227,10 @@ static const struct {
     bool out_ambiguous;
 } label_cases[] = {
     {"/", "/", "/", false},
-    {"/system.slice/a b\"\\\n.service", "/system.slice/a b\"\\\n.service", "/system.slice/a b\"\\\n.service", false},
+    {"/system.slice/a b\"\\.service", "/system.slice/a b\"\\.service", "/system.slice/a b\"\\.service", false},
+    {"/\033[31m\n\x7f", "/" FFFD "[31m" FFFD FFFD, "/" FFFD "[31m" FFFD FFFD "#1b0a7f", true},
+    {"/\xc2\x9b", "/" FFFD FFFD, "/" FFFD FFFD "#c29b", true},
+    {"/\xc2\xa0", "/\xc2\xa0", "/\xc2\xa0", false},
     {"/caf\xc3\xa9#e9", "/caf\xc3\xa9#e9", "/caf\xc3\xa9#e9", false},
     {"/caf\xe9", "/caf" FFFD, "/caf" FFFD "#e9", true},
     {"/\xff/\xfe", "/" FFFD "/" FFFD, "/" FFFD "/" FFFD "#fffe", true},
@@ -258,10 +261,14 @@ TEST(test_labels)
     }
 }
 
-/* All paths of up to four of these pieces: what the tail is made of, what it replaces, and bytes that are no UTF-8. */
-static const char *const pieces[] = {"", "\xff", "\xef", "\xbf", "\xbd", FFFD, "#", "-", "f"};
+/*
+ * All paths of up to four of these pieces: what the tail is made of, what it replaces, bytes that are no UTF-8,
+ * controls and their bytes.
+ */
+static const char *const pieces[] = {"",  "\xff", "\xef", "\xbf", "\xbd",     FFFD,  "#",
+                                     "-", "f",    "\033", "\xc2", "\xc2\x9b", "\x9b"};
 
-#define N_PATHS (9 * 9 * 9 * 9)
+#define N_PATHS (13 * 13 * 13 * 13)
 
 static int compare(const void *a, const void *b)
 {
@@ -288,7 +295,7 @@ TEST(test_no_two_paths_are_one)
             strcat(path, pieces[rest % ARRAY_SIZE(pieces)]);
         paths[i] = strdup(path);
         assert_int_equal(cgroup_label(path, CGROUP_LABEL_DISTINCT, &labels[i]), 0);
-        assert_int_equal(utf8_valid_prefix(labels[i], strlen(labels[i])), strlen(labels[i]));
+        assert_int_equal(utf8_printable_prefix(labels[i], strlen(labels[i])), strlen(labels[i]));
     }
     assert_int_equal(unique(labels, N_PATHS), unique(paths, N_PATHS));
     for (size_t i = 0; i < N_PATHS; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Errors: message, place, prefix, and where a message is cut. */
 #include <limits.h>
+#include <stdio.h>
 
 #include "base/error.h"
 #include "base/utf8.h"
@@ -23,6 +24,29 @@ TEST(test_set)
     assert_int_equal(error_set(NULL, -EINVAL, "x"), -EINVAL);
     assert_int_equal(error_oom(NULL), -ENOMEM);
     error_prefix(NULL, "x");
+}
+
+/* A name in a message is a stranger's: no control reaches a terminal, and bytes that are not UTF-8 no JSON. */
+TEST(test_names)
+{
+    static const struct {
+        const char *in, *out;
+    } names[] = {
+        {"/b/\033]0;x\a", "/b/\xef\xbf\xbd]0;x\xef\xbf\xbd"},
+        {"\xc2\x9b\x7f", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+        {"two\nlines", "two\xef\xbf\xbdlines"},
+        {"caf\xe9 caf\xc3\xa9", "caf\xef\xbf\xbd caf\xc3\xa9"},
+    };
+    struct error error;
+    char prefixed[64];
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        error_set(&error, -ENOENT, "%s", names[i].in);
+        assert_string_equal(error.message, names[i].out);
+        error_prefix(&error, "%s", names[i].in);
+        snprintf(prefixed, sizeof(prefixed), "%s: %s", names[i].out, names[i].out);
+        assert_string_equal(error.message, prefixed);
+    }
 }
 
 /* A message that is too long ends after a whole character, wherever the cut falls. */

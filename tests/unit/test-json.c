@@ -48,10 +48,11 @@ TEST(test_strings)
         const char *in, *out;
     } cases[] = {
         {NULL, "null"},
-        {"a \x7f~", "\"a \x7f~\""},
+        {"a \x7f~", "\"a \xef\xbf\xbd~\""},
         {"std::map<int, char>", "\"std::map<int, char>\""},
         {"\"", "\"\\\"\""},
-        {"a\nb\x01", "\"a\\nb\\u0001\""},
+        {"a\nb\x01", "\"a\xef\xbf\xbd"
+                     "b\xef\xbf\xbd\""},
         {"\xc3\xa4\xf0\x9f\x98\x80", "\"\xc3\xa4\xf0\x9f\x98\x80\""},
         {"a\xc3", "\"a\xef\xbf\xbd\""},
         {"\xed\xa0\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},
@@ -131,7 +132,8 @@ TEST(test_text)
         {"/etc/p\xc3\xa4th.yaml", "/etc/p\xc3\xa4th.yaml"},
         {"/etc/p\xe4th.yaml", "/etc/p\xef\xbf\xbdth.yaml"},
         {"cut \xc3", "cut \xef\xbf\xbd"},
-        {"a \"quote\"\n", "a \"quote\"\n"},
+        {"a \"quote\"\n", "a \"quote\"\xef\xbf\xbd"},
+        {"\033[31m \x7f \xc2\x9b", "\xef\xbf\xbd[31m \xef\xbf\xbd \xef\xbf\xbd\xef\xbf\xbd"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

@@ -108,7 +108,7 @@ static const struct log_field fields[] = {{"collector", "cpu"}, {"reason", "EN\"
 static void write_three(void)
 {
     log_info("a %d", 1);
-    log_event(LOG_KIND_COLLECTOR_FAILED, fields, ARRAY_SIZE(fields), "b \"%s\"\n", "2");
+    log_event(LOG_KIND_COLLECTOR_FAILED, fields, ARRAY_SIZE(fields), "b \"%s\"", "2\033[m\n");
     log_debug("not logged");
 }
 
@@ -122,7 +122,7 @@ TEST(test_text)
     assert_int_equal(strlen(time), strlen("2026-11-21T14:42:37.123Z"));
     assert_string_equal(level, "info");
     assert_string_equal(message, "a 1");
-    assert_non_null(strstr(text, " warning b \"2\"\n"));
+    assert_non_null(strstr(text, " warning b \"2\xef\xbf\xbd[m\xef\xbf\xbd\"\n"));
     assert_null(strstr(text, "not logged"));
 }
 
@@ -168,7 +168,7 @@ TEST(test_json)
                      0);
     assert_string_equal(level, "warning");
     assert_string_equal(kind, "collector-failed");
-    assert_string_equal(message, "b \"2\": /etc/p\xef\xbf\xbdth.yaml\n");
+    assert_string_equal(message, "b \"2\": /etc/p\xef\xbf\xbdth.yaml\xef\xbf\xbd");
     assert_string_equal(collector, "cpu");
     assert_string_equal(reason, "EN\"ENT");
     json_decref(line);

@@ -22,6 +22,7 @@ TEST(test_cleans)
         {"", NULL},
         {"a\nb\"c", "a" FFFD "b\"c"},
         {"\x1b[31m", FFFD "[31m"},
+        {"\xc2\x9b", FFFD FFFD},
         {"\xff\xfe", FFFD FFFD},
         {"caf\xc3\xa9", "caf\xc3\xa9"},
         {"\xc3", FFFD},

@@ -121,7 +121,7 @@ static void start_sample(struct built *built, uint16_t misc, uint64_t ip)
 #define USER PERF_RECORD_MISC_USER
 #define KERNEL PERF_RECORD_MISC_KERNEL
 #define PROGRAM "\"module\":\"/usr/bin/hot\""
-#define ODD "\"operator\\\"\\\" _\\\\\\n\xef\xbf\xbd\xc3\xa9\""
+#define ODD "\"operator\\\"\\\" _\\\\\xef\xbf\xbd\xef\xbf\xbd\xc3\xa9\""
 #define HOT "\"symbol\":\"hot\"," PROGRAM
 #define IDLE "\"symbol\":\"do_idle\",\"module\":\"[kernel.kallsyms]\""
 #define UNKNOWN "\"symbol\":\"[unknown]\",\"module\":\"[unknown]\""
@@ -253,7 +253,7 @@ struct field {
         8, 0x3000                                                                                                      \
     }
 #define MAPPING "\"pid\":1,\"tid\":2,\"address\":\"0x7f0000001000\",\"length\":8192,\"offset\":\"0x3000\",\"file\":"
-#define COMM "\"pid\":5,\"tid\":6,\"comm\":\"a\\\"b\\\\c\\u001b\""
+#define COMM "\"pid\":5,\"tid\":6,\"comm\":\"a\\\"b\\\\c\xef\xbf\xbd\""
 #define TASK_FIELDS                                                                                                    \
     {4, 10}, {4, UINT32_MAX}, {4, 12}, {4, 13},                                                                        \
     {                                                                                                                  \
@@ -396,9 +396,9 @@ TEST(test_begin_and_pause)
         "{\"type\":\"comm\",\"pid\":1000,\"tid\":1000,\"comm\":\"hot\"}\n"
         "{\"type\":\"mmap2\",\"pid\":1000,\"tid\":1000,\"address\":\"0x401000\",\"length\":12288,\"offset\":\"0x1000\","
         "\"file\":\"/usr/bin/hot\",\"major\":8,\"minor\":1,\"inode\":4711,\"build_id\":\"0123456789abcdef\"}\n"
-        "{\"type\":\"comm\",\"pid\":2,\"tid\":2,\"comm\":\"odd\\u0009\"}\n"
+        "{\"type\":\"comm\",\"pid\":2,\"tid\":2,\"comm\":\"odd\xef\xbf\xbd\"}\n"
         "{\"type\":\"mmap2\",\"pid\":2,\"tid\":2,\"address\":\"0x500000\",\"length\":4096,\"offset\":\"0x0\","
-        "\"file\":\"/tmp/\\\"odd\\\"\\u0001\xef\xbf\xbd\"}\n";
+        "\"file\":\"/tmp/\\\"odd\\\"\xef\xbf\xbd\xef\xbf\xbd\"}\n";
     struct stream stream;
     struct utsname name;
     char expected[2048];

@@ -9,6 +9,8 @@
 #include "tests/unit/rig.h"
 #include "tests/unit/test.h"
 
+#define FFFD "\xef\xbf\xbd"
+
 static const char *const names[] = {"cpu", "pmu", "cgroup", NULL};
 
 /* The counts of each cgroup. Without instructions, and in software groups, there is no ipc. */
@@ -179,6 +181,33 @@ TEST(test_known_names)
             fail_msg("%s", error.message);
     }
     rig_done(&rig);
+}
+
+/* A cgroup is found by its label, and by its path, whose bytes the label does not have. */
+TEST(test_cgroup_patterns)
+{
+    static const struct {
+        const char *in_pattern, *in_label;
+        bool out;
+    } rows[] = {
+        {"/a", "/a", true},
+        {"/a\033", "/a" FFFD, true},
+        {"/a\033", "/a" FFFD "#1b", true},
+        {"/a\033", "/a" FFFD "#07", false},
+        {"/a\033", "/a", false},
+        {"/a" FFFD, "/a" FFFD, true},
+        {"/a" FFFD "#1b", "/a" FFFD "#1b", true},
+        {"/a" FFFD "#1b", "/a" FFFD, false},
+        {"a\033*", "/b/a" FFFD "c", true},
+        {"/*/\xc2\x9b*", "/b/" FFFD FFFD "31m", true},
+        {"\xff", "/b/" FFFD, true},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_(filter_done) struct filter filter = {0};
+        assert_int_equal(filter_add(&filter, names, "cgroup", rows[i].in_pattern, NULL), 0);
+        assert_int_equal(filter_passes_row(&filter, &(struct row){.cgroup = rows[i].in_label, .cpu = -1}), rows[i].out);
+    }
 }
 
 TEST(test_odd_names)

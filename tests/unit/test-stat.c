@@ -172,7 +172,7 @@ static void add_cgroups(struct readings *readings)
     "  ipc       hertz  utilization  switches/s  faults/s  cgroup\n"
 #define ROW_A "1.000     2.000 G        1.000          50   1.500 k  /a.slice\n"
 #define ROW_B "2.000     2.000 G        1.000          50       750  /b.slice\n"
-#define ROW_C "    -           -        0.000           0         0  /c\\x1b[31m\\x0a\\xff.slice\n"
+#define ROW_C "    -           -        0.000           0         0  /c\xef\xbf\xbd[31m\xef\xbf\xbd\xef\xbf\xbd.slice\n"
 
 /* Unknown values are sorted last. An event that is the sort key gets a column, even if a metric is derived from it. */
 TEST(test_cgroups)
@@ -206,9 +206,9 @@ TEST(test_names)
         readings.snapshot.rows[i]->names = i < 3 ? &names : &unknown;
     expect_cgroups(&readings, &(struct order){.sort = "ipc", .limit = 2},
                    "       frequency_         cpu_    context_    minor_\n"
-                   "  ipc       hertz  utilization  switches/s  faults/s  name            cgroup\n"
-                   "2.000     2.000 G        1.000          50       750                  /b.slice\n"
-                   "1.000     2.000 G        1.000          50   1.500 k  shop/d\\x1b[2Jb  /a.slice\n");
+                   "  ipc       hertz  utilization  switches/s  faults/s  name         cgroup\n"
+                   "2.000     2.000 G        1.000          50       750               /b.slice\n"
+                   "1.000     2.000 G        1.000          50   1.500 k  shop/d\xef\xbf\xbd[2Jb  /a.slice\n");
 }
 
 TEST_MAIN(NULL, NULL)

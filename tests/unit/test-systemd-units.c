@@ -298,7 +298,7 @@ static const struct {
     {U "/app.slice/only.service", ""},
     {"/system.slice/pipewire.service", ""},
     {"/system.slice/j\\x2dk.mount", "escaped j\\x2dk"},
-    {"/system.slice/l.service", "<img src=x onerror=alert(1)>\"\xef\xbf\xbd\xef\xbf\xbd"},
+    {"/system.slice/l.service", "<img src=x onerror=alert(1)>\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
     /* The same names in a container are of its own manager. */
     {"/docker/" ID "/system.slice/ssh.service", ""},
     {"/lxc.payload.x/system.slice/ssh.service", ""},

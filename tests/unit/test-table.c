@@ -21,7 +21,10 @@ static void expect(const struct table *table, const char *expected)
     assert_string_equal(text, expected);
 }
 
-/* Columns are as wide as characters, not bytes, make them; numbers are to the right; no line ends in a blank. */
+/*
+ * Columns are as wide as characters, not bytes, make them; numbers are to the right; no line ends in a blank; a control
+ * is replaced.
+ */
 TEST(test_columns)
 {
     static const char *const titles[] = {"EVENT", ">RATE", "NOTE"};
@@ -34,13 +37,13 @@ TEST(test_columns)
     table_cell(table, TABLE_DIM, "%s", "");
     table_cell(table, TABLE_PLAIN, "%s", "caf\xc3\xa9");
     table_cell(table, TABLE_PLAIN, "7");
-    table_cell(table, TABLE_WARNING, "starved");
+    table_cell(table, TABLE_WARNING, "starved \033[m");
     table_cell(table, TABLE_PLAIN, "%s", "");
     table_cell(table, TABLE_PLAIN, "-");
     table_cell(table, TABLE_PLAIN, "x");
     expect(table, "EVENT      RATE  NOTE\n"
                   "cycles  1234567\n"
-                  "caf\xc3\xa9          7  starved\n"
+                  "caf\xc3\xa9          7  starved \xef\xbf\xbd[m\n"
                   "              -  x\n");
 }
 

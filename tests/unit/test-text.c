@@ -45,6 +45,7 @@ TEST(test_cases)
 }
 
 #define N_DIALECTS 5
+#define FFFD "\xef\xbf\xbd"
 
 static const struct {
     const char *in;
@@ -53,13 +54,31 @@ static const struct {
     {"", {"", "", "", "", ""}},
     {"plain", {"plain", "plain", "plain", "plain", "plain"}},
     {"\\", {"\\\\", "\\\\", "\\\\", "\\\\", "\\"}},
-    {"\n", {"\\n", "\\n", "\\n", "\\n", "\n"}},
+    {"\n", {"\\n", "\\n", "\\n", FFFD, FFFD}},
     {"\"", {"\"", "\\\"", "\\\"", "\\\"", "\""}},
-    {"\t\x01", {"\t\x01", "\t\x01", "\t\x01", "\\u0009\\u0001", "\t\x01"}},
     {"\xc3\xa9", {"\xc3\xa9", "\xc3\xa9", "\xc3\xa9", "\xc3\xa9", "\xc3\xa9"}},
-    {"\xff", {"\xef\xbf\xbd", "\xef\xbf\xbd", "\xef\xbf\xbd", "\xef\xbf\xbd", "\xef\xbf\xbd"}},
-    {"\xc3\"", {"\xef\xbf\xbd\"", "\xef\xbf\xbd\\\"", "\xef\xbf\xbd\\\"", "\xef\xbf\xbd\\\"", "\xef\xbf\xbd\""}},
+    {"\xff", {FFFD, FFFD, FFFD, FFFD, FFFD}},
+    {"\xc3\"", {FFFD "\"", FFFD "\\\"", FFFD "\\\"", FFFD "\\\"", FFFD "\""}},
+    {"\033]0;x\a", {FFFD "]0;x" FFFD, FFFD "]0;x" FFFD, FFFD "]0;x" FFFD, FFFD "]0;x" FFFD, FFFD "]0;x" FFFD}},
+    {"\t\r\x7f", {FFFD FFFD FFFD, FFFD FFFD FFFD, FFFD FFFD FFFD, FFFD FFFD FFFD, FFFD FFFD FFFD}},
+    {"\xc2\x9b", {FFFD FFFD, FFFD FFFD, FFFD FFFD, FFFD FFFD, FFFD FFFD}}, /* U+009B, CSI */
+    {"\xc2\xa0", {"\xc2\xa0", "\xc2\xa0", "\xc2\xa0", "\xc2\xa0", "\xc2\xa0"}},
 };
+
+/* Each control of C0, DEL and of C1, in every format. */
+TEST(test_no_control_is_left)
+{
+    for (unsigned code = 1; code < 0xa0; code++)
+        for (size_t k = 0; k < N_DIALECTS; k++) {
+            const char character[] = {(char)(code < 0x80 ? code : 0xc2), (char)(code < 0x80 ? 0 : code), 0};
+            struct buffer buffer = {0};
+            if (code >= 0x20 && code < 0x7f)
+                continue;
+            escape_append(&buffer, character, (enum escape)k);
+            assert_int_equal(utf8_printable_prefix(buffer.data, buffer.size), buffer.size);
+            buffer_done(&buffer);
+        }
+}
 
 TEST(test_escape)
 {
@@ -70,6 +89,33 @@ TEST(test_escape)
             _cleanup_(freep) char *text = buffer_string(&buffer);
             assert_string_equal(text, escape_cases[i].out[k]);
         }
+}
+
+/* Into limited room: cut at the end of a character, and before a replacement that does not fit. */
+TEST(test_copy_printable)
+{
+    static const struct {
+        const char *in;
+        size_t in_room;
+        const char *out;
+    } copies[] = {
+        {"", 1, ""},
+        {"abc", 4, "abc"},
+        {"abc", 3, "ab"},
+        {"abc", 1, ""},
+        {"a\xc3\xa9", 3, "a"},
+        {"a\033[m", 7, "a" FFFD "[m"},
+        {"a\033[m", 4, "a"},
+        {"\xc2\x9b\n", 16, FFFD FFFD FFFD},
+        {"cut \xe2\x82", 16, "cut " FFFD FFFD},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(copies); i++) {
+        char copy[16];
+        size_t size = utf8_copy_printable(copy, copies[i].in_room, copies[i].in, strlen(copies[i].in));
+        assert_string_equal(copy, copies[i].out);
+        assert_int_equal(size, strlen(copies[i].out));
+    }
 }
 
 /* Colours, line breaks, a C1 control, a cut character; other scripts stay. */

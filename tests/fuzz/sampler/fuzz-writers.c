@@ -2,7 +2,7 @@
 /*
  * Any bytes as the records of a capture, in which programs have chosen their names and the files that they map: each
  * goes to the symbols and to the writers of all formats. A line of NDJSON is an object, whatever is in it; a line of
- * folded stacks is UTF-8 without controls, and ends with a number.
+ * folded stacks ends with a number; both are printable UTF-8.
  */
 #include <jansson.h>
 
@@ -142,6 +142,7 @@ static void stream_end(struct stream *stream)
 
 static void check_line(size_t writer, const char *line, size_t size)
 {
+    assert(utf8_printable_prefix(line, size) == size);
     if (writer == 0) { /* jansson's integers are of 63 bits */
         const size_t flags = JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL;
         json_t *object = json_loadb(line, size, flags, NULL);
@@ -153,9 +154,6 @@ static void check_line(size_t writer, const char *line, size_t size)
     while (digits < size && line[size - digits - 1] >= '0' && line[size - digits - 1] <= '9')
         digits++;
     assert(digits > 0 && digits + 1 < size && line[size - digits - 1] == ' ');
-    assert(utf8_valid_prefix(line, size) == size);
-    for (size_t i = 0; i < size; i++)
-        assert((unsigned char)line[i] >= ' ');
 }
 
 /* Of NDJSON and of folded stacks. */
