@@ -26,7 +26,7 @@ struct web_tls {
     /* Paths, where relative ones are joined to the directory of the file; or PEM texts. NULL: not given. */
     char *cert_file, *key_file, *client_ca_file;
     char *cert, *key, *client_ca;
-    enum client_auth client_auth; /* without client_ca, Go verifies by the CAs of the system */
+    enum client_auth client_auth; /* without client_ca by the CAs of the system, as in Go */
     struct text_list client_allowed_sans;
     enum tls_version min_version, max_version; /* by default TLS 1.2 and 1.3 */
     struct text_list cipher_suites;            /* known names of Go, also those of TLS 1.3; empty: the usual ones */

@@ -367,7 +367,7 @@ bool connection_is_certified(const struct connection *connection)
 {
     const union MHD_ConnectionInfo *info = connection->tls ? connection_tls_info(connection) : NULL;
 
-    return info && tls_peer_verified(info->tls_session);
+    return info && tls_peer_is_known(info->tls_session);
 }
 
 void connection_end(struct connection *connection)

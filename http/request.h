@@ -36,7 +36,7 @@ struct request {
     const char *method, *path;
     const struct peer *peer;
     enum standing standing; /* of its client, where its route is not for all clients */
-    bool certified;         /* the client has shown a certificate, and it was verified */
+    bool certified;         /* the client is known by its certificate: tls_peer_is_known() */
     bool seen;              /* libmicrohttpd has announced it */
     bool counted;           /* against the rate limit */
     bool answered;          /* its handler has run, or it was refused */

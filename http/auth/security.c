@@ -95,6 +95,8 @@ static const char http2_is_unused[] =
 const char *security_warning(const struct security *security, enum security_warning which)
 {
     switch (which) {
+    case SECURITY_CLIENTS_UNKNOWN:
+        return security->tls ? tls_clients_warning(security->tls) : NULL;
     case SECURITY_PASSWORD_SLOW:
         return security->slow_password;
     case SECURITY_HTTP2_UNUSED:

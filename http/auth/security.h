@@ -21,6 +21,7 @@ struct security {
 /* Problems that an operator should fix although it serves, each a sentence or NULL. */
 enum security_warning {
     SECURITY_CERTIFICATE_EXPIRED,
+    SECURITY_CLIENTS_UNKNOWN,
     SECURITY_PASSWORD_SLOW,
     SECURITY_HTTP2_UNUSED,
     N_SECURITY_WARNINGS,

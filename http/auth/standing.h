@@ -33,10 +33,10 @@ struct standing_claims {
 void standing_claim(struct standing_claims *claims, const char *name, const char *value);
 
 /*
- * An operator has shown a right password or a verified certificate, or is a trusted peer of a unix socket. A local
- * client is any other client of loopback or a unix socket that asks for a name of this machine. Behind a proxy, only a
- * password or certificate makes an operator, and no client is local. A request from a browser is a page's, unless it
- * has a proof that no page of another owner has caused it: see STANDING_PROOF.
+ * An operator has shown a right password, or a certificate by which it is known, or is a trusted peer of a unix socket.
+ * A local client is any other client of loopback or a unix socket that asks for a name of this machine. Behind a proxy,
+ * only a password or certificate makes an operator, and no client is local. A request from a browser is a page's,
+ * unless it has a proof that no page of another owner has caused it: see STANDING_PROOF.
  */
 enum standing standing_of(bool authenticated, const struct peer *peer, const struct standing_claims *claims,
                           const struct host_names *names);

@@ -34,7 +34,7 @@ static bool tls_needs_client_certificate(const struct tls *tls)
     return tls->client_auth == CLIENT_AUTH_REQUIRE_ANY || tls->client_auth == CLIENT_AUTH_REQUIRE_AND_VERIFY;
 }
 
-/* Without a file the machine's CAs, as in Go. */
+/* Without a file the machine's CAs, as in Go and exporter-toolkit. */
 static int tls_trust_clients(struct tls *tls, const struct web_tls *config, const struct file_opener *opener,
                              struct error *error)
 {
@@ -130,6 +130,20 @@ bool tls_asks(const struct tls *tls)
 const char *tls_warning(const struct tls *tls)
 {
     return tls->warning;
+}
+
+/* Whether a certificate that was verified says who the client is: a CA of the system may sign for anybody. */
+static bool tls_knows_clients(const struct tls *tls)
+{
+    return tls->named_cas || tls->n_sans > 0;
+}
+
+const char *tls_clients_warning(const struct tls *tls)
+{
+    if (!tls_verifies_client(tls) || tls_knows_clients(tls))
+        return NULL;
+    return "tls_server_config.client_auth_type: without client_ca_file, a certificate of any CA that this machine "
+           "trusts is accepted, and makes no client an operator; set client_ca_file to the CA of your clients";
 }
 
 static int tls_refuse(gnutls_session_t session, gnutls_alert_description_t alert)
@@ -265,10 +279,11 @@ int tls_begin(struct tls *tls, gnutls_session_t session)
     return 0;
 }
 
-bool tls_peer_verified(gnutls_session_t session)
+bool tls_peer_is_known(gnutls_session_t session)
 {
     const struct tls *tls = gnutls_session_get_ptr(session);
     unsigned n = 0;
 
-    return tls && tls_verifies_client(tls) && gnutls_certificate_get_peers(session, &n) && n > 0;
+    return tls && tls_verifies_client(tls) && tls_knows_clients(tls) && gnutls_certificate_get_peers(session, &n) &&
+           n > 0;
 }

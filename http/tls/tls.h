@@ -21,8 +21,9 @@ struct tls *tls_ref(struct tls *tls);
 struct tls *tls_unref(struct tls *tls);
 DEFINE_CLEANUP(struct tls *, tls_unref);
 
-/* A problem that an operator should fix although it serves: a certificate that has expired. NULL: none. */
-const char *tls_warning(const struct tls *tls);
+/* Problems that an operator should fix although it serves, each a sentence. NULL: none. */
+const char *tls_warning(const struct tls *tls);         /* the server's certificate has expired */
+const char *tls_clients_warning(const struct tls *tls); /* no client is known by its certificate */
 
 /*
  * Applies these settings to a session of the server before its handshake; `tls` must be held until the session is gone.
@@ -31,7 +32,10 @@ const char *tls_warning(const struct tls *tls);
 int tls_begin(struct tls *tls, gnutls_session_t session);
 /* Whether clients are asked for a certificate. */
 bool tls_asks(const struct tls *tls);
-/* Whether the client, after the handshake, has shown a certificate of a client CA (and with an allowed name). */
-bool tls_peer_verified(gnutls_session_t session);
+/*
+ * Whether the client, after the handshake, has shown a certificate that says who it is: verified, and of the configured
+ * client CA or with an allowed name. The system's CAs alone sign for everybody.
+ */
+bool tls_peer_is_known(gnutls_session_t session);
 
 #endif

@@ -6,7 +6,7 @@
 # set: quick
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/tls-lib.sh"
-need curl openssl gnutls-cli /usr/bin/python3
+need curl openssl gnutls-cli unshare /usr/bin/python3
 
 make_ca ca
 make_ca elsewhere
@@ -154,6 +154,44 @@ stop_daemon
 serve_some "${verify[@]}" "client_allowed_sans: ['nobody.test', '*.test']"
 equals "names of clients have no patterns" "$(answer_to client 1.3) $(answer_to client 1.2)" "refused refused"
 stop_daemon
+
+# operates [NAME]: the status of a reload with that certificate: 200 for operators, 403 for others.
+operates() {
+    local certificate=()
+    [ $# -eq 0 ] || certificate=(--cert "$pki/$1.pem" --key "$pki/$1.key")
+    status_of /-/reload -X POST "${certificate[@]}"
+}
+serve_some "${verify[@]}"
+equals "a certificate of the client CA makes an operator" "$(operates client)" 200
+stop_daemon
+
+# Without a client CA those of the system count, as for other exporters. Here it has one: the test's.
+system_cas=/etc/ssl/certs/ca-certificates.crt
+as_root=()
+[ "$(id -u)" -eq 0 ] || as_root=(--map-root-user)
+# shellcheck disable=SC2016 # that shell expands them
+with_cas=(unshare "${as_root[@]}" --mount --propagation private bash -c 'mount --bind "$0" "$1" && shift && exec "$@"'
+    "$pki/ca.pem" "$system_cas")
+if [ -e "$system_cas" ] && "${with_cas[@]}" true 2>/dev/null; then
+    configure "client_auth_type: VerifyClientCertIfGiven"
+    "${with_cas[@]}" "$PERFCOUNTD" check-config --web.config.file="$web" >"$scratch/checked" 2>&1
+    equals "no client CA: check-config takes the file" "$?" 0
+    contains "and warns" "$(cat "$scratch/checked")" 'web.yml: warning: tls_server_config.client_auth_type: without'
+    wrapper=("${with_cas[@]}")
+    serve "client_auth_type: VerifyClientCertIfGiven"
+    matches "the log has it" "$(cat "$daemon_log")" ' makes no client an operator; set client_ca_file'
+    equals "a client of a CA of the system is let in" "$(answer_to client 1.3)" 200
+    equals "one of another CA is not" "$(answer_to stranger 1.3)" refused
+    equals "and is no operator, as one without a certificate" "$(operates client) $(operates)" "403 403"
+    stop_daemon
+    serve_some "client_auth_type: RequireAndVerifyClientCert" "client_allowed_sans: [prometheus.test]"
+    equals "the name of a client makes an operator" "$(operates client)" 200
+    lacks "without a warning" 'operator' "$daemon_log"
+    stop_daemon
+    wrapper=()
+else
+    left_out "CAs of the system, or a mount namespace"
+fi
 
 # --- certificates change while connections go on
 

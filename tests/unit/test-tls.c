@@ -237,7 +237,13 @@ static struct web_tls config_of(enum client_auth auth)
     };
 }
 
-/* The result: "ok", "verified", or the alert that the client got. */
+/* The system's CAs are the test's own CA: this is called in place of GnuTLS's function. */
+int gnutls_certificate_set_x509_system_trust(gnutls_certificate_credentials_t credentials)
+{
+    return gnutls_certificate_set_x509_trust(credentials, &pki[CA].crt, 1);
+}
+
+/* The result: "ok", "known", or the alert that the client got. */
 static const char *shake_hands(struct tls *tls, const struct identity *identity, const char *priorities)
 {
     gnutls_certificate_credentials_t credentials;
@@ -269,7 +275,7 @@ static const char *shake_hands(struct tls *tls, const struct identity *identity,
         if (c == GNUTLS_E_FATAL_ALERT_RECEIVED)
             result = gnutls_alert_get_strname(gnutls_alert_get(client));
         else if (s == 0 && c == 0)
-            result = tls_peer_verified(server) ? "verified" : "ok";
+            result = tls_peer_is_known(server) ? "known" : "ok";
     }
     gnutls_deinit(server);
     gnutls_deinit(client);
@@ -295,20 +301,57 @@ static const struct {
     {CLIENT_AUTH_REQUIRE_ANY, NULL, NULL, "GNUTLS_A_CERTIFICATE_REQUIRED", "GNUTLS_A_BAD_CERTIFICATE"},
     {CLIENT_AUTH_REQUIRE_ANY, &pki[STRANGER], NULL, "ok", NULL},
     {CLIENT_AUTH_VERIFY_IF_GIVEN, NULL, NULL, "ok", NULL},
-    {CLIENT_AUTH_VERIFY_IF_GIVEN, &pki[CLIENT], NULL, "verified", NULL},
+    {CLIENT_AUTH_VERIFY_IF_GIVEN, &pki[CLIENT], NULL, "known", NULL},
     {CLIENT_AUTH_VERIFY_IF_GIVEN, &pki[STRANGER], NULL, "GNUTLS_A_UNKNOWN_CA", NULL},
     {CLIENT_AUTH_REQUIRE_AND_VERIFY, NULL, NULL, "GNUTLS_A_CERTIFICATE_REQUIRED", "GNUTLS_A_BAD_CERTIFICATE"},
-    {CLIENT_AUTH_REQUIRE_AND_VERIFY, &pki[CLIENT], NULL, "verified", NULL},
+    {CLIENT_AUTH_REQUIRE_AND_VERIFY, &pki[CLIENT], NULL, "known", NULL},
     {CLIENT_AUTH_REQUIRE_AND_VERIFY, &pki[STRANGER], NULL, "GNUTLS_A_UNKNOWN_CA", NULL},
     {CLIENT_AUTH_REQUIRE_AND_VERIFY, &pki[EXPIRED], NULL, "GNUTLS_A_CERTIFICATE_EXPIRED", NULL},
     {CLIENT_AUTH_REQUIRE_AND_VERIFY, &pki[SERVER], NULL, "GNUTLS_A_BAD_CERTIFICATE", NULL},
-    {CLIENT_AUTH_REQUIRE_AND_VERIFY, &pki[CLIENT], "client", "verified", NULL},
-    {CLIENT_AUTH_REQUIRE_AND_VERIFY, &pki[CLIENT], "192.0.2.7", "verified", NULL},
-    {CLIENT_AUTH_REQUIRE_AND_VERIFY, &pki[CLIENT], "spiffe://x/y", "verified", NULL},
+    {CLIENT_AUTH_REQUIRE_AND_VERIFY, &pki[CLIENT], "client", "known", NULL},
+    {CLIENT_AUTH_REQUIRE_AND_VERIFY, &pki[CLIENT], "192.0.2.7", "known", NULL},
+    {CLIENT_AUTH_REQUIRE_AND_VERIFY, &pki[CLIENT], "spiffe://x/y", "known", NULL},
     {CLIENT_AUTH_REQUIRE_AND_VERIFY, &pki[CLIENT], "clien", "GNUTLS_A_BAD_CERTIFICATE", NULL},
     {CLIENT_AUTH_REQUIRE_AND_VERIFY, &pki[CLIENT], "192.0.2.8", "GNUTLS_A_BAD_CERTIFICATE", NULL},
     {CLIENT_AUTH_REQUIRE_ANY, &pki[STRANGER], "other", "GNUTLS_A_BAD_CERTIFICATE", NULL},
 };
+
+/* CAs of the system sign for everybody: without a name to compare, their clients are let in, and are not known. */
+static const struct {
+    enum client_auth auth;
+    bool in_ca;
+    const struct identity *identity;
+    const char *san, *result;
+    bool out_warned;
+} trusts[] = {
+    {CLIENT_AUTH_REQUIRE_AND_VERIFY, true, &pki[CLIENT], NULL, "known", false},
+    {CLIENT_AUTH_REQUIRE_AND_VERIFY, false, &pki[CLIENT], NULL, "ok", true},
+    {CLIENT_AUTH_REQUIRE_AND_VERIFY, false, &pki[CLIENT], "client", "known", false},
+    {CLIENT_AUTH_REQUIRE_AND_VERIFY, false, &pki[CLIENT], "other", "GNUTLS_A_BAD_CERTIFICATE", false},
+    {CLIENT_AUTH_REQUIRE_AND_VERIFY, false, &pki[STRANGER], NULL, "GNUTLS_A_UNKNOWN_CA", true},
+    {CLIENT_AUTH_VERIFY_IF_GIVEN, true, &pki[CLIENT], NULL, "known", false},
+    {CLIENT_AUTH_VERIFY_IF_GIVEN, false, &pki[CLIENT], NULL, "ok", true},
+    {CLIENT_AUTH_VERIFY_IF_GIVEN, false, NULL, NULL, "ok", true},
+    {CLIENT_AUTH_REQUIRE_ANY, false, &pki[CLIENT], NULL, "ok", false},
+    {CLIENT_AUTH_REQUIRE_ANY, false, &pki[CLIENT], "client", "ok", false},
+    {CLIENT_AUTH_NONE, false, NULL, NULL, "ok", false},
+};
+
+TEST(test_trusts)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(trusts); i++) {
+        struct web_tls config = config_of(trusts[i].auth);
+        char *sans[] = {(char *)trusts[i].san};
+        _cleanup_(tls_unrefp) struct tls *tls = NULL;
+
+        config.client_allowed_sans = (struct text_list){sans, trusts[i].san ? 1 : 0};
+        config.client_ca = trusts[i].in_ca ? config.client_ca : NULL;
+        print_message("%zu\n", i);
+        assert_int_equal(tls_new(&config, NULL, &tls, NULL), 0);
+        assert_string_equal(shake_hands(tls, trusts[i].identity, "NORMAL"), trusts[i].result);
+        assert_int_equal(tls_clients_warning(tls) != NULL, trusts[i].out_warned);
+    }
+}
 
 TEST(test_clients)
 {
