@@ -46,8 +46,13 @@ static bool is_kernel_before_perfmon(const struct circumstances *c)
            (major < 5 || (major == 5 && minor < 8));
 }
 
-/* In remedies, %d is kernel.perf_event_paranoid and %s the program's file. */
-#define SETCAP "sudo setcap cap_perfmon=ep %s"
+/*
+ * In remedies, %d is kernel.perf_event_paranoid and %s the program's file. Whoever may run a file with CAP_PERFMON
+ * samples everybody: it is a group's before it has the capability, which chgrp would remove.
+ */
+#define BY_GROUP                                                                                                       \
+    "let a group run it with CAP_PERFMON and so sample everybody (sudo sh -ec 'chgrp perfcountd $0; chmod 0750 $0; "   \
+    "setcap cap_perfmon=ep $0' %s)"
 #define ALLOW_ALL "let every user count (sudo sysctl kernel.perf_event_paranoid=0)"
 
 static const struct {
@@ -68,11 +73,11 @@ static const struct {
     {ENOENT, NULL, "no such event on this PMU", "see \"perfcountd list-events\""},
     {EACCES, is_paranoid_debian, "permission denied",
      "kernel.perf_event_paranoid is %d, where CAP_PERFMON does not suffice; run perfcountd with sudo, or set it to 2 "
-     "(sudo sysctl kernel.perf_event_paranoid=2) and grant CAP_PERFMON (" SETCAP ")"},
+     "(sudo sysctl kernel.perf_event_paranoid=2) and " BY_GROUP},
     {EACCES, is_kernel_before_perfmon, "permission denied",
      "kernel.perf_event_paranoid is %d; run perfcountd with sudo (this kernel has no CAP_PERFMON), or " ALLOW_ALL},
     {EACCES, NULL, "permission denied",
-     "kernel.perf_event_paranoid is %d; run perfcountd with sudo, grant it CAP_PERFMON (" SETCAP "), or " ALLOW_ALL},
+     "kernel.perf_event_paranoid is %d; run perfcountd with sudo, " BY_GROUP ", or " ALLOW_ALL},
     {EPERM, NULL, "not permitted",
      "a system-call filter (container runtime, SystemCallFilter=) or kernel lockdown refuses perf_event_open; allow it "
      "there"},

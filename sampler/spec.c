@@ -125,7 +125,7 @@ static bool cgroup_is_gone(const struct spec *spec)
 int spec_refused(const struct spec *spec, const struct machine *machine, const struct pmu *pmu, unsigned cpu, int code,
                  struct error *error)
 {
-    char reason[400];
+    char reason[480];
 
     if (code == -ESRCH && spec->pid)
         return error_set(error, -ENOENT, "there is no process %" PRIu32, spec->pid);

@@ -5,8 +5,8 @@
 
 #include "base/util.h"
 
-/* No path that is given has more characters. */
-#define PROGRAM_PATH_MAX 200
+/* No path that is given has more characters: perf/reason.c has messages of 512 with it. */
+#define PROGRAM_PATH_MAX 150
 
 /*
  * Writes the path, where a shell takes it as it is; else "$(command -v perfcountd)". `size` must be more than

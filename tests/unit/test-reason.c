@@ -9,6 +9,11 @@ static const struct pmu present = {.name = (char *)"cpu"}, absent = {.name = (ch
 static const struct pmu uprobe = {.name = (char *)"uprobe", .type = 7},
                         breakpoint = {.name = (char *)"breakpoint", .type = PERF_TYPE_BREAKPOINT};
 
+/* Whoever may run a file with CAP_PERFMON samples everybody: it is a group's before it has the capability. */
+#define BY_GROUP                                                                                                       \
+    "run it with CAP_PERFMON and so sample everybody (sudo sh -ec 'chgrp perfcountd $0; chmod 0750 $0; setcap "        \
+    "cap_perfmon=ep $0' "
+
 static const struct {
     int in_error, in_paranoid;
     const char *in_release;
@@ -18,10 +23,12 @@ static const struct {
     {-ENOENT, 2, "6.1.0", &present, "no such event on this PMU (ENOENT): ", "perfcountd list-events"},
     {-ENOENT, 2, "6.1.0", &absent, "this machine offers no hardware PMU (ENOENT): ", "device tree"},
     {-EACCES, 3, "6.1.0", &present, "permission denied (EACCES): kernel.perf_event_paranoid is 3, where CAP_PERFMON",
-     "does not suffice; run perfcountd with sudo, or set it to 2 (sudo sysctl kernel.perf_event_paranoid=2) and grant "
-     "CAP_PERFMON (sudo setcap cap_perfmon=ep /"},
+     "does not suffice; run perfcountd with sudo, or set it to 2 (sudo sysctl kernel.perf_event_paranoid=2) and let a "
+     "group " BY_GROUP "/"},
     {-EACCES, 2, "5.4.0", &present, "permission denied (EACCES): kernel.perf_event_paranoid is 2",
      "with sudo (this kernel has no CAP_PERFMON), or let every user count (sudo sysctl kernel.perf_event_paranoid=0)"},
+    {-EACCES, 2, "5.10.0", &present, "permission denied (EACCES): kernel.perf_event_paranoid is 2",
+     "run perfcountd with sudo, let a group " BY_GROUP "/"},
     {-EACCES, 2, "5.10.0", &present, "permission denied (EACCES): kernel.perf_event_paranoid is 2",
      "/tests/unit/test-reason), or let every user count (sudo sysctl kernel.perf_event_paranoid=0)"},
     {-EACCES, INT_MIN, NULL, NULL, "permission denied (EACCES): kernel.perf_event_paranoid is unknown", "CAP_PERFMON"},

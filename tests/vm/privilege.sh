@@ -3,11 +3,11 @@
 # The events that a daemon of user nobody may count, by kernel.perf_event_paranoid and capability; its words where it
 # may not; and the privileges that the listening process keeps of root's. Sourced after board.sh.
 
-setcap="sudo setcap cap_perfmon=ep /bin/perfcountd"
+by_group="let a group run it with CAP_PERFMON and so sample everybody (sudo sh -ec 'chgrp perfcountd \$0; chmod 0750 \$0; \
+setcap cap_perfmon=ep \$0' /bin/perfcountd)"
 at_3="kernel.perf_event_paranoid is 3, where CAP_PERFMON does not suffice; run perfcountd with sudo, or set it to 2 \
-(sudo sysctl kernel.perf_event_paranoid=2) and grant CAP_PERFMON ($setcap)"
-below_3="run perfcountd with sudo, grant it CAP_PERFMON ($setcap), or let every user count (sudo sysctl \
-kernel.perf_event_paranoid=0)"
+(sudo sysctl kernel.perf_event_paranoid=2) and $by_group"
+below_3="run perfcountd with sudo, $by_group, or let every user count (sudo sysctl kernel.perf_event_paranoid=0)"
 
 # PARANOID CAPABILITY COUNTED SENTENCE: both kernels, 5.10 and 6.1, are the same here.
 privileges="\
@@ -34,7 +34,7 @@ END
     drop $1 perfcountd plan --json --config.file=/tmp/privilege.yaml"
 }
 
-# obey_sysctl LEVEL CAPABILITY SENTENCE: the sysctl that it suggests does what it says; setcap is tried by
+# obey_sysctl LEVEL CAPABILITY SENTENCE: the sysctl that it suggests does what it says; the other command is tried by
 # tests/e2e/cli.sh. The row of that level says what can be counted then.
 obey_sysctl() {
     local command
