@@ -3,7 +3,8 @@
 # The documents agree with the tree on the release and on the benchmarks: the version stands in six places, and the
 # figures in README.md and doc/performance.md are those of one table. The recording rules and the page of derived
 # metrics are those of the daemon's table. The manual pages have each flag and each key, and each section that other files
-# name. Each test, benchmark and example that a document names is there. First a test of the checks themselves.
+# name. Each test, benchmark and example that a document names is there, and each
+# test of the table in tests/README.md. First a test of the checks themselves.
 #
 # usage: tests/check-docs.sh [SOURCES]
 set -u
@@ -89,6 +90,20 @@ check_paths() {
     done
 }
 
+# check_promises DIRECTORY: prints the tests that the table of promises in tests/README.md names and that are not there.
+check_promises() {
+    local name path
+    # shellcheck disable=SC2016 # backquotes of Markdown
+    sed -n 's/^| .* | \(.*\) |$/\1/p' "$1/tests/README.md" | grep -oE '`[^`]+`' | tr -d '`' | while read -r name; do
+        case $name in
+        tests/*) path=$name ;;
+        unit/*) path=tests/unit/test-${name#unit/}.c ;;
+        *) path=tests/e2e/$name.sh ;;
+        esac
+        compgen -G "$1/$path" >/dev/null || echo "tests/README.md: there is no $path"
+    done
+}
+
 # --- a test of the checks themselves
 
 broken() {
@@ -145,6 +160,21 @@ test_paths() {
         [ "$found" = "$file: there is no contrib/gone.yml" ] || broken "a path that is not there in $file gave \"$found\""
         cp "$sources/$file" "$tree/$file"
     done
+    rm -rf "$tree"
+}
+
+# A test of each kind that is not there is found.
+test_promises() {
+    local tree found
+    tree=$(mktemp -d)
+    mkdir "$tree/tests"
+    ln -s "$sources"/tests/* "$tree/tests"
+    rm "$tree/tests/README.md"
+    # shellcheck disable=SC2016 # backquotes of Markdown
+    echo '| `stat` | `unit/gone`, `unit/cgroup-*`, `gone`, `http`; `tests/vm/gone.sh`, `tests/faults` |' >"$tree/tests/README.md"
+    found=$(check_promises "$tree" | tr '\n' ';')
+    [ "$found" = "$(printf 'tests/README.md: there is no %s;' tests/unit/test-gone.c tests/e2e/gone.sh tests/vm/gone.sh)" ] ||
+        broken "tests that are not there gave \"$found\""
     rm -rf "$tree"
 }
 
@@ -227,7 +257,8 @@ version=$(version_in "$sources/configure.ac")
 test_versions
 test_sections
 test_paths
-found=$(check_versions "$sources"; check_sections "$sources"; check_paths "$sources")
+test_promises
+found=$(check_versions "$sources"; check_sections "$sources"; check_paths "$sources"; check_promises "$sources")
 [ -z "$found" ] || { printf '%s\n' "$found"; exit 1; }
 command -v python3 >/dev/null || { echo "skipped: python3, which checks the figures"; exit 77; }
 test_bounds

@@ -35,6 +35,20 @@ left_out() {
     echo "SKIP: $*"
 }
 
+# find_daemon: sets PERFCOUNTD to the absolute path of the program that it names; if it is empty, to one in build/.
+find_daemon() {
+    local candidate candidates=("$root"/build/{plain/,run/,}perfcountd)
+    [ -z "${PERFCOUNTD-}" ] || candidates=("$PERFCOUNTD")
+    for candidate in "${candidates[@]}"; do
+        if [ -f "$candidate" ] && [ -x "$candidate" ]; then
+            PERFCOUNTD=$(realpath "$candidate")
+            return
+        fi
+    done
+    echo "there is no program ${PERFCOUNTD:-perfcountd in build/}: build it, or name one by PERFCOUNTD=/path" >&2
+    exit 1
+}
+
 # unit_environment: of the service, as NAME=VALUE, for a daemon that is to use memory as the service does.
 unit_environment() {
     # shellcheck disable=SC2154 # of the script

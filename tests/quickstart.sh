@@ -42,11 +42,14 @@ for command in run test 'test --all'; do
     contains "--help names $command" "$output" "./quickstart $command"
     contains "so does README.md" "$(cat "$root/README.md")" "./quickstart $command "
 done
+contains "--help names --repeat" "$output" "./quickstart test --repeat=N"
 help=$output
 quickstart
 equals "without a command, it is the same" "$output" "$help"
 refuses 2 "there is no command 'serve'" serve
 refuses 2 "test does not take '--fast', only --all, --only=NAME" test --fast
+refuses 2 "test does not take '--all', only" test --only --all
+refuses 2 "--only needs a value" test --only
 equals "and nothing was begun" "$(ls "$scratch/tree")" "$(printf '%s\n' build-aux quickstart tests)"
 
 refuses 1 "please install a C compiler, autoreconf, automake, make, pkg-config, the library libsystemd with its" run
@@ -82,10 +85,19 @@ equals "run --version invites to nothing" "${output//curl/}" "$output"
 quickstart test --only=unit,e2e
 equals "test ends as its tests do" "$status" 0
 contains "and passes its arguments" "$output" "run.py --only=unit,e2e"
+quickstart test --only unit --repeat 3
+contains "also where the values are words of their own" "$output" "run.py --only unit --repeat 3"
+logs=("$scratch"/tree/build/*.log)
+echo kept | tee "${logs[@]}" >/dev/null
+quickstart test --list
+contains "--list lists" "$output" "run.py --list"
+equals "and empties no log" "$(sort -u "${logs[@]}")" kept
+quickstart test
+equals "test empties its own, not that of run" "$(cat "${logs[@]}")" kept
 stub "$scratch/bin/python3" 'exit 3'
 quickstart test
 equals "also where they fail" "$status" 3
 stub "$scratch/bin/make" 'echo "the reason"; exit 1'
-refuses 1 "quickstart: the build failed; all of the output is in $scratch/tree/build/quickstart.log" run
+refuses 1 "quickstart: the build failed; all of the output is in $scratch/tree/build/quickstart-run.log" run
 contains "with the end of the output" "$output" "the reason"
 finish

@@ -4,6 +4,7 @@
 import contextlib
 import io
 import os
+import subprocess
 import sys
 import tempfile
 import types
@@ -64,7 +65,32 @@ def main():
         left = os.path.join(folder, "left")
         outcome(sh("a", "(sleep 0.3; touch %s) & exit 0" % left))
         check("what a step leaves running is ended", os.path.exists(left), False)
+    with tempfile.TemporaryDirectory() as run.LOGS:
+        for name in ("e2e-a", "e2e-b"):
+            open(os.path.join(run.LOGS, name + ".log"), "w", encoding="utf-8").close()
+        run.Run([sh("e2e/a", "true"), sh("e2e/c", "true")]).remove_logs()
+        check("logs of steps that do not run stay", os.listdir(run.LOGS), ["e2e-b.log"])
+    for script in ("tests/e2e/smoke.sh", "tests/page/run.sh"):
+        ended = subprocess.run([os.path.join(run.ROOT, script)], capture_output=True, text=True, check=False,
+                               env=dict(os.environ, PERFCOUNTD="/nonexistent/perfcountd"))
+        check(script + " tests no other program than that of PERFCOUNTD", (ended.returncode, ended.stderr),
+              (1, "there is no program /nonexistent/perfcountd: build it, or name one by PERFCOUNTD=/path\n"))
     steps = run.table() + run.scripts() + run.page_tests() + run.unit_tests()
+    for only, expected in (
+            ("e2e/cgroup", "build/plain e2e/cgroup-bpf e2e/cgroup-perf"),
+            ("cgroup,e2e/http", "build/plain e2e/cgroup-bpf e2e/cgroup-perf e2e/http"),
+            ("e2e/cgroup-perf", "build/plain e2e/cgroup-perf"),
+            ("unit/cpus*", "build/sanitized unit/cpuset"),
+            ("e2e/cgroup-v*,tls", "build/plain e2e/cgroup-v1-bpf e2e/cgroup-v1-perf e2e/tls"),
+            ("rules", "build/plain rules/bpf-object rules/documents rules/includes rules/quickstart rules/runner"),
+            ("nothing,x*z", "there is no step or group nothing, x*z; see ./quickstart test --list")):
+        try:
+            chosen = run.select(steps, types.SimpleNamespace(only=only, all=False))
+            check("--only=" + only, " ".join(sorted(step.name for step in chosen)), expected)
+        except SystemExit as error:
+            check("--only=" + only, str(error), expected)
+    page = run.select(steps, types.SimpleNamespace(only="page", all=False))
+    check("a group comes before a script of its name", "e2e/page" in [step.name for step in page], False)
     names = [step.name for step in steps]
     check("names are unique", len(names), len(set(names)))
     check("each group has its sentence", {step.group for step in steps} - set(run.GROUPS), set())

@@ -13,12 +13,14 @@ it needs:
     # engines: perf bpf          once with each value of ENGINE in the environment
     # alone: WHY                 nothing else runs meanwhile
 
---only takes names of steps or of groups (unit, e2e, page, ...); --list prints both. A step fails when it fails once.
+--only takes names of steps or of groups (unit, e2e, page, ...), which --list prints, and globs of names; a script of
+tests/e2e may be named without "e2e/" and without its engine. A step fails when it fails once.
 Exit status 77 is a skip, and a line "SKIP: WHAT" in the output of a step that passes is a part of it that this machine
 cannot run for want of WHAT: a few words, such as "a hardware PMU". build/test has a log for each step, and results.tsv:
 outcome, name, seconds.
 """
 import argparse
+import fnmatch
 import os
 import re
 import signal
@@ -101,6 +103,7 @@ class Step:
                  timeout=HANGS):
         self.name, self.command, self.set = name, command, group_set
         self.group = name.partition("/")[0]
+        self.names = {name}  # that --only knows it by
         self.programs, self.needs, self.alone = programs.split(), tuple(needs), alone
         self.environment, self.timeout = environment or {}, timeout
         self.state = "waiting"  # then running, passed, skipped, failed
@@ -215,6 +218,7 @@ def scripts():
                 "e2e/%s%s" % (name[:-3], "-" + engine if engine else ""), [path], words["set"], words["need"],
                 ["build/plain"], alone="alone" in words,
                 environment=dict(daemon("plain"), **({"ENGINE": engine} if engine else {}))))
+            steps[-1].names |= {name[:-3], "e2e/" + name[:-3]}
     return steps
 
 
@@ -244,6 +248,13 @@ class Run:
         self.by_name = {step.name: step for step in steps}
         self.condition = threading.Condition()
         self.running = set()
+
+    def remove_logs(self):
+        """Those of earlier runs of the same steps. The logs of other steps stay."""
+        os.makedirs(LOGS, exist_ok=True)
+        for step in self.steps:
+            if os.path.exists(step.log()):
+                os.remove(step.log())
 
     def unmet(self, step):
         return [need for need in step.needs if need in self.by_name and self.by_name[need].state != "passed"]
@@ -385,14 +396,20 @@ def skipped_parts(step):
     return found if step.state in ("passed", "skipped") else []
 
 
+def named(steps, word):
+    """The steps of a group, or else those with a name that matches."""
+    return [step for step in steps if step.group == word] or [
+        step for step in steps if any(fnmatch.fnmatchcase(name, word) for name in step.names)]
+
+
 def select(steps, arguments):
     """The steps to run, with the builds that they need."""
     if arguments.only:
-        wanted = set(arguments.only.split(","))
-        unknown = wanted - {step.name for step in steps} - {step.group for step in steps}
+        found = {word: named(steps, word) for word in arguments.only.split(",")}
+        unknown = sorted(word for word in found if not found[word])
         if unknown:
-            sys.exit("there is no step or group %s; see ./quickstart test --list" % ", ".join(sorted(unknown)))
-        chosen = [step for step in steps if step.name in wanted or step.group in wanted]
+            sys.exit("there is no step or group %s; see ./quickstart test --list" % ", ".join(unknown))
+        chosen = [step for of_word in found.values() for step in of_word]
     else:
         chosen = [step for step in steps if arguments.all or step.set == "quick"]
     needs = {need for step in chosen for need in step.needs}
@@ -417,6 +434,7 @@ def print_list(steps):
         print("%s: %s" % (group, GROUPS.get(group, "")))
         names = [step.name + ("" if step.set == "quick" else " (--all)") for step in steps if step.group == group]
         print("    " + "\n    ".join(names))
+    print("(--all): not part of plain ./quickstart test")
 
 
 def summary(run, steps, arguments):
@@ -464,9 +482,8 @@ def main():
     tools = os.path.join(BUILD, "tools", "usr")
     os.environ["PATH"] = ":".join([os.environ.get("PATH", "/usr/bin:/bin"), "/usr/sbin", "/sbin",
                                    os.path.join(tools, "bin"), os.path.join(tools, "sbin")])
-    subprocess.run(["rm", "-rf", LOGS], check=True)
-    os.makedirs(LOGS)
     run = Run(repeated(chosen, arguments.repeat))
+    run.remove_logs()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         run.all()

@@ -6,7 +6,7 @@
 set -u
 
 source=/build/source
-log=/build/quickstart.log
+log=/build/quickstart-run.log
 begin=$SECONDS
 
 listening_or_ended() {

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # Shared by the end-to-end tests: runs a daemon on a port of its own, and provides checks that print what they expected.
 #
-# PERFCOUNTD is the path of the binary. A script ends with `finish`, which exits with 0 if all checks passed and with 1
+# PERFCOUNTD is the path of the binary, by default one in build/. A script ends with `finish`, which exits with 0 if all checks passed and with 1
 # if not. A skipped script exits with 77.
 
 set -u
@@ -13,14 +13,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 # shellcheck source=../checks.sh
 . "$root/tests/checks.sh"
-for candidate in "${PERFCOUNTD-}" "$root"/build/{plain/,run/,}perfcountd; do
-    [ -n "$candidate" ] && [ -x "$candidate" ] && break
-done
-if [ ! -x "$candidate" ]; then
-    echo "there is no perfcountd in build/: build it, or name it by PERFCOUNTD=/path" >&2
-    exit 1
-fi
-PERFCOUNTD=$(realpath "$candidate")
+find_daemon
 PATH=$PATH:/usr/sbin:/sbin:$root/build/tools/usr/bin:$root/build/tools/usr/sbin
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/perfcountd-test.XXXXXX")
 children=()   # killed when the script exits

@@ -3,8 +3,9 @@
 # Runs all tests on the emulated boards: fetches and builds what is missing, then runs the boards in two lanes, one
 # after the other in each.
 #
-# usage: run.sh [BOARD...]   where BOARD is one of two-6.1, two-5.10, eight-6.1, single-6.1, single-5.10; or footprint,
-# which is for bench/footprint: eight CPUs of two kinds
+# usage: run.sh [BOARD... [TEST...]]   where BOARD is one of two-6.1, two-5.10, eight-6.1, single-6.1, single-5.10; or
+# footprint, which is for bench/footprint: eight CPUs of two kinds. TEST is the name of a function without test_, such as
+# truth; without one, all tests of the boards run.
 #
 # tests/vm/lib.sh describes VM_CACHE and VM_BUILD, and truth.sh, hotplug.sh, cgroup.sh and pressure.sh describe the
 # variables that begin with their names. IMPOSTOR_KERNELS lists the kernels on which the impostor test runs. Tests are
@@ -14,10 +15,13 @@
 # shellcheck source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-# part TEST [ARGUMENTS...]: runs the test and prints how many seconds it took.
+parts=0
+# part TEST [ARGUMENTS...]: runs the test, if it is one of those that were asked for, and prints how many seconds it took.
 part() {
     local started=$SECONDS
+    [ ${#chosen[@]} -eq 0 ] || [[ " ${chosen[*]} " == *" ${1#test_} "* ]] || return
     "$@"
+    parts=$((parts + 1))
     echo "    $1: $((SECONDS - started)) s"
 }
 
@@ -80,6 +84,7 @@ board() {
     *) die "there is no board $1" ;;
     esac
     test_silence
+    compares "tests ran on the board" "$parts > 0"
     finish
 }
 
@@ -99,8 +104,18 @@ lane() {
     done
 }
 
-boards=("$@")
-[ $# -gt 0 ] || boards=(two-6.1 two-5.10 eight-6.1 single-6.1 single-5.10)
+boards=() chosen=()
+for argument; do
+    case $argument in
+    *-*.* | footprint) boards+=("$argument") ;;
+    *)
+        grep -q "part test_$argument\b" "${BASH_SOURCE[0]}" || die "there is no test $argument"
+        chosen+=("$argument")
+        ;;
+    esac
+done
+[ ${#chosen[@]} -eq 0 ] || [ ${#boards[@]} -gt 0 ] || die "name the board of ${chosen[*]} before it"
+[ ${#boards[@]} -gt 0 ] || boards=(two-6.1 two-5.10 eight-6.1 single-6.1 single-5.10)
 mkdir -p "$VM_BUILD" || die "cannot write to $VM_BUILD"
 rm -f "$VM_BUILD"/vm.log "$VM_BUILD"/test-*.log "$VM_BUILD"/test-*.status
 "$vm_dir/fetch.sh" || exit
