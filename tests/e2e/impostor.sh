@@ -94,6 +94,7 @@ END
 impostor "tracepoints, probes and samples" --config.file="$config"
 attempted "other tracepoints are refused" "a tracepoint that is not configured: got ENOPKG"
 attempted "samples of the clock are opened" "samples of cpu-clock \(sampler\): ENABLE"
+attempted "a finder is asked for shared memory" "a finder: memory that processes share"
 if [ -e /sys/kernel/tracing/events/syscalls/sys_enter_openat ]; then
     attempted "no memory can be read by a filter" "sys_enter_openat: reading memory through a filter: got EEXIST"
     attempted "nor by one on a sampled tracepoint" \

@@ -318,6 +318,7 @@ static const struct {
     {"requests for files", file_requests_run},
     {"requests for state files", state_requests_run},
     {"requests for a tally of cgroups", tally_requests_run},
+    {"requests for finders", finder_requests_run},
     {"descriptors in the hands of a stranger", powers_run},
 };
 

@@ -178,6 +178,7 @@ void probe_requests_run(struct impostor *impostor);
 void file_requests_run(struct impostor *impostor);
 void state_requests_run(struct impostor *impostor);
 void tally_requests_run(struct impostor *impostor);
+void finder_requests_run(struct impostor *impostor);
 void powers_run(struct impostor *impostor);
 
 /* Create and remove homes with state files in the scratch directory. They are created by root, before the split. */

@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "collectors/names/record.h"
+#include "perf/files/finder.h"
 #include "perf/hierarchy.h"
 #include "perf/tally/tally.h"
 #include "tests/impostor/impostor.h"
@@ -818,6 +819,108 @@ void tally_requests_run(struct impostor *impostor)
         {"request: tallies whose descriptors are kept", try_hoard, MUST(EBUSY), NULL, 0},
         {"request: a tally after they are closed", try_again, MUST_WORK, NULL, 0},
         {"request: a counter after all that", try_many, MUST_WORK, NULL, 1},
+    };
+
+    impostor_try(impostor, attempts, ARRAY_SIZE(attempts));
+}
+
+/* Finders, which the opener starts where it was started for samples. */
+
+/* The error of the finder for a mapping of another process. */
+static long ask_finder(struct impostor *impostor, const void *packet, size_t size, int32_t *ret_error)
+{
+    union find_buffer answer;
+    int ends[2], fd = -1;
+
+    if (!impostor->sys.start_finder)
+        return impostor_skip(impostor, "the opener was not started for samples");
+    int r = impostor->sys.start_finder(&impostor->sys, ends);
+    if (r < 0)
+        return r;
+    r = (int)fd_socket_send_one(ends[0], packet, size, -1);
+    if (r == 0)
+        r = find_request_receive(ends[1], &answer, &fd);
+    if (r == 0)
+        *ret_error = fd >= 0 ? 0 : answer.request.error;
+    closep(&fd);
+    close(ends[0]);
+    close(ends[1]);
+    return r;
+}
+
+/* The memory that the witness shares with this process: a file without a name, as a database's buffers are. */
+static long try_shared_memory(struct impostor *impostor, const struct attempt *attempt)
+{
+    char bytes[sizeof(struct find_request) + 1] = "";
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)impostor->witness & ~(page - 1);
+    int32_t error = 0;
+
+    (void)attempt;
+    if (!impostor->witness)
+        return impostor_skip(impostor, "no process of root's was started before the split");
+    const struct find_request request = {.magic = FIND_MAGIC,
+                                         .find = FIND_MAPPED,
+                                         .pid = (uint32_t)impostor->witness->pid,
+                                         .start = start,
+                                         .end = start + page};
+    memcpy(bytes, &request, sizeof(request));
+    long r = ask_finder(impostor, bytes, sizeof(bytes), &error);
+    return r < 0 || r == ATTEMPT_SKIPPED ? r : error;
+}
+
+static long try_no_request(struct impostor *impostor, const struct attempt *attempt)
+{
+    int32_t error;
+
+    return ask_finder(impostor, attempt->text, strlen(attempt->text), &error);
+}
+
+/* Keeps the sockets, so that no finder ends. */
+static long try_many_finders(struct impostor *impostor, const struct attempt *attempt)
+{
+    int ends[OPENER_FINDERS_MAX + 1][2], n = 0, r = 0;
+
+    (void)attempt;
+    if (!impostor->sys.start_finder)
+        return impostor_skip(impostor, "the opener was not started for samples");
+    while (n <= OPENER_FINDERS_MAX && (r = impostor->sys.start_finder(&impostor->sys, ends[n])) >= 0)
+        n++;
+    while (n-- > 0) {
+        close(ends[n][0]);
+        close(ends[n][1]);
+    }
+    return r;
+}
+
+/* They have ended soon after their sockets were closed. */
+static long try_finder_again(struct impostor *impostor, const struct attempt *attempt)
+{
+    long r;
+
+    for (int i = 0; (r = try_no_request(impostor, attempt)) == -EBUSY && i < GONE_TRIES; i++)
+        usleep(10000);
+    return r;
+}
+
+static long try_finder_packet(struct impostor *impostor, const struct attempt *attempt)
+{
+    _cleanup_(buffer_done) struct buffer packet = {0};
+
+    (void)attempt;
+    if (impostor->client->rules.permissions.sampling)
+        return impostor_skip(impostor, "the opener was started for samples");
+    int r = opener_request_write_finder(&packet);
+    return r < 0 ? r : ask_raw(impostor, packet.data, packet.size, &(struct fd_list){0}, NULL);
+}
+
+void finder_requests_run(struct impostor *impostor)
+{
+    static const struct attempt attempts[] = {
+        {"request: a finder without the sampler", try_finder_packet, MUST(EUNATCH), NULL, 0},
+        {"a finder: memory that processes share", try_shared_memory, MUST(EBADRQC, ENOENT), NULL, 0},
+        {"a finder: bytes that are no request", try_no_request, MUST(EPIPE), "no request", 0},
+        {"finders that are kept", try_many_finders, MUST(EBUSY), NULL, 0},
+        {"a finder after they have ended", try_finder_again, MUST(EPIPE), "no request", 0},
     };
 
     impostor_try(impostor, attempts, ARRAY_SIZE(attempts));
