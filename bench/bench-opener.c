@@ -104,7 +104,7 @@ static _Noreturn void serve(struct sys *sys, struct bench *bench, int socket)
 /* A process of its own for each way: that of the daemon has lost its privileges. Returns a socket, or -errno. */
 static int start(struct bench *bench, bool with_opener)
 {
-    struct opener_permissions permissions = {0};
+    struct opener_permissions permissions = {.limits.cpu = UINT32_MAX};
     const struct user user = {0};
     struct opener *opener;
     struct error error;

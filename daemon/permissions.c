@@ -4,8 +4,14 @@
 
 #include "base/cleanup.h"
 #include "config/web-config.h"
+#include "perf/event/preset.h"
+#include "perf/group.h"
 #include "perf/pmu-kind.h"
 #include "perf/tally/layout.h"
+#include "sampler/lane-set.h"
+
+/* For what is open for a moment: a PMU's counters are tried by a group of the largest size. */
+#define EVENTS_TRIED GROUP_MEMBERS_MAX
 
 struct permission_walk {
     struct sys *sys;
@@ -31,18 +37,28 @@ static const char *pmu_name_of(const struct event *event)
     return "";
 }
 
+/* NULL where it cannot be loaded, which is reported later. -ENOMEM. */
+static int walk_machine(struct permission_walk *walk, struct machine **ret)
+{
+    if (!walk->machine && machine_load(walk->sys, &walk->machine, NULL) == -ENOMEM)
+        return -ENOMEM;
+    *ret = walk->machine;
+    return 0;
+}
+
 static int grant(void *userdata, const struct event *event, bool samples)
 {
     struct permission_walk *walk = userdata;
     const char *name = pmu_name_of(event);
+    struct machine *machine;
     struct attr attr;
 
     if (pmu_kind(name) == PMU_COUNTING)
         return 0;
-    if (!walk->machine && machine_load(walk->sys, &walk->machine, NULL) == -ENOMEM)
+    if (walk_machine(walk, &machine) < 0)
         return -ENOMEM;
-    const struct pmu *pmu = walk->machine ? machine_find_pmu(walk->machine, name) : NULL;
-    if (!pmu || attr_build(walk->sys, walk->machine, event, pmu, &attr, NULL) < 0)
+    const struct pmu *pmu = machine ? machine_find_pmu(machine, name) : NULL;
+    if (!pmu || attr_build(walk->sys, machine, event, pmu, &attr, NULL) < 0)
         return 0;
     return opener_permissions_add_event(walk->permissions, &attr, samples);
 }
@@ -69,6 +85,69 @@ static uint32_t tally_slots(const struct config *config)
     return (uint32_t)MAX(config_max_cgroups(config, ENGINE_BPF) + TALLY_SLOT_FIRST, 256);
 }
 
+/* Of a preset, a place counts the events of one variant. */
+static uint64_t count_of_variant(const struct config_group *group, size_t variant)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < group->n_events; i++)
+        n += group->events[i].variants >> variant & 1;
+    return n;
+}
+
+/* The most events that a CPU, or a cgroup on it, may have of these groups. */
+static uint64_t count_on_cpu(const struct config_groups *groups)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < groups->n; i++) {
+        const struct config_group *group = &groups->items[i];
+        uint64_t n = group->preset ? 0 : group->n_events;
+        for (size_t k = 0; group->preset && k < group->preset->n_variants; k++)
+            n = MAX(n, count_of_variant(group, k));
+        sum += n;
+    }
+    return sum;
+}
+
+/* All PMUs of the system may be read on the same CPU. */
+static int count_of_pmus(struct permission_walk *walk, const struct config_groups *groups, uint64_t *ret)
+{
+    struct machine *machine = NULL;
+    int r = groups->n ? walk_machine(walk, &machine) : 0;
+
+    *ret = 0;
+    for (size_t i = 0; machine && i < machine->n_pmus; i++)
+        for (size_t k = 0; k < groups->n && !pmu_is_per_cpu(machine->pmus[i]); k++)
+            for (size_t j = 0; j < groups->items[k].n_events; j++)
+                *ret += attr_names_pmu(machine, &groups->items[k].events[j].event, machine->pmus[i]);
+    return r;
+}
+
+/*
+ * The most events that the configuration can need. Of those of CPUs there may be twice as many for a time: the engine
+ * bpf opens its groups anew before it closes those that it counts with, and they may be the groups of the collector
+ * cpu. Those of cgroups and of the sampler are closed first.
+ */
+static int set_limits(struct permission_walk *walk, const struct config *config)
+{
+    const struct config_cgroup *cgroup = &config->cgroup;
+    const struct config_sampler *sampler = &config->sampler;
+    uint64_t of_cgroup = cgroup->enabled ? count_on_cpu(&cgroup->groups) : 0, of_pmus = 0;
+    int r = config->pmu.enabled ? count_of_pmus(walk, &config->pmu.groups, &of_pmus) : 0;
+    uint64_t counted = (config->cpu.enabled ? count_on_cpu(&config->cpu.groups) : 0) + of_pmus +
+                       (cgroup->engine == ENGINE_PERF ? 0 : of_cgroup);
+    uint64_t sampled = sampler->enabled ? sampler->max_clients * GROUP_MEMBERS_MAX : 0;
+    struct opener_event_limits *limits = &walk->permissions->limits;
+
+    limits->cpu = limits->cpu_tallied = 2 * counted + sampled + EVENTS_TRIED;
+    if (cgroup->engine != ENGINE_BPF)
+        limits->cpu += of_cgroup * config_max_cgroups(config, ENGINE_PERF);
+    limits->thread = sampled + EVENTS_TRIED;
+    limits->threads = (sampler->enabled ? sampler->max_clients * LANE_SET_DESCRIPTORS_MAX : 0) + EVENTS_TRIED;
+    return r;
+}
+
 int permissions_from_config(struct sys *sys, const struct config *config, const char *config_file,
                             struct opener_permissions *ret, struct error *error)
 {
@@ -78,6 +157,8 @@ int permissions_from_config(struct sys *sys, const struct config *config, const 
                                        .breakpoints = config->opener_breakpoints,
                                        .tally_slots = tally_slots(config)};
     int r = config_each_event(config, grant, &walk);
+    if (r == 0)
+        r = set_limits(&walk, config);
     machine_free(walk.machine);
     if (r == 0)
         r = opener_permissions_add_file(ret, config_file);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The opener's permissions for a configuration: tracepoints, probes and breakpoints that it names, and its files. */
+/*
+ * The opener's permissions for a configuration: how many events it can need, the tracepoints, probes and breakpoints
+ * that it names, and its files.
+ */
 #ifndef DAEMON_PERMISSIONS_H
 #define DAEMON_PERMISSIONS_H
 

@@ -7,6 +7,7 @@
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -89,6 +90,8 @@ static const struct call_rule calls_of_all[] = {
     {SCMP_SYS(perf_event_open), 0, {{0}}},
     {SCMP_SYS(ioctl), 1, {{1, SCMP_CMP_MASKED_EQ, UINT32_MAX, PERF_EVENT_IOC_SET_FILTER}}},
     {SCMP_SYS(close), 0, {{0}}},
+    {SCMP_SYS(epoll_ctl), 1, {CALL_EXACTLY(1, EPOLL_CTL_ADD)}}, /* quota.c */
+    {SCMP_SYS(pread64), 0, {{0}}},
     {SCMP_SYS(openat), 1, {{2, SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY}}},
     {SCMP_SYS(open), 1, {{1, SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY}}},
     {SCMP_SYS(fstat), 0, {{0}}},
@@ -196,7 +199,6 @@ static const struct call_rule calls_of_tally[] = {
     {SCMP_SYS(ugetrlimit), 1, {CALL_EXACTLY(0, RLIMIT_DATA)}},
     {SCMP_SYS(prlimit64), 2, {CALL_EXACTLY(0, 0), CALL_EXACTLY(1, RLIMIT_DATA)}},
     {SCMP_SYS(read), 0, {{0}}},
-    {SCMP_SYS(pread64), 0, {{0}}},
     {SCMP_SYS(lseek), 0, {{0}}},
     {SCMP_SYS(_llseek), 0, {{0}}},
     {SCMP_SYS(access), 0, {{0}}},
@@ -238,11 +240,10 @@ static int opener_filter_calls(const struct opener_permissions *permissions, boo
     return call_filter_load(context, r, ret_filtered, error);
 }
 
-int opener_jail_enter(int socket, int reader, const struct opener_rules *rules, uint64_t *ret_capabilities,
+int opener_jail_enter(const int *fds, size_t n, const struct opener_rules *rules, uint64_t *ret_capabilities,
                       bool *ret_filtered, struct error *error)
 {
-    const int sockets[] = {socket, reader}; /* -1 is no descriptor, and stays none */
-    int r = fd_keep_only(sockets, ARRAY_SIZE(sockets));
+    int r = fd_keep_only(fds, n);
 
     if (r < 0)
         return error_set(error, r, "cannot close descriptors: %s", strerror(-r));

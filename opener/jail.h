@@ -6,13 +6,13 @@
 #include "opener/rules.h"
 
 /*
- * For the opener. Its only descriptors are from now on `socket`, `reader` (-1: none) and standard error. It ends with
- * the daemon, and not by a signal that a terminal or a service manager sends to all processes. It keeps the
+ * For the opener. Its only descriptors are from now on those of `fds` (negative ones are none) and standard error. It
+ * ends with the daemon, and not by a signal that a terminal or a service manager sends to all processes. It keeps the
  * capabilities, which go to *ret_capabilities, and the system calls that opening needs by the rules: those of samples
  * and of a tally only where the permissions have them. *ret_filtered is false where the kernel has no filters. -errno
  * with a sentence.
  */
-int opener_jail_enter(int socket, int reader, const struct opener_rules *rules, uint64_t *ret_capabilities,
+int opener_jail_enter(const int *fds, size_t n, const struct opener_rules *rules, uint64_t *ret_capabilities,
                       bool *ret_filtered, struct error *error);
 
 #endif

@@ -66,10 +66,37 @@ static int bind_tally(struct sys *sys, const struct opener_rules *rules, struct 
     return 0;
 }
 
+/* Before the jail, in which nothing below /proc/self may be opened by those who are not root. */
+static int open_quotas(struct event_quota *events, const struct opener_rules *rules, struct error *error)
+{
+    int r = event_quota_open(events, rules);
+
+    return r < 0 ? error_set(error, r, "cannot count the events that are open, by epoll(7) and /proc/self/fdinfo: %s%s",
+                             strerror(-r), r == -EMFILE ? "; raise LimitNOFILE (ulimit -n)" : "")
+                 : 0;
+}
+
+static int enter_jail(const struct opener_server *server, struct opener_hello *hello, struct error *error)
+{
+    int fds[2 + 2 * EVENT_QUOTAS], n = 0;
+    bool filtered = false;
+
+    fds[n++] = server->socket;
+    fds[n++] = server->reader;
+    for (size_t i = 0; i < EVENT_QUOTAS; i++) {
+        fds[n++] = server->events->quotas[i].epoll;
+        fds[n++] = server->events->quotas[i].list;
+    }
+    int r = opener_jail_enter(fds, (size_t)n, &server->rules, &hello->capabilities, &filtered, error);
+    hello->filtered = filtered;
+    return r;
+}
+
 /* _exit(2) does not run the handlers of exit(3), which are the daemon's. */
 static _Noreturn void opener_run(struct sys *sys, const struct opener *opener, const struct user *user, int socket,
                                  int reader)
 {
+    struct event_quota events = EVENT_QUOTA_CLOSED;
     struct tally_quota tallies = {0};
     struct finders finders = {0};
     struct opener_server server = {.sys = sys,
@@ -77,19 +104,20 @@ static _Noreturn void opener_run(struct sys *sys, const struct opener *opener, c
                                    .reader = reader,
                                    .rules = opener->client.rules,
                                    .cgroups = opener->cgroups,
+                                   .events = &events,
                                    .tallies = &tallies,
                                    .finders = &finders};
     struct opener_hello hello = {0};
     struct error error = {0};
-    bool filtered = false;
 
     program_set_name("perfcountd-opener");
     hello.error = user_allow_kill(user, &error);
     if (hello.error == 0)
         hello.error = bind_tally(sys, &server.rules, &error);
     if (hello.error == 0)
-        hello.error = opener_jail_enter(socket, reader, &server.rules, &hello.capabilities, &filtered, &error);
-    hello.filtered = filtered;
+        hello.error = open_quotas(&events, &server.rules, &error);
+    if (hello.error == 0)
+        hello.error = enter_jail(&server, &hello, &error);
     if (hello.error < 0)
         snprintf(hello.message, sizeof(hello.message), "%.200s", error.message);
     malloc_trim(0); /* of the filter, which was put together on the heap */

@@ -20,8 +20,17 @@ struct opener_permitted_event {
     bool samples; /* the sampler may have it too */
 };
 
+/* The most events that may be open at the same time. Nothing raises them later. */
+struct opener_event_limits {
+    uint64_t cpu;         /* of a whole CPU and of cgroups on it */
+    uint64_t cpu_tallied; /* the same, once a tally has counted cgroups */
+    uint64_t thread;      /* of one thread, on each CPU and on no certain CPU */
+    uint64_t threads;     /* of all threads there */
+};
+
 /* The permissions that the configuration gives; the caller fills them. */
 struct opener_permissions {
+    struct opener_event_limits limits;
     bool sampling;        /* samples of all tasks */
     bool breakpoints;     /* opener.breakpoints: the breakpoints among `events` may be handed out */
     uint32_t tally_slots; /* cgroups may be counted by a tally with at most this number of slots; 0: by none */

@@ -142,12 +142,18 @@ static int server_open_group(const struct opener_server *server, const struct op
     int results[OPENER_EVENTS_MAX];
     int r = request->group->flags & PERF_FLAG_PID_CGROUP ? server_check_cgroup(server, given->fds[0]) : 0;
 
+    if (r == 0)
+        r = event_quota_check(server->events, request->group);
     if (r < 0)
         return r;
     server_open_events(server, request, given, results);
+    r = event_quota_add(server->events, request->group, results);
     for (size_t i = 0; i < request->group->n_events; i++)
-        reply_add(results[i], reply, opened);
-    return 0;
+        if (r == 0)
+            reply_add(results[i], reply, opened);
+        else if (results[i] >= 0)
+            server->sys->close(server->sys, results[i]);
+    return r;
 }
 
 /* Where the file system is not mounted, or another one hides it, the path may name another file. */
@@ -188,7 +194,12 @@ static int server_tally(const struct opener_server *server, const struct opener_
 
     if (r == 0 && packet->call == OPENER_TALLY_ASSIGN && !fd_is_on(given->fds[0], CGROUP2_SUPER_MAGIC))
         r = -EXDEV;
-    return r < 0 ? r : opener_tally_serve(server->sys, server->tallies, packet, given, reply, opened);
+    if (r == 0)
+        r = opener_tally_serve(server->sys, server->tallies, packet, given, reply, opened);
+    /* The daemon has tested the tally before it assigns cgroups, and would otherwise have gone on without it. */
+    if (r == 0 && packet->call == OPENER_TALLY_ASSIGN)
+        event_quota_use_tally(server->events);
+    return r;
 }
 
 static int server_start_finder(const struct opener_server *server, struct opener_reply *reply, struct fd_list *opened)

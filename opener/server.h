@@ -3,6 +3,7 @@
 #ifndef OPENER_SERVER_H
 #define OPENER_SERVER_H
 
+#include "opener/event-quota.h"
 #include "opener/finders.h"
 #include "opener/tally-quota.h"
 
@@ -12,6 +13,7 @@ struct opener_server {
     struct opener_rules rules;
     int reader;          /* the socket to which state files go (state-file.h); -1: nobody reads them */
     const char *cgroups; /* the directory of the hierarchy of cgroups, "" where there is none */
+    struct event_quota *events;
     struct tally_quota *tallies;
     struct finders *finders;
 };

@@ -105,6 +105,9 @@ static const struct {
     {ETIMEDOUT, NULL, "the opener does not answer",
      "perfcountd tries again when it answers; if it never does, restart perfcountd"},
     {EPIPE, NULL, "the opener is gone", "restart perfcountd"},
+    {EDQUOT, NULL, "the opener opens no more events there",
+     "it opens as many on each CPU as the configuration could need when perfcountd started; restart perfcountd"},
+    {EUSERS, NULL, "the kernel lets the opener keep count of no more events", "raise fs.epoll.max_user_watches"},
     {EXDEV, NULL, "the opener does not take this directory for a cgroup",
      "it knows only cgroups of the hierarchy that was mounted when perfcountd started; restart perfcountd"},
     {EBADRQC, is_probe, "somebody could replace this program by another",
@@ -126,8 +129,8 @@ static const struct {
     enum reason_span span;
 } spans[] = {
     {EMFILE, REASON_PASSES},  {ENFILE, REASON_PASSES},       {ENOMEM, REASON_PASSES},    {EBUSY, REASON_PASSES},
-    {ENOBUFS, REASON_PASSES}, {ETOOMANYREFS, REASON_PASSES}, {ETIMEDOUT, REASON_PASSES}, {ENODEV, REASON_BRIEF},
-    {EINTR, REASON_BRIEF},    {EAGAIN, REASON_BRIEF},
+    {ENOBUFS, REASON_PASSES}, {ETOOMANYREFS, REASON_PASSES}, {ETIMEDOUT, REASON_PASSES}, {EDQUOT, REASON_PASSES},
+    {EUSERS, REASON_PASSES},  {ENODEV, REASON_BRIEF},        {EINTR, REASON_BRIEF},      {EAGAIN, REASON_BRIEF},
 };
 
 const char *reason_name(int error)

@@ -8,9 +8,6 @@
 #include "base/cleanup.h"
 #include "base/number.h"
 
-/* Of one capture. */
-#define DESCRIPTORS_MAX 8192
-
 /* The threads of a process: each has events of its own on each CPU. */
 struct threads {
     pid_t *tids; /* NULL: the spec has no process */
@@ -44,11 +41,11 @@ static int threads_list(struct threads *threads, struct sys *sys, const struct s
     if (!threads->tids)
         return error_oom(error);
     size_t descriptors = threads->n * cpuset_count(&spec->cpus) * (spec->read ? spec->events.n : 1);
-    if (descriptors > DESCRIPTORS_MAX)
+    if (descriptors > LANE_SET_DESCRIPTORS_MAX)
         return error_set(error, -EINVAL,
                          "process %" PRIu32 " has %zu threads, which need %zu descriptors on these CPUs; the limit is "
                          "%d: ask for fewer CPUs, or for the cgroup of the process",
-                         spec->pid, threads->n, descriptors, DESCRIPTORS_MAX);
+                         spec->pid, threads->n, descriptors, LANE_SET_DESCRIPTORS_MAX);
     return 0;
 }
 

@@ -5,6 +5,9 @@
 
 #include "sampler/lane.h"
 
+/* The most descriptors that the threads of a process may need, of one capture. */
+#define LANE_SET_DESCRIPTORS_MAX 8192
+
 struct lane_set {
     struct sys *sys;
     sd_event *event;

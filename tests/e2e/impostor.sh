@@ -62,11 +62,15 @@ attempted "a link to root's file is not followed" "state file: a link to /etc/sh
 attempted "requests for tracepoints are refused" "a tracepoint that is not configured: got ENOPKG"
 attempted "samples are refused" "a sample period: got EUNATCH"
 attempted "counters are opened" "a counter of a CPU: got done"
+attempted "events without end are refused" "events of a CPU without end: got EDQUOT"
+attempted "also those of cgroups" "events of a cgroup without end: got EDQUOT"
+attempted "and where others keep them" "events beside as many that an accomplice keeps: got EDQUOT"
 if [ -e /sys/kernel/btf/vmlinux ]; then
     attempted "counts of all cgroups cannot be written to" "counts of cgroups \(tally\): mmap of the page: got EPERM"
     attempted "nor changed by a system call" "records of CPUs \(tally\): BPF_MAP_UPDATE_ELEM: got EPERM"
     attempted "they show no address of the kernel's" "records of a tally: an address of the kernel's: got done"
     attempted "tallies cannot be hoarded" "tallies whose descriptors are kept: got EBUSY"
+    attempted "events are fewer beside them" "events of a CPU without end, after a tally: got EDQUOT"
 else
     left_out "BTF, for the engine bpf"
 fi
@@ -93,6 +97,7 @@ sampler: {enabled: true, tracepoints: ["sched:sched_process_fork"]}
 END
 impostor "tracepoints, probes and samples" --config.file="$config"
 attempted "other tracepoints are refused" "a tracepoint that is not configured: got ENOPKG"
+attempted "samples without end are refused" "samples of another thread without end: got EDQUOT"
 attempted "samples of the clock are opened" "samples of cpu-clock \(sampler\): ENABLE"
 attempted "a finder is asked for shared memory" "a finder: memory that processes share"
 if [ -e /sys/kernel/tracing/events/syscalls/sys_enter_openat ]; then

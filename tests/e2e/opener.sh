@@ -98,9 +98,10 @@ for process in "$daemon_pid" "$opener"; do
     equals "process $process: its system calls are filtered" "$(field "$process" Seccomp)" 2
 done
 equals "the opener: its name" "$(tr -d '\0' <"/proc/$opener/cmdline")" perfcountd-opener
-matches "the opener: it has a socket, standard error and nothing else" \
-    "$(find "/proc/$opener/fd" -mindepth 1 -printf '%l\n' | sed 's/\[.*//' | sort -u | tr '\n' ' ')" \
-    "^/dev/null ([^ ]*\.log )?(pipe: )?socket: $"
+matches "the opener: it has a socket, standard error, what counts the events that it opened, and nothing else" \
+    "$(find "/proc/$opener/fd" -mindepth 1 -printf '%l\n' | sed 's/:\[.*//; s,\(/fdinfo\)/.*,\1,' | sort -u | tr '\n' ' ')" \
+    "^/dev/null /proc/$opener/fdinfo ([^ ]*\.log )?anon_inode (pipe )?socket $"
+equals "it has no event" "$(find "/proc/$opener/fd" -lname 'anon_inode:*perf*' | wc -l)" 0
 equals "the status names it" "$(status_field .opener.state,.opener.pid | paste -sd ' ')" "running $opener"
 contains "with its capabilities" "$(status_field '.opener.capabilities | join(" ")')" cap_perfmon
 
@@ -315,6 +316,40 @@ if [ $probes = yes ]; then
     holds "the opener lives" opener_is running
     stop_daemon
 fi
+
+# --- no more events on a CPU than the configuration at the start can need
+
+# write_groups NUMBER: a configuration with as many groups of two events.
+write_groups() {
+    printf '%s\n' "web: {min_interval: 0s, local_operators: true}" "collectors:" "  cgroup: {enabled: false}" \
+        "  pmu: {enabled: false}" "  cpu:" "    groups:" >"$config"
+    seq "$1" | sed 's/.*/      - {name: group&, events: "{page-faults,cpu-migrations}"}/' >>"$config"
+}
+nothing_is_refused() {
+    [ -z "$(failure_of 'reason == "EDQUOT"')" ]
+}
+write_groups 5
+start_daemon --config.file="$config"
+for _ in 1 2 3 4 5 6 7 8 9 10; do # each opens all groups again, or 4 of them
+    write_groups 9
+    get /-/reload -X POST >/dev/null
+    holds "more events, for which there is room, are counted" nothing_is_refused
+    write_groups 5
+    get /-/reload -X POST >/dev/null
+done
+write_groups 60
+equals "too many are configured" "$(status_of /-/reload -X POST)" 200
+matches "they are missing, with the reason" "$(failure_of 'reason == "EDQUOT"' | head -n 1)" \
+    "the opener opens no more events there.*restart perfcountd"
+holds "the first of them are counted" has_group group1 page-faults
+write_groups 5
+equals "fewer are configured" "$(status_of /-/reload -X POST)" 200
+holds "they are counted" nothing_is_refused
+stop_daemon
+write_groups 60
+start_daemon --config.file="$config"
+holds "a restart counts all" nothing_is_refused
+stop_daemon
 
 # --- the opener does not outlive its daemon
 

@@ -266,6 +266,24 @@ static long oracle_try(int fd)
     return right >= CALLS && wrong < CALLS ? (long)right : -ENODATA;
 }
 
+static int kept[HOARD_MAX];
+static size_t n_kept;
+
+static long keep(int fd)
+{
+    if (n_kept == HOARD_MAX)
+        return -ENOSPC;
+    kept[n_kept] = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    return kept[n_kept] < 0 ? -errno : (long)++n_kept;
+}
+
+static long drop(void)
+{
+    while (n_kept > 0)
+        close(kept[--n_kept]);
+    return 0;
+}
+
 static long obey(const struct order *order, int fd)
 {
     switch ((enum order_kind)order->kind) {
@@ -281,6 +299,10 @@ static long obey(const struct order *order, int fd)
         return map_find_address(fd, order->number);
     case ORDER_PROCESS:
         return intrusion_try((enum intrusion)order->number, order->pid);
+    case ORDER_KEEP:
+        return keep(fd);
+    case ORDER_DROP:
+        return drop();
     }
     return -EBADMSG;
 }

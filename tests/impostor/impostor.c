@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -314,6 +315,7 @@ static const struct {
     {"other processes", own_processes_run},
     {"others against the daemon", strangers_run},
     {"requests for events", requests_run},
+    {"requests for events without end", hoards_run},
     {"requests for probes", probe_requests_run},
     {"requests for files", file_requests_run},
     {"requests for state files", state_requests_run},
@@ -348,6 +350,15 @@ static int run(struct impostor *impostor)
     return impostor->failed || !impostor->passed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+/* As the daemon does: each event is a descriptor. */
+static void raise_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
+        setrlimit(RLIMIT_NOFILE, &(struct rlimit){limit.rlim_max, limit.rlim_max});
+}
+
 /* This process stays what it was, and clears up. */
 static int wait_for(pid_t pid)
 {
@@ -370,12 +381,13 @@ int main(int argc, char **argv)
     if (argc == 2 && str_equal(argv[1], "--gain"))
         return geteuid() == 0 ? EXIT_FAILURE : EXIT_SUCCESS;
     if (argc == 3 && str_equal(argv[1], "--accomplice"))
-        return helper_listen(argv[2]) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+        return raise_limit(), helper_listen(argv[2]) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
     if (options_parse(argc, argv, &impostor.options, &error) < 0) {
         fprintf(stderr, "impostor: %s\n", error.message);
         return EXIT_FAILURE;
     }
     signal(SIGPIPE, SIG_IGN);
+    raise_limit();
     sys_init(&impostor.sys);
     learn(&impostor);
     fflush(stdout);

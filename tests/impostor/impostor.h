@@ -98,6 +98,8 @@ void impostor_try_apart(struct impostor *impostor, const struct attempt *attempt
 
 /* Errors with which the opener itself refuses a request, without asking the kernel. */
 #define REFUSED MUST(EBADRQC, EUNATCH, ENOPKG, ENOKEY, EBADMSG, EXDEV)
+/* More events than any limit of the opener allows with the configurations of the tests. */
+#define HOARD_MAX 8000
 
 /*
  * Sends a packet and its descriptors to the opener. Returns the error of the request or of its first event, 0 on
@@ -123,6 +125,8 @@ enum order_kind {
     ORDER_REPLACE, /* replaces the file `path` with a link to /bin/sh */
     ORDER_ADDRESS, /* looks for a kernel address in the records of `number` CPUs: -EFAULT if there is one */
     ORDER_PROCESS, /* tries enum intrusion `number` on process `pid` */
+    ORDER_KEEP,    /* keeps the passed descriptor open */
+    ORDER_DROP,    /* closes the descriptors that it keeps */
 };
 
 /* What one process may try to do to another. */
@@ -174,6 +178,7 @@ void own_calls_run(struct impostor *impostor);
 void own_processes_run(struct impostor *impostor);
 void strangers_run(struct impostor *impostor);
 void requests_run(struct impostor *impostor);
+void hoards_run(struct impostor *impostor);
 void probe_requests_run(struct impostor *impostor);
 void file_requests_run(struct impostor *impostor);
 void state_requests_run(struct impostor *impostor);

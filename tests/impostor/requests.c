@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -237,6 +238,132 @@ void requests_run(struct impostor *impostor)
     for (size_t i = 0; i < ARRAY_SIZE(requests); i++)
         try_request(impostor, &requests[i]);
     impostor_try(impostor, event_attempts, ARRAY_SIZE(event_attempts));
+}
+
+/* Requests for events until the opener gives no more, which must be at the limit of its rules. */
+
+/* Whose events they are. */
+enum victim { CPU, CPU_TALLIED, CGROUP, OWN_THREAD, OTHER_THREAD };
+
+struct hoard {
+    size_t n;
+    int fds[HOARD_MAX];
+};
+
+static void hoard_close(struct hoard *hoard)
+{
+    while (hoard->n > 0)
+        close(hoard->fds[--hoard->n]);
+}
+
+static uint64_t victim_limit(const struct impostor *impostor, enum victim victim)
+{
+    const struct opener_event_limits *limits = &impostor->client->rules.permissions.limits;
+
+    if (victim == CPU_TALLIED)
+        return limits->cpu_tallied;
+    return victim == CPU || victim == CGROUP ? limits->cpu : limits->thread;
+}
+
+static int open_root_cgroup(struct impostor *impostor)
+{
+    struct hierarchy hierarchy;
+
+    if (hierarchy_find(&impostor->sys, &hierarchy, NULL) < 0)
+        return -1;
+    int fd = open(hierarchy.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    hierarchy_done(&hierarchy);
+    return fd;
+}
+
+/* Adds events to the hoard, and returns the error of the last. */
+static long hoard(struct impostor *impostor, enum victim victim, struct hoard *hoard)
+{
+    static const pid_t pids[] = {[CPU] = -1, [CPU_TALLIED] = -1, [OWN_THREAD] = 0, [OTHER_THREAD] = 1};
+    struct perf_event_attr attr = {
+        .size = sizeof(attr), .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CONTEXT_SWITCHES, .disabled = 1};
+    _cleanup_(closep) int directory = victim == CGROUP ? open_root_cgroup(impostor) : -1;
+    unsigned long flags = victim == CGROUP ? PERF_FLAG_PID_CGROUP : 0;
+    long got = 0;
+
+    attr.sample_period = victim == OTHER_THREAD ? UINT32_MAX : 0;
+    while (got == 0 && hoard->n < HOARD_MAX) {
+        got = ask_event(impostor, &attr, pids[victim], victim == OWN_THREAD ? -1 : 0, flags, directory, -1,
+                        &hoard->fds[hoard->n]);
+        hoard->n += got == 0;
+    }
+    return got;
+}
+
+static long hoard_skip(struct impostor *impostor, enum victim victim)
+{
+    struct rlimit limit;
+
+    if (victim == OTHER_THREAD && !impostor->config->sampler.enabled)
+        return impostor_skip(impostor, "other threads are for the sampler");
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur < HOARD_MAX + 100)
+        return impostor_skip(impostor, "the limit of open files is too low");
+    return 0;
+}
+
+/* Hoards, closes all, and hoards again: as many, and no more than the rules say. */
+static long try_hoard_events(struct impostor *impostor, const struct attempt *attempt)
+{
+    static struct hoard hoarded;
+    enum victim victim = (enum victim)attempt->number;
+    long got = hoard_skip(impostor, victim);
+
+    if (got)
+        return got;
+    for (int i = 0; i < 2; i++) {
+        got = hoard(impostor, victim, &hoarded);
+        bool is_all = hoarded.n == victim_limit(impostor, victim);
+        hoard_close(&hoarded);
+        if (got == -ESRCH)
+            return impostor_skip(impostor, "the opener does not see that process");
+        if (got == -EDQUOT && !is_all)
+            return -ERANGE;
+    }
+    return got;
+}
+
+/* The accomplice keeps the events, and the impostor closes its own descriptors. */
+static long try_parked_events(struct impostor *impostor, const struct attempt *attempt)
+{
+    static struct hoard hoarded;
+    struct order keep = {.kind = ORDER_KEEP}, drop = {.kind = ORDER_DROP};
+    long got = hoard_skip(impostor, CPU), kept = 0;
+
+    (void)attempt;
+    if (got)
+        return got;
+    if (impostor->accomplice < 0)
+        return impostor_skip(impostor, "there is no other account");
+    got = hoard(impostor, CPU, &hoarded);
+    for (size_t i = 0; i < hoarded.n && kept >= 0; i++)
+        kept = helper_order(impostor->accomplice, &keep, hoarded.fds[i]);
+    hoard_close(&hoarded);
+    if (got == -EDQUOT && kept > 0)
+        got = hoard(impostor, CPU, &hoarded);
+    if (got == -EDQUOT && hoarded.n > 0)
+        got = -ERANGE;
+    hoard_close(&hoarded);
+    helper_order(impostor->accomplice, &drop, -1);
+    return kept < 0 ? kept : got;
+}
+
+static const struct attempt hoard_attempts[] = {
+    {"request: events of a CPU without end", try_hoard_events, .must = MUST(EDQUOT), .number = CPU},
+    {"request: events of a cgroup without end", try_hoard_events, .must = MUST(EDQUOT), .number = CGROUP},
+    {"request: events of its own thread without end", try_hoard_events, .must = MUST(EDQUOT), .number = OWN_THREAD},
+    {"request: samples of another thread without end", try_hoard_events, .must = MUST(EDQUOT), .number = OTHER_THREAD},
+    {"request: events beside as many that an accomplice keeps", try_parked_events, .must = MUST(EDQUOT)},
+    {"request: a counter after they are closed", try_many, .must = MUST_WORK, .number = 1},
+};
+
+void hoards_run(struct impostor *impostor)
+{
+    impostor_try(impostor, hoard_attempts, ARRAY_SIZE(hoard_attempts));
 }
 
 /* Requests for probes in other programs, in the middle of an instruction, and in the kernel. */
@@ -812,12 +939,32 @@ static long try_again(struct impostor *impostor, const struct attempt *attempt)
     return 0;
 }
 
+/* Once cgroups are counted by a tally, events of each of them are not needed, and the limit is that of CPUs alone. */
+static long try_hoard_beside_tally(struct impostor *impostor, const struct attempt *attempt)
+{
+    const struct tally_shape shape = smallest(impostor);
+    _cleanup_(closep) int directory = open_root_cgroup(impostor);
+    struct tally_maps maps;
+    uint64_t id;
+    long r = start(impostor, &shape, &maps);
+
+    if (r < 0)
+        return ATTEMPT_SKIPPED;
+    close(maps.counts);
+    close(maps.records);
+    r = impostor->sys.tally->assign(&impostor->sys, directory, TALLY_SLOT_FIRST, &id);
+    impostor->sys.tally->stop(&impostor->sys);
+    return r < 0 ? r : try_hoard_events(impostor, attempt);
+}
+
 void tally_requests_run(struct impostor *impostor)
 {
     static const struct attempt attempts[] = {
         {"request: a file as a counter of a tally", try_tally_counter, MUST(EINVAL, EBADF), "/proc/self/stat", 0},
         {"request: tallies whose descriptors are kept", try_hoard, MUST(EBUSY), NULL, 0},
         {"request: a tally after they are closed", try_again, MUST_WORK, NULL, 0},
+        {"request: events of a CPU without end, after a tally", try_hoard_beside_tally, MUST(EDQUOT), NULL,
+         CPU_TALLIED},
         {"request: a counter after all that", try_many, MUST_WORK, NULL, 1},
     };
 

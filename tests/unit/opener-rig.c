@@ -29,6 +29,7 @@ static int fake_open(struct sys *sys, struct perf_event_attr *attr, pid_t pid, i
                      unsigned long flags)
 {
     char text[256], byte;
+    int ends[2];
 
     if (rig.powerless)
         drop_capabilities();
@@ -36,12 +37,13 @@ static int fake_open(struct sys *sys, struct perf_event_attr *attr, pid_t pid, i
         assert_int_equal(read(rig.gate[0], &byte, 1), 1);
     if (attr->config >= FIRST_ERROR)
         return -(int)(attr->config - FIRST_ERROR);
-    int fd = memfd_create("event", MFD_CLOEXEC);
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0); /* as an event, it can be registered with epoll(7) */
     snprintf(text, sizeof(text), "config %d pid %d cpu %d %s%s%.100s", (int)attr->config, (int)pid, cpu,
              group_fd < 0 ? "leads" : "joins", attr->disabled ? " disabled" : "",
              attr->type == KPROBE ? (const char *)(uintptr_t)attr->config1 : "");
-    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-    return fd;
+    assert_int_equal(write(ends[1], text, strlen(text)), (ssize_t)strlen(text));
+    close(ends[1]);
+    return ends[0];
 }
 
 static int fake_ioctl(struct sys *sys, int fd, unsigned long request, unsigned long argument)
@@ -80,10 +82,14 @@ int opener_rig_setup(void **state)
         .reader = -1,
         .rules = {.daemon = getpid(),
                   .counting = {counting_types, ARRAY_SIZE(counting_types)},
-                  .probing = {probing_types, ARRAY_SIZE(probing_types)}},
+                  .probing = {probing_types, ARRAY_SIZE(probing_types)},
+                  .n_cpus = 6,
+                  .permissions.limits = {RIG_CPU_LIMIT, RIG_TALLIED_LIMIT, RIG_THREAD_LIMIT, RIG_THREADS_LIMIT}},
         .cgroups = "/sys/fs/cgroup",
+        .events = &rig.events,
         .tallies = &rig.tallies,
     };
+    assert_int_equal(event_quota_open(&rig.events, &rig.server.rules), 0);
     opener_client_attach(&rig.client, &rig.daemon);
     assert_int_equal(pthread_create(&rig.thread, NULL, run, NULL), 0);
     return 0;
@@ -96,6 +102,7 @@ int opener_rig_teardown(void **state)
     opener_client_done(&rig.client);
     pthread_join(rig.thread, NULL);
     assert_int_equal(rig.ended, 0);
+    event_quota_close(&rig.events);
     assert_int_equal(fd_count_open(-1, &n_open), 0);
     assert_int_equal(n_open, rig.n_open);
     return 0;
@@ -111,7 +118,7 @@ void opener_rig_assert_opened(int fd, const char *expected)
     char text[256] = "";
 
     assert_true(fd >= 0);
-    assert_true(pread(fd, text, sizeof(text) - 1, 0) >= 0);
+    assert_true(read(fd, text, sizeof(text) - 1) >= 0);
     assert_string_equal(text, expected);
     assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
     close(fd);

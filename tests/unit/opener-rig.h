@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The opener's client and server over a real socket pair; the kernel behind the server opens files of memory. */
+/* The opener's client and server over a real socket pair; the kernel behind the server opens pipes. */
 #ifndef TESTS_UNIT_OPENER_RIG_H
 #define TESTS_UNIT_OPENER_RIG_H
 
@@ -13,11 +13,14 @@
 #define FIRST_ERROR 1000
 /* An event with this config waits for a byte of `gate`. */
 #define SLOW 900
+/* So many events may be open on a CPU, of a thread on it, and of all threads there. */
+enum { RIG_CPU_LIMIT = 64, RIG_TALLIED_LIMIT = 16, RIG_THREAD_LIMIT = 20, RIG_THREADS_LIMIT = 30 };
 
-/* A client and a server, of the test that runs. The fake kernel behind the server opens files of memory. */
+/* A client and a server, of the test that runs. The fake kernel behind the server opens pipes. */
 struct opener_rig {
     struct opener_client client;
     struct opener_server server;
+    struct event_quota events;
     struct tally_quota tallies;
     struct sys daemon, kernel;
     pthread_t thread;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the opener permits: files by their paths, PMUs of sysfs, and events of the configuration. */
+/* What the opener permits: files by their paths, PMUs of sysfs, and events of the configuration, and how many. */
 #include <limits.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "daemon/permissions.h"
 #include "opener/request.h"
 #include "opener/rules.h"
 #include "tests/unit/fake-sys.h"
@@ -97,6 +98,49 @@ TEST(test_permissions)
     assert_int_equal(permissions.n_files, 1);
     opener_permissions_done(&permissions);
     assert_int_equal(permissions.n_events, 0);
+}
+
+#define TWO "{name: two, events: \"{cycles,instructions}\"}"
+#define CPU "cpu: {groups: [" TWO "]}"
+#define NO_PMU "pmu: {enabled: false}"
+#define NO_CGROUP "cgroup: {enabled: false}"
+#define CGROUP(more) "cgroup: {groups: [" TWO ", {name: one, events: task-clock}], " more "}"
+#define OF(cpu, pmu, cgroup) "collectors: {" cpu ", " pmu ", " cgroup "}"
+
+/* The most events that a configuration can need. */
+TEST(test_event_limits)
+{
+    static const struct {
+        const char *in;
+        struct opener_event_limits out;
+    } cases[] = {
+        {"{" OF("cpu: {enabled: false}", NO_PMU, NO_CGROUP) "}", {64, 64, 64, 64}},
+        {"{" OF(CPU, NO_PMU, NO_CGROUP) "}", {68, 68, 64, 64}},
+        {"{" OF(CPU, "pmu: {groups: [{name: memory, events: uncore_imc/config=1/}]}", NO_CGROUP) "}", {72, 72, 64, 64}},
+        {"{" OF(CPU, NO_PMU, CGROUP("engine: perf")) "}", {68 + 3 * 256, 68, 64, 64}},
+        {"{" OF(CPU, NO_PMU, CGROUP("engine: perf, max_cgroups: 9")) "}", {68 + 3 * 9, 68, 64, 64}},
+        {"{" OF(CPU, NO_PMU, CGROUP("engine: bpf, max_cgroups: 9")) "}", {74, 74, 64, 64}},
+        {"{" OF(CPU, NO_PMU, CGROUP("engine: auto, max_cgroups: 9")) "}", {74 + 3 * 9, 74, 64, 64}},
+        {"{sampler: {enabled: true, max_clients: 3}, " OF(CPU, NO_PMU, NO_CGROUP) "}",
+         {68 + 3 * 64, 68 + 3 * 64, 4 * 64, 3 * 8192 + 64}},
+    };
+    struct fake_sys *fake = fake_machine_one_pmu();
+
+    fake_add_pmu(fake, "uncore_imc_0", 28, "cpumask", "0");
+    fake_add_pmu(fake, "uncore_imc_1", 29, "cpumask", "0");
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_(opener_permissions_done) struct opener_permissions permissions = {0};
+        _cleanup_(config_freep) struct config *config = NULL;
+        struct error error;
+        print_message("%s\n", cases[i].in);
+        assert_int_equal(config_parse(cases[i].in, strlen(cases[i].in), &config, &error), 0);
+        assert_int_equal(permissions_from_config(&fake->sys, config, NULL, &permissions, &error), 0);
+        assert_int_equal(permissions.limits.cpu, cases[i].out.cpu);
+        assert_int_equal(permissions.limits.cpu_tallied, cases[i].out.cpu_tallied);
+        assert_int_equal(permissions.limits.thread, cases[i].out.thread);
+        assert_int_equal(permissions.limits.threads, cases[i].out.threads);
+    }
+    fake_sys_free(fake);
 }
 
 static char *files[] = {(char *)"/etc/perfcountd/perfcountd.yaml", (char *)"web.yml"};

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The opener: what it opens and refuses, state files, tallies, and the end of its process. */
+/* The opener: what it opens and refuses, how many events, state files, tallies, and the end of its process. */
 #include <fcntl.h>
 #include <ftw.h>
 #include <linux/magic.h>
+#include <seccomp.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -229,7 +231,7 @@ TEST_WITH_OPENER(test_programs)
     close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0700));
     opener_rig_open_group(&group, &fd);
     char found[256] = "";
-    assert_true(fd >= 0 && pread(fd, found, sizeof(found) - 1, 0) > 0);
+    assert_true(fd >= 0 && read(fd, found, sizeof(found) - 1) > 0);
     assert_non_null(strstr(found, "leads disabled/proc/self/fd/"));
     close(fd);
     assert_int_equal(chmod(directory, 0777), 0);
@@ -318,6 +320,222 @@ TEST_WITH_OPENER(test_cannot_be_sent)
     eventually((fd = opener_rig_open(1)) != -ETOOMANYREFS, "descriptors in flight to be closed");
     opener_rig_assert_opened(fd, "config 1 pid -1 cpu 0 leads disabled");
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+/* How many events may be open, and what happens to descriptors until they are closed. */
+
+#define CPU 5
+#define THREAD 77
+
+static const struct event_limit_case {
+    const char *name;
+    pid_t pid;
+    int cpu;
+    bool tallied;
+    unsigned out;
+    int others; /* of another CPU, where as many may be open; -2: there is none */
+} event_limit_cases[] = {
+    {"a CPU", -1, CPU, false, RIG_CPU_LIMIT, 1},
+    {"a CPU whose quota is another", -1, CPU - 1, false, RIG_CPU_LIMIT, CPU},
+    {"a CPU after a tally has counted cgroups", -1, CPU, true, RIG_TALLIED_LIMIT, 1},
+    {"a thread on a CPU", THREAD, CPU, false, RIG_THREAD_LIMIT, -1},
+    {"a thread on no certain CPU", THREAD, -1, false, RIG_THREAD_LIMIT, CPU},
+    {"a CPU that is not possible", -1, CPU + 1, false, 0, -2},
+};
+
+/* Samples, since counters of other threads are refused. */
+static int ask_for(pid_t pid, int cpu)
+{
+    struct perf_event_attr attr = opener_rig_event(1);
+
+    attr.sample_period = pid > 0;
+    return rig.daemon.perf_event_open(&rig.daemon, &attr, pid, cpu, -1, 0);
+}
+
+/* Opens as many as the opener gives. Returns how many; the last error is *ret. */
+static unsigned open_all(pid_t pid, int cpu, int fds[2 * RIG_CPU_LIMIT], int *ret)
+{
+    unsigned n = 0;
+
+    while (n < 2 * RIG_CPU_LIMIT && (fds[n] = ask_for(pid, cpu)) >= 0)
+        n++;
+    *ret = n < 2 * RIG_CPU_LIMIT ? fds[n] : 0;
+    return n;
+}
+
+static void close_all(const int *fds, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        close(fds[i]);
+}
+
+/* The rules are those of an opener that was started for samples. */
+static int limits_setup(void **state)
+{
+    int r = opener_rig_setup(state);
+
+    event_quota_close(&rig.events);
+    rig.server.rules.permissions.sampling = true;
+    assert_int_equal(event_quota_open(&rig.events, &rig.server.rules), 0);
+    return r;
+}
+
+static void check_limit(const struct event_limit_case *row)
+{
+    int fds[2 * RIG_CPU_LIMIT], others[2 * RIG_CPU_LIMIT], error;
+
+    print_message("%s\n", row->name);
+    rig.events.tallied = row->tallied;
+    for (int again = 0; again < 2; again++) {
+        assert_int_equal(open_all(row->pid, row->cpu, fds, &error), row->out);
+        assert_int_equal(error, row->out ? -EDQUOT : -ENXIO);
+        if (row->others > -2) {
+            assert_int_equal(open_all(row->pid, row->others, others, &error), row->out);
+            close_all(others, row->out);
+        }
+        assert_int_equal(ask_for(row->pid, row->cpu), error);
+        close_all(fds, row->out);
+    }
+}
+
+TEST_WITH(test_event_limits, limits_setup, opener_rig_teardown)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(event_limit_cases); i++)
+        check_limit(&event_limit_cases[i]);
+}
+
+/* All threads have a limit, too, and those of another CPU have one of their own. */
+TEST_WITH(test_limit_of_threads, limits_setup, opener_rig_teardown)
+{
+    int fds[RIG_THREADS_LIMIT];
+
+    for (int i = 0; i < RIG_THREADS_LIMIT; i++) {
+        fds[i] = ask_for(THREAD + i, CPU);
+        assert_true(fds[i] >= 0);
+    }
+    assert_int_equal(ask_for(THREAD + RIG_THREADS_LIMIT, CPU), -EDQUOT);
+    int other = ask_for(THREAD + RIG_THREADS_LIMIT, CPU - EVENT_QUOTAS);
+    assert_true(other >= 0);
+    close(other);
+    close_all(fds, RIG_THREADS_LIMIT);
+}
+
+/* An event is there as long as anybody has a descriptor of it, or a packet that nobody has received. */
+TEST_WITH_OPENER(test_limit_of_parked)
+{
+    int fds[2 * RIG_CPU_LIMIT], error, sockets[2], copy = -1;
+    unsigned n = open_all(-1, CPU, fds, &error);
+    struct fd_list parked = {0}, received;
+    char byte;
+
+    assert_int_equal(n, RIG_CPU_LIMIT);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), 0);
+    while (parked.n < RIG_CPU_LIMIT) {
+        parked.fds[parked.n] = fds[parked.n];
+        parked.n++;
+    }
+    assert_int_equal(fd_socket_send(sockets[0], "", 1, &parked), 0);
+    copy = dup(fds[0]);
+    close_all(fds, n);
+    assert_int_equal(ask_for(-1, CPU), -EDQUOT);
+    assert_int_equal(fd_socket_receive(sockets[1], &byte, 1, &received, NULL), 1);
+    assert_int_equal(ask_for(-1, CPU), -EDQUOT);
+    fd_list_close(&received);
+    assert_int_equal(open_all(-1, CPU, fds, &error), RIG_CPU_LIMIT - 1);
+    assert_int_equal(error, -EDQUOT);
+    close(copy);
+    close_all(fds, RIG_CPU_LIMIT - 1);
+    close(sockets[0]);
+    close(sockets[1]);
+}
+
+/* A group for which there is not enough room is not opened at all; events that do not open take no room. */
+TEST_WITH_OPENER(test_limit_of_groups)
+{
+    struct perf_event_attr attrs[RIG_CPU_LIMIT];
+    struct sys_group group = {.attrs = attrs, .n = RIG_CPU_LIMIT, .pid = -1, .cpu = CPU, .leader = -1};
+    int fds[RIG_CPU_LIMIT], one;
+
+    for (size_t i = 0; i < RIG_CPU_LIMIT; i++)
+        attrs[i] = opener_rig_event(FIRST_ERROR + ENOENT);
+    for (size_t i = 0; i < 10; i++) {
+        opener_rig_open_group(&group, fds);
+        assert_int_equal(fds[0], -ENOENT);
+    }
+    for (size_t i = 0; i < RIG_CPU_LIMIT; i++)
+        attrs[i] = opener_rig_event(1);
+    one = ask_for(-1, CPU);
+    opener_rig_open_group(&group, fds);
+    for (size_t i = 0; i < RIG_CPU_LIMIT; i++)
+        assert_int_equal(fds[i], -EDQUOT);
+    close(one);
+    opener_rig_open_group(&group, fds);
+    for (size_t i = 0; i < RIG_CPU_LIMIT; i++)
+        assert_true(fds[i] >= 0);
+    close_all(fds, RIG_CPU_LIMIT);
+}
+
+/* The kernel registers no more files. A filter makes the error that it has then. */
+static _Noreturn void add_refused(struct quota *quota, int fd)
+{
+    scmp_filter_ctx context = seccomp_init(SCMP_ACT_ALLOW);
+    int r = context ? seccomp_rule_add(context, SCMP_ACT_ERRNO(ENOSPC), SCMP_SYS(epoll_ctl), 0) : -ENOMEM;
+
+    if (r == 0)
+        r = seccomp_load(context);
+    _exit(r < 0 ? 1 : quota_add(quota, 1, fd) == -EUSERS ? 0 : 2);
+}
+
+TEST(test_too_many_watches)
+{
+    struct quota quota;
+    int status, fds[2];
+
+    assert_int_equal(quota_open(&quota, 2), 0);
+    assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0)
+        add_refused(&quota, fds[0]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 1)
+        skip_because("filters of system calls");
+    assert_int_equal(status, 0);
+    /* A file that cannot be registered is not handed out. */
+    _cleanup_(closep) int file = memfd_create("file", MFD_CLOEXEC);
+    assert_int_equal(quota_add(&quota, 1, file), -EPERM);
+    assert_int_equal(quota.bounds[1], 0);
+    close(fds[0]);
+    close(fds[1]);
+    quota_close(&quota);
+}
+
+/* More than one reading of the list, and accounts apart. */
+TEST(test_many_files)
+{
+    enum { FILES = 300 };
+    struct quota quota;
+    int fds[FILES];
+
+    assert_int_equal(quota_open(&quota, 3), 0);
+    for (int i = 0; i < FILES; i++) {
+        fds[i] = eventfd(0, EFD_CLOEXEC);
+        assert_int_equal(quota_add(&quota, (size_t)(i % 3), fds[i]), 0);
+    }
+    for (size_t account = 0; account < 3; account++) {
+        assert_int_equal(quota_check(&quota, account, 1, 1, FILES / 3), -EDQUOT);
+        assert_int_equal(quota_check(&quota, account, 1, 1, FILES / 3 + 1), 0);
+    }
+    for (int i = 0; i < FILES; i += 3)
+        close(fds[i]);
+    assert_int_equal(quota_check(&quota, 0, 1, FILES / 3, FILES / 3), 0);
+    assert_int_equal(quota_check(&quota, 0, 3, 1, 2 * FILES / 3), -EDQUOT);
+    assert_int_equal(quota_check(&quota, 1, 1, 1, FILES / 3), -EDQUOT);
+    for (int i = 0; i < FILES; i++)
+        if (i % 3)
+            close(fds[i]);
+    assert_int_equal(quota_check(&quota, 0, 3, 5, 5), 0);
+    quota_close(&quota);
 }
 
 #define PATH ".local/share/containers/storage/overlay-containers"
@@ -711,7 +929,9 @@ TEST_WITH(test_assign, tally_setup, opener_rig_teardown)
     _cleanup_(closep) int cgroup = open_cgroup();
     if (cgroup < 0)
         skip_because("a cgroup v2 hierarchy in which perf counts");
+    assert_false(rig.events.tallied);
     assert_int_equal(sys->tally->assign(sys, cgroup, 5, &id), 0);
+    assert_true(rig.events.tallied);
     assert_made("assign 5;");
     assert_true(id == UINT64_C(1) << 40);
     kernel.error = -ENOSPC;

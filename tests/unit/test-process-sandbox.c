@@ -280,7 +280,7 @@ static _Noreturn void run(bool tally, pid_t daemon)
     uint64_t capabilities;
     bool filtered;
 
-    if (opener_jail_enter(-1, -1, &rules, &capabilities, &filtered, NULL) < 0)
+    if (opener_jail_enter(NULL, 0, &rules, &capabilities, &filtered, NULL) < 0)
         _exit(UNFILTERED + 1);
     if (!filtered)
         _exit(UNFILTERED);

@@ -5,13 +5,14 @@
  * the opener keeps none, opens nothing but what the rules allow, and takes as a cgroup only what is one.
  */
 #include <linux/magic.h>
+#include <sys/eventfd.h>
 #include <sys/vfs.h>
 
 #include "opener/server.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/fake-sys.h"
 
-enum { DAEMON = 4711, CPUS = 4, SLOTS = 64, PACKETS_MAX = 24, GIVEN_MAX = 30 };
+enum { DAEMON = 4711, CPUS = 4, SLOTS = 64, PACKETS_MAX = 24, GIVEN_MAX = 30, EVENTS_MAX = 20 };
 enum { TYPE_PROBE = 6, TYPE_PMU = 9 };
 enum packet_kind { RAW, GROUP, FILES, STATE, TALLY, N_PACKET_KINDS };
 enum fd_kind { MEMORY, DIRECTORY, CGROUP, SOCKET, HANDED_OUT, N_FD_KINDS };
@@ -20,6 +21,7 @@ static struct {
     struct fake_sys *fake;
     struct sys sys; /* the opener's */
     struct tally_calls tally;
+    struct event_quota events;
     struct tally_quota quota;
     struct opener_server server;
     char cgroups[256];
@@ -72,7 +74,7 @@ static int kernel_open(struct sys *sys, struct perf_event_attr *attr, pid_t pid,
     assert(!attr->sample_period || world.sampling);
     assert(attr->type != PERF_TYPE_BREAKPOINT && attr->type != PERF_TYPE_TRACEPOINT);
     assert(attr->type != TYPE_PROBE || (attr->config1 && attr->config2 == 0x10));
-    return attr->config == UINT64_MAX ? -ENOENT : memfd_create("event", MFD_CLOEXEC);
+    return attr->config == UINT64_MAX ? -ENOENT : eventfd(0, EFD_CLOEXEC);
 }
 
 static int kernel_ioctl(struct sys *sys, int fd, unsigned long request, unsigned long argument)
@@ -373,18 +375,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                   .n_events = 1,
                                   .files = files,
                                   .n_files = 1,
-                                  .tally_slots = SLOTS},
+                                  .tally_slots = SLOTS,
+                                  .limits = {EVENTS_MAX, EVENTS_MAX, EVENTS_MAX, EVENTS_MAX}},
                   .n_cpus = CPUS,
                   .counting = {counting, ARRAY_SIZE(counting)},
                   .probing = {probing, ARRAY_SIZE(probing)}},
         .cgroups = world.cgroups,
+        .events = &world.events,
         .tallies = &world.quota,
     };
+    assert(event_quota_open(&world.events, &world.server.rules) == 0);
     for (unsigned i = 0; i < PACKETS_MAX && input_left(&input) > 0; i++)
         exchange(&input);
     fd_list_close(&world.handed_out);
     close(sockets[0]);
     assert(opener_server_run(&world.server) == 0);
+    event_quota_close(&world.events);
     close(sockets[1]);
     close(reader[0]);
     close(reader[1]);

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How many of the files that were handed out are still there: see quota.h. */
+#include "opener/quota.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+void quota_close(struct quota *quota)
+{
+    closep(&quota->epoll);
+    closep(&quota->list);
+    free(quota->bounds);
+    free(quota->fresh);
+    *quota = QUOTA_CLOSED;
+}
+
+/* "tfd:        5 events:       18 data:                3  pos:0 ino:71 sdev:f" (fs/eventpoll.c, ep_show_fdinfo()). */
+static void quota_count_line(struct quota *quota, const char *line)
+{
+    const char *data = str_starts(line, "tfd:") ? strstr(line, "data:") : NULL;
+    unsigned long long account = data ? strtoull(data + strlen("data:"), NULL, 16) : quota->n_accounts;
+
+    if (account < quota->n_accounts)
+        quota->fresh[account]++;
+}
+
+/* Takes the whole lines of the text, and returns how many bytes they have. */
+static size_t quota_count_lines(struct quota *quota, char *text)
+{
+    char *line = text, *end;
+
+    for (; (end = strchr(line, '\n')); line = end + 1) {
+        *end = '\0';
+        quota_count_line(quota, line);
+    }
+    return (size_t)(line - text);
+}
+
+/* The bounds stay as they are where not all can be read. */
+static int quota_count(struct quota *quota)
+{
+    char text[4096];
+    size_t size = 0;
+    off_t offset = 0;
+    ssize_t n;
+
+    memset(quota->fresh, 0, quota->n_accounts * sizeof(quota->fresh[0]));
+    while ((n = pread(quota->list, text + size, sizeof(text) - 1 - size, offset)) > 0) {
+        offset += n;
+        size += (size_t)n;
+        text[size] = '\0';
+        size_t taken = quota_count_lines(quota, text);
+        size -= taken;
+        memmove(text, text + taken, size);
+    }
+    if (n < 0)
+        return -errno;
+    uint32_t *bounds = quota->bounds;
+    quota->bounds = quota->fresh;
+    quota->fresh = bounds;
+    return 0;
+}
+
+static uint64_t quota_sum(const struct quota *quota, size_t first, size_t n_accounts)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = first; i < first + n_accounts; i++)
+        sum += quota->bounds[i];
+    return sum;
+}
+
+int quota_check(struct quota *quota, size_t first, size_t n_accounts, uint64_t n, uint64_t most)
+{
+    if (quota_sum(quota, first, n_accounts) + n <= most)
+        return 0;
+    int r = quota_count(quota);
+    if (r < 0)
+        return r;
+    return quota_sum(quota, first, n_accounts) + n <= most ? 0 : -EDQUOT;
+}
+
+int quota_add(struct quota *quota, size_t account, int fd)
+{
+    struct epoll_event event = {.data.u64 = account};
+
+    if (epoll_ctl(quota->epoll, EPOLL_CTL_ADD, fd, &event) < 0)
+        return errno == ENOSPC ? -EUSERS : -errno;
+    quota->bounds[account]++;
+    return 0;
+}
+
+/*
+ * Before Linux 5.14 the file belongs to root and nobody else may open it while the process is not dumpable, as one is
+ * not whose program has capabilities by setcap(8).
+ */
+static int open_list(int epoll)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", epoll);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 || errno != EACCES || prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
+        return fd < 0 ? -errno : fd;
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    int error = errno;
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    return fd < 0 ? -error : fd;
+}
+
+/* A kernel that listed nothing would let everything pass. */
+static int quota_test(struct quota *quota)
+{
+    _cleanup_(closep) int fd = eventfd(0, EFD_CLOEXEC);
+
+    if (fd < 0)
+        return -errno;
+    int r = quota_add(quota, quota->n_accounts - 1, fd);
+    if (r == 0)
+        r = quota_count(quota);
+    if (r == 0 && quota->bounds[quota->n_accounts - 1] != 1)
+        r = -ENOSYS;
+    close(steal_fd(&fd));
+    if (r == 0)
+        r = quota_count(quota);
+    return r == 0 && quota->bounds[quota->n_accounts - 1] != 0 ? -ENOSYS : r;
+}
+
+int quota_open(struct quota *quota, size_t n_accounts)
+{
+    *quota = QUOTA_CLOSED;
+    quota->n_accounts = n_accounts;
+    quota->bounds = calloc(n_accounts, sizeof(quota->bounds[0]));
+    quota->fresh = calloc(n_accounts, sizeof(quota->fresh[0]));
+    int r = quota->bounds && quota->fresh ? 0 : -ENOMEM;
+
+    if (r == 0) {
+        quota->epoll = epoll_create1(EPOLL_CLOEXEC);
+        r = quota->epoll < 0 ? -errno : 0;
+    }
+    if (r == 0)
+        r = quota->list = open_list(quota->epoll);
+    if (r >= 0)
+        r = quota_test(quota);
+    if (r < 0)
+        quota_close(quota);
+    return r;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How many of the files that the opener hands out are still there. The daemon, and everybody to whom it passes a
+ * descriptor, close files without telling the opener. So each file is registered with an epoll instance that nobody
+ * ever waits for: a registration keeps no file, and ends with the last descriptor of the file, wherever that is, in a
+ * process or on its way between two (epoll(7); the kernel's eventpoll_release() in __fput()). What is registered is in
+ * /proc/self/fdinfo.
+ *
+ * Every file is on an account. An account has an upper bound of its files: how many were counted last, and all that
+ * were added since. Files are counted afresh only where the bound says that there may be too many.
+ */
+#ifndef OPENER_QUOTA_H
+#define OPENER_QUOTA_H
+
+#include "base/util.h"
+
+/* Closed, it is zeroed but for the descriptors, which are -1. */
+struct quota {
+    int epoll, list; /* `list`: the instance's file in /proc/self/fdinfo */
+    size_t n_accounts;
+    uint32_t *bounds, *fresh; /* of each account; `fresh` is used while files are counted */
+};
+#define QUOTA_CLOSED ((struct quota){.epoll = -1, .list = -1})
+
+/*
+ * -ENOMEM; errors of epoll_create1(2) and open(2); -ENOSYS where the kernel does not list what is registered. For a
+ * time the process may be dumpable, and then it is not.
+ */
+int quota_open(struct quota *quota, size_t n_accounts);
+void quota_close(struct quota *quota);
+
+/*
+ * Whether the `n_accounts` accounts from `first` on may together have `n` files more, and then have at most `most`: 0,
+ * or -EDQUOT. Errors of reading, where it had to count.
+ */
+int quota_check(struct quota *quota, size_t first, size_t n_accounts, uint64_t n, uint64_t most);
+/*
+ * The file is on the account from now on. -EUSERS where fs.epoll.max_user_watches is reached, other errors of
+ * epoll_ctl(2): then it is on none.
+ */
+int quota_add(struct quota *quota, size_t account, int fd);
+
+#endif
