@@ -50,7 +50,10 @@ enum flag_id {
     FLAG_VERSION,
 };
 
-/* A new flag is one row here and one case in apply_flag() or apply_switch(). */
+/*
+ * A new flag is one row here and one case in apply_flag() or apply_switch(). One whose help differs between commands
+ * has a row for each.
+ */
 static const struct {
     const char *name; /* with its dashes */
     const char *argument, *help;
@@ -66,23 +69,24 @@ static const struct {
      FLAG_WEB_CONFIG_FILE, IN_ALL},
     {"--log.level", "LEVEL", "debug, info, warning or error (default: info)", FLAG_LOG_LEVEL, IN_ALL},
     {"--log.format", "FORMAT", "auto, text, json or journal (default: auto)", FLAG_LOG_FORMAT, IN_ALL},
-    {"--no-opener", NULL, "run: stay one process, which keeps its privileges", FLAG_NO_OPENER, IN(COMMAND_RUN)},
-    {"--json", NULL, "list-events, list-metrics, list-presets, plan, stat: print JSON", FLAG_JSON,
+    {"--no-opener", NULL, "stay one process, which keeps its privileges", FLAG_NO_OPENER, IN(COMMAND_RUN)},
+    {"--json", NULL, "print JSON", FLAG_JSON,
      IN(COMMAND_LIST_EVENTS) | IN(COMMAND_LIST_METRICS) | IN(COMMAND_LIST_PRESETS) | IN(COMMAND_PLAN) |
          IN(COMMAND_STAT)},
-    {"--interval", "DURATION", "stat, top: time between two readings, 50ms to 1h (default: 1s)", FLAG_INTERVAL,
+    {"--interval", "DURATION", "time between two readings, 50ms to 1h (default: 1s)", FLAG_INTERVAL,
      IN(COMMAND_STAT) | IN(COMMAND_TOP)},
-    {"--count", "N", "stat, top: how many intervals as text, 0 for no end (default: 1; top: the terminal)", FLAG_COUNT,
+    {"--count", "N", "how many intervals, 0 for no end (default: 1)", FLAG_COUNT, IN(COMMAND_STAT)},
+    {"--count", "N", "how many intervals as text, 0 for no end (default: the terminal)", FLAG_COUNT, IN(COMMAND_TOP)},
+    {"--per-cpu", NULL, "each CPU by itself", FLAG_PER_CPU, IN(COMMAND_STAT)},
+    {"--cgroup", "PATTERN", "cgroups that match, as *.service or container=web*; repeatable", FLAG_CGROUP,
+     IN(COMMAND_STAT)},
+    {"--cgroup", "PATTERN", "cgroups that match, as *.service or container=web*", FLAG_CGROUP, IN(COMMAND_TOP)},
+    {"--sort", "NAME", "cgroups by a metric or an event, the largest first", FLAG_SORT,
      IN(COMMAND_STAT) | IN(COMMAND_TOP)},
-    {"--per-cpu", NULL, "stat: each CPU by itself", FLAG_PER_CPU, IN(COMMAND_STAT)},
-    {"--cgroup", "PATTERN", "stat, top: cgroups that match, as *.service or container=web*; stat: repeatable",
-     FLAG_CGROUP, IN(COMMAND_STAT) | IN(COMMAND_TOP)},
-    {"--sort", "NAME", "stat, top: cgroups by a metric or an event, the largest first", FLAG_SORT,
-     IN(COMMAND_STAT) | IN(COMMAND_TOP)},
-    {"--limit", "N", "stat: only the first N cgroups", FLAG_LIMIT, IN(COMMAND_STAT)},
-    {"--output", "FILE", "stat: print to a file (default: standard output; with a command, standard error)",
-     FLAG_OUTPUT, IN(COMMAND_STAT)},
-    {"--url", "URL", "top: a daemon to read, unix:/PATH or http://HOST:PORT (default: own counters)", FLAG_URL,
+    {"--limit", "N", "only the first N cgroups", FLAG_LIMIT, IN(COMMAND_STAT)},
+    {"--output", "FILE", "print to a file (default: standard output; with a command, standard error)", FLAG_OUTPUT,
+     IN(COMMAND_STAT)},
+    {"--url", "URL", "a daemon to read, unix:/PATH or http://HOST:PORT (default: own counters)", FLAG_URL,
      IN(COMMAND_TOP)},
     {"--help", NULL, "print this and exit", FLAG_HELP, IN_ALL},
     {"--version", NULL, "print the version and exit", FLAG_VERSION, IN_ALL},
@@ -104,15 +108,34 @@ static void print_commands(FILE *file)
             fprintf(file, "  %-12s %-12s %s\n", commands[i].name, commands[i].argument, commands[i].help);
 }
 
+/* "stat, top: ", or nothing of a flag that every command has. */
+static void print_users(FILE *file, unsigned of_commands)
+{
+    const char *before = "";
+
+    if (of_commands == IN_ALL)
+        return;
+    for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+        if (of_commands & IN(i)) {
+            fprintf(file, "%s%s", before, commands[i].name);
+            before = ", ";
+        }
+    fprintf(file, ": ");
+}
+
 static void print_flags(FILE *file, unsigned of_commands)
 {
     fprintf(file, "\nflags:\n");
     for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
         char left[64];
+        if (!(flags[i].commands & of_commands))
+            continue;
         snprintf(left, sizeof(left), "%s%s%s", flags[i].name, flags[i].argument ? "=" : "",
                  flags[i].argument ? flags[i].argument : "");
-        if (flags[i].commands & of_commands)
-            fprintf(file, "  %-29s %s\n", left, flags[i].help);
+        fprintf(file, "  %-29s ", left);
+        if (of_commands == IN_ALL)
+            print_users(file, flags[i].commands);
+        fprintf(file, "%s\n", flags[i].help);
     }
 }
 
@@ -267,6 +290,15 @@ static int check_spelling(const char *argument, size_t i, struct error *error)
     return 0;
 }
 
+/* getopt_long(3) finds the first row of a name: the one of this command. */
+static size_t row_of_command(size_t i, enum command command)
+{
+    for (size_t k = i; k < ARRAY_SIZE(flags); k++)
+        if (flags[k].id == flags[i].id && flags[k].commands & IN(command))
+            return k;
+    return i;
+}
+
 /* A pair of flags that exclude each other; `second` is FLAG_WORKLOAD for a command to run. */
 static const struct {
     enum flag_id first, second;
@@ -331,7 +363,7 @@ static int parse_flags(int argc, char **argv, struct options *options, struct er
             r = apply_flag(options, (size_t)index, optarg, error);
         if (r < 0)
             return r;
-        given |= 1u << index;
+        given |= 1u << row_of_command((size_t)index, options->command);
     }
     return check_flags(options, given, error);
 }

@@ -9,7 +9,7 @@
 
 /* Of a PMU that the kernel would have if the hardware had one (pmu->absent). */
 #define REASON_NO_PMU "this machine offers no hardware PMU"
-#define REASON_NO_PMU_REMEDY "a virtual machine needs its host to pass one on, a board a `pmu` node in its device tree"
+#define REASON_NO_PMU_REMEDY "a virtual machine needs its host to pass one on, a board a pmu node in its device tree"
 
 /*
  * Writes "permission denied (EACCES): kernel.perf_event_paranoid is 3, ...; grant ..." for `error` (-errno) of an

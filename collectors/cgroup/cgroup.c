@@ -237,8 +237,8 @@ static int cgroup_report_sight(const struct collector_context *context, const st
     if (r == 0 && cgroup->set.n_wanted == 0)
         r = cgroup_add_failure(
             context, failures, "patterns",
-            "no cgroup matches collectors.cgroup.include; patterns of paths are relative to the root "
-            "of the hierarchy, which /api/v1/cgroups names, and those of names wait for a name");
+            "no cgroup matches collectors.cgroup.include. Paths there begin below the root that /api/v1/cgroups "
+            "shows; container=... and the like match once the name is known");
     return r;
 }
 

@@ -8,6 +8,7 @@
 #include "base/glob.h"
 #include "perf/event/parse.h"
 #include "perf/event/preset.h"
+#include "perf/reason.h"
 
 static const char *const names[] = {
     [ABSENCE_NONE] = "available",          [ABSENCE_DISABLED] = "disabled", [ABSENCE_NO_CGROUP] = "no_cgroup",
@@ -236,8 +237,7 @@ static void explain_apart(const struct absence_place *place, struct availability
 static void explain_no_pmu(const struct absence_place *place, struct availability *availability)
 {
     if (place->pmu && place->pmu->absent)
-        buffer_append_text(&availability->message, "this machine offers no hardware PMU: a virtual machine needs its "
-                                                   "host to pass one on, a board a `pmu` node in its device tree");
+        buffer_append_text(&availability->message, REASON_NO_PMU ": " REASON_NO_PMU_REMEDY);
     else
         buffer_appendf(&availability->message, "it is not defined for the PMU %s", place->pmu_name);
 }

@@ -186,7 +186,7 @@ static void print_cgroups(const json_t *cgroups)
     if (number_of(cgroups, "descriptors_each") > 0)
         printf(" (at most %lld each)\n", number_of(cgroups, "descriptors_each"));
     else
-        printf(", however many there are\n");
+        printf("; more cgroups need no more descriptors\n");
     if (text_of(cgroups, "engine_reason"))
         table_print_styled(stdout, TABLE_WARNING, "the engine is not bpf: %s\n", text_of(cgroups, "engine_reason"));
     if (number_of(cgroups, "dropped") > 0)

@@ -99,6 +99,31 @@ static const char *failure_text(const json_t *failure, const char *key)
     return text ? text : "";
 }
 
+size_t top_page_count_events(const json_t *failures)
+{
+    const json_t *failure;
+    size_t i, n = 0;
+
+    json_array_foreach(failures, i, failure)
+    {
+        n += failure_text(failure, "event")[0] != '\0';
+    }
+    return n;
+}
+
+/* "collector cpu, group g: cycles", or "collector cgroup" of a failure that is not of an event. */
+static void append_place(struct top_page_text *page, const json_t *failure)
+{
+    _cleanup_(buffer_done) struct buffer text = {0};
+
+    buffer_appendf(&page->text, "%*s", INDENT, "");
+    buffer_appendf(&text, "collector %s", failure_text(failure, "collector"));
+    if (*failure_text(failure, "event"))
+        buffer_appendf(&text, ", group %s: %s", failure_text(failure, "group"), failure_text(failure, "event"));
+    buffer_append_char(&text, '\0');
+    append_text(page, text.failed ? "" : text.data, INDENT);
+}
+
 void top_page_text_append_failures(struct top_page_text *page, const json_t *failures)
 {
     const json_t *failure;
@@ -114,12 +139,7 @@ void top_page_text_append_failures(struct top_page_text *page, const json_t *fai
             append_text(page, message, 0);
             before = message;
         }
-        buffer_appendf(&page->text, "%*s", INDENT, "");
-        _cleanup_(buffer_done) struct buffer text = {0};
-        buffer_appendf(&text, "collector %s, group %s: %s", failure_text(failure, "collector"),
-                       failure_text(failure, "group"), failure_text(failure, "event"));
-        buffer_append_char(&text, '\0');
-        append_text(page, text.failed ? "" : text.data, INDENT);
+        append_place(page, failure);
     }
 }
 

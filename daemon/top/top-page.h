@@ -15,7 +15,9 @@ struct top_page_text {
 void top_page_text_done(struct top_page_text *page);
 /* Zeroed but for `width`. */
 void top_page_text_append_help(struct top_page_text *page);
-/* `failures` as /api/v1/status has them. */
+/* `failures` as /api/v1/status has them. Those without an event, such as a limit, are not counted. */
+size_t top_page_count_events(const json_t *failures);
+
 void top_page_text_append_failures(struct top_page_text *page, const json_t *failures);
 /* At most `height` lines, from the first that is shown. */
 void top_page_text_write(const struct top_page_text *page, size_t first, size_t height, struct top_frame *frame);

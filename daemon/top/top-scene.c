@@ -71,7 +71,7 @@ static void write_filter(struct top_view *view, struct top_frame *frame)
 /* The number of rows; or the reason why nothing new arrives. */
 static void write_summary(const struct top_scene *scene, struct top_view *view, size_t shown, struct top_frame *frame)
 {
-    size_t n = scene->table ? top_table_count(scene->table) : 0, failures = json_array_size(scene->failures);
+    size_t n = scene->table ? top_table_count(scene->table) : 0, failures = top_page_count_events(scene->failures);
     size_t sort = view->sort[view->kind];
 
     if (*scene->error)

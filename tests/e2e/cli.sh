@@ -38,11 +38,13 @@ compares "--help fits a terminal: longest line" "$(wc -L <"$scratch/out") <= 120
 try --version
 equals "--version: exit status" "$status" 0
 matches "--version" "$out" '^perfcountd [0-9]+\.[0-9]+\.[0-9]+'
-for command in run check-config list-events list-metrics plan stat; do
+for command in run check-config list-events list-metrics plan stat top; do
     try "$command" --help
     equals "$command --help: exit status" "$status" 0
     matches "it says what the command does" "$out" "^perfcountd $command: [a-z].*usage: perfcountd $command \[FLAGS\]"
     text=$out
+    lacks "it has nothing of other commands" '^  --.*(run|plan|stat|top): ' "$scratch/out"
+    equals "it has each flag once" "$(sed -n 's/^  \(--[a-z.-]*\).*/\1/p' "$scratch/out" | sort | uniq -d)" ""
     try help "$command"
     equals "help $command says the same" "$status $out" "0 $text"
 done

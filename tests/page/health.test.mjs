@@ -33,6 +33,7 @@ test("what is not counted, why and what helps; what the daemon costs", async () 
         await view.sees(/cpu: event_1 of no_such_pmu.*, group missing/, ".findings");
         for (const { process } of processes)
             await view.sees(new RegExp(`${process}\\s+\\d[\\d.,]*\\s?%\\s+[\\d.,]+ MiB`), ".cost");
+        await view.sees("CPU of all processes, the last 5 minutes", ".cost");
         await view.until("a line of it", () => document.querySelector(".cost .line canvas") !== null ||
             document.documentElement.classList.contains("no-lines"));
         await view.sees(`${daemon.folder}/perfcountd.yaml`, ".facts");
@@ -104,7 +105,7 @@ test("a reload says what is wrong, in whole, and that it was done", async () => 
 test("who is no operator cannot press, and reads how to become one", async () => {
     await daemon.reload(config.replace("local_operators: true", "local_operators: false"));
     await session.see("#health", async (view) => {
-        await view.sees(/^You may not pause and reload: Only operators may do this: clients with a password/,
+        await view.sees(/^You may not pause and reload: only operators may do this: clients with a password/,
             ".operations .refusal");
         assert.deepEqual(await view.page.$$eval(".operations button, .operations input",
             (all) => all.filter((one) => one.checkVisibility() && !one.disabled).map((one) => one.textContent)), []);

@@ -97,7 +97,9 @@ export class Cost {
                 "aria-label": "CPU and memory of each process" }, element("table", {}, element("thead", {},
                 element("tr", {}, element("th", { scope: "col" }, "Process"),
                     element("th", { scope: "col", class: "number", title: "100 % is one CPU" }, "CPU"),
-                    element("th", { scope: "col", class: "number" }, "Memory"))), this.body)), this.line.element);
+                    element("th", { scope: "col", class: "number" }, "Memory"))), this.body)),
+            element("p", { class: "quiet line-title" }, "CPU of all processes, the last 5 minutes"),
+            this.line.element);
     }
 
     row_of(key, name) {

@@ -100,7 +100,7 @@ export class Operations {
         if (paused || refusal)
             this.confirmation.hidden = true;
         this.refusal.hidden = !refusal;
-        write(this.refusal, refusal ? `You may not pause and reload: ${sentence(refusal)}` : "");
+        write(this.refusal, refusal ? sentence(`You may not pause and reload: ${refusal}`) : "");
         this.tick();
     }
 
