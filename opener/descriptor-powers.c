@@ -184,7 +184,7 @@ static const struct descriptor_power powers[] = {
     NO_MAP(OPERATION_PIN, EACCES, ENOENT),
     {TALLY, OPERATION_PIN, ERRORS(0, EPERM, EACCES, ENOENT, ENOSYS),
      "A pin keeps the memory of the map, as the descriptor does, where the stranger has a directory of the BPF file "
-     "system.",
+     "system, and the opener does not count it. Newer kernels let root alone mount one.",
      "kernel/bpf/inode.c: bpf_obj_do_pin()"},
     NO_MAP(OPERATION_PROGRAM, EACCES),
     {TALLY, OPERATION_PROGRAM, ERRORS(EPERM, ENOSYS, 0),

@@ -17,7 +17,7 @@
 #include "base/process/jail.h"
 #include "perf/tally/libbpf.h"
 
-/* A capability or a system call is for one of these. */
+/* A capability or a system call is for one of these purposes. */
 enum jail_purpose { ALWAYS, SAMPLING, TALLY, N_PURPOSES };
 
 static bool has_purpose(const struct opener_permissions *permissions, enum jail_purpose purpose)
@@ -35,27 +35,37 @@ static bool has_purpose(const struct opener_permissions *permissions, enum jail_
 }
 
 /*
- * The capabilities that opening needs. CAP_DAC_READ_SEARCH: the numbers of tracepoints, which only root may read, and
- * programs that not everybody may read. Samples need CAP_SYS_PTRACE for what processes have mapped (CAP_SYS_ADMIN for
- * the mapped files themselves) and CAP_SYSLOG for the addresses of the kernel's functions. The program of a tally needs
- * CAP_BPF with CAP_PERFMON, or CAP_SYS_ADMIN.
+ * The capabilities that opening needs. Some are younger than others: where this process does not have one of these,
+ * since the kernel or who started it does not know it, CAP_SYS_ADMIN stands for it.
  */
 static const struct {
     unsigned capability;
     enum jail_purpose purpose;
+    bool replaces_admin;
 } kept[] = {
-    {CAP_PERFMON, ALWAYS},      {CAP_SYS_ADMIN, ALWAYS}, {CAP_DAC_READ_SEARCH, ALWAYS},
-    {CAP_SYS_PTRACE, SAMPLING}, {CAP_SYSLOG, SAMPLING},  {CAP_BPF, TALLY},
+    {CAP_PERFMON, ALWAYS, true},              /* Linux 5.8: all events but those that rules.h names */
+    {CAP_DAC_READ_SEARCH, ALWAYS, false},     /* tracefs is root's, and not everybody may read every program */
+    {CAP_SYS_PTRACE, SAMPLING, false},        /* what processes have mapped, */
+    {CAP_CHECKPOINT_RESTORE, SAMPLING, true}, /* and the mapped files themselves: Linux 5.9 */
+    {CAP_SYSLOG, SAMPLING, false},            /* the addresses of the kernel's functions */
+    {CAP_BPF, TALLY, true},                   /* Linux 5.8: a program that needs CAP_PERFMON as well */
 };
 
-static int capabilities_keep_needed(const struct opener_permissions *permissions, struct error *error)
+uint64_t opener_jail_capabilities(const struct opener_rules *rules, uint64_t own)
 {
     uint64_t mask = 0;
+    bool needs_admin = rules->needs_admin;
 
-    for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
-        if (has_purpose(permissions, kept[i].purpose))
-            mask |= UINT64_C(1) << kept[i].capability;
-    return capabilities_keep_only(mask & capabilities_own(), error);
+    for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
+        uint64_t bit = UINT64_C(1) << kept[i].capability;
+        if (!has_purpose(&rules->permissions, kept[i].purpose))
+            continue;
+        mask |= bit;
+        needs_admin |= kept[i].replaces_admin && !(own & bit);
+    }
+    if (needs_admin)
+        mask |= UINT64_C(1) << CAP_SYS_ADMIN;
+    return mask & own;
 }
 
 /*
@@ -164,7 +174,6 @@ static const struct call_rule calls_of_tally[] = {
     BPF_COMMAND(BPF_MAP_DELETE_ELEM),
     BPF_COMMAND(BPF_PROG_TEST_RUN),
     BPF_COMMAND(BPF_RAW_TRACEPOINT_OPEN),
-    BPF_COMMAND(BPF_MAP_GET_FD_BY_ID), /* tally-quota.c */
     {SCMP_SYS(name_to_handle_at), 0, {{0}}},
     {SCMP_SYS(fcntl), 1, {CALL_EXACTLY(1, F_DUPFD_CLOEXEC)}},
     {SCMP_SYS(fcntl64), 1, {CALL_EXACTLY(1, F_DUPFD_CLOEXEC)}},
@@ -255,7 +264,7 @@ int opener_jail_enter(const int *fds, size_t n, const struct opener_rules *rules
         raise_locked_memory();
         libbpf_preload();
     }
-    r = capabilities_keep_needed(&rules->permissions, error);
+    r = capabilities_keep_only(opener_jail_capabilities(rules, capabilities_own()), error);
     if (r == 0)
         r = end_with(rules->daemon, error);
     if (r < 0)

@@ -15,4 +15,7 @@
 int opener_jail_enter(const int *fds, size_t n, const struct opener_rules *rules, uint64_t *ret_capabilities,
                       bool *ret_filtered, struct error *error);
 
+/* Those of the capabilities `own`, a bit each, that it keeps. Pure. */
+uint64_t opener_jail_capabilities(const struct opener_rules *rules, uint64_t own);
+
 #endif

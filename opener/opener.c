@@ -67,22 +67,26 @@ static int bind_tally(struct sys *sys, const struct opener_rules *rules, struct 
 }
 
 /* Before the jail, in which nothing below /proc/self may be opened by those who are not root. */
-static int open_quotas(struct event_quota *events, const struct opener_rules *rules, struct error *error)
+static int open_quotas(const struct opener_server *server, struct error *error)
 {
-    int r = event_quota_open(events, rules);
+    int r = event_quota_open(server->events, &server->rules);
 
-    return r < 0 ? error_set(error, r, "cannot count the events that are open, by epoll(7) and /proc/self/fdinfo: %s%s",
+    if (r == 0 && server->rules.permissions.tally_slots)
+        r = quota_open(server->tallies, 1);
+    return r < 0 ? error_set(error, r, "cannot count what is open, by epoll(7) and /proc/self/fdinfo: %s%s",
                              strerror(-r), r == -EMFILE ? "; raise LimitNOFILE (ulimit -n)" : "")
                  : 0;
 }
 
 static int enter_jail(const struct opener_server *server, struct opener_hello *hello, struct error *error)
 {
-    int fds[2 + 2 * EVENT_QUOTAS], n = 0;
+    int fds[2 + 2 + 2 * EVENT_QUOTAS], n = 0;
     bool filtered = false;
 
     fds[n++] = server->socket;
     fds[n++] = server->reader;
+    fds[n++] = server->tallies->epoll;
+    fds[n++] = server->tallies->list;
     for (size_t i = 0; i < EVENT_QUOTAS; i++) {
         fds[n++] = server->events->quotas[i].epoll;
         fds[n++] = server->events->quotas[i].list;
@@ -97,7 +101,7 @@ static _Noreturn void opener_run(struct sys *sys, const struct opener *opener, c
                                  int reader)
 {
     struct event_quota events = EVENT_QUOTA_CLOSED;
-    struct tally_quota tallies = {0};
+    struct quota tallies = QUOTA_CLOSED;
     struct finders finders = {0};
     struct opener_server server = {.sys = sys,
                                    .socket = socket,
@@ -115,7 +119,7 @@ static _Noreturn void opener_run(struct sys *sys, const struct opener *opener, c
     if (hello.error == 0)
         hello.error = bind_tally(sys, &server.rules, &error);
     if (hello.error == 0)
-        hello.error = open_quotas(&events, &server.rules, &error);
+        hello.error = open_quotas(&server, &error);
     if (hello.error == 0)
         hello.error = enter_jail(&server, &hello, &error);
     if (hello.error < 0)

@@ -55,6 +55,7 @@ int opener_permissions_add_event(struct opener_permissions *permissions, const s
         return -ENOMEM;
     }
     permissions->events[permissions->n_events++] = event;
+    permissions->uprobes |= str_equal(attr->pmu->name, "uprobe");
     return 0;
 }
 
@@ -154,9 +155,21 @@ static unsigned count_cpus(struct sys *sys)
     return n;
 }
 
+static bool is_paranoid(struct sys *sys)
+{
+    _cleanup_(freep) char *text = NULL;
+    uint64_t level;
+
+    return sys_read_file(sys, "/proc/sys/kernel/perf_event_paranoid", &text) == 0 &&
+           number_parse_u64(text, &level) == 0 && level >= 3;
+}
+
 int opener_rules_init(struct opener_rules *rules, struct sys *sys, struct opener_permissions *permissions)
 {
-    *rules = (struct opener_rules){.daemon = getpid(), .permissions = *permissions, .n_cpus = count_cpus(sys)};
+    *rules = (struct opener_rules){.daemon = getpid(),
+                                   .permissions = *permissions,
+                                   .n_cpus = count_cpus(sys),
+                                   .needs_admin = permissions->uprobes || is_paranoid(sys)};
     *permissions = (struct opener_permissions){0};
     int r = rules_find_pmus(rules, sys);
     if (r < 0)

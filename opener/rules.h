@@ -32,6 +32,7 @@ struct opener_event_limits {
 struct opener_permissions {
     struct opener_event_limits limits;
     bool sampling;        /* samples of all tasks */
+    bool uprobes;         /* there are some among `events` */
     bool breakpoints;     /* opener.breakpoints: the breakpoints among `events` may be handed out */
     uint32_t tally_slots; /* cgroups may be counted by a tally with at most this number of slots; 0: by none */
     struct opener_permitted_event *events;
@@ -57,6 +58,11 @@ struct opener_rules {
     pid_t daemon; /* the only task that may be counted; others may be sampled where permissions.sampling */
     struct opener_permissions permissions;
     unsigned n_cpus; /* possible ones: the largest number and 1 */
+    /*
+     * CAP_PERFMON does not suffice: kernel.perf_event_paranoid is 3 or more, as the kernels of Debian and Ubuntu have
+     * it, or there is a uprobe, for which Linux wants CAP_SYS_ADMIN since 6.16 (perf_uprobe_event_init()).
+     */
+    bool needs_admin;
     /* The PMUs at the start, by what their descriptors can do. Events of other PMUs are permitted one by one. */
     struct opener_types counting, tracing, probing;
 };

@@ -5,7 +5,6 @@
 
 #include "opener/event-quota.h"
 #include "opener/finders.h"
-#include "opener/tally-quota.h"
 
 struct opener_server {
     struct sys *sys;
@@ -14,7 +13,7 @@ struct opener_server {
     int reader;          /* the socket to which state files go (state-file.h); -1: nobody reads them */
     const char *cgroups; /* the directory of the hierarchy of cgroups, "" where there is none */
     struct event_quota *events;
-    struct tally_quota *tallies;
+    struct quota *tallies; /* of the maps of tallies: tally-server.h */
     struct finders *finders;
 };
 

@@ -4,25 +4,60 @@
 
 #include <stdio.h>
 
-static int serve_start(struct sys *sys, struct tally_quota *quota, const struct tally_shape *shape,
-                       struct opener_reply *reply, struct fd_list *opened)
+/* Each tally has two maps. */
+static int check_quota(struct quota *quota, struct error *error)
 {
-    int place = tally_quota_find_place(quota);
-    struct error error = {0};
-    struct tally_maps maps;
-    int r = place < 0 ? error_set(&error, place, "%d programs that count cgroups are in memory, and no more may be",
-                                  TALLY_QUOTA)
-                      : sys->tally->start(sys, shape, &maps, &error);
+    int r = quota_check(quota, 0, 1, 2, (uint64_t)2 * OPENER_TALLIES_MAX);
 
+    if (r == -EDQUOT)
+        return error_set(error, -EBUSY, "%d programs that count cgroups are in memory, and no more may be",
+                         OPENER_TALLIES_MAX);
+    return r < 0 ? error_set(error, r, "cannot count the programs that count cgroups: %s", strerror(-r)) : 0;
+}
+
+static int add_to_quota(struct quota *quota, const struct tally_maps *maps, struct error *error)
+{
+    int r = quota_add(quota, 0, maps->counts);
+
+    if (r == 0)
+        r = quota_add(quota, 0, maps->records);
+    return r < 0 ? error_set(error, r, "cannot keep count of the maps of the program that counts cgroups: %s%s",
+                             strerror(-r), r == -EUSERS ? "; raise fs.epoll.max_user_watches" : "")
+                 : 0;
+}
+
+static int start_tally(struct sys *sys, struct quota *quota, const struct tally_shape *shape, struct fd_list *opened,
+                       struct error *error)
+{
+    struct tally_maps maps;
+    int r = check_quota(quota, error);
+
+    if (r == 0)
+        r = sys->tally->start(sys, shape, &maps, error);
+    if (r < 0)
+        return r;
+    r = add_to_quota(quota, &maps, error);
     if (r < 0) {
-        snprintf(reply->message, sizeof(reply->message), "%s", error.message);
+        sys->close(sys, maps.counts);
+        sys->close(sys, maps.records);
         return r;
     }
-    tally_quota_take(quota, place, maps.counts);
-    reply->n = 2;
     opened->fds[opened->n++] = maps.counts;
     opened->fds[opened->n++] = maps.records;
     return 0;
+}
+
+static int serve_start(struct sys *sys, struct quota *quota, const struct tally_shape *shape,
+                       struct opener_reply *reply, struct fd_list *opened)
+{
+    struct error error = {0};
+    int r = start_tally(sys, quota, shape, opened, &error);
+
+    if (r < 0)
+        snprintf(reply->message, sizeof(reply->message), "%s", error.message);
+    else
+        reply->n = 2;
+    return r;
 }
 
 static int serve_set_cpu(struct sys *sys, const struct opener_tally_packet *packet, const struct fd_list *given)
@@ -35,7 +70,7 @@ static int serve_set_cpu(struct sys *sys, const struct opener_tally_packet *pack
     return sys->tally->set_cpu(sys, packet->number, packet->events, fds);
 }
 
-int opener_tally_serve(struct sys *sys, struct tally_quota *quota, const struct opener_tally_packet *packet,
+int opener_tally_serve(struct sys *sys, struct quota *quota, const struct opener_tally_packet *packet,
                        const struct fd_list *given, struct opener_reply *reply, struct fd_list *opened)
 {
     if (!sys->tally)

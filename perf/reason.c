@@ -23,6 +23,11 @@ static bool is_probe(const struct circumstances *c)
     return c->pmu && pmu_kind(c->pmu->name) == PMU_PROBE;
 }
 
+static bool is_uprobe(const struct circumstances *c)
+{
+    return c->pmu && str_equal(c->pmu->name, "uprobe");
+}
+
 static bool is_breakpoint(const struct circumstances *c)
 {
     return c->pmu && c->pmu->type == PERF_TYPE_BREAKPOINT;
@@ -71,6 +76,8 @@ static const struct {
      "the address must be a multiple of the length, 1, 2, 4 or 8; x86 has no :r alone, give :rw; an address of the "
      "kernel cannot be watched with :u"},
     {ENOENT, NULL, "no such event on this PMU", "see \"perfcountd list-events\""},
+    {EACCES, is_uprobe, "permission denied",
+     "run perfcountd with sudo; since Linux 6.16 a uprobe needs CAP_SYS_ADMIN, and CAP_PERFMON does not suffice"},
     {EACCES, is_paranoid_debian, "permission denied",
      "kernel.perf_event_paranoid is %d, where CAP_PERFMON does not suffice; run perfcountd with sudo, or set it to 2 "
      "(sudo sysctl kernel.perf_event_paranoid=2) and " BY_GROUP},

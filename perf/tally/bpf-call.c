@@ -41,24 +41,6 @@ int bpf_call_freeze(int map)
     return bpf_call(BPF_MAP_FREEZE, &attr, sizeof(attr));
 }
 
-int bpf_call_find_id(int map, uint32_t *ret)
-{
-    struct bpf_map_info info = {0};
-    union bpf_attr attr = {.info = {.bpf_fd = (__u32)map, .info_len = sizeof(info), .info = address_of(&info)}};
-    int r = bpf_call(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr));
-
-    if (r == 0)
-        *ret = info.id;
-    return r;
-}
-
-int bpf_call_open_map(uint32_t id)
-{
-    union bpf_attr attr = {.map_id = id};
-
-    return bpf_call(BPF_MAP_GET_FD_BY_ID, &attr, sizeof(attr));
-}
-
 int bpf_call_attach(int program, const char *name)
 {
     union bpf_attr attr = {.raw_tracepoint = {.name = address_of(name), .prog_fd = (__u32)program}};

@@ -10,10 +10,6 @@ int bpf_call_update(int map, const void *key, const void *value);
 int bpf_call_delete(int map, const void *key);
 /* From now on, no system call writes to the map, and nobody maps it for writing; programs go on writing to it. */
 int bpf_call_freeze(int map);
-/* The id of a map, which is another's once the map is gone. */
-int bpf_call_find_id(int map, uint32_t *ret);
-/* A descriptor of the map of this id. It takes CAP_SYS_ADMIN. */
-int bpf_call_open_map(uint32_t id);
 /* The program runs at the tracepoint until the descriptor is closed. `name` is NULL where the program has it. */
 int bpf_call_attach(int program, const char *name);
 /* Runs a program of a raw tracepoint once, on a CPU, with arguments of 0; what it returns. -ENXIO: the CPU is offline.

@@ -68,7 +68,7 @@ frames() {
 kernel='.module == "[kernel.kallsyms]"'
 named=$kernel' and .symbol != "[unknown]"'
 
-capabilities=+cap_38,+sys_admin,+dac_read_search,+setpcap,+sys_ptrace,+syslog
+capabilities=+cap_38,+cap_40,+sys_admin,+dac_read_search,+setpcap,+sys_ptrace,+syslog
 wrapper=("${nobody[@]}" "--inh-caps=$capabilities" "--ambient-caps=$capabilities")
 start_daemon --config.file="$scratch/config.yaml"
 case $(status_of '/api/v1/folded?seconds=0.1') in

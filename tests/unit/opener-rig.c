@@ -90,6 +90,7 @@ int opener_rig_setup(void **state)
         .tallies = &rig.tallies,
     };
     assert_int_equal(event_quota_open(&rig.events, &rig.server.rules), 0);
+    assert_int_equal(quota_open(&rig.tallies, 1), 0);
     opener_client_attach(&rig.client, &rig.daemon);
     assert_int_equal(pthread_create(&rig.thread, NULL, run, NULL), 0);
     return 0;
@@ -103,6 +104,7 @@ int opener_rig_teardown(void **state)
     pthread_join(rig.thread, NULL);
     assert_int_equal(rig.ended, 0);
     event_quota_close(&rig.events);
+    quota_close(&rig.tallies);
     assert_int_equal(fd_count_open(-1, &n_open), 0);
     assert_int_equal(n_open, rig.n_open);
     return 0;

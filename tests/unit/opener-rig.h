@@ -21,7 +21,7 @@ struct opener_rig {
     struct opener_client client;
     struct opener_server server;
     struct event_quota events;
-    struct tally_quota tallies;
+    struct quota tallies;
     struct sys daemon, kernel;
     pthread_t thread;
     uint64_t n_open; /* descriptors, before */

@@ -49,6 +49,32 @@ TEST(test_pmus)
     fake_sys_free(fake);
 }
 
+TEST(test_needs_admin)
+{
+    static const struct {
+        const char *in_paranoid, *in_probe;
+        bool out;
+    } cases[] = {
+        {"2\n", NULL, false},     {"-1\n", NULL, false},   {"3\n", NULL, true}, {"4\n", "kprobe", true},
+        {"2\n", "kprobe", false}, {"2\n", "uprobe", true}, {"\n", NULL, false},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct fake_sys *fake = fake_machine_one_pmu();
+        struct opener_permissions permissions = {0};
+        const struct pmu pmu = {.name = (char *)cases[i].in_probe, .type = 7};
+        const struct attr attr = {.kernel = {.type = 7}, .text = "/bin/true", .pmu = &pmu};
+        struct opener_rules made;
+        if (cases[i].in_probe)
+            assert_int_equal(opener_permissions_add_event(&permissions, &attr, false), 0);
+        fake_file(fake, "/proc/sys/kernel/perf_event_paranoid", "%s", cases[i].in_paranoid);
+        assert_int_equal(opener_rules_init(&made, &fake->sys, &permissions), 0);
+        assert_int_equal(made.needs_admin, cases[i].out);
+        opener_rules_done(&made);
+        fake_sys_free(fake);
+    }
+}
+
 TEST(test_no_pmus)
 {
     struct fake_sys *fake = fake_sys_new();

@@ -22,6 +22,7 @@
 #include "opener/opener.h"
 #include "opener/state-file.h"
 #include "opener/tally-client.h"
+#include "opener/tally-server.h"
 #include "perf/hierarchy.h"
 #include "tests/unit/opener-rig.h"
 #include "tests/unit/test.h"
@@ -778,13 +779,23 @@ static int note(int r, const char *format, ...)
     return r;
 }
 
+/* As a map, it can be registered with epoll(7). */
+static int pipe_with(const char *text)
+{
+    int fds[2];
+
+    assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+    assert_int_equal(write(fds[1], text, strlen(text)), (ssize_t)strlen(text));
+    close(fds[1]);
+    return fds[0];
+}
+
 static int fake_start(struct sys *sys, const struct tally_shape *shape, struct tally_maps *ret, struct error *error)
 {
     note(0, "start %u %u %u %u;", shape->cpus, shape->slots, shape->events, shape->groups);
     if (kernel.error)
         return error_set(error, kernel.error, "libbpf is not installed; install libbpf1");
-    *ret = (struct tally_maps){memfd_create("counts", MFD_CLOEXEC), memfd_create("records", MFD_CLOEXEC)};
-    assert_int_equal(write(ret->records, "records", 7), 7);
+    *ret = (struct tally_maps){pipe_with(""), pipe_with("records")};
     return 0;
 }
 
@@ -866,8 +877,8 @@ static void start(void)
 
     assert_int_equal(rig.daemon.tally->start(&rig.daemon, &shape, &maps, NULL), 0);
     assert_made("start 4 256 3 1;");
-    assert_int_equal(pread(maps.counts, text, sizeof(text), 0), 0);
-    assert_int_equal(pread(maps.records, text, sizeof(text), 0), 7);
+    assert_int_equal(read(maps.counts, text, sizeof(text)), 0);
+    assert_int_equal(read(maps.records, text, sizeof(text)), 7);
     close(maps.counts);
     close(maps.records);
 }
@@ -948,6 +959,29 @@ static void assert_start_fails(int code, const char *sentence)
     assert_int_equal(rig.daemon.tally->start(&rig.daemon, &shape, &maps, &error), code);
     assert_string_equal(error.message, sentence);
     assert_int_equal(maps.counts, -7);
+}
+
+/* A tally is in memory as long as anybody has one of its maps. */
+TEST_WITH(test_tallies_are_few, tally_setup, opener_rig_teardown)
+{
+    struct tally_maps maps[OPENER_TALLIES_MAX];
+    struct sys *sys = &rig.daemon;
+
+    for (int i = 0; i < 10; i++)
+        start();
+    for (size_t i = 0; i < OPENER_TALLIES_MAX; i++)
+        assert_int_equal(sys->tally->start(sys, &shape, &maps[i], NULL), 0);
+    kernel.made[0] = '\0';
+    assert_start_fails(-EBUSY, "4 programs that count cgroups are in memory, and no more may be");
+    close(maps[0].counts);
+    assert_start_fails(-EBUSY, "4 programs that count cgroups are in memory, and no more may be");
+    assert_made("");
+    close(maps[0].records);
+    start();
+    for (size_t i = 1; i < OPENER_TALLIES_MAX; i++) {
+        close(maps[i].counts);
+        close(maps[i].records);
+    }
 }
 
 /* The client gets an error message, that of the opener or one for a refusal. */

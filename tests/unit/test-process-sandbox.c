@@ -254,6 +254,7 @@ static const struct {
     {"BPF_PROG_ATTACH", try_bpf, BPF_PROG_ATTACH, false, false},
     {"BPF_LINK_CREATE", try_bpf, BPF_LINK_CREATE, false, false},
     {"BPF_PROG_GET_NEXT_ID", try_bpf, BPF_PROG_GET_NEXT_ID, false, false},
+    {"BPF_MAP_GET_FD_BY_ID", try_bpf, BPF_MAP_GET_FD_BY_ID, false, false},
     {"BPF_PROG_GET_FD_BY_ID", try_bpf, BPF_PROG_GET_FD_BY_ID, false, false},
     {"a file mapped as code", try_map, PROT_READ | PROT_EXEC, false, false},
     {"a file mapped as code and for writing", try_map, PROT_WRITE | PROT_EXEC, false, false},
@@ -317,6 +318,44 @@ TEST(test_opener_jail)
 {
     check(true);
     check(false);
+}
+
+#define BIT(capability) (UINT64_C(1) << (capability))
+#define OLD (BIT(CAP_SYS_ADMIN) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_SYS_PTRACE) | BIT(CAP_SYSLOG))
+#define IN_5_8 (OLD | BIT(CAP_PERFMON) | BIT(CAP_BPF))
+#define ALL (IN_5_8 | BIT(CAP_CHECKPOINT_RESTORE))
+#define LEAST (BIT(CAP_PERFMON) | BIT(CAP_DAC_READ_SEARCH))
+
+/* CAP_SYS_ADMIN is kept where nothing younger does its part. */
+TEST(test_opener_capabilities)
+{
+    static const struct {
+        const char *name;
+        bool in_sampling, in_tally, in_needs_admin;
+        uint64_t in, out;
+    } cases[] = {
+        {"a new kernel", false, false, false, ALL, LEAST},
+        {"with a tally", false, true, false, ALL, LEAST | BIT(CAP_BPF)},
+        {"that samples", true, false, false, ALL, ALL & ~(BIT(CAP_SYS_ADMIN) | BIT(CAP_BPF))},
+        {"that samples, with a tally", true, true, false, ALL, ALL & ~BIT(CAP_SYS_ADMIN)},
+        {"root's others are not kept", false, false, false, UINT64_MAX, LEAST},
+        {"where CAP_PERFMON does not suffice", false, false, true, ALL, LEAST | BIT(CAP_SYS_ADMIN)},
+        {"and CAP_SYS_ADMIN was not given", false, false, true, ALL & ~BIT(CAP_SYS_ADMIN), LEAST},
+        {"Linux 5.7", false, false, false, OLD, BIT(CAP_SYS_ADMIN) | BIT(CAP_DAC_READ_SEARCH)},
+        {"Linux 5.8", false, true, false, IN_5_8, LEAST | BIT(CAP_BPF)},
+        {"Linux 5.8 that samples", true, true, false, IN_5_8, IN_5_8},
+        {"a service without CAP_BPF", false, true, false, ALL & ~BIT(CAP_BPF), LEAST | BIT(CAP_SYS_ADMIN)},
+        {"which counts by perf", false, false, false, ALL & ~BIT(CAP_BPF), LEAST},
+        {"setcap cap_perfmon", true, true, false, BIT(CAP_PERFMON), BIT(CAP_PERFMON)},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        const struct opener_rules rules = {
+            .needs_admin = cases[i].in_needs_admin,
+            .permissions = {.sampling = cases[i].in_sampling, .tally_slots = cases[i].in_tally ? 256 : 0}};
+        print_message("%s\n", cases[i].name);
+        assert_true(opener_jail_capabilities(&rules, cases[i].in) == cases[i].out);
+    }
 }
 
 TEST_MAIN(NULL, NULL)

@@ -25,6 +25,7 @@ static const struct {
     {-EACCES, 3, "6.1.0", &present, "permission denied (EACCES): kernel.perf_event_paranoid is 3, where CAP_PERFMON",
      "does not suffice; run perfcountd with sudo, or set it to 2 (sudo sysctl kernel.perf_event_paranoid=2) and let a "
      "group " BY_GROUP "/"},
+    {-EACCES, 2, "6.18.0", &uprobe, "permission denied (EACCES): run perfcountd with sudo", "CAP_SYS_ADMIN"},
     {-EACCES, 2, "5.4.0", &present, "permission denied (EACCES): kernel.perf_event_paranoid is 2",
      "with sudo (this kernel has no CAP_PERFMON), or let every user count (sudo sysctl kernel.perf_event_paranoid=0)"},
     {-EACCES, 2, "5.10.0", &present, "permission denied (EACCES): kernel.perf_event_paranoid is 2",

@@ -22,7 +22,7 @@ static struct {
     struct sys sys; /* the opener's */
     struct tally_calls tally;
     struct event_quota events;
-    struct tally_quota quota;
+    struct quota quota;
     struct opener_server server;
     char cgroups[256];
     int daemon; /* its end of the socket */
@@ -89,8 +89,8 @@ static int tally_start(struct sys *sys, const struct tally_shape *shape, struct 
     assert(shape->cpus == CPUS && shape->slots <= SLOTS && shape->events <= TALLY_EVENTS_MAX && shape->events > 0);
     if (shape->groups == TALLY_GROUPS_MAX)
         return error_set(error, -EPERM, "no");
-    ret->counts = memfd_create("counts", MFD_CLOEXEC);
-    ret->records = memfd_create("records", MFD_CLOEXEC);
+    ret->counts = eventfd(0, EFD_CLOEXEC);
+    ret->records = eventfd(0, EFD_CLOEXEC);
     return 0;
 }
 
@@ -364,7 +364,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     make_sockets(SOCK_SEQPACKET, sockets);
     make_sockets(SOCK_SEQPACKET, reader);
     world.daemon = sockets[0];
-    world.quota = (struct tally_quota){0};
     world.server = (struct opener_server){
         .sys = &world.sys,
         .socket = sockets[1],
@@ -384,13 +383,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .events = &world.events,
         .tallies = &world.quota,
     };
-    assert(event_quota_open(&world.events, &world.server.rules) == 0);
+    assert(event_quota_open(&world.events, &world.server.rules) == 0 && quota_open(&world.quota, 1) == 0);
     for (unsigned i = 0; i < PACKETS_MAX && input_left(&input) > 0; i++)
         exchange(&input);
     fd_list_close(&world.handed_out);
     close(sockets[0]);
     assert(opener_server_run(&world.server) == 0);
     event_quota_close(&world.events);
+    quota_close(&world.quota);
     close(sockets[1]);
     close(reader[0]);
     close(reader[1]);
