@@ -6,15 +6,11 @@
 
 #include "base/cleanup.h"
 #include "base/escape.h"
-#include "base/file.h"
 #include "perf/event/generic.h"
 #include "perf/event/parse.h"
 #include "perf/event/pfm.h"
 #include "perf/group.h"
 #include "perf/reason.h"
-
-/* tracefs's offered of its events has 62 KB on Linux 6.18, and more with more modules. */
-#define TRACEPOINTS_MAX ((size_t)4 << 20)
 
 /* A generic event that the kernel takes. */
 struct generic_offer {
@@ -185,19 +181,10 @@ static int split_tracepoints(struct offered_events *offered)
     return 0;
 }
 
-static int read_tracepoints(struct offered_events *offered, struct sys *sys, const char *path)
-{
-    _cleanup_(closep) int fd = sys->open_file(sys, path, 0);
-    int r = fd < 0 ? fd : file_read_fd(fd, TRACEPOINTS_MAX, &offered->tracepoints_text, NULL);
-
-    return r < 0 ? r : split_tracepoints(offered);
-}
-
 /* One file lists them all; without it there are none. */
 static int gather_tracepoints(struct offered_events *offered, struct sys *sys)
 {
     const struct machine *machine = offered->machine;
-    char path[256];
 
     if (!machine_find_pmu(machine, "tracepoint"))
         return 0;
@@ -207,13 +194,15 @@ static int gather_tracepoints(struct offered_events *offered, struct sys *sys)
                  "/sys/kernel/tracing");
         return 0;
     }
-    snprintf(path, sizeof(path), "%s/available_events", machine->tracefs);
-    int r = read_tracepoints(offered, sys, path);
+    int r = machine_list_tracepoints(sys, machine, &offered->tracepoints_text);
+    if (r == 0)
+        r = split_tracepoints(offered);
     if (r < 0 && reason_span(r) != REASON_LASTS)
         return r;
     if (r < 0)
-        snprintf(offered->note, sizeof(offered->note), "tracepoints are not listed, since %s cannot be read: %s%s",
-                 path, strerror(-r), r == -EACCES ? "; run perfcountd with sudo" : "");
+        snprintf(offered->note, sizeof(offered->note),
+                 "tracepoints are not listed, since %s/available_events cannot be read: %s%s", machine->tracefs,
+                 strerror(-r), r == -EACCES ? "; run perfcountd with sudo" : "");
     return 0;
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/newer.h"
 #include "base/process/program.h"
 #include "perf/files/finder.h"
 

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -69,12 +70,17 @@ static int bind_tally(struct sys *sys, const struct opener_rules *rules, struct 
 /* Before the jail, in which nothing below /proc/self may be opened by those who are not root. */
 static int open_quotas(const struct opener_server *server, struct error *error)
 {
+    struct rlimit limit;
     int r = event_quota_open(server->events, &server->rules);
 
     if (r == 0 && server->rules.permissions.tally_slots)
         r = quota_open(server->tallies, 1);
-    return r < 0 ? error_set(error, r, "cannot count what is open, by epoll(7) and /proc/self/fdinfo: %s%s",
-                             strerror(-r), r == -EMFILE ? "; raise LimitNOFILE (ulimit -n)" : "")
+    if (r == -EMFILE && getrlimit(RLIMIT_NOFILE, &limit) == 0)
+        return error_set(error, r,
+                         "the limit of open files is %llu, and the opener needs one for each CPU and some more; "
+                         "raise LimitNOFILE (ulimit -n)",
+                         (unsigned long long)limit.rlim_cur);
+    return r < 0 ? error_set(error, r, "cannot count what is open, by epoll(7) and /proc/self/fdinfo: %s", strerror(-r))
                  : 0;
 }
 

@@ -13,8 +13,10 @@ static const struct {
 };
 
 /*
- * The tracepoints and their numbers; the kernel's symbols and modules; processes, their names and what they have
- * mapped. procfs checks the process that opens a file (fs/proc/base.c, kernel/kallsyms.c), not the one that reads it.
+ * The list of tracepoints, and their numbers; the kernel's symbols and modules; processes, their names and what they
+ * have mapped. procfs checks the process that opens a file (fs/proc/base.c, kernel/kallsyms.c), not the one that reads
+ * it. No directory of tracefs: whoever has a descriptor of one opens what is below it, past the mode of the root of
+ * tracefs, which keeps others out.
  */
 static const struct shape {
     const char *pattern;
@@ -24,11 +26,7 @@ static const struct shape {
 } shapes[] = {
     {"/sys/kernel/tracing/available_events", OPENER_FILE_TRACEFS, false, false},
     {"/sys/kernel/debug/tracing/available_events", OPENER_FILE_TRACEFS, false, false},
-    {"/sys/kernel/tracing/events", OPENER_FILE_TRACEFS, false, false},
-    {"/sys/kernel/tracing/events/*", OPENER_FILE_TRACEFS, false, false},
     {"/sys/kernel/tracing/events/*/*/id", OPENER_FILE_TRACEFS, false, false},
-    {"/sys/kernel/debug/tracing/events", OPENER_FILE_TRACEFS, false, false},
-    {"/sys/kernel/debug/tracing/events/*", OPENER_FILE_TRACEFS, false, false},
     {"/sys/kernel/debug/tracing/events/*/*/id", OPENER_FILE_TRACEFS, false, false},
     {"/proc/kallsyms", OPENER_FILE_PROC, true, true},
     {"/proc/modules", OPENER_FILE_PROC, true, true},

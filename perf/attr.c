@@ -196,25 +196,27 @@ int attr_check(struct sys *sys, const struct machine *machine, const struct even
 static int attr_no_tracepoint(struct sys *sys, const struct machine *machine, const struct event *event,
                               struct error *error)
 {
-    struct suggest suggest = {.wrong = event->name};
-    char path[256], nearest[256], **names = NULL;
-    size_t n = 0;
+    struct suggest names = {.wrong = event->name}, systems = {.wrong = event->system};
+    _cleanup_(freep) char *text = NULL;
+    bool has_system = false;
+    char nearest[256], *line;
 
-    snprintf(path, sizeof(path), "%s/events/%.128s", machine->tracefs, event->system);
-    bool has_system = sys_list_directory(sys, path, &names, &n) == 0;
-    if (!has_system) {
-        snprintf(path, sizeof(path), "%s/events", machine->tracefs);
-        suggest.wrong = event->system;
-        if (sys_list_directory(sys, path, &names, &n) < 0)
-            n = 0;
+    if (machine_list_tracepoints(sys, machine, &text) < 0)
+        text = NULL;
+    for (char *next = text; (line = strsep(&next, "\n"));) {
+        const char *system = strsep(&line, ":");
+        if (!line)
+            continue;
+        suggest_consider(&systems, system);
+        if (!str_equal(system, event->system))
+            continue;
+        suggest_consider(&names, line);
+        has_system = true;
     }
-    for (size_t i = 0; i < n; i++)
-        suggest_consider(&suggest, names[i]);
-    suggest_format(&suggest, nearest, sizeof(nearest));
-    int r = error_set_at(error, -ENOENT, event->offset, "there is no tracepoint %s \"%s\"%s",
-                         has_system ? "event" : "system", suggest.wrong, nearest);
-    strings_free(names, n);
-    return r;
+    const struct suggest *suggest = has_system ? &names : &systems;
+    suggest_format(suggest, nearest, sizeof(nearest));
+    return error_set_at(error, -ENOENT, event->offset, "there is no tracepoint %s \"%s\"%s",
+                        has_system ? "event" : "system", suggest->wrong, nearest);
 }
 
 static int read_tracepoint(struct sys *sys, const struct machine *machine, const struct event *event, uint64_t *ret_id,

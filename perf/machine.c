@@ -3,11 +3,15 @@
 #include "perf/machine.h"
 
 #include <limits.h>
+#include <stdio.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "perf/newer.h"
 
 #define DEVICES "/sys/bus/event_source/devices"
+/* Bytes of tracefs's list of tracepoints, which has 62 KB on Linux 6.18, and more with more modules. */
+#define TRACEPOINTS_MAX ((size_t)4 << 20)
 
 DEFINE_CLEANUP(struct machine *, machine_free);
 DEFINE_CLEANUP(struct pmu *, pmu_free);
@@ -254,6 +258,15 @@ const struct pmu *machine_core_pmu(const struct machine *machine, unsigned cpu)
         if (machine->pmus[i]->scope == PMU_CORE && cpuset_has(&machine->pmus[i]->cpus, cpu))
             return machine->pmus[i];
     return NULL;
+}
+
+int machine_list_tracepoints(struct sys *sys, const struct machine *machine, char **ret_text)
+{
+    char path[256];
+
+    snprintf(path, sizeof(path), "%s/available_events", machine->tracefs);
+    _cleanup_(closep) int fd = sys->open_file(sys, path, 0);
+    return fd < 0 ? fd : file_read_fd(fd, TRACEPOINTS_MAX, ret_text, NULL);
 }
 
 int machine_is_outdated(struct sys *sys, const struct machine *machine)

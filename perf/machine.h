@@ -35,6 +35,12 @@ struct machine *machine_free(struct machine *machine);
 /* The directory of tracefs, which is mounted if need be and allowed; NULL where there is none. */
 const char *machine_find_tracefs(struct sys *sys);
 
+/*
+ * The names of the tracepoints as tracefs lists them, "SYSTEM:EVENT" and a newline each, in no order; the caller frees
+ * the text. machine->tracefs is not NULL. Errors of open(2) and read(2); -EFBIG; -ENOMEM.
+ */
+int machine_list_tracepoints(struct sys *sys, const struct machine *machine, char **ret_text);
+
 /* Whether other CPUs are online than when it was loaded; errors of sys_read_file() and cpuset_parse(). */
 int machine_is_outdated(struct sys *sys, const struct machine *machine);
 

@@ -334,6 +334,18 @@ if [ $probes = yes ]; then
     stop_daemon
 fi
 
+# --- the names of tracepoints come from the opener, too
+
+write_config "      - {name: wrong, events: \"{sched:sched_process_frok}\"}" ""
+start_daemon --config.file="$config"
+contains "a tracepoint that there is not: the nearest name" "$(failure_of 'group == "wrong"')" \
+    'there is no tracepoint event "sched_process_frok"; did you mean "sched_process_fork"'
+write_config "      - {name: wrong, events: \"{shced:sched_process_fork}\"}" ""
+equals "another is configured" "$(status_of /-/reload -X POST)" 200
+contains "a system that there is not: the nearest one" "$(failure_of 'group == "wrong"')" \
+    'there is no tracepoint system "shced"; did you mean "sched"'
+stop_daemon
+
 # --- no more events on a CPU than the configuration at the start can need
 
 # write_groups NUMBER: a configuration with as many groups of two events.

@@ -494,6 +494,11 @@ static const char *const forbidden[] = {"/etc/shadow",
                                         "/proc/1/mem",
                                         "/proc/1/fd/0",
                                         "/proc/1/root/tmp/../etc/shadow",
+                                        "/sys/kernel/tracing",
+                                        "/sys/kernel/tracing/events",
+                                        "/sys/kernel/tracing/events/sched",
+                                        "/sys/kernel/tracing/events/sched/sched_switch",
+                                        "/sys/kernel/debug/tracing/events",
                                         "/sys/kernel/tracing/uprobe_events",
                                         "/sys/kernel/tracing/events/../trace"};
 
@@ -523,7 +528,7 @@ static const struct attempt outside[] = {
 
 /* Whether the opener permits these depends on the configuration. */
 static const char *const listed[] = {
-    "/sys/kernel/tracing/events",
+    "/sys/kernel/tracing/available_events",
     "/sys/kernel/tracing/events/sched/sched_switch/id",
     "/proc/kallsyms",
     "/proc/1/maps",
@@ -580,11 +585,8 @@ static void try_directory(struct impostor *impostor, const char *path, int fd)
 {
     static const struct must denied = MUST(EACCES, EPERM, EROFS, ENOENT);
 
-    judge_file(impostor, path, "../trace through it", open_from(fd, "../trace", O_RDONLY), &denied);
-    judge_file(impostor, path, "../uprobe_events through it", open_from(fd, "../uprobe_events", O_WRONLY), &denied);
+    judge_file(impostor, path, "../mem through it", open_from(fd, "../mem", O_RDONLY), &denied);
     judge_file(impostor, path, "1/mem through it", open_from(fd, "1/mem", O_RDONLY), &denied);
-    judge_file(impostor, path, "sched_switch/enable through it", open_from(fd, "sched_switch/enable", O_WRONLY),
-               &denied);
 }
 
 static void try_listed(struct impostor *impostor, const char *path)

@@ -97,6 +97,7 @@ static struct fake_sys *plain_machine(const char *cpus)
     fake_file(fake, "/proc/sys/kernel/perf_event_paranoid", "2\n");
     fake_file(fake, "/proc/sys/kernel/osrelease", "6.1.0-fake\n");
     fake_file(fake, "/sys/kernel/tracing/events/sched/sched_switch/id", "316\n");
+    fake_file(fake, "/sys/kernel/tracing/available_events", "sched:sched_switch\n");
     fake_add_pmu(fake, "software", PERF_TYPE_SOFTWARE, NULL, cpus)->software = true;
     fake_add_pmu(fake, "tracepoint", PERF_TYPE_TRACEPOINT, NULL, cpus)->software = true;
     return fake;

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/newer.h"
 #include "base/process/fd-socket.h"
 #include "perf/files/finder.h"
 #include "tests/unit/test.h"

@@ -183,10 +183,12 @@ static const struct {
     const char *in;
     int out, out_sampling;
 } path_cases[] = {
-    {"/sys/kernel/tracing/events", TRACEFS, TRACEFS},
-    {"/sys/kernel/tracing/events/sched", TRACEFS, TRACEFS},
+    {"/sys/kernel/tracing", NO, NO},
+    {"/sys/kernel/tracing/events", NO, NO},
+    {"/sys/kernel/tracing/events/sched", NO, NO},
     {"/sys/kernel/tracing/events/sched/sched_switch/id", TRACEFS, TRACEFS},
-    {"/sys/kernel/debug/tracing/events", TRACEFS, TRACEFS},
+    {"/sys/kernel/debug/tracing/events", NO, NO},
+    {"/sys/kernel/debug/tracing/events/sched", NO, NO},
     {"/sys/kernel/tracing/available_events", TRACEFS, TRACEFS},
     {"/sys/kernel/debug/tracing/available_events", TRACEFS, TRACEFS},
     {"/sys/kernel/debug/tracing/events/xhci-hcd/xhci_ring_free/id", TRACEFS, TRACEFS},
@@ -259,12 +261,15 @@ TEST(test_paths)
 
 TEST(test_long_path)
 {
+    static const char end[] = "/event/id";
     char path[OPENER_PATH_MAX + 1] = "/sys/kernel/tracing/events/";
 
-    size_t start = strlen(path);
-    memset(path + start, 'a', OPENER_PATH_MAX - 1 - start);
+    size_t start = strlen(path), room = OPENER_PATH_MAX - sizeof(end);
+    memset(path + start, 'a', room - start);
+    strcpy(path + room, end);
     assert_int_equal(opener_path_kind(path, false), OPENER_FILE_TRACEFS);
-    path[OPENER_PATH_MAX - 1] = 'a';
+    path[room] = 'a';
+    strcpy(path + room + 1, end);
     assert_int_equal(opener_path_kind(path, false), OPENER_FILE_UNKNOWN);
     for (size_t size = 300; size <= PATH_MAX + 1; size += size < 4000 ? 3700 : 1) {
         char name[PATH_MAX + 2] = "/sys/kernel/tracing/events/";

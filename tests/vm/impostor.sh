@@ -44,6 +44,8 @@ END
     attempted "a counter of a cgroup is harmless" "of a cgroup \(counter\): MODIFY_ATTRIBUTES, another type: got EINVAL"
     attempted "counts of all cgroups cannot be written to" "counts of cgroups \(tally\): mmap of the page: got EPERM"
     attempted "and show no address of the kernel's" "records of a tally: an address of the kernel's: got done"
+    attempted "events without end are refused" "events of a CPU without end: got EDQUOT"
+    attempted "so are samples" "samples of another thread without end: got EDQUOT"
     attempted "tallies cannot be hoarded" "tallies whose descriptors are kept: got EBUSY"
     attempted "cycles are harmless" "cycles \(counter\): MODIFY_ATTRIBUTES, another type: got EINVAL"
     attempted "no memory can be read by a filter" "sys_enter_openat: reading memory through a filter: got EEXIST"

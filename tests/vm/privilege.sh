@@ -78,4 +78,19 @@ END
     equals "the opener is under a filter" "$(vm_run "awk '/^Seccomp:/ { print \$2 }' /proc/$opener/status")" 2
     daemon_stop
     equals "and ends with the daemon" "$(vm_run "ls -d /proc/$opener 2>/dev/null")" ""
+
+    # A process of a program that its user may not read is not dumpable. Before Linux 5.14 its fdinfo is root's then,
+    # where the opener finds out how many events are open.
+    vm_run "echo 2 >/proc/sys/kernel/perf_event_paranoid; chmod 711 /bin/perfcountd"
+    daemon_start drop perfmon <<'END'
+collectors: {cpu: {groups: [{name: core, events: "{cycles,instructions}"}]}, cgroup: {enabled: false}}
+END
+    opener=$(get /api/v1/status | jq .opener.pid)
+    equals "nobody's opener has CAP_PERFMON alone" "$(vm_run "awk '/^CapEff:/ { print \$2 }' /proc/$opener/status")" \
+        0000004000000000
+    equals "and counts" "$(get /metrics | grep -c '^perf_cpu_cycles_total{.*} [1-9]')" 4
+    equals "other processes of its user see nothing of it" \
+        "$(vm_run "drop none cat /proc/$opener/environ 2>/dev/null | wc -c")" 0
+    daemon_stop
+    vm_run "chmod 755 /bin/perfcountd; echo 3 >/proc/sys/kernel/perf_event_paranoid"
 }
