@@ -10,7 +10,7 @@
 #include "perf/tally/layout.h"
 #include "sampler/lane-set.h"
 
-/* For what is open for a moment: a PMU's counters are tried by a group of the largest size. */
+/* Events that are opened for a moment: the number of a PMU's counters is found with a group of the largest size. */
 #define EVENTS_TRIED GROUP_MEMBERS_MAX
 
 struct permission_walk {
@@ -85,7 +85,7 @@ static uint32_t tally_slots(const struct config *config)
     return (uint32_t)MAX(config_max_cgroups(config, ENGINE_BPF) + TALLY_SLOT_FIRST, 256);
 }
 
-/* Of a preset, a place counts the events of one variant. */
+/* A CPU counts the events of one variant of a preset. */
 static uint64_t count_of_variant(const struct config_group *group, size_t variant)
 {
     uint64_t n = 0;
@@ -110,7 +110,7 @@ static uint64_t count_on_cpu(const struct config_groups *groups)
     return sum;
 }
 
-/* All PMUs of the system may be read on the same CPU. */
+/* All PMUs of the system may have the same CPU in their cpumask. */
 static int count_of_pmus(struct permission_walk *walk, const struct config_groups *groups, uint64_t *ret)
 {
     struct machine *machine = NULL;

@@ -18,7 +18,7 @@
 #include "perf/tally/libbpf.h"
 
 /* A capability or a system call is for one of these purposes. */
-enum jail_purpose { ALWAYS, SAMPLING, TALLY, N_PURPOSES };
+enum jail_purpose { ALWAYS, SAMPLING, TALLY, FORKING, N_PURPOSES };
 
 static bool has_purpose(const struct opener_permissions *permissions, enum jail_purpose purpose)
 {
@@ -27,6 +27,8 @@ static bool has_purpose(const struct opener_permissions *permissions, enum jail_
         return permissions->sampling;
     case TALLY:
         return permissions->tally_slots;
+    case FORKING: /* a finder, or the process that loads the program of a tally */
+        return permissions->sampling || permissions->tally_slots;
     case ALWAYS:
     case N_PURPOSES:
         break;
@@ -142,8 +144,8 @@ static const struct call_rule calls_of_all[] = {
 /* How fork(3) calls clone(2): no thread, no namespace. */
 #define FORK_FLAGS ((uint64_t)UINT32_MAX & ~(uint64_t)(CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | CLONE_PARENT_SETTID))
 
-/* The calls of finders.c and perf/files/finder.c. */
-static const struct call_rule calls_of_sampling[] = {
+/* The calls of a process that forks, and of its child: finders.c, perf/files/finder.c, perf/tally/load-process.c. */
+static const struct call_rule calls_of_forking[] = {
     {SCMP_SYS(read), 0, {{0}}},
     {SCMP_SYS(socketpair), 0, {{0}}},
     {SCMP_SYS(clone), 1, {{0, SCMP_CMP_MASKED_EQ, FORK_FLAGS, SIGCHLD}}},
@@ -177,26 +179,18 @@ static const struct call_rule calls_of_tally[] = {
     {SCMP_SYS(name_to_handle_at), 0, {{0}}},
     {SCMP_SYS(fcntl), 1, {CALL_EXACTLY(1, F_DUPFD_CLOEXEC)}},
     {SCMP_SYS(fcntl64), 1, {CALL_EXACTLY(1, F_DUPFD_CLOEXEC)}},
-    {SCMP_SYS(socketpair), 0, {{0}}},
-    {SCMP_SYS(clone), 1, {{0, SCMP_CMP_MASKED_EQ, FORK_FLAGS, SIGCHLD}}},
     {SCMP_SYS(poll), 0, {{0}}},
     {SCMP_SYS(ppoll), 0, {{0}}},
     {SCMP_SYS(ppoll_time64), 0, {{0}}},
     {SCMP_SYS(kill), 1, {CALL_EXACTLY(1, SIGKILL)}},
-    {SCMP_SYS(wait4), 0, {{0}}},
-    {SCMP_SYS(waitpid), 0, {{0}}},
     /* the child */
     BPF_COMMAND(BPF_BTF_LOAD),
     BPF_COMMAND(BPF_MAP_CREATE),
     BPF_COMMAND(BPF_MAP_FREEZE),
     BPF_COMMAND(BPF_PROG_LOAD),
     BPF_COMMAND(BPF_OBJ_GET_INFO_BY_FD),
-    {SCMP_SYS(prctl), 1, {CALL_EXACTLY(0, PR_SET_PDEATHSIG)}},
-    {SCMP_SYS(prctl), 1, {CALL_EXACTLY(0, PR_SET_NAME)}},
     {SCMP_SYS(prctl), 1, {CALL_EXACTLY(0, PR_CAPBSET_READ)}},
     {SCMP_SYS(capget), 0, {{0}}},
-    {SCMP_SYS(getppid), 0, {{0}}},
-    {SCMP_SYS(close_range), 0, {{0}}},
     {SCMP_SYS(setresuid), 2, {CALL_EXACTLY(0, 0), NO_ID(1)}},
     {SCMP_SYS(setresuid32), 2, {CALL_EXACTLY(0, 0), NO_ID(1)}},
     {SCMP_SYS(setrlimit), 1, {CALL_EXACTLY(0, RLIMIT_MEMLOCK)}},
@@ -207,7 +201,6 @@ static const struct call_rule calls_of_tally[] = {
     {SCMP_SYS(getrlimit), 1, {CALL_EXACTLY(0, RLIMIT_DATA)}},
     {SCMP_SYS(ugetrlimit), 1, {CALL_EXACTLY(0, RLIMIT_DATA)}},
     {SCMP_SYS(prlimit64), 2, {CALL_EXACTLY(0, 0), CALL_EXACTLY(1, RLIMIT_DATA)}},
-    {SCMP_SYS(read), 0, {{0}}},
     {SCMP_SYS(lseek), 0, {{0}}},
     {SCMP_SYS(_llseek), 0, {{0}}},
     {SCMP_SYS(access), 0, {{0}}},
@@ -222,9 +215,6 @@ static const struct call_rule calls_of_tally[] = {
     {SCMP_SYS(mprotect), 1, {CALL_WITHOUT(2, PROT_EXEC)}},
     {SCMP_SYS(mremap), 0, {{0}}},
     {SCMP_SYS(getrandom), 0, {{0}}},
-    {SCMP_SYS(set_robust_list), 0, {{0}}},
-    {SCMP_SYS(rseq), 0, {{0}}},
-    {SCMP_SYS(rt_sigprocmask), 0, {{0}}},
 };
 
 static const struct {
@@ -232,8 +222,8 @@ static const struct {
     size_t n;
 } calls[N_PURPOSES] = {
     [ALWAYS] = {calls_of_all, ARRAY_SIZE(calls_of_all)},
-    [SAMPLING] = {calls_of_sampling, ARRAY_SIZE(calls_of_sampling)},
     [TALLY] = {calls_of_tally, ARRAY_SIZE(calls_of_tally)},
+    [FORKING] = {calls_of_forking, ARRAY_SIZE(calls_of_forking)},
 };
 
 /* Any other call fails and ends nothing, so that a libc which makes more calls than these still works. */

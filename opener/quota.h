@@ -18,7 +18,8 @@
 struct quota {
     int epoll, list; /* `list`: the instance's file in /proc/self/fdinfo */
     size_t n_accounts;
-    uint32_t *bounds, *fresh; /* of each account; `fresh` is used while files are counted */
+    uint32_t *bounds; /* upper bound on the open files of each account */
+    uint32_t *fresh;  /* scratch space for a recount */
 };
 #define QUOTA_CLOSED ((struct quota){.epoll = -1, .list = -1})
 

@@ -7,7 +7,6 @@
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -157,9 +156,9 @@ static int check_program(int found)
 }
 
 /*
- * An open "maps" keeps the address space that the process had then, and reads as empty once that has gone. The link is
- * found between two of them. If both have the range as executable, so had the address space that the link is from: a
- * process cannot come back to one that it left.
+ * An open "maps" shows the address space that the process had when it was opened, and is empty once that is gone. The
+ * link is opened between two of them, which must both show the range as executable. A process that runs other programs
+ * in between, and keeps its first address space alive in a twin, could pass this; check_program() holds then as well.
  */
 static int find_link(int process, const struct find_request *request)
 {

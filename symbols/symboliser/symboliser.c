@@ -24,10 +24,10 @@
 #define AGAIN_USEC (3 * USEC_PER_SEC) /* between two that cannot be jailed, or have no library */
 #define SHUN_USEC (3600 * USEC_PER_SEC)
 #define SHUNNED_MAX 16
-#define NOBODYS UINT32_MAX /* the user of a process that has ended */
+#define NOBODYS UINT32_MAX /* user of a process that has exited */
 #define END_MS 200
 #define END_USEC USEC_PER_SEC /* a process that was killed has ended by then, unless the kernel holds it back */
-#define FD_MIN 10             /* above the numbers that descriptors get in a process that is started */
+#define FD_MIN 10
 
 struct table_request {
     TAILQ_ENTRY(table_request) entry;
@@ -218,7 +218,7 @@ static void link_end(struct symboliser *symboliser, struct link *link)
         link->source = sd_event_source_unref(link->source);
         LIST_INSERT_HEAD(&symboliser->endings, ending, entry);
         symboliser->n_endings++;
-        /* Without memory it is reaped when the symboliser is freed. */
+        /* If this fails, symboliser_free() reaps the process. */
         sd_event_add_io(symboliser->event, &ending->source, ending->pidfd, EPOLLIN, ending_on_exit, ending);
     }
     link_forget(link);
@@ -270,7 +270,7 @@ static int finder_on_exit(sd_event_source *source, int fd, uint32_t events, void
     (void)source;
     (void)fd;
     (void)events;
-    /* It also ends after the symboliser, whose status says more. */
+    /* The finder also exits when the symboliser has; then the symboliser's exit status has the reason. */
     if (symboliser->tables.pidfd >= 0 &&
         poll(&(struct pollfd){.fd = symboliser->tables.pidfd, .events = POLLIN}, 1, 0) > 0)
         return tables_on_exit(NULL, -1, 0, symboliser);
@@ -422,7 +422,7 @@ static int link_start(struct symboliser *symboliser, struct link *link, const ch
     return MIN(r, 0);
 }
 
-/* Both ends have numbers that no descriptor gets in a process that is started. */
+/* Both ends are at FD_MIN or above, so that the dup2(2) calls of spawn_prepare() overwrite neither. */
 static int make_pair(int ret[2])
 {
     _cleanup_(closep) int a = -1, b = -1;
@@ -465,7 +465,7 @@ static int start_first_finder(struct symboliser *symboliser, int ret[2], size_t 
     return r;
 }
 
-/* A chain that only was slow has ended by now. */
+/* The processes of a chain that was merely slow have exited by now. */
 static void note_hung(struct symboliser *symboliser, size_t n)
 {
     if (symboliser->has_suspect && n > symboliser->n_hung)
