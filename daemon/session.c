@@ -14,7 +14,6 @@
 #include "daemon/log/log.h"
 #include "daemon/settings.h"
 #include "opener/opener.h"
-#include "opener/state-file.h"
 
 #define COLLECTORS_MAX 32
 #define SETTLE_NS (2 * NSEC_PER_SEC)
@@ -46,7 +45,8 @@ static void start_reader(struct session *session)
     if (r < 0)
         return;
     session->sys.state_records = session->reader.records;
-    opener_state_file_attach(&session->sys, &session->reader.files);
+    session->state_files.reader = &session->reader.files;
+    opener_state_file_attach(&session->sys, &session->state_files);
 }
 
 int session_begin(struct session *session, const struct options *options, bool serves, struct error *error)

@@ -10,6 +10,7 @@
 #include "collectors/registry.h"
 #include "daemon/fd-budget.h"
 #include "daemon/options.h"
+#include "opener/state-file.h"
 #include "perf/tally/loader.h"
 
 struct session {
@@ -22,8 +23,9 @@ struct session {
     struct children children; /* for the collector self */
     bool has_reader;          /* of state files; this machine has places of them */
     struct name_reader reader;
-    struct fd_budget_terms terms; /* terms.config is valid only inside session.c */
-    struct fd_budget budget;      /* of the limit of open files, for what runs */
+    struct own_state_files state_files; /* where no opener opens them */
+    struct fd_budget_terms terms;       /* terms.config is valid only inside session.c */
+    struct fd_budget budget;            /* of the limit of open files, for what runs */
     struct descriptors descriptors;
     struct memory_limit memory;
     struct tally_loader *loader; /* of tallies, where no opener has them */

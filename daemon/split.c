@@ -40,6 +40,7 @@ static int start_opener(struct split *split, const struct options *options, cons
     int r = user_choose(config->user, &split->user, error);
     if (r == 0)
         r = permissions_from_config(sys, config, settings_file(options), &permissions, error);
+    permissions.state_files = split->reader;
     if (r == 0)
         r = opener_start(sys, &permissions, &split->user, split->reader ? split->reader->files : -1, &split->opener,
                          error);

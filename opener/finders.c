@@ -6,33 +6,13 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/newer.h"
+#include "base/process/fd.h"
 #include "base/process/program.h"
 #include "perf/files/finder.h"
-
-#define OPEN_MAX_OLD 1024 /* before Linux 5.9: the opener has few descriptors, with low numbers */
-
-static void close_between(unsigned first, unsigned last)
-{
-    if (first > last || syscall(SYS_close_range, first, last, 0) == 0)
-        return;
-    for (unsigned fd = first; fd <= MIN(last, OPEN_MAX_OLD); fd++)
-        close((int)fd);
-}
-
-static void keep_two(unsigned a, unsigned b)
-{
-    unsigned low = MIN(a, b), high = MAX(a, b);
-
-    close_between(STDERR_FILENO + 1, low - 1);
-    close_between(low + 1, high - 1);
-    close_between(high + 1, ~0U);
-}
 
 static _Noreturn void finder_run(pid_t opener, int in, int out)
 {
@@ -40,7 +20,7 @@ static _Noreturn void finder_run(pid_t opener, int in, int out)
     if (getppid() != opener)
         _exit(EXIT_FAILURE);
     program_set_name("perfcountd-finder");
-    keep_two((unsigned)in, (unsigned)out);
+    fd_close_others((unsigned)in, (unsigned)out);
     _exit(finder_serve(in, out, false));
 }
 

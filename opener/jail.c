@@ -27,8 +27,8 @@ static bool has_purpose(const struct opener_permissions *permissions, enum jail_
         return permissions->sampling;
     case TALLY:
         return permissions->tally_slots;
-    case FORKING: /* a finder, or the process that loads the program of a tally */
-        return permissions->sampling || permissions->tally_slots;
+    case FORKING: /* a finder, the process that loads the program of a tally, or one that opens a state file */
+        return permissions->sampling || permissions->tally_slots || permissions->state_files;
     case ALWAYS:
     case N_PURPOSES:
         break;
@@ -144,13 +144,20 @@ static const struct call_rule calls_of_all[] = {
 /* How fork(3) calls clone(2): no thread, no namespace. */
 #define FORK_FLAGS ((uint64_t)UINT32_MAX & ~(uint64_t)(CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | CLONE_PARENT_SETTID))
 
-/* The calls of a process that forks, and of its child: finders.c, perf/files/finder.c, perf/tally/load-process.c. */
+/* The calls of a process that forks, and of its child: finders.c, perf/files/finder.c, perf/tally/, state-file.c. */
 static const struct call_rule calls_of_forking[] = {
     {SCMP_SYS(read), 0, {{0}}},
     {SCMP_SYS(socketpair), 0, {{0}}},
     {SCMP_SYS(clone), 1, {{0, SCMP_CMP_MASKED_EQ, FORK_FLAGS, SIGCHLD}}},
     {SCMP_SYS(wait4), 0, {{0}}},
     {SCMP_SYS(waitpid), 0, {{0}}},
+    {SCMP_SYS(pidfd_open), 0, {{0}}},
+    {SCMP_SYS(poll), 0, {{0}}},
+    {SCMP_SYS(ppoll), 0, {{0}}},
+    {SCMP_SYS(ppoll_time64), 0, {{0}}},
+    {SCMP_SYS(kill), 1, {CALL_EXACTLY(1, SIGKILL)}},
+    {SCMP_SYS(clock_gettime), 0, {{0}}}, /* where it is not in the vDSO */
+    {SCMP_SYS(clock_gettime64), 0, {{0}}},
     {SCMP_SYS(prctl), 1, {CALL_EXACTLY(0, PR_SET_PDEATHSIG)}},
     {SCMP_SYS(prctl), 1, {CALL_EXACTLY(0, PR_SET_NAME)}},
     {SCMP_SYS(getppid), 0, {{0}}},
@@ -179,10 +186,6 @@ static const struct call_rule calls_of_tally[] = {
     {SCMP_SYS(name_to_handle_at), 0, {{0}}},
     {SCMP_SYS(fcntl), 1, {CALL_EXACTLY(1, F_DUPFD_CLOEXEC)}},
     {SCMP_SYS(fcntl64), 1, {CALL_EXACTLY(1, F_DUPFD_CLOEXEC)}},
-    {SCMP_SYS(poll), 0, {{0}}},
-    {SCMP_SYS(ppoll), 0, {{0}}},
-    {SCMP_SYS(ppoll_time64), 0, {{0}}},
-    {SCMP_SYS(kill), 1, {CALL_EXACTLY(1, SIGKILL)}},
     /* the child */
     BPF_COMMAND(BPF_BTF_LOAD),
     BPF_COMMAND(BPF_MAP_CREATE),

@@ -109,6 +109,7 @@ static _Noreturn void opener_run(struct sys *sys, const struct opener *opener, c
     struct event_quota events = EVENT_QUOTA_CLOSED;
     struct quota tallies = QUOTA_CLOSED;
     struct finders finders = {0};
+    struct stragglers stragglers = {0};
     struct opener_server server = {.sys = sys,
                                    .socket = socket,
                                    .reader = reader,
@@ -116,7 +117,8 @@ static _Noreturn void opener_run(struct sys *sys, const struct opener *opener, c
                                    .cgroups = opener->cgroups,
                                    .events = &events,
                                    .tallies = &tallies,
-                                   .finders = &finders};
+                                   .finders = &finders,
+                                   .stragglers = &stragglers};
     struct opener_hello hello = {0};
     struct error error = {0};
 

@@ -33,6 +33,7 @@ struct opener_permissions {
     struct opener_event_limits limits;
     bool sampling;        /* samples of all tasks */
     bool uprobes;         /* there are some among `events` */
+    bool state_files;     /* of container runtimes, for their reader */
     bool breakpoints;     /* opener.breakpoints: the breakpoints among `events` may be handed out */
     uint32_t tally_slots; /* cgroups may be counted by a tally with at most this number of slots; 0: by none */
     struct opener_permitted_event *events;

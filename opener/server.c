@@ -231,7 +231,7 @@ static int server_reply(const struct opener_server *server, const void *packet, 
     case OPENER_REQUEST_FILE:
         return server_open_file(server, &request, reply, opened);
     case OPENER_REQUEST_STATE:
-        return opener_state_file_send(server->sys, request.state, server->reader);
+        return opener_state_file_send(server->sys, request.state, server->reader, server->stragglers);
     case OPENER_REQUEST_TALLY:
         return server_tally(server, request.tally, given, reply, opened);
     case OPENER_REQUEST_FINDER:

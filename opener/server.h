@@ -3,6 +3,7 @@
 #ifndef OPENER_SERVER_H
 #define OPENER_SERVER_H
 
+#include "base/process/stragglers.h"
 #include "opener/event-quota.h"
 #include "opener/finders.h"
 
@@ -15,6 +16,7 @@ struct opener_server {
     struct event_quota *events;
     struct quota *tallies; /* of the maps of tallies: tally-server.h */
     struct finders *finders;
+    struct stragglers *stragglers; /* over state files */
 };
 
 /*

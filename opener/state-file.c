@@ -2,8 +2,14 @@
 /* A state file for the reader: see state-file.h. It allocates nothing. */
 #include "opener/state-file.h"
 
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "base/cleanup.h"
 #include "base/process/fd-socket.h"
+#include "base/process/fd.h"
 #include "opener/safe-path.h"
 
 /* The reader reads on later (unix(7): only some descriptors may be in flight), or it reads no more. */
@@ -14,18 +20,16 @@ static int error_of_reader(int r)
     return r == -EPIPE || r == -ECONNRESET || r == -ENOTCONN ? -ENOSYS : r;
 }
 
-int opener_state_file_send(struct sys *sys, const struct state_request *request, int reader)
+/* What is on the path may be a stranger's. */
+static int open_and_send(struct sys *sys, const struct state_request *request, const char *path, int reader)
 {
-    char path[STATE_PATH_MAX];
     struct stat status;
 
-    if (reader < 0)
-        return -ENOSYS;
-    if (state_request_path(request, path, sizeof(path)) < 0)
-        return -EBADRQC;
     _cleanup_(closep) int fd = opener_safe_path_open_of(sys, path, request->user);
-    if (fd < 0) /* also where a part of the path is a file: so it says less of what is there */
-        return fd == -ENOTDIR ? -ENOENT : fd;
+    if (fd == -ENOTDIR) /* so it says less of what is there */
+        return -ENOENT;
+    if (fd < 0)
+        return fd == -EAGAIN ? -EHOSTDOWN : fd; /* another process has a lease on it (fcntl(2), F_SETLEASE) */
     if (fstat(fd, &status) < 0)
         return -errno;
     if (state_file_version(&status) == request->version)
@@ -33,15 +37,76 @@ int opener_state_file_send(struct sys *sys, const struct state_request *request,
     return error_of_reader(fd_socket_send_one_now(reader, request, sizeof(*request), fd));
 }
 
-static int own_read_state(struct sys *sys, const struct state_request *request)
+/* Its exit status is the error. It must not keep the daemon's socket open where it hangs. */
+static _Noreturn void child_run(struct sys *sys, const struct state_request *request, const char *path, int reader)
 {
-    const int *reader = sys->userdata;
-
-    return opener_state_file_send(sys, request, *reader);
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    fd_close_others((unsigned)reader, (unsigned)reader);
+    _exit(-open_and_send(sys, request, path, reader));
 }
 
-void opener_state_file_attach(struct sys *sys, int *reader)
+/* Its result; 0 where it has none yet, and goes on. */
+static int child_await(struct straggler *child, struct stragglers *stragglers, uint64_t patience)
 {
-    sys->userdata = reader;
+    uint64_t begin = stragglers_now(), now = begin;
+    int status = 0;
+    bool ended;
+
+    while (!(ended = straggler_reap(child->pid, &status)) && now < begin + patience) {
+        straggler_wait(child->pidfd, -1, begin + patience);
+        now = stragglers_now();
+    }
+    now = stragglers_now();
+    stragglers_count_wait(stragglers, child->user, now, now - begin);
+    if (!ended) {
+        child->deadline_ns = begin + STRAGGLER_DEADLINE_NS;
+        stragglers_add(stragglers, child);
+        return 0;
+    }
+    closep(&child->pidfd);
+    return WIFEXITED(status) ? -WEXITSTATUS(status) : -EIO;
+}
+
+static int send_by_child(struct sys *sys, const struct state_request *request, const char *path, int reader,
+                         struct stragglers *stragglers)
+{
+    struct straggler child = {.user = request->user};
+
+    stragglers_tend(stragglers, stragglers_now(), NULL, NULL);
+    uint64_t patience = stragglers_patience(stragglers, child.user, stragglers_now());
+    if (patience == 0)
+        return -EHOSTDOWN;
+    child.pid = fork();
+    if (child.pid < 0)
+        return -errno;
+    if (child.pid == 0)
+        child_run(sys, request, path, reader);
+    child.pidfd = straggler_open(child.pid);
+    return child_await(&child, stragglers, patience);
+}
+
+int opener_state_file_send(struct sys *sys, const struct state_request *request, int reader,
+                           struct stragglers *stragglers)
+{
+    char path[STATE_PATH_MAX];
+
+    if (reader < 0)
+        return -ENOSYS;
+    if (state_request_path(request, path, sizeof(path)) < 0)
+        return -EBADRQC;
+    return request->user ? send_by_child(sys, request, path, reader, stragglers)
+                         : open_and_send(sys, request, path, reader);
+}
+
+static int own_read_state(struct sys *sys, const struct state_request *request)
+{
+    struct own_state_files *files = sys->userdata;
+
+    return opener_state_file_send(sys, request, *files->reader, &files->stragglers);
+}
+
+void opener_state_file_attach(struct sys *sys, struct own_state_files *files)
+{
+    sys->userdata = files;
     sys->read_state = own_read_state;
 }

@@ -68,7 +68,7 @@ static bool receives_again(int error, unsigned *tries)
 }
 
 /* The kernel closes the descriptors above `fds_max`. CMSG_SPACE(), which rounds up, could have room for one more. */
-static ssize_t packet_receive(int socket, void *packet, size_t size, size_t fds_max, struct fd_list *ret_fds,
+static ssize_t packet_receive(int socket, void *packet, size_t size, size_t fds_max, int flags, struct fd_list *ret_fds,
                               bool *ret_short)
 {
     union control control;
@@ -76,15 +76,15 @@ static ssize_t packet_receive(int socket, void *packet, size_t size, size_t fds_
     struct msghdr message = {
         .msg_iov = &vector,
         .msg_iovlen = 1,
-        .msg_control = &control,
-        .msg_controllen = CMSG_LEN(fds_max * sizeof(int)),
+        .msg_control = fds_max ? &control : NULL,
+        .msg_controllen = fds_max ? CMSG_LEN(fds_max * sizeof(int)) : 0,
     };
     struct fd_list fds = {0};
     unsigned tries = 0;
     ssize_t n;
 
     do
-        n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+        n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | flags);
     while (n < 0 && receives_again(errno, &tries));
     if (n < 0)
         return -errno;
@@ -101,7 +101,7 @@ static ssize_t packet_receive(int socket, void *packet, size_t size, size_t fds_
 
 ssize_t fd_socket_receive(int socket, void *packet, size_t size, struct fd_list *ret_fds, bool *ret_short)
 {
-    return packet_receive(socket, packet, size, FD_LIST_MAX, ret_fds, ret_short);
+    return packet_receive(socket, packet, size, FD_LIST_MAX, 0, ret_fds, ret_short);
 }
 
 int fd_socket_send_one(int socket, const void *packet, size_t size, int fd)
@@ -114,15 +114,36 @@ int fd_socket_send_one_now(int socket, const void *packet, size_t size, int fd)
     return packet_send(socket, packet, size, &(struct fd_list){.n = fd >= 0, .fds = {fd}}, MSG_DONTWAIT);
 }
 
-int fd_socket_receive_one(int socket, void *packet, size_t size, int *ret_fd)
+/* `ret_fd` NULL: descriptors are not received, and that they are cut off is no error. */
+static int receive_one(int socket, void *packet, size_t size, int flags, int *ret_fd)
 {
     struct fd_list fds = {0};
-    ssize_t n = packet_receive(socket, packet, size, 1, &fds, NULL);
+    bool cut;
+    ssize_t n = packet_receive(socket, packet, size, ret_fd ? 1 : 0, flags, &fds, ret_fd ? NULL : &cut);
 
     if (n == (ssize_t)size) {
-        *ret_fd = fds.n ? fds.fds[0] : -1;
+        if (ret_fd)
+            *ret_fd = fds.n ? fds.fds[0] : -1;
         return 0;
     }
     fd_list_close(&fds);
     return n < 0 ? (int)n : n == 0 ? -EPIPE : -EBADMSG;
+}
+
+int fd_socket_receive_one(int socket, void *packet, size_t size, int *ret_fd)
+{
+    return receive_one(socket, packet, size, 0, ret_fd);
+}
+
+int fd_socket_peek_one(int socket, void *packet, size_t size, int *ret_fd)
+{
+    return receive_one(socket, packet, size, MSG_PEEK, ret_fd);
+}
+
+int fd_socket_drop(int socket)
+{
+    char byte;
+    int r = receive_one(socket, &byte, sizeof(byte), MSG_DONTWAIT, NULL);
+
+    return r == -EBADMSG ? 0 : r;
 }

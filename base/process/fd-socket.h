@@ -35,5 +35,12 @@ int fd_socket_send_one_now(int socket, const void *packet, size_t size, int fd);
  * other side has closed; -EBADMSG for a packet of another size or with more descriptors; errors of recvmsg(2).
  */
 int fd_socket_receive_one(int socket, void *packet, size_t size, int *ret_fd);
+/*
+ * The same, but the packet stays in the socket. With `ret_fd` NULL its descriptors stay there as well: a process that
+ * has received one must close it, and close(2) of a file of a stranger's may block for ever.
+ */
+int fd_socket_peek_one(int socket, void *packet, size_t size, int *ret_fd);
+/* Removes the next packet without receiving its descriptors; waits for none. Errors of recvmsg(2). */
+int fd_socket_drop(int socket);
 
 #endif

@@ -6,12 +6,15 @@
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/newer.h"
 #include "base/number.h"
 
 #define DIRECTORY "/proc/self/fd"
+#define OPEN_MAX_OLD 1024 /* before Linux 5.9, which has no close_range(2) */
 
 int fd_count_open(int directory, uint64_t *ret)
 {
@@ -92,4 +95,21 @@ int fd_keep_only(const int *kept, size_t n)
     int r = replace_standard_streams();
 
     return r < 0 ? r : close_others(kept, n);
+}
+
+static void close_between(unsigned first, unsigned last)
+{
+    if (first > last || syscall(SYS_close_range, first, last, 0) == 0)
+        return;
+    for (unsigned fd = first; fd <= MIN(last, OPEN_MAX_OLD); fd++)
+        close((int)fd);
+}
+
+void fd_close_others(unsigned a, unsigned b)
+{
+    unsigned low = MIN(a, b), high = MAX(a, b);
+
+    close_between(STDERR_FILENO + 1, low - 1);
+    close_between(low + 1, high - 1);
+    close_between(high + 1, ~0U);
 }

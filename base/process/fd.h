@@ -14,5 +14,7 @@ int fd_join(const int *fds, size_t n);
  * -errno.
  */
 int fd_keep_only(const int *kept, size_t n);
+/* Closes all but the standard ones and these two, which may be the same, by close(2) alone. */
+void fd_close_others(unsigned a, unsigned b);
 
 #endif

@@ -44,7 +44,10 @@ struct jail {
  * -errno if any of this fails; what was given up until then stays given up. A kernel without filters is no error.
  */
 int jail_enter(const struct jail *jail);
-/* For a part of such a process, which then starts no other. -errno; a kernel without filters is no error. */
+/*
+ * For a part of such a process, which then starts no other, and neither finds nor ends one. -errno; a kernel without
+ * filters is no error.
+ */
 int jail_forbid_processes(void);
 /* Signals that a terminal, a service manager or pkill(1) sends to all processes of a service do not end this one. */
 void jail_drop_signals(void);

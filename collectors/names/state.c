@@ -164,8 +164,12 @@ static bool state_attempt(struct state *state, struct container *container, uint
         container->due_ns = next_refresh(now);
         return false;
     }
-    container->due_ns = now + next_retry(container->attempts);
-    container->attempts += container->attempts < ARRAY_SIZE(retries_ns) + SLOW_DOUBLINGS;
+    if (error == -EHOSTDOWN) {
+        container->due_ns = next_refresh(now);
+    } else {
+        container->due_ns = now + next_retry(container->attempts);
+        container->attempts += container->attempts < ARRAY_SIZE(retries_ns) + SLOW_DOUBLINGS;
+    }
     /* The reason of a container that a file has without a name stays. */
     return error != 0 && container->place < 0 &&
            container_set_unnamed(container, unnamed_reason(error, container->user != 0));
@@ -188,17 +192,40 @@ static bool state_ask_due(struct state *state, uint64_t now)
 
 /* --- answers --- */
 
+/*
+ * The file's file system does not answer, and may answer soon: the containers that it could name are looked for again
+ * without the growing pauses. Whether the reason why one has no name is another now.
+ */
+static bool state_take_silence(struct state *state, const struct question *question)
+{
+    uint64_t due = next_refresh(state->sys->now(state->sys, CLOCK_MONOTONIC));
+    bool changed = false;
+
+    for (size_t i = 0; i < state->containers.n; i++) {
+        struct container *container = state->containers.items[i];
+        if (container->user != question->user || container->place >= 0 ||
+            (*question->id && !str_equal(question->id, container->id)))
+            continue;
+        container->due_ns = MIN(container->due_ns, due);
+        changed |= container_set_unnamed(container, unnamed_reason(-EHOSTDOWN, container->user != 0));
+    }
+    return changed;
+}
+
 /* The file has been read. Whether the reason why a container has no name is another now. */
 static bool state_take_end(struct state *state, const struct question *question,
                            const struct name_record_header *header)
 {
     bool has_account = containers_have_user(&state->containers, question->user);
     struct account *account = has_account ? accounts_find(&state->accounts, state->sys, question->user) : NULL;
+    bool is_silent = header->error == -EHOSTDOWN; /* it is asked for again even if it is as it was */
 
     if (!*question->id && account) {
-        account->lists[question->place].version = header->version;
+        account->lists[question->place].version = is_silent ? 0 : header->version;
         account->lists[question->place].error = header->error;
     }
+    if (is_silent)
+        return state_take_silence(state, question);
     struct container *container = containers_find(&state->containers, question->user, question->id);
     if (!container)
         return false;

@@ -33,6 +33,9 @@ static const struct {
     {-ENFILE, NO_FILES},
     {-ENOMEM, "the state file of its runtime cannot be opened, since the kernel is out of memory"},
     {-EACCES, NO_ACCESS},
+    {-EHOSTDOWN,
+     "the file system of its runtime's state file does not answer, or took too long; perfcountd tries again; check the "
+     "mounts of its user's directories (FUSE, NFS)"},
     {-EFBIG, "the state file of its runtime is too large to be read; remove containers that are stopped"},
     {-EBADMSG,
      "the state file of its runtime is not what such a file should be; doc/names.md has the versions that are "

@@ -111,7 +111,7 @@ check_reader() {
     equals "the reader: its system calls are filtered" "$(status_field "$1" Seccomp)" 2
     equals "the reader: it has no file" "$(find "/proc/$1/fd" -mindepth 1 ! -name 2 -printf '%l\n' |
         grep -vE '^(socket:|/dev/null$)')" ""
-    equals "the reader: it has two sockets" "$(find "/proc/$1/fd" -mindepth 1 -lname 'socket:*' | wc -l)" 2
+    equals "the reader: it has four sockets" "$(find "/proc/$1/fd" -mindepth 1 -lname 'socket:*' | wc -l)" 4
     equals "the reader: no socket of its is of the network" "$(find "/proc/$1/fd" -mindepth 1 -printf '%l\n' |
         sed -n 's/^socket:\[\(.*\)\]$/\1/p' | grep -cvxFf <(awk '{ print $7 }' /proc/net/unix))" 0
 }

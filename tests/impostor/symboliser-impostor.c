@@ -162,7 +162,7 @@ static int enter_jail(void)
 {
     if (!is_reader)
         return symboliser_jail_enter();
-    int r = reading_enter_jail(SYMBOLISER_SOCKET, SYMBOLISER_SOCKET);
+    int r = reading_enter_jail(SYMBOLISER_SOCKET, SYMBOLISER_SOCKET, (int[]){SYMBOLISER_SOCKET, SYMBOLISER_SOCKET});
     return r == 0 ? jail_forbid_processes() : r;
 }
 

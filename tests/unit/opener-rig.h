@@ -15,6 +15,8 @@
 #define SLOW 900
 /* So many events may be open on a CPU, of a thread on it, and of all threads there. */
 enum { RIG_CPU_LIMIT = 64, RIG_TALLIED_LIMIT = 16, RIG_THREAD_LIMIT = 20, RIG_THREADS_LIMIT = 30 };
+/* For how long the opener waits for children that open users' files, however busy the machine is. */
+#define PATIENT_NS (600 * NSEC_PER_SEC)
 
 /* A client and a server, of the test that runs. The fake kernel behind the server opens pipes. */
 struct opener_rig {
@@ -22,6 +24,7 @@ struct opener_rig {
     struct opener_server server;
     struct event_quota events;
     struct quota tallies;
+    struct stragglers stragglers;
     struct sys daemon, kernel;
     pthread_t thread;
     uint64_t n_open; /* descriptors, before */

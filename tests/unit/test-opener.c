@@ -668,6 +668,20 @@ TEST_WITH(test_refused, setup, teardown)
     assert_nothing_arrived();
 }
 
+/* A user can keep a lease for 45 seconds (fs.lease-break-time), again and again. The daemon must not ask all the time.
+ */
+TEST_WITH(test_lease, setup, teardown)
+{
+    _cleanup_(closep) int fd = open(FILE_PATH, O_RDWR | O_CLOEXEC);
+
+    signal(SIGIO, SIG_IGN);
+    if (fcntl(fd, F_SETLEASE, F_WRLCK) < 0)
+        skip_because("leases on the file system of /tmp");
+    assert_int_equal(ask(), -EHOSTDOWN);
+    assert_int_equal(fcntl(fd, F_SETLEASE, F_UNLCK), 0);
+    assert_int_equal(ask(), 0);
+}
+
 /* Keeps replacing the user's file with a link to a file of root, and back. The user owns the link. */
 static _Noreturn void take_turns(pid_t parent)
 {
@@ -747,12 +761,13 @@ TEST_WITH(test_reader_is_full_or_gone, setup, teardown)
 TEST_WITH(test_without_opener, setup, teardown)
 {
     struct state_request request = make_request(), arrived;
+    struct own_state_files own = {.reader = &ends[0], .stragglers.waited_max_ns = PATIENT_NS};
     struct sys sys;
     int fd = -1;
 
     sys_init(&sys);
     assert_int_equal(sys.read_state(&sys, &request), -ENOSYS);
-    opener_state_file_attach(&sys, &ends[0]);
+    opener_state_file_attach(&sys, &own);
     assert_int_equal(sys.read_state(&sys, &request), 0);
     assert_int_equal(fd_socket_receive_one(ends[1], &arrived, sizeof(arrived), &fd), 0);
     close(fd);

@@ -12,6 +12,7 @@
 #include "base/process/child.h"
 #include "base/process/process-stat.h"
 #include "base/process/program.h"
+#include "base/process/stragglers.h"
 #include "tests/unit/test.h"
 
 #define BUSY_NS (60 * (NSEC_PER_SEC / 1000))
@@ -181,6 +182,130 @@ TEST(test_hostile_path)
     assert_string_equal(text, "$(command -v perfcountd)");
     snprintf(command, sizeof(command), "rm -r '%s' && echo done", directory);
     run(command, text, sizeof(text));
+}
+
+/* A child that waits to be killed, as a straggler of that user, to be killed at that time. */
+static struct straggler add_straggler(struct stragglers *stragglers, uint32_t user, uint64_t deadline_ns)
+{
+    struct straggler straggler = {.pid = fork(), .user = user, .deadline_ns = deadline_ns, .ticket = user};
+
+    assert_true(straggler.pid >= 0);
+    while (straggler.pid == 0)
+        pause();
+    straggler.pidfd = straggler_open(straggler.pid);
+    stragglers_add(stragglers, &straggler);
+    return straggler;
+}
+
+static void end_straggler(struct stragglers *stragglers, const struct straggler *straggler, uint64_t now)
+{
+    siginfo_t info;
+
+    kill(straggler->pid, SIGKILL);
+    assert_int_equal(waitid(P_PID, (id_t)straggler->pid, &info, WEXITED | WNOWAIT), 0);
+    stragglers_tend(stragglers, now, NULL, NULL);
+}
+
+TEST(test_stragglers_are_few)
+{
+    struct stragglers stragglers = {0};
+    struct straggler added[STRAGGLERS_MAX + 1];
+
+    for (uint32_t user = 1; user <= STRAGGLERS_MAX; user++) {
+        assert_true(stragglers_patience(&stragglers, user, 5) > 0);
+        added[user] = add_straggler(&stragglers, user, 10);
+        assert_int_equal(stragglers_patience(&stragglers, user, 5), 0);
+    }
+    assert_int_equal(stragglers_patience(&stragglers, 1000, 5), 0);
+    assert_true(stragglers_patience(&stragglers, 0, 5) > 0); /* root's files are not strangers' */
+    added[0] = add_straggler(&stragglers, 0, 10);
+    assert_int_equal(stragglers_patience(&stragglers, 0, 5), 0);
+    end_straggler(&stragglers, &added[2], 5);
+    assert_true(stragglers_patience(&stragglers, 1000, 5) > 0);
+    assert_int_equal(stragglers_patience(&stragglers, 1, 5), 0);
+    assert_int_equal(stragglers_patience(&stragglers, 0, 5), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(added); i++)
+        if (i != 2)
+            end_straggler(&stragglers, &added[i], 5);
+    assert_int_equal(stragglers.n, 0);
+}
+
+/* The last call. */
+struct heard {
+    size_t n;
+    uint64_t ticket;
+    int status;
+};
+
+static void hear_over(void *userdata, const struct straggler *straggler, int status)
+{
+    struct heard *heard = userdata;
+
+    *heard = (struct heard){heard->n + 1, straggler->ticket, status};
+}
+
+/* It is killed once, and is there until it has ended, however long that takes. */
+TEST(test_straggler_at_its_deadline)
+{
+    struct stragglers stragglers = {0};
+    struct straggler straggler = add_straggler(&stragglers, 7, 10);
+    struct heard heard = {0};
+
+    assert_int_equal(stragglers_due(&stragglers), 10);
+    stragglers_tend(&stragglers, 9, hear_over, &heard);
+    assert_int_equal(heard.n, 0);
+    stragglers_tend(&stragglers, 10, hear_over, &heard);
+    assert_int_equal(heard.n, 1);
+    assert_int_equal(heard.ticket, 7);
+    assert_int_equal(heard.status, -1);
+    assert_int_equal(stragglers_due(&stragglers), UINT64_MAX);
+    assert_int_equal(stragglers_patience(&stragglers, 7, 11), 0);
+    end_straggler(&stragglers, &straggler, 12);
+    assert_int_equal(heard.n, 1);
+    assert_true(stragglers_patience(&stragglers, 7, 12) > 0);
+}
+
+/* One that ends by itself has a status. */
+TEST(test_straggler_ends)
+{
+    struct stragglers stragglers = {0};
+    struct heard heard = {0};
+    siginfo_t info;
+    struct straggler straggler = {.pid = fork(), .pidfd = -1, .user = 7, .deadline_ns = 10};
+
+    if (straggler.pid == 0)
+        _exit(3);
+    stragglers_add(&stragglers, &straggler);
+    assert_int_equal(waitid(P_PID, (id_t)straggler.pid, &info, WEXITED | WNOWAIT), 0);
+    stragglers_tend(&stragglers, 20, hear_over, &heard);
+    assert_int_equal(heard.n, 1);
+    assert_int_equal(WEXITSTATUS(heard.status), 3);
+    assert_int_equal(stragglers.n, 0);
+}
+
+/* Steps of one user's, in order: before each wait. */
+TEST(test_waiting_is_limited)
+{
+    static const struct {
+        uint64_t at_ms, out_patience_ms, waited_ms;
+    } steps[] = {
+        {1000, 250, 100}, {1000, 150, 100}, {1000, 50, 50}, {1000, 0, 0},   {1999, 0, 0},    {2000, 50, 0},
+        {6000, 250, 0},   {9000, 250, 300}, {9000, 0, 0},   {11000, 50, 0}, {15000, 250, 0},
+    };
+    struct stragglers stragglers = {0};
+
+    for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+        uint64_t at = steps[i].at_ms * NSEC_PER_MSEC;
+        print_message("%zu\n", i);
+        assert_int_equal(stragglers_patience(&stragglers, 7, at) / NSEC_PER_MSEC, steps[i].out_patience_ms);
+        stragglers_count_wait(&stragglers, 7, at, steps[i].waited_ms * NSEC_PER_MSEC);
+        assert_int_equal(stragglers_patience(&stragglers, 8, at) / NSEC_PER_MSEC, 250);
+    }
+    /* However many other users come, who have waited less, it is not forgotten. */
+    stragglers_count_wait(&stragglers, 7, 15000 * NSEC_PER_MSEC, 250 * NSEC_PER_MSEC);
+    for (uint32_t user = 100; user < 200; user++)
+        stragglers_count_wait(&stragglers, user, 15000 * NSEC_PER_MSEC, NSEC_PER_MSEC);
+    assert_int_equal(stragglers_patience(&stragglers, 7, 15000 * NSEC_PER_MSEC), 0);
 }
 
 int main(int argc, char **argv)

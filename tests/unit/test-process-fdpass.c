@@ -142,4 +142,29 @@ TEST_WITH(test_closed, setup, teardown)
     assert_int_equal(fd_socket_send_one(ends[0], "packet", 6, -1), -EPIPE);
 }
 
+/* With and without a descriptor, and a packet that is too large: it stays until it is dropped. */
+TEST_WITH(test_peek, setup, teardown)
+{
+    static const struct {
+        const char *in;
+        size_t in_fds;
+        int out;
+    } cases[] = {{"packet", 0, 0}, {"packet", 1, 0}, {"packets", 1, -EBADMSG}, {"pack", 0, -EBADMSG}};
+    char packet[6];
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        int fd = -1;
+        send_copies(cases[i].in, cases[i].in_fds);
+        for (size_t k = 0; k < 2; k++) {
+            assert_int_equal(fd_socket_peek_one(ends[1], packet, sizeof(packet), NULL), cases[i].out);
+            assert_int_equal(fd_socket_peek_one(ends[1], packet, sizeof(packet), &fd), cases[i].out);
+            assert_true(cases[i].out < 0 || (fd >= 0) == (cases[i].in_fds == 1));
+            closep(&fd);
+            fd = -1;
+        }
+        assert_int_equal(fd_socket_drop(ends[1]), 0);
+        assert_int_equal(fd_socket_drop(ends[1]), -EAGAIN);
+    }
+}
+
 TEST_MAIN(NULL, NULL)

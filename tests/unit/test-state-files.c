@@ -452,6 +452,8 @@ TEST(test_reasons)
         {-EPERM, 0, "may not be read"},
         {-EBADRQC, 0, "is refused"},
         {-ENOSYS, 0, "restart perfcountd"},
+        {-EHOSTDOWN, 0, "does not answer"},
+        {-ENOENT, -EHOSTDOWN, "does not answer"},
         {-EPIPE, 0, "the opener, which opens state files, is gone"},
         {-ENOENT, -EBADMSG, "is not what such a file should be"},
         {-ENOENT, -EFBIG, "too large"},
@@ -467,6 +469,34 @@ TEST(test_reasons)
         assert_true(dispatch_after(0));
         assert_non_null(strstr(name_of(SCOPE_A), cases[i].reason));
         assert_false(dispatch_after(NSEC_PER_SEC));
+        teardown(state);
+    }
+}
+
+/*
+ * A file system that has not answered for an hour, whoever noticed, is tried again as often as a file that is known; a
+ * file that was not found is not.
+ */
+TEST(test_silence_ends)
+{
+    static const struct {
+        int refusal, error;
+        bool out;
+    } cases[] = {{-EHOSTDOWN, 0, true}, {-ENOENT, -EHOSTDOWN, true}, {-ENOENT, 0, false}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        setup(state);
+        play.refusal = cases[i].refusal;
+        if (cases[i].error)
+            play.files[0] = (struct file){USER_STORAGE, 7, cases[i].error, {{NULL, NULL}}};
+        name_of(USER_A);
+        for (size_t seconds = 0; seconds < 3600; seconds += 5)
+            dispatch_after(5 * NSEC_PER_SEC);
+        play.refusal = -ENOENT;
+        play.files[0] = (struct file){USER_STORAGE, 7, 0, {{ID_A, "web"}}};
+        for (size_t seconds = 0; seconds < 20; seconds += 5)
+            dispatch_after(5 * NSEC_PER_SEC);
+        assert_true(str_equal(name_of(USER_A), "web") == cases[i].out);
         teardown(state);
     }
 }

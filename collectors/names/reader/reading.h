@@ -14,7 +14,7 @@ struct reading_hello {
 };
 
 /* -errno where it cannot; what was given up until then stays given up. */
-int reading_enter_jail(int files, int records);
+int reading_enter_jail(int files, int records, const int turns[2]);
 /* Takes files from one socket and gives records to the other, until one of them is closed. */
 _Noreturn void reading_run(int files, int records);
 

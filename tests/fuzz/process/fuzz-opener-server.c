@@ -8,7 +8,10 @@
 #include <sys/eventfd.h>
 #include <sys/vfs.h>
 
+#include "base/cleanup.h"
+#include "opener/safe-path.h"
 #include "opener/server.h"
+#include "opener/state-file.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/fake-sys.h"
 
@@ -41,6 +44,19 @@ static const char *const paths[] = {
     "/proc/42/mem",
     "/etc/shadow",
 };
+
+/* In place of opener/state-file.c, which forks. */
+int opener_state_file_send(struct sys *sys, const struct state_request *request, int reader,
+                           struct stragglers *stragglers)
+{
+    char path[STATE_PATH_MAX];
+
+    (void)stragglers;
+    if (state_request_path(request, path, sizeof(path)) < 0)
+        return -EBADRQC;
+    _cleanup_(closep) int fd = opener_safe_path_open_of(sys, path, request->user);
+    return fd < 0 ? fd : fd_socket_send_one_now(reader, request, sizeof(*request), fd);
+}
 
 /* In place of opener/finders.c, which forks. */
 int finders_start(struct finders *finders, int ret[2])

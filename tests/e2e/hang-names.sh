@@ -1,0 +1,109 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A user's container store is on a file system that does not answer: names of other users' containers keep coming, the
+# daemon serves and ends, and once the file system answers, the user's containers have their names.
+# set: quick
+# packages: libfuse3-dev
+# shellcheck disable=SC2154 # variables of the libraries
+. "$(dirname "$0")/lib.sh"
+need curl jq cc pkg-config sha256sum unshare
+. "$here/cgroup-lib.sh"
+. "$here/container-lib.sh"
+[ -c /dev/fuse ] || skip "FUSE"
+# shellcheck disable=SC2046 # words
+cc -O2 -o "$scratch/hang-fs" "$here/hang-fs.c" $(pkg-config --cflags --libs fuse3) || exit 1
+
+ann=12345 bob=12346
+store=.local/share/containers/storage/overlay-containers/containers.json
+mkdir -p "$machine/etc" "$machine/var/lib/docker/containers" "$scratch/homes"
+cat >"$machine/etc/passwd" <<END
+root:x:0:0::/root:/bin/sh
+nobody:x:65534:65534::/nonexistent:/bin/false
+ann:x:$ann:$ann::/home/ann:/bin/sh
+bob:x:$bob:$bob::/home/bob:/bin/sh
+END
+places+=(etc/passwd)
+
+# put_containers USER NAME ID...: the user's store has these containers, called NAME.
+put_containers() {
+    local file=$scratch/homes/$2/$store
+    mkdir -p "$(dirname "$file")"
+    jq -n '[$ARGS.positional[1:][] as $id | {id: $id, names: [$ARGS.positional[0]], image: "0",
+        metadata: ({name: $ARGS.positional[0]} | tojson)}]' --args "${@:2}" >"$file"
+    chown -R "$1:$1" "$scratch/homes/$2"
+}
+# scope_of USER ID: the cgroup of a rootless podman container.
+scope_of() {
+    echo "/user.slice/user-$1.slice/user@$1.service/user.slice/libpod-$2.scope"
+}
+for operation in getattr open read flush; do
+    for name in ann bob; do
+        ids+=("$(id_of $name $operation)")
+    done
+done
+put_containers $ann ann "${ids[@]}"
+put_containers $bob bob "${ids[@]}"
+
+mkfifo "$scratch/commands"
+exec {commands}<>"$scratch/commands"
+"$scratch/hang-fs" "$scratch/homes" "$machine/home" <"$scratch/commands" >"$scratch/events" {commands}>&- &
+children+=("$!")
+unmount() {
+    umount -l "$machine/home"
+}
+at_end+=(unmount)
+event() {
+    grep -qx "$1" "$scratch/events"
+}
+# order COMMAND: to the file system.
+order() {
+    echo "$1" >&"$commands"
+    holds "the file system: $1" eventually 60 event "$1"
+}
+holds "the homes are mounted" eventually 60 event mounted
+
+# held: which processes of the daemon's machine a file system holds.
+held() {
+    local pid
+    while read -r pid; do
+        awk '$3 == "D" { print $1 }' "/proc/$pid/stat" 2>/dev/null
+    done <"$parent/cgroup.procs"
+}
+is_held() {
+    [ -n "$(held)" ]
+}
+is_silent() {
+    [[ $(names_of "$1" unnamed) == *"does not answer"* ]]
+}
+
+for operation in getattr open read flush; do
+    echo "-- $operation"
+    in_ann=$(scope_of $ann "$(id_of ann $operation)") in_bob=$(scope_of $bob "$(id_of bob $operation)")
+    id=$(id_of docker $operation)
+    : >"$scratch/events"
+    order "hang $operation /ann/$store"
+    run_in "$in_ann"
+    start_machine "$faults_group" 'include: ["/user.slice/**/*.scope", "/system.slice/*.scope"]' 'linger: 0s'
+    holds "somebody waits for the file" eventually 60 event "waits $operation /ann/$store"
+    holds "a process is held, and cannot be killed" eventually 60 is_held
+    run_in "$in_bob"
+    put_docker "$id" "docker-$operation"
+    run_in "/system.slice/docker-$id.scope"
+    called "another user's container has its name" "$in_bob" bob
+    called "root's too" "/system.slice/docker-$id.scope" "docker-$operation"
+    holds "the user's has the reason" eventually 60 is_silent "$in_ann"
+    equals "metrics are served" "$(status_of /metrics)" 200
+    compares "few processes are held" "$(held | wc -l) <= 4"
+    if [ $operation = read ]; then
+        order answer
+        called "it answers: the user's container has its name" "$in_ann" ann
+        holds "and no process is held" eventually 60 not is_held
+        end_machine
+    else
+        end_machine
+        order answer
+    fi
+    holds "nothing is left of the daemon" eventually 60 not grep -q . "$parent/cgroup.procs"
+    end_in "$in_ann" "$in_bob" "/system.slice/docker-$id.scope"
+done
+finish
