@@ -210,17 +210,18 @@ json_t *document_status(struct registry *registry, const struct document_process
     json_t *config_file = process->config->file ? json_text(process->config->file) : json_null();
 
     return json_pack(
-        "{s:s, s:f, s:i, s:f, s:o, s:b, s:f, s:o, s:b, s:o, s:O, s:o, s:o, s:O, s:o, s:o, s:o, s:o, s:o}", "version",
-        PACKAGE_VERSION, "timestamp", (double)process->realtime_ns / (double)NSEC_PER_SEC, "pid", (int)getpid(),
-        "start_time", (double)process->started_realtime_ns / (double)NSEC_PER_SEC, "config_file", config_file,
-        "config_last_reload_successful", process->reload->successful, "config_last_reload_success_time",
+        "{s:s, s:f, s:i, s:f, s:o, s:b, s:f, s:o, s:b, s:o, s:O, s:o, s:o, s:O, s:o, s:o, s:o, s:o, s:o, s:o}",
+        "version", PACKAGE_VERSION, "timestamp", (double)process->realtime_ns / (double)NSEC_PER_SEC, "pid",
+        (int)getpid(), "start_time", (double)process->started_realtime_ns / (double)NSEC_PER_SEC, "config_file",
+        config_file, "config_last_reload_successful", process->reload->successful, "config_last_reload_success_time",
         (double)process->reload->success_realtime_ns / (double)NSEC_PER_SEC, "config_last_reload_error",
         json_text(process->reload_error), "paused", process->pause.paused, "paused_until",
         process->pause.paused ? json_real(process->pause.until) : json_null(), "max_fds",
         json_object_get(process->descriptors, "limit"), "descriptors", process->descriptors, "processes",
-        process->processes, "opener", process->opener, "machine", machine_json(process->machine, process->idle_times),
-        "collectors", document_collectors(registry), "cgroups", engine_json(registry), "failures",
-        document_failures(registry), "starved", starved_json(registry_read(registry, 0, UINT64_MAX)));
+        process->processes, "opener", process->opener, "reader", process->reader, "machine",
+        machine_json(process->machine, process->idle_times), "collectors", document_collectors(registry), "cgroups",
+        engine_json(registry), "failures", document_failures(registry), "starved",
+        starved_json(registry_read(registry, 0, UINT64_MAX)));
 }
 
 /* The names that there are; and where they are from, or why there is none. */

@@ -19,6 +19,7 @@ struct document_process {
     const struct reload_outcome *reload;
     const char *reload_error; /* "" where the last one succeeded */
     json_t *opener;           /* as split_json() has it */
+    json_t *reader;           /* as split_reader_json() has it; taken over */
     uint64_t started_realtime_ns;
     struct service_pause pause;
     json_t *descriptors;  /* as document_descriptors() has it; taken over */

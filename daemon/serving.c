@@ -53,6 +53,7 @@ static json_t *status_of(struct daemon *daemon)
         .reload = &session->reload,
         .reload_error = daemon->reload_error,
         .opener = opener,
+        .reader = split_reader_json(daemon->split),
         .started_realtime_ns = daemon->started_realtime_ns,
         .pause = serve_paused(daemon),
         .descriptors = document_descriptors(session),

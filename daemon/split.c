@@ -230,3 +230,10 @@ json_t *split_json(const struct split *split)
                      (int)split->opener->child.pid, "capabilities", capabilities_json(split->opener->capabilities),
                      "filtered", split->opener->filtered);
 }
+
+json_t *split_reader_json(const struct split *split)
+{
+    if (!split->reader || split->reader->child.pid <= 0)
+        return json_pack("{s:s, s:n}", "state", split->reader ? "lost" : "none", "pid");
+    return json_pack("{s:s, s:i}", "state", "running", "pid", (int)split->reader->child.pid);
+}

@@ -46,5 +46,7 @@ const struct child *split_opener(const struct split *split);
 uid_t split_opener_user(const struct split *split);
 /* {"state": "running|late|lost|none", "pid", "capabilities", "filtered"} */
 json_t *split_json(const struct split *split);
+/* Of the reader of state files: {"state": "running|lost|none", "pid"} */
+json_t *split_reader_json(const struct split *split);
 
 #endif

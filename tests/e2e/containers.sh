@@ -292,9 +292,11 @@ called "that user's container has it" "$(scope_of $ann "$later")" later
 # The daemon keeps counting after its reader was killed.
 reader=$(child_named $reader_name)
 holds "there is a reader" [ -n "$reader" ]
+equals "the status names it" "$(get /api/v1/status | jq -c .reader)" '{"state":"running","pid":'"$reader"'}'
 kill -KILL "$reader"
 holds "the log says that the reader is gone" eventually 60 grep -q \
     "the reader of containers' names is gone: process $reader was ended by signal 9 (Killed)" "$daemon_log"
+equals "so does the status" "$(get /api/v1/status | jq -c .reader)" '{"state":"lost","pid":null}'
 equals "names stay" "$(names_of "$in_ann" container)" web
 fault "$below$in_ann" 100
 compares "and counters go on" "$(count "$in_ann") >= 100"

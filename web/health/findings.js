@@ -107,6 +107,10 @@ function daemon(status) {
         found.push({ level: "warn", title: "Too few descriptors", places: [],
             sentence: `Counters need ${descriptors.needed} open files, and ${descriptors.counters} are theirs of the ` +
                 `limit of ${descriptors.limit}: raise LimitNOFILE= of the service, or count less.` });
+    if (status.reader?.state === "lost")
+        found.push({ level: "warn", title: "Reader of names", places: [],
+            sentence: "The process that reads the names of containers has ended. Containers keep their names, and new " +
+                "ones have only those of their paths: restart perfcountd." });
     return found;
 }
 

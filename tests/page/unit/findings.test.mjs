@@ -39,15 +39,16 @@ test("starved groups are one line for each, with the CPUs and what helps", () =>
 });
 
 test("what is worse comes first", () => {
-    const found = findings({ ...well, failures: [failure("a")], opener: { state: "lost" },
+    const found = findings({ ...well, failures: [failure("a")], opener: { state: "lost" }, reader: { state: "lost" },
         config_last_reload_successful: false, config_last_reload_error: "x.yaml:3:5: unknown key \u0007",
         collectors: [{ name: "cgroup", enabled: true, success: false, error: "it broke" }],
         descriptors: { limit: 1024, counters: 900, needed: 2000 } });
 
-    assert.deepEqual(found.map((one) => one.level), ["bad", "bad", "bad", "warn", "warn"]);
+    assert.deepEqual(found.map((one) => one.level), ["bad", "bad", "bad", "warn", "warn", "warn"]);
     assert.equal(found[1].sentence, "x.yaml:3:5: unknown key \\u0007");
     assert.equal(found[2].sentence, "It broke.");
     assert.match(found[3].sentence, /need 2000 open files, and 900 .* LimitNOFILE=/);
+    assert.match(found[4].sentence, /names of containers has ended.* restart perfcountd/);
 });
 
 test("absences are grouped by their reason", () => {
