@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A program of another user is on a file system that does not answer: the daemon serves, samples others, and ends.
 # set: quick
+# alone: daemons of other tests would sample its program, and wait for its file
 # packages: libfuse3-dev
 . "$(dirname "$0")/lib.sh"
 need curl jq cc pgrep setpriv pkg-config
@@ -75,7 +76,7 @@ for operation in getattr open flush; do
     stop_daemon
     equals "it ends" "$daemon_status" 0
     command_fs answer
-    holds "and no process is left" eventually 60 not pgrep -x perfcountd-find
+    holds "and no process is left" eventually 60 not pgrep -r DRS -x perfcountd-find
     : >"$scratch/events"
 done
 start_daemon --config.file="$scratch/config.yaml"
