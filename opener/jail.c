@@ -27,8 +27,8 @@ static bool has_purpose(const struct opener_permissions *permissions, enum jail_
         return permissions->sampling;
     case TALLY:
         return permissions->tally_slots;
-    case FORKING: /* a finder, the process that loads the program of a tally, or one that opens a state file */
-        return permissions->sampling || permissions->tally_slots || permissions->state_files;
+    case FORKING: /* a finder, the process that loads the program of a tally, or one that opens users' files */
+        return permissions->sampling || permissions->tally_slots || permissions->state_files || permissions->uprobes;
     case ALWAYS:
     case N_PURPOSES:
         break;
@@ -144,7 +144,10 @@ static const struct call_rule calls_of_all[] = {
 /* How fork(3) calls clone(2): no thread, no namespace. */
 #define FORK_FLAGS ((uint64_t)UINT32_MAX & ~(uint64_t)(CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | CLONE_PARENT_SETTID))
 
-/* The calls of a process that forks, and of its child: finders.c, perf/files/finder.c, perf/tally/, state-file.c. */
+/*
+ * The calls of a process that forks, and of its child: finders.c, perf/files/finder.c, perf/tally/, state-file.c,
+ * open-events.c.
+ */
 static const struct call_rule calls_of_forking[] = {
     {SCMP_SYS(read), 0, {{0}}},
     {SCMP_SYS(socketpair), 0, {{0}}},

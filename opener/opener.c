@@ -27,6 +27,8 @@
 
 /* How long the opener may take to start, while nothing else waits. */
 #define PATIENCE_S 10
+/* For a program of uprobes at once: they are opened on each CPU, and there the kernel visits all its processes. */
+#define PROGRAMS_PATIENCE_NS (5 * NSEC_PER_SEC)
 #define END_MS 1000
 #define END_SOON_MS 100
 
@@ -109,7 +111,7 @@ static _Noreturn void opener_run(struct sys *sys, const struct opener *opener, c
     struct event_quota events = EVENT_QUOTA_CLOSED;
     struct quota tallies = QUOTA_CLOSED;
     struct finders finders = {0};
-    struct stragglers stragglers = {0};
+    struct stragglers stragglers = {0}, programs = {.waited_max_ns = PROGRAMS_PATIENCE_NS};
     struct opener_server server = {.sys = sys,
                                    .socket = socket,
                                    .reader = reader,
@@ -118,7 +120,8 @@ static _Noreturn void opener_run(struct sys *sys, const struct opener *opener, c
                                    .events = &events,
                                    .tallies = &tallies,
                                    .finders = &finders,
-                                   .stragglers = &stragglers};
+                                   .stragglers = &stragglers,
+                                   .programs = &programs};
     struct opener_hello hello = {0};
     struct error error = {0};
 

@@ -371,3 +371,10 @@ size_t opener_reply_size(const struct opener_reply *reply)
     return reply->error ? offsetof(struct opener_reply, message[length ? length + 1 : 0])
                         : offsetof(struct opener_reply, results[reply->n]);
 }
+
+void opener_reply_add(struct opener_reply *reply, struct fd_list *opened, int result)
+{
+    reply->results[reply->n++] = MIN(result, 0);
+    if (result >= 0)
+        opened->fds[opened->n++] = result;
+}

@@ -101,6 +101,8 @@ struct opener_reply {
 };
 /* How many of its bytes are sent. */
 size_t opener_reply_size(const struct opener_reply *reply);
+/* One more result: a descriptor, or -errno. */
+void opener_reply_add(struct opener_reply *reply, struct fd_list *opened, int result);
 
 /* The first packet of the opener, with a descriptor of its /proc/PID/stat where it can be opened. */
 struct opener_hello {

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "opener/open-events.h"
 #include "opener/safe-path.h"
 #include "opener/state-file.h"
 #include "opener/tally-server.h"
@@ -48,97 +49,10 @@ static int server_check_cgroup(const struct opener_server *server, int fd)
     return 0;
 }
 
-static void reply_add(int result, struct opener_reply *reply, struct fd_list *opened)
-{
-    reply->results[reply->n++] = MIN(result, 0);
-    if (result >= 0)
-        opened->fds[opened->n++] = result;
-}
-
-/*
- * A process that holds the descriptor of a tracepoint or probe may set its filter without any capability, and a filter
- * can make the kernel follow pointers of the record. A filter can be set only once (kernel/trace/trace_events_filter.c,
- * ftrace_profile_set_filter()), so the opener sets one here that lets everything pass.
- */
-#define SEAL "common_pid >= 0"
-
-static int event_seal(const struct opener_server *server, uint32_t type, int fd)
-{
-    struct sys *sys = server->sys;
-
-    if (fd < 0 || !opener_rules_type_takes_filter(&server->rules, type))
-        return fd;
-    if (sys->ioctl(sys, fd, PERF_EVENT_IOC_SET_FILTER, (unsigned long)SEAL) == 0)
-        return fd;
-    sys->close(sys, fd);
-    return -EBADRQC;
-}
-
-/* The programs that the uprobes of a request are set in, by descriptor, so that nobody can replace them meanwhile. */
-struct programs {
-    int fds[OPENER_EVENTS_MAX]; /* -errno where it cannot be opened, -ENODATA for an event without a program */
-    char links[OPENER_EVENTS_MAX][32];
-};
-
-static void programs_done(struct programs *programs, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        closep(&programs->fds[i]);
-}
-
-/*
- * The text that the kernel gets for the n-th event. The owner of a program may put another program in its place, and a
- * probe in the middle of that program's instructions would change what it does.
- */
-static const char *programs_find(struct programs *programs, struct sys *sys, size_t n, const char *text)
-{
-    programs->fds[n] = text && strchr(text, '/') ? opener_safe_path_open(sys, text) : -ENODATA;
-    if (programs->fds[n] == -ENODATA)
-        return text;
-    snprintf(programs->links[n], sizeof(programs->links[n]), "/proc/self/fd/%d", programs->fds[n]);
-    return programs->fds[n] < 0 ? "" : programs->links[n];
-}
-
-static int programs_result(const struct programs *programs, struct sys *sys, size_t n, int result)
-{
-    if (programs->fds[n] >= 0 || programs->fds[n] == -ENODATA || result == -ECANCELED)
-        return result;
-    if (result >= 0)
-        sys->close(sys, result);
-    return programs->fds[n];
-}
-
-static void server_open_events(const struct opener_server *server, const struct opener_request *request,
-                               const struct fd_list *given, int *ret)
-{
-    struct perf_event_attr attrs[OPENER_EVENTS_MAX];
-    const char *texts[OPENER_EVENTS_MAX];
-    struct programs programs;
-    const struct opener_group_packet *asked = request->group;
-    const struct sys_group group = {
-        .attrs = attrs,
-        .texts = texts,
-        .n = asked->n_events,
-        .pid = asked->flags & PERF_FLAG_PID_CGROUP ? given->fds[0] : asked->pid,
-        .cpu = asked->cpu,
-        .leader = asked->leader ? given->fds[given->n - 1] : -1,
-        .flags = asked->flags | PERF_FLAG_FD_CLOEXEC,
-        .whole = asked->whole,
-    };
-
-    for (size_t i = 0; i < group.n; i++) {
-        attrs[i] = request->events[i].attr;
-        texts[i] = programs_find(&programs, server->sys, i, opener_request_text(request, i));
-    }
-    server->sys->open_group(server->sys, &group, ret);
-    for (size_t i = 0; i < group.n; i++)
-        ret[i] = programs_result(&programs, server->sys, i, event_seal(server, attrs[i].type, ret[i]));
-    programs_done(&programs, group.n);
-}
-
 static int server_open_group(const struct opener_server *server, const struct opener_request *request,
                              const struct fd_list *given, struct opener_reply *reply, struct fd_list *opened)
 {
+    const struct event_opening opening = {server->sys, &server->rules, server->programs};
     int results[OPENER_EVENTS_MAX];
     int r = request->group->flags & PERF_FLAG_PID_CGROUP ? server_check_cgroup(server, given->fds[0]) : 0;
 
@@ -146,11 +60,11 @@ static int server_open_group(const struct opener_server *server, const struct op
         r = event_quota_check(server->events, request->group);
     if (r < 0)
         return r;
-    server_open_events(server, request, given, results);
+    opener_open_events(&opening, request, given, results);
     r = event_quota_add(server->events, request->group, results);
     for (size_t i = 0; i < request->group->n_events; i++)
         if (r == 0)
-            reply_add(results[i], reply, opened);
+            opener_reply_add(reply, opened, results[i]);
         else if (results[i] >= 0)
             server->sys->close(server->sys, results[i]);
     return r;
@@ -182,7 +96,7 @@ static int server_open_known(const struct opener_server *server, const char *pat
 static int server_open_file(const struct opener_server *server, const struct opener_request *request,
                             struct opener_reply *reply, struct fd_list *opened)
 {
-    reply_add(server_open_known(server, request->path), reply, opened);
+    opener_reply_add(reply, opened, server_open_known(server, request->path));
     return 0;
 }
 
@@ -210,8 +124,8 @@ static int server_start_finder(const struct opener_server *server, struct opener
     if (r < 0)
         return r;
     reply->id = (uint64_t)r;
-    reply_add(ends[0], reply, opened);
-    reply_add(ends[1], reply, opened);
+    opener_reply_add(reply, opened, ends[0]);
+    opener_reply_add(reply, opened, ends[1]);
     return 0;
 }
 

@@ -4,7 +4,6 @@
 
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -45,28 +44,6 @@ static _Noreturn void child_run(struct sys *sys, const struct state_request *req
     _exit(-open_and_send(sys, request, path, reader));
 }
 
-/* Its result; 0 where it has none yet, and goes on. */
-static int child_await(struct straggler *child, struct stragglers *stragglers, uint64_t patience)
-{
-    uint64_t begin = stragglers_now(), now = begin;
-    int status = 0;
-    bool ended;
-
-    while (!(ended = straggler_reap(child->pid, &status)) && now < begin + patience) {
-        straggler_wait(child->pidfd, -1, begin + patience);
-        now = stragglers_now();
-    }
-    now = stragglers_now();
-    stragglers_count_wait(stragglers, child->user, now, now - begin);
-    if (!ended) {
-        child->deadline_ns = begin + STRAGGLER_DEADLINE_NS;
-        stragglers_add(stragglers, child);
-        return 0;
-    }
-    closep(&child->pidfd);
-    return WIFEXITED(status) ? -WEXITSTATUS(status) : -EIO;
-}
-
 static int send_by_child(struct sys *sys, const struct state_request *request, const char *path, int reader,
                          struct stragglers *stragglers)
 {
@@ -82,7 +59,8 @@ static int send_by_child(struct sys *sys, const struct state_request *request, c
     if (child.pid == 0)
         child_run(sys, request, path, reader);
     child.pidfd = straggler_open(child.pid);
-    return child_await(&child, stragglers, patience);
+    int r = straggler_await(&child, stragglers, patience);
+    return r == -EINPROGRESS ? 0 : r;
 }
 
 int opener_state_file_send(struct sys *sys, const struct state_request *request, int reader,

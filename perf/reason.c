@@ -119,6 +119,8 @@ static const struct {
      "it knows only cgroups of the hierarchy that was mounted when perfcountd started; restart perfcountd"},
     {EBADRQC, is_probe, "somebody could replace this program by another",
      "root, or one user, must own the program and all directories on its path, and nobody else may write to them"},
+    {EHOSTDOWN, is_probe, "the program's file system does not answer, or a process that runs the program does not",
+     "perfcountd tries again; if it never answers, unmount that file system, or end the process"},
     {EBADRQC, NULL, "the opener refuses this",
      "it opens events that count, and nothing else: no PMU that traces, no breakpoint in the kernel"},
     {ENOPKG, is_frozen, "the configuration did not have this event when perfcountd started",
@@ -137,7 +139,8 @@ static const struct {
 } spans[] = {
     {EMFILE, REASON_PASSES},  {ENFILE, REASON_PASSES},       {ENOMEM, REASON_PASSES},    {EBUSY, REASON_PASSES},
     {ENOBUFS, REASON_PASSES}, {ETOOMANYREFS, REASON_PASSES}, {ETIMEDOUT, REASON_PASSES}, {EDQUOT, REASON_PASSES},
-    {EUSERS, REASON_PASSES},  {ENODEV, REASON_BRIEF},        {EINTR, REASON_BRIEF},      {EAGAIN, REASON_BRIEF},
+    {EUSERS, REASON_PASSES},  {EHOSTDOWN, REASON_PASSES},    {ENODEV, REASON_BRIEF},     {EINTR, REASON_BRIEF},
+    {EAGAIN, REASON_BRIEF},
 };
 
 const char *reason_name(int error)

@@ -50,6 +50,7 @@ PACKAGES = {
     "ip": "iproute2",
     "nginx": "unpack:nginx",
     "node": "nodejs",
+    "nsenter": "",
     "objdump": "binutils",
     "perf": "linux-perf",
     "pgrep": "procps",

@@ -105,11 +105,29 @@ static void close_between(unsigned first, unsigned last)
         close((int)fd);
 }
 
+/* The lowest of `kept` that is not below `first`. */
+static unsigned next_kept(const int *kept, size_t n, unsigned first)
+{
+    unsigned next = ~0U;
+
+    for (size_t i = 0; i < n; i++)
+        if (kept[i] >= 0 && (unsigned)kept[i] >= first)
+            next = MIN(next, (unsigned)kept[i]);
+    return next;
+}
+
+void fd_close_all_but(const int *kept, size_t n)
+{
+    unsigned first = STDERR_FILENO + 1, next;
+
+    while ((next = next_kept(kept, n, first)) != ~0U) {
+        close_between(first, next - 1);
+        first = next + 1;
+    }
+    close_between(first, ~0U);
+}
+
 void fd_close_others(unsigned a, unsigned b)
 {
-    unsigned low = MIN(a, b), high = MAX(a, b);
-
-    close_between(STDERR_FILENO + 1, low - 1);
-    close_between(low + 1, high - 1);
-    close_between(high + 1, ~0U);
+    fd_close_all_but((const int[]){(int)a, (int)b}, 2);
 }

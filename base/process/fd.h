@@ -14,7 +14,9 @@ int fd_join(const int *fds, size_t n);
  * -errno.
  */
 int fd_keep_only(const int *kept, size_t n);
-/* Closes all but the standard ones and these two, which may be the same, by close(2) alone. */
+/* Closes all but the standard ones and those of `kept`, by close(2) alone. */
+void fd_close_all_but(const int *kept, size_t n);
+/* The same for two, which may be the same. */
 void fd_close_others(unsigned a, unsigned b);
 
 #endif

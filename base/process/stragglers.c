@@ -138,3 +138,24 @@ void straggler_wait(int pidfd, int fd, uint64_t until_ns)
         left = MIN(left, LOOK_NS);
     (void)!poll(fds, ARRAY_SIZE(fds), (int)MIN((left + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC, INT32_MAX));
 }
+
+int straggler_await(struct straggler *child, struct stragglers *stragglers, uint64_t patience)
+{
+    uint64_t begin = stragglers_now(), now = begin;
+    int status = 0;
+    bool ended;
+
+    while (!(ended = straggler_reap(child->pid, &status)) && now < begin + patience) {
+        straggler_wait(child->pidfd, -1, begin + patience);
+        now = stragglers_now();
+    }
+    now = stragglers_now();
+    stragglers_count_wait(stragglers, child->user, now, now - begin);
+    if (!ended) {
+        child->deadline_ns = begin + STRAGGLER_DEADLINE_NS;
+        stragglers_add(stragglers, child);
+        return -EINPROGRESS;
+    }
+    closep(&child->pidfd);
+    return WIFEXITED(status) ? -WEXITSTATUS(status) : -EIO;
+}

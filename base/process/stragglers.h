@@ -54,6 +54,11 @@ bool straggler_reap(pid_t pid, int *ret_status);
 /* The child has not ended. Its pidfd is taken over. There is room where stragglers_patience() was not 0. */
 void stragglers_add(struct stragglers *stragglers, const struct straggler *straggler);
 /*
+ * Waits for the child for `patience`, and counts that. Its exit status is -errno, which is returned, or 0;
+ * -EINPROGRESS where it has not ended, and is a straggler now; -EIO where a signal has ended it.
+ */
+int straggler_await(struct straggler *child, struct stragglers *stragglers, uint64_t patience);
+/*
  * Kills those whose deadline has come, and reaps those that have ended; never waits. `over`, which may be NULL, is
  * called once for each: with the status of wait4(2), or with -1 where it is killed and may never end.
  */

@@ -1,18 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A program of another user is on a file system that does not answer: the daemon serves, samples others, and ends.
+# A program of another user is on a file system that does not answer: the daemon serves, samples others, and ends. It
+# counts all else where that program has a uprobe.
 # set: quick
 # alone: daemons of other tests would sample its program, and wait for its file
 # packages: libfuse3-dev
 . "$(dirname "$0")/lib.sh"
-need curl jq cc pgrep setpriv pkg-config
+need curl jq cc nsenter objdump pgrep setpriv pkg-config unshare
 [ "$(id -u)" -eq 0 ] || skip "root, to sample all CPUs and mount a file system"
 [ -c /dev/fuse ] || skip "FUSE"
 # shellcheck disable=SC2046 # words
 cc -O2 -o "$scratch/hang-fs" "$here/hang-fs.c" $(pkg-config --cflags --libs fuse3) || exit 1
 cc -O1 -fno-omit-frame-pointer -o "$scratch/hot" "$here/hot.c" || exit 1
+cc -O1 -fno-omit-frame-pointer -o "$scratch/names" "$here/names.c" || exit 1
 chmod 755 "$scratch"
-mkdir "$scratch/files" "$scratch/mount"
+mkdir "$scratch/files" "$scratch/files/tmp" "$scratch/mount"
 cp "$scratch/hot" "$scratch/files/hanging"
 cp "$scratch/hot" "$scratch/ordinary"
 
@@ -27,9 +29,11 @@ command_fs() {
     echo "$1" >&7
     eventually 60 event "$1"
 }
+list=
 unmount() {
     kill -9 "$file_system" # what waits fails
     umount -l "$scratch/mount"
+    rm -f "$list"
     cleanup
 }
 trap unmount EXIT
@@ -38,14 +42,15 @@ holds "a file system" eventually 60 event mounted
 runs() {
     [ "$(readlink "/proc/$started/exe")" = "$1" ]
 }
-# run_as USER PROGRAM: sets started.
+# run_as USER PROGRAM [COMMAND...]: by this command; sets started.
 run_as() {
-    setpriv --reuid="$1" --regid="$1" --clear-groups "$2" 1000 >/dev/null &
+    "${@:3}" setpriv --reuid="$1" --regid="$1" --clear-groups "$2" 1000 >/dev/null &
     started=$!
     children+=("$started")
     eventually 60 runs "$2"
 }
 run_as 12345 "$scratch/mount/hanging"
+hanging=$started
 run_as 12346 "$scratch/ordinary"
 ordinary=$started
 
@@ -54,12 +59,16 @@ web: {min_interval: 0s, local_operators: true}
 collectors: {cgroup: {enabled: false}}
 sampler: {enabled: true, event: cpu-clock, frequency: 199}
 END
+# is_left NAME: a process of this test's (other tests may run beside it) that has not ended.
+is_left() {
+    pgrep -g 0 -r D,R,S,T -x "$1"
+}
 # has_functions PID: whether the functions of the program are known by their names.
 has_functions() {
     get "/api/v1/folded?seconds=1&pid=$1" | grep -q hot_seventy
 }
 
-for operation in getattr open flush; do
+for operation in getattr open read flush; do
     echo "-- $operation"
     start_daemon --config.file="$scratch/config.yaml"
     command_fs "hang $operation /hanging"
@@ -76,10 +85,84 @@ for operation in getattr open flush; do
     stop_daemon
     equals "it ends" "$daemon_status" 0
     command_fs answer
-    holds "and no process is left" eventually 60 not pgrep -r DRS -x perfcountd-find
+    holds "and no process is left" eventually 60 not is_left perfcountd-find
     : >"$scratch/events"
 done
 start_daemon --config.file="$scratch/config.yaml"
-holds "once it answers, the program has symbols" eventually 60 has_functions "$(pgrep -x hanging)"
+holds "once it answers, the program has symbols" eventually 60 has_functions "$hanging"
 stop_daemon
+
+# --- a list of functions compiled at run time, in a container whose /tmp does not answer
+
+run_as 12347 "$scratch/names" unshare --mount --propagation private
+list=/tmp/perf-$started.map
+holds "the program has its list" eventually 60 grep -q 'late;function' "$list"
+cp --preserve=ownership "$list" "$scratch/files/tmp"
+nsenter -t "$started" -m mount --bind "$scratch/mount/tmp" /tmp || exit 1
+for operation in getattr open read; do
+    echo "-- $operation, of a list of functions"
+    : >"$scratch/events"
+    command_fs "hang $operation $list"
+    start_daemon --config.file="$scratch/config.yaml"
+    get "/api/v1/samples?seconds=2" >"$scratch/samples" &
+    stream=$!
+    holds "it waits" eventually 60 event "waits $operation $list"
+    equals "metrics meanwhile" "$(status_of /metrics)" 200
+    wait "$stream"
+    equals "the stream ends" "$(tail -n 1 "$scratch/samples" | jq -r .reason)" seconds
+    holds "programs of others have symbols" eventually 60 has_functions "$ordinary"
+    stop_daemon
+    equals "it ends" "$daemon_status" 0
+    command_fs answer
+    holds "and no process is left" eventually 60 not is_left perfcountd-find
+done
+
+# --- the program of a uprobe
+
+[ -e /sys/bus/event_source/devices/uprobe ] || {
+    left_out "uprobes"
+    finish
+}
+offset=$(objdump -h "$scratch/hot" | awk '$2 == ".init" { print "0x" $6 }')
+cat >"$scratch/config.yaml" <<END
+web: {min_interval: 0s, local_operators: true}
+collectors:
+  cgroup: {enabled: false}
+  cpu:
+    groups:
+      - {name: probe, events: "uprobe/path=$scratch/mount/hanging,offset=$offset,name=starts/"}
+      - {name: software, events: "context-switches"}
+END
+# counted EVENT GROUP: the sum of all CPUs, or null.
+counted() {
+    get "/api/v1/counters?group=$2&event=$1" | jq '[.counters[].value] | add'
+}
+is_counted() {
+    [ "$(counted "$1" "$2")" != null ]
+}
+# fails_by NAME: the probe cannot be set, and the reason begins so.
+fails_by() {
+    get /api/v1/status | jq -r '.failures[] | "\(.group) \(.reason) \(.message)"' | grep -q "^probe $1 "
+}
+for operation in getattr open; do
+    echo "-- $operation, of a uprobe's program"
+    : >"$scratch/events"
+    command_fs "hang $operation /hanging"
+    start_daemon --config.file="$scratch/config.yaml"
+    holds "it waits" eventually 60 event "waits $operation /hanging"
+    holds "the probe has the reason" eventually 60 fails_by EHOSTDOWN
+    holds "all else is counted" is_counted context_switches software
+    equals "a reload meanwhile" "$(status_of /-/reload -X POST)" 200
+    holds "all else is still counted" is_counted context_switches software
+    if [ $operation = open ]; then
+        command_fs answer
+        holds "it answers: the probe is counted" eventually 90 is_counted starts probe
+        stop_daemon
+    else
+        stop_daemon
+        command_fs answer
+    fi
+    equals "it ends" "$daemon_status" 0
+    holds "and no process is left" eventually 60 not is_left perfcountd-open
+done
 finish

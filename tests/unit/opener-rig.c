@@ -70,7 +70,7 @@ int opener_rig_setup(void **state)
     memset(&rig, 0, sizeof(rig));
     assert_int_equal(fd_count_open(-1, &rig.n_open), 0);
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), 0);
-    rig.stragglers.waited_max_ns = PATIENT_NS;
+    rig.stragglers.waited_max_ns = rig.programs.waited_max_ns = PATIENT_NS;
     sys_init(&rig.kernel);
     sys_init(&rig.daemon);
     rig.kernel.perf_event_open = fake_open;
@@ -90,6 +90,7 @@ int opener_rig_setup(void **state)
         .events = &rig.events,
         .tallies = &rig.tallies,
         .stragglers = &rig.stragglers,
+        .programs = &rig.programs,
     };
     assert_int_equal(event_quota_open(&rig.events, &rig.server.rules), 0);
     assert_int_equal(quota_open(&rig.tallies, 1), 0);

@@ -24,7 +24,7 @@ struct opener_rig {
     struct opener_server server;
     struct event_quota events;
     struct quota tallies;
-    struct stragglers stragglers;
+    struct stragglers stragglers, programs;
     struct sys daemon, kernel;
     pthread_t thread;
     uint64_t n_open; /* descriptors, before */
