@@ -139,6 +139,31 @@ END
     attempted "its link is not followed" "that a stranger put in its place: got EBADRQC"
 fi
 
+# The opener is stopped at each of its system calls, while an account changes what the request names.
+mkdir -p "$scratch/account/in"
+cp "$probed" "$scratch/account/in/program"
+cat >"$scratch/account/in/perfcountd.yaml" <<END
+sampler: {enabled: true}
+END
+[ ! -e /sys/bus/event_source/devices/uprobe ] || cat >>"$scratch/account/in/perfcountd.yaml" <<END
+collectors:
+  cpu: {groups: [{name: probe, events: "uprobe/path=$scratch/account/in/program,offset=$offset,name=starts/"}]}
+END
+chown -R 12345:12345 "$scratch/account"
+wrapper=(env IMPOSTOR_STEPS=1 unshare --mount "$scratch/with-docker")
+impostor "a stopped opener" --config.file="$scratch/account/in/perfcountd.yaml"
+wrapper=()
+attempted "an opener that trusts a path would be caught" "stepped: an opener that trusts a path is caught: .*got EPERM"
+attempted "a finder that trusts a number would be caught" "a finder that trusts a number is caught: .*got EPERM"
+for deed in "a symbolic link" "a hard link" "a mount" "another directory"; do
+    attempted "a file with $deed in its place is not had" "stepped: a file, $deed: .*got done"
+    attempted "nor a state file" "stepped: a state file, $deed: .*got done"
+    [ ! -e /sys/bus/event_source/devices/uprobe ] || attempted "nor a probe" "a probed program, $deed: .*got done"
+done
+attempted "a number that is used again has no file" "a mapped file, another process: .*got done"
+attempted "and no list of functions" "a list of functions, another process: .*got done"
+attempted "a cgroup of the same name is not counted" "an event of a cgroup, another cgroup: .*got done"
+
 # One process has what it was started with: there is nothing to try.
 timeout --foreground 60 "$scratch/impostor" --no-opener >"$scratch/attempts" 2>&1 </dev/null
 equals "--no-opener: there is nothing to try" "$?" 77

@@ -7,6 +7,9 @@
  *   impostor --accomplice PATH  an account on the machine, for an impostor that cannot start one: IMPOSTOR_ACCOMPLICE
  *                               names the socket
  *   impostor --gain             for its own use
+ *
+ * With IMPOSTOR_STEPS=1 in the environment of root's impostor it makes the attempts of stepped.c, and no others. With 2
+ * it acts at each second stop: the opener does nothing between the end of a call and the beginning of the next.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -208,7 +211,7 @@ static void make_scratch(struct knowledge *known)
 
 static void remove_scratch(const struct knowledge *known)
 {
-    static const char *const names[] = {"link", "directory", "gain", "hard", "core"};
+    static const char *const names[] = {"link", "directory", "gain", "hard", "core", "mapped", "other"};
     char path[sizeof(known->gain)];
 
     if (!*known->scratch)
@@ -242,13 +245,15 @@ static void gather(struct impostor *impostor)
     const struct order become = {.kind = ORDER_BECOME, .number = STRANGER};
     const char *path = getenv("IMPOSTOR_ACCOMPLICE");
 
-    impostor->accomplice = impostor->twin = -1;
+    impostor->accomplice = impostor->twin = impostor->stepper = -1;
     if (path)
         impostor->accomplice = helper_connect(path);
     if (geteuid() != 0)
         return;
     impostor->witness = witness_start();
     impostor->twin = helper_start();
+    if (getenv("IMPOSTOR_STEPS"))
+        impostor->stepper = stepper_start(impostor);
     if (path)
         return;
     impostor->accomplice = helper_start();
@@ -322,6 +327,7 @@ static const struct {
     {"requests for a tally of cgroups", tally_requests_run},
     {"requests for finders", finder_requests_run},
     {"descriptors in the hands of a stranger", powers_run},
+    {"a stopped opener", stepped_run},
 };
 
 static int run(struct impostor *impostor)
@@ -337,6 +343,8 @@ static int run(struct impostor *impostor)
         return SKIPPED;
     }
     for (size_t i = 0; i < ARRAY_SIZE(chapters); i++) {
+        if ((chapters[i].run == stepped_run) != (impostor->stepper >= 0))
+            continue;
         printf("-- %s\n", chapters[i].name);
         chapters[i].run(impostor);
     }

@@ -16,6 +16,7 @@
 #include "daemon/split.h"
 #include "opener/client.h"
 #include "opener/descriptor-powers.h"
+#include "perf/tally/tally.h"
 
 /* A root process that calls one function in a loop and records what happens to it. */
 struct witness {
@@ -55,6 +56,7 @@ struct impostor {
     struct witness *witness; /* NULL if none was started */
     pid_t opener;
     int accomplice, twin; /* sockets to these helpers, or -1 */
+    int stepper;          /* the same for stepped_run(), which alone makes attempts then */
     bool on_terminal;     /* standard input is the session's controlling terminal */
     unsigned passed, failed, skipped;
     char reason[256]; /* why the last skipped attempt was skipped */
@@ -171,6 +173,18 @@ int helper_listen(const char *path);
 /* Sends an order, with a descriptor unless `fd` is -1. Returns the result of the order, or -errno. */
 long helper_order(int socket, const struct order *order, int fd);
 
+/* Returns the socket to a process that steps the opener: see stepped.c. -errno. */
+int stepper_start(struct impostor *impostor);
+
+/* Returns the path of the first configured uprobe, "uprobe/path=P,offset=O/", or NULL if there is none. */
+const char *configured_uprobe(const struct impostor *impostor, uint64_t *ret_offset);
+/* A request for podman's file in that home. */
+struct state_request state_request_of_home(const char *home, uid_t user);
+/* Receives the reader's records until the last one of the request. Returns the error of the file, or -errno. */
+int state_answer_receive(struct impostor *impostor, struct buffer *bytes);
+/* Starts a tally with the fewest events and slots; sets impostor->reason on failure. */
+long tally_start_smallest(struct impostor *impostor, struct tally_maps *ret);
+
 /* Each chapter makes a series of attempts. */
 void state_run(struct impostor *impostor);
 void own_files_run(struct impostor *impostor);
@@ -185,6 +199,7 @@ void state_requests_run(struct impostor *impostor);
 void tally_requests_run(struct impostor *impostor);
 void finder_requests_run(struct impostor *impostor);
 void powers_run(struct impostor *impostor);
+void stepped_run(struct impostor *impostor);
 
 /* Create and remove homes with state files in the scratch directory. They are created by root, before the split. */
 void state_requests_prepare(const struct knowledge *known);

@@ -409,8 +409,7 @@ static long try_uprobe(struct impostor *impostor, const struct attempt *attempt)
     return ask_uprobe(impostor, attempt->number, attempt->text, 0x1000);
 }
 
-/* Returns the path of the first configured uprobe, "uprobe/path=P,offset=O/", or NULL if there is none. */
-static const char *configured_uprobe(const struct impostor *impostor, uint64_t *ret_offset)
+const char *configured_uprobe(const struct impostor *impostor, uint64_t *ret_offset)
 {
     const struct config_groups *groups = &impostor->config->cpu.groups;
 
@@ -648,6 +647,7 @@ static const struct home {
     uid_t owner;
 } homes[] = {
     {"good", NULL, OWNER},
+    {"stepped", NULL, OWNER}, /* for stepped.c */
     {"link-to-shadow", "/etc/shadow", OWNER},
 };
 
@@ -724,6 +724,11 @@ static struct state_request make_request(const char *place, uid_t user, const ch
     return request;
 }
 
+struct state_request state_request_of_home(const char *home, uid_t user)
+{
+    return make_request(THEIRS, user, home, "");
+}
+
 /* Returns 1 if the opener hands out a descriptor of the file, which it must never do. */
 static long ask_state(struct impostor *impostor, const struct state_request *request)
 {
@@ -761,8 +766,7 @@ static bool has_text(const struct buffer *bytes, const char *text)
     return memmem(bytes->data, bytes->size, text, strlen(text)) != NULL;
 }
 
-/* Receives the reader's records until the last one of the request. */
-static int receive_all(struct impostor *impostor, struct buffer *bytes)
+int state_answer_receive(struct impostor *impostor, struct buffer *bytes)
 {
     struct pollfd readable = {.fd = impostor->sys.state_records, .events = POLLIN};
     char packet[NAME_RECORD_MAX];
@@ -790,7 +794,7 @@ static long judge_answer(struct impostor *impostor, const struct state_request *
         return impostor_skip(impostor, "there is no reader, or no such file, or it is hidden from the service");
     if (got < 0)
         return got;
-    int r = receive_all(impostor, &bytes);
+    int r = state_answer_receive(impostor, &bytes);
     if (r < 0)
         return r;
     return has_text(&bytes, "the-name") && !has_text(&bytes, SECRET) ? 0 : -EPERM;
@@ -877,6 +881,13 @@ static long start(struct impostor *impostor, const struct tally_shape *shape, st
     if (r < 0)
         impostor_skip(impostor, "%.250s", error.message);
     return r;
+}
+
+long tally_start_smallest(struct impostor *impostor, struct tally_maps *ret)
+{
+    const struct tally_shape shape = smallest(impostor);
+
+    return start(impostor, &shape, ret);
 }
 
 /* Passes the descriptor of a file in place of a counter. */

@@ -1,23 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files of other processes, and what a finder gives to a daemon that was taken over. */
 #include <fcntl.h>
-#include <linux/sched.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
-#include <sys/prctl.h>
-#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/newer.h"
 #include "base/process/fd-socket.h"
 #include "perf/files/finder.h"
 #include "tests/unit/test.h"
@@ -93,7 +85,7 @@ TEST(test_in_maps)
 }
 
 struct fixture {
-    char directory[64], program[96], map[64], other[96];
+    char directory[64], program[96], map[64];
     union find_buffer buffer;
 };
 
@@ -106,7 +98,6 @@ static int setup(void **state)
     if (!mkdtemp(fixture.directory))
         return -1;
     snprintf(fixture.program, sizeof(fixture.program), "%s/program", fixture.directory);
-    snprintf(fixture.other, sizeof(fixture.other), "%s/other", fixture.directory);
     snprintf(fixture.map, sizeof(fixture.map), "/tmp/perf-%d.map", (int)getpid());
     *state = &fixture;
     return 0;
@@ -117,7 +108,6 @@ static int teardown(void **state)
     struct fixture *fixture = *state;
 
     unlink(fixture->program);
-    unlink(fixture->other);
     unlink(fixture->map);
     return rmdir(fixture->directory);
 }
@@ -319,187 +309,6 @@ TEST_WITH(test_owner, setup, teardown)
     assert_int_equal(seteuid(0), 0);
     assert_int_equal(own, 0);
     assert_int_equal(roots, -EPERM);
-}
-
-/* --- a daemon that stops the finder wherever it likes --- */
-
-/* Tells that the process is ready, and waits to be killed. */
-static _Noreturn void stay(int ready)
-{
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    _exit(write(ready, "", 1) == 1 ? pause() : 1);
-}
-
-struct race {
-    struct fixture *fixture;
-    void *address; /* where both processes map a file */
-    enum find_kind find;
-    pid_t decoy;
-    int ready[2];
-};
-
-static void map_at(const struct race *race, const char *path, int protection)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-    if (mmap(race->address, PAGE, protection, MAP_PRIVATE | MAP_FIXED, fd, 0) == MAP_FAILED)
-        _exit(1);
-}
-
-/* An attacker's process. In its own /tmp a file of root's has the name of its list of functions. */
-static _Noreturn void be_decoy(const struct race *race)
-{
-    if (race->find == FIND_JIT_MAP) {
-        if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-            mount("none", "/tmp", "tmpfs", 0, NULL) < 0)
-            _exit(1);
-        char path[64];
-        snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
-        int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-        if (write(fd, "secret", 6) != 6 || setresuid(1, 1, 1) < 0)
-            _exit(1);
-    } else {
-        map_at(race, race->fixture->program, PROT_READ | PROT_EXEC);
-    }
-    stay(race->ready[1]);
-}
-
-/* A process of root's that gets the number of the decoy. */
-static _Noreturn void be_victim(const struct race *race)
-{
-    if (race->find == FIND_MAPPED)
-        map_at(race, race->fixture->other, PROT_READ);
-    stay(race->ready[1]);
-}
-
-static void wait_until_ready(const struct race *race)
-{
-    char byte;
-
-    assert_int_equal(read(race->ready[0], &byte, 1), 1);
-}
-
-static void start_decoy(struct race *race)
-{
-    race->decoy = fork();
-    if (race->decoy == 0)
-        be_decoy(race);
-    wait_until_ready(race);
-}
-
-/* Ends the decoy and starts the victim with its number. */
-static void swap(struct race *race)
-{
-    pid_t tid = race->decoy;
-    struct clone_args arguments = {.exit_signal = SIGCHLD, .set_tid = (uintptr_t)&tid, .set_tid_size = 1};
-    long pid;
-
-    assert_int_equal(kill(race->decoy, SIGKILL), 0);
-    assert_int_equal(waitpid(race->decoy, NULL, 0), race->decoy);
-    do /* the number may be in use for a moment: of a process group, or of a new process */
-        pid = syscall(SYS_clone3, &arguments, sizeof(arguments));
-    while (pid < 0 && errno == EEXIST);
-    if (pid < 0)
-        skip_because("clone3() with a chosen number");
-    if (pid == 0)
-        be_victim(race);
-    wait_until_ready(race);
-}
-
-/* The finder is stopped before and after each system call. Returns whether it has ended. */
-static bool run_to_next_stop(pid_t finder)
-{
-    int status;
-
-    assert_int_equal(ptrace(PTRACE_SYSCALL, finder, 0, 0), 0);
-    assert_int_equal(waitpid(finder, &status, 0), finder);
-    return !WIFSTOPPED(status);
-}
-
-static _Noreturn void be_finder(const struct race *race, int socket)
-{
-    const struct find_request request = {.magic = FIND_MAGIC,
-                                         .find = race->find,
-                                         .pid = (uint32_t)race->decoy,
-                                         .start = (uintptr_t)race->address,
-                                         .end = (uintptr_t)race->address + PAGE};
-    char text[8], answer[8] = "error";
-
-    ptrace(PTRACE_TRACEME, 0, 0, 0);
-    raise(SIGSTOP);
-    if (find(&request, false, text) == 0)
-        memcpy(answer, text, sizeof(answer));
-    _exit(write(socket, answer, sizeof(answer)) != sizeof(answer));
-}
-
-/* Swaps the processes when the finder has stopped so often. Returns whether it had not ended before. */
-static bool try_at(struct race *race, unsigned stops, char answer[8])
-{
-    int sockets[2], status;
-    bool ended = false;
-
-    start_decoy(race);
-    assert_int_equal(pipe2(sockets, O_CLOEXEC), 0);
-    pid_t finder = fork();
-    if (finder == 0)
-        be_finder(race, sockets[1]);
-    close(sockets[1]);
-    assert_int_equal(waitpid(finder, &status, 0), finder);
-    for (unsigned i = 0; i < stops && !ended; i++)
-        ended = run_to_next_stop(finder);
-    bool swapped = !ended;
-    if (swapped) {
-        swap(race);
-        assert_int_equal(ptrace(PTRACE_DETACH, finder, 0, 0), 0);
-        assert_int_equal(waitpid(finder, &status, 0), finder);
-    }
-    assert_int_equal(read(sockets[0], answer, 8), 8);
-    close(sockets[0]);
-    kill(race->decoy, SIGKILL);
-    waitpid(race->decoy, NULL, 0);
-    return swapped;
-}
-
-static void check_race(struct race *race)
-{
-    unsigned found = 0, stops = 0;
-    char answer[8];
-
-    if (geteuid() != 0)
-        skip_because("root, for a process with a chosen number");
-    if (runs_emulated())
-        skip_because("ptrace under qemu");
-    assert_int_equal(pipe2(race->ready, O_CLOEXEC), 0);
-    for (; try_at(race, stops, answer); stops++) {
-        if (!str_equal(answer, "error") && !str_equal(answer, "program"))
-            fail_msg("after %u stops the finder gave away \"%s\"", stops, answer);
-        found += str_equal(answer, "program");
-    }
-    print_message("%u stops\n", stops);
-    assert_true(stops > 10);
-    /* The file of the decoy was found before it ended. */
-    assert_true(race->find == FIND_JIT_MAP || found > 0);
-    close(race->ready[0]);
-    close(race->ready[1]);
-}
-
-TEST_WITH(test_number_reused_mapped, setup, teardown)
-{
-    struct fixture *fixture = *state;
-    struct race race = {.fixture = fixture, .find = FIND_MAPPED};
-
-    write_file(fixture->program, "program", 0755);
-    write_file(fixture->other, "secret", 0755); /* also files that could be given away */
-    race.address = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    check_race(&race);
-    munmap(race.address, PAGE);
-}
-
-TEST_WITH(test_number_reused_jit_map, setup, teardown)
-{
-    struct race race = {.fixture = *state, .find = FIND_JIT_MAP};
-
-    check_race(&race);
 }
 
 /* --- the chain --- */

@@ -58,3 +58,40 @@ END
     attempted "another address is refused" "a breakpoint in user space: got ENOPKG"
     attempted "the kernel cannot be watched" "address of the kernel: got EPERM"
 }
+
+# entry_offset PROGRAM: where its first instruction is in its file.
+entry_offset() {
+    local entry start
+    entry=$(readelf -hW "$1" | awk '/Entry point/ { print $4 }')
+    start=$(readelf -lW "$1" | awk '$1 == "LOAD" && $2 ~ /^0x0*$/ { print $3 }')
+    printf '0x%x' $((entry - start))
+}
+
+# The opener is stopped once between any two of its system calls, while an account changes what the request names.
+test_stepped_opener() {
+    local attempts status=0 offset deed
+    daemon_stop
+    offset=$(entry_offset "$VM_BUILD/image/bin/busybox")
+    attempts=$(VM_RUN_TIMEOUT=900 vm_run "mkdir -p /tmp/account/in /sys/fs/cgroup /var/lib/containerd
+    grep -q ' /sys/fs/cgroup ' /proc/mounts || mount -t cgroup2 cgroup2 /sys/fs/cgroup
+    echo +pids >/sys/fs/cgroup/cgroup.subtree_control
+    cp /bin/busybox /tmp/account/in/program
+    cat >/tmp/account/in/perfcountd.yaml <<'END'
+collectors: {cpu: {groups: [{name: probe, events: \"uprobe/path=/tmp/account/in/program,offset=$offset,name=starts/\"}]}}
+sampler: {enabled: true}
+END
+    chown -R 12345:12345 /tmp/account
+    IMPOSTOR_STEPS=2 impostor --config.file=/tmp/account/in/perfcountd.yaml </dev/null") || status=$?
+    equals "a stopped opener gives nothing away: $(tail -n 1 <<<"$attempts")" "$status" 0
+    equals "no attempt of the stepper failed" "$(grep -E '^(FAIL|skip)' <<<"$attempts")" ""
+    attempted "an opener that trusts a path would be caught" "an opener that trusts a path is caught: .*got EPERM"
+    attempted "a finder that trusts a number would be caught" "a finder that trusts a number is caught: .*got EPERM"
+    for deed in "a symbolic link" "a hard link" "a mount" "another directory"; do
+        attempted "a file with $deed in its place is not had" "stepped: a file, $deed: .*got done"
+        attempted "nor a state file" "stepped: a state file, $deed: .*got done"
+        attempted "nor a probe" "a probed program, $deed: .*got done"
+    done
+    attempted "a number that is used again has no file" "a mapped file, another process: .*got done"
+    attempted "and no list of functions" "a list of functions, another process: .*got done"
+    attempted "a cgroup of the same name is not counted" "an event of a cgroup, another cgroup: .*got done"
+}

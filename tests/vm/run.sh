@@ -73,6 +73,7 @@ board() {
         board_start "$1" "${1#single-}" 2
         part test_single_pmu
         part test_tally
+        part test_stepped_opener
         [[ " ${IMPOSTOR_KERNELS-5.10} " != *" ${1#single-} "* ]] || part test_impostor
         ;;
     footprint)
