@@ -13,10 +13,10 @@ static const struct {
 };
 
 /*
- * The list of tracepoints, and their numbers; the kernel's symbols and modules; processes, their names and what they
- * have mapped. procfs checks the process that opens a file (fs/proc/base.c, kernel/kallsyms.c), not the one that reads
- * it. No directory of tracefs: whoever has a descriptor of one opens what is below it, past the mode of the root of
- * tracefs, which keeps others out.
+ * The list of tracepoints, and their numbers; the kernel's symbols and modules; processes and their names. What they
+ * have mapped is read through finders (opener/finders.h). procfs checks the process that opens a file (fs/proc/base.c,
+ * kernel/kallsyms.c), not the one that reads it. No directory of tracefs: whoever has a descriptor of one opens what is
+ * below it, past the mode of the root of tracefs, which keeps others out.
  */
 static const struct shape {
     const char *pattern;
@@ -31,7 +31,6 @@ static const struct shape {
     {"/proc/kallsyms", OPENER_FILE_PROC, true, true},
     {"/proc/modules", OPENER_FILE_PROC, true, true},
     {"/proc/#/comm", OPENER_FILE_PROC, true, false},
-    {"/proc/#/maps", OPENER_FILE_PROC, true, false},
     {"/proc/#/task", OPENER_FILE_PROC, true, false},
     {"/proc/#/task/#/comm", OPENER_FILE_PROC, true, false},
 };

@@ -3,7 +3,6 @@
 #include "symbols/image.h"
 
 #include "base/cleanup.h"
-#include "perf/descriptors.h"
 
 #define BUCKETS 1024
 #define NUMBERS_MAX 64
@@ -165,7 +164,7 @@ bool image_needs_load(const struct image *image)
     struct images *images = image->images;
 
     return (image->state == IMAGE_ABSENT || (image->state == IMAGE_READY && image->jit_pid)) &&
-           !symboliser_is_full(images->symboliser) && images->n_pending < descriptors_files(images->sys) &&
+           !symboliser_is_full(images->symboliser) &&
            (!image->retry_ns || images->sys->now(images->sys, CLOCK_MONOTONIC) >= image->retry_ns);
 }
 
@@ -345,6 +344,11 @@ bool images_library_is_missing(const struct images *images)
 bool images_symboliser_is_unconfined(const struct images *images)
 {
     return symboliser_is_unconfined(images->symboliser);
+}
+
+struct symboliser *images_symboliser(const struct images *images)
+{
+    return images->symboliser;
 }
 
 void images_set_child(struct images *images, struct child *child)

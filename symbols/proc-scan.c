@@ -11,19 +11,23 @@
 #include "perf/reason.h"
 #include "symbols/proc-maps.h"
 
-#define MAPS_SIZE_MAX ((size_t)4 << 20) /* of a process: the rest is not read */
+/* For the mappings of a process, which may change while they are read; or the processes that read them may be slow. */
+#define TRIES_MAX 3
+#define HANGS_MAX 3 /* in a scan, which then goes on without mappings: each holds it up for seconds */
 
 struct proc_scan {
-    struct sys *sys;
+    struct proc_scan_place place;
     char **pids, **tids;
     size_t n_pids, pid_at, n_tids, tid_at;
     uint32_t pid;             /* the process whose threads or mappings are being read; 0: none */
     bool hidden;              /* some processes are not listed */
     size_t n_denied, n_shown; /* the number of processes */
     bool failed;              /* some could not be read, which were neither denied nor gone */
-    int maps;                 /* a descriptor; -1: threads come first */
-    size_t maps_size, used;
-    char text[PROC_SCAN_CHUNK];
+    unsigned n_hangs;
+    bool asked; /* for the mappings of `pid` */
+    bool shown; /* it has some */
+    unsigned tries;
+    uint64_t state; /* of the process when it was asked for */
 };
 
 static bool has_name(char *const *names, size_t n, const char *name)
@@ -34,21 +38,20 @@ static bool has_name(char *const *names, size_t n, const char *name)
     return false;
 }
 
-int proc_scan_new(struct sys *sys, uint32_t pid, struct proc_scan **ret)
+int proc_scan_new(const struct proc_scan_place *place, uint32_t pid, struct proc_scan **ret)
 {
     _cleanup_(freep) struct proc_scan *scan = calloc(1, sizeof(*scan));
 
     if (!scan)
         return -ENOMEM;
-    scan->sys = sys;
+    scan->place = *place;
     scan->pid = pid;
-    scan->maps = -1;
     if (pid) {
         char path[64];
         snprintf(path, sizeof(path), "/proc/%u/task", pid);
-        sys_list_directory(sys, path, &scan->tids, &scan->n_tids); /* fails if it has ended */
+        sys_list_directory(place->sys, path, &scan->tids, &scan->n_tids); /* fails if it has ended */
     } else {
-        int r = sys_list_directory(sys, "/proc", &scan->pids, &scan->n_pids);
+        int r = sys_list_directory(place->sys, "/proc", &scan->pids, &scan->n_pids);
         if (r < 0)
             return r;
         scan->hidden = !has_name(scan->pids, scan->n_pids, "1"); /* the mount option hidepid=invisible */
@@ -68,7 +71,7 @@ struct proc_scan *proc_scan_free(struct proc_scan *scan)
 {
     if (!scan)
         return NULL;
-    closep(&scan->maps);
+    symboliser_forget(scan->place.symboliser, scan);
     scan_free_tids(scan);
     strings_free(scan->pids, scan->n_pids);
     free(scan);
@@ -105,82 +108,94 @@ static void scan_begin_process(struct proc_scan *scan, const char *name)
     if (!parse_id(name, &scan->pid))
         return;
     snprintf(path, sizeof(path), "/proc/%u/task", scan->pid);
-    int r = sys_list_directory(scan->sys, path, &scan->tids, &scan->n_tids);
+    int r = sys_list_directory(scan->place.sys, path, &scan->tids, &scan->n_tids);
     if (r < 0)
         scan->pid = 0; /* it has ended, or is hidden */
     scan_note(scan, r);
 }
 
-static void scan_read_comm(struct proc_scan *scan, struct processes *processes)
+static void scan_read_comm(struct proc_scan *scan)
 {
     _cleanup_(freep) char *comm = NULL;
     uint32_t tid;
 
     if (parse_id(scan->tids[scan->tid_at++], &tid) &&
-        sys_read_filef(scan->sys, &comm, "/proc/%u/task/%u/comm", scan->pid, tid) == 0)
-        processes_set_comm(processes, scan->pid, tid, comm);
+        sys_read_filef(scan->place.sys, &comm, "/proc/%u/task/%u/comm", scan->pid, tid) == 0)
+        processes_set_comm(scan->place.processes, scan->pid, tid, comm);
 }
 
 static void scan_end_process(struct proc_scan *scan)
 {
-    closep(&scan->maps);
-    scan->maps = -1;
     scan_free_tids(scan);
     scan->pid = 0;
+    scan->tries = 0;
 }
 
-/* EACCES: this process may not see the mappings; then they are known only from records. */
-static void scan_begin_maps(struct proc_scan *scan)
+/*
+ * Records may have changed the process since it was asked for: what was read then is older than what they say, and
+ * would replace it.
+ */
+static bool scan_is_behind(const struct proc_scan *scan)
 {
-    char path[64];
-
-    snprintf(path, sizeof(path), "/proc/%u/maps", scan->pid);
-    int fd = scan->sys->open_file(scan->sys, path, 0);
-    scan_note(scan, fd);
-    if (fd < 0) {
-        scan_end_process(scan);
-        return;
-    }
-    scan->maps = fd;
-    scan->maps_size = scan->used = 0;
+    return processes_state(scan->place.processes, scan->pid) != scan->state;
 }
 
-static void scan_take_line(struct proc_scan *scan, struct processes *processes, char *line)
+static void scan_take_line(void *userdata, char *line)
 {
+    struct proc_scan *scan = userdata;
     struct mapping mapping;
 
-    if (proc_maps_parse_line(line, &mapping) == 0)
-        processes_map(processes, scan->pid, &mapping);
+    scan->shown = true;
+    if (!scan_is_behind(scan) && proc_maps_parse_line(line, &mapping) == 0)
+        processes_map(scan->place.processes, scan->pid, &mapping);
 }
 
-static void scan_take_lines(struct proc_scan *scan, struct processes *processes)
+/*
+ * Without an answer the mappings of the process are known only from records. EACCES: this process may not see them. A
+ * thread of the kernel has none.
+ */
+static void scan_note_maps(struct proc_scan *scan, int result)
 {
-    char *text = scan->text;
-    size_t at = 0;
-
-    for (char *end; (end = memchr(text + at, '\n', scan->used - at)); at = (size_t)(end - text) + 1) {
-        *end = '\0';
-        scan_take_line(scan, processes, text + at);
-    }
-    if (at == 0 && scan->used == sizeof(scan->text)) /* a line that long is not a mapping */
-        at = scan->used;
-    scan->used -= at;
-    memmove(text, text + at, scan->used);
+    scan->n_hangs += result == -ETIME;
+    if (is_denial(result))
+        scan->n_denied++;
+    else if (result == 0)
+        scan->n_shown += scan->shown;
+    else if (result != -ENOENT && result != -ESRCH && result != -EHOSTDOWN && result != -ETIME)
+        scan->failed = true;
 }
 
-static void scan_read_maps(struct proc_scan *scan, struct processes *processes)
+static void scan_on_answer(void *userdata, const struct symboliser_answer *answer, struct symbol_table *table)
 {
-    ssize_t n = read(scan->maps, scan->text + scan->used, sizeof(scan->text) - scan->used);
+    struct proc_scan *scan = userdata;
+    bool again = answer->result == -ETIME || (answer->result == 0 && scan_is_behind(scan));
 
-    if (n < 0 && errno == EINTR)
-        return;
-    if (n <= 0 || (scan->maps_size += (size_t)n) > MAPS_SIZE_MAX) {
+    (void)table;
+    scan->asked = false;
+    scan_note_maps(scan, answer->result);
+    if (!again || ++scan->tries >= TRIES_MAX)
         scan_end_process(scan);
-        return;
+    scan->place.answered(scan->place.userdata);
+}
+
+static enum proc_scan_state scan_ask_for_maps(struct proc_scan *scan)
+{
+    const struct symboliser_file file = {
+        .kind = SYMBOLISER_MAPS, .find = FIND_MAPS, .fd = -1, .pid = scan->pid, .take_line = scan_take_line};
+
+    if (symboliser_is_full(scan->place.symboliser))
+        return SCAN_WAITS;
+    if (scan->n_hangs >= HANGS_MAX) {
+        scan_end_process(scan);
+        return SCAN_GOES_ON;
     }
-    scan->n_shown += scan->maps_size == (size_t)n; /* not a thread of the kernel, which has no mappings */
-    scan->used += (size_t)n;
-    scan_take_lines(scan, processes);
+    scan->asked = true;
+    scan->shown = false;
+    scan->state = processes_state(scan->place.processes, scan->pid);
+    int r = symboliser_ask(scan->place.symboliser, &file, scan_on_answer, scan); /* it may answer at once */
+    if (r < 0)
+        scan_on_answer(scan, &(struct symboliser_answer){.result = r}, NULL);
+    return scan->asked ? SCAN_WAITS : SCAN_GOES_ON;
 }
 
 bool proc_scan_was_denied(const struct proc_scan *scan)
@@ -193,17 +208,17 @@ bool proc_scan_has_failed(const struct proc_scan *scan)
     return scan->failed;
 }
 
-bool proc_scan_step(struct proc_scan *scan, struct processes *processes)
+enum proc_scan_state proc_scan_step(struct proc_scan *scan)
 {
+    if (scan->asked)
+        return SCAN_WAITS;
     if (!scan->pid && scan->pid_at == scan->n_pids)
-        return false;
+        return SCAN_COMPLETE;
     if (!scan->pid)
         scan_begin_process(scan, scan->pids[scan->pid_at++]);
     else if (scan->tid_at < scan->n_tids && scan->tid_at < THREADS_MAX)
-        scan_read_comm(scan, processes);
-    else if (scan->maps < 0)
-        scan_begin_maps(scan);
+        scan_read_comm(scan);
     else
-        scan_read_maps(scan, processes);
-    return true;
+        return scan_ask_for_maps(scan);
+    return SCAN_GOES_ON;
 }

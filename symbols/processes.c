@@ -19,6 +19,7 @@ struct processes {
     LIST_HEAD(process_bucket, process) buckets[BUCKETS];
     struct process_list running, ended;
     size_t bytes;
+    uint64_t n_states;
 };
 
 int processes_new(struct images *images, struct processes **ret)
@@ -247,6 +248,19 @@ void processes_map(struct processes *processes, uint32_t pid, const struct mappi
     process_map(processes, process, mapping);
 }
 
+uint64_t processes_state(struct processes *processes, uint32_t pid)
+{
+    const struct process *process = process_get_known(processes, pid);
+
+    return process ? process->state : 0;
+}
+
+static void process_set_changed(struct processes *processes, struct process *process)
+{
+    if (process)
+        process->state = ++processes->n_states;
+}
+
 /* NUL-terminated, and without the mark of a deleted file. */
 static void copy_file(const char *from, char to[FILE_SIZE_MAX])
 {
@@ -283,6 +297,7 @@ static void update_mmap(struct processes *processes, const struct record *record
         .flags = is_full ? mmap->flags : MAP_PRIVATE,
     };
     processes_map(processes, mmap->pid, &mapping);
+    process_set_changed(processes, process_get_known(processes, mmap->pid));
 }
 
 static void update_comm(struct processes *processes, const struct record *record)
@@ -297,6 +312,7 @@ static void update_comm(struct processes *processes, const struct record *record
         process_clear_mappings(processes, process);
         processes->bytes -= thread_names_bytes(&process->threads);
         thread_names_done(&process->threads);
+        process_set_changed(processes, process);
     }
     process_set_comm(processes, process, record->comm.tid, record->comm.comm);
 }
@@ -313,6 +329,7 @@ static void update_process(struct processes *processes, const struct record *rec
         process_get_known(processes, record->task.parent_pid); /* it may have been forgotten to make room */
     if (!child)
         return;
+    process_set_changed(processes, child);
     if (parent) {
         mappings_copy(&parent->mappings, &child->mappings);
         processes->bytes += mappings_bytes(&child->mappings);
@@ -349,6 +366,7 @@ static void update_exit(struct processes *processes, const struct record *record
         return;
     }
     process_set_ended(processes, process, true);
+    process_set_changed(processes, process);
     if (processes->ended.n > PROCESSES_ENDED_MAX)
         process_forget(processes, TAILQ_FIRST(&processes->ended.list));
 }

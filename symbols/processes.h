@@ -20,6 +20,7 @@ struct processes;
 struct process {
     uint32_t pid;
     bool ended;
+    uint64_t state; /* of the last record that changed its mappings, 0: none */
     struct thread_names threads;
     struct mappings mappings;
     LIST_ENTRY(process) bucket;
@@ -41,6 +42,8 @@ void processes_end_all(struct processes *processes);
 /* As /proc shows them. A process with mappings runs, even if one with its pid had ended. */
 void processes_set_comm(struct processes *processes, uint32_t pid, uint32_t tid, const char *comm);
 void processes_map(struct processes *processes, uint32_t pid, const struct mapping *mapping);
+/* A number that is another one once a record has changed the mappings of the process, or ended it. */
+uint64_t processes_state(struct processes *processes, uint32_t pid);
 
 /* NULL if it is not known. Counts as use. */
 struct process *processes_find(struct processes *processes, uint32_t pid);

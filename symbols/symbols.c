@@ -120,7 +120,6 @@ static int symbols_init(struct symbols *symbols, sd_event *event)
     if (!symbols->kernel || !symbols->vdso)
         return -ENOMEM;
     symbols->kernel->pinned = true;
-    symbols->waiters.processes = symbols->processes;
     symbols->waiters.tables_are_ready = tables_are_ready;
     symbols->waiters.userdata = symbols;
     r = waiters_init(&symbols->waiters, event);
@@ -194,9 +193,14 @@ void symbols_end_all(struct symbols *symbols)
 
 int symbols_scan(struct symbols *symbols, uint32_t pid, void (*done)(void *userdata), void *userdata)
 {
+    const struct proc_scan_place place = {.sys = symbols->sys,
+                                          .processes = symbols->processes,
+                                          .symboliser = images_symboliser(symbols->images),
+                                          .answered = symbols_on_loaded,
+                                          .userdata = symbols};
     struct proc_scan *scan;
 
-    int r = proc_scan_new(symbols->sys, pid, &scan);
+    int r = proc_scan_new(&place, pid, &scan);
     if (r < 0)
         return r;
     symbols_load_kernel(symbols);

@@ -20,17 +20,19 @@ static void waiter_free(struct waiters *waiters, struct waiter *waiter)
     free(waiter);
 }
 
-/* Returns whether the scan goes on. */
+/* Returns whether the scan goes on in the next turn. */
 static bool waiter_scan(struct waiters *waiters, struct waiter *waiter)
 {
-    for (int i = 0; i < STEPS_PER_TURN; i++)
-        if (!proc_scan_step(waiter->scan, waiters->processes)) {
-            waiters->denied = proc_scan_was_denied(waiter->scan);
-            waiters->failed = proc_scan_has_failed(waiter->scan);
-            waiter->scan = proc_scan_free(waiter->scan);
-            return false;
-        }
-    return true;
+    enum proc_scan_state state = SCAN_GOES_ON;
+
+    for (int i = 0; i < STEPS_PER_TURN && state == SCAN_GOES_ON; i++)
+        state = proc_scan_step(waiter->scan);
+    if (state == SCAN_COMPLETE) {
+        waiters->denied = proc_scan_was_denied(waiter->scan);
+        waiters->failed = proc_scan_has_failed(waiter->scan);
+        waiter->scan = proc_scan_free(waiter->scan);
+    }
+    return state == SCAN_GOES_ON;
 }
 
 /* It may add and remove waiters. */

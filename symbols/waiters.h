@@ -9,7 +9,6 @@
 #include "symbols/proc-scan.h"
 
 struct waiters {
-    struct processes *processes; /* filled by scans */
     /* Whether the tables are there: those that all need if `after_scan`, else all that were asked for. */
     bool (*tables_are_ready)(void *userdata, bool after_scan);
     void *userdata;
@@ -19,7 +18,7 @@ struct waiters {
     bool failed; /* memory or descriptors were short in the last scan */
 };
 
-/* The first three members are the caller's to fill. -ENOMEM and errors of sd-event. */
+/* The first two members are the caller's to fill. -ENOMEM and errors of sd-event. */
 int waiters_init(struct waiters *waiters, sd_event *event);
 void waiters_done(struct waiters *waiters);
 
@@ -27,7 +26,7 @@ void waiters_done(struct waiters *waiters);
 int waiters_add(struct waiters *waiters, struct proc_scan *scan, void (*done)(void *userdata), void *userdata);
 /* Removes the waiters with this `userdata`. */
 void waiters_remove(struct waiters *waiters, const void *userdata);
-/* Tables were made: those who wait are looked at again. */
+/* Tables were made, or a scan may go on: those who wait are looked at again. */
 void waiters_wake(struct waiters *waiters);
 
 #endif

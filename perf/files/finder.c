@@ -122,6 +122,13 @@ static int check_range(int maps, uint64_t start, uint64_t end)
     return -ENOENT;
 }
 
+static int stat_regular(int found, struct stat *ret)
+{
+    if (fstat(found, ret) < 0)
+        return -errno;
+    return S_ISREG(ret->st_mode) ? 0 : -EINVAL;
+}
+
 static bool is_memory(int fd)
 {
     struct statfs status;
@@ -142,15 +149,9 @@ static bool is_memory(int fd)
  * Whatever else goes wrong, memory that processes share and files that only their owner may use are not given away:
  * programs and libraries have a name, or had one on a disk, and can be read or executed by others.
  */
-static int check_program(int found)
+static int check_program(int found, const struct stat *status)
 {
-    struct stat status;
-
-    if (fstat(found, &status) < 0)
-        return -errno;
-    if (!S_ISREG(status.st_mode))
-        return -EINVAL;
-    if (!(status.st_mode & (S_IROTH | S_IXUSR | S_IXGRP | S_IXOTH)) || (status.st_nlink == 0 && is_memory(found)))
+    if (!(status->st_mode & (S_IROTH | S_IXUSR | S_IXGRP | S_IXOTH)) || (status->st_nlink == 0 && is_memory(found)))
         return -EBADRQC;
     return 0;
 }
@@ -160,7 +161,7 @@ static int check_program(int found)
  * link is opened between two of them, which must both show the range as executable. A process that runs other programs
  * in between, and keeps its first address space alive in a twin, could pass this; check_program() holds then as well.
  */
-static int find_link(int process, const struct find_request *request)
+static int find_link(int process, const struct find_request *request, struct stat *ret_status)
 {
     char name[64];
 
@@ -178,7 +179,9 @@ static int find_link(int process, const struct find_request *request)
     if (r == 0)
         r = check_range(before, request->start, request->end);
     if (r == 0)
-        r = check_program(found);
+        r = stat_regular(found, ret_status);
+    if (r == 0)
+        r = check_program(found, ret_status);
     return r < 0 ? r : steal_fd(&found);
 }
 
@@ -186,15 +189,9 @@ static int find_link(int process, const struct find_request *request)
  * Only the inode is compared: overlay file systems have other devices in mappings than in stat(2). A file that was
  * found by its path is read with this process's own rights, so that another file gives nothing away.
  */
-static int check_inode(int found, uint64_t inode)
+static int check_inode(const struct stat *status, uint64_t inode)
 {
-    struct stat status;
-
-    if (fstat(found, &status) < 0)
-        return -errno;
-    if (!S_ISREG(status.st_mode))
-        return -EINVAL;
-    return inode && status.st_ino != inode ? -ESTALE : 0;
+    return inode && status->st_ino != inode ? -ESTALE : 0;
 }
 
 /* As the process sees it: in a container, a link to "/etc" does not lead to the /etc of this process. */
@@ -209,15 +206,24 @@ static int find_in_root(int process, const struct find_request *request)
     return fd < 0 ? -errno : (int)fd;
 }
 
-static int try_file(int found, uint64_t inode, int *ret_fd)
+static int reopen_file(int found, const struct stat *status, uint64_t inode, int *ret_fd)
 {
-    int r = found < 0 ? found : check_inode(found, inode);
+    int r = check_inode(status, inode);
     int fd = r < 0 ? r : reopen(found);
 
     if (fd < 0)
         return fd;
     *ret_fd = fd;
     return 0;
+}
+
+/* `found` is a descriptor or -errno. */
+static int try_file(int found, uint64_t inode, int *ret_fd)
+{
+    struct stat status;
+    int r = found < 0 ? found : stat_regular(found, &status);
+
+    return r < 0 ? r : reopen_file(found, &status, inode, ret_fd);
 }
 
 /* The more helpful of two errors. */
@@ -229,9 +235,10 @@ static int worse(int a, int b)
 static int open_mapped(const struct find_request *request, bool by_path, int *ret_fd)
 {
     _cleanup_(closep) int process = process_open(request->pid);
-    _cleanup_(closep) int link = process < 0 ? process : find_link(process, request);
+    struct stat status;
+    _cleanup_(closep) int link = process < 0 ? process : find_link(process, request, &status);
 
-    int r = try_file(link, request->inode, ret_fd);
+    int r = link < 0 ? link : reopen_file(link, &status, request->inode, ret_fd);
     if (r == 0 || !by_path || request->path[0] != '/')
         return r;
     if (process >= 0) {
@@ -348,6 +355,18 @@ static int open_jit_map(const struct find_request *request, int *ret_fd)
     return 0;
 }
 
+/* The kernel checks who opens it, and not who reads it (fs/proc/task_mmu.c). */
+static int open_maps(const struct find_request *request, int *ret_fd)
+{
+    _cleanup_(closep) int process = process_open(request->pid);
+    int fd = process < 0 ? process : open_in(process, "maps", O_RDONLY);
+
+    if (fd < 0)
+        return fd;
+    *ret_fd = fd;
+    return 0;
+}
+
 /* --- the process --- */
 
 int find_open(const struct find_request *request, bool by_path, int *ret_fd)
@@ -357,6 +376,8 @@ int find_open(const struct find_request *request, bool by_path, int *ret_fd)
         return open_mapped(request, by_path, ret_fd);
     case FIND_JIT_MAP:
         return open_jit_map(request, ret_fd);
+    case FIND_MAPS:
+        return open_maps(request, ret_fd);
     default:
         return -EBADRQC;
     }

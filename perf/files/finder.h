@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finders open the files that other processes have mapped, and their lists of functions compiled at run time.
+ * Finders open the files that other processes have mapped, their lists of functions compiled at run time, and their
+ * /proc/PID/maps.
  *
  * Such a file is a stranger's: its file system may be a FUSE server that never answers, and then open(2), fstat(2),
- * read(2) and even close(2), which flushes, block beyond SIGKILL. So nothing that has other work ever holds such a
- * file. A request goes through a chain of processes: from the daemon through one or two finders to the symboliser. The
- * first finder that can open the file sends its descriptor along. A chain that hangs is abandoned, and another is
- * started.
+ * read(2) and even close(2), which flushes, block beyond SIGKILL. To read /proc/PID/maps takes a lock that the process
+ * may hold for as long. So nothing that has other work ever holds such a file. A request goes through a chain of
+ * processes: from the daemon through one or two finders to the symboliser. The first finder that can open the file
+ * sends its descriptor along. A chain that hangs is abandoned, and another is started.
  *
  * The first finder is a child of the opener with the opener's privileges, and opens what the kernel ties to a process:
  * the request comes from a daemon that may have been taken over. The second one has the daemon's rights, and also tries
@@ -24,6 +25,7 @@ enum find_kind {
     FIND_MAPPED,  /* the file that is mapped executable at START-END */
     FIND_JIT_MAP, /* /tmp/perf-PID.map as the process sees it, which node, Java agents and .NET write for perf
                      (tools/perf/Documentation/jit-interface.txt) */
+    FIND_MAPS,    /* /proc/PID/maps */
 };
 
 #define FIND_MAGIC UINT32_C(0x31646e66)

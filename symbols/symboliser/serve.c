@@ -64,14 +64,55 @@ static int make_table(const struct elf_library *library, const struct find_reque
 }
 
 /* Descriptors or memory are short; everything else keeps a file from being opened. */
-static int error_of_finder(int error)
+static int error_of_finder(const struct find_request *request)
 {
     static const int passing[] = {-EMFILE, -ENFILE, -ENOBUFS, -ETOOMANYREFS};
 
     for (size_t i = 0; i < ARRAY_SIZE(passing); i++)
-        if (error == passing[i])
-            return error;
-    return -ENOENT;
+        if (request->error == passing[i])
+            return request->error;
+    bool denied = request->error == -EACCES || request->error == -EPERM;
+    return request->find == FIND_MAPS && denied ? -EACCES : -ENOENT;
+}
+
+/* Fills what is left of the text: one read(2) of maps returns a page at most. Returns its size. */
+static ssize_t fill_text(int file, char *text, size_t used)
+{
+    while (used < SYMBOLISER_TEXT_MAX) {
+        ssize_t n = read(file, text + used, SYMBOLISER_TEXT_MAX - used);
+        if (n == 0)
+            break;
+        if (n < 0 && errno != EINTR)
+            return -errno;
+        used += (size_t)MAX(n, 0);
+    }
+    return (ssize_t)used;
+}
+
+/*
+ * Without an alarm: a read that waits for the lock of the process is the daemon's to end, and the time in which the
+ * daemon takes a message does not count.
+ */
+static int send_maps(int file)
+{
+    static struct symboliser_message message = {.answer = {.magic = SYMBOLISER_MAGIC, .result = SYMBOLISER_TEXT}};
+    char *text = message.text;
+    size_t rest = 0;
+
+    for (size_t total = 0; total <= SYMBOLISER_MAPS_MAX - SYMBOLISER_TEXT_MAX;) {
+        ssize_t n = fill_text(file, text, rest);
+        const char *last = n > 0 ? memrchr(text, '\n', (size_t)n) : NULL;
+        if (!last)
+            return (int)MIN(n, 0);
+        size_t size = (size_t)(last - text) + 1;
+        int r = fd_socket_send_one(SYMBOLISER_SOCKET, &message, sizeof(message.answer) + size, -1);
+        if (r < 0)
+            return r;
+        total += size;
+        rest = (size_t)n - size;
+        memmove(text, last + 1, rest);
+    }
+    return 0;
 }
 
 static void answer_request(const struct elf_library *library, const struct find_request *request, int file,
@@ -80,7 +121,11 @@ static void answer_request(const struct elf_library *library, const struct find_
     struct stat status = {0};
 
     if (file < 0) {
-        answer->result = error_of_finder(request->error);
+        answer->result = error_of_finder(request);
+        return;
+    }
+    if (request->kind == SYMBOLISER_MAPS) {
+        answer->result = send_maps(file);
         return;
     }
     alarm(SECONDS_MAX);

@@ -36,6 +36,8 @@ struct table_request {
     int fd;         /* of FIND_NOTHING; -1 */
     unsigned sends; /* that failed */
     uint32_t uid;
+    void (*take_line)(void *userdata, char *line);
+    size_t text_size; /* of the messages that have come for it */
     struct find_request packet;
 };
 
@@ -99,16 +101,21 @@ static void request_free(struct table_request *request)
     free(request);
 }
 
+static void queue_finish(struct symboliser *symboliser, struct table_request *request,
+                         const struct symboliser_answer *answer, struct symbol_table *table)
+{
+    TAILQ_REMOVE(&symboliser->queue, request, entry);
+    symboliser->n--;
+    if (request->done)
+        request->done(request->userdata, answer, table);
+    request_free(request);
+}
+
 static void queue_finish_first(struct symboliser *symboliser, const struct symboliser_answer *answer,
                                struct symbol_table *table)
 {
-    struct table_request *request = TAILQ_FIRST(&symboliser->queue);
-
-    TAILQ_REMOVE(&symboliser->queue, request, entry);
-    symboliser->n--;
     symboliser->n_sent -= symboliser->n_sent > 0;
-    request->done(request->userdata, answer, table);
-    request_free(request);
+    queue_finish(symboliser, TAILQ_FIRST(&symboliser->queue), answer, table);
 }
 
 static void queue_fail_first(struct symboliser *symboliser, int error)
@@ -128,16 +135,6 @@ static uint32_t user_of(struct sys *sys, uint32_t pid)
     return owner.real_uid;
 }
 
-static void shun(struct symboliser *symboliser, uint32_t uid)
-{
-    struct shunned *oldest = &symboliser->shunned[0];
-
-    for (size_t i = 0; i < SHUNNED_MAX; i++)
-        if (symboliser->shunned[i].until_usec < oldest->until_usec)
-            oldest = &symboliser->shunned[i];
-    *oldest = (struct shunned){uid, symboliser_now(symboliser) + SHUN_USEC};
-}
-
 static bool is_shunned(const struct symboliser *symboliser, uint32_t uid)
 {
     uint64_t now = symboliser_now(symboliser);
@@ -146,6 +143,23 @@ static bool is_shunned(const struct symboliser *symboliser, uint32_t uid)
         if (symboliser->shunned[i].uid == uid && symboliser->shunned[i].until_usec > now)
             return true;
     return false;
+}
+
+static bool request_is_shunned(const struct symboliser *symboliser, const struct table_request *request)
+{
+    return request->packet.find != FIND_NOTHING && is_shunned(symboliser, request->uid);
+}
+
+static void shun(struct symboliser *symboliser, uint32_t uid)
+{
+    struct shunned *oldest = &symboliser->shunned[0];
+
+    if (is_shunned(symboliser, uid))
+        return;
+    for (size_t i = 0; i < SHUNNED_MAX; i++)
+        if (symboliser->shunned[i].until_usec < oldest->until_usec)
+            oldest = &symboliser->shunned[i];
+    *oldest = (struct shunned){uid, symboliser_now(symboliser) + SHUN_USEC};
 }
 
 bool symboliser_has_hung(const struct symboliser *symboliser)
@@ -283,22 +297,61 @@ static int finder_on_exit(sd_event_source *source, int fd, uint32_t events, void
 
 /* --- answers --- */
 
+static int receive_message(int socket, struct symboliser_message *ret, size_t *ret_text_size, int *ret_fd)
+{
+    struct fd_list fds = {0};
+    ssize_t n = fd_socket_receive(socket, ret, sizeof(*ret), &fds, NULL);
+
+    if (n >= (ssize_t)sizeof(ret->answer) && fds.n <= 1) {
+        *ret_text_size = (size_t)n - sizeof(ret->answer);
+        *ret_fd = fds.n ? fds.fds[0] : -1;
+        return 0;
+    }
+    fd_list_close(&fds);
+    return n < 0 ? (int)n : n == 0 ? -EPIPE : -EBADMSG;
+}
+
+/* -EBADMSG unless the oldest request asks for lines, and has not had too many. */
+static int take_text(struct symboliser *symboliser, char *text, size_t size)
+{
+    struct table_request *request = TAILQ_FIRST(&symboliser->queue);
+    char *end;
+
+    if (symboliser->n_sent == 0 || request->packet.kind != SYMBOLISER_MAPS ||
+        size > SYMBOLISER_MAPS_MAX - request->text_size)
+        return -EBADMSG;
+    request->text_size += size;
+    for (char *at = text; request->done && (end = memchr(at, '\n', size - (size_t)(at - text))); at = end + 1) {
+        *end = '\0';
+        request->take_line(request->userdata, at);
+    }
+    return -EAGAIN;
+}
+
 /* -EAGAIN: there is none yet. */
 static int receive_answer(struct symboliser *symboliser, struct symboliser_answer *answer, struct symbol_table *ret)
 {
+    static struct symboliser_message message;
     _cleanup_(closep) int fd = -1;
+    size_t text_size = 0;
 
-    int r = fd_socket_receive_one(symboliser->answers, answer, sizeof(*answer), &fd);
+    int r = receive_message(symboliser->answers, &message, &text_size, &fd);
     if (r < 0)
         return r;
-    if (answer->magic == SYMBOLISER_MAGIC && answer->result == SYMBOLISER_HELLO && !symboliser->greeted) {
+    *answer = message.answer;
+    if (answer->magic != SYMBOLISER_MAGIC)
+        return -EBADMSG;
+    if (answer->result == SYMBOLISER_TEXT)
+        return take_text(symboliser, message.text, text_size);
+    if (answer->result == SYMBOLISER_HELLO && !text_size && !symboliser->greeted) {
         symboliser->greeted = true;
         symboliser->tables.child->stat_fd = steal_fd(&fd);
         return -EAGAIN;
     }
-    if (answer->magic != SYMBOLISER_MAGIC || symboliser->n_sent == 0 || answer->result > 0)
+    if (text_size || symboliser->n_sent == 0 || answer->result > 0)
         return -EBADMSG;
-    return answer->result == 0 ? symbol_table_open(fd, ret) : 0;
+    bool has_table = answer->result == 0 && TAILQ_FIRST(&symboliser->queue)->packet.kind != SYMBOLISER_MAPS;
+    return has_table ? symbol_table_open(fd, ret) : 0;
 }
 
 /* The library may be there for the next process: installed meanwhile, or there were no descriptors to load it. */
@@ -352,6 +405,9 @@ static int symboliser_on_timer(sd_event_source *source, uint64_t usec, void *use
         symboliser->has_suspect = first->packet.find != FIND_NOTHING;
         symboliser->suspect = first->uid;
         symboliser->start_usec = symboliser_now(symboliser) + END_USEC;
+        /* SIGKILL ends what waits for the lock of a process, so that this does not show later. */
+        if (first->packet.find == FIND_MAPS && symboliser->greeted)
+            shun(symboliser, first->uid);
     }
     chain_end(symboliser, -ETIME);
     queue_send(symboliser);
@@ -522,9 +578,7 @@ static int chain_start(struct symboliser *symboliser)
 /* Memory or descriptors may have been short when the last one entered its jail. */
 static bool symboliser_may_start(const struct symboliser *symboliser)
 {
-    uint64_t now = symboliser_now(symboliser);
-
-    return now >= symboliser->start_usec && (!symboliser->unconfined || now >= symboliser->again_usec);
+    return !symboliser->unconfined || symboliser_now(symboliser) >= symboliser->again_usec;
 }
 
 /* --- requests --- */
@@ -559,14 +613,29 @@ static bool request_send(struct symboliser *symboliser, struct table_request *re
     return true;
 }
 
+/* Whether the requests wait, since the processes of a chain that hung have not had the time to end. */
+static bool queue_waits(struct symboliser *symboliser)
+{
+    uint64_t now = symboliser_now(symboliser);
+
+    if (symboliser->requests >= 0 || now >= symboliser->start_usec)
+        return false;
+    return timer_arm_in(symboliser->timer, symboliser->start_usec - now) == 0;
+}
+
 static void queue_send(struct symboliser *symboliser)
 {
     while (symboliser->n > symboliser->n_sent && symboliser->n_sent < SENT_MAX) {
+        if (queue_waits(symboliser))
+            return;
         if (symboliser->requests < 0 && (!symboliser_may_start(symboliser) || chain_start(symboliser) < 0)) {
             queue_fail_first(symboliser, -EAGAIN);
             continue;
         }
-        if (!request_send(symboliser, queue_next(symboliser)))
+        struct table_request *request = queue_next(symboliser);
+        if (request_is_shunned(symboliser, request)) /* since it was asked for */
+            queue_finish(symboliser, request, &(struct symboliser_answer){.result = -EHOSTDOWN}, NULL);
+        else if (!request_send(symboliser, request))
             return;
     }
 }
@@ -649,16 +718,26 @@ int symboliser_ask(struct symboliser *symboliser, const struct symboliser_file *
         closep(&file->fd);
         return symboliser_is_full(symboliser) ? -EBUSY : -ENOMEM;
     }
-    if (file->find != FIND_NOTHING && is_shunned(symboliser, request->uid)) {
+    if (request_is_shunned(symboliser, request)) {
         request_free(request);
         return -EHOSTDOWN;
     }
     request->done = done;
     request->userdata = userdata;
+    request->take_line = file->take_line;
     TAILQ_INSERT_TAIL(&symboliser->queue, request, entry);
     symboliser->n++;
     queue_send(symboliser);
     return 0;
+}
+
+void symboliser_forget(struct symboliser *symboliser, const void *userdata)
+{
+    struct table_request *request;
+
+    TAILQ_FOREACH(request, &symboliser->queue, entry)
+    if (request->userdata == userdata)
+        request->done = NULL;
 }
 
 void symboliser_set_max(struct symboliser *symboliser, size_t max)

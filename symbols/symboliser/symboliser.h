@@ -9,7 +9,8 @@
  * It gets its files from a chain of finders (perf/files/finder.h), the last of which is this program as well. The first
  * request starts them all. Requests are answered in their order; when no answer comes, the chain is killed, the oldest
  * request fails and the others go to another chain. Processes that a file system holds beyond SIGKILL are left behind:
- * at most SYMBOLISER_ABANDONED of them, and none for files of a user whose files have hung within the last hour.
+ * at most SYMBOLISER_ABANDONED of them. Nothing is asked for a user whose files, or whose lists of mappings, have hung
+ * within the last hour.
  */
 #ifndef SYMBOLS_SYMBOLISER_SYMBOLISER_H
 #define SYMBOLS_SYMBOLISER_SYMBOLISER_H
@@ -34,18 +35,26 @@
 #define SYMBOLISER_QUEUE 64                     /* requests */
 #define SYMBOLISER_UNCONFINED 78                /* the exit status of a process that cannot be jailed */
 
-enum symboliser_kind { SYMBOLISER_ELF, SYMBOLISER_KALLSYMS, SYMBOLISER_JIT };
+enum symboliser_kind { SYMBOLISER_ELF, SYMBOLISER_KALLSYMS, SYMBOLISER_JIT, SYMBOLISER_MAPS };
 
 /*
  * The answer to a struct find_request, with the descriptor of a table where `result` is 0. The first message of a
- * process, which has read nothing by then, has that of its /proc/self/stat.
+ * process, which has read nothing by then, has that of its /proc/self/stat. The answer to a request for mappings has
+ * none, and comes after messages with the text.
  */
 struct symboliser_answer {
     uint32_t magic;
-    int32_t result;       /* 0 or -errno; SYMBOLISER_HELLO in the first message */
+    int32_t result;       /* 0 or -errno; or one of these: */
     uint64_t inode, size; /* of the file */
 };
 #define SYMBOLISER_HELLO 1
+#define SYMBOLISER_TEXT 2                       /* whole lines follow */
+#define SYMBOLISER_TEXT_MAX ((size_t)16 * 1024) /* bytes in a message: longer than any line of maps */
+#define SYMBOLISER_MAPS_MAX ((size_t)4 << 20)   /* of all messages for a request: the rest is not read */
+struct symboliser_message {
+    struct symboliser_answer answer;
+    char text[SYMBOLISER_TEXT_MAX];
+};
 #define SYMBOLISER_MAGIC UINT32_C(0x326d7973)
 
 struct symboliser;
@@ -60,7 +69,7 @@ struct symboliser *symboliser_free(struct symboliser *symboliser);
  * this kind; -EIO, -ETIME: the process ended or hung over it; -EACCES: the kernel hides its symbols; -EAGAIN: the
  * process cannot be started or jailed now; -ETOOMANYREFS, -ENOBUFS: the table cannot be handed over now; -ENOENT: the
  * file cannot be opened now; -EHOSTDOWN: files of the process's user hang; -EALREADY: the list of functions is the one
- * that was seen.
+ * that was seen. For SYMBOLISER_MAPS there is no table, and -EACCES and -EPERM say that the kernel hides the mappings.
  */
 typedef void (*symboliser_done)(void *userdata, const struct symboliser_answer *answer, struct symbol_table *table);
 
@@ -73,11 +82,15 @@ struct symboliser_file {
     uint64_t start, end, inode;     /* of FIND_MAPPED */
     const char *path;               /* NULL: it is not tried */
     uint64_t seen_inode, seen_size; /* of FIND_JIT_MAP: of the list that was read last */
+    /* Of SYMBOLISER_MAPS: called with each line, which it may change, before the request is done. Untrusted. */
+    void (*take_line)(void *userdata, char *line);
 };
 
 /* -EBUSY if the queue is full. */
 int symboliser_ask(struct symboliser *symboliser, const struct symboliser_file *file, symboliser_done done,
                    void *userdata);
+/* Requests with this `userdata` go on, but nothing is called for them any more. */
+void symboliser_forget(struct symboliser *symboliser, const void *userdata);
 /* Limits the bytes of each table of a file from now on, also for requests that wait. */
 void symboliser_set_max(struct symboliser *symboliser, size_t max);
 bool symboliser_is_full(const struct symboliser *symboliser);

@@ -7,14 +7,15 @@
  * MOUNTPOINT, which may be DIRECTORY itself, has the files of DIRECTORY with their owners and modes, to be read by
  * everybody. Commands are lines of the standard input:
  *
- *     hang OPERATION [PATH]   OPERATION (getattr, readlink, readdir, open, read, flush) does not return any more, for
- *                             PATH, which begins with "/" at MOUNTPOINT, or else for every path
+ *     hang OPERATION [PATH]   OPERATION (getattr, readlink, readdir, open, read, write, flush) does not return any
+ *                             more, for PATH, which begins with "/" at MOUNTPOINT, or else for every path
  *     answer                  everything returns, also what waits
  *     end                     the same, and the directory is unmounted; so does the end of the standard input
  *
  * Lines of the standard output: "mounted" at first, each command once it is in effect, and "waits OPERATION PATH" for
  * each operation that begins to wait. Then the process that asked is in the state D, and no signal ends it before the
- * answer. Lookups are getattr as well; close(2) is flush. The kernel caches nothing, so that each operation comes here.
+ * answer. Lookups are getattr as well; close(2) is flush. The kernel caches nothing, so that each operation comes here;
+ * but pages of a file that is open for writing, so that it can be mapped.
  * Where SIGKILL ends this process, what waits fails with ECONNABORTED, and `umount -l MOUNTPOINT` is left to do.
  *
  * Built by: cc -o hang-fs hang-fs.c $(pkg-config --cflags --libs fuse3)
@@ -106,13 +107,11 @@ static int hang_readdir(const char *path, void *entries, fuse_fill_dir_t fill, o
 static int hang_open(const char *path, struct fuse_file_info *file)
 {
     wait_for_answer("open", path);
-    if ((file->flags & O_ACCMODE) != O_RDONLY)
-        return -EROFS;
-    int fd = openat(source, below(path), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    int access = file->flags & O_ACCMODE, fd = openat(source, below(path), access | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return -errno;
     file->fh = (uint64_t)fd;
-    file->direct_io = 1;
+    file->direct_io = access == O_RDONLY;
     return 0;
 }
 
@@ -120,6 +119,13 @@ static int hang_read(const char *path, char *ret, size_t size, off_t offset, str
 {
     wait_for_answer("read", path);
     ssize_t n = pread((int)file->fh, ret, size, offset);
+    return n < 0 ? -errno : (int)n;
+}
+
+static int hang_write(const char *path, const char *bytes, size_t size, off_t offset, struct fuse_file_info *file)
+{
+    wait_for_answer("write", path);
+    ssize_t n = pwrite((int)file->fh, bytes, size, offset);
     return n < 0 ? -errno : (int)n;
 }
 
@@ -194,6 +200,7 @@ static const struct fuse_operations operations = {
     .readdir = hang_readdir,
     .open = hang_open,
     .read = hang_read,
+    .write = hang_write,
     .flush = hang_flush,
     .release = hang_release,
 };
@@ -210,7 +217,7 @@ int main(int argc, char *argv[])
     source = open(argv[1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (source < 0)
         err(1, "%s", argv[1]);
-    snprintf(options, sizeof(options), "fsname=hang-fs,ro,allow_other,default_permissions%s", threads);
+    snprintf(options, sizeof(options), "fsname=hang-fs,allow_other,default_permissions%s", threads);
     char *arguments[] = {argv[0], argv[2], "-f", "-o", options, NULL};
     return fuse_main(5, arguments, &operations, NULL);
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A program of another user is on a file system that does not answer: the daemon serves, samples others, and ends. It
-# counts all else where that program has a uprobe.
+# A program of another user is on a file system that does not answer, or its list of mappings cannot be read: the daemon
+# serves, samples others, and ends. It counts all else where that program has a uprobe.
 # set: quick
 # alone: daemons of other tests would sample its program, and wait for its file
 # packages: libfuse3-dev
@@ -13,10 +13,13 @@ need curl jq cc nsenter objdump pgrep setpriv pkg-config unshare
 cc -O2 -o "$scratch/hang-fs" "$here/hang-fs.c" $(pkg-config --cflags --libs fuse3) || exit 1
 cc -O1 -fno-omit-frame-pointer -o "$scratch/hot" "$here/hot.c" || exit 1
 cc -O1 -fno-omit-frame-pointer -o "$scratch/names" "$here/names.c" || exit 1
+cc -O2 -pthread -o "$scratch/hang-maps" "$here/hang-maps.c" || exit 1
 chmod 755 "$scratch"
 mkdir "$scratch/files" "$scratch/files/tmp" "$scratch/mount"
 cp "$scratch/hot" "$scratch/files/hanging"
 cp "$scratch/hot" "$scratch/ordinary"
+head -c 4096 /dev/zero >"$scratch/files/page"
+chmod 666 "$scratch/files/page"
 
 mkfifo "$scratch/commands"
 "$scratch/hang-fs" "$scratch/files" "$scratch/mount" <"$scratch/commands" >"$scratch/events" &
@@ -42,9 +45,9 @@ holds "a file system" eventually 60 event mounted
 runs() {
     [ "$(readlink "/proc/$started/exe")" = "$1" ]
 }
-# run_as USER PROGRAM [COMMAND...]: by this command; sets started.
+# run_as USER PROGRAM [COMMAND...]: by this command, with $argument (1000 seconds); sets started.
 run_as() {
-    "${@:3}" setpriv --reuid="$1" --regid="$1" --clear-groups "$2" 1000 >/dev/null &
+    "${@:3}" setpriv --reuid="$1" --regid="$1" --clear-groups "$2" "${argument-1000}" >/dev/null &
     started=$!
     children+=("$started")
     eventually 60 runs "$2"
@@ -88,6 +91,42 @@ for operation in getattr open read flush; do
     holds "and no process is left" eventually 60 not is_left perfcountd-find
     : >"$scratch/events"
 done
+
+echo "-- maps"
+argument=$scratch/mount/page run_as 12348 "$scratch/hang-maps"
+unreadable=$started
+# Each of its threads waits in the kernel.
+waits() {
+    [ "$(cut -d ' ' -f 3 /proc/"$unreadable"/task/*/stat | sort | uniq -c | xargs)" = "3 D" ]
+}
+command_fs "hang write /page"
+holds "a process waits for itself" eventually 60 waits
+start_daemon --config.file="$scratch/config.yaml"
+get "/api/v1/samples?seconds=2" >"$scratch/samples" &
+stream=$!
+# The process that reads mappings waits for the lock of the other. pgrep and ps would wait as well.
+reads_maps() {
+    local pid
+    # shellcheck disable=SC2013 # numbers
+    for pid in $(cat /proc/"$daemon_pid"/task/*/children); do
+        [ "$(cat "/proc/$pid/comm")" = perfcountd-symb ] && grep -q "State:.D" "/proc/$pid/status" && return
+    done
+    return 1
+}
+holds "and the process that reads its mappings" eventually 60 reads_maps
+equals "metrics meanwhile" "$(status_of /metrics)" 200
+equals "a reload meanwhile" "$(status_of /-/reload -X POST)" 200
+wait "$stream"
+equals "the stream ends" "$(tail -n 1 "$scratch/samples" | jq -r .reason)" seconds
+holds "programs of others have symbols" eventually 60 has_functions "$ordinary"
+holds "while the process waits" waits
+contains "and a note says so" "$(jq -r 'select(.type == "header") | .notes[]' "$scratch/samples")" "did not answer"
+stop_daemon
+equals "it ends" "$daemon_status" 0
+command_fs answer
+holds "and no process is left" eventually 60 not is_left perfcountd-find
+kill -9 "$unreadable"
+
 start_daemon --config.file="$scratch/config.yaml"
 holds "once it answers, the program has symbols" eventually 60 has_functions "$hanging"
 stop_daemon

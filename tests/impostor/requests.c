@@ -530,7 +530,7 @@ static const char *const listed[] = {
     "/sys/kernel/tracing/available_events",
     "/sys/kernel/tracing/events/sched/sched_switch/id",
     "/proc/kallsyms",
-    "/proc/1/maps",
+    "/proc/1/comm",
     "/proc/1/task",
     "/proc/1/task/1/comm",
 };

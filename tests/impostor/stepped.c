@@ -44,7 +44,6 @@
 enum subject {
     PROGRAM,         /* an event: the configured uprobe, in a program of the accomplice's */
     CONFIGURED_FILE, /* the configuration's file, in a directory of the accomplice's */
-    PROCESS_FILE,    /* /proc/PID/maps */
     CGROUP,          /* an event of a cgroup */
     LEADER,          /* an event that joins a group */
     TALLIED,         /* a slot of a tally for a cgroup */
@@ -82,7 +81,6 @@ static const struct row {
     {"a file, a hard link", CONFIGURED_FILE, HARD_LINK, false},
     {"a file, a mount", CONFIGURED_FILE, MOUNT, false},
     {"a file, another directory", CONFIGURED_FILE, DIRECTORY, false},
-    {"a file of a process, another process", PROCESS_FILE, NUMBER, false},
     {"an event of a cgroup, another cgroup", CGROUP, RENEW, false},
     {"an event of a group, no leader", LEADER, CLOSE, false},
     {"a slot of a tally, another cgroup", TALLIED, RENEW, false},
@@ -750,9 +748,6 @@ static void write_request(struct stage *stage, struct buffer *packet)
     case CONFIGURED_FILE:
         opener_request_write_file(stage->place.path, packet);
         break;
-    case PROCESS_FILE:
-        opener_request_write_file(join(path, "/proc/%d/maps", (int)stage->target.pid), packet);
-        break;
     case TALLIED:
         opener_tally_write(&tally, packet);
         break;
@@ -801,7 +796,7 @@ static void begin(struct stage *stage)
 
     if (stage->row->subject == STATE)
         change_owner(stage);
-    if (stage->row->subject == PROCESS_FILE || is_file_of_finder(stage->row->subject))
+    if (is_file_of_finder(stage->row->subject))
         target_start(stage);
     if (stage->row->subject == JIT_MAP) {
         int pid = (int)stage->target.pid;
@@ -852,16 +847,6 @@ static void end(struct stage *stage, bool acted)
 static int judge_file(int fd, int own)
 {
     return is_same_file(fd, own) && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY ? AS_WITHOUT : GAVE_AWAY;
-}
-
-static int judge_process_file(const struct stage *stage, int fd)
-{
-    char link[PATH_MAX], path[PATH_MAX], wanted[PATH_MAX];
-    ssize_t n = readlink(join(link, "/proc/self/fd/%d", fd), path, sizeof(path) - 1);
-
-    path[MAX(n, 0)] = '\0';
-    join(wanted, "/proc/%d/maps", (int)stage->target.pid);
-    return str_equal(path, wanted) && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY ? AS_WITHOUT : GAVE_AWAY;
 }
 
 /* The probe must count the program and not root's copy, wherever that is now. */
@@ -917,8 +902,6 @@ static int judge_opened(struct stage *stage, int fd)
         return judge_probe(stage, fd);
     case CONFIGURED_FILE:
         return judge_file(fd, stage->place.own_fd);
-    case PROCESS_FILE:
-        return judge_process_file(stage, fd);
     case CGROUP:
         return judge_cgroup(stage, fd);
     case LEADER:
@@ -1118,7 +1101,7 @@ static long script_write(struct impostor *impostor, const struct row *row, struc
         .opener = impostor->opener,
         .daemon = getpid(),
     };
-    if ((is_file_of_finder(row->subject) || row->subject == PROCESS_FILE) && !samples)
+    if (is_file_of_finder(row->subject) && !samples)
         return impostor_skip(impostor, "the opener was not started for samples");
     if (row->subject == STATE && impostor->sys.state_records < 0)
         return impostor_skip(impostor, "there is no reader");

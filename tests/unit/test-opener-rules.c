@@ -209,7 +209,8 @@ static const struct {
     {"/proc/kallsyms", NO, PROC},
     {"/proc/modules", NO, PROC},
     {"/proc/1/comm", NO, PROC},
-    {"/proc/4194304/maps", NO, PROC},
+    {"/proc/4194304/comm", NO, PROC},
+    {"/proc/4194304/maps", NO, NO},
     {"/proc/1/task", NO, PROC},
     {"/proc/1/task/12/comm", NO, PROC},
     {"/proc/1/map_files/55d0c0000000-55d0c0001000", NO, NO},
@@ -256,7 +257,7 @@ TEST(test_paths)
     }
     assert_true(opener_path_asks_opener_first("/proc/kallsyms", true));
     assert_false(opener_path_asks_opener_first("/proc/kallsyms", false));
-    assert_false(opener_path_asks_opener_first("/proc/1/maps", true));
+    assert_false(opener_path_asks_opener_first("/proc/1/comm", true));
 }
 
 TEST(test_long_path)

@@ -1,13 +1,70 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes from a /proc that the test makes. */
+/*
+ * Processes from a /proc that the test makes. The finder is this program: it opens proc/PID/maps below the directory
+ * that it starts in, the second time proc/PID/again where that is there; where proc/PID/hangs is, it never answers.
+ */
+#include <fcntl.h>
 #include <stdio.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/process/fd-socket.h"
 #include "symbols/proc-scan.h"
 #include "tests/unit/process-rig.h"
 #include "tests/unit/test.h"
+
+/* --- the finder --- */
+
+static int open_of(uint32_t pid, const char *name, int flags)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "proc/%u/%s", pid, name);
+    return open(path, flags | O_CLOEXEC, 0600);
+}
+
+static int find(const struct find_request *request)
+{
+    _cleanup_(closep) int hangs = open_of(request->pid, "hangs", O_RDONLY);
+    _cleanup_(closep) int asked = open_of(request->pid, "asked", O_WRONLY | O_CREAT | O_APPEND);
+    off_t n = lseek(asked, 0, SEEK_END);
+
+    if (request->find != FIND_MAPS || write(asked, "x", 1) != 1)
+        return -EBADRQC;
+    while (hangs >= 0)
+        pause();
+    int again = n > 0 ? open_of(request->pid, "again", O_RDONLY) : -1, fd = again;
+    if (again < 0)
+        fd = open_of(request->pid, "maps", O_RDONLY);
+    return fd < 0 ? -errno : fd;
+}
+
+static int be_finder(void)
+{
+    union find_buffer buffer;
+    int given;
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    while (find_request_receive(SYMBOLISER_INPUT, &buffer, &given) == 0) {
+        _cleanup_(closep) int fd = find(&buffer.request);
+        buffer.request.error = MIN(fd, 0);
+        if (fd_socket_send_one(SYMBOLISER_SOCKET, &buffer, find_request_size(&buffer.request), MAX(fd, -1)) < 0)
+            return EXIT_FAILURE;
+    }
+    return EXIT_SUCCESS;
+}
+
+/* --- the scan --- */
+
+struct fixture {
+    struct process_rig *rig;
+    char root[32];
+    struct proc_scan *scan;
+};
 
 static void put(const char *root, const char *path, const char *text)
 {
@@ -49,43 +106,182 @@ static void make_proc(const char *root)
     _cleanup_(freep) char *text = buffer_string(&maps);
     put(root, "/proc/9/task/9/comm", "nine\n");
     put(root, "/proc/9/maps", text);
+    put(root, "/proc/11/task/11/comm", "eleven, whose mappings are hidden\n");
     put(root, "/proc/10/comm", "no task: it has ended\n");
     put(root, "/proc/self/task/1/comm", "not a number\n");
     put(root, "/proc/uptime", "1\n");
 }
 
-TEST_WITH(test_scan, process_rig_setup, process_rig_teardown)
+static int setup(void **state)
 {
-    struct process_rig *rig = *state;
-    char root[] = "/tmp/test-processes-XXXXXX", command[64];
-    struct proc_scan *scan;
-    unsigned steps = 0, visits[2] = {0};
+    struct fixture *fixture = calloc(1, sizeof(*fixture));
+    void *rig = NULL;
 
-    assert_non_null(mkdtemp(root));
-    rig->sys.root = root;
-    make_proc(root);
-    assert_int_equal(proc_scan_new(&rig->sys, 0, &scan), 0);
-    while (proc_scan_step(scan, rig->processes))
+    *state = fixture;
+    strcpy(fixture->root, "/tmp/test-processes-XXXXXX");
+    if (process_rig_setup(&rig) < 0 || !mkdtemp(fixture->root))
+        return -1;
+    fixture->rig = rig;
+    fixture->rig->sys.root = fixture->root;
+    return chdir(fixture->root);
+}
+
+static int teardown(void **state)
+{
+    struct fixture *fixture = *state;
+    void *rig = fixture->rig;
+    char command[64];
+
+    snprintf(command, sizeof(command), "rm -rf %s", fixture->root);
+    int r = chdir("/") < 0 || system(command) != 0 ? -1 : process_rig_teardown(&rig);
+    free(fixture);
+    return r;
+}
+
+static void count_answer(void *userdata)
+{
+    ++*(unsigned *)userdata;
+}
+
+static int begin(struct fixture *fixture, uint32_t pid)
+{
+    static unsigned answers;
+    const struct proc_scan_place place = {.sys = &fixture->rig->sys,
+                                          .processes = fixture->rig->processes,
+                                          .symboliser = images_symboliser(fixture->rig->images),
+                                          .answered = count_answer,
+                                          .userdata = &answers};
+
+    return proc_scan_new(&place, pid, &fixture->scan);
+}
+
+static enum proc_scan_state step_until_it_waits(struct fixture *fixture)
+{
+    enum proc_scan_state state;
+    unsigned steps = 0;
+
+    while ((state = proc_scan_step(fixture->scan)) == SCAN_GOES_ON)
         assert_true(++steps < 100);
-    proc_scan_free(scan);
-    assert_int_equal(processes_n(rig->processes), 2);
+    return state;
+}
+
+static void finish(struct fixture *fixture)
+{
+    while (step_until_it_waits(fixture) == SCAN_WAITS)
+        assert_true(sd_event_run(fixture->rig->event, UINT64_MAX) >= 0);
+    fixture->scan = proc_scan_free(fixture->scan);
+}
+
+static void scan(struct fixture *fixture, uint32_t pid)
+{
+    assert_int_equal(begin(fixture, pid), 0);
+    finish(fixture);
+}
+
+TEST_WITH(test_scan, setup, teardown)
+{
+    struct fixture *fixture = *state;
+    struct process_rig *rig = fixture->rig;
+    unsigned visits[2] = {0};
+
+    make_proc(fixture->root);
+    scan(fixture, 0);
+    assert_int_equal(processes_n(rig->processes), 3);
     assert_string_equal(process_rig_comm(rig, 7, 8), "eight");
     assert_string_equal(process_rig_at(rig, 7, 0x1fff), "/seven+fff");
     assert_string_equal(process_rig_at(rig, 7, 0x2000), "");
     assert_string_equal(process_rig_at(rig, 7, 0x4000), "[vdso]+0");
     assert_string_equal(process_rig_at(rig, 7, 0x5000), "");
+    assert_string_equal(process_rig_at(rig, 9, 1 << 12), "/a/rather/long/name+0");
     assert_string_equal(process_rig_at(rig, 9, 900 << 12), "/a/rather/long/name+0");
     processes_each(rig->processes, count_visits, visits);
-    assert_int_equal(visits[0], 3);
+    assert_int_equal(visits[0], 4);
     assert_int_equal(visits[1], 902);
-    assert_int_equal(proc_scan_new(&rig->sys, 12345, &scan), 0); /* it has ended */
-    for (steps = 0; proc_scan_step(scan, rig->processes);)
-        assert_true(++steps < 100);
-    proc_scan_free(scan);
+    scan(fixture, 12345); /* it has ended */
     rig->sys.root = "/nowhere";
-    assert_int_equal(proc_scan_new(&rig->sys, 0, &scan), -ENOENT);
-    snprintf(command, sizeof(command), "rm -rf %s", root);
-    assert_int_equal(system(command), 0);
+    assert_int_equal(begin(fixture, 0), -ENOENT);
 }
 
-TEST_MAIN(NULL, NULL)
+static size_t n_asked(uint32_t pid)
+{
+    struct stat status;
+    _cleanup_(closep) int fd = open_of(pid, "asked", O_RDONLY);
+
+    return fd >= 0 && fstat(fd, &status) == 0 ? (size_t)status.st_size : 0;
+}
+
+/* A user's process hangs: others have their mappings, and that user is left alone. */
+TEST_WITH(test_hangs, setup, teardown)
+{
+    struct fixture *fixture = *state;
+    struct process_rig *rig = fixture->rig;
+
+    make_proc(fixture->root);
+    put(fixture->root, "/proc/7/status", "Name:\tx\nUid:\t1007\t1007\t1007\t1007\n");
+    put(fixture->root, "/proc/9/status", "Name:\tx\nUid:\t1009\t1009\t1009\t1009\n");
+    put(fixture->root, "/proc/7/hangs", "");
+    put(fixture->root, "/proc/12/task/12/comm", "of the same user\n");
+    put(fixture->root, "/proc/12/status", "Name:\tx\nUid:\t1007\t1007\t1007\t1007\n");
+    put(fixture->root, "/proc/12/maps", "1000-2000 r-xp 00000000 08:01 5 /twelve\n");
+    scan(fixture, 9); /* until the chain runs */
+    assert_int_equal(n_asked(9), 1);
+    assert_int_equal(begin(fixture, 7), 0);
+    assert_int_equal(step_until_it_waits(fixture), SCAN_WAITS);
+    struct proc_scan *first = fixture->scan;
+    scan(fixture, 12); /* which waits for the same chain */
+    proc_scan_free(first);
+    assert_int_equal(n_asked(12), 0);
+    scan(fixture, 0);
+    assert_true(symboliser_has_hung(images_symboliser(rig->images)));
+    assert_int_equal(n_asked(7), 1);
+    assert_string_equal(process_rig_comm(rig, 7, 8), "eight");
+    assert_string_equal(process_rig_at(rig, 7, 0x1000), "");
+    assert_int_equal(n_asked(12), 0);
+    assert_int_equal(n_asked(9), 2);
+    assert_string_equal(process_rig_at(rig, 9, 0x1000), "/a/rather/long/name+0");
+    scan(fixture, 7);
+    assert_int_equal(n_asked(7), 1);
+    /* Whoever waits for it may leave. */
+    assert_int_equal(begin(fixture, 9), 0);
+    assert_int_equal(step_until_it_waits(fixture), SCAN_WAITS);
+    fixture->scan = proc_scan_free(fixture->scan);
+    scan(fixture, 9);
+    assert_int_equal(n_asked(9), 4);
+}
+
+/* The process runs another program while its mappings are read: they are read again. */
+TEST_WITH(test_changes, setup, teardown)
+{
+    struct fixture *fixture = *state;
+    struct process_rig *rig = fixture->rig;
+    const struct record exec = {.type = PERF_RECORD_COMM,
+                                .misc = PERF_RECORD_MISC_COMM_EXEC,
+                                .comm = {.pid = 7, .tid = 7, .comm = "another"}},
+                        mmap = {.type = PERF_RECORD_MMAP2,
+                                .mmap = {.pid = 7,
+                                         .tid = 7,
+                                         .address = 0x1000,
+                                         .length = 0x1000,
+                                         .protection = PROT_EXEC,
+                                         .file = "/another"}};
+
+    make_proc(fixture->root);
+    put(fixture->root, "/proc/7/again", "1000-2000 r-xp 00000000 08:01 6 /another\n");
+    assert_int_equal(begin(fixture, 7), 0);
+    assert_int_equal(step_until_it_waits(fixture), SCAN_WAITS);
+    processes_update(rig->processes, &exec);
+    processes_update(rig->processes, &mmap);
+    finish(fixture);
+    assert_int_equal(n_asked(7), 2);
+    assert_string_equal(process_rig_at(rig, 7, 0x1000), "/another+0");
+    assert_string_equal(process_rig_at(rig, 7, 0x4000), "");
+}
+
+int main(int argc, char **argv)
+{
+    const char *role = getenv(SYMBOLISER_ROLE);
+
+    if (argc > 1 && str_equal(argv[1], SYMBOLISER_COMMAND))
+        return role && str_equal(role, SYMBOLISER_FINDER) ? be_finder() : symboliser_serve();
+    return run_all_tests("tests", NULL, NULL);
+}

@@ -37,7 +37,7 @@ static struct {
 static const char *const paths[] = {
     "/etc/web.yml",
     "/proc/kallsyms",
-    "/proc/42/maps",
+    "/proc/42/comm",
     "/proc/42/map_files/1000-2000",
     "/sys/kernel/tracing/available_events",
     "/sys/kernel/tracing/events/sched/sched_switch/id",
@@ -172,7 +172,7 @@ static void make_files(struct fake_sys *fake)
 {
     fake_file(fake, "/etc/web.yml", "x\n");
     fake_file(fake, "/etc/shadow", "x\n");
-    fake_file(fake, "/proc/42/maps", "1000-2000 r-xp 00000000 00:00 1 /bin/x\n");
+    fake_file(fake, "/proc/42/comm", "x\n");
     fake_file(fake, "/proc/42/status", "NSpid:\t42\n");
     fake_file(fake, "/proc/42/root/tmp/perf-42.map", "1000 10 f\n");
     fake_file(fake, "/sys/kernel/tracing/events/sched/sched_switch/id", "311\n");
