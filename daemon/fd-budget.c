@@ -5,11 +5,13 @@
 #include <inttypes.h>
 
 #include "base/cleanup.h"
+#include "symbols/symboliser/symboliser.h"
 
-/* Programs that may wait, open, for the symboliser (symbols/symboliser/symboliser.h). */
-#define PROGRAMS_MAX 64
-/* For the symboliser: both ends of its socket for a moment, its pidfd, its /proc/PID/stat, the table that it sends. */
-#define SYMBOLISER_FDS 5
+/*
+ * For the symboliser and its finders (symbols/symboliser/symboliser.h), while they are started: six sockets, and two
+ * more or two pidfds; the kernel's symbols and the vdso, which wait to be read; the pidfds of those left behind.
+ */
+#define SYMBOLISER_FDS (8 + 2 + SYMBOLISER_ABANDONED + 1)
 
 static uint64_t always(const struct fd_budget_terms *terms)
 {
@@ -107,22 +109,20 @@ static uint64_t clients_share(const struct fd_budget_terms *terms, uint64_t rest
     return terms->serves ? MIN(MAX(most, FD_BUDGET_CLIENTS_MIN), connections) : 0;
 }
 
-/* Of the sampler, beside rings and programs: the symboliser's descriptors, and a cgroup's directory for each client. */
+/* Of the sampler, beside rings: the symboliser's descriptors, and a cgroup's directory for each client. */
 static uint64_t sampler_overhead(const struct config_sampler *config)
 {
     return SYMBOLISER_FDS + config->max_clients;
 }
 
-/* A ring on each CPU for each client, programs, and overhead: at most half of `rest`, and 0 where that is too little.
- */
+/* A ring on each CPU for each client, and overhead: at most half of `rest`, and 0 where that is too little. */
 static uint64_t sampler_share(const struct fd_budget_terms *terms, uint64_t rest)
 {
     const struct config_sampler *config = &terms->config->sampler;
     uint64_t overhead = sampler_overhead(config);
-    uint64_t n =
-        MIN(overhead + PROGRAMS_MAX + config->max_clients * terms->cpus, MIN(rest / 2, minus(rest, terms->counting)));
+    uint64_t n = MIN(overhead + config->max_clients * terms->cpus, MIN(rest / 2, minus(rest, terms->counting)));
 
-    return terms->serves && config->enabled && n >= overhead + terms->cpus + 1 ? n : 0;
+    return terms->serves && config->enabled && n >= overhead + terms->cpus ? n : 0;
 }
 
 int fd_budget_make(const struct fd_budget_terms *terms, struct fd_budget *ret, struct error *error)
@@ -138,11 +138,8 @@ int fd_budget_make(const struct fd_budget_terms *terms, struct fd_budget *ret, s
     budget.clients = clients_share(terms, rest);
     budget.sampler = sampler_share(terms, rest - budget.clients);
     budget.counters = rest - budget.clients - budget.sampler;
-    if (budget.sampler) {
-        uint64_t shared = budget.sampler - sampler_overhead(&terms->config->sampler);
-        budget.files = MIN(PROGRAMS_MAX, (shared - terms->cpus + 1) / 2);
-        budget.rings = shared - budget.files;
-    }
+    if (budget.sampler)
+        budget.rings = budget.sampler - sampler_overhead(&terms->config->sampler);
     *ret = budget;
     return 0;
 }
@@ -152,6 +149,5 @@ struct descriptor_limits fd_budget_limits(const struct fd_budget *budget)
     return (struct descriptor_limits){
         .counting = budget->counters,
         .sampling = budget->rings,
-        .files = budget->files,
     };
 }

@@ -32,7 +32,7 @@ struct fd_budget_terms {
 /* Numbers of descriptors. Their sum is the limit, unless counters hold more of an earlier budget. */
 struct fd_budget {
     uint64_t limit, daemon, clients, sampler, counters;
-    uint64_t rings, files; /* of the sampler's: its rings, and programs that wait for the symboliser */
+    uint64_t rings; /* of the sampler's */
 };
 
 /* -EMFILE with a sentence where the limit is too low to serve a client; never where `serves` is false. */

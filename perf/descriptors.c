@@ -154,8 +154,3 @@ uint64_t descriptors_room(const struct sys *sys, uint64_t own)
     return descriptors ? saturating_sub(descriptors->limits.counting, saturating_sub(descriptors->n_counting, own))
                        : UINT64_MAX;
 }
-
-uint64_t descriptors_files(const struct sys *sys)
-{
-    return sys->descriptors ? sys->descriptors->limits.files : UINT64_MAX;
-}

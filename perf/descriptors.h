@@ -20,7 +20,6 @@
 struct descriptor_limits {
     uint64_t counting; /* for counting, at most */
     uint64_t sampling; /* for sampling, at least, and those that counting leaves; 0: nothing samples */
-    uint64_t files;    /* of programs that wait at the same time to be read for their symbols, at most */
 };
 
 struct descriptors {
@@ -45,7 +44,5 @@ void descriptors_done(struct descriptors *descriptors, struct sys *sys);
 int descriptors_keep(struct sys *sys, const int *fds, size_t n);
 /* How many descriptors a user that now holds `own` may hold in all for counting; UINT64_MAX where there is no limit. */
 uint64_t descriptors_room(const struct sys *sys, uint64_t own);
-/* The limit `files`; UINT64_MAX where there is none. */
-uint64_t descriptors_files(const struct sys *sys);
 
 #endif

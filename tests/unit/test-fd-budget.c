@@ -28,11 +28,18 @@ static const struct {
     {"few connections", 1024, TEN_CLIENTS, {SERVES}, 23, 10, 0, 991},
     {"a quarter", 1024, "{}", {SERVES}, 23, 256, 0, 745},
     {"all", 65536, "{}", {SERVES}, 23, 512, 0, 65001},
-    {"a sampler for which there is no room", 32, SAMPLED, {SERVES, .cpus = 2}, 23, 4, 0, 5},
-    {"one for which there is some", 64, SAMPLED, {SERVES, .cpus = 2}, 23, 16, 12, 13},
-    {"one with all it can use", 65536, SAMPLED, {SERVES, .cpus = 8}, 23, 512, 105, 64896},
-    {"a reload with all its counters", 64, SAMPLED, {SERVES, .cpus = 2, .counting = 13, .sampling = 6}, 23, 16, 12, 13},
-    {"a sampler that a reload enables too late", 64, SAMPLED, {SERVES, .cpus = 2, .counting = 25}, 23, 16, 0, 25},
+    {"a sampler for which there is no room", 96, SAMPLED, {SERVES, .cpus = 2}, 23, 24, 0, 49},
+    {"one for which there is some", 100, SAMPLED, {SERVES, .cpus = 2}, 23, 25, 26, 26},
+    {"one with all it can use", 65536, SAMPLED, {SERVES, .cpus = 8}, 23, 512, 55, 64946},
+    {"a reload with all its counters",
+     100,
+     SAMPLED,
+     {SERVES, .cpus = 2, .counting = 26, .sampling = 3},
+     23,
+     25,
+     26,
+     26},
+    {"a sampler that a reload enables too late", 100, SAMPLED, {SERVES, .cpus = 2, .counting = 46}, 23, 25, 0, 52},
     {"a reload with more connections than counters leave", 64, "{}", {SERVES, .counting = 37}, 23, 4, 0, 37},
     {"what only prints", 20, "{}", {.inherited = 3}, 14, 0, 0, 6},
     {"what only prints, with too few", 6, "{}", {.inherited = 3}, 6, 0, 0, 0},
@@ -59,9 +66,8 @@ static void check(size_t i, const struct fd_budget_terms *terms)
     struct descriptor_limits limits = fd_budget_limits(&budget);
     assert_int_equal(limits.counting, budget.counters);
     assert_int_equal(limits.sampling > 0, budget.sampler > 0);
-    assert_int_equal(limits.files > 0, budget.sampler > 0);
     if (budget.sampler)
-        assert_in_range(limits.sampling, terms->cpus, budget.sampler - limits.files);
+        assert_in_range(limits.sampling, terms->cpus, budget.sampler);
 }
 
 TEST(test_divides)
@@ -97,7 +103,7 @@ TEST(test_every_limit)
         assert_int_equal(budget.daemon + budget.clients + budget.sampler + budget.counters, limit);
         assert_true(budget.clients >= MIN(limit / 4, (limit - budget.daemon) / 2) || budget.clients == 512);
         assert_true(budget.clients >= FD_BUDGET_CLIENTS_MIN);
-        assert_true(budget.rings + budget.files <= budget.sampler);
+        assert_true(budget.rings <= budget.sampler);
     }
 }
 

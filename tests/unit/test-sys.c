@@ -178,17 +178,17 @@ static const struct {
     size_t out_opened;
     int out_last; /* the error of the last event; 0: it opened */
 } cases[] = {
-    {"fits", {4, 0, 0}, 0, 0, 4, false, true, -1, 4, 0},
-    {"the last event finds no room", {4, 0, 0}, 1, 0, 4, false, false, -1, 3, -EMFILE},
-    {"a whole group with one event too many", {4, 0, 0}, 1, 0, 4, false, true, -1, 3, -EMFILE},
-    {"nothing for counters", {0, 8, 0}, 0, 0, 2, false, true, -1, 0, -EMFILE},
-    {"an event that the machine does not have needs no room", {2, 0, 0}, 0, 0, 3, false, false, 0, 2, 0},
-    {"nothing samples", {8, 0, 0}, 0, 0, 1, true, true, -1, 0, -EMFILE},
-    {"sampling has its own room", {4, 2, 0}, 4, 0, 2, true, true, -1, 2, 0},
-    {"and the room that counting leaves", {4, 2, 0}, 1, 2, 3, true, true, -1, 3, 0},
-    {"counting leaves the room for samples", {4, 2, 0}, 4, 0, 1, false, true, -1, 0, -EMFILE},
-    {"counting cannot have the room that samples took", {4, 2, 0}, 1, 4, 2, false, false, -1, 1, -EMFILE},
-    {"more is open than there may be", {0, 1, 0}, 0, 1, 1, false, true, -1, 0, -EMFILE},
+    {"fits", {4, 0}, 0, 0, 4, false, true, -1, 4, 0},
+    {"the last event finds no room", {4, 0}, 1, 0, 4, false, false, -1, 3, -EMFILE},
+    {"a whole group with one event too many", {4, 0}, 1, 0, 4, false, true, -1, 3, -EMFILE},
+    {"nothing for counters", {0, 8}, 0, 0, 2, false, true, -1, 0, -EMFILE},
+    {"an event that the machine does not have needs no room", {2, 0}, 0, 0, 3, false, false, 0, 2, 0},
+    {"nothing samples", {8, 0}, 0, 0, 1, true, true, -1, 0, -EMFILE},
+    {"sampling has its own room", {4, 2}, 4, 0, 2, true, true, -1, 2, 0},
+    {"and the room that counting leaves", {4, 2}, 1, 2, 3, true, true, -1, 3, 0},
+    {"counting leaves the room for samples", {4, 2}, 4, 0, 1, false, true, -1, 0, -EMFILE},
+    {"counting cannot have the room that samples took", {4, 2}, 1, 4, 2, false, false, -1, 1, -EMFILE},
+    {"more is open than there may be", {0, 1}, 0, 1, 1, false, true, -1, 0, -EMFILE},
 };
 
 TEST(test_limits)
@@ -240,7 +240,7 @@ TEST(test_room)
     int fds[GROUP_MAX];
     _cleanup_(rig_done) struct rig rig;
 
-    rig_init(&rig, (struct descriptor_limits){.counting = 6, .sampling = 1, .files = 7});
+    rig_init(&rig, (struct descriptor_limits){.counting = 6, .sampling = 1});
     struct sys *sys = &rig.fake->sys;
     assert_int_equal(descriptors_room(sys, 0), 6);
     assert_int_equal(open_group(&rig, 4, false, true, -1, fds), 4);
@@ -249,11 +249,9 @@ TEST(test_room)
     assert_int_equal(descriptors_room(sys, 9), 6);
     rig.descriptors.limits.counting = 1;
     assert_int_equal(descriptors_room(sys, 2), 0);
-    assert_int_equal(descriptors_files(sys), 7);
     close_all(&rig, fds, 4);
     descriptors_done(&rig.descriptors, sys);
     assert_int_equal(descriptors_room(sys, 0), UINT64_MAX);
-    assert_int_equal(descriptors_files(sys), UINT64_MAX);
     descriptors_done(&rig.descriptors, sys);
 }
 
