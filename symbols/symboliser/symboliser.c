@@ -45,7 +45,6 @@ struct table_request {
 struct ending {
     struct symboliser *symboliser;
     struct child child;
-    bool is_finder;
     int pidfd;
     sd_event_source *source;
     LIST_ENTRY(ending) entry;
@@ -190,8 +189,7 @@ static bool ending_reap(struct ending *ending)
 
     if (!child_reap(&ending->child, &status))
         return false;
-    if (!ending->is_finder)
-        ending->symboliser->tables.child->ended_cpu_ns += ending->child.ended_cpu_ns;
+    ending->symboliser->tables.child->ended_cpu_ns += ending->child.ended_cpu_ns;
     ending_free(ending);
     return true;
 }
@@ -225,7 +223,7 @@ static void link_end(struct symboliser *symboliser, struct link *link)
     if (link->child->pid)
         kill(link->child->pid, SIGKILL);
     if (ending) {
-        *ending = (struct ending){.symboliser = symboliser, .is_finder = link == &symboliser->finder};
+        *ending = (struct ending){.symboliser = symboliser};
         ending->child = (struct child){.pid = link->child->pid, .stat_fd = -1};
         ending->pidfd = link->pidfd;
         link->pidfd = -1;
@@ -276,6 +274,13 @@ static int tables_on_exit(sd_event_source *source, int fd, uint32_t events, void
     return 0;
 }
 
+/* A finder's time counts as the symboliser's, once it has ended. */
+static void count_finder(struct symboliser *symboliser)
+{
+    symboliser->tables.child->ended_cpu_ns += symboliser->finder.child->ended_cpu_ns;
+    symboliser->finder.child->ended_cpu_ns = 0;
+}
+
 static int finder_on_exit(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
     struct symboliser *symboliser = userdata;
@@ -290,6 +295,7 @@ static int finder_on_exit(sd_event_source *source, int fd, uint32_t events, void
         return tables_on_exit(NULL, -1, 0, symboliser);
     if (!child_reap(symboliser->finder.child, &status))
         return 0;
+    count_finder(symboliser);
     chain_end(symboliser, -EIO);
     queue_send(symboliser);
     return 0;

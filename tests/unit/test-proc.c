@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -210,12 +211,25 @@ static size_t n_asked(uint32_t pid)
     return fd >= 0 && fstat(fd, &status) == 0 ? (size_t)status.st_size : 0;
 }
 
+/* In microseconds, of all processes that have been waited for. */
+static uint64_t children_time(void)
+{
+    struct rusage usage;
+
+    assert_int_equal(getrusage(RUSAGE_CHILDREN, &usage), 0);
+    return (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
+           (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
 /* A user's process hangs: others have their mappings, and that user is left alone. */
 TEST_WITH(test_hangs, setup, teardown)
 {
     struct fixture *fixture = *state;
     struct process_rig *rig = fixture->rig;
+    static struct child child = CHILD_NONE; /* the teardown uses it */
+    uint64_t before = children_time();
 
+    images_set_child(rig->images, &child);
     make_proc(fixture->root);
     put(fixture->root, "/proc/7/status", "Name:\tx\nUid:\t1007\t1007\t1007\t1007\n");
     put(fixture->root, "/proc/9/status", "Name:\tx\nUid:\t1009\t1009\t1009\t1009\n");
@@ -247,6 +261,8 @@ TEST_WITH(test_hangs, setup, teardown)
     fixture->scan = proc_scan_free(fixture->scan);
     scan(fixture, 9);
     assert_int_equal(n_asked(9), 4);
+    /* Finders that have ended are counted, up to what the kernel rounds. */
+    assert_in_range(child.ended_cpu_ns / 1000, children_time() - before - 10, children_time() - before + 10);
 }
 
 /* The process runs another program while its mappings are read: they are read again. */
