@@ -8,8 +8,9 @@
 #include "symbols/symboliser/symboliser.h"
 
 /*
- * For the symboliser and its finders (symbols/symboliser/symboliser.h), while they are started: six sockets, and two
- * more or two pidfds; the kernel's symbols and the vdso, which wait to be read; the pidfds of those left behind.
+ * Descriptors for the symboliser and its finders (symbols/symboliser/symboliser.h): while they are started, six sockets
+ * and either two more sockets or two pidfds; two files that wait to be read, the kernel's symbols and the vdso; and the
+ * pidfds of processes that were left behind.
  */
 #define SYMBOLISER_FDS (8 + 2 + SYMBOLISER_ABANDONED + 1)
 
@@ -109,13 +110,16 @@ static uint64_t clients_share(const struct fd_budget_terms *terms, uint64_t rest
     return terms->serves ? MIN(MAX(most, FD_BUDGET_CLIENTS_MIN), connections) : 0;
 }
 
-/* Of the sampler, beside rings: the symboliser's descriptors, and a cgroup's directory for each client. */
+/* Returns the sampler's descriptors other than rings: the symboliser's, and a cgroup directory for each client. */
 static uint64_t sampler_overhead(const struct config_sampler *config)
 {
     return SYMBOLISER_FDS + config->max_clients;
 }
 
-/* A ring on each CPU for each client, and overhead: at most half of `rest`, and 0 where that is too little. */
+/*
+ * Returns the sampler's share: the overhead and one ring per CPU and client, but at most half of `rest`; 0 if that is
+ * too little for one client.
+ */
 static uint64_t sampler_share(const struct fd_budget_terms *terms, uint64_t rest)
 {
     const struct config_sampler *config = &terms->config->sampler;

@@ -27,7 +27,7 @@ static bool has_purpose(const struct opener_permissions *permissions, enum jail_
         return permissions->sampling;
     case TALLY:
         return permissions->tally_slots;
-    case FORKING: /* a finder, the process that loads the program of a tally, or one that opens users' files */
+    case FORKING: /* finders, loaders of tally programs, and children that open users' files or uprobes */
         return permissions->sampling || permissions->tally_slots || permissions->state_files || permissions->uprobes;
     case ALWAYS:
     case N_PURPOSES:
@@ -145,8 +145,8 @@ static const struct call_rule calls_of_all[] = {
 #define FORK_FLAGS ((uint64_t)UINT32_MAX & ~(uint64_t)(CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | CLONE_PARENT_SETTID))
 
 /*
- * The calls of a process that forks, and of its child: finders.c, perf/files/finder.c, perf/tally/, state-file.c,
- * open-events.c.
+ * The system calls of an opener that forks, and of its children: finders.c, perf/files/finder.c, perf/tally/,
+ * state-file.c, open-events.c.
  */
 static const struct call_rule calls_of_forking[] = {
     {SCMP_SYS(read), 0, {{0}}},
@@ -159,7 +159,7 @@ static const struct call_rule calls_of_forking[] = {
     {SCMP_SYS(ppoll), 0, {{0}}},
     {SCMP_SYS(ppoll_time64), 0, {{0}}},
     {SCMP_SYS(kill), 1, {CALL_EXACTLY(1, SIGKILL)}},
-    {SCMP_SYS(clock_gettime), 0, {{0}}}, /* where it is not in the vDSO */
+    {SCMP_SYS(clock_gettime), 0, {{0}}}, /* called if the vDSO does not provide it */
     {SCMP_SYS(clock_gettime64), 0, {{0}}},
     {SCMP_SYS(prctl), 1, {CALL_EXACTLY(0, PR_SET_PDEATHSIG)}},
     {SCMP_SYS(prctl), 1, {CALL_EXACTLY(0, PR_SET_NAME)}},

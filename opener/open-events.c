@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The events of a request: see open-events.h. It allocates nothing. */
+/* Opens the events of a request, without allocating memory. */
 #include "opener/open-events.h"
 
 #include <signal.h>
@@ -13,7 +13,7 @@
 #include "base/process/fd.h"
 #include "opener/safe-path.h"
 
-/* The daemon waits for longer (client.h, OPENER_PATIENCE_MS). */
+/* The longest wait for a child. It is shorter than the daemon's wait for the opener (client.h, OPENER_PATIENCE_MS). */
 #define PATIENCE_NS NSEC_PER_SEC
 
 static bool is_program(const char *text)
@@ -40,9 +40,9 @@ static int event_seal(const struct event_opening *opening, uint32_t type, int fd
     return -EBADRQC;
 }
 
-/* The programs that the uprobes of a request are set in, by descriptor, so that nobody can replace them meanwhile. */
+/* The programs of a request's uprobes. They are held open, so that nobody can replace them meanwhile. */
 struct programs {
-    int fds[OPENER_EVENTS_MAX]; /* -errno where it cannot be opened, -ENODATA for an event without a program */
+    int fds[OPENER_EVENTS_MAX]; /* a descriptor, -errno of opening it, or -ENODATA for an event without a program */
     char links[OPENER_EVENTS_MAX][32];
 };
 
@@ -53,8 +53,8 @@ static void programs_done(struct programs *programs, size_t n)
 }
 
 /*
- * The text that the kernel gets for the n-th event. The owner of a program may put another program in its place, and a
- * probe in the middle of that program's instructions would change what it does.
+ * Returns the text to pass to the kernel for the n-th event: for a uprobe, the path of a descriptor. The owner of a
+ * program could replace it by another one, and a uprobe in the middle of an instruction would change that program.
  */
 static const char *programs_find(struct programs *programs, struct sys *sys, size_t n, const char *text)
 {
@@ -102,9 +102,9 @@ static void open_here(const struct event_opening *opening, const struct opener_r
     programs_done(&programs, group.n);
 }
 
-/* --- in a child --- */
+/* --- the child that opens uprobes --- */
 
-/* Of the programs of a request, which are mostly one; 0: there is none. */
+/* Returns a hash of the paths of all programs in a request, usually one; 0 if the request has no uprobe. */
 static uint32_t programs_key(const struct opener_request *request)
 {
     uint64_t hash = 0;
@@ -117,7 +117,7 @@ static uint32_t programs_key(const struct opener_request *request)
     return hash ? hash_fold(hash) | 1 : 0;
 }
 
-/* It must not keep anything of this process open where it hangs. */
+/* Runs in the child. Closes the opener's other descriptors, so that a child that hangs does not keep them open. */
 static _Noreturn void child_run(const struct event_opening *opening, const struct opener_request *request,
                                 const struct fd_list *given, int socket)
 {
@@ -155,7 +155,7 @@ static int child_start(const struct event_opening *opening, const struct opener_
     return -error;
 }
 
-/* The child has sent its reply, and has ended. */
+/* Receives the reply of a child that has ended. Fills `ret` and returns 0, or returns -errno. */
 static int child_take_results(int socket, size_t n, int *ret)
 {
     struct opener_reply reply;

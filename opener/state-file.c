@@ -19,16 +19,16 @@ static int error_of_reader(int r)
     return r == -EPIPE || r == -ECONNRESET || r == -ENOTCONN ? -ENOSYS : r;
 }
 
-/* What is on the path may be a stranger's. */
+/* Returns 0 or -errno. May block forever if the path leads to a file system of another user. */
 static int open_and_send(struct sys *sys, const struct state_request *request, const char *path, int reader)
 {
     struct stat status;
 
     _cleanup_(closep) int fd = opener_safe_path_open_of(sys, path, request->user);
-    if (fd == -ENOTDIR) /* so it says less of what is there */
+    if (fd == -ENOTDIR) /* the difference would say what exists on the path */
         return -ENOENT;
     if (fd < 0)
-        return fd == -EAGAIN ? -EHOSTDOWN : fd; /* another process has a lease on it (fcntl(2), F_SETLEASE) */
+        return fd == -EAGAIN ? -EHOSTDOWN : fd; /* a process holds a lease on the file (fcntl(2), F_SETLEASE) */
     if (fstat(fd, &status) < 0)
         return -errno;
     if (state_file_version(&status) == request->version)
@@ -36,7 +36,10 @@ static int open_and_send(struct sys *sys, const struct state_request *request, c
     return error_of_reader(fd_socket_send_one_now(reader, request, sizeof(*request), fd));
 }
 
-/* Its exit status is the error. It must not keep the daemon's socket open where it hangs. */
+/*
+ * Runs in the child. The exit status is 0 or an errno. Closes the daemon's socket, so that a child that hangs does not
+ * keep it open.
+ */
 static _Noreturn void child_run(struct sys *sys, const struct state_request *request, const char *path, int reader)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);

@@ -11,9 +11,9 @@
 #include "perf/reason.h"
 #include "symbols/proc-maps.h"
 
-/* For the mappings of a process, which may change while they are read; or the processes that read them may be slow. */
+/* Requests for the mappings of one process: they may change while they are read, or no answer may come in time. */
 #define TRIES_MAX 3
-#define HANGS_MAX 3 /* in a scan, which then goes on without mappings: each holds it up for seconds */
+#define HANGS_MAX 3 /* timeouts in a scan, of some seconds each; then it continues without mappings */
 
 struct proc_scan {
     struct proc_scan_place place;
@@ -24,10 +24,10 @@ struct proc_scan {
     size_t n_denied, n_shown; /* the number of processes */
     bool failed;              /* some could not be read, which were neither denied nor gone */
     unsigned n_hangs;
-    bool asked; /* for the mappings of `pid` */
-    bool shown; /* it has some */
+    bool asked; /* the mappings of `pid` were asked for, and the answer is to come */
+    bool shown; /* lines of mappings have come */
     unsigned tries;
-    uint64_t state; /* of the process when it was asked for */
+    uint64_t state; /* processes_state() when the mappings were asked for */
 };
 
 static bool has_name(char *const *names, size_t n, const char *name)
@@ -132,8 +132,8 @@ static void scan_end_process(struct proc_scan *scan)
 }
 
 /*
- * Records may have changed the process since it was asked for: what was read then is older than what they say, and
- * would replace it.
+ * Returns whether records have changed the process since its mappings were asked for. The mappings that are being read
+ * may then be older, and must not replace those of the records.
  */
 static bool scan_is_behind(const struct proc_scan *scan)
 {
@@ -151,8 +151,8 @@ static void scan_take_line(void *userdata, char *line)
 }
 
 /*
- * Without an answer the mappings of the process are known only from records. EACCES: this process may not see them. A
- * thread of the kernel has none.
+ * Counts the result of reading mappings. After an error, the mappings of the process are known only from records.
+ * -EACCES: this process may not read them. Kernel threads have no mappings, so they are not counted as shown.
  */
 static void scan_note_maps(struct proc_scan *scan, int result)
 {
@@ -192,7 +192,7 @@ static enum proc_scan_state scan_ask_for_maps(struct proc_scan *scan)
     scan->asked = true;
     scan->shown = false;
     scan->state = processes_state(scan->place.processes, scan->pid);
-    int r = symboliser_ask(scan->place.symboliser, &file, scan_on_answer, scan); /* it may answer at once */
+    int r = symboliser_ask(scan->place.symboliser, &file, scan_on_answer, scan); /* may call scan_on_answer() at once */
     if (r < 0)
         scan_on_answer(scan, &(struct symboliser_answer){.result = r}, NULL);
     return scan->asked ? SCAN_WAITS : SCAN_GOES_ON;

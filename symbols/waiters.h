@@ -18,7 +18,7 @@ struct waiters {
     bool failed; /* memory or descriptors were short in the last scan */
 };
 
-/* The first two members are the caller's to fill. -ENOMEM and errors of sd-event. */
+/* The caller fills the first two members before. Returns 0, -ENOMEM or an error of sd-event. */
 int waiters_init(struct waiters *waiters, sd_event *event);
 void waiters_done(struct waiters *waiters);
 
@@ -26,7 +26,7 @@ void waiters_done(struct waiters *waiters);
 int waiters_add(struct waiters *waiters, struct proc_scan *scan, void (*done)(void *userdata), void *userdata);
 /* Removes the waiters with this `userdata`. */
 void waiters_remove(struct waiters *waiters, const void *userdata);
-/* Tables were made, or a scan may go on: those who wait are looked at again. */
+/* Checks all waiters again. To be called when tables were made, and when a scan can be stepped again. */
 void waiters_wake(struct waiters *waiters);
 
 #endif

@@ -36,11 +36,11 @@ int fd_socket_send_one_now(int socket, const void *packet, size_t size, int fd);
  */
 int fd_socket_receive_one(int socket, void *packet, size_t size, int *ret_fd);
 /*
- * The same, but the packet stays in the socket. With `ret_fd` NULL its descriptors stay there as well: a process that
- * has received one must close it, and close(2) of a file of a stranger's may block for ever.
+ * Like fd_socket_receive_one(), but leaves the packet in the socket. If `ret_fd` is NULL, the packet's descriptor is
+ * not received: a process that receives it must close it, and close(2) may block forever on another user's file.
  */
 int fd_socket_peek_one(int socket, void *packet, size_t size, int *ret_fd);
-/* Removes the next packet without receiving its descriptors; waits for none. Errors of recvmsg(2). */
+/* Removes the next packet without receiving its descriptors. Never waits. Returns 0 or -errno of recvmsg(2). */
 int fd_socket_drop(int socket);
 
 #endif

@@ -45,8 +45,8 @@ struct jail {
  */
 int jail_enter(const struct jail *jail);
 /*
- * For a part of such a process, which then starts no other, and neither finds nor ends one. -errno; a kernel without
- * filters is no error.
+ * Forbids a process that is in a jail to fork, to open a pidfd and to send signals with kill(2). Returns 0 or -errno; a
+ * kernel without seccomp filters is no error.
  */
 int jail_forbid_processes(void);
 /* Signals that a terminal, a service manager or pkill(1) sends to all processes of a service do not end this one. */

@@ -10,12 +10,12 @@
 
 #include "base/cleanup.h"
 
-/* Of a user: at once, and the share of the time that comes back, 1 / 20. */
+/* How long a user's children are waited for without a pause. A twentieth of the time that passes is given back. */
 #define WAITED_MAX_NS (250 * NSEC_PER_MSEC)
 #define WAITED_SHARE 20
-/* With less, many a child would be given up that takes no longer than others. */
+/* With less, children would be given up that take no longer than usual. */
 #define PATIENCE_MIN_NS (50 * NSEC_PER_MSEC)
-/* Where there is no pidfd. */
+/* Between two tries to reap a child that has no pidfd. */
 #define LOOK_NS (20 * NSEC_PER_MSEC)
 
 static bool has_straggler(const struct stragglers *stragglers, uint32_t user)
@@ -33,7 +33,7 @@ static uint64_t used_now(const struct waiting_time *time, uint64_t now)
     return time->used_ns > back ? time->used_ns - back : 0;
 }
 
-/* The user's, or that which another user misses least. */
+/* Finds the entry of the user, or replaces the one whose user has used least. */
 static struct waiting_time *find_time(struct stragglers *stragglers, uint32_t user, uint64_t now)
 {
     struct waiting_time *found = &stragglers->times[0];
@@ -76,7 +76,7 @@ int straggler_open(pid_t pid)
     return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-/* ECHILD: whoever started this process has had the kernel reap children. */
+/* ECHILD: SIGCHLD was ignored when this process was started, so the kernel reaps its children. */
 bool straggler_reap(pid_t pid, int *ret_status)
 {
     pid_t reaped = waitpid(pid, ret_status, WNOHANG);

@@ -217,7 +217,7 @@ static int reopen_file(int found, const struct stat *status, uint64_t inode, int
     return 0;
 }
 
-/* `found` is a descriptor or -errno. */
+/* `found` is a descriptor, or -errno, which is returned. */
 static int try_file(int found, uint64_t inode, int *ret_fd)
 {
     struct stat status;
@@ -355,7 +355,7 @@ static int open_jit_map(const struct find_request *request, int *ret_fd)
     return 0;
 }
 
-/* The kernel checks who opens it, and not who reads it (fs/proc/task_mmu.c). */
+/* The kernel checks the rights of the process that opens maps, not of the one that reads it (fs/proc/task_mmu.c). */
 static int open_maps(const struct find_request *request, int *ret_fd)
 {
     _cleanup_(closep) int process = process_open(request->pid);

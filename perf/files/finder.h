@@ -3,11 +3,11 @@
  * Finders open the files that other processes have mapped, their lists of functions compiled at run time, and their
  * /proc/PID/maps.
  *
- * Such a file is a stranger's: its file system may be a FUSE server that never answers, and then open(2), fstat(2),
- * read(2) and even close(2), which flushes, block beyond SIGKILL. To read /proc/PID/maps takes a lock that the process
- * may hold for as long. So nothing that has other work ever holds such a file. A request goes through a chain of
- * processes: from the daemon through one or two finders to the symboliser. The first finder that can open the file
- * sends its descriptor along. A chain that hangs is abandoned, and another is started.
+ * These files belong to other users. Their file system may be a FUSE server that never answers; then open(2), fstat(2),
+ * read(2) and even close(2), which flushes, block, and SIGKILL does not end the process. Reading /proc/PID/maps takes
+ * the process's mmap_lock, which the process may hold just as long. So no process with other work ever holds such a
+ * file. A request passes through a chain of processes: from the daemon through one or two finders to the symboliser.
+ * The first finder that can open the file passes its descriptor on. A chain that hangs is abandoned and replaced.
  *
  * The first finder is a child of the opener with the opener's privileges, and opens what the kernel ties to a process:
  * the request comes from a daemon that may have been taken over. The second one has the daemon's rights, and also tries

@@ -75,7 +75,10 @@ static int error_of_finder(const struct find_request *request)
     return request->find == FIND_MAPS && denied ? -EACCES : -ENOENT;
 }
 
-/* Fills what is left of the text: one read(2) of maps returns a page at most. Returns its size. */
+/*
+ * Reads until `text`, which has `used` bytes already, is full or the file ends: one read(2) of maps returns a page at
+ * most. Returns the bytes in `text`, or -errno.
+ */
 static ssize_t fill_text(int file, char *text, size_t used)
 {
     while (used < SYMBOLISER_TEXT_MAX) {
@@ -90,8 +93,8 @@ static ssize_t fill_text(int file, char *text, size_t used)
 }
 
 /*
- * Without an alarm: a read that waits for the lock of the process is the daemon's to end, and the time in which the
- * daemon takes a message does not count.
+ * Sends the lines of a maps file. There is no alarm here: if a read waits for the lock of the process, the daemon kills
+ * this one, and the time that the daemon takes to receive a message is not limited.
  */
 static int send_maps(int file)
 {

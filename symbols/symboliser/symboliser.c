@@ -37,7 +37,7 @@ struct table_request {
     unsigned sends; /* that failed */
     uint32_t uid;
     void (*take_line)(void *userdata, char *line);
-    size_t text_size; /* of the messages that have come for it */
+    size_t text_size; /* bytes of text received so far, for SYMBOLISER_MAPS */
     struct find_request packet;
 };
 
@@ -274,7 +274,7 @@ static int tables_on_exit(sd_event_source *source, int fd, uint32_t events, void
     return 0;
 }
 
-/* A finder's time counts as the symboliser's, once it has ended. */
+/* Adds the CPU time of a finder that has ended to the symboliser's. */
 static void count_finder(struct symboliser *symboliser)
 {
     symboliser->tables.child->ended_cpu_ns += symboliser->finder.child->ended_cpu_ns;
@@ -317,7 +317,10 @@ static int receive_message(int socket, struct symboliser_message *ret, size_t *r
     return n < 0 ? (int)n : n == 0 ? -EPIPE : -EBADMSG;
 }
 
-/* -EBADMSG unless the oldest request asks for lines, and has not had too many. */
+/*
+ * Passes lines to the oldest request. Returns -EAGAIN, since the answer is still to come; -EBADMSG if that request does
+ * not ask for lines, or has received more than SYMBOLISER_MAPS_MAX bytes.
+ */
 static int take_text(struct symboliser *symboliser, char *text, size_t size)
 {
     struct table_request *request = TAILQ_FIRST(&symboliser->queue);
@@ -411,7 +414,10 @@ static int symboliser_on_timer(sd_event_source *source, uint64_t usec, void *use
         symboliser->has_suspect = first->packet.find != FIND_NOTHING;
         symboliser->suspect = first->uid;
         symboliser->start_usec = symboliser_now(symboliser) + END_USEC;
-        /* SIGKILL ends what waits for the lock of a process, so that this does not show later. */
+        /*
+         * A process that waits for the lock of another one ends on SIGKILL. note_hung() recognises only processes
+         * that are left behind, so the user is shunned here.
+         */
         if (first->packet.find == FIND_MAPS && symboliser->greeted)
             shun(symboliser, first->uid);
     }
@@ -619,7 +625,7 @@ static bool request_send(struct symboliser *symboliser, struct table_request *re
     return true;
 }
 
-/* Whether the requests wait, since the processes of a chain that hung have not had the time to end. */
+/* Returns whether requests must wait, so that the processes of a chain that hung have time to end. */
 static bool queue_waits(struct symboliser *symboliser)
 {
     uint64_t now = symboliser_now(symboliser);
@@ -639,7 +645,7 @@ static void queue_send(struct symboliser *symboliser)
             continue;
         }
         struct table_request *request = queue_next(symboliser);
-        if (request_is_shunned(symboliser, request)) /* since it was asked for */
+        if (request_is_shunned(symboliser, request)) /* the user's files have hung since it was queued */
             queue_finish(symboliser, request, &(struct symboliser_answer){.result = -EHOSTDOWN}, NULL);
         else if (!request_send(symboliser, request))
             return;

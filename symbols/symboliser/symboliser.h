@@ -8,9 +8,9 @@
  *
  * It gets its files from a chain of finders (perf/files/finder.h), the last of which is this program as well. The first
  * request starts them all. Requests are answered in their order; when no answer comes, the chain is killed, the oldest
- * request fails and the others go to another chain. Processes that a file system holds beyond SIGKILL are left behind:
- * at most SYMBOLISER_ABANDONED of them. Nothing is asked for a user whose files, or whose lists of mappings, have hung
- * within the last hour.
+ * request fails and the others go to another chain. Processes that a file system blocks, so that SIGKILL does not end
+ * them, are left behind, at most SYMBOLISER_ABANDONED of them. Requests for a user are refused for an hour after a file
+ * or the mappings of one of the user's processes have hung.
  */
 #ifndef SYMBOLS_SYMBOLISER_SYMBOLISER_H
 #define SYMBOLS_SYMBOLISER_SYMBOLISER_H
@@ -39,18 +39,18 @@ enum symboliser_kind { SYMBOLISER_ELF, SYMBOLISER_KALLSYMS, SYMBOLISER_JIT, SYMB
 
 /*
  * The answer to a struct find_request, with the descriptor of a table where `result` is 0. The first message of a
- * process, which has read nothing by then, has that of its /proc/self/stat. The answer to a request for mappings has
- * none, and comes after messages with the text.
+ * process, which has read nothing by then, has that of its /proc/self/stat. For SYMBOLISER_MAPS, messages with the text
+ * come first, and the answer has no descriptor.
  */
 struct symboliser_answer {
     uint32_t magic;
-    int32_t result;       /* 0 or -errno; or one of these: */
+    int32_t result;       /* 0, -errno, SYMBOLISER_HELLO or SYMBOLISER_TEXT */
     uint64_t inode, size; /* of the file */
 };
 #define SYMBOLISER_HELLO 1
-#define SYMBOLISER_TEXT 2                       /* whole lines follow */
-#define SYMBOLISER_TEXT_MAX ((size_t)16 * 1024) /* bytes in a message: longer than any line of maps */
-#define SYMBOLISER_MAPS_MAX ((size_t)4 << 20)   /* of all messages for a request: the rest is not read */
+#define SYMBOLISER_TEXT 2                       /* `text` has whole lines */
+#define SYMBOLISER_TEXT_MAX ((size_t)16 * 1024) /* bytes in a message; no line is longer */
+#define SYMBOLISER_MAPS_MAX ((size_t)4 << 20)   /* bytes read for a request; the rest is left out */
 struct symboliser_message {
     struct symboliser_answer answer;
     char text[SYMBOLISER_TEXT_MAX];
@@ -69,7 +69,7 @@ struct symboliser *symboliser_free(struct symboliser *symboliser);
  * this kind; -EIO, -ETIME: the process ended or hung over it; -EACCES: the kernel hides its symbols; -EAGAIN: the
  * process cannot be started or jailed now; -ETOOMANYREFS, -ENOBUFS: the table cannot be handed over now; -ENOENT: the
  * file cannot be opened now; -EHOSTDOWN: files of the process's user hang; -EALREADY: the list of functions is the one
- * that was seen. For SYMBOLISER_MAPS there is no table, and -EACCES and -EPERM say that the kernel hides the mappings.
+ * that was seen. For SYMBOLISER_MAPS there is no table; -EACCES, -EPERM: the kernel hides the mappings.
  */
 typedef void (*symboliser_done)(void *userdata, const struct symboliser_answer *answer, struct symbol_table *table);
 
@@ -82,14 +82,14 @@ struct symboliser_file {
     uint64_t start, end, inode;     /* of FIND_MAPPED */
     const char *path;               /* NULL: it is not tried */
     uint64_t seen_inode, seen_size; /* of FIND_JIT_MAP: of the list that was read last */
-    /* Of SYMBOLISER_MAPS: called with each line, which it may change, before the request is done. Untrusted. */
+    /* For SYMBOLISER_MAPS: called with each line before the request is done. It may modify the line. Untrusted. */
     void (*take_line)(void *userdata, char *line);
 };
 
 /* -EBUSY if the queue is full. */
 int symboliser_ask(struct symboliser *symboliser, const struct symboliser_file *file, symboliser_done done,
                    void *userdata);
-/* Requests with this `userdata` go on, but nothing is called for them any more. */
+/* Drops the callbacks of requests with this `userdata`. The requests themselves stay in the queue. */
 void symboliser_forget(struct symboliser *symboliser, const void *userdata);
 /* Limits the bytes of each table of a file from now on, also for requests that wait. */
 void symboliser_set_max(struct symboliser *symboliser, size_t max);

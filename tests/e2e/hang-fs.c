@@ -7,16 +7,16 @@
  * MOUNTPOINT, which may be DIRECTORY itself, has the files of DIRECTORY with their owners and modes, to be read by
  * everybody. Commands are lines of the standard input:
  *
- *     hang OPERATION [PATH]   OPERATION (getattr, readlink, readdir, open, read, write, flush) does not return any
- *                             more, for PATH, which begins with "/" at MOUNTPOINT, or else for every path
+ *     hang OPERATION [PATH]   from now on OPERATION (getattr, readlink, readdir, open, read, write, flush) does not
+ *                             return, for PATH, which is relative to MOUNTPOINT and begins with "/", or for all paths
  *     answer                  everything returns, also what waits
  *     end                     the same, and the directory is unmounted; so does the end of the standard input
  *
  * Lines of the standard output: "mounted" at first, each command once it is in effect, and "waits OPERATION PATH" for
  * each operation that begins to wait. Then the process that asked is in the state D, and no signal ends it before the
- * answer. Lookups are getattr as well; close(2) is flush. The kernel caches nothing, so that each operation comes here;
- * but pages of a file that is open for writing, so that it can be mapped.
- * Where SIGKILL ends this process, what waits fails with ECONNABORTED, and `umount -l MOUNTPOINT` is left to do.
+ * answer. Lookups are getattr as well; close(2) is flush. The kernel caches nothing, so that each operation comes here,
+ * except the pages of a file that is open for writing: a shared mapping needs them.
+ * If SIGKILL ends this process, operations that wait fail with ECONNABORTED; unmount with `umount -l MOUNTPOINT`.
  *
  * Built by: cc -o hang-fs hang-fs.c $(pkg-config --cflags --libs fuse3)
  */

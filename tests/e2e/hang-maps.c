@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A process that hangs itself, and whoever reads its /proc/PID/maps, once its file's write does not return (hang-fs.c).
+ * A process whose /proc/PID/maps cannot be read once write(2) to its file does not return (hang-fs.c). The process and
+ * every reader of its maps then wait.
  *
  * usage: hang-maps FILE
  *
- * One thread writes the page of FILE back. Another writes to the page, and waits in the page fault until that is done
- * (fs/fuse/file.c, fuse_page_mkwrite()). The third changes the mapping, and holds the lock of the address space while
- * it waits for the fault. Then all three are in the state D.
+ * The first thread writes the mapped page of FILE back. The second stores to the page, and waits in the page fault for
+ * the end of the writeback (fs/fuse/file.c, fuse_page_mkwrite()). The third changes the protection of the mapping, and
+ * holds the mmap_lock while it waits for that fault. Then all three threads are in state D.
  *
  * Built by: cc -pthread -o hang-maps hang-maps.c
  */

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A user's container store is on a file system that does not answer: names of other users' containers keep coming, the
-# daemon serves and ends, and once the file system answers, the user's containers have their names.
+# A user's container store is on a file system that does not answer. Containers of other users still get their names,
+# the daemon serves and ends, and once the file system answers, the user's containers get their names as well.
 # set: quick
 # packages: libfuse3-dev
 # shellcheck disable=SC2154 # variables of the libraries
@@ -24,7 +24,7 @@ bob:x:$bob:$bob::/home/bob:/bin/sh
 END
 places+=(etc/passwd)
 
-# put_containers USER NAME ID...: the user's store has these containers, called NAME.
+# put_containers USER NAME ID...: writes a store with these containers, each called NAME, in the home of NAME.
 put_containers() {
     local file=$scratch/homes/$2/$store
     mkdir -p "$(dirname "$file")"
@@ -32,7 +32,7 @@ put_containers() {
         metadata: ({name: $ARGS.positional[0]} | tojson)}]' --args "${@:2}" >"$file"
     chown -R "$1:$1" "$scratch/homes/$2"
 }
-# scope_of USER ID: the cgroup of a rootless podman container.
+# scope_of USER ID: prints the cgroup of a rootless podman container.
 scope_of() {
     echo "/user.slice/user-$1.slice/user@$1.service/user.slice/libpod-$2.scope"
 }
@@ -55,14 +55,14 @@ at_end+=(unmount)
 event() {
     grep -qx "$1" "$scratch/events"
 }
-# order COMMAND: to the file system.
+# order COMMAND: sends a command to the file system, and waits until it is in effect.
 order() {
     echo "$1" >&"$commands"
     holds "the file system: $1" eventually 60 event "$1"
 }
 holds "the homes are mounted" eventually 60 event mounted
 
-# held: which processes of the daemon's machine a file system holds.
+# held: prints the PIDs of the daemon's processes that a file system blocks (state D).
 held() {
     local pid
     while read -r pid; do

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A program of another user is on a file system that does not answer, or its list of mappings cannot be read: the daemon
-# serves, samples others, and ends. It counts all else where that program has a uprobe.
+# A program of another user is on a file system that does not answer, or its /proc/PID/maps cannot be read. The daemon
+# serves, samples other programs, and ends. If a uprobe is configured in that program, all other events are counted.
 # set: quick
-# alone: daemons of other tests would sample its program, and wait for its file
+# alone: daemons of other tests would sample its program and hang
 # packages: libfuse3-dev
 . "$(dirname "$0")/lib.sh"
 need curl jq cc nsenter objdump pgrep setpriv pkg-config unshare
@@ -45,7 +45,8 @@ holds "a file system" eventually 60 event mounted
 runs() {
     [ "$(readlink "/proc/$started/exe")" = "$1" ]
 }
-# run_as USER PROGRAM [COMMAND...]: by this command, with $argument (1000 seconds); sets started.
+# run_as USER PROGRAM [COMMAND...]: starts PROGRAM with $argument (default 1000, in seconds) through COMMAND, and sets
+# started to its PID.
 run_as() {
     "${@:3}" setpriv --reuid="$1" --regid="$1" --clear-groups "$2" "${argument-1000}" >/dev/null &
     started=$!
@@ -62,7 +63,7 @@ web: {min_interval: 0s, local_operators: true}
 collectors: {cgroup: {enabled: false}}
 sampler: {enabled: true, event: cpu-clock, frequency: 199}
 END
-# is_left NAME: a process of this test's (other tests may run beside it) that has not ended.
+# is_left NAME: whether a process called NAME in this test's process group has not ended.
 is_left() {
     pgrep -g 0 -r D,R,S,T -x "$1"
 }
@@ -95,7 +96,7 @@ done
 echo "-- maps"
 argument=$scratch/mount/page run_as 12348 "$scratch/hang-maps"
 unreadable=$started
-# Each of its threads waits in the kernel.
+# waits: whether all three threads of hang-maps are in state D.
 waits() {
     [ "$(cut -d ' ' -f 3 /proc/"$unreadable"/task/*/stat | sort | uniq -c | xargs)" = "3 D" ]
 }
@@ -104,7 +105,7 @@ holds "a process waits for itself" eventually 60 waits
 start_daemon --config.file="$scratch/config.yaml"
 get "/api/v1/samples?seconds=2" >"$scratch/samples" &
 stream=$!
-# The process that reads mappings waits for the lock of the other. pgrep and ps would wait as well.
+# reads_maps: whether the symboliser is in state D, waiting for the lock of hang-maps. pgrep and ps would wait too.
 reads_maps() {
     local pid
     # shellcheck disable=SC2013 # numbers
@@ -131,7 +132,7 @@ start_daemon --config.file="$scratch/config.yaml"
 holds "once it answers, the program has symbols" eventually 60 has_functions "$hanging"
 stop_daemon
 
-# --- a list of functions compiled at run time, in a container whose /tmp does not answer
+# --- a program's list of functions compiled at run time is in a container whose /tmp does not answer
 
 run_as 12347 "$scratch/names" unshare --mount --propagation private
 list=/tmp/perf-$started.map
@@ -156,7 +157,7 @@ for operation in getattr open read; do
     holds "and no process is left" eventually 60 not is_left perfcountd-find
 done
 
-# --- the program of a uprobe
+# --- the program of a uprobe is on a file system that does not answer
 
 [ -e /sys/bus/event_source/devices/uprobe ] || {
     left_out "uprobes"
@@ -172,14 +173,14 @@ collectors:
       - {name: probe, events: "uprobe/path=$scratch/mount/hanging,offset=$offset,name=starts/"}
       - {name: software, events: "context-switches"}
 END
-# counted EVENT GROUP: the sum of all CPUs, or null.
+# counted EVENT GROUP: prints the event's sum over all CPUs, or null.
 counted() {
     get "/api/v1/counters?group=$2&event=$1" | jq '[.counters[].value] | add'
 }
 is_counted() {
     [ "$(counted "$1" "$2")" != null ]
 }
-# fails_by NAME: the probe cannot be set, and the reason begins so.
+# fails_by REASON: whether the group of the uprobe fails for this reason.
 fails_by() {
     get /api/v1/status | jq -r '.failures[] | "\(.group) \(.reason) \(.message)"' | grep -q "^probe $1 "
 }

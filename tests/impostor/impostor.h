@@ -56,7 +56,7 @@ struct impostor {
     struct witness *witness; /* NULL if none was started */
     pid_t opener;
     int accomplice, twin; /* sockets to these helpers, or -1 */
-    int stepper;          /* the same for stepped_run(), which alone makes attempts then */
+    int stepper;          /* a socket to the stepper, or -1; if there is one, only stepped_run() makes attempts */
     bool on_terminal;     /* standard input is the session's controlling terminal */
     unsigned passed, failed, skipped;
     char reason[256]; /* why the last skipped attempt was skipped */
@@ -173,16 +173,16 @@ int helper_listen(const char *path);
 /* Sends an order, with a descriptor unless `fd` is -1. Returns the result of the order, or -errno. */
 long helper_order(int socket, const struct order *order, int fd);
 
-/* Returns the socket to a process that steps the opener: see stepped.c. -errno. */
+/* Starts the process that steps the opener (stepped.c). Returns a socket to it, or -errno. */
 int stepper_start(struct impostor *impostor);
 
 /* Returns the path of the first configured uprobe, "uprobe/path=P,offset=O/", or NULL if there is none. */
 const char *configured_uprobe(const struct impostor *impostor, uint64_t *ret_offset);
-/* A request for podman's file in that home. */
+/* Returns a request for podman's state file in `home`, which belongs to `user`. */
 struct state_request state_request_of_home(const char *home, uid_t user);
-/* Receives the reader's records until the last one of the request. Returns the error of the file, or -errno. */
+/* Appends the reader's records to `bytes` up to the last one of a request. Returns the error in that one, or -errno. */
 int state_answer_receive(struct impostor *impostor, struct buffer *bytes);
-/* Starts a tally with the fewest events and slots; sets impostor->reason on failure. */
+/* Starts a tally with the fewest events and slots. On failure, returns a negative number and sets impostor->reason. */
 long tally_start_smallest(struct impostor *impostor, struct tally_maps *ret);
 
 /* Each chapter makes a series of attempts. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stopped opener. A daemon that was taken over may stop its opener and let it go on as it likes, and meanwhile an
- * accomplice changes what the request names. The *stepper*, a process of root's that was started before the split,
- * makes the same request again and again: it stops the opener and its children before and after each system call
- * (ptrace(2)), and lets the accomplice act at the first stop, at the second, and so on, until a request completes
- * before that stop. Each time the request must give what it gives without the accomplice, or nothing.
+ * Attacks on an opener that is stopped in the middle of a request. A daemon that was taken over may stop and continue
+ * its opener at any time, while an accomplice replaces what the request names. The *stepper*, a process of root that is
+ * started before the split, plays both. With ptrace(2) it stops the opener and the opener's children before and after
+ * each system call. It repeats a request, and the accomplice acts at the first stop, then at the second, and so on,
+ * until a request completes before that stop. Each request must give the same as without the accomplice, or nothing.
  */
 #include <fcntl.h>
 #include <linux/sched.h>
@@ -31,36 +31,36 @@
 #include "perf/hierarchy.h"
 #include "tests/impostor/impostor.h"
 
-#define ACCOUNT 12345 /* of the accomplice's processes */
-#define OWNER 60000   /* of state files, and the numbers that follow */
-#define PATIENCE_S 60 /* for one request */
+#define ACCOUNT 12345 /* the user of the accomplice's processes */
+#define OWNER 60000   /* the first of the users that own state files */
+#define PATIENCE_S 60 /* the time limit for one request, in seconds */
 #define FILE_MAX ((size_t)64 << 20)
 #define PAGES 64
-#define STOPS_MIN 5 /* fewer are no request */
+#define STOPS_MIN 5 /* a row whose request has fewer stops fails */
 #define OVERLAY ".local/share/containers/storage/overlay-containers"
-#define EVIL "the-evil" /* the name in a state file that is another's */
+#define EVIL "the-evil" /* the container's name in root's copy of a state file */
 
 /* What is requested. */
 enum subject {
-    PROGRAM,         /* an event: the configured uprobe, in a program of the accomplice's */
-    CONFIGURED_FILE, /* the configuration's file, in a directory of the accomplice's */
+    PROGRAM,         /* an event, the configured uprobe, in a program of the accomplice */
+    CONFIGURED_FILE, /* the configuration file, in a directory of the accomplice */
     CGROUP,          /* an event of a cgroup */
     LEADER,          /* an event that joins a group */
     TALLIED,         /* a slot of a tally for a cgroup */
-    STATE,           /* a state file of a user's */
+    STATE,           /* a state file of a user */
     MAPPED,          /* a finder, and from it a file that a process has mapped */
-    JIT_MAP,         /* a finder, and from it a list of functions */
-    JIT_MAP_OF_ROOT, /* the same, but root's file has that name in the process's /tmp */
+    JIT_MAP,         /* a finder, and from it a process's list of functions, /tmp/perf-PID.map */
+    JIT_MAP_OF_ROOT, /* the same, but the list belongs to root, so it must be refused */
 };
 
-/* What the accomplice does meanwhile. */
+/* What the accomplice does during the request. */
 enum deed {
-    LINK,      /* puts a symbolic link to a file of root's in the place of the file, */
-    HARD_LINK, /* or a hard link, */
-    MOUNT,     /* or mounts it there, */
-    DIRECTORY, /* or puts a link to another directory in the place of the file's directory */
-    NUMBER,    /* ends the process, and root starts one that gets its number */
-    RENEW,     /* removes the cgroup, and makes one of the same name */
+    LINK,      /* replaces the file by a symbolic link to root's copy */
+    HARD_LINK, /* replaces the file by a hard link to root's copy */
+    MOUNT,     /* mounts root's copy on the file */
+    DIRECTORY, /* replaces the file's directory by a symbolic link to another directory */
+    NUMBER,    /* kills the process, and root starts one that gets the same PID */
+    RENEW,     /* removes the cgroup, and makes another one of the same name */
     CLOSE,     /* closes the leader */
 };
 
@@ -68,7 +68,7 @@ static const struct row {
     const char *name;
     enum subject subject;
     enum deed deed;
-    /* Another process in the opener's place looks at a path or number twice: it must be caught. */
+    /* The request goes to a naive opener, which looks up a path or PID twice. The attack must succeed. */
     bool naive;
 } rows[] = {
     {"an opener that trusts a path is caught", CONFIGURED_FILE, LINK, true},
@@ -94,13 +94,13 @@ static const struct row {
     {"a list of functions, a hard link", JIT_MAP, HARD_LINK, false},
 };
 
-/* From the impostor to the stepper, with the socket to the opener and that of the reader. */
+/* The impostor sends this to the stepper, with its socket to the opener and, if there is a reader, the reader's. */
 struct script {
     uint32_t row, stride;
     int32_t opener, daemon;
     uint32_t uprobe_type;
     uint64_t offset;
-    char path[PATH_MAX]; /* of the configured program or file */
+    char path[PATH_MAX]; /* the configured program or file */
 };
 
 struct verdict {
@@ -109,15 +109,15 @@ struct verdict {
     char reason[200];
 };
 
-/* A file whose path the opener gets, and a copy of it beside it that only root may read. */
+/* A file whose path is sent to the opener, and a copy in the same directory that only root may read. */
 struct place {
     char directory[PATH_MAX], path[PATH_MAX], secret[PATH_MAX];
-    const char *name; /* the end of `path` */
+    const char *name; /* the last component, in `path` */
     uid_t owner;
-    int own_fd, secret_fd; /* O_PATH; -1 */
+    int own_fd, secret_fd; /* O_PATH descriptors of the file and of the copy, or -1 */
 };
 
-/* A process whose number the opener gets. */
+/* A process whose PID is sent to the opener. */
 struct target {
     pid_t pid;
     int ready[2];
@@ -130,11 +130,11 @@ struct stage {
     const struct row *row;
     int socket; /* to the opener */
     pid_t opener;
-    int cpu; /* one that this process may use */
+    int cpu; /* the first CPU that this process may use */
 
-    pid_t stopped; /* 0: none; the others run or wait */
-    int signal;    /* that it gets when it goes on */
-    int children;  /* of the opener's */
+    pid_t stopped; /* the traced process that is stopped; 0: none */
+    int signal;    /* is delivered to `stopped` when it continues; 0: none */
+    int children;  /* the number of the opener's children */
 
     struct place place;
     struct target target;
@@ -142,14 +142,14 @@ struct stage {
     int directory, leader;
     uid_t next_owner;
 
-    /* Of one request. */
-    unsigned stops, act_at; /* 0: never */
+    /* The state of one request. */
+    unsigned stops, act_at; /* the accomplice acts at this stop; 0: never */
     bool acted, replied, answered;
-    int error; /* of what the stepper itself did */
+    int error; /* 0, or -errno of the first call of the stepper that failed */
     int child_status;
     struct opener_reply reply;
     struct fd_list opened;
-    int ends[2], found; /* of a finder */
+    int ends[2], found; /* the sockets of a finder, and the file that it has sent; or -1 */
 };
 
 #define NOTHING 0
@@ -164,7 +164,7 @@ static void on_alarm(int number)
     late = 1;
 }
 
-/* Whatever blocks from then on is interrupted, at once or a second later. */
+/* After PATIENCE_S the alarm interrupts a system call that blocks, and again every second. */
 static void stage_set_alarm(void)
 {
     const struct itimerval timer = {.it_value = {.tv_sec = PATIENCE_S}, .it_interval = {.tv_sec = 1}};
@@ -173,7 +173,7 @@ static void stage_set_alarm(void)
     setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-/* The first error of the stepper's own calls is kept. */
+/* Keeps errno as the stage's error unless `done` or there is an error already. Returns `done`. */
 static bool stage_did(struct stage *stage, bool done)
 {
     if (!done && stage->error == 0)
@@ -208,7 +208,7 @@ static bool write_file(const char *path, const char *bytes, size_t size, mode_t 
 
 /* --- the place of a file --- */
 
-/* The content of a state file is another one, since its names are what comes back. */
+/* Replaces the names in the copy of a state file: the reader sends back names only, so they must differ. */
 static void falsify(char *bytes, size_t size)
 {
     char *name;
@@ -311,7 +311,7 @@ static void place_restore(struct stage *stage)
 
 /* --- processes --- */
 
-/* Says that the process is ready, and waits to be killed. */
+/* Writes a byte to the pipe `ready`, and waits to be killed. */
 static _Noreturn void stay(int ready)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -327,7 +327,7 @@ static void map_scratch_file(const struct stage *stage, const char *name, int pr
         _exit(EXIT_FAILURE);
 }
 
-/* The accomplice's process; for a list of functions, with a /tmp of its own. */
+/* Runs as the accomplice's process. For a list of functions, it has its own /tmp with a list. */
 static _Noreturn void be_decoy(const struct stage *stage)
 {
     char path[PATH_MAX];
@@ -347,7 +347,7 @@ static _Noreturn void be_decoy(const struct stage *stage)
     stay(stage->target.ready[1]);
 }
 
-/* Root's process, which gets its number. Also its file is one that could be given away. */
+/* Runs as root's process, which gets the PID of the accomplice's. It has a file mapped at the same address. */
 static _Noreturn void be_victim(const struct stage *stage)
 {
     if (stage->row->subject == MAPPED)
@@ -389,7 +389,7 @@ static void target_replace(struct stage *stage)
     target->pid = 0;
     if (!stage_did(stage, pipe2(target->ready, O_CLOEXEC) == 0))
         return;
-    do /* the number may be in use for a moment */
+    do /* the PID may still be in use for a moment */
         pid = syscall(SYS_clone3, &arguments, sizeof(arguments));
     while (pid < 0 && errno == EEXIST && !late);
     if (pid == 0)
@@ -400,7 +400,7 @@ static void target_replace(struct stage *stage)
     close(target->ready[0]);
 }
 
-/* A process on the CPU where events count, for a moment; in the cgroup, if there is one, else it runs the program. */
+/* Runs a process on stage->cpu to its end. It causes page faults in `cgroup`, or executes `program` without one. */
 static void run_on_cpu(struct stage *stage, const char *cgroup, int program)
 {
     char path[PATH_MAX], name[] = "true", *const arguments[] = {name, NULL}, *const environment[] = {NULL};
@@ -414,7 +414,7 @@ static void run_on_cpu(struct stage *stage, const char *cgroup, int program)
         if (sched_setaffinity(0, sizeof(cpus), &cpus) < 0)
             _exit(EXIT_FAILURE);
         if (!cgroup) {
-            /* fexecve(3) fails on Linux 5.10 on the boards. */
+            /* fexecve(3) fails on the boards' Linux 5.10. */
             execve(join(path, "/proc/self/fd/%d", program), arguments, environment);
             _exit(EXIT_FAILURE);
         }
@@ -430,7 +430,7 @@ static void run_on_cpu(struct stage *stage, const char *cgroup, int program)
     stage_did(stage, pid > 0 && waitpid(pid, &status, 0) == pid && status == 0);
 }
 
-/* How often the event has counted since it was opened. */
+/* Returns the count of the event since it was opened. */
 static uint64_t event_read(struct stage *stage, int fd)
 {
     uint64_t count = 0;
@@ -441,7 +441,7 @@ static uint64_t event_read(struct stage *stage, int fd)
 
 /* --- cgroups --- */
 
-/* Tasks that have ended can still be in it for a moment. */
+/* Retries on EBUSY: tasks that have ended may remain in the cgroup for a moment. */
 static void cgroup_remove(struct stage *stage)
 {
     int r;
@@ -468,7 +468,7 @@ static int cgroup_name(struct stage *stage)
     return 0;
 }
 
-/* --- an opener that can be fooled, to be sure that the stepper notices it --- */
+/* --- a naive opener, to test that the stepper notices a successful attack --- */
 
 static int naive_open(const char *path)
 {
@@ -597,12 +597,12 @@ static void act(struct stage *stage)
     }
 }
 
-/* Lets whoever is stopped go on, and waits until any of them stops or ends. */
+/* Continues the process that is stopped, and waits until a traced process stops or a child ends. */
 static void stage_step(struct stage *stage)
 {
     int status;
 
-    /* One that was killed meanwhile is not there any more, and says so next. */
+    /* ESRCH: it was killed meanwhile, and waitpid(2) reports that next. */
     if (stage->stopped && ptrace(PTRACE_SYSCALL, stage->stopped, 0, stage->signal) < 0 && errno != ESRCH)
         stage_did(stage, false);
     stage->stopped = 0;
@@ -673,7 +673,7 @@ static bool is_over(const struct stage *stage)
     return stage->replied && (stage->row->subject != STATE || stage->children == 0);
 }
 
-/* Makes a request. The accomplice acts at that stop. */
+/* Makes a request, and waits until it is over. The accomplice acts at the stop act_at. */
 static void stage_ask(struct stage *stage, const struct buffer *packet, const struct fd_list *fds, unsigned act_at)
 {
     stage->stops = 0;
@@ -690,7 +690,7 @@ static void stage_ask(struct stage *stage, const struct buffer *packet, const st
     }
 }
 
-/* Finders end once their sockets are closed. */
+/* Closes what the request gave, and waits for the opener's children: finders end once their sockets are closed. */
 static void stage_close(struct stage *stage)
 {
     for (size_t i = 0; i < ARRAY_SIZE(stage->ends); i++)
@@ -765,7 +765,7 @@ static void write_request(struct stage *stage, struct buffer *packet)
     }
 }
 
-/* The opener does not wait again and again for the files of one user, so each request is for another one. */
+/* Gives the state file to another user for each request: the opener limits how long it waits for one user's files. */
 static void change_owner(struct stage *stage)
 {
     char path[PATH_MAX];
@@ -789,7 +789,7 @@ static void open_leader(struct stage *stage)
     }
 }
 
-/* Makes what a request names. */
+/* Makes the process, cgroup or leader that a request names. */
 static void begin(struct stage *stage)
 {
     char path[PATH_MAX];
@@ -821,8 +821,8 @@ static void withdraw(struct stage *stage, uint64_t id)
 }
 
 /*
- * Undoes what the accomplice did, and removes what begin() made. A process that was started meanwhile has the sockets
- * of the finder as well, so it ends before the finder does.
+ * Undoes what the accomplice did, and removes what begin() made. The target is killed first: if it was started during
+ * the request, it has inherited the sockets of the finder, which ends only when all copies are closed.
  */
 static void end(struct stage *stage, bool acted)
 {
@@ -842,14 +842,14 @@ static void end(struct stage *stage, bool acted)
     stage->leader = -1;
 }
 
-/* --- what may be had --- */
+/* --- what a request gave --- */
 
 static int judge_file(int fd, int own)
 {
     return is_same_file(fd, own) && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY ? AS_WITHOUT : GAVE_AWAY;
 }
 
-/* The probe must count the program and not root's copy, wherever that is now. */
+/* The uprobe must count executions of the program and none of root's copy. */
 static int judge_probe(struct stage *stage, int fd)
 {
     run_on_cpu(stage, NULL, stage->place.secret_fd);
@@ -859,7 +859,7 @@ static int judge_probe(struct stage *stage, int fd)
     return event_read(stage, fd) > 0 ? AS_WITHOUT : NOTHING;
 }
 
-/* In a cgroup that was removed, nothing is counted any more. */
+/* After RENEW, the event must be one of the removed cgroup, which counts nothing, and not of the new one. */
 static int judge_cgroup(struct stage *stage, int fd)
 {
     run_on_cpu(stage, stage->cgroup, -1);
@@ -876,10 +876,10 @@ static int judge_slot(struct stage *stage)
 
     stage_did(stage, fstat(stage->directory, &status) == 0);
     withdraw(stage, id);
-    return id == status.st_ino ? AS_WITHOUT : GAVE_AWAY; /* the kernel's kernfs_id() */
+    return id == status.st_ino ? AS_WITHOUT : GAVE_AWAY; /* a cgroup's id is its inode number */
 }
 
-/* The child of the opener has sent the file where it ended well, and then the reader answers. */
+/* If the opener's child has exited with 0, it has sent the file, and the reader answers. */
 static int judge_state(struct stage *stage)
 {
     _cleanup_(buffer_done) struct buffer bytes = {0};
@@ -908,7 +908,7 @@ static int judge_opened(struct stage *stage, int fd)
         event_read(stage, fd);
         return AS_WITHOUT;
     default:
-        return GAVE_AWAY; /* a descriptor that nobody asked for */
+        return GAVE_AWAY; /* a descriptor that was not requested */
     }
 }
 
@@ -948,7 +948,7 @@ static void stage_ask_all(struct stage *stage, unsigned act_at)
     stage_ask(stage, &packet, &fds, act_at);
 }
 
-/* Sets *ret_acted where the accomplice acted before the request was over. */
+/* Sets *ret_acted to whether the accomplice acted before the request was over. Returns the judgement, or -errno. */
 static int stage_try_at(struct stage *stage, unsigned act_at, bool *ret_acted)
 {
     int got = NOTHING;
@@ -965,7 +965,7 @@ static int stage_try_at(struct stage *stage, unsigned act_at, bool *ret_acted)
     return got >= 0 && stage->error < 0 ? stage->error : got;
 }
 
-/* The last time, the accomplice was too late. */
+/* Plays a row until the request is over before the accomplice acts; that request must give what is expected. */
 static void stage_play(struct stage *stage, struct verdict *verdict)
 {
     int wanted = stage->row->subject == JIT_MAP_OF_ROOT ? NOTHING : AS_WITHOUT, got;
@@ -1067,7 +1067,7 @@ static void serve(struct impostor *impostor, int socket)
 
 int stepper_start(struct impostor *impostor)
 {
-    const struct sigaction action = {.sa_handler = on_alarm}; /* which restarts no call */
+    const struct sigaction action = {.sa_handler = on_alarm}; /* without SA_RESTART, so that calls fail with EINTR */
     int sockets[2];
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
@@ -1088,7 +1088,7 @@ int stepper_start(struct impostor *impostor)
 
 /* --- the impostor's side --- */
 
-/* 0, or the result of impostor_skip(). */
+/* Returns 0 with *script filled, or the result of impostor_skip(). */
 static long script_write(struct impostor *impostor, const struct row *row, struct script *script)
 {
     bool samples = impostor->client->rules.permissions.sampling;

@@ -312,7 +312,7 @@ TEST_WITH(test_many_containers, setup, teardown)
     hear_last(11, 0);
 }
 
-/* A file of `user`. Its ticket is the user as well. */
+/* Sends a request for a file of `user`. The ticket is the user's number. */
 static void ask_for(uint32_t user, int file)
 {
     const struct state_request request = {.ticket = user, .user = user, .id = ID};
@@ -320,7 +320,7 @@ static void ask_for(uint32_t user, int file)
     assert_int_equal(fd_socket_send_one(rig.reader.files, &request, sizeof(request), file), 0);
 }
 
-/* The next answer: its error, and for whom. Names before it are left out. */
+/* Receives records up to the next one with is_last. Returns its error, and sets *ret_user to its ticket. */
 static int hear_error(uint32_t *ret_user)
 {
     struct name_record record;
@@ -349,9 +349,9 @@ static bool is_read(uint32_t user)
 }
 
 /*
- * A regular file of a file system that answers when it likes, as users may have one: more of them than are waited for.
- * Once the processes that were killed over them have ended, files of these users are read. tests/e2e/hang-names.sh has
- * processes that do not end when they are killed.
+ * Reading this file blocks, as a file of a user's file system may. More users have such a file than there may be
+ * stragglers. Once the children that were killed have ended, other files of these users are read. In
+ * tests/e2e/hang-names.sh SIGKILL does not end the children.
  */
 TEST_WITH(test_file_hangs, setup, teardown)
 {
@@ -425,7 +425,7 @@ static void assert_jailed(pid_t pid, long filters)
         assert_int_equal(filters_in(status), filters_in(own) + filters);
 }
 
-/* Above standard error; the kernel's names of them begin with `type`. */
+/* Returns the number of descriptors above 2 whose link in /proc/PID/fd begins with `type`. */
 static size_t count_descriptors(pid_t pid, const char *type)
 {
     char path[64], link[64];
@@ -452,7 +452,7 @@ TEST_WITH(test_process_of_file_ends, setup, teardown)
     pid_t pid = find_process_of_file(rig.reader.child.pid);
     assert_true(pid > 0);
     if (geteuid() == 0) {
-        assert_int_equal(count_descriptors(rig.reader.child.pid, "/"), 0); /* it never has the file */
+        assert_int_equal(count_descriptors(rig.reader.child.pid, "/"), 0); /* the reader never holds a file */
         assert_int_equal(count_descriptors(rig.reader.child.pid, "socket:"), 4);
         assert_int_equal(count_descriptors(pid, ""), 1);
     } else {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes from a /proc that the test makes. The finder is this program: it opens proc/PID/maps below the directory
- * that it starts in, the second time proc/PID/again where that is there; where proc/PID/hangs is, it never answers.
+ * Scans a /proc that the test makes. This program also plays the finder. The finder opens proc/PID/maps, relative to
+ * its working directory. From the second request for a process on, it opens proc/PID/again instead, if that exists. If
+ * proc/PID/hangs exists, it never answers. It adds a byte to proc/PID/asked at each request.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -211,7 +212,7 @@ static size_t n_asked(uint32_t pid)
     return fd >= 0 && fstat(fd, &status) == 0 ? (size_t)status.st_size : 0;
 }
 
-/* In microseconds, of all processes that have been waited for. */
+/* Returns the CPU time of all children that have been reaped, in microseconds. */
 static uint64_t children_time(void)
 {
     struct rusage usage;
@@ -221,12 +222,12 @@ static uint64_t children_time(void)
            (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
-/* A user's process hangs: others have their mappings, and that user is left alone. */
+/* While a process of one user hangs, processes of other users have mappings, and that user's are not asked for. */
 TEST_WITH(test_hangs, setup, teardown)
 {
     struct fixture *fixture = *state;
     struct process_rig *rig = fixture->rig;
-    static struct child child = CHILD_NONE; /* the teardown uses it */
+    static struct child child = CHILD_NONE; /* the teardown uses it, after this function has returned */
     uint64_t before = children_time();
 
     images_set_child(rig->images, &child);
@@ -237,12 +238,12 @@ TEST_WITH(test_hangs, setup, teardown)
     put(fixture->root, "/proc/12/task/12/comm", "of the same user\n");
     put(fixture->root, "/proc/12/status", "Name:\tx\nUid:\t1007\t1007\t1007\t1007\n");
     put(fixture->root, "/proc/12/maps", "1000-2000 r-xp 00000000 08:01 5 /twelve\n");
-    scan(fixture, 9); /* until the chain runs */
+    scan(fixture, 9); /* starts the chain */
     assert_int_equal(n_asked(9), 1);
     assert_int_equal(begin(fixture, 7), 0);
     assert_int_equal(step_until_it_waits(fixture), SCAN_WAITS);
     struct proc_scan *first = fixture->scan;
-    scan(fixture, 12); /* which waits for the same chain */
+    scan(fixture, 12); /* it waits for the same chain */
     proc_scan_free(first);
     assert_int_equal(n_asked(12), 0);
     scan(fixture, 0);
@@ -255,17 +256,17 @@ TEST_WITH(test_hangs, setup, teardown)
     assert_string_equal(process_rig_at(rig, 9, 0x1000), "/a/rather/long/name+0");
     scan(fixture, 7);
     assert_int_equal(n_asked(7), 1);
-    /* Whoever waits for it may leave. */
+    /* A scan can be freed while it waits. */
     assert_int_equal(begin(fixture, 9), 0);
     assert_int_equal(step_until_it_waits(fixture), SCAN_WAITS);
     fixture->scan = proc_scan_free(fixture->scan);
     scan(fixture, 9);
     assert_int_equal(n_asked(9), 4);
-    /* Finders that have ended are counted, up to what the kernel rounds. */
+    /* The CPU time of finders that have ended is counted, within the kernel's rounding. */
     assert_in_range(child.ended_cpu_ns / 1000, children_time() - before - 10, children_time() - before + 10);
 }
 
-/* The process runs another program while its mappings are read: they are read again. */
+/* If a process executes another program while its mappings are read, they are read again. */
 TEST_WITH(test_changes, setup, teardown)
 {
     struct fixture *fixture = *state;

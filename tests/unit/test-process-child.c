@@ -184,7 +184,7 @@ TEST(test_hostile_path)
     run(command, text, sizeof(text));
 }
 
-/* A child that waits to be killed, as a straggler of that user, to be killed at that time. */
+/* Starts a child that runs until it is killed, and adds it as a straggler of `user` with this deadline. */
 static struct straggler add_straggler(struct stragglers *stragglers, uint32_t user, uint64_t deadline_ns)
 {
     struct straggler straggler = {.pid = fork(), .user = user, .deadline_ns = deadline_ns, .ticket = user};
@@ -217,7 +217,7 @@ TEST(test_stragglers_are_few)
         assert_int_equal(stragglers_patience(&stragglers, user, 5), 0);
     }
     assert_int_equal(stragglers_patience(&stragglers, 1000, 5), 0);
-    assert_true(stragglers_patience(&stragglers, 0, 5) > 0); /* root's files are not strangers' */
+    assert_true(stragglers_patience(&stragglers, 0, 5) > 0); /* root is not limited by other users' stragglers */
     added[0] = add_straggler(&stragglers, 0, 10);
     assert_int_equal(stragglers_patience(&stragglers, 0, 5), 0);
     end_straggler(&stragglers, &added[2], 5);
@@ -230,7 +230,7 @@ TEST(test_stragglers_are_few)
     assert_int_equal(stragglers.n, 0);
 }
 
-/* The last call. */
+/* The number of calls of hear_over(), and the arguments of the last one. */
 struct heard {
     size_t n;
     uint64_t ticket;
@@ -244,7 +244,7 @@ static void hear_over(void *userdata, const struct straggler *straggler, int sta
     *heard = (struct heard){heard->n + 1, straggler->ticket, status};
 }
 
-/* It is killed once, and is there until it has ended, however long that takes. */
+/* A straggler is killed at its deadline, once, and remains in the list until it has ended. */
 TEST(test_straggler_at_its_deadline)
 {
     struct stragglers stragglers = {0};
@@ -265,7 +265,7 @@ TEST(test_straggler_at_its_deadline)
     assert_true(stragglers_patience(&stragglers, 7, 12) > 0);
 }
 
-/* One that ends by itself has a status. */
+/* A straggler that ends before its deadline is reported with its exit status. */
 TEST(test_straggler_ends)
 {
     struct stragglers stragglers = {0};
@@ -283,7 +283,7 @@ TEST(test_straggler_ends)
     assert_int_equal(stragglers.n, 0);
 }
 
-/* Steps of one user's, in order: before each wait. */
+/* The steps are those of one user, in order. The patience is what is left before the wait of the step. */
 TEST(test_waiting_is_limited)
 {
     static const struct {
@@ -301,7 +301,7 @@ TEST(test_waiting_is_limited)
         stragglers_count_wait(&stragglers, 7, at, steps[i].waited_ms * NSEC_PER_MSEC);
         assert_int_equal(stragglers_patience(&stragglers, 8, at) / NSEC_PER_MSEC, 250);
     }
-    /* However many other users come, who have waited less, it is not forgotten. */
+    /* The user's time is remembered when many other users, who have used less, come after. */
     stragglers_count_wait(&stragglers, 7, 15000 * NSEC_PER_MSEC, 250 * NSEC_PER_MSEC);
     for (uint32_t user = 100; user < 200; user++)
         stragglers_count_wait(&stragglers, user, 15000 * NSEC_PER_MSEC, NSEC_PER_MSEC);

@@ -22,11 +22,11 @@
 #include "collectors/names/reader/document.h"
 #include "collectors/names/record.h"
 
-/* For the content of one file. */
+/* The time limit for parsing the content of one file. */
 #define PARSE_SECONDS_MAX 2
-/* A process that waits for a file, where its parent has ended, which would end it earlier. */
+/* The time limit for the child that reads a file, in case its parent, which would kill it earlier, has ended. */
 #define ORPHAN_SECONDS_MAX 30
-/* To take a file over; and to give the names of one that has been read, unless the daemon takes none. */
+/* The time limits for a child to receive its file, and to send the names while the daemon accepts them. */
 #define START_NS (10 * NSEC_PER_SEC)
 #define GIVE_NS (10 * NSEC_PER_SEC)
 /* Of the process that reads a file. jansson's tree has several times the size of the text. */
@@ -34,24 +34,24 @@
 
 struct reading {
     int files, records;
-    int turns[2]; /* what the children say of themselves comes out of the first one */
+    int turns[2]; /* a socket pair: children send a struct turn to [1], and the reader receives it from [0] */
     uint32_t n_children;
     struct stragglers stragglers;
 };
 
-/* How far the child is with its file. While it is at AT_FILE, the file's file system can hold it. */
+/* The progress of a child. In phase AT_FILE the file system of its file can block it. */
 enum phase { STARTING, AT_FILE, HAS_READ, ENDED };
 
 struct turn {
     uint32_t child, phase;
-    uint64_t version; /* of the file that it has read */
+    uint64_t version; /* the version of the file, in phase HAS_READ */
 };
 
 struct file_child {
-    struct straggler process; /* its deadline is unused as long as it is waited for */
+    struct straggler process; /* its deadline applies once the reader has stopped waiting for the child */
     uint32_t number;
     enum phase phase;
-    int status; /* of wait4(2) */
+    int status; /* from waitpid(2), in phase ENDED */
     uint64_t version;
 };
 
@@ -78,7 +78,7 @@ static const struct call_rule calls[] = {
     {SCMP_SYS(ppoll), 0, {{0}}},
     {SCMP_SYS(ppoll_time64), 0, {{0}}},
     {SCMP_SYS(close_range), 0, {{0}}},
-    {SCMP_SYS(clock_gettime), 0, {{0}}}, /* where it is not in the vDSO */
+    {SCMP_SYS(clock_gettime), 0, {{0}}}, /* called if the vDSO does not provide it */
     {SCMP_SYS(clock_gettime64), 0, {{0}}},
     {SCMP_SYS(prctl), 1, {CALL_EXACTLY(0, PR_SET_SECCOMP)}}, /* jail_forbid_processes() */
 };
@@ -162,8 +162,9 @@ static int say_turn(const struct reading *reading, enum phase phase, uint64_t ve
 }
 
 /*
- * The child. It alone ever has the file: the packet stays in the socket until it has said AT_FILE, and then its parent
- * drops it. What reads the content has neither the file nor a way to another one.
+ * Runs in the child and returns its exit status. Only the child ever holds the file: the request stays in the socket
+ * until the child has sent AT_FILE, and then the parent drops it. The child closes the file and the sockets that files
+ * come from before it parses the content.
  */
 static int read_file(const struct reading *reading)
 {
@@ -179,7 +180,7 @@ static int read_file(const struct reading *reading)
     if (r < 0 || say_turn(reading, AT_FILE, 0) < 0 || jail_forbid_processes() < 0)
         return EXIT_FAILURE;
     if (file < 0)
-        return EXIT_SUCCESS; /* no request */
+        return EXIT_SUCCESS; /* a packet without a file is not a request */
     r = read_content(file, &content, &size, &version);
     close(file);
     if (say_turn(reading, HAS_READ, version) < 0)
@@ -193,7 +194,7 @@ static int read_file(const struct reading *reading)
     return answer_send_last(&answer, r) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* All files. This process never has one. */
+/* The reader's main process, which starts a child for each file and never holds a file itself */
 
 static int send_failure(const struct reading *reading, uint64_t ticket, uint64_t version, int error)
 {
@@ -202,7 +203,7 @@ static int send_failure(const struct reading *reading, uint64_t ticket, uint64_t
     return answer_send_last(&answer, error);
 }
 
-/* What other children say, which were given up, counts no more. */
+/* Receives the child's messages. Messages of children that were given up are ignored. */
 static void child_listen(const struct reading *reading, struct file_child *child)
 {
     struct pollfd said = {.fd = reading->turns[0], .events = POLLIN};
@@ -218,7 +219,10 @@ static void child_listen(const struct reading *reading, struct file_child *child
     }
 }
 
-/* Until the child has come to that phase, or until then. Whether it has; at its end, it has come to all. */
+/*
+ * Waits until the child has reached the phase, or until the time until_ns. Returns whether it has reached the phase; a
+ * child that has ended has reached every phase.
+ */
 static bool child_await(const struct reading *reading, struct file_child *child, enum phase phase, uint64_t until_ns)
 {
     while (child->phase < phase) {
@@ -249,7 +253,10 @@ static int child_start(struct reading *reading, const struct state_request *requ
     return 0;
 }
 
-/* The child has read its file, so that only the daemon can hold it. Whether it has ended. */
+/*
+ * Waits until the child, which has read its file, has ended. Gives up after GIVE_NS, but not while `records` is full:
+ * then the child waits for the daemon. Returns whether the child has ended.
+ */
 static bool child_await_end(struct reading *reading, struct file_child *child)
 {
     struct pollfd records = {.fd = reading->records, .events = POLLOUT};
@@ -262,7 +269,7 @@ static bool child_await_end(struct reading *reading, struct file_child *child)
     return true;
 }
 
-/* Whether it has ended. */
+/* Waits for the child, within the time limit of each phase. Returns whether the child has ended. */
 static bool child_run(struct reading *reading, struct file_child *child, uint64_t patience)
 {
     bool started = child_await(reading, child, AT_FILE, stragglers_now() + START_NS);
@@ -303,7 +310,7 @@ static int serve_one(struct reading *reading)
     int r = fd_socket_peek_one(reading->files, &request, sizeof(request), NULL);
 
     if (r == -EBADMSG || (r == 0 && !memchr(request.id, '\0', sizeof(request.id))))
-        return fd_socket_drop(reading->files); /* not a request */
+        return fd_socket_drop(reading->files); /* it is not a request */
     return r < 0 ? r : serve_request(reading, &request);
 }
 
@@ -316,7 +323,7 @@ static void on_straggler_over(void *userdata, const struct straggler *straggler,
         send_failure(reading, straggler->ticket, 0, status < 0 ? -EHOSTDOWN : -EIO);
 }
 
-/* Until there is a request, or something to do for a straggler. Whether there is a request. */
+/* Waits until a request arrives or a straggler must be killed or reaped. Returns whether to receive a request. */
 static bool wait_for_request(struct reading *reading)
 {
     const struct stragglers *stragglers = &reading->stragglers;
@@ -329,7 +336,7 @@ static bool wait_for_request(struct reading *reading)
         fds[1 + i] = (struct pollfd){.fd = stragglers->items[i].pidfd, .events = POLLIN};
     int ms = due == UINT64_MAX ? -1 : (int)((due - MIN(due, now)) / NSEC_PER_MSEC + 1);
     int n = poll(fds, 1 + stragglers->n, ms);
-    return n < 0 ? errno != EINTR : fds[0].revents != 0; /* whoever receives a request waits as well */
+    return n < 0 ? errno != EINTR : fds[0].revents != 0; /* after an error, the receiver waits */
 }
 
 /* A /proc that hides processes (hidepid=) would not show its /proc/PID/stat to the daemon. */
