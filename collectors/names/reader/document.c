@@ -25,12 +25,15 @@ static int found_one(void *userdata, const char *id, struct names *names)
     return r < 0 ? r : finding->found(finding->userdata, id, names);
 }
 
-/* Where it cannot allocate a part of its tree, jansson gives no error at all (2.14, load.c). */
-static bool ran_out_of_memory(const json_error_t *error)
-{
-    enum json_error_code code = json_error_code(error);
+/* jansson reports a failed allocation in its scanner as a wrong token (2.14, load.c), so failures are noted here. */
+static bool memory_was_short;
 
-    return code == json_error_out_of_memory || code == json_error_unknown;
+static void *malloc_noting(size_t size)
+{
+    void *memory = malloc(size);
+
+    memory_was_short |= !memory;
+    return memory;
 }
 
 int name_document_read(const struct state_request *request, const char *content, size_t size, name_found found,
@@ -38,16 +41,17 @@ int name_document_read(const struct state_request *request, const char *content,
 {
     const struct state_place *place = state_place(request->place);
     struct name_finding finding = {.place = place, .found = found, .userdata = userdata};
-    json_error_t error;
 
     if (!place)
         return -EBADMSG;
     if (size == 0 && !state_place_is_of_one(place)) /* a store without containers */
         return 0;
+    memory_was_short = false;
+    json_set_alloc_funcs(malloc_noting, free);
     /* Limits of resources are up to 2^64 - 1, which no integer of jansson holds. */
     _cleanup_(json_decrefp) json_t *document =
-        json_loadb(content, size, JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL, &error);
+        json_loadb(content, size, JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL, NULL);
     if (!document)
-        return ran_out_of_memory(&error) ? -ENOMEM : -EBADMSG;
+        return memory_was_short ? -ENOMEM : -EBADMSG;
     return formats[place->format]->read(document, request->id, found_one, &finding);
 }
