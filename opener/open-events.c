@@ -191,7 +191,7 @@ static int open_by_child(const struct event_opening *opening, const struct opene
 void opener_open_events(const struct event_opening *opening, const struct opener_request *request,
                         const struct fd_list *given, int *ret)
 {
-    uint32_t key = programs_key(request);
+    uint32_t key = opening->programs ? programs_key(request) : 0;
     int r = 0;
 
     if (!key)

@@ -17,7 +17,7 @@
 struct event_opening {
     struct sys *sys;
     const struct opener_rules *rules;
-    struct stragglers *programs; /* children that hang; their `user` is a hash of the program's path */
+    struct stragglers *programs; /* children, each for one program; NULL: events are opened without a child */
 };
 
 /* Sets ret[i] to a descriptor of the i-th event, which the caller owns, or to -errno. */

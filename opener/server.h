@@ -17,7 +17,7 @@ struct opener_server {
     struct quota *tallies; /* of the maps of tallies: tally-server.h */
     struct finders *finders;
     struct stragglers *stragglers; /* over state files */
-    struct stragglers *programs;   /* over programs of uprobes: open-events.h */
+    struct stragglers *programs;   /* children that open uprobes; may be NULL: open-events.h */
 };
 
 /*
