@@ -20,7 +20,7 @@ static _Noreturn void finder_run(pid_t opener, int in, int out)
     if (getppid() != opener)
         _exit(EXIT_FAILURE);
     program_set_name("perfcountd-finder");
-    fd_close_others((unsigned)in, (unsigned)out);
+    fd_close_all_but((const int[]){in, out}, 2);
     _exit(finder_serve(in, out, false));
 }
 

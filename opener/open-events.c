@@ -135,26 +135,6 @@ static _Noreturn void child_run(const struct event_opening *opening, const struc
     _exit(-fd_socket_send(socket, &reply, opener_reply_size(&reply), &opened));
 }
 
-static int child_start(const struct event_opening *opening, const struct opener_request *request,
-                       const struct fd_list *given, struct straggler *child)
-{
-    int ends[2];
-
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-        return -errno;
-    child->pid = fork();
-    if (child->pid == 0)
-        child_run(opening, request, given, ends[1]);
-    int error = errno;
-    close(ends[1]);
-    if (child->pid > 0) {
-        child->pidfd = straggler_open(child->pid);
-        return ends[0];
-    }
-    close(ends[0]);
-    return -error;
-}
-
 /* Receives the reply of a child that has ended. Fills `ret` and returns 0, or returns -errno. */
 static int child_take_results(int socket, size_t n, int *ret)
 {
@@ -174,15 +154,19 @@ static int open_by_child(const struct event_opening *opening, const struct opene
                          const struct fd_list *given, uint32_t key, int *ret)
 {
     struct straggler child = {.user = key};
+    uint64_t patience;
+    int ends[2];
 
-    stragglers_tend(opening->programs, stragglers_now(), NULL, NULL);
-    uint64_t patience = stragglers_patience(opening->programs, key, stragglers_now());
-    if (patience == 0)
-        return -EHOSTDOWN;
-    _cleanup_(closep) int socket = child_start(opening, request, given, &child);
-    if (socket < 0)
-        return socket;
-    int r = straggler_await(&child, opening->programs, MIN(patience, PATIENCE_NS));
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+        return -errno;
+    _cleanup_(closep) int socket = ends[0], its_socket = ends[1];
+    int r = straggler_fork(&child, opening->programs, &patience);
+    if (r < 0)
+        return r;
+    if (r == 0)
+        child_run(opening, request, given, its_socket);
+    close(steal_fd(&its_socket)); /* so that a child that ends without a reply is noticed */
+    r = straggler_await(&child, opening->programs, MIN(patience, PATIENCE_NS));
     if (r != 0)
         return r == -EINPROGRESS ? -EHOSTDOWN : r;
     return child_take_results(socket, request->group->n_events, ret);

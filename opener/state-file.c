@@ -43,7 +43,7 @@ static int open_and_send(struct sys *sys, const struct state_request *request, c
 static _Noreturn void child_run(struct sys *sys, const struct state_request *request, const char *path, int reader)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    fd_close_others((unsigned)reader, (unsigned)reader);
+    fd_close_all_but(&reader, 1);
     _exit(-open_and_send(sys, request, path, reader));
 }
 
@@ -51,18 +51,14 @@ static int send_by_child(struct sys *sys, const struct state_request *request, c
                          struct stragglers *stragglers)
 {
     struct straggler child = {.user = request->user};
+    uint64_t patience;
 
-    stragglers_tend(stragglers, stragglers_now(), NULL, NULL);
-    uint64_t patience = stragglers_patience(stragglers, child.user, stragglers_now());
-    if (patience == 0)
-        return -EHOSTDOWN;
-    child.pid = fork();
-    if (child.pid < 0)
-        return -errno;
-    if (child.pid == 0)
+    int r = straggler_fork(&child, stragglers, &patience);
+    if (r < 0)
+        return r;
+    if (r == 0)
         child_run(sys, request, path, reader);
-    child.pidfd = straggler_open(child.pid);
-    int r = straggler_await(&child, stragglers, patience);
+    r = straggler_await(&child, stragglers, patience);
     return r == -EINPROGRESS ? 0 : r;
 }
 

@@ -126,8 +126,3 @@ void fd_close_all_but(const int *kept, size_t n)
     }
     close_between(first, ~0U);
 }
-
-void fd_close_others(unsigned a, unsigned b)
-{
-    fd_close_all_but((const int[]){(int)a, (int)b}, 2);
-}

@@ -16,7 +16,5 @@ int fd_join(const int *fds, size_t n);
 int fd_keep_only(const int *kept, size_t n);
 /* Closes all descriptors except 0, 1, 2 and those in `kept`. Opens no file, so it also works in a jail. */
 void fd_close_all_but(const int *kept, size_t n);
-/* Closes all descriptors except 0, 1, 2, `a` and `b`, which may be equal. */
-void fd_close_others(unsigned a, unsigned b);
 
 #endif

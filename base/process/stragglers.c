@@ -139,6 +139,20 @@ void straggler_wait(int pidfd, int fd, uint64_t until_ns)
     (void)!poll(fds, ARRAY_SIZE(fds), (int)MIN((left + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC, INT32_MAX));
 }
 
+int straggler_fork(struct straggler *child, struct stragglers *stragglers, uint64_t *ret_patience)
+{
+    stragglers_tend(stragglers, stragglers_now(), NULL, NULL);
+    *ret_patience = stragglers_patience(stragglers, child->user, stragglers_now());
+    if (*ret_patience == 0)
+        return -EHOSTDOWN;
+    child->pid = fork();
+    if (child->pid < 0)
+        return -errno;
+    if (child->pid > 0)
+        child->pidfd = straggler_open(child->pid);
+    return child->pid;
+}
+
 int straggler_await(struct straggler *child, struct stragglers *stragglers, uint64_t patience)
 {
     uint64_t begin = stragglers_now(), now = begin;

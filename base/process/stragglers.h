@@ -27,7 +27,7 @@ struct straggler {
     uint32_t user;
     bool killed;
     uint64_t deadline_ns; /* CLOCK_MONOTONIC */
-    uint64_t ticket;      /* the caller's */
+    uint64_t ticket;      /* set by the caller, for its callback in stragglers_tend() */
 };
 
 struct waiting_time {
@@ -55,8 +55,15 @@ bool straggler_reap(pid_t pid, int *ret_status);
 /* Adds a child that has not ended, and takes over its pidfd. There is room if stragglers_patience() was not 0. */
 void stragglers_add(struct stragglers *stragglers, const struct straggler *straggler);
 /*
- * Waits for the child for `patience`, and counts that. Its exit status is -errno, which is returned, or 0;
- * -EINPROGRESS where it has not ended, and is a straggler now; -EIO where a signal has ended it.
+ * Forks a child for a file of child->user, and tends the stragglers first. Returns 0 in the child, and more in the
+ * parent, where child->pid and child->pidfd are set and *ret_patience is how long straggler_await() may wait. Returns
+ * -EHOSTDOWN if no child may be started for this user now, or -errno of fork(2).
+ */
+int straggler_fork(struct straggler *child, struct stragglers *stragglers, uint64_t *ret_patience);
+/*
+ * Waits for the child for at most `patience`, and records how long it waited. The child exits with 0 or an errno:
+ * returns 0 or that errno, negative. Returns -EIO if a signal ended the child, and -EINPROGRESS if the child has not
+ * ended and is a straggler from now on.
  */
 int straggler_await(struct straggler *child, struct stragglers *stragglers, uint64_t patience);
 /*
@@ -71,8 +78,8 @@ uint64_t stragglers_due(const struct stragglers *stragglers);
 /* CLOCK_MONOTONIC, as all functions here use it. */
 uint64_t stragglers_now(void);
 /*
- * Waits for the child or until `until_ns`; `fd` (-1: none) is another descriptor that ends the wait once it is
- * readable. It may return early.
+ * Waits until the child has ended, `fd` (-1: none) is readable, or the time is `until_ns`. It may return earlier, so
+ * callers check again.
  */
 void straggler_wait(int pidfd, int fd, uint64_t until_ns);
 

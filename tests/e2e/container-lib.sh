@@ -41,6 +41,24 @@ start_machine() {
     wrapper=()
 }
 
+# add_users: the machines that start from now on have the users ann and bob. Sets ann and bob, their numbers.
+add_users() {
+    ann=12345 bob=12346
+    mkdir -p "$machine/etc"
+    cat >"$machine/etc/passwd" <<END
+root:x:0:0::/root:/bin/sh
+nobody:x:65534:65534::/nonexistent:/bin/false
+ann:x:$ann:$ann::/home/ann:/bin/sh
+bob:x:$bob:$bob::/home/bob:/bin/sh
+END
+    places+=(etc/passwd)
+}
+
+# scope_of USER ID: prints the cgroup of a rootless podman container.
+scope_of() {
+    echo "/user.slice/user-$1.slice/user@$1.service/user.slice/libpod-$2.scope"
+}
+
 # end_machine: each daemon ends without complaint, also of its sanitizers.
 end_machine() {
     stop_daemon

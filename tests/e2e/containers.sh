@@ -11,8 +11,8 @@ need curl jq cc pgrep promtool sha256sum unshare /usr/bin/python3
 . "$here/cgroup-lib.sh"
 . "$here/container-lib.sh"
 
-# The canary is the secret. The beacon is in names, which do reach the daemon. Neither is in the daemon's arguments or
-# environment.
+# Both are random texts in state files. The canary stands for a secret, which must not reach the daemon. The beacon is in
+# names, which do reach it, and so shows that a text in the daemon's memory is found.
 random_text() {
     od -An -N16 -tx1 /dev/urandom | tr -d ' \n'
 }
@@ -234,21 +234,9 @@ end_machine
 
 # --- containers of users: a user's files name only this user's containers, whatever the user's home contains
 
-ann=12345 bob=12346
+add_users
 storage=.local/share/containers/storage/overlay-containers
-mkdir -p "$machine/etc"
-cat >"$machine/etc/passwd" <<END
-root:x:0:0::/root:/bin/sh
-nobody:x:65534:65534::/nonexistent:/bin/false
-ann:x:$ann:$ann::/home/ann:/bin/sh
-bob:x:$bob:$bob::/home/bob:/bin/sh
-END
-places+=(etc/passwd)
 
-# scope_of USER ID: prints the cgroup of a rootless podman container.
-scope_of() {
-    echo "/user.slice/user-$1.slice/user@$1.service/user.slice/libpod-$2.scope"
-}
 # users_storage ID NAME...: prints a containers.json with these pairs of id and name.
 users_storage() {
     jq -n '[$ARGS.positional | _nwise(2) | {id: .[0], names: [.[1]], image: "0", metadata:

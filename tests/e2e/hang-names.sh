@@ -13,16 +13,9 @@ need curl jq cc pkg-config sha256sum unshare
 # shellcheck disable=SC2046 # words
 cc -O2 -o "$scratch/hang-fs" "$here/hang-fs.c" $(pkg-config --cflags --libs fuse3) || exit 1
 
-ann=12345 bob=12346
+add_users
 store=.local/share/containers/storage/overlay-containers/containers.json
-mkdir -p "$machine/etc" "$machine/var/lib/docker/containers" "$scratch/homes"
-cat >"$machine/etc/passwd" <<END
-root:x:0:0::/root:/bin/sh
-nobody:x:65534:65534::/nonexistent:/bin/false
-ann:x:$ann:$ann::/home/ann:/bin/sh
-bob:x:$bob:$bob::/home/bob:/bin/sh
-END
-places+=(etc/passwd)
+mkdir -p "$machine/var/lib/docker/containers" "$scratch/homes"
 
 # put_containers USER NAME ID...: writes a store with these containers, each called NAME, in the home of NAME.
 put_containers() {
@@ -31,10 +24,6 @@ put_containers() {
     jq -n '[$ARGS.positional[1:][] as $id | {id: $id, names: [$ARGS.positional[0]], image: "0",
         metadata: ({name: $ARGS.positional[0]} | tojson)}]' --args "${@:2}" >"$file"
     chown -R "$1:$1" "$scratch/homes/$2"
-}
-# scope_of USER ID: prints the cgroup of a rootless podman container.
-scope_of() {
-    echo "/user.slice/user-$1.slice/user@$1.service/user.slice/libpod-$2.scope"
 }
 for operation in getattr open read flush; do
     for name in ann bob; do

@@ -307,6 +307,25 @@ static long obey(const struct order *order, int fd)
     return -EBADMSG;
 }
 
+int server_start(void (*serve)(int socket, void *userdata), void *userdata)
+{
+    int sockets[2];
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
+        return -errno;
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(sockets[0]);
+        serve(sockets[1], userdata);
+        _exit(EXIT_SUCCESS);
+    }
+    close(sockets[1]);
+    if (pid > 0)
+        return sockets[0];
+    close(sockets[0]);
+    return -errno;
+}
+
 static void serve(int socket)
 {
     struct order order;
@@ -321,24 +340,16 @@ static void serve(int socket)
     }
 }
 
+static void be_helper(int socket, void *unused)
+{
+    (void)unused;
+    signal(SIGIO, SIG_IGN);
+    serve(socket);
+}
+
 int helper_start(void)
 {
-    int sockets[2];
-
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
-        return -errno;
-    pid_t pid = fork();
-    if (pid == 0) {
-        close(sockets[0]);
-        signal(SIGIO, SIG_IGN);
-        serve(sockets[1]);
-        _exit(EXIT_SUCCESS);
-    }
-    close(sockets[1]);
-    if (pid > 0)
-        return sockets[0];
-    close(sockets[0]);
-    return -errno;
+    return server_start(be_helper, NULL);
 }
 
 static int address_of(const char *path, struct sockaddr_un *ret)

@@ -164,6 +164,8 @@ long map_power_try(enum descriptor_operation operation, int fd);
 /* Carries out ORDER_ADDRESS on the records of `n` CPUs. */
 long map_find_address(int fd, uint32_t n);
 
+/* Forks a process that runs `serve` and exits. Returns the other end of its socket, or -errno. */
+int server_start(void (*serve)(int socket, void *userdata), void *userdata);
 /* Forks a helper. Returns the socket to it, or -errno. */
 int helper_start(void);
 /* Connects to a process that runs helper_listen() on `path`. */

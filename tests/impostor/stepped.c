@@ -1049,10 +1049,13 @@ static void serve_script(struct impostor *impostor, const struct script *script,
     next_owner = stage.next_owner;
 }
 
-static void serve(struct impostor *impostor, int socket)
+static void be_stepper(int socket, void *userdata)
 {
+    const struct sigaction action = {.sa_handler = on_alarm}; /* without SA_RESTART, so that calls fail with EINTR */
+    struct impostor *impostor = userdata;
     struct script script;
 
+    sigaction(SIGALRM, &action, NULL);
     for (;;) {
         _cleanup_(fd_list_close) struct fd_list fds = {0};
         struct verdict verdict = {0};
@@ -1067,23 +1070,7 @@ static void serve(struct impostor *impostor, int socket)
 
 int stepper_start(struct impostor *impostor)
 {
-    const struct sigaction action = {.sa_handler = on_alarm}; /* without SA_RESTART, so that calls fail with EINTR */
-    int sockets[2];
-
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
-        return -errno;
-    pid_t pid = fork();
-    if (pid == 0) {
-        close(sockets[0]);
-        sigaction(SIGALRM, &action, NULL);
-        serve(impostor, sockets[1]);
-        _exit(EXIT_SUCCESS);
-    }
-    close(sockets[1]);
-    if (pid > 0)
-        return sockets[0];
-    close(sockets[0]);
-    return -errno;
+    return server_start(be_stepper, impostor);
 }
 
 /* --- the impostor's side --- */

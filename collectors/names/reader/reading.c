@@ -185,7 +185,7 @@ static int read_file(const struct reading *reading)
     close(file);
     if (say_turn(reading, HAS_READ, version) < 0)
         return EXIT_FAILURE;
-    fd_close_others((unsigned)reading->records, (unsigned)reading->records);
+    fd_close_all_but(&reading->records, 1);
     struct answer answer = {.socket = reading->records,
                             .record.header = {.ticket = request.ticket, .version = version}};
     alarm(PARSE_SECONDS_MAX);
