@@ -16,7 +16,7 @@
 struct error {
     unsigned line, column; /* from 1; 0 where the cause is not in a file */
     size_t offset;         /* in bytes, where the cause is at one character of a parsed text */
-    char message[512];     /* printable UTF-8, without the final stop; truncated, never overrun */
+    char message[512];     /* printable UTF-8, without a full stop at its end; cut off if it is longer */
 };
 
 /*

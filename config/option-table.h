@@ -42,7 +42,7 @@ struct option {
     bool extends;             /* of a list: the item "default" stands for the items of the default */
     const char *range;        /* in words */
     const char *default_yaml; /* NULL for a key without a default */
-    const char *help;         /* a sentence without the final stop */
+    const char *help;         /* a sentence without its full stop */
 };
 
 struct option_table {

@@ -125,9 +125,9 @@ static int count_of_pmus(struct permission_walk *walk, const struct config_group
 }
 
 /*
- * The most events that the configuration can need. Of those of CPUs there may be twice as many for a time: the engine
- * bpf opens its groups anew before it closes those that it counts with, and they may be the groups of the collector
- * cpu. Those of cgroups and of the sampler are closed first.
+ * Sets the largest numbers of events that the configuration can need. On a CPU they may double during a reload: the
+ * engine bpf opens its new groups before it closes the old ones, which it may share with the collector cpu. Groups of
+ * cgroups and of the sampler are closed before others are opened.
  */
 static int set_limits(struct permission_walk *walk, const struct config *config)
 {

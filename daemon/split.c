@@ -149,8 +149,8 @@ static int split_on_reader_end(sd_event_source *source, int fd, uint32_t events,
         return 0;
     child_describe_end(pid, status, end, sizeof(end));
     log_warning(
-        "the reader of containers' names is gone: %s; containers keep their names, and new ones have only those "
-        "of their paths; restart perfcountd",
+        "the reader of containers' names is gone: %s; known containers keep their names, and new ones are named "
+        "by their cgroup paths; restart perfcountd",
         end);
     split->reader_source = sd_event_source_disable_unref(split->reader_source);
     return 0;

@@ -108,7 +108,7 @@ uint64_t images_generation(const struct images *images);
 /* Whether the symboliser has no libdw; whether it could not be jailed, and reads nothing. */
 bool images_library_is_missing(const struct images *images);
 bool images_symboliser_is_unconfined(const struct images *images);
-/* For other requests than those for tables. */
+/* The symboliser of these images, which also reads the mappings of processes. It stays theirs. */
 struct symboliser *images_symboliser(const struct images *images);
 /* See symboliser_set_child(). */
 void images_set_child(struct images *images, struct child *child);

@@ -20,7 +20,7 @@ struct preset_variant {
 
 struct preset {
     const char *name;
-    const char *help; /* a sentence without the final stop */
+    const char *help; /* a sentence without its full stop */
     bool of_system;   /* for collectors.pmu; else for collectors.cpu and collectors.cgroup */
     bool strict;      /* the events mean nothing apart: they are counted in one group or not at all */
     size_t n_variants;

@@ -3,9 +3,10 @@
 # Runs all tests on the emulated boards: fetches and builds what is missing, then runs the boards in two lanes, one
 # after the other in each.
 #
-# usage: run.sh [BOARD... [TEST...]]   where BOARD is one of two-6.1, two-5.10, eight-6.1, single-6.1, single-5.10; or
-# footprint, which is for bench/footprint: eight CPUs of two kinds. TEST is the name of a function without test_, such as
-# truth; without one, all tests of the boards run.
+# usage: run.sh [BOARD... [TEST...]]
+#   BOARD   two-6.1, two-5.10, eight-6.1, single-6.1 or single-5.10; or footprint, the board of bench/footprint, which has
+#           eight CPUs of two kinds
+#   TEST    the name of a test function without test_, such as truth; without one, all tests of the boards run
 #
 # tests/vm/lib.sh describes VM_CACHE and VM_BUILD, and truth.sh, hotplug.sh, cgroup.sh and pressure.sh describe the
 # variables that begin with their names. IMPOSTOR_KERNELS lists the kernels on which the impostor test runs. Tests are

@@ -109,8 +109,8 @@ function daemon(status) {
                 `limit of ${descriptors.limit}: raise LimitNOFILE= of the service, or count less.` });
     if (status.reader?.state === "lost")
         found.push({ level: "warn", title: "Reader of names", places: [],
-            sentence: "The process that reads the names of containers has ended. Containers keep their names, and new " +
-                "ones have only those of their paths: restart perfcountd." });
+            sentence: "The process that reads the names of containers has ended. Known containers keep their " +
+                "names, and new ones are named by their cgroup paths: restart perfcountd." });
     return found;
 }
 
