@@ -16,7 +16,7 @@ cp "$impostor" "$scratch/impostor"
 impostor() {
     local title=$1 status=0
     shift
-    timeout --foreground --kill-after=5 200 "${wrapper[@]}" "$scratch/impostor" "$@" >"$scratch/attempts" 2>&1 \
+    timeout --foreground --kill-after=5 400 "${wrapper[@]}" "$scratch/impostor" "$@" >"$scratch/attempts" 2>&1 \
         </dev/null || status=$?
     if [ $status -eq 0 ]; then
         pass "$title: $(tail -n 1 "$scratch/attempts")"

@@ -114,7 +114,9 @@ static long end_of_child(struct impostor *impostor, pid_t pid, int pipe)
         memcpy(impostor->reason, outcome.reason, sizeof(outcome.reason));
         return outcome.got;
     }
-    return WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS ? -EPERM : -EINTR;
+    if (!WIFSIGNALED(status))
+        return -EINTR;
+    return WTERMSIG(status) == SIGSYS ? -EPERM : WTERMSIG(status) == SIGSEGV ? -EFAULT : -EINTR;
 }
 
 static long try_apart(struct impostor *impostor, const struct attempt *attempt)
