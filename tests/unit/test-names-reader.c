@@ -349,18 +349,22 @@ static bool is_read(uint32_t user)
 }
 
 /*
- * Reading this file blocks, as a file of a user's file system may. More users have such a file than there may be
- * stragglers. Once the children that were killed have ended, other files of these users are read. In
- * tests/e2e/hang-names.sh SIGKILL does not end the children.
+ * Reading this file blocks, as a file of a user's file system may: it belongs to a trace buffer of the test's own,
+ * which stays empty. More users have such a file than there may be stragglers. Once the children that were killed have
+ * ended, other files of these users are read. In tests/e2e/hang-names.sh SIGKILL does not end the children.
  */
 TEST_WITH(test_file_hangs, setup, teardown)
 {
-    _cleanup_(closep) int file = open("/sys/kernel/tracing/trace_pipe", O_RDONLY | O_CLOEXEC);
     bool heard[2 * STRAGGLERS_MAX] = {false};
+    char buffer[64], path[80];
     uint32_t user;
 
-    if (file < 0)
-        skip_because("/sys/kernel/tracing/trace_pipe");
+    snprintf(buffer, sizeof(buffer), "/sys/kernel/tracing/instances/perfcountd-%d", (int)getpid());
+    snprintf(path, sizeof(path), "%s/trace_pipe", buffer);
+    if (mkdir(buffer, 0700) < 0)
+        skip_because("/sys/kernel/tracing/instances");
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    assert_true(file >= 0);
     for (user = 0; user < ARRAY_SIZE(heard); user++)
         ask_for(user, file);
     for (size_t i = 0; i < ARRAY_SIZE(heard); i++) {
@@ -370,6 +374,8 @@ TEST_WITH(test_file_hangs, setup, teardown)
     }
     for (user = 0; user <= ARRAY_SIZE(heard); user++)
         eventually(is_read(user), "a file of that user is read");
+    close(file);
+    eventually(rmdir(buffer) == 0, "the kernel to remove the trace buffer");
 }
 
 /* The child that reads the file, once it has filled the socket. */
