@@ -39,6 +39,7 @@ struct css_set {
     struct cgroup *dfl_cgrp;
 };
 struct task_struct {
+    int tgid;
     struct css_set *cgroups;
 };
 #pragma clang attribute pop
@@ -322,14 +323,20 @@ static __always_inline int run(const struct cpu *cpu, __u64 was, __u64 id, __u32
     return 0;
 }
 
-/* Where prev and next are of one cgroup, which the record has, nothing else is looked at. */
+/* Some kernels run no program while a task of this process leaves a CPU (doc/cgroups.md). */
+#define UNTRACED_PROCESS 1
+
+/*
+ * Where prev and next are of one cgroup, which the record has, nothing else is looked at. When a task comes whose end
+ * may not be seen, the interval ends: only what follows can become unknown.
+ */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(tally_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
     struct css_set *prev_cset = prev->cgroups, *next_cset = next->cgroups;
     struct cgroup *cgroup = next_cset->dfl_cgrp;
     __u64 id = cgroup->kn->id, was = id;
-    bool is_same_task;
+    bool is_same_task, is_untraced = next->tgid == UNTRACED_PROCESS;
     struct cpu cpu;
 
     (void)ctx;
@@ -342,11 +349,11 @@ int BPF_PROG(tally_switch, bool preempt, struct task_struct *prev, struct task_s
     /* A css_set is of all hierarchies: it may be another where the cgroup is the same. */
     if (prev_cset != next_cset)
         was = prev_cset->dfl_cgrp->kn->id;
-    if (was == cpu.record->cgroup && id == cpu.record->cgroup)
+    if (was == cpu.record->cgroup && id == cpu.record->cgroup && !is_untraced)
         return 0;
     if (find_control(&cpu) &&
         run(&cpu, was, id, id == cpu.record->cgroup ? cpu.record->slot : find_slot(&cpu, cgroup, id, true),
-            is_same_task, false))
+            is_same_task, is_untraced))
         cpu.work->task = 0;
     return 0;
 }

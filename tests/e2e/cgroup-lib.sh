@@ -61,8 +61,8 @@ trap cleanup_cgroups EXIT
 load=$scratch/cgroup-load
 cc -O2 -o "$load" "$here/cgroup-load.c" || exit 1
 
-# unknown_us: prints for how many microseconds the engine bpf could not tell which cgroup ran: 0, except on virtual
-# machines that hide some context switches from it.
+# unknown_us: prints for how many microseconds the engine bpf could not tell which cgroup ran: 0, except on kernels that
+# hide some switches (doc/cgroups.md).
 unknown_us() {
     get /metrics -o /dev/null
     get /api/v1/status | jq '.cgroups.unknown_seconds // 0 | . * 1e6 | ceil'

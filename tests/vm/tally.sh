@@ -24,11 +24,15 @@ tally_daemon() {
 
 test_tally() {
     local software='{context-switches,minor-faults,major-faults}'
-    cgroup_make a.slice
+    cgroup_make a.slice b.slice
     tally_daemon "one event" minor-faults
     tally_daemon "24 events in 8 groups" "$software" "$software" "$software" "$software" "$software" "$software" \
         "$software" "$software"
     tally_daemon "the default events"
+    vm_run "$(cgroup_command 1 a.slice "spin 1 30") & $(cgroup_command 1 b.slice "spin 1 30"); wait"
+    get /metrics -f >/dev/null
+    compares "less than 0.1 ms in a second belongs to no cgroup" "$(get /api/v1/status -f |
+        jq 'if .cgroups.unknown_seconds < 1e-4 * (.timestamp - .start_time) then 1 else .cgroups.unknown_seconds end') == 1"
     daemon_stop
     cgroup_remove
 }
