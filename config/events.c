@@ -72,6 +72,7 @@ static void events_done(const struct option *option, void *base)
         config_event_done(&group->events[i]);
     free(group->events);
     free(group->text);
+    event_groups_done(&group->written);
     group->events = NULL;
     group->n_events = 0;
     group->text = NULL;
@@ -101,35 +102,17 @@ static int events_too_many(const struct document *document, const node *n, struc
     return document_error(document, n, error, "more than %d events in a group", CONFIG_EVENTS_MAX);
 }
 
-/* "{cycles,instructions}:k" */
+/* "{cycles,instructions}:k", or several groups */
 static int events_read_text(const struct document *document, const node *n, struct config_group *group,
                             struct error *error)
 {
-    _cleanup_(event_list_done) struct event_list list = {0};
     const char *text = node_text(n);
     int r = event_check_text(document, n, text, error);
 
     if (r < 0)
         return r;
-    r = event_list_parse(text, &list, error);
-    if (r < 0)
-        return event_fail_in_text(document, n, r, error);
-    if (list.n > CONFIG_EVENTS_MAX)
-        return events_too_many(document, n, error);
-    _cleanup_(freep) char *copy = strdup(text);
-    struct config_event *events = copy ? calloc(list.n, sizeof(*events)) : NULL;
-    if (!events)
-        return error_oom(error);
-    for (size_t i = 0; i < list.n; i++) {
-        events[i].event = list.events[i];
-        document_position_at(document, n, list.events[i].offset, &events[i].line, &events[i].column);
-    }
-    group->events = events;
-    group->n_events = list.n;
-    group->text = steal(copy);
-    free(steal(list.events));
-    list.n = 0;
-    return 0;
+    r = event_groups_parse(text, &group->written, error);
+    return r < 0 ? event_fail_in_text(document, n, r, error) : 0;
 }
 
 static int event_read_text(const struct document *document, const node *n, const char *text, struct config_event *event,
@@ -264,6 +247,26 @@ static int events_check_metrics(const struct config_group *group, struct error *
     return 0;
 }
 
+int events_take_list(const struct document *document, const node *n, struct event_list *list,
+                     struct config_group *group, struct error *error)
+{
+    if (list->n > CONFIG_EVENTS_MAX)
+        return events_too_many(document, n, error);
+    group->events = calloc(list->n, sizeof(*group->events));
+    if (!group->events)
+        return error_oom(error);
+    for (size_t i = 0; i < list->n; i++) {
+        struct config_event *event = &group->events[i];
+        event->event = list->events[i];
+        document_position_at(document, n, event->event.offset, &event->line, &event->column);
+    }
+    group->n_events = list->n;
+    group->text = steal(list->text);
+    free(steal(list->events));
+    list->n = 0;
+    return events_check_metrics(group, error);
+}
+
 static int events_read(const struct option *option, const struct document *document, const node *n, void *base,
                        struct error *error)
 {
@@ -285,7 +288,7 @@ static int events_read(const struct option *option, const struct document *docum
     events_done(option, group);
     group->events = read.events;
     group->n_events = read.n_events;
-    group->text = read.text;
+    group->written = read.written;
     return 0;
 }
 

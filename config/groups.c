@@ -23,7 +23,7 @@ static const struct option group_rows[GROUP_OPTIONS] = {
             .offset = offsetof(struct config_group, name),
             .check = option_check_not_empty,
             .range = "not empty; each group of a collector has its own",
-            .help = "the label \"group\" of its metrics; without it, the preset's name",
+            .help = "the label \"group\" of its metrics; without it, the name before the braces, or the preset's",
         },
     [GROUP_OPTION_PRESET] =
         {
@@ -37,7 +37,9 @@ static const struct option group_rows[GROUP_OPTIONS] = {
             .path = "events",
             .type = &option_events,
             .range = "1 to 64 events",
-            .help = "the events, as one text in perf's syntax or as a list, instead of \"preset\"",
+            .help =
+                "the events, as one text in perf's syntax or as a list, instead of \"preset\"; a text may have several "
+                "groups",
         },
     [GROUP_OPTION_STRICT] =
         {
@@ -114,28 +116,105 @@ static int group_check_preset(const struct document *document, const node *n, co
 static int group_check_keys(const struct document *document, const node *n, const struct config_group *group,
                             const node *const *nodes, struct error *error)
 {
-    if (!nodes[GROUP_OPTION_NAME] && !group->preset)
+    if (!nodes[GROUP_OPTION_NAME] && !group->preset && group->written.n == 0)
         return document_error(document, n, error, "a group has no \"name\"");
-    if (!group->events)
+    if (!group->events && group->written.n == 0)
         return document_error(document, n, error, "group \"%s\" has neither \"events\" nor \"preset\"", group->name);
     if (group->preset && nodes[GROUP_OPTION_EVENTS])
         return document_error(document, nodes[GROUP_OPTION_EVENTS], error,
                               "a group has \"events\" or \"preset\", not both: preset \"%s\" has its own events",
                               group->preset->name);
-    return group_check_weak(document, nodes[GROUP_OPTION_STRICT] ? nodes[GROUP_OPTION_STRICT] : n, group, error);
+    return 0;
 }
 
-/* `of_system`: of collectors.pmu. */
-static int group_read(const struct document *document, const node *n, bool of_system, struct config_group *group,
-                      struct error *error)
+static int group_fail_at(unsigned line, unsigned column, struct error *error)
 {
-    const node *nodes[GROUP_OPTIONS] = {0};
+    error_set_position(error, line, column);
+    return -EINVAL;
+}
 
-    if (n->type != YAML_MAPPING_NODE)
-        return document_expected(document, n, "a group, a map with \"name\" and \"events\"", error);
-    int r = option_table_read(&group_options, document, n, group, nodes, error);
-    if (r == 0)
-        r = group_check_keys(document, n, group, nodes, error);
+static int groups_add(const struct document *document, const node *n, struct config_groups *groups,
+                      struct config_group *group, struct error *error)
+{
+    if (groups->n == CONFIG_GROUPS_MAX)
+        return document_error(document, n, error, "more than %d groups", CONFIG_GROUPS_MAX);
+    group->signature = group_signature(group);
+    if (!group->signature || array_grow(&groups->items, groups->n) < 0)
+        return error_oom(error);
+    groups->items[groups->n++] = *group;
+    *group = (struct config_group){0};
+    return 0;
+}
+
+/*
+ * The name of the i-th group of a text: the one before its braces, or else that of the map that has the text, with the
+ * number of the group where there are several: "core-1" and "core-2".
+ */
+static int group_take_name(struct config_group *group, const char *of_map, size_t i, struct event_groups *written,
+                           struct error *error)
+{
+    struct event_list *list = &written->groups[i];
+    bool braces = list->text && list->text[0] == '{';
+
+    if (!list->name && !of_map) {
+        error_set(error, -EINVAL,
+                  "a group has no name: write one before its braces, as in NAME%s%.128s%s, or as the key \"name\" of a "
+                  "map",
+                  braces ? "" : "{", list->text, braces ? "" : "}");
+        return group_fail_at(group->line, group->column, error);
+    }
+    if (list->name)
+        group->name = steal(list->name);
+    else if (written->n == 1)
+        group->name = strdup(of_map);
+    else if (asprintf(&group->name, "%s-%zu", of_map, i + 1) < 0)
+        group->name = NULL;
+    return group->name ? 0 : error_oom(error);
+}
+
+/* Whether no group of the text needs the key "name". */
+static bool all_have_names(const struct event_groups *written)
+{
+    for (size_t i = 0; i < written->n; i++)
+        if (!written->groups[i].name)
+            return false;
+    return true;
+}
+
+/* Adds the groups of the text of "events", which share the other keys. `n` is the item of the list of groups. */
+static int groups_add_written(const struct document *document, const node *n, const node *const *nodes,
+                              struct config_groups *groups, struct config_group *read, struct error *error)
+{
+    const node *name = nodes[GROUP_OPTION_NAME], *text = nodes[GROUP_OPTION_EVENTS];
+    int r = 0;
+
+    if (name && all_have_names(&read->written))
+        return document_error(document, name, error,
+                              "\"events\" has the name of each group before its braces: leave out \"name\"");
+    for (size_t i = 0; i < read->written.n && r == 0; i++) {
+        _cleanup_(config_group_done) struct config_group group = {.strict = read->strict};
+        struct event_list *list = &read->written.groups[i];
+        if (name && !list->name)
+            document_position(document, name, &group.line, &group.column);
+        else
+            document_position_at(document, text, list->offset, &group.line, &group.column);
+        r = group_take_name(&group, read->name, i, &read->written, error);
+        if (r == 0)
+            r = events_take_list(document, text, list, &group, error);
+        if (r == 0)
+            r = group_check_weak(document, nodes[GROUP_OPTION_STRICT] ? nodes[GROUP_OPTION_STRICT] : n, &group, error);
+        if (r == 0)
+            r = groups_add(document, n, groups, &group, error);
+    }
+    return r;
+}
+
+/* A group of a preset, or of a list of events. */
+static int groups_add_read(const struct document *document, const node *n, const node *const *nodes, bool of_system,
+                           struct config_groups *groups, struct config_group *group, struct error *error)
+{
+    int r = group_check_weak(document, nodes[GROUP_OPTION_STRICT] ? nodes[GROUP_OPTION_STRICT] : n, group, error);
+
     if (r == 0)
         r = group_check_preset(document, nodes[GROUP_OPTION_PRESET], group->preset, of_system, error);
     if (r < 0)
@@ -146,14 +225,34 @@ static int group_read(const struct document *document, const node *n, bool of_sy
     group->strict |= group->preset && group->preset->strict;
     if (!group->name)
         group->name = strdup(group->preset->name);
-    group->signature = group->name ? group_signature(group) : NULL;
-    return group->signature ? 0 : error_oom(error);
+    return group->name ? groups_add(document, n, groups, group, error) : error_oom(error);
 }
 
-static int group_fail_at(unsigned line, unsigned column, struct error *error)
+/* Adds the groups of an item of the list: one, or those of a text. `of_system`: of collectors.pmu. */
+static int groups_read_item(const struct document *document, const node *n, bool of_system,
+                            struct config_groups *groups, struct error *error)
 {
-    error_set_position(error, line, column);
-    return -EINVAL;
+    _cleanup_(config_group_done) struct config_group group = {0};
+    const node *nodes[GROUP_OPTIONS] = {0};
+    int r;
+
+    if (node_text(n)) {
+        nodes[GROUP_OPTION_EVENTS] = n;
+        r = option_events.read(&group_rows[GROUP_OPTION_EVENTS], document, n, &group, error);
+    } else if (n->type == YAML_MAPPING_NODE) {
+        r = option_table_read(&group_options, document, n, &group, nodes, error);
+    } else {
+        r = document_expected(document, n,
+                              "a group, as a map with \"name\" and \"events\" or as a text such as "
+                              "NAME{cycles,instructions}",
+                              error);
+    }
+    if (r == 0)
+        r = group_check_keys(document, n, &group, nodes, error);
+    if (r < 0)
+        return r;
+    return group.written.n > 0 ? groups_add_written(document, n, nodes, groups, &group, error)
+                               : groups_add_read(document, n, nodes, of_system, groups, &group, error);
 }
 
 /* The size of BASE in "BASE-N" with N from 2, the label of a part of a split group; 0 for other names. */
@@ -301,20 +400,11 @@ static int groups_read_items(const struct document *document, const node *n, boo
     const node *item;
 
     for (size_t i = 0; (item = document_item(document, n, i)); i++) {
-        struct config_group group = {0};
-        if (i == CONFIG_GROUPS_MAX)
+        if (i == CONFIG_GROUPS_MAX || groups->n == CONFIG_GROUPS_MAX)
             return document_error(document, item, error, "more than %d groups", CONFIG_GROUPS_MAX);
-        if (array_grow(&groups->items, groups->n) < 0)
-            return error_oom(error);
-        int r = group_read(document, item, of_system, &group, error);
-        if (r < 0) {
-            config_group_done(&group);
-            r = document_keep(document, r, error);
-            if (r < 0)
-                return r;
-            continue;
-        }
-        groups->items[groups->n++] = group;
+        int r = document_keep(document, groups_read_item(document, item, of_system, groups, error), error);
+        if (r < 0)
+            return r;
     }
     return document_settle(document, 0, before);
 }

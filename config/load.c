@@ -2,14 +2,36 @@
 /* From a file to the typed configuration: see config.h and load.h. */
 #include <fcntl.h>
 
+#include "base/cleanup.h"
 #include "base/file.h"
 #include "config/config.h"
 #include "config/load.h"
 #include "config/options.h"
+#include "perf/event/parse.h"
 
 static const node *node_of_key(const node *const *nodes, const char *path)
 {
     return nodes[option_table_find(&config_options, path) - config_options.rows];
+}
+
+/* The rate of "cycles/period=100000/" replaces the default, and contradicts another one in the file. */
+static int sampler_take_rate_of_event(const struct document *document, const node *frequency, const node *period,
+                                      struct config_sampler *sampler, struct error *error)
+{
+    _cleanup_(event_list_done) struct event_list list = {0};
+    int r = str_equal(sampler->event, "auto") ? 0 : event_list_parse_sampled(sampler->event, &list, error);
+
+    if (r < 0 || list.n == 0 || (!list.events[0].period && !list.events[0].frequency))
+        return r;
+    const struct event *event = &list.events[0];
+    bool other_period = period && sampler->period && sampler->period != event->period;
+    if (other_period || (frequency && sampler->frequency && sampler->frequency != event->frequency))
+        return document_error(document, other_period ? period : frequency, error,
+                              "sampler.%s: the event \"%.256s\" has its rate in its terms; remove one of them",
+                              other_period ? "period" : "frequency", event->text);
+    sampler->period = event->period;
+    sampler->frequency = event->frequency;
+    return 0;
 }
 
 /* The kernel samples by a frequency or by a period. The frequency has a default, which a period replaces. */
@@ -18,7 +40,10 @@ static int sampler_check_frequency(const struct document *document, const node *
 {
     const node *frequency = node_of_key(nodes, "sampler.frequency"), *period = node_of_key(nodes, "sampler.period");
     struct config_sampler *sampler = &config->sampler;
+    int r = sampler_take_rate_of_event(document, frequency, period, sampler, error);
 
+    if (r < 0)
+        return r;
     if (sampler->period && sampler->frequency && frequency && period)
         return document_error(document, period, error,
                               "sampler.period: sampler.frequency is given as well; remove one of them");

@@ -29,6 +29,7 @@ struct config_group {
     bool strict;
     const struct preset *preset; /* where `events` are those of all its variants; NULL: they are written out */
     char *text;                  /* the events as they are written; NULL for a list, and for a preset */
+    struct event_groups written; /* while the file is read: the groups of the text of `events`, each to become one */
     struct config_event *events;
     size_t n_events;
     char *signature; /* the same for groups that count and name the same events in the same way; for reload */

@@ -75,6 +75,25 @@ static bool check_web_config(const char *file)
     return true;
 }
 
+static void warn_event(const struct config *config, const struct config_event *event, struct error *error)
+{
+    error_set_position(error, event->line, event->column);
+    error_prefix(error, "warning");
+    print_error(config->file, error);
+}
+
+/* A clock with the modifiers h, G or H, which perf accepts, is not the clock of the hypervisor or the guests. */
+static void warn_ignored_modifiers(const struct config *config, const struct config_event *event)
+{
+    struct error error;
+
+    if (!event_has_ignored_modifiers(&event->event))
+        return;
+    error_set(&error, 0, "the modifiers h, G and H of \"%.256s\" do nothing: %s counts time whatever the CPU does",
+              event->event.text, event->event.name);
+    warn_event(config, event, &error);
+}
+
 /*
  * Counts the events that cannot be found here. That is no error of the file: another machine may have them, or another
  * user may see them. A preset leaves out what is not here. A tracepoint that is certainly not here is most often
@@ -88,15 +107,14 @@ static size_t warn_groups(struct session *session, const struct config_groups *g
     for (size_t i = 0; i < groups->n; i++)
         for (size_t k = 0; !groups->items[i].preset && k < groups->items[i].n_events; k++) {
             const struct config_event *event = &groups->items[i].events[k];
+            warn_ignored_modifiers(session->config, event);
             if (event->event.kind != EVENT_TRACEPOINT && event->event.kind != EVENT_PMU)
                 continue;
             int r = attr_check(&session->sys, session->machine, &event->event, &error);
             missing += r < 0;
             if (r != -ENOENT || event->event.kind != EVENT_TRACEPOINT)
                 continue;
-            error_set_position(&error, event->line, event->column);
-            error_prefix(&error, "warning");
-            print_error(session->config->file, &error);
+            warn_event(session->config, event, &error);
         }
     return missing;
 }

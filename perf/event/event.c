@@ -35,7 +35,17 @@ void event_list_done(struct event_list *list)
     for (size_t i = 0; i < list->n; i++)
         event_done(&list->events[i]);
     free(list->events);
+    free(list->name);
+    free(list->text);
     *list = (struct event_list){0};
+}
+
+void event_groups_done(struct event_groups *groups)
+{
+    for (size_t i = 0; i < groups->n; i++)
+        event_list_done(&groups->groups[i]);
+    free(groups->groups);
+    *groups = (struct event_groups){0};
 }
 
 static bool is_digit(char c)
@@ -84,6 +94,19 @@ static const struct {
     {EVENT_GUEST, "guest", "guests"},
     {EVENT_HOST, "host", "the host"},
 };
+
+/* A clock has no counts of the hypervisor, guests or the host: the kernel ignores these modifiers on it. */
+static unsigned effective_modifiers(const struct event *event)
+{
+    bool clock = event->generic && event->generic->clock;
+
+    return clock ? event->modifiers & ~EVENT_IGNORED_ON_CLOCKS : event->modifiers;
+}
+
+bool event_has_ignored_modifiers(const struct event *event)
+{
+    return effective_modifiers(event) != event->modifiers;
+}
 
 /* "event=0x3c,umask=0x1", or the name of a single event. */
 static char *terms_text(const struct event *event)
@@ -150,7 +173,7 @@ int event_build_metric(struct event *event)
     if (append_own_terms(&name, event) < 0)
         return -ENOMEM;
     for (size_t i = 0; i < ARRAY_SIZE(modifier_words); i++)
-        if (event->modifiers & modifier_words[i].modifier)
+        if (effective_modifiers(event) & modifier_words[i].modifier)
             buffer_appendf(&name, "_%s", modifier_words[i].word);
     event->metric = buffer_string(&name);
     return event->metric ? 0 : -ENOMEM;
@@ -230,7 +253,7 @@ char *event_help(const struct event *event)
 
     append_description(&help, event);
     for (size_t i = 0; i < ARRAY_SIZE(modifier_words); i++)
-        if (event->modifiers & modifier_words[i].modifier)
+        if (effective_modifiers(event) & modifier_words[i].modifier)
             buffer_appendf(&help, "%s%s", named++ ? " and " : ", in ", modifier_words[i].help);
     buffer_append_char(&help, '.');
     return buffer_string(&help);

@@ -31,6 +31,8 @@ enum event_modifier {
     EVENT_SAMPLE_READ = 1 << 9, /* S: samples have the counts of their group; means nothing while counting */
 };
 
+#define EVENT_IGNORED_ON_CLOCKS ((unsigned)(EVENT_HYPERVISOR | EVENT_GUEST | EVENT_HOST))
+
 /* "umask=0x1": a term of a PMU's event. */
 struct event_term {
     char *name;
@@ -54,7 +56,7 @@ struct event {
     enum event_kind kind;
     char *text;                /* as written, with its modifiers; for messages */
     char *pmu, *system, *name; /* EVENT_GENERIC, EVENT_RAW and EVENT_BREAKPOINT have the word as written in `name` */
-    struct event_term *terms;  /* without `name=`, which became the metric name */
+    struct event_term *terms;  /* without `name`, which became the metric name, `period` and `freq` */
     size_t n_terms;
     uint32_t type;
     uint64_t config;
@@ -62,19 +64,32 @@ struct event {
     const struct generic_event *generic; /* for EVENT_GENERIC, its row of the table; NULL for cache events */
     unsigned modifiers;                  /* bits of enum event_modifier */
     unsigned precise;                    /* 0 to 3: the number of p; P is 3 */
+    uint64_t period, frequency;          /* the terms `period` and `freq` of an event that samples; 0: not given */
     char *metric;                        /* "cycles_user" */
     size_t offset;                       /* where it stands in the parsed text */
 };
 
 void event_done(struct event *event);
 
+/* The events of one group. */
 struct event_list {
     struct event *events;
     size_t n;
     unsigned modifiers; /* those behind the whole group; each event has them as well */
+    char *name;         /* before the braces; NULL: none */
+    char *text;         /* as written, without the name */
+    size_t offset;      /* where the group, or its name, stands in the parsed text */
 };
 
 void event_list_done(struct event_list *list);
+
+/* The groups of one text. */
+struct event_groups {
+    struct event_list *groups;
+    size_t n;
+};
+
+void event_groups_done(struct event_groups *groups);
 
 /*
  * Lower case; everything outside [a-z0-9_] is "_", a run of "_" is one, none stands at the ends; "event_" before a
@@ -83,6 +98,8 @@ void event_list_done(struct event_list *list);
 char *event_metric_name(const char *text);
 /* Gives the event the metric name that its kind and its modifiers make, unless it has a name already. -ENOMEM. */
 int event_build_metric(struct event *event);
+/* Whether the kernel ignores one of its modifiers: its metric name does not say it. */
+bool event_has_ignored_modifiers(const struct event *event);
 /* The unit as it stands behind the metric name: "" where the name ends with it, as read_bytes does with "bytes". */
 const char *event_unit_suffix(const struct event *event, const char *unit);
 /* Replaces the metric name by one that a person chose: [a-zA-Z_][a-zA-Z0-9_]*, else -EINVAL. */

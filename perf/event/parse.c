@@ -14,12 +14,11 @@
 
 #define TEXT_MAX 65536
 #define EVENTS_MAX 64
+#define GROUPS_MAX 256
 
-/* Removes `name=` from the terms, since it is the metric's name, which is made valid if it is not. */
-static int take_metric_name(struct event *event, struct event_terms *terms, size_t i, struct error *error)
+/* The metric's name, which is made valid if it is not. */
+static int take_metric_name(struct event *event, const struct event_term *term, struct error *error)
 {
-    struct event_term *term = &terms->terms[i];
-
     if (!term->text)
         return error_set_at(error, -EINVAL, term->offset, "the term \"name\" needs a value");
     if (event_set_metric(event, term->text, NULL) < 0) {
@@ -27,34 +26,60 @@ static int take_metric_name(struct event *event, struct event_terms *terms, size
         if (!metric || event_set_metric(event, metric, NULL) < 0)
             return error_oom(error);
     }
-    event_term_done(term);
-    memmove(term, term + 1, (terms->n - i - 1) * sizeof(*term));
-    terms->n--;
     return 0;
 }
 
-static int check_term(const struct event *event, const struct event_term *term, struct error *error)
+/* The period or the frequency of an event that samples: attr.sample_period, of which the kernel has 63 bits. */
+static int take_rate(struct event *event, const struct event_term *term, struct error *error)
 {
-    return event->kind == EVENT_PMU ? event_term_check(event->pmu, term, error)
-                                    : event_term_check_word(event, term, error);
+    if (!term->text || !term->numeric || term->value == 0 || term->value > INT64_MAX)
+        return error_set_at(error, -EINVAL, term->offset, "the value of \"%s\" is a number from 1 to 2^63 - 1",
+                            term->name);
+    if (event->period || event->frequency)
+        return error_set_at(error, -EINVAL, term->offset,
+                            "the terms \"period\" and \"freq\" exclude each other, and each may be given once");
+    *(str_equal(term->name, "period") ? &event->period : &event->frequency) = term->value;
+    return 0;
+}
+
+/* Takes a term that belongs to the event itself and not to its PMU: 1; 0 for any other. */
+static int take_term(struct event *event, const struct event_term *term, bool samples, struct error *error)
+{
+    int r;
+
+    if (str_equal(term->name, "name"))
+        r = take_metric_name(event, term, error);
+    else if (samples && (str_equal(term->name, "period") || str_equal(term->name, "freq")))
+        r = take_rate(event, term, error);
+    else
+        return event_term_check(event, term, samples, error);
+    return r < 0 ? r : 1;
 }
 
 /* Parses the terms between the slashes, and the second slash. */
 static int parse_terms(struct event_cursor *cursor, struct event *event, struct error *error)
 {
     _cleanup_(event_terms_done) struct event_terms terms = {0};
+    size_t kept = 0;
 
     int r = event_terms_parse(cursor, &terms, error);
-    for (size_t i = 0; r == 0 && i < terms.n;) {
-        bool name = str_equal(terms.terms[i].name, "name");
-        r = name ? take_metric_name(event, &terms, i, error) : check_term(event, &terms.terms[i++], error);
-    }
     if (r < 0)
         return r;
+    for (size_t i = 0; i < terms.n; i++) {
+        r = take_term(event, &terms.terms[i], cursor->samples, error);
+        if (r < 0)
+            return r;
+        struct event_term term = terms.terms[i];
+        terms.terms[i] = (struct event_term){0};
+        if (r > 0)
+            event_term_done(&term);
+        else
+            terms.terms[kept++] = term;
+    }
     if (!cursor_take(cursor, '/'))
         return cursor_set_error(cursor, "a comma or a slash", error);
     event->terms = steal(terms.terms);
-    event->n_terms = terms.n;
+    event->n_terms = kept;
     terms.n = 0;
     return 0;
 }
@@ -146,18 +171,22 @@ static int parse_word(struct event_cursor *cursor, size_t size, struct event *ev
     return copy_name(&event->name, word, size, error);
 }
 
-/* A clock counts time whatever the CPU does: the kernel takes these modifiers and ignores them. */
+/*
+ * A clock counts time whatever the CPU does: the kernel accepts all modifiers and ignores them. u, k and I are refused,
+ * because the count would be taken for the time in one of these modes. h, G and H are accepted, as perf accepts them:
+ * the metric's name leaves them out (event_has_ignored_modifiers()). A clock that samples would have no samples with
+ * h alone.
+ */
 static int check_clock(const struct event *event, unsigned modifiers, bool samples, size_t offset, struct error *error)
 {
-    const unsigned never = EVENT_HYPERVISOR | EVENT_GUEST | EVENT_HOST;
-    const unsigned ignored = samples ? never : never | EVENT_USER | EVENT_KERNEL | EVENT_NO_IDLE;
+    const unsigned refused = samples ? EVENT_IGNORED_ON_CLOCKS : (unsigned)(EVENT_USER | EVENT_KERNEL | EVENT_NO_IDLE);
 
-    if (!(modifiers & ignored))
+    if (!(modifiers & refused))
         return 0;
     if (samples)
         return error_set_at(error, -EINVAL, offset, "the modifiers h, G and H do nothing on %s", event->generic->name);
     return error_set_at(error, -EINVAL, offset,
-                        "%s counts time whatever the CPU does: the modifiers u, k, h, G, H and I do nothing on it",
+                        "%s counts time whatever the CPU does: the modifiers u, k and I do nothing on it",
                         event->generic->name);
 }
 
@@ -188,11 +217,28 @@ static int parse_modifiers(struct event_cursor *cursor, struct event *event, str
     return r < 0 ? r : check_modifiers(event, event->modifiers, cursor->samples, offset, error);
 }
 
+/* "sched:*": perf opens every tracepoint that matches. */
+static int check_no_pattern(const struct event_cursor *cursor, struct error *error)
+{
+    size_t size = strcspn(cursor->text + cursor->at, "*?,/{} \t\r\n");
+    const char *text = cursor->text + cursor->at;
+
+    if (text[size] != '*' && text[size] != '?')
+        return 0;
+    return error_set_at(error, -EINVAL, cursor->at + size,
+                        "an event is written by its whole name, without \"%c\": \"perfcountd list-events\" lists all "
+                        "events",
+                        text[size]);
+}
+
 static int parse_kind(struct event_cursor *cursor, struct event *event, struct error *error)
 {
     const char *start = cursor->text + cursor->at;
     size_t size = cursor_name(cursor);
 
+    int r = check_no_pattern(cursor, error);
+    if (r < 0)
+        return r;
     if (breakpoint_starts_here(cursor))
         return breakpoint_parse(cursor, event, error);
     if (numeric_starts_here(cursor))
@@ -231,22 +277,46 @@ static int parse_event_here(struct event_cursor *cursor, struct event *ret, stru
     return 0;
 }
 
-static int only_one_group(const struct event_cursor *cursor, struct error *error)
+/*
+ * Whether a group in braces starts here, perhaps with a name before them: "{", "name{" or "name:{". The sizes of the
+ * name and of what stands before the "{".
+ */
+static bool group_starts_here(const struct event_cursor *cursor, size_t *ret_name, size_t *ret_before)
 {
-    return error_set_at(error, -EINVAL, cursor->at,
-                        "only one group can stand here: write all events inside one pair of braces, or %s",
-                        cursor->is_stream ? "sample the others in a stream of their own"
-                                          : "write one more entry in the list \"groups\"");
+    size_t name = cursor_name(cursor), before = name;
+
+    if (name > 0 && cursor->text[cursor->at + name] == ':')
+        before++;
+    *ret_name = name;
+    *ret_before = before;
+    return cursor->text[cursor->at + before] == '{';
 }
 
-/* Up to a closing brace or the end. */
-static int parse_events_here(struct event_cursor *cursor, struct event_list *list, bool braces, struct error *error)
+/* Steps over a comma behind which one more event of the group stands: outside of braces, a group may stand there. */
+static bool take_comma(struct event_cursor *cursor, bool braces)
 {
+    struct event_cursor ahead = *cursor;
+    size_t name, before;
+
+    if (!cursor_take(&ahead, ','))
+        return false;
+    cursor_skip_space(&ahead);
+    if (!braces && group_starts_here(&ahead, &name, &before))
+        return false;
+    *cursor = ahead;
+    return true;
+}
+
+/* Up to a closing brace, a group in braces or the end. `ret_end`: behind the last event. */
+static int parse_events_here(struct event_cursor *cursor, struct event_list *list, bool braces, size_t *ret_end,
+                             struct error *error)
+{
+    size_t name, before;
+
     do {
         cursor_skip_space(cursor);
-        if (cursor_peek(cursor) == '{')
-            return braces ? error_set_at(error, -EINVAL, cursor->at, "groups do not nest")
-                          : only_one_group(cursor, error);
+        if (group_starts_here(cursor, &name, &before))
+            return error_set_at(error, -EINVAL, cursor->at, "groups do not nest");
         if (list->n == EVENTS_MAX)
             return error_set_at(error, -EINVAL, cursor->at, "a group has at most %d events", EVENTS_MAX);
         if (array_grow(&list->events, list->n) < 0)
@@ -256,8 +326,9 @@ static int parse_events_here(struct event_cursor *cursor, struct event_list *lis
             return r;
         list->n++;
         cursor->samples = false;
+        *ret_end = cursor->at;
         cursor_skip_space(cursor);
-    } while (cursor_take(cursor, ','));
+    } while (take_comma(cursor, braces));
     return 0;
 }
 
@@ -278,14 +349,17 @@ static int parse_group_modifiers(struct event_cursor *cursor, struct event_list 
     return r;
 }
 
-static int parse_braces(struct event_cursor *cursor, struct event_list *list, struct error *error)
+static int parse_braces(struct event_cursor *cursor, struct event_list *list, size_t *ret_end, struct error *error)
 {
-    int r = parse_events_here(cursor, list, true, error);
+    cursor_take(cursor, '{');
+    int r = parse_events_here(cursor, list, true, ret_end, error);
     if (r < 0)
         return r;
     if (!cursor_take(cursor, '}'))
         return cursor_set_error(cursor, "a comma or \"}\"", error);
-    return parse_group_modifiers(cursor, list, error);
+    r = parse_group_modifiers(cursor, list, error);
+    *ret_end = cursor->at;
+    return r;
 }
 
 static int check_text_size(const char *text, struct error *error)
@@ -295,52 +369,75 @@ static int check_text_size(const char *text, struct error *error)
     return 0;
 }
 
-/* Nothing may follow a group: neither another one, nor an event behind a comma. */
-static int check_end(struct event_cursor *cursor, struct error *error)
+static int parse_group_here(struct event_cursor *cursor, struct event_list *list, struct error *error)
 {
-    cursor_skip_space(cursor);
-    struct event_cursor ahead = *cursor;
-    bool comma = cursor_take(&ahead, ',');
-    cursor_skip_space(&ahead);
-    if (cursor_peek(&ahead) == '{' || (comma && cursor_name(&ahead) > 0))
-        return only_one_group(&ahead, error);
-    return cursor_peek(cursor) ? cursor_set_error(cursor, "the end", error) : 0;
-}
+    size_t name, before, end = 0;
+    int r = 0;
 
-/* perf's "name{cycles,instructions}". */
-static int check_group_name(const struct event_cursor *cursor, struct error *error)
-{
-    if (cursor->text[cursor->at + cursor_name(cursor)] != '{' || cursor_peek(cursor) == '{')
-        return 0;
-    return error_set_at(error, -EINVAL, cursor->at, "a group has no name here: leave out \"%.*s\" before the brace",
-                        (int)MIN(cursor_name(cursor), (size_t)64), cursor->text + cursor->at);
-}
-
-static int parse_group(struct event_cursor *cursor, struct event_list *list, struct error *error)
-{
-    cursor_skip_space(cursor);
-    int r = check_group_name(cursor, error);
+    list->offset = cursor->at;
+    bool braces = group_starts_here(cursor, &name, &before);
+    if (braces && name > 0)
+        r = copy_name(&list->name, cursor->text + cursor->at, name, error);
     if (r < 0)
         return r;
-    r = cursor_take(cursor, '{') ? parse_braces(cursor, list, error) : parse_events_here(cursor, list, false, error);
-    return r < 0 ? r : check_end(cursor, error);
+    cursor->at += braces ? before : 0;
+    size_t start = cursor->at;
+    r = braces ? parse_braces(cursor, list, &end, error) : parse_events_here(cursor, list, false, &end, error);
+    for (size_t i = 0; r == 0 && i < list->n; i++)
+        if (event_build_metric(&list->events[i]) < 0)
+            r = error_oom(error);
+    return r < 0 ? r : copy_name(&list->text, cursor->text + start, end - start, error);
 }
 
-static int parse_list(const char *text, bool samples, struct event_list *ret, struct error *error)
+static int parse_groups(const char *text, bool samples, struct event_groups *ret, struct error *error)
 {
-    _cleanup_(event_list_done) struct event_list list = {0};
+    _cleanup_(event_groups_done) struct event_groups groups = {0};
     struct event_cursor cursor = {.text = text, .samples = samples, .is_stream = samples};
 
     int r = check_text_size(text, error);
-    if (r == 0)
-        r = parse_group(&cursor, &list, error);
-    for (size_t i = 0; r == 0 && i < list.n; i++)
-        if (event_build_metric(&list.events[i]) < 0)
-            r = error_oom(error);
     if (r < 0)
         return r;
-    *ret = list;
-    list = (struct event_list){0};
+    do {
+        cursor_skip_space(&cursor);
+        if (groups.n == GROUPS_MAX)
+            return error_set_at(error, -EINVAL, cursor.at, "a text has at most %d groups", GROUPS_MAX);
+        if (array_grow(&groups.groups, groups.n) < 0)
+            return error_oom(error);
+        groups.groups[groups.n] = (struct event_list){0};
+        r = parse_group_here(&cursor, &groups.groups[groups.n++], error);
+        if (r < 0)
+            return r;
+        cursor_skip_space(&cursor);
+    } while (cursor_take(&cursor, ','));
+    if (cursor_peek(&cursor))
+        return cursor_set_error(&cursor, "a comma or the end", error);
+    *ret = groups;
+    groups = (struct event_groups){0};
+    return 0;
+}
+
+int event_groups_parse(const char *text, struct event_groups *ret, struct error *error)
+{
+    return parse_groups(text, false, ret, error);
+}
+
+/* A text that is one group without a name. */
+static int parse_list(const char *text, bool samples, struct event_list *ret, struct error *error)
+{
+    _cleanup_(event_groups_done) struct event_groups groups = {0};
+    int r = parse_groups(text, samples, &groups, error);
+
+    if (r < 0)
+        return r;
+    if (groups.n > 1)
+        return error_set_at(error, -EINVAL, groups.groups[1].offset,
+                            "only one group can stand here: write all events inside one pair of braces, or sample the "
+                            "others in a stream of their own");
+    if (groups.groups[0].name)
+        return error_set_at(error, -EINVAL, groups.groups[0].offset,
+                            "a group has no name here: leave out \"%.64s\" before the brace", groups.groups[0].name);
+    *ret = groups.groups[0];
+    groups.groups[0] = (struct event_list){0};
     return 0;
 }
 
@@ -358,13 +455,15 @@ int event_parse(const char *text, struct event *ret, struct error *error)
 {
     _cleanup_(event_done) struct event event = {0};
     struct event_cursor cursor = {.text = text};
+    size_t name, before;
 
     int r = check_text_size(text, error);
     if (r < 0)
         return r;
     cursor_skip_space(&cursor);
-    if (cursor_peek(&cursor) == '{')
-        return error_set_at(error, -EINVAL, cursor.at, "one event stands here: leave out the braces");
+    if (group_starts_here(&cursor, &name, &before))
+        return error_set_at(error, -EINVAL, cursor.at, "one event stands here: leave out the %sbraces",
+                            name > 0 ? "name and the " : "");
     r = parse_event_here(&cursor, &event, error);
     if (r < 0)
         return r;

@@ -137,26 +137,29 @@ int event_terms_parse_text(const char *text, struct event_terms *ret, struct err
     return 0;
 }
 
-/* Terms that perf understands, and that have no meaning for an event that is only counted, or for perfcountd. */
+/* Terms of perf that no event has here, with the reason. Those for sampling have another reason where it only counts.
+ */
 static const struct {
-    const char *name, *reason;
+    const char *name;
+    bool for_sampling;
+    const char *reason;
 } refused_terms[] = {
-    {"period", "is for sampling: counters have none"},
-    {"freq", "is for sampling: counters have none"},
-    {"call-graph", "is for sampling"},
-    {"stack-size", "is for sampling"},
-    {"max-stack", "is for sampling"},
-    {"branch_type", "is for sampling"},
-    {"time", "is for sampling"},
-    {"nr", "is for sampling"},
-    {"overwrite", "is for sampling"},
-    {"no-overwrite", "is for sampling"},
-    {"aux-output", "is for sampling"},
-    {"aux-sample-size", "is for sampling"},
-    {"inherit", "is not for counters of whole CPUs and cgroups"},
-    {"no-inherit", "is not for counters of whole CPUs and cgroups"},
-    {"percore", "is perf's own arithmetic: add up the CPUs in a query"},
-    {"metric-id", "is perf's own: name the metric by \"name=\""},
+    {"period", true, NULL},
+    {"freq", true, NULL},
+    {"call-graph", true, "is not supported: the key sampler.callchain turns call chains on and off"},
+    {"stack-size", true, "is not supported: call chains are those that the kernel follows"},
+    {"max-stack", true, "is not supported: kernel.perf_event_max_stack is the limit"},
+    {"branch_type", true, "is not supported"},
+    {"time", true, "is not supported: every sample has its time"},
+    {"nr", true, "is not supported"},
+    {"overwrite", true, "is not supported"},
+    {"no-overwrite", true, "is not supported"},
+    {"aux-output", true, "is not supported"},
+    {"aux-sample-size", true, "is not supported"},
+    {"inherit", false, "is not for counters of whole CPUs and cgroups"},
+    {"no-inherit", false, "is not for counters of whole CPUs and cgroups"},
+    {"percore", false, "is perf's own arithmetic: add up the CPUs in a query"},
+    {"metric-id", false, "is perf's own: name the metric by \"name=\""},
 };
 
 /* Terms with text as their value: the function or file that a probe is set on. */
@@ -187,12 +190,16 @@ static int check_probe_word(const char *pmu, const struct event_term *term, stru
                         term->name);
 }
 
-static int check_refused(const struct event_term *term, struct error *error)
+static int check_refused(const struct event_term *term, bool samples, struct error *error)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(refused_terms); i++)
-        if (str_equal(term->name, refused_terms[i].name))
-            return error_set_at(error, -EINVAL, term->offset, "the term \"%s\" %s", term->name,
-                                refused_terms[i].reason);
+    for (size_t i = 0; i < ARRAY_SIZE(refused_terms); i++) {
+        if (!str_equal(term->name, refused_terms[i].name))
+            continue;
+        if (refused_terms[i].for_sampling && !samples)
+            return error_set_at(error, -EINVAL, term->offset,
+                                "the term \"%s\" applies to sampling, and this event is only counted", term->name);
+        return error_set_at(error, -EINVAL, term->offset, "the term \"%s\" %s", term->name, refused_terms[i].reason);
+    }
     return 0;
 }
 
@@ -204,12 +211,10 @@ static int check_number(const struct event_term *term, struct error *error)
     return 0;
 }
 
-int event_term_check(const char *pmu, const struct event_term *term, struct error *error)
+static int check_of_pmu(const char *pmu, const struct event_term *term, struct error *error)
 {
     int r = check_probe_word(pmu, term, error);
 
-    if (r == 0)
-        r = check_refused(term, error);
     if (r < 0)
         return r;
     if (takes_text(pmu, term))
@@ -223,13 +228,11 @@ static bool takes_words(const struct event *event)
     return event->kind == EVENT_RAW || (event->kind == EVENT_GENERIC && event->type != PERF_TYPE_SOFTWARE);
 }
 
-int event_term_check_word(const struct event *event, const struct event_term *term, struct error *error)
+/* A term behind an event that is named without a PMU: "cycles/config1=1/". */
+static int check_of_word(const struct event *event, const struct event_term *term, struct error *error)
 {
     const char *name = term->name;
-    int r = check_refused(term, error);
 
-    if (r < 0)
-        return r;
     if (!takes_words(event))
         return error_set_at(error, -EINVAL, term->offset, "this event takes no term but \"name=\", and not \"%s\"",
                             name);
@@ -239,4 +242,13 @@ int event_term_check_word(const struct event *event, const struct event_term *te
                             "terms of a PMU behind its name, as in cpu/event=0x3c/",
                             name);
     return check_number(term, error);
+}
+
+int event_term_check(const struct event *event, const struct event_term *term, bool samples, struct error *error)
+{
+    int r = check_refused(term, samples, error);
+
+    if (r < 0)
+        return r;
+    return event->kind == EVENT_PMU ? check_of_pmu(event->pmu, term, error) : check_of_word(event, term, error);
 }

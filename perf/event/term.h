@@ -20,9 +20,10 @@ int event_terms_parse(struct event_cursor *cursor, struct event_terms *ret, stru
 /* The same for a whole text, like that of a file in sysfs. */
 int event_terms_parse_text(const char *text, struct event_terms *ret, struct error *error);
 
-/* Whether an event of `pmu` that is counted can have the term. -EINVAL at the offending character. */
-int event_term_check(const char *pmu, const struct event_term *term, struct error *error);
-/* The same for an event that is named without a PMU: "cycles/config1=1/". */
-int event_term_check_word(const struct event *event, const struct event_term *term, struct error *error);
+/*
+ * Whether the event, whose kind and PMU are set, can have the term. `samples`: the event samples, and is not only
+ * counted. -EINVAL at the offending character.
+ */
+int event_term_check(const struct event *event, const struct event_term *term, bool samples, struct error *error);
 
 #endif

@@ -103,6 +103,11 @@ status=0
 equals "several errors: exit status" "$status" 2
 equals "several errors, each in its line" "$(cut -d: -f2,3 "$scratch/err" | tr '\n' ' ')" "1:1 2:7 3:29 3:65 "
 refuses "to run, the first of them" "$bad:1:1: .*wbe" --config.file="$bad" --web.listen-address=127.0.0.1:0
+echo 'collectors: {cpu: {groups: ["core{cs,1:1:hp}"]}}' >"$bad"
+try check-config "$bad"
+equals "modifiers that do nothing: exit status" "$status" 0
+equals "modifiers that do nothing: warning" "$("$PERFCOUNTD" check-config "$bad" 2>&1 >"$scratch/out")" \
+    "$bad:1:38: warning: the modifiers h, G and H of \"1:1:hp\" do nothing: task-clock counts time whatever the CPU does"
 if [ -r /sys/kernel/tracing/events/sched/sched_switch/id ]; then
     echo 'collectors: {cpu: {groups: [{name: x, events: "sched:sched_swich"}]}}' >"$bad"
     try check-config "$bad"

@@ -24,13 +24,25 @@ TEST(test_positions)
                                                           "    groups:\n"
                                                           "      - name: a\n"
                                                           "        events: \"{cycles,instructions}\"\n"
-                                                          "      - {name: ä, events: [cs, {event: r11}]}\n");
+                                                          "      - {name: ä, events: [cs, {event: r11}]}\n"
+                                                          "      - 'sw{cs,faults}, irq:{r12}:k'\n"
+                                                          "      - {name: c, events: '{r13},x{r14}'}\n");
     static const struct {
         unsigned group, event, out_line, out_column;
-    } cases[] = {{0, 0, 5, 19}, {0, 1, 5, 26}, {1, 0, 6, 28}, {1, 1, 6, 40}};
+    } cases[] = {{0, 0, 5, 19}, {0, 1, 5, 26}, {1, 0, 6, 28}, {1, 1, 6, 40}, {2, 0, 7, 13},
+                 {2, 1, 7, 16}, {3, 0, 7, 30}, {4, 0, 8, 29}, {5, 0, 8, 36}};
+    static const struct {
+        const char *out_name;
+        unsigned out_line, out_column;
+    } names[] = {{"a", 4, 15}, {"ä", 6, 16}, {"sw", 7, 10}, {"irq", 7, 25}, {"c-1", 8, 16}, {"x", 8, 34}};
 
-    assert_int_equal(config->cpu.groups.items[0].line, 4);
-    assert_int_equal(config->cpu.groups.items[0].column, 15);
+    assert_int_equal(config->cpu.groups.n, ARRAY_SIZE(names));
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        const struct config_group *group = &config->cpu.groups.items[i];
+        if (!str_equal(group->name, names[i].out_name) || group->line != names[i].out_line ||
+            group->column != names[i].out_column)
+            fail_msg("group %zu: %s at %u:%u", i, group->name, group->line, group->column);
+    }
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         const struct config_event *event = &config->cpu.groups.items[cases[i].group].events[cases[i].event];
         assert_int_equal(event->line, cases[i].out_line);
@@ -56,6 +68,7 @@ TEST(test_signatures)
     } cases[] = {
         {"{name: a, events: 'cycles,instructions'}", "{name: a, events: '{cycles,instructions}'}", true},
         {"{name: a, events: 'cycles,instructions'}", "{strict: false, events: [cycles, instructions], name: a}", true},
+        {"{name: a, events: 'cycles,instructions'}", "'a{cycles,instructions}'", true},
         {"{name: a, events: cycles}", "{name: b, events: cycles}", false},
         {"{name: a, events: cycles}", "{name: a, events: cycles, strict: true}", false},
         {"{name: a, events: 'cycles,instructions'}", "{name: a, events: 'instructions,cycles'}", false},

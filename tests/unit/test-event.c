@@ -49,6 +49,7 @@ TEST(test_help)
         const char *in, *out;
     } cases[] = {
         {"cpu-cycles", "CPU cycles."},
+        {"task-clock:hGp", "Time that tasks ran."},
         {"cycles:uk", "CPU cycles, in user mode and the kernel."},
         {"r11", "Raw event r11."},
         {"l1d-loads", "Cache event L1-dcache-loads."},
@@ -76,6 +77,7 @@ TEST(test_same_as_name)
         {"0:9", "ref-cycles"},
         {"1:3:u", "cs:u"},
         {"1:1:DP", "task-clock:DP"},
+        {"1:1:hp", "task-clock:hp"},
         {"3:0x10000", "L1-dcache-load-misses"},
         {"4:17:k", "r11:k"},
         {"4:0xFFFFFFFFFFFFFFFF", "rffffffffffffffff"},
