@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a request to a spec: see spec-make.h. */
 #include "sampler/spec-make.h"
-#include "perf/event/parse.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -18,9 +17,13 @@
 
 /* Rate */
 
+/* The event's own rate, the client's, or the configured one, which is also that of the configured event. */
 static int spec_set_rate(struct spec *spec, struct sys *sys, const struct config_sampler *config,
                          const struct stream_request *request, struct error *error)
 {
+    const struct event *event = &spec->events.events[0];
+    bool own = request->event && (event->period || event->frequency);
+    uint64_t frequency = own ? event->frequency : request->frequency, period = own ? event->period : request->period;
     _cleanup_(freep) char *text = NULL;
     uint64_t limit = UINT64_MAX;
 
@@ -28,13 +31,17 @@ static int spec_set_rate(struct spec *spec, struct sys *sys, const struct config
         limit = UINT64_MAX;
     if (request->frequency && request->period)
         return error_set(error, -EINVAL, "frequency and period exclude each other");
-    if (request->frequency > limit)
+    if (own && (request->frequency || request->period))
+        return error_set(error, -EINVAL,
+                         "parameter \"event\": \"%.256s\" has its rate in its terms; leave out the parameter \"%s\"",
+                         event->text, request->period ? "period" : "frequency");
+    if (frequency > limit)
         return error_set(error, -EINVAL,
                          "a frequency of %" PRIu64 " Hz is over the limit of %" PRIu64
                          ", kernel.perf_event_max_sample_rate; ask for less, or raise it",
-                         request->frequency, limit);
-    spec->period = request->frequency ? 0 : request->period;
-    spec->frequency = request->frequency;
+                         frequency, limit);
+    spec->period = frequency ? 0 : period;
+    spec->frequency = frequency;
     if (spec->period || spec->frequency)
         return 0;
     /* The kernel lowers its limit if samples cost too much: the configured frequency follows it. */
@@ -227,12 +234,10 @@ static int probe_or_user_only(struct spec *spec, struct sys *sys, const struct m
 }
 
 /* "auto" is cycles, or the CPU clock if a CPU has no PMU, or one that does not interrupt. */
-static int spec_choose_events(struct spec *spec, struct sys *sys, const struct machine *machine,
-                              const struct config_sampler *config, const char *asked, struct error *error)
+static int spec_check_or_fall_back(struct spec *spec, struct sys *sys, const struct machine *machine,
+                                   const struct config_sampler *config, bool asked, bool automatic, struct error *error)
 {
-    const char *text = asked ? asked : config->event;
-    bool automatic = str_equal(text, "auto");
-    int r = spec_parse_events(spec, automatic ? "cycles" : text, error);
+    int r = 0;
 
     for (size_t i = 0; asked && r == 0 && i < spec->events.n; i++)
         r = client_event_check(config, machine, &spec->events.events[i], error);
@@ -256,7 +261,11 @@ int spec_make(struct sys *sys, const struct machine *machine, const struct confi
         .cgroup_fd = -1,
     };
 
-    int r = spec_set_rate(&spec, sys, config, request, error);
+    const char *text = request->event ? request->event : config->event;
+    bool automatic = str_equal(text, "auto");
+    int r = spec_parse_events(&spec, automatic ? "cycles" : text, error);
+    if (r == 0)
+        r = spec_set_rate(&spec, sys, config, request, error);
     if (r == 0)
         r = spec_set_cpus(&spec, machine, request, error);
     if (r == 0)
@@ -264,7 +273,7 @@ int spec_make(struct sys *sys, const struct machine *machine, const struct confi
     if (r == 0)
         r = spec_set_cgroup(&spec, sys, request, error);
     if (r == 0)
-        r = spec_choose_events(&spec, sys, machine, config, request->event, error);
+        r = spec_check_or_fall_back(&spec, sys, machine, config, request->event, automatic, error);
     if (r < 0)
         return r;
     *ret = spec;

@@ -58,6 +58,7 @@ while read -r status query text; do
 done <<'END'
 400 frequency=2000000000 perf_event_max_sample_rate
 400 event=nopmu/x/ no PMU "nopmu"
+400 event=cpu-clock/period=700001/&frequency=99 leave out the parameter "frequency"
 400 seconds=1001 sampler.max_seconds
 400 cpu=16000 no CPU 16000
 404 pid=4194304 no process 4194304
@@ -71,6 +72,9 @@ get '/api/v1/samples?max=100&frequency=1000' >"$scratch/max"
 holds "each line is JSON" jq -e . "$scratch/max"
 equals "max is exact" "$(records_in "$scratch/max")" 100
 equals "and says so" "$(end_of "$scratch/max" reason) $(end_of "$scratch/max" records)" "max 100"
+get '/api/v1/samples?max=100&event=cpu-clock/period=700001/' >"$scratch/period"
+equals "the event's term is the period" \
+    "$(jq -r 'select(.type == "header" or .type == "sample") | .period' "$scratch/period" | sort -u)" 700001
 get '/api/v1/samples?seconds=0.5&cpu=0' >"$scratch/seconds"
 equals "ends by seconds" "$(end_of "$scratch/seconds" reason)" seconds
 equals "of one CPU" "$(jq -r 'select(.type == "sample") | .cpu' "$scratch/seconds" | sort -u)" 0

@@ -153,6 +153,50 @@ TEST(test_spec)
     fake_sys_free(fake);
 }
 
+/* Samples come at the rate of the event's terms, else of the request, else of the configuration. */
+TEST(test_rate_of_spec)
+{
+    static const struct {
+        const char *in_event; /* of the request; NULL: none */
+        uint64_t in_frequency, in_period;
+        uint64_t out_frequency, out_period;
+        const char *out_message; /* NULL: no error */
+    } rows[] = {
+        {NULL, 0, 0, 0, 1000000, NULL},
+        {"cpu-clock", 99, 0, 99, 0, NULL},
+        {"cpu-clock/period=5000/", 0, 0, 0, 5000, NULL},
+        {"{cpu-clock/freq=50/u,cs}", 0, 0, 50, 0, NULL},
+        {"cpu-clock/period=5000/", 99, 0, 0, 0,
+         "parameter \"event\": \"cpu-clock/period=5000/\" has its rate in its terms; leave out the parameter "
+         "\"frequency\""},
+        {"cpu-clock/period=5000/", 0, 5000, 0, 0, "leave out the parameter \"period\""},
+        {"cpu-clock/freq=100001/", 0, 0, 0, 0, "a frequency of 100001 Hz is over the limit of 100000"},
+    };
+    const struct config_sampler config = {.event = (char *)"cpu-clock", .period = 1000000, .ring_pages = 16};
+    struct fake_sys *fake = fake_machine_one_pmu();
+    struct machine *machine;
+
+    assert_int_equal(machine_load(&fake->sys, &machine, NULL), 0);
+    fake_file(fake, "/proc/sys/kernel/perf_event_max_sample_rate", "100000\n");
+    fake->sys.open_group = open_refused;
+    fake->sys.close = close_nothing;
+    refusal = 0;
+    is_removed = false;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct stream_request request = {
+            .event = (char *)rows[i].in_event, .frequency = rows[i].in_frequency, .period = rows[i].in_period};
+        struct spec spec = {.cgroup_fd = -1};
+        struct error error = {0};
+        int r = spec_make(&fake->sys, machine, &config, &request, &spec, &error);
+        if (r != (rows[i].out_message ? -EINVAL : 0) || !strstr(error.message, rows[i].out_message ?: "") ||
+            spec.frequency != rows[i].out_frequency || spec.period != rows[i].out_period)
+            fail_msg("row %zu: %d %s", i, r, error.message);
+        spec_done(&spec);
+    }
+    machine_free(machine);
+    fake_sys_free(fake);
+}
+
 static const struct {
     enum standing in_admits, in_standing;
     int out;
