@@ -66,6 +66,12 @@ void daemon_follow_collectors(struct daemon *daemon)
     schedule_retry(daemon);
 }
 
+int daemon_end(struct daemon *daemon, int status)
+{
+    server_hurry(daemon->server);
+    return shutdown_begin(daemon->shutdown, status);
+}
+
 /*
  * A service manager starts it again, with an opener. Without one, what is open is worth more than nothing. Clients that
  * are being answered and those that come meanwhile get what was counted last.
@@ -78,7 +84,7 @@ static void end_without_opener(struct daemon *daemon, const char *end)
               "the opener is gone: %s; perfcountd ends with exit status 1, so that the service manager starts it again "
               "(Restart=)",
               end);
-    shutdown_begin(daemon->shutdown, EXIT_FAILURE);
+    daemon_end(daemon, EXIT_FAILURE);
     report_state(daemon, notify_status);
     notify_stopping();
 }

@@ -68,6 +68,8 @@ struct log_field daemon_config_field(const struct daemon *daemon);
 
 /* Reads the configuration again. -errno with a sentence, and the old one stays. -ESHUTDOWN while the daemon ends. */
 int daemon_reload(struct daemon *daemon, struct error *error);
+/* Answers the clients that wait, and ends the event loop with `status`. */
+int daemon_end(struct daemon *daemon, int status);
 /* Disables or enables all groups and rings. -errno of the first that failed; the others are tried. */
 int daemon_set_paused(struct daemon *daemon, bool paused);
 /* Until counting resumes, in whole seconds, rounded up. */

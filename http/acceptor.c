@@ -101,6 +101,12 @@ int acceptor_new(sd_event *event, int fd, const struct acceptor_calls *calls, st
     return 0;
 }
 
+void acceptor_stop(struct acceptor *acceptor)
+{
+    sd_event_source_set_enabled(acceptor->io, SD_EVENT_OFF);
+    timer_disarm(acceptor->timer);
+}
+
 struct acceptor *acceptor_free(struct acceptor *acceptor)
 {
     if (!acceptor)

@@ -28,6 +28,8 @@ struct acceptor_calls {
 
 /* Takes over `fd`, which listens and does not block, on success. */
 int acceptor_new(sd_event *event, int fd, const struct acceptor_calls *calls, struct acceptor **ret);
+/* Takes no more clients, which wait in the socket. */
+void acceptor_stop(struct acceptor *acceptor);
 /* Closes the socket: clients that have connected and were not taken are refused, unless there is a duplicate of it. */
 struct acceptor *acceptor_free(struct acceptor *acceptor);
 /* The listening socket, which stays the acceptor's. */

@@ -219,7 +219,15 @@ static uint64_t next_deadline(const struct connections *all, enum deadline deadl
 
 bool connections_are_answering(const struct connections *all)
 {
-    return next_deadline(all, DEADLINE_RESPONSE) < UINT64_MAX;
+    static const enum deadline busy[] = {DEADLINE_REQUEST, DEADLINE_RESPONSE, DEADLINE_NONE};
+    const struct connection *connection;
+
+    for (size_t i = 0; i < ARRAY_SIZE(busy); i++)
+        for (enum tenure k = 0; k < N_TENURES; k++)
+            TAILQ_FOREACH(connection, &all->lists[busy[i]][k], entry)
+    if (!connection->ended)
+        return true;
+    return false;
 }
 
 void connections_arm(struct connections *all)

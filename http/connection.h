@@ -97,7 +97,7 @@ unsigned connections_reserved(unsigned connections);
  * far as it can.
  */
 bool connections_admit(struct connections *all, const struct peer *peer);
-/* Whether a request is being answered; not one that waits for something. */
+/* Whether a client waits for an answer, or has connected and may be sending its first request. */
 bool connections_are_answering(const struct connections *all);
 /* Has the timer fire at the next deadline or before; call it when libmicrohttpd has run. */
 void connections_arm(struct connections *all);

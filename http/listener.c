@@ -219,6 +219,11 @@ void listener_describe(const struct listener *listener, char *text, size_t size)
     snprintf(text, size, "%s%s%s", listener->url, others[reach], open ? ", without a password" : "");
 }
 
+void listener_leave(struct listener *listener)
+{
+    acceptor_stop(listener->acceptor);
+}
+
 static void listener_on_loop_empty(void *userdata)
 {
     struct listener *listener = userdata;

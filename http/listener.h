@@ -36,6 +36,8 @@ const char *listener_url(const struct listener *listener);
  */
 void listener_describe(const struct listener *listener, char *text, size_t size);
 
+/* Accepts no more clients; those that are connected are answered. */
+void listener_leave(struct listener *listener);
 /*
  * Listens no more, but answers open requests. `on_empty` is called from the event loop when the last connection is
  * gone, and may free the listener.

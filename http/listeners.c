@@ -43,6 +43,12 @@ void listeners_done(struct listeners *listeners)
     listener_list_done(&listeners->retired);
 }
 
+void listeners_leave(struct listeners *listeners)
+{
+    for (size_t i = 0; listeners->adopted && i < listeners->active.n; i++)
+        listener_leave(listeners->active.items[i]);
+}
+
 /* A change in the making: all of it is opened before any of it takes effect. */
 struct listeners_plan {
     struct listeners *listeners;

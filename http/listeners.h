@@ -18,6 +18,8 @@ struct listeners {
     bool adopted;                 /* the active ones were handed over: addresses do not matter */
 };
 
+/* No more clients are accepted from sockets that were handed over. */
+void listeners_leave(struct listeners *listeners);
 /* Closes all at once. */
 void listeners_done(struct listeners *listeners);
 /*

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "config/load.h"
 #include "http/api/events-document.h"
+#include "http/api/rates-wait.h"
 #include "http/auth/auth.h"
 #include "http/dispatch.h"
 #include "http/listeners.h"
@@ -305,6 +306,12 @@ static void server_check_files(void *userdata)
 bool server_is_answering(const struct server *server)
 {
     return connections_are_answering(&server->connections);
+}
+
+void server_hurry(struct server *server)
+{
+    listeners_leave(&server->listeners);
+    rates_waits_hurry(&server->site);
 }
 
 const char *server_url(const struct server *server, size_t n)

@@ -56,8 +56,13 @@ int server_set_telemetry_path(struct server *server, const char *path);
 /* Sets what struct server_settings has; until then only operators operate. Copies the names. -ENOMEM. */
 int server_trust(struct server *server, enum standing operates, char *const *hosts, size_t n_hosts);
 
-/* Whether a request is being answered; not one that waits for something, such as the end of an interval. */
+/* Whether a client waits for an answer, or has connected and may be sending its first request. */
 bool server_is_answering(const struct server *server);
+/*
+ * Before the end: clients that come to sockets which were handed over wait there for the next process, and rates are
+ * answered now, over the time that they have had.
+ */
+void server_hurry(struct server *server);
 
 /* The n-th address as it was bound (":0" has its port by then), as a URL; NULL past the last. Borrowed. */
 const char *server_url(const struct server *server, size_t n);

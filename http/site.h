@@ -16,6 +16,7 @@
 struct auth;
 struct compression;
 struct events_document;
+struct rates_wait;
 struct request;
 struct route;
 struct worker;
@@ -37,6 +38,7 @@ struct site {
     LIST_HEAD(, compression) compressions;
     struct events_document *events; /* NULL: there is none, or it is outdated */
     struct peer_counts rates_waits; /* clients that wait for their second reading */
+    LIST_HEAD(, rates_wait) rates;  /* their waits */
     /* Leaves a reply in a request, or has its connection suspended: see dispatch.h. */
     void (*answer)(struct request *request);
     /* Has the server check whether files of its web configuration have changed; called before anything depends on them.

@@ -28,7 +28,7 @@ static int on_terminate(sd_event_source *source, const struct signalfd_siginfo *
     (void)source;
     log_info("shutting down on %s", info->ssi_signo == SIGINT ? "SIGINT" : "SIGTERM");
     notify_stopping();
-    return shutdown_begin(daemon->shutdown, EXIT_SUCCESS);
+    return daemon_end(daemon, EXIT_SUCCESS);
 }
 
 static int watch_signals(struct daemon *daemon)

@@ -19,14 +19,17 @@ struct rates_wait {
     struct rates_question question;
     bool gzip;
     sd_event_source *timer;
+    LIST_ENTRY(rates_wait) entry; /* of the site's */
 };
 
 static struct rates_wait *rates_wait_free(struct rates_wait *wait)
 {
     if (!wait)
         return NULL;
-    if (wait->count)
+    if (wait->count) {
         peer_counts_remove(&wait->request->site->rates_waits, wait->count);
+        LIST_REMOVE(wait, entry);
+    }
     sd_event_source_disable_unref(wait->timer);
     baseline_free(wait->baseline);
     filter_done(&wait->question.filter);
@@ -71,9 +74,18 @@ static struct rates_wait *rates_wait_new(struct request *request, struct rates_q
     wait->count = peer_counts_add(&request->site->rates_waits, request->peer);
     if (!wait->count)
         return NULL;
+    LIST_INSERT_HEAD(&request->site->rates, wait, entry);
     wait->question = *question;
     question->filter = (struct filter){0};
     return steal(wait);
+}
+
+void rates_waits_hurry(struct site *site)
+{
+    struct rates_wait *wait;
+
+    LIST_FOREACH(wait, &site->rates, entry)
+    timer_arm_in(wait->timer, 0);
 }
 
 /* Counts also clients that have left since: libmicrohttpd does not look at a suspended connection. */

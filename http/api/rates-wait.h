@@ -22,5 +22,7 @@ struct rates_question {
 
 /* Takes the filter. The request waits afterwards, or has an error as its reply. */
 void rates_wait_start(struct request *request, struct rates_question *question, bool gzip);
+/* Has all second readings made now; the answers say what the seconds were. */
+void rates_waits_hurry(struct site *site);
 
 #endif
