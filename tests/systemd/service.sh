@@ -295,8 +295,10 @@ test_opener_end() {
     holds "there is an opener" test -n "$opener"
     [ -n "$opener" ] || return
     restarts=$(restarts)
+    scrape_begin
     inside kill -KILL "$opener"
     holds "when its opener ends, the service is started again" eventually 60 is_another "$pid"
+    scrape_end
     equals "once" "$(restarts)" $((restarts + 1))
     equals "it serves, and counts" "$(get /api/v1/status | jq -r .opener.state)" running
     matches "the journal says why" "$(inside journalctl --no-pager -o cat -u perfcountd PERFCOUNTD_KIND=opener-lost)" \
@@ -307,6 +309,37 @@ test_opener_end() {
 }
 restarts() {
     inside systemctl show -P NRestarts perfcountd
+}
+# scrape_begin: clients scrape, each again and again by a connection of its own. scrape_end: all of them have had answers
+# alone, also while the service was started again.
+scrape_begin() {
+    local i
+    : >"$scratch/scraping"
+    for i in 1 2 3; do
+        while [ -e "$scratch/scraping" ]; do
+            curl -sS --compressed --max-time 60 -o /dev/null -w '%{http_code}\n' "$url/metrics" 2>&1
+        done >"$scratch/scrapes.$i" &
+        scrapers[i]=$!
+        children+=("$!")
+    done
+    for i in 1 2 3; do
+        holds "client $i scrapes" eventually 60 has_scrapes "$i" 10
+    done
+}
+scrape_end() {
+    local i
+    for i in 1 2 3; do
+        holds "client $i goes on" eventually 60 has_scrapes "$i" $(($(wc -l <"$scratch/scrapes.$i") + 10))
+    done
+    rm "$scratch/scraping"
+    for i in 1 2 3; do
+        wait "${scrapers[i]}"
+        equals "no scrape of client $i is lost" "$(sort "$scratch/scrapes.$i" | uniq -c | grep -v ' 200$')" ""
+    done
+}
+scrapers=()
+has_scrapes() {
+    [ "$(wc -l <"$scratch/scrapes.$1")" -ge "$2" ]
 }
 # An opener that ends whenever it was started: systemd gives up after StartLimitBurst= starts.
 ends_at_last() {
@@ -350,8 +383,8 @@ test_restart() {
 # Two addresses of TCP and a unix socket; nothing runs until the first request.
 test_activation() {
     local second path=/run/perfcountd-test.sock
-    inside systemctl stop perfcountd
-    equals "a scrape does not start a service that is stopped" "$(status_of /metrics 2>/dev/null)" 000
+    inside systemctl stop perfcountd.socket
+    equals "a scrape starts nothing where the socket is stopped" "$(status_of /metrics 2>/dev/null)" 000
     second=$(free_port)
     drop_in perfcountd.socket 20-more <<<$'[Socket]\n'"ListenStream=127.0.0.1:$second"$'\n'"ListenStream=$path"
     write_config <<<"${good_config/\{min_interval/{listen: [\":1\"], min_interval}"
@@ -514,8 +547,10 @@ test_stop() {
     stop_service
     equals "it ended well" "$(inside systemctl is-failed perfcountd)" inactive
     equals "nothing of it is left in /run" "$(inside ls -d /run/perfcountd 2>/dev/null)" ""
-    equals "nothing listens" "$(status_of /metrics 2>/dev/null)" 000
+    equals "the next scrape starts it again" "$(status_of /metrics)" 200
     inside systemctl stop perfcountd.socket
+    equals "stopping the socket stops it for good" "$(inside systemctl is-failed perfcountd)" inactive
+    equals "nothing listens" "$(status_of /metrics 2>/dev/null)" 000
     equals "the unix socket goes with its unit" "$(inside ls /run/perfcountd.sock 2>/dev/null)" ""
 }
 
