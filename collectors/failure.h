@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Events that could not be opened: an entry for each event and reason, with the CPUs on which it failed. And reasons
- * why a collector does not find all its CPUs or cgroups, which are about no event.
+ * why a collector fails, or does not find all its CPUs or cgroups, which are about no event.
  */
 #ifndef COLLECTORS_FAILURE_H
 #define COLLECTORS_FAILURE_H
@@ -9,6 +9,9 @@
 #include "collectors/metric.h"
 #include "perf/cpuset.h"
 #include "perf/reason.h"
+
+/* The reason of a collector that could not be opened or read. */
+#define FAILURE_OF_COLLECTOR "failed"
 
 /* In a list, the list owns the texts. */
 struct failure {
@@ -19,7 +22,7 @@ struct failure {
     const char *pmu;     /* "" where there is no PMU of that name */
     const char *reason;  /* "ENOENT" */
     const char *message; /* what is wrong and what to do, without the CPUs */
-    const char *where;   /* "cgroups"; NULL where the CPUs say where */
+    const char *where;   /* "cgroups", "collector cgroup"; NULL where the CPUs say where */
     struct cpuset cpus;
     bool in_cgroups; /* the targets are cgroups, each on these CPUs; else the targets are the CPUs */
     size_t n_targets;

@@ -35,6 +35,7 @@ struct series {
     uint8_t decimals;     /* 0 for counts, 9 for nanoseconds, or SERIES_REAL */
     uint8_t collector;    /* bit number of the collector it belongs to */
     bool visible;         /* false leaves it out of the exposition: its value is not known */
+    bool lasting;         /* shown also while its collector fails */
     uint8_t created_size; /* of the part of `text` behind its `size` bytes; 0 for most series */
     char text[]; /* "{labels} ", not NUL-terminated; then "1700000000.123\n", the time when the counter was 0 */
 };
@@ -62,6 +63,7 @@ struct metrics {
     size_t created_text_size; /* no exposition has more in its _created lines */
     unsigned held;            /* removed series stay in their families while it is not 0 */
     unsigned edition;         /* of the configuration */
+    uint32_t failed;          /* collectors, by bit number, of whose series only the lasting ones are shown */
 };
 
 void metrics_done(struct metrics *metrics);
@@ -103,6 +105,12 @@ static inline void series_set_real(struct series *series, double value)
     memcpy(&series->value, &value, sizeof(value));
     series->decimals = SERIES_REAL;
     series->visible = true;
+}
+
+/* Whether the exposition has it. */
+static inline bool series_is_shown(const struct metrics *metrics, const struct series *series)
+{
+    return series->visible && (series->lasting || !(metrics->failed >> series->collector & 1));
 }
 
 static inline double series_real(const struct series *series)

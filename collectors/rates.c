@@ -12,7 +12,7 @@ struct past_row {
     uint64_t enabled_ns, running_ns;
     size_t first; /* of its counters */
     size_t n;
-    bool starved, absent;
+    bool unknown, absent; /* unknown: it was starved, or its collector failed */
 };
 
 struct past_counter {
@@ -47,7 +47,8 @@ static size_t snapshot_count_counters(const struct snapshot *snapshot)
     return n;
 }
 
-static void baseline_add_row(struct baseline *baseline, const struct row *row, size_t *first)
+static void baseline_add_row(struct baseline *baseline, const struct snapshot *snapshot, const struct row *row,
+                             size_t *first)
 {
     baseline->rows[baseline->n_rows++] = (struct past_row){
         .id = row->id,
@@ -55,7 +56,7 @@ static void baseline_add_row(struct baseline *baseline, const struct row *row, s
         .running_ns = row->running_ns,
         .first = *first,
         .n = row->n_counters,
-        .starved = row->state == ROW_STARVED,
+        .unknown = row->state == ROW_STARVED || snapshot_row_failed(snapshot, row),
         .absent = row->absent,
     };
     for (size_t i = 0; i < row->n_counters; i++)
@@ -79,7 +80,7 @@ struct baseline *baseline_new(const struct snapshot *snapshot)
     if (!baseline->rows || !baseline->counters)
         return NULL;
     for (size_t i = 0; i < snapshot->n_rows; i++)
-        baseline_add_row(baseline, snapshot->rows[i], &first);
+        baseline_add_row(baseline, snapshot, snapshot->rows[i], &first);
     return steal(baseline);
 }
 
@@ -161,10 +162,12 @@ int rates_row(const struct baseline *baseline, const struct snapshot *snapshot, 
     if (!then || then->absent || then->n != row->n_counters || row->absent || row->state == ROW_UNAVAILABLE)
         return -ENODATA;
     /* Totals stand still while a group is starved and then catch up at once: neither is a rate of this interval. */
-    bool unknown = then->starved || row->state == ROW_STARVED || was_paused(baseline, snapshot);
-    struct rates rates = {.row = row, .events = events};
+    bool failed = snapshot_row_failed(snapshot, row);
+    bool unknown = then->unknown || failed || row->state == ROW_STARVED || was_paused(baseline, snapshot);
+    struct rates rates = {.row = row, .events = events, .times = {NAN, NAN}};
     rates_compute_events(baseline->counters + then->first, row, unknown, rates_seconds(baseline, snapshot), events);
-    rates.times = rates_times(then, row);
+    if (!failed)
+        rates.times = rates_times(then, row);
     rates_add_ratios(&rates);
     *ret = rates;
     return 0;

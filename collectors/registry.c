@@ -39,6 +39,7 @@ struct registry {
     struct snapshot snapshot;
     struct failures failures;
     struct series **failed; /* one for each failure */
+    bool outdated;          /* the failures: a collector fails, or works again, since they were gathered */
     const char *names[N_COLLECTORS + 1];
     struct slot slots[N_COLLECTORS];
 };
@@ -141,6 +142,7 @@ static int slot_add_groups(struct slot *slot, struct metrics *metrics, size_t co
             slot->groups[i] = metrics_add(metrics, &metric, (unsigned)collector, 0, labels, ARRAY_SIZE(labels));
         if (!slot->groups[i])
             return -ENOMEM;
+        slot->groups[i]->lasting = true;
     }
     return 0;
 }
@@ -161,12 +163,22 @@ static int slot_add_series(struct slot *slot, struct metrics *metrics, size_t co
         slot->success = metrics_add(metrics, &success, (unsigned)collector, 0, &label, 1);
     if (!slot->duration)
         slot->duration = metrics_add(metrics, &duration, (unsigned)collector, 9, &label, 1);
-    return slot->success && slot->duration ? 0 : -ENOMEM;
+    if (!slot->success || !slot->duration)
+        return -ENOMEM;
+    slot->success->lasting = slot->duration->lasting = true;
+    return 0;
 }
 
 static bool is_enabled(const struct collector *collector, const struct config *config)
 {
     return *(const bool *)((const char *)config + collector->enabled);
+}
+
+static void registry_set_failed(struct registry *registry, size_t i, bool failed)
+{
+    uint32_t bit = UINT32_C(1) << i;
+
+    registry->snapshot.metrics.failed = (registry->snapshot.metrics.failed & ~bit) | (failed ? bit : 0);
 }
 
 static int registry_open_collector(struct registry *registry, size_t i, struct error *error)
@@ -177,17 +189,58 @@ static int registry_open_collector(struct registry *registry, size_t i, struct e
 
     if (!is_enabled(collectors[i], registry->config)) {
         registry_close_collector(registry, i);
+        registry_set_failed(registry, i, false);
         return 0;
     }
     slot->error = (struct error){0};
     slot->fd = -1;
     int r = collectors[i]->open(&context, slot->state, &state, &slot->error);
     slot->successful = r == 0;
+    registry_set_failed(registry, i, r < 0 && !state);
     slot->span = reason_span(r);
     slot->state = state;
     slot->incomplete = r < 0 && state;
     slot->read_ns = 0;
     return slot_add_series(slot, &registry->snapshot.metrics, i) < 0 ? error_oom(error) : 0;
+}
+
+/* Whether none of its events could be opened: their own failures say why nothing of it can be read. */
+static bool registry_lacks_events(const struct registry *registry, size_t i)
+{
+    const struct snapshot *snapshot = &registry->snapshot;
+    size_t n = 0;
+
+    for (size_t k = 0; k < snapshot->n_rows; k++) {
+        const struct row *row = snapshot->rows[k];
+        if (row->collector != i || row->removed)
+            continue;
+        if (row->state != ROW_UNAVAILABLE)
+            return false;
+        n++;
+    }
+    return n > 0;
+}
+
+/* Why nothing of a collector, or not all of it, could be opened or read. */
+static int registry_report_collector(struct registry *registry, size_t i)
+{
+    const struct slot *slot = &registry->slots[i];
+    char where[64];
+    struct failure failure = {
+        .collector = (unsigned)i,
+        .group = "",
+        .event = "",
+        .metric = "",
+        .pmu = "",
+        .reason = FAILURE_OF_COLLECTOR,
+        .message = slot->error.message,
+        .where = where,
+    };
+
+    if (!slot->success || slot->successful || !slot->error.message[0] || registry_lacks_events(registry, i))
+        return 0;
+    snprintf(where, sizeof(where), "collector %s", collectors[i]->name);
+    return failures_add(&registry->failures, &failure, -1);
 }
 
 static int registry_gather_failures(struct registry *registry)
@@ -197,7 +250,8 @@ static int registry_gather_failures(struct registry *registry)
     registry_forget_failures(registry);
     for (size_t i = 0; i < N_COLLECTORS && r == 0; i++) {
         struct collector_context context = registry_context(registry, i);
-        if (!registry->slots[i].state)
+        r = registry_report_collector(registry, i);
+        if (r < 0 || !registry->slots[i].state)
             continue;
         registry->failures.span = REASON_LASTS;
         r = collectors[i]->report(&context, registry->slots[i].state, &registry->failures);
@@ -213,6 +267,8 @@ static int registry_gather_failures(struct registry *registry)
         registry->failed[i] =
             failure_add_series(failure, collectors[failure->collector]->name, &registry->snapshot.metrics);
         r = registry->failed[i] ? 0 : -ENOMEM;
+        if (r == 0)
+            registry->failed[i]->lasting = true;
     }
     return r;
 }
@@ -271,13 +327,15 @@ static void registry_read_collector(struct registry *registry, size_t i, uint64_
     struct collector_context context = registry_context(registry, i);
 
     if (slot->state) {
-        struct error unused, *error = slot->incomplete ? &unused : &slot->error;
+        struct error before = slot->error, unused, *error = slot->incomplete ? &unused : &slot->error;
         *error = (struct error){0};
         memset(slot->n_groups, 0, sizeof(slot->n_groups));
         snapshot_hold(&registry->snapshot);
         bool successful = collectors[i]->collect(&context, slot->state, error) == 0;
         snapshot_release(&registry->snapshot);
         slot->successful = successful && !slot->incomplete;
+        registry_set_failed(registry, i, !successful);
+        registry->outdated |= !str_equal(before.message, slot->error.message);
     }
     for (size_t k = 0; k < N_ROW_STATES && slot->groups[k]; k++)
         series_set(slot->groups[k], slot->n_groups[k]);
@@ -301,6 +359,11 @@ const struct snapshot *registry_read(struct registry *registry, uint32_t mask, u
             continue;
         registry_read_collector(registry, i, now_ns, &end_ns);
         any = true;
+    }
+    if (registry->outdated) {
+        snapshot_hold(&registry->snapshot);
+        registry->outdated = registry_gather_failures(registry) < 0;
+        snapshot_release(&registry->snapshot);
     }
     if (any) {
         registry->snapshot.generation++;
@@ -339,6 +402,14 @@ const void *registry_state(const struct registry *registry, const struct collect
         if (collectors[i] == collector)
             return registry->slots[i].state;
     return NULL;
+}
+
+bool registry_has_failed(const struct registry *registry, const struct collector *collector)
+{
+    for (size_t i = 0; i < N_COLLECTORS; i++)
+        if (collectors[i] == collector)
+            return registry->snapshot.metrics.failed >> i & 1;
+    return false;
 }
 
 int registry_fd(const struct registry *registry, size_t n)

@@ -58,6 +58,9 @@ bool registry_is_paused(const struct registry *registry);
 /* The state of `collector`, for the functions of its header; NULL while it is disabled or could not be opened. */
 const void *registry_state(const struct registry *registry, const struct collector *collector);
 
+/* Whether nothing of `collector` could be opened or read the last time: what it had is of the past. */
+bool registry_has_failed(const struct registry *registry, const struct collector *collector);
+
 /*
  * The n-th collector's descriptor, which is readable when registry_dispatch() has something to do; -1 where it has
  * none. It may be another after registry_configure(). -ENODEV past the last collector.
@@ -66,7 +69,10 @@ int registry_fd(const struct registry *registry, size_t n);
 /* -ENOMEM where not all of it could be taken in; then registry_retry() does it. */
 int registry_dispatch(struct registry *registry, size_t n);
 
-/* Events that could not be opened; borrowed until the next configure, retry or dispatch. */
+/*
+ * Collectors that fail, and events that could not be opened; borrowed until the next configure, retry, dispatch or
+ * read.
+ */
 const struct failures *registry_failures(const struct registry *registry);
 
 /* The status of a collector. */

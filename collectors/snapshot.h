@@ -20,6 +20,8 @@ enum row_state { ROW_COUNTING, ROW_MULTIPLEXED, ROW_STARVED, ROW_UNAVAILABLE };
 
 /* "counting", "multiplexed", "starved", "unavailable" */
 const char *row_state_name(enum row_state state);
+/* The state, in JSON, of all that a collector counts while it fails. */
+#define STATE_FAILED "failed"
 
 /* One event of a row. The texts are held by the snapshot, once for all counters that have the same. */
 struct counter {
@@ -113,6 +115,15 @@ void snapshot_remove_row(struct snapshot *snapshot, struct row *row);
 /* As metrics_hold() and metrics_release(), for rows as well. */
 void snapshot_hold(struct snapshot *snapshot);
 void snapshot_release(struct snapshot *snapshot);
+
+/*
+ * Whether its collector could not be read, so that its numbers are of the past and none of them is shown. An event that
+ * could not be opened has no numbers, and has its own reason.
+ */
+static inline bool snapshot_row_failed(const struct snapshot *snapshot, const struct row *row)
+{
+    return row->state != ROW_UNAVAILABLE && (snapshot->metrics.failed >> row->collector & 1);
+}
 
 /* The part of the row in `json_size` of the snapshot. */
 size_t row_json_size(const struct row *row);

@@ -37,6 +37,14 @@ void daemon_log_counting(const struct daemon *daemon)
     log_event(LOG_KIND_COUNTING, NULL, 0, "%s", text);
 }
 
+/* What is unavailable changes rarely. */
+void daemon_follow_failures(struct daemon *daemon)
+{
+    failure_log_update(&daemon->failure_log, daemon->session.registry);
+    if (registry_failures(daemon->session.registry)->n != daemon->n_reported_failures)
+        report_state(daemon, notify_status);
+}
+
 /* Opens later what could not be opened now, where the reason may pass. */
 static void schedule_retry(struct daemon *daemon)
 {
@@ -72,14 +80,9 @@ int daemon_end(struct daemon *daemon, int status)
     return shutdown_begin(daemon->shutdown, status);
 }
 
-/*
- * A service manager starts it again, with an opener. Without one, what is open is worth more than nothing. Clients that
- * are being answered and those that come meanwhile get what was counted last.
- */
+/* A service manager starts it again, with an opener. */
 static void end_without_opener(struct daemon *daemon, const char *end)
 {
-    registry_expire(daemon->session.registry);
-    registry_read(daemon->session.registry, UINT32_MAX, 0);
     log_event(LOG_KIND_OPENER_LOST, NULL, 0,
               "the opener is gone: %s; perfcountd ends with exit status 1, so that the service manager starts it again "
               "(Restart=)",
@@ -101,14 +104,17 @@ static void on_opener_changed(void *userdata)
         return;
     }
     split_describe_end(daemon->split, end, sizeof(end));
+    /* What the opener counted ends now, and not when the last reading is too old to be served. */
+    registry_expire(daemon->session.registry);
+    registry_read(daemon->session.registry, UINT32_MAX, 0);
     if (notify_is_heard() && !shutdown_has_begun(daemon->shutdown)) {
         end_without_opener(daemon, end);
         return;
     }
     log_event(LOG_KIND_OPENER_LOST, NULL, 0,
-              "the opener is gone: %s; open groups go on counting, but nothing new can be opened, and cgroups are not "
-              "counted by bpf; restart perfcountd",
+              "the opener is gone: %s; open groups go on counting, but nothing new can be opened; restart perfcountd",
               end);
+    failure_log_update(&daemon->failure_log, daemon->session.registry);
     report_state(daemon, notify_status);
 }
 
@@ -132,10 +138,7 @@ static void on_collector_changed(void *userdata, int error)
                   strerror(-error));
     daemon->is_behind = error < 0;
     limit_memory(daemon, error);
-    failure_log_update(&daemon->failure_log, daemon->session.registry);
-    /* Cgroups come and go often; what is unavailable changes rarely. */
-    if (registry_failures(daemon->session.registry)->n != daemon->n_reported_failures)
-        report_state(daemon, notify_status);
+    daemon_follow_failures(daemon);
     schedule_retry(daemon);
 }
 
@@ -208,8 +211,9 @@ static void on_retry(void *userdata)
     }
     memory_limit_apply(&daemon->session.memory);
     int r = registry_retry(daemon->session.registry, &error);
-    if (r < 0)
+    if (r < 0 && !daemon->retry_failed)
         log_warning("events that could not be opened cannot be tried again: %s", error.message);
+    daemon->retry_failed = r < 0;
     watch_collectors(daemon);
     on_collector_changed(daemon, 0);
 }

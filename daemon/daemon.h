@@ -31,8 +31,9 @@ struct daemon {
     uint64_t cpus_checked_ns;     /* CLOCK_MONOTONIC */
     struct cpuset unhandled_cpus; /* CPUs that went offline, whose groups are not opened again yet */
     bool cpus_unseen;             /* which CPUs are online could not be read */
-    bool rescan_failed;           /* so that they could not be */
+    bool rescan_failed;           /* CPU groups could not be opened again after the last hotplug */
     struct retry *retry;
+    bool retry_failed; /* the last time; it is logged once */
     struct watches *watches;
     bool is_deaf;        /* not all of them are watched */
     bool is_behind;      /* not all that they noticed could be followed */
@@ -57,6 +58,8 @@ void daemon_done(struct daemon *daemon);
 
 /* After each opening of what the configuration wants: watches what was opened, reports what is unavailable. */
 void daemon_follow_collectors(struct daemon *daemon);
+/* After what may have failed, or works again: logs and reports what is new. */
+void daemon_follow_failures(struct daemon *daemon);
 /* Logs what is counted now. */
 void daemon_log_counting(const struct daemon *daemon);
 /* After each reading of the configuration: gives it to the sampler, warns of deprecated keys. */

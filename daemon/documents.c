@@ -88,7 +88,7 @@ static json_t *starved_json(const struct snapshot *snapshot)
 
     for (size_t i = 0; array && i < snapshot->n_rows; i++) {
         const struct row *row = snapshot->rows[i];
-        if (row->cause && !row->absent)
+        if (row->cause && !row->absent && !snapshot_row_failed(snapshot, row))
             array = json_array_add(array, json_pack("{s:s, s:s, s:s, s:o, s:i, s:s, s:s}", "collector",
                                                     row->collector_name, "group", row->group, "pmu", row->pmu, "cgroup",
                                                     row->cgroup ? json_text(row->cgroup) : json_null(), "cpu", row->cpu,
@@ -201,8 +201,11 @@ static json_t *engine_json(const struct registry *registry)
     if (!state)
         return json_null();
     cgroup_summarize(state, &summary);
-    return json_pack("{s:s, s:s?, s:f}", "engine", config_engine_name(summary.engine), "engine_reason",
-                     summary.engine_reason, "unknown_seconds", (double)summary.unknown_ns / (double)NSEC_PER_SEC);
+    return json_pack("{s:s, s:s?, s:o}", "engine", config_engine_name(summary.engine), "engine_reason",
+                     summary.engine_reason, "unknown_seconds",
+                     registry_has_failed(registry, &collector_cgroup)
+                         ? json_null()
+                         : json_real((double)summary.unknown_ns / (double)NSEC_PER_SEC));
 }
 
 json_t *document_status(struct registry *registry, const struct document_process *process)
@@ -242,28 +245,35 @@ static json_t *add_names(json_t *cgroup, const struct names *names)
     return unnamed ? json_object_add(cgroup, "unnamed", json_string(unnamed)) : cgroup;
 }
 
+struct cgroup_list {
+    json_t *items;
+    bool failed; /* none is counted any more */
+};
+
 static void add_cgroup(void *userdata, const struct cgroup_view *view)
 {
-    json_t **cgroups = userdata;
-    json_t *cgroup = json_pack("{s:s, s:s, s:I, s:I}", "cgroup", view->label, "state", cgroup_state_name(view->state),
-                               "inode", (json_int_t)view->inode, "descriptors", (json_int_t)view->descriptors);
+    struct cgroup_list *list = userdata;
+    bool failed = list->failed && view->state != CGROUP_STATE_DROPPED;
+    json_t *cgroup = json_pack("{s:s, s:s, s:I, s:I}", "cgroup", view->label, "state",
+                               failed ? STATE_FAILED : cgroup_state_name(view->state), "inode", (json_int_t)view->inode,
+                               "descriptors", (json_int_t)view->descriptors);
 
-    *cgroups = json_array_add(*cgroups, add_names(cgroup, view->names));
+    list->items = json_array_add(list->items, add_names(cgroup, view->names));
 }
 
 json_t *document_cgroups(const struct registry *registry)
 {
     const void *state = registry_state(registry, &collector_cgroup);
-    json_t *cgroups = json_array();
+    struct cgroup_list list = {json_array(), registry_has_failed(registry, &collector_cgroup)};
     struct cgroup_summary summary;
 
-    if (!state || !cgroups)
-        return json_pack("{s:o}", "cgroups", cgroups);
-    cgroup_visit(state, add_cgroup, &cgroups);
+    if (!state || !list.items)
+        return json_pack("{s:o}", "cgroups", list.items);
+    cgroup_visit(state, add_cgroup, &list);
     cgroup_summarize(state, &summary);
     return json_pack("{s:o, s:i, s:s, s:s?, s:I, s:I, s:I, s:s?, s:o}", "hierarchy", json_text(summary.hierarchy),
                      "version", summary.v1 ? 1 : 2, "engine", config_engine_name(summary.engine), "engine_reason",
                      summary.engine_reason, "wanted", (json_int_t)summary.n_wanted, "limit", (json_int_t)summary.limit,
                      "descriptors_each", (json_int_t)summary.descriptors_each, "limitation", summary.limitation,
-                     "cgroups", cgroups);
+                     "cgroups", list.items);
 }

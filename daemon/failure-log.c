@@ -23,6 +23,7 @@ static const struct {
     {"inotify", LOG_KIND_CGROUPS_UNSEEN},
     {"namespace", LOG_KIND_CGROUPS_UNSEEN},
     {"patterns", LOG_KIND_CGROUPS_UNSEEN},
+    {FAILURE_OF_COLLECTOR, LOG_KIND_COLLECTOR_FAILED},
 };
 
 static enum log_kind kind_of(const struct failure *failure)
@@ -73,32 +74,11 @@ static int update_failure(void *userdata, const struct failure *first, const cha
     return 0;
 }
 
-/* A collector that could not open or read anything at all. */
-static int update_collector(struct update *update, const struct collector_status *status)
-{
-    const struct log_field field = {"collector", status->name};
-    _cleanup_(freep) char *sentence = NULL;
-
-    if (!status->enabled || status->successful || !status->error[0])
-        return 0;
-    if (asprintf(&sentence, "collector %s: %s", status->name, status->error) < 0) {
-        sentence = NULL;
-        return -ENOMEM;
-    }
-    int r = update_add(update, sentence);
-    if (r > 0)
-        log_event(LOG_KIND_COLLECTOR_FAILED, &field, 1, "%s", sentence);
-    return MIN(r, 0);
-}
-
 void failure_log_update(struct failure_log *failure_log, const struct registry *registry)
 {
     struct update update = {.registry = registry, .before = failure_log};
-    struct collector_status status;
     int r = failures_visit(registry_failures(registry), update_failure, &update);
 
-    for (size_t i = 0; r == 0 && registry_status(registry, i, &status); i++)
-        r = update_collector(&update, &status);
     if (r < 0 && !failure_log->incomplete)
         log_event(LOG_KIND_EVENTS_UNAVAILABLE, NULL, 0,
                   "out of memory: there is not even enough to list what cannot be counted; perfcountd tries it again");

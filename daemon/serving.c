@@ -21,6 +21,8 @@ static const struct snapshot *serve_read(void *userdata, uint32_t mask, bool fre
     const struct snapshot *snapshot =
         registry_read(registry, mask, fresh ? 0 : daemon->session.config->web.min_interval_ns);
 
+    if (registry_failures(registry)->n != daemon->n_reported_failures)
+        daemon_follow_failures(daemon);
     if (registry_is_stale(registry) || snapshot->monotonic_ns - daemon->cpus_checked_ns > CPU_CHECK_NS)
         hotplug_request_check(daemon->hotplug);
     if (snapshot->json_size > LARGE_REPLY)

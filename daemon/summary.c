@@ -22,7 +22,7 @@ static size_t count_cgroups(const struct registry *registry)
     const void *cgroup = registry_state(registry, &collector_cgroup);
     size_t n = 0;
 
-    if (cgroup)
+    if (cgroup && !registry_has_failed(registry, &collector_cgroup))
         cgroup_visit(cgroup, count_watched, &n);
     return n;
 }
@@ -38,9 +38,9 @@ static struct cgroup_summary summarize_cgroups(const struct registry *registry)
     return summary;
 }
 
-static bool is_counted(const struct row *row)
+static bool is_counted(const struct snapshot *snapshot, const struct row *row)
 {
-    return row->state != ROW_UNAVAILABLE && !row->absent;
+    return row->state != ROW_UNAVAILABLE && !row->absent && !snapshot_row_failed(snapshot, row);
 }
 
 static void append_counted(struct buffer *line, struct registry *registry)
@@ -51,7 +51,7 @@ static void append_counted(struct buffer *line, struct registry *registry)
 
     for (size_t i = 0; i < snapshot->n_rows; i++) {
         const struct row *row = snapshot->rows[i];
-        if (!is_counted(row))
+        if (!is_counted(snapshot, row))
             continue;
         groups++;
         if (row->cpu >= 0 && cpuset_add(&cpus, (unsigned)row->cpu) < 0)
@@ -150,7 +150,7 @@ static void append_targets(struct buffer *line, const struct registry *registry,
         return;
     }
     for (size_t i = 0; i < snapshot->n_rows; i++)
-        if (snapshot->rows[i]->collector == example->collector && is_counted(snapshot->rows[i]) &&
+        if (snapshot->rows[i]->collector == example->collector && is_counted(snapshot, snapshot->rows[i]) &&
             cpuset_add(&cpus, (unsigned)snapshot->rows[i]->cpu) < 0)
             line->failed = true;
     _cleanup_(freep) char *text = cpuset_format(&cpus);
@@ -206,7 +206,7 @@ void summary_describe(struct registry *registry, char *text, size_t size)
     const char *reason = summarize_cgroups(registry).engine_reason;
 
     for (size_t i = 0; i < snapshot->n_rows; i++)
-        if (is_counted(snapshot->rows[i]) && row_list_add(&examples, snapshot->rows[i]) < 0)
+        if (is_counted(snapshot, snapshot->rows[i]) && row_list_add(&examples, snapshot->rows[i]) < 0)
             line.failed = true;
     buffer_append_text(&line, examples.n > 0 ? "counting: " : "nothing can be counted");
     for (size_t i = 0; i < examples.n; i++)

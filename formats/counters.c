@@ -38,20 +38,20 @@ static char *write_number_member(char *to, const char *key, uint64_t value)
 }
 
 /* The members that follow the numbers of each counter of the row, the same for all. */
-static size_t write_row_end(char *start, const struct row *row)
+static size_t write_row_end(char *start, const struct row *row, bool failed)
 {
     char *to = start;
 
-    if (row->state != ROW_UNAVAILABLE) {
+    if (row->state != ROW_UNAVAILABLE && !failed) {
         to = write_number_member(to, ", \"enabled_ns\": ", row->enabled_ns);
         to = write_number_member(to, ", \"running_ns\": ", row->running_ns);
     }
     to = put_text(to, ", \"state\": \"");
-    to = put_text(to, row_state_name(row->state));
+    to = put_text(to, failed ? STATE_FAILED : row_state_name(row->state));
     return (size_t)(put_text(to, "\"}") - start);
 }
 
-static char *write_counter(char *to, const struct row *row, const struct counter *counter)
+static char *write_counter(char *to, const struct row *row, const struct counter *counter, bool failed)
 {
     to = put_bytes(to, counter->json_head, intern_size(counter->json_head));
     to = put_bytes(to, row->json, row->json_size);
@@ -59,7 +59,7 @@ static char *write_counter(char *to, const struct row *row, const struct counter
     if (row->json_error)
         to = put_text(to, row->json_error);
     to = put_text(to, ", \"value\": ");
-    if (row->state == ROW_UNAVAILABLE)
+    if (row->state == ROW_UNAVAILABLE || failed)
         return put_text(to, "null");
     to = write_value(to, counter);
     return write_number_member(to, ", \"raw\": ", counter->raw);
@@ -86,12 +86,13 @@ static char *write_rows(char *to, const struct snapshot *snapshot, const struct 
             prefetch(snapshot->rows[i + AHEAD], row->n_counters);
         if (row->absent || !filter_passes_row(filter, row))
             continue;
-        size_t end_size = write_row_end(end, row);
+        bool failed = snapshot_row_failed(snapshot, row);
+        size_t end_size = write_row_end(end, row, failed);
         for (size_t k = 0; k < row->n_counters; k++) {
             if (!filter_passes_counter(filter, &row->counters[k]))
                 continue;
             to = put_text(to, separator);
-            to = write_counter(to, row, &row->counters[k]);
+            to = write_counter(to, row, &row->counters[k], failed);
             to = put_bytes(to, end, end_size);
             separator = ",\n ";
         }

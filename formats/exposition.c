@@ -30,13 +30,14 @@ static char *write_created(char *to, const struct family *family, const struct s
 }
 
 /* The header is written in front of the first series, so that there is none without series. */
-static char *write_family(char *to, const struct family *family, uint32_t mask, enum exposition format)
+static char *write_family(char *to, const struct metrics *metrics, const struct family *family, uint32_t mask,
+                          enum exposition format)
 {
     const char *header = format == EXPOSITION_TEXT ? family->text_header : family->openmetrics_header;
 
     for (size_t i = 0; i < family->n; i++) {
         const struct series *series = family->series[i];
-        if (!series->visible || !(mask >> series->collector & 1))
+        if (!(mask >> series->collector & 1) || !series_is_shown(metrics, series))
             continue;
         if (header)
             to = put_text(to, header);
@@ -57,7 +58,7 @@ int exposition_write(struct buffer *buffer, const struct metrics *metrics, uint3
     if (!start)
         return -ENOMEM;
     for (size_t i = 0; i < metrics->n; i++)
-        to = write_family(to, metrics->families[i], mask, format);
+        to = write_family(to, metrics, metrics->families[i], mask, format);
     if (format == EXPOSITION_OPENMETRICS)
         to = put_text(to, OPENMETRICS_END);
     buffer_advance(buffer, (size_t)(to - start));

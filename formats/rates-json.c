@@ -62,7 +62,15 @@ static void write_events(struct json_document *document, const struct row *row, 
     json_document_close(document);
 }
 
-static void write_rates(struct json_document *document, const struct rates *rates, const struct filter *filter)
+/* Why all is null. */
+static void write_failed(struct json_document *document, const struct snapshot *snapshot, const struct row *row)
+{
+    if (snapshot_row_failed(snapshot, row))
+        json_document_add_string(document, "state", STATE_FAILED);
+}
+
+static void write_rates(struct json_document *document, const struct snapshot *snapshot, const struct rates *rates,
+                        const struct filter *filter)
 {
     const struct row *row = rates->row;
 
@@ -74,6 +82,7 @@ static void write_rates(struct json_document *document, const struct rates *rate
         json_document_add_i64(document, "cpu", row->cpu);
     json_document_add_string(document, "pmu", row->pmu);
     json_document_add_string(document, "group", row->group);
+    write_failed(document, snapshot, row);
     write_events(document, row, rates->events, filter);
     json_document_open(document, "ratios", '{');
     for (size_t i = 0; i < rates->n_ratios; i++)
@@ -89,7 +98,8 @@ static bool is_added_up(const void *filter, const struct row *row)
     return row->state != ROW_UNAVAILABLE && filter_passes_some(filter, row);
 }
 
-static int write_total(struct json_document *document, const struct total *total, const struct filter *filter)
+static int write_total(struct json_document *document, const struct snapshot *snapshot, const struct total *total,
+                       const struct filter *filter)
 {
     const struct row *row = total->row;
     _cleanup_(freep) char *cpus = cpuset_format(&total->cpus);
@@ -104,6 +114,7 @@ static int write_total(struct json_document *document, const struct total *total
     if (*cpus)
         json_document_add_string(document, "cpus", cpus);
     json_document_add_string(document, "group", row->group);
+    write_failed(document, snapshot, row);
     write_events(document, row, total->rates, filter);
     json_document_open(document, "ratios", '{');
     for (size_t i = 0; total->derivation && i < derivation_count(total->derivation); i++) {
@@ -123,7 +134,7 @@ static int write_totals(struct json_document *document, const struct interval *i
 
     json_document_open(document, "totals", '[');
     for (size_t i = 0; r == 0 && i < totals.n; i++)
-        r = write_total(document, &totals.items[i], filter);
+        r = write_total(document, interval->snapshot, &totals.items[i], filter);
     json_document_close(document);
     return r;
 }
@@ -145,7 +156,7 @@ int rates_json_write(struct buffer *out, const struct baseline *baseline, const 
     json_document_open(&document, "rates", '[');
     for (size_t i = 0; i < n; i++)
         if (interval_rates(&interval, keys[i].row, &rates) == 0)
-            write_rates(&document, &rates, filter);
+            write_rates(&document, snapshot, &rates, filter);
     json_document_close(&document);
     if (totals && write_totals(&document, &interval, filter) < 0)
         return -ENOMEM;

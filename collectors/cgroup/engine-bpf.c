@@ -92,14 +92,14 @@ static int bpf_read_all(struct cgroup_engine *engine, const struct collector_con
 {
     if (cgroup_tally_is_lost(engine->tally))
         return error_set(error, -EPIPE,
-                         "the opener is gone, and with it the program in the kernel that counts cgroups: their counts "
-                         "stand still; restart perfcountd");
+                         "the opener is gone, and with it the program in the kernel that counts cgroups; restart "
+                         "perfcountd");
     cgroup_tally_read(engine->tally);
     for (size_t i = 0; i < n; i++)
         if (counts[i]->node)
             tallied_counts_update(counts[i]->tallied);
     *context->stale |= cgroup_tally_is_stale(engine->tally);
-    return 0;
+    return cgroup_tally_check(engine->tally, error);
 }
 
 /* All have the same counters, and so the same failures. */

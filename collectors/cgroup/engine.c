@@ -31,9 +31,11 @@ int cgroup_engine_open(struct cgroup_engine *engine, const struct collector_cont
     *engine = (struct cgroup_engine){.type = &cgroup_engine_perf, .asked = asked};
     if (asked != ENGINE_PERF)
         r = engine_try_bpf(engine, context, hierarchy, &engine->reason);
-    if (asked != ENGINE_BPF || r == 0)
+    /* Without the opener, perf can open nothing either. */
+    if (r == 0 || (asked != ENGINE_BPF && r != -EPIPE))
         return 0;
-    error_prefix(&engine->reason, "collectors.cgroup.engine is bpf");
+    if (asked == ENGINE_BPF)
+        error_prefix(&engine->reason, "collectors.cgroup.engine is bpf");
     *error = engine->reason;
     return r;
 }
@@ -48,6 +50,8 @@ int cgroup_engine_resume(struct cgroup_engine *engine, const struct collector_co
 {
     if (engine->asked != context->config->cgroup.engine)
         return error_set(error, -ESTALE, "another engine is configured");
+    if (engine->tally && cgroup_tally_is_lost(engine->tally))
+        return error_set(error, -EPIPE, "the opener is gone; restart perfcountd");
     return engine->tally ? cgroup_tally_resume(engine->tally, context, error) : 0;
 }
 

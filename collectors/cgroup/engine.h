@@ -12,7 +12,9 @@
 #include "collectors/cgroup/engine-type.h"
 #include "perf/hierarchy.h"
 
-/* Chooses as the configuration says. Where it says bpf and that is not possible: the error, with a sentence. -ENOMEM.
+/*
+ * Chooses as the configuration says. Where it says bpf and that is not possible: the error, with a sentence. -EPIPE
+ * where the opener is gone, also with `auto`. -ENOMEM.
  */
 int cgroup_engine_open(struct cgroup_engine *engine, const struct collector_context *context,
                        const struct hierarchy *hierarchy, struct error *error);

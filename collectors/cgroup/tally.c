@@ -260,24 +260,27 @@ int cgroup_tally_resume(struct cgroup_tally *tally, const struct collector_conte
     if (r < 0)
         return error_oom(error);
     cgroup_tally_settle(tally);
-    if (tally->error.message[0]) {
-        *error = tally->error;
-        return -EBADE;
-    }
+    int failed = cgroup_tally_check(tally, error);
+    if (failed < 0)
+        return failed;
     return r ? tally_go_on(tally, context, error) : tally_replace(tally, context, error);
 }
 
-/* Counters stand still before the program is detached, and go on after it is back: so nothing is lost between. */
+/*
+ * Counters stand still before the program is detached, and go on after it is back: so nothing is lost between. A
+ * program that is lost is detached.
+ */
 int cgroup_tally_pause(struct cgroup_tally *tally, const struct collector_context *context)
 {
+    bool lost = cgroup_tally_is_lost(tally);
     int r = 0;
 
     tally->paused = context->paused;
-    if (!context->paused)
+    if (!context->paused && !lost)
         r = tally->sys->tally->attach(tally->sys, true);
     int error = group_collector_pause(context, &tally->groups.collector);
     r = r < 0 ? r : error;
-    if (context->paused) {
+    if (context->paused && !lost) {
         error = tally->sys->tally->attach(tally->sys, false);
         r = r < 0 ? r : error;
     }
@@ -363,6 +366,14 @@ void cgroup_tally_forget(struct cgroup_tally *tally, const struct cgroup_counts 
 }
 
 /* --- what it says --- */
+
+int cgroup_tally_check(const struct cgroup_tally *tally, struct error *error)
+{
+    if (!tally->error.message[0])
+        return 0;
+    *error = tally->error;
+    return -EBADE;
+}
 
 bool cgroup_tally_is_stale(const struct cgroup_tally *tally)
 {

@@ -11,10 +11,18 @@
 #include "perf/reason.h"
 
 static const char *const names[] = {
-    [ABSENCE_NONE] = "available",          [ABSENCE_DISABLED] = "disabled", [ABSENCE_NO_CGROUP] = "no_cgroup",
-    [ABSENCE_NO_PMU] = "no_pmu",           [ABSENCE_NO_EVENT] = "no_event", [ABSENCE_UNAVAILABLE] = "unavailable",
-    [ABSENCE_NOT_COUNTED] = "not_counted", [ABSENCE_APART] = "apart",       [ABSENCE_SPLIT] = "split",
-    [ABSENCE_UNEVEN] = "uneven",           [ABSENCE_STARVED] = "starved",
+    [ABSENCE_NONE] = "available",
+    [ABSENCE_DISABLED] = "disabled",
+    [ABSENCE_FAILED] = "failed",
+    [ABSENCE_NO_CGROUP] = "no_cgroup",
+    [ABSENCE_NO_PMU] = "no_pmu",
+    [ABSENCE_NO_EVENT] = "no_event",
+    [ABSENCE_UNAVAILABLE] = "unavailable",
+    [ABSENCE_NOT_COUNTED] = "not_counted",
+    [ABSENCE_APART] = "apart",
+    [ABSENCE_SPLIT] = "split",
+    [ABSENCE_UNEVEN] = "uneven",
+    [ABSENCE_STARVED] = "starved",
 };
 
 const char *absence_name(enum absence absence)

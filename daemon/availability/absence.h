@@ -13,6 +13,7 @@
 enum absence {
     ABSENCE_NONE,        /* it has a value */
     ABSENCE_DISABLED,    /* the collector is disabled */
+    ABSENCE_FAILED,      /* the collector fails */
     ABSENCE_NO_CGROUP,   /* no cgroup is counted */
     ABSENCE_NO_PMU,      /* the machine has no PMU that the metric is defined for */
     ABSENCE_NO_EVENT,    /* the PMU does not list an event */

@@ -51,7 +51,7 @@ static int kinds_find(struct kinds *kinds, const struct snapshot *snapshot)
 
     for (size_t i = 0; r == 0 && i < snapshot->n_rows; i++) {
         const struct row *row = snapshot->rows[i];
-        if (row->derivation && !row->absent && !row->removed)
+        if (row->derivation && !row->absent && !row->removed && !snapshot_row_failed(snapshot, row))
             r = kinds_add(kinds, row);
     }
     return r;
@@ -90,6 +90,17 @@ static int visit_metric(const struct survey *survey, const struct absence_place 
     return failed ? -ENOMEM : 0;
 }
 
+/* "" where it does not fail. */
+static const char *collector_error(const struct survey *survey, const char *collector)
+{
+    struct collector_status status;
+
+    for (size_t i = 0; registry_status(survey->registry, i, &status); i++)
+        if (str_equal(status.name, collector))
+            return status.error;
+    return "";
+}
+
 /* A metric that a collector has nowhere, for a reason that is not about one PMU. */
 static int visit_nowhere(const struct survey *survey, const char *collector, const struct derived_metric *metric,
                          enum absence absence)
@@ -99,6 +110,8 @@ static int visit_nowhere(const struct survey *survey, const char *collector, con
 
     if (absence == ABSENCE_DISABLED)
         buffer_appendf(message, "the collector is disabled: set collectors.%s.enabled to true", collector);
+    else if (absence == ABSENCE_FAILED)
+        buffer_appendf(message, "the collector fails: %s", collector_error(survey, collector));
     else if (absence == ABSENCE_NO_CGROUP)
         buffer_append_text(message, "no cgroup is counted: /api/v1/cgroups shows which match, and why");
     else if (absence == ABSENCE_NOT_COUNTED)
@@ -162,14 +175,31 @@ static int visit_pmu(const struct survey *survey, size_t bit, enum derived_targe
     return visit_metric(survey, &place, metric);
 }
 
-/* Why the collector as a whole has no derived metric; ABSENCE_NONE where it may have some. */
-static enum absence collector_absence(const struct survey *survey, const char *collector)
+/* Whether it has nothing, or only what is of the past. Events that could not be opened have reasons of their own. */
+static bool is_failed(const struct survey *survey, const struct collector *collector)
 {
+    const struct snapshot *snapshot = survey->snapshot;
+
+    if (!registry_has_failed(survey->registry, collector) || !registry_state(survey->registry, collector))
+        return registry_has_failed(survey->registry, collector);
+    for (size_t i = 0; i < snapshot->n_rows; i++)
+        if (str_equal(snapshot->rows[i]->collector_name, collector->name) &&
+            snapshot_row_failed(snapshot, snapshot->rows[i]))
+            return true;
+    return false;
+}
+
+/* Why the collector as a whole has no derived metric; ABSENCE_NONE where it may have some. */
+static enum absence collector_absence(const struct survey *survey, size_t which)
+{
+    const char *collector = collectors[which].collector->name;
     struct collector_status status;
 
     for (size_t i = 0; registry_status(survey->registry, i, &status); i++)
         if (str_equal(status.name, collector) && !status.enabled)
             return ABSENCE_DISABLED;
+    if (is_failed(survey, collectors[which].collector))
+        return ABSENCE_FAILED;
     for (size_t i = 0; i < survey->kinds.n; i++)
         if (str_equal(survey->kinds.rows[i]->collector_name, collector))
             return ABSENCE_NONE;
@@ -179,7 +209,7 @@ static enum absence collector_absence(const struct survey *survey, const char *c
 static int visit_collector(const struct survey *survey, size_t i, const struct derived_metric *metric)
 {
     const char *collector = collectors[i].collector->name;
-    enum absence absence = collector_absence(survey, collector);
+    enum absence absence = collector_absence(survey, i);
     bool visited = false;
     int r = 0;
 

@@ -234,16 +234,6 @@ static void print_privileges(const json_t *privileges)
                            "the NMI watchdog holds a counter of each CPU: kernel.nmi_watchdog=0 frees it\n");
 }
 
-/* Collectors that failed as a whole. */
-static void print_failed(const struct registry *registry)
-{
-    struct collector_status status;
-
-    for (size_t i = 0; registry_status(registry, i, &status); i++)
-        if (status.enabled && !status.successful && status.error[0])
-            table_print_styled(stdout, TABLE_WARNING, "\nthe collector %s fails: %s\n", status.name, status.error);
-}
-
 static int print_unavailable(const struct registry *registry)
 {
     char **sentences;
@@ -271,7 +261,6 @@ static int print_plan(const json_t *plan, const struct registry *registry)
         return command_fail_memory();
     print_descriptors(plan);
     print_privileges(json_object_get(plan, "privileges"));
-    print_failed(registry);
     return print_unavailable(registry) < 0 ? command_fail_memory() : EXIT_SUCCESS;
 }
 

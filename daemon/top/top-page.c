@@ -3,6 +3,7 @@
 #include "daemon/top/top-page.h"
 
 #include "base/cleanup.h"
+#include "collectors/failure.h"
 #include "daemon/top/top-text.h"
 
 #define KEYS_WIDTH 14
@@ -109,6 +110,19 @@ size_t top_page_count_events(const json_t *failures)
         n += failure_text(failure, "event")[0] != '\0';
     }
     return n;
+}
+
+const char *top_page_find_failed(const json_t *failures)
+{
+    const json_t *failure;
+    size_t i;
+
+    json_array_foreach(failures, i, failure)
+    {
+        if (str_equal(failure_text(failure, "reason"), FAILURE_OF_COLLECTOR))
+            return failure_text(failure, "collector");
+    }
+    return NULL;
 }
 
 /* "collector cpu, group g: cycles", or "collector cgroup" of a failure that is not of an event. */

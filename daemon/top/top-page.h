@@ -17,6 +17,8 @@ void top_page_text_done(struct top_page_text *page);
 void top_page_text_append_help(struct top_page_text *page);
 /* `failures` as /api/v1/status has them. Those without an event, such as a limit, are not counted. */
 size_t top_page_count_events(const json_t *failures);
+/* The first collector that fails; NULL where none does. */
+const char *top_page_find_failed(const json_t *failures);
 
 void top_page_text_append_failures(struct top_page_text *page, const json_t *failures);
 /* At most `height` lines, from the first that is shown. */

@@ -73,6 +73,7 @@ static void write_summary(const struct top_scene *scene, struct top_view *view, 
 {
     size_t n = scene->table ? top_table_count(scene->table) : 0, failures = top_page_count_events(scene->failures);
     size_t sort = view->sort[view->kind];
+    const char *failed = top_page_find_failed(scene->failures);
 
     if (*scene->error)
         top_frame_appendf(frame, TOP_WARNING, "%s", scene->error);
@@ -86,6 +87,8 @@ static void write_summary(const struct top_scene *scene, struct top_view *view, 
                           sort < top_column_count() ? top_column_at(sort)->title : "name",
                           view->reverse ? ", reversed" : "");
     write_filter(view, frame);
+    if (failed && !*scene->error)
+        top_frame_appendf(frame, TOP_WARNING, "  the collector %s fails (n: why)", failed);
     if (failures && !*scene->error)
         top_frame_appendf(frame, TOP_DIM, "  %zu %s not counted (n: why)", failures,
                           failures == 1 ? "event" : "events");

@@ -403,6 +403,10 @@ check_part() {
     remove $in/space/inner
 }
 
+# failure_of_collector: why the collector cgroup as a whole fails.
+failure_of_collector() {
+    get /api/v1/status | jq -r '.failures[] | select(.collector == "cgroup" and .reason == "failed") | .message'
+}
 test_layouts() {
     local in=$below/layouts
     make $in $in/a
@@ -428,11 +432,19 @@ test_layouts() {
 
     in_layout 'umount -R /sys/fs/cgroup' "include: [\"$in/*\"]" "$faults_group"
     matches "no cgroup file system: a sentence in the log" "$(cat "$daemon_log")" 'no cgroup|cgroup.*not mounted'
-    matches "and in the status" "$(get /api/v1/status | grep -i cgroup)" 'mount'
+    matches "and among the failures in the status" "$(failure_of_collector)" 'mount'
     holds "CPUs are served" cpus_are_served
     equals "/api/v1/cgroups answers" "$(status_of /api/v1/cgroups)" 200
     equals "nothing is watched" "$(document '[.. | objects | select(.state? == "watched")] | length')" 0
     end_daemon
+
+    if [ "$engine" = bpf ]; then
+        in_layout 'mount --bind $1 /sys/kernel/btf' "include: [\"$in/*\"]" "$faults_group"
+        matches "a kernel without BTF is among the failures, with the remedy" "$(failure_of_collector)" \
+            '^collectors\.cgroup\.engine is bpf: .*CONFIG_DEBUG_INFO_BTF'
+        equals "the collector fails" "$(sum_of 'perfcountd_collector_success{collector="cgroup"}')" 0
+        end_daemon
+    fi
 
     # A cgroup namespace: the tree begins at the daemon's own cgroup.
     make $in/space

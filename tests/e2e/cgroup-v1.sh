@@ -68,7 +68,7 @@ test_v1() {
             "$(get /api/v1/status | jq -r '.collectors[].error')" 'v1'
         contains "so does plan" \
             "$(nsenter --mount="/proc/$keeper/ns/mnt" "$PERFCOUNTD" plan --config.file="$config" 2>&1)" \
-            "the collector cgroup fails: collectors.cgroup.engine is bpf"
+            "collector cgroup: collectors.cgroup.engine is bpf"
         equals "the collector failed" "$(sum_of 'perfcountd_collector_success{collector="cgroup"}')" 0
         end_daemon
         engine=auto cgroup_config "$config" "include: [\"$below/*\"]" "linger: 30s" "$faults_group"

@@ -246,6 +246,52 @@ stop_daemon
 equals "it ends well" "$daemon_status" 0
 rmdir "$parent/b"
 
+# --- with the engine bpf nothing is known of cgroups without the opener
+
+engine=bpf
+write_config "" ""
+if "$PERFCOUNTD" plan --json --config.file="$config" | jq -e '.cgroups.engine == "bpf"' >/dev/null; then
+    start_daemon --config.file="$config"
+    set_opener "a daemon that counts by bpf"
+    holds "a cgroup is counted" eventually 60 has_cgroup "$below/a"
+    fault "$below/a" 1000
+    compares "with its faults" "$(count "$below/a") >= 1000"
+    kill -9 "$opener"
+    holds "its opener is killed" eventually 60 opener_is lost
+    # no_old_numbers WHEN
+    no_old_numbers() {
+        equals "$1: no series of cgroups is there" "$(get /metrics | grep -cE '^perf_cgroup|^perfcountd_cgroup')" 0
+        equals "$1: the collector fails" "$(own_value 'perfcountd_collector_success{collector="cgroup"}')" 0
+        equals "$1: no counter has a number" \
+            "$(get '/api/v1/counters?collector=cgroup' | jq '[.counters[] | .value, .raw | numbers] | length')" 0
+        equals "$1: no rate and no ratio" "$(get '/api/v1/rates?collector=cgroup&seconds=0.1&totals=pmu' |
+            jq '[(.rates, .totals)[] | .events[], .ratios[] | numbers] | length')" 0
+        equals "$1: no time is unknown to the engine" "$(status_field '.cgroups.unknown_seconds | numbers')" ""
+        equals "$1: no derived metric is available" \
+            "$(get /api/v1/metrics | jq '[.metrics[].available[] | select(.collector == "cgroup")] | length')" 0
+        equals "$1: no cgroup is watched" "$(get /api/v1/cgroups | jq '[.cgroups[] | select(.state == "watched")] | length')" 0
+        matches "$1: the status says why, with the remedy" "$(failure_of 'reason == "failed"')" \
+            'the opener is gone.*restart perfcountd'
+    }
+    no_old_numbers "at once"
+    equals "the counters have a state, and stay" \
+        "$(get "/api/v1/counters?cgroup=$below/a" | jq -r '[.counters[].state] | unique[]')" failed
+    equals "so have the rates" \
+        "$(get "/api/v1/rates?cgroup=$below/a&seconds=0.1" | jq -r '[.rates[].state] | unique[]')" failed
+    equals "and the cgroups" "$(state_of "$below/a")" failed
+    equals "the log says why, once" "$(grep -c 'collector cgroup: the opener is gone' "$daemon_log")" 1
+    faults=$(value minor_faults software)
+    for _ in $(seq 20); do "$probed"; done
+    compares "open counters of CPUs go on" "$(value minor_faults software) > $faults"
+    equals "a reload is taken" "$(status_of /-/reload -X POST)" 200
+    no_old_numbers "after a reload"
+    stop_daemon
+    equals "it ends well" "$daemon_status" 0
+else
+    left_out "the engine bpf"
+fi
+engine=perf
+
 # --- under a service manager the daemon ends with its opener, and is started again
 
 # The manager's part: its socket, whose messages go to $scratch/notified, and the variables by which the process knows.
@@ -313,6 +359,17 @@ stopping() {
 holds "the manager hears that it stops" eventually 60 stopping
 matches "and why" "$(grep '^STATUS=' "$scratch/notified" | tail -n 1)" \
     '^STATUS=the opener is gone, perfcountd ends so that it is started again; counting'
+# One that waits for rates gets them over the time that they have had.
+start_managed own
+wait_for_answer '/api/v1/rates?collector=cpu&seconds=60'
+kill -9 "$opener"
+cat <&"$waiting" >"$scratch/rates"
+exec {waiting}>&-
+compares "a client that waits for the rates of a minute gets those of a shorter time" \
+    "$(sed '1,/^\r$/d' "$scratch/rates" | jq .seconds) < 60"
+holds "the daemon ends" eventually 60 not running "$daemon_pid"
+wait "$daemon_pid"
+equals "with a failure" "$?" 1
 # Variables that were inherited from a shell or script that a manager started.
 start_managed 1
 kill -9 "$opener"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The view of cgroups, with 300 of them: one works, and some have hostile names.
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync, rmdirSync, readdirSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmdirSync, readdirSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { Session } from "./browser.mjs";
 import { eventually, started } from "./daemon.mjs";
@@ -210,4 +210,20 @@ test("cgroups for which there is no room are named; without any, the patterns ar
         await tab.sees('matches "/no-such/**"');
         await tab.sees("collectors.cgroup.include");
     });
+});
+
+const bpf = options.skip || !existsSync("/sys/kernel/btf/vmlinux") ? "a kernel with the engine bpf" : false;
+
+test("after the opener's end no cgroup has a number, and the page says why", { skip: bpf }, async () => {
+    await session.daemon.restart(config("max_cgroups: 400, engine: bpf"));
+    const { opener } = await session.daemon.get("/api/v1/status");
+
+    await session.see("#services", async (tab) => {
+        await tab.sees("300 cgroups.");
+        process.kill(opener.pid, "SIGKILL");
+        await tab.sees("300 cgroups. They are not counted any more: see Health.");
+        assert.deepEqual(await tab.page.$$eval("tbody td.number", (cells) =>
+            [...new Set(cells.map((cell) => cell.textContent))]), ["–"]);
+    });
+    await session.see("#health", (tab) => tab.sees("The collector cgroup fails"));
 });

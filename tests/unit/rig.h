@@ -34,7 +34,8 @@ struct rig {
 };
 
 /* A configuration that enables only the collector cpu. */
-#define CPU_GROUPS(groups) "collectors: {self: {enabled: false}, pmu: {groups: []}, cpu: {groups: " groups "}}"
+#define CPU_GROUPS(groups)                                                                                             \
+    "collectors: {self: {enabled: false}, cgroup: {enabled: false}, pmu: {groups: []}, cpu: {groups: " groups "}}"
 
 struct config *config_of(const char *text);
 

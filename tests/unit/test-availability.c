@@ -20,6 +20,15 @@ static struct fake_sys *refusing_machine(void)
     return fake;
 }
 
+static struct fake_sys *machine_without_cgroups(void)
+{
+    struct fake_sys *fake = fake_machine_one_pmu();
+
+    fake_file(fake, "/proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    fake_file(fake, "/sys/fs/cgroup/cgroup.procs", "%s", "");
+    return fake;
+}
+
 static const struct {
     const char *what;
     struct fake_sys *(*in_machine)(void);
@@ -68,7 +77,10 @@ static const struct {
      "available", "a"},
     {"a collector that is disabled", fake_machine_one_pmu, CPU("[]"), "ipc", "cgroup", "", "disabled",
      "set collectors.cgroup.enabled to true"},
-    {"no cgroup", fake_machine_one_pmu, "{}", "ipc", "cgroup", "", "no_cgroup", "no cgroup is counted: "},
+    {"a collector that fails", fake_machine_one_pmu, "{}", "ipc", "cgroup", "", "failed",
+     "the collector fails: cannot read "},
+    {"no cgroup", machine_without_cgroups, "collectors: {cgroup: {engine: perf, include: ['/no-such']}}", "ipc",
+     "cgroup", "", "no_cgroup", "no cgroup is counted: "},
     {"no such PMU", captured_raspberry_pi, PMU("[]"), "package_watts", "pmu", "", "no_pmu",
      "this machine has no PMU that counts it: power*"},
     {"a PMU that is not counted", captured_intel_hybrid, PMU("[]"), "package_watts", "pmu", "power", "not_counted",

@@ -374,4 +374,54 @@ TEST(test_engine_changes)
     rig_done(&rig);
 }
 
+static int start_without_opener(struct sys *sys, const struct tally_shape *shape, struct tally_maps *ret,
+                                struct error *error)
+{
+    return error_set(error, -EPIPE, "the opener is gone; restart perfcountd");
+}
+
+static int attach_without_opener(struct sys *sys, bool attached)
+{
+    return -EPIPE;
+}
+
+/* At once nothing of the cgroups is shown, and the failures say why; a reload cannot bring the old numbers back. */
+TEST(test_engine_lost)
+{
+    const char *engines[] = {ENGINE("bpf"), ENGINE("auto")};
+
+    for (size_t i = 0; i < ARRAY_SIZE(engines); i++) {
+        struct fake_sys *fake = fake_machine_no_pmu();
+        struct rig rig;
+
+        fake_file(fake, "/proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+        fake_file(fake, "/sys/fs/cgroup/cgroup.procs", "%s", "");
+        fake_tally_add(fake);
+        rig_init(&rig, fake, engines[i]);
+        faulty = *fake->sys.tally;
+        fake->sys.tally = &faulty;
+        assert_int_equal(series_value(rig_read(&rig), "perfcountd_cgroup_unknown_seconds_total"), 0);
+        faulty.is_lost = is_lost;
+        faulty.start = start_without_opener;
+        faulty.attach = attach_without_opener;
+        assert_int_equal(registry_pause(rig.registry, true), 0);
+        assert_int_equal(registry_pause(rig.registry, false), 0);
+        for (int k = 0; k < 2; k++) {
+            const struct snapshot *snapshot = rig_read(&rig);
+            assert_int_equal(series_value(snapshot, "perfcountd_cgroup_unknown_seconds_total"), NOT_SHOWN);
+            assert_int_equal(series_value(snapshot, "perfcountd_cgroups{state=\"watched\"}"), NOT_SHOWN);
+            assert_int_equal(series_value(snapshot, "perfcountd_collector_success{collector=\"cgroup\"}"), 0);
+            assert_true(registry_has_failed(rig.registry, &collector_cgroup));
+            const struct failures *failures = registry_failures(rig.registry);
+            size_t n = 0;
+            for (size_t f = 0; f < failures->n; f++)
+                n += str_equal(failures->items[f].reason, FAILURE_OF_COLLECTOR) &&
+                     strstr(failures->items[f].message, "restart perfcountd");
+            assert_int_equal(n, 1);
+            rig_configure(&rig, engines[i]);
+        }
+        rig_done(&rig);
+    }
+}
+
 TEST_MAIN(NULL, NULL)

@@ -76,7 +76,7 @@ static char *describe(struct fake_sys *fake, const char *collectors)
     _cleanup_(buffer_done) struct buffer text = {0}, yaml = {0};
     struct rig rig;
 
-    buffer_appendf(&yaml, "collectors: {self: {enabled: false}, %s%s}", collectors,
+    buffer_appendf(&yaml, "collectors: {self: {enabled: false}, cgroup: {enabled: false}, %s%s}", collectors,
                    strstr(collectors, "pmu: {groups") ? "" : ", pmu: {groups: []}");
     _cleanup_(freep) char *config = buffer_string(&yaml);
     rig_init(&rig, fake, config);
@@ -228,7 +228,10 @@ TEST(test_damaged)
     }
 }
 
-#define PMU_GROUPS(groups) "collectors: {cpu: {enabled: false}, self: {enabled: false}, pmu: {groups: [" groups "]}}"
+#define PMU_GROUPS(groups)                                                                                             \
+    "collectors: {cpu: {enabled: false}, cgroup: {enabled: false}, self: {enabled: false}, pmu: {groups: [" groups "]" \
+    "}"                                                                                                                \
+    "}"
 #define PMU_SERIES "perf_pmu_%s_total{cpu=\"%d\",pmu=\"%s\",group=\"%s\"}"
 
 /* Scale and unit are applied, each PMU of a kind has its own series, and a reload keeps all of them. */

@@ -76,6 +76,33 @@ TEST(test_document)
     fake_service_done(&fake);
 }
 
+/* Of what a collector had before it failed nothing is shown; an event that could not be opened keeps its reason. */
+TEST(test_failed)
+{
+    struct fake_service fake;
+    size_t i, n_failed = 0;
+    json_t *counter;
+
+    fake_service_init(&fake, 1);
+    fake.snapshot.metrics.failed = 1 << FAKE_CPU;
+    json_t *document = render(&fake.snapshot, NULL);
+    json_array_foreach(json_object_get(document, "counters"), i, counter)
+    {
+        const char *is = json_string_value(json_object_get(counter, "state"));
+        bool is_cgroup = json_object_get(counter, "cgroup");
+        assert_int_equal(str_equal(is, "failed"), !is_cgroup && !str_equal(is, "unavailable"));
+        if (!str_equal(is, "failed"))
+            continue;
+        n_failed++;
+        assert_true(json_is_null(json_object_get(counter, "value")));
+        assert_null(json_object_get(counter, "raw"));
+        assert_null(json_object_get(counter, "enabled_ns"));
+    }
+    assert_int_equal(n_failed, 4);
+    json_decref(document);
+    fake_service_done(&fake);
+}
+
 /* A filtered document only takes memory for its own size, so that a daemon with little memory can still serve it. */
 static void check_room(const struct snapshot *snapshot, const struct filter *filter)
 {

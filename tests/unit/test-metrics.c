@@ -85,6 +85,21 @@ TEST(test_what_is_left_out)
     assert_string_equal(none, "");
 }
 
+/* Of a collector that fails only the lasting series are there. */
+TEST(test_failed)
+{
+    _cleanup_(metrics_done) struct metrics metrics = {.failed = 1 << 1};
+    const struct label labels[] = {{"n", "1"}, {"n", "2"}, {"n", "3"}};
+
+    for (unsigned i = 0; i < 3; i++) {
+        struct series *series = metrics_add(&metrics, &gauge, i < 2, 0, &labels[i], 1);
+        series_set(series, i);
+        series->lasting = i == 1;
+    }
+    _cleanup_(freep) char *text = render(&metrics, UINT32_MAX, EXPOSITION_TEXT);
+    assert_string_equal(text, "# HELP g G.\n# TYPE g gauge\ng{n=\"2\"} 1\ng{n=\"3\"} 2\n");
+}
+
 TEST(test_created)
 {
     _cleanup_(metrics_done) struct metrics metrics = {0};

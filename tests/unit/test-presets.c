@@ -57,7 +57,8 @@ static char *resolve(struct fake_sys *fake, const struct preset *preset, bool qu
     struct rig rig;
 
     snprintf(yaml, sizeof(yaml),
-             "collectors: {self: {enabled: false}, cpu: {groups: [%s%s%s]}, pmu: {groups: [%s%s%s]}}",
+             "collectors: {self: {enabled: false}, cgroup: {enabled: false}, cpu: {groups: [%s%s%s]}, pmu: {groups: "
+             "[%s%s%s]}}",
              preset->of_system ? "" : "{preset: ", preset->of_system ? "" : preset->name, preset->of_system ? "" : "}",
              preset->of_system ? "{preset: " : "", preset->of_system ? preset->name : "", preset->of_system ? "}" : "");
     rig_init(&rig, fake, yaml);

@@ -154,6 +154,28 @@ TEST(test_pauses)
     }
 }
 
+/* What a collector that fails had before is no rate of the time in which it failed, nor of the time until it works. */
+TEST(test_failures)
+{
+    static const struct {
+        uint32_t in_then, in_now;
+        bool out_known;
+    } failed[] = {{0, 0, true}, {0, 1, false}, {1, 1, false}, {1, 0, false}, {2, 2, true}};
+    struct interval interval;
+
+    for (size_t i = 0; i < ARRAY_SIZE(failed); i++) {
+        begin(&interval, NULL, &(struct reading){0}, 0);
+        baseline_free(interval.baseline);
+        interval.snapshot.metrics.failed = failed[i].in_then;
+        interval.baseline = baseline_new(&interval.snapshot);
+        interval.snapshot.metrics.failed = failed[i].in_now;
+        end(&interval, &(struct reading){1, 1, 1, 1, 1, 1, COUNTING}, 1);
+        assert_real(interval.events[0], failed[i].out_known ? 1 : NAN);
+        assert_real(ratio(&interval.rates, "running_ratio"), failed[i].in_now & 1 ? NAN : 1);
+        done(&interval);
+    }
+}
+
 /* If the events were counted on different CPUs, a ratio of two events is unknown; a metric of one event is not. */
 TEST(test_cgroup)
 {

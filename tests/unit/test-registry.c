@@ -101,6 +101,35 @@ RIG_TEST(test_read_fails, fake_machine_one_pmu, CORE_AND_SOFT)
     assert_int_equal(cycles_on(rig, 0), 100);
 }
 
+/*
+ * Nothing of a collector that cannot be read is shown but that it fails, and why; it is shown again with the next
+ * reading that succeeds.
+ */
+RIG_TEST(test_collector_fails, fake_machine_one_pmu, CORE)
+{
+    const char *success = "perfcountd_collector_success{collector=\"cpu\"}";
+    const char *incomplete = "perfcountd_collector_incomplete{collector=\"cpu\",reason=\"failed\"}";
+    struct rig *rig = *state;
+
+    fake_advance(rig->fake, 100);
+    assert_int_equal(cycles_on(rig, 0), 100);
+    fake_fail(rig->fake, (struct fake_failure){.call = FAKE_READ, .error = EIO, .times = 4});
+    const struct snapshot *snapshot = rig_read(rig);
+    assert_int_equal(series_value(snapshot, "%s", success), 0);
+    assert_int_equal(series_value(snapshot, "%s", incomplete), 1);
+    assert_int_equal(series_value(snapshot, CPU_SERIES, "cycles", 0, "cpu", "core"), NOT_SHOWN);
+    assert_int_equal(series_value(snapshot, CPU_SERIES, "group_enabled_seconds", 0, "cpu", "core"), NOT_SHOWN);
+    assert_true(snapshot_row_failed(snapshot, snapshot->rows[0]));
+    const struct failures *failures = registry_failures(rig->registry);
+    assert_int_equal(failures->n, 1);
+    assert_string_equal(failures->items[0].reason, FAILURE_OF_COLLECTOR);
+    assert_string_equal(failures->items[0].message, "no group of the collector cpu could be read");
+    assert_int_equal(cycles_on(rig, 0), 100);
+    assert_int_equal(series_value(rig_read(rig), "%s", success), 1);
+    assert_int_equal(series_value(rig_read(rig), "%s", incomplete), NOT_SHOWN);
+    assert_int_equal(registry_failures(rig->registry)->n, 0);
+}
+
 /* --- pausing --- */
 
 /* Nothing is counted meanwhile, and no time; then totals go on. */
@@ -258,7 +287,8 @@ static bool has_family(const struct snapshot *snapshot, const char *name)
 
 /* CPUs that are not there are no event that is not there. */
 RIG_TEST(test_incomplete, fake_machine_one_pmu,
-         "collectors: {self: {enabled: false}, pmu: {groups: []}, cpu: {cpus: '0-9', groups: [{name: core, events: "
+         "collectors: {self: {enabled: false}, cgroup: {enabled: false}, pmu: {groups: []}, cpu: {cpus: '0-9', groups: "
+         "[{name: core, events: "
          "cycles}]}}")
 {
     const char *incomplete = "perfcountd_collector_incomplete{collector=\"cpu\",reason=\"cpus\"}";

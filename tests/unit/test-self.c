@@ -10,7 +10,7 @@
 
 #define CYCLES "perfcountd_self_cycles_total"
 #define INSTRUCTIONS "perfcountd_self_instructions_total"
-#define SELF_ALONE "collectors: {cpu: {enabled: false}, pmu: {groups: []}}"
+#define SELF_ALONE "collectors: {cpu: {enabled: false}, cgroup: {enabled: false}, pmu: {groups: []}}"
 #define UNAVAILABLE                                                                                                    \
     "perfcountd_events_unavailable{collector=\"self\",group=\"self\",event=\"%s\",pmu=\"cpu\",reason=\"%s\"}"
 
@@ -180,8 +180,9 @@ static void assert_sentences(const struct rig *rig, const char *const *starts, s
 }
 
 /* Without a PMU it is reported, beside what the collector cpu reports. */
-RIG_TEST(test_self_cost_no_pmu, fake_machine_no_pmu,
-         "collectors: {cpu: {groups: [{name: a, events: 'cycles,instructions,branches,cs'}]}}")
+RIG_TEST(
+    test_self_cost_no_pmu, fake_machine_no_pmu,
+    "collectors: {cgroup: {enabled: false}, cpu: {groups: [{name: a, events: 'cycles,instructions,branches,cs'}]}}")
 {
     static const char *const starts[] = {
         "cpu 0-1 cycles, instructions, branches: this machine offers no hardware PMU",

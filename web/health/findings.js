@@ -64,9 +64,9 @@ function starvedPlace({ items }) {
 
 const keyed = (...names) => (item) => JSON.stringify(names.map((name) => item[name]));
 
-// One sentence for each reason.
+// One sentence for each reason. Collectors that fail are said to by themselves.
 function failures(status) {
-    return grouped(status.failures, keyed("message")).map(({ items }) => ({
+    return grouped(status.failures.filter((one) => one.reason !== "failed"), keyed("message")).map(({ items }) => ({
         level: "warn", title: "Not counted", sentence: sentence(items[0].message),
         places: grouped(items, keyed("collector", "group", "pmu", "cpus")).map(failurePlace),
     }));

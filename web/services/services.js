@@ -6,6 +6,7 @@
 import { element, plain, replace, write } from "../element.js";
 import { History } from "../history.js";
 import { count } from "../numbers.js";
+import { sentence } from "../health/findings.js";
 import { Poll } from "../poll.js";
 import { Table } from "../table.js";
 import { Cgroups, filter_of } from "./cgroups.js";
@@ -75,7 +76,7 @@ class Services {
         if (performance.now() - this.listed > listing_ms)
             await this.list(signal);
         this.take_answer(await this.page.client.json("api/v1/rates", options));
-        if (this.rows.length === 0 && !this.config)
+        if (this.rows.length === 0)
             await this.explain(signal);
     }
 
@@ -221,9 +222,12 @@ class Services {
     sentence(n) {
         const all = this.rows.length;
         const still = all > 0 && this.rows.every((row) => [...row.values.values()].every((one) => one.value === null));
+        const failed = this.answer?.rates.some((one) => one.state === "failed");
         const text = n === all ? `${count(all)} ${all === 1 ? "cgroup" : "cgroups"}.`
             : `${count(n)} of ${count(all)} cgroups match the filter.`;
 
+        if (failed)
+            return `${text} They are not counted any more: see Health.`;
         return still ? `${text} Nothing was counted in the last seconds: see Health.` : text;
     }
 
@@ -235,6 +239,8 @@ class Services {
             return "Waiting for the first answer.";
         if (!this.config.enabled)
             return "Cgroups are not counted, because collectors.cgroup.enabled is false in the configuration.";
+        if (this.fault)
+            return `Cgroups are not counted. ${sentence(this.fault)}`;
         const patterns = this.config.include.map((pattern) => `"${plain(pattern)}"`).join(", ");
         return `There is no cgroup to count below ${plain(this.cgroups.document.hierarchy ?? "any hierarchy")} that ` +
                `matches ${patterns}. To count others, add their patterns to collectors.cgroup.include in the ` +
@@ -242,7 +248,11 @@ class Services {
     }
 
     async explain(signal) {
-        this.config = (await this.page.client.json("api/v1/config", { signal })).collectors.cgroup;
+        const { collectors } = await this.page.client.json("api/v1/status", { signal });
+        const own = collectors.find((one) => one.name === "cgroup");
+
+        this.fault = own.enabled && !own.success ? own.error : "";
+        this.config ??= (await this.page.client.json("api/v1/config", { signal })).collectors.cgroup;
         this.show();
     }
 

@@ -51,6 +51,13 @@ test("what is worse comes first", () => {
     assert.match(found[4].sentence, /names of containers has ended.* restart perfcountd/);
 });
 
+test("a collector that fails is said to once", () => {
+    const found = findings({ ...well, failures: [failure("", { collector: "cgroup", reason: "failed", message: "it broke" })],
+        collectors: [{ name: "cgroup", enabled: true, success: false, error: "it broke" }] });
+
+    assert.deepEqual(found.map((one) => one.title), ["The collector cgroup fails"]);
+});
+
 test("absences are grouped by their reason", () => {
     const absent = (message, collector = "cpu") => ({ collector, pmu: "armv8", message });
 
