@@ -19,7 +19,11 @@
 
 #include "perf/tally/layout.h"
 
-#define LEVELS_MAX 16 /* of ancestors, up to one that has a slot */
+/*
+ * How many levels are searched for a slot. The search needs a bound: it may hold the lock of the CPU's runqueue, and
+ * the owner of a cgroup may nest others in it to any depth.
+ */
+#define LEVELS_MAX 256
 #define FOUND_MAX 64
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -176,6 +180,8 @@ static __always_inline __u64 *find_entry(const struct cpu *cpu, __u32 slot)
 
 /* The verifier knows `shape`, and takes the rounds out that it does not have. */
 #define UNROLLED _Pragma("clang loop unroll(full)")
+/* Linux verifies bounded loops since 5.3. */
+#define ROLLED _Pragma("clang loop unroll(disable)")
 
 static __always_inline __u32 count_words(void)
 {
@@ -260,6 +266,7 @@ static __always_inline bool find_control(struct cpu *cpu)
 /* The slot of a cgroup, or of the nearest ancestor that has one; `typed`: the verifier knows what the pointer is. */
 static __always_inline __u32 search_slot(struct cgroup *cgroup, __u64 id, bool typed)
 {
+    ROLLED
     for (int i = 0; i < LEVELS_MAX; i++) {
         struct cgroup_subsys_state *parent = typed ? cgroup->self.parent : BPF_CORE_READ(cgroup, self.parent);
         __u32 *slot;

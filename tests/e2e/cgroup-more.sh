@@ -151,6 +151,30 @@ END
     remove $in/B/inner $in/A $in/B $in
 }
 
+# --- deep trees
+
+test_deep() {
+    local in=$below/deep levels path before i
+    make $in
+    cgroup_config "$config" "include: [\"$in\"]" "$faults_group"
+    start_daemon --config.file="$config"
+    eventually 60 has_cgroup $in
+    for levels in 20 200; do
+        path=$in$(printf '/d%.0s' $(seq $levels))
+        mkdir -p "$hierarchy$path"
+        before=$(count $in)
+        for i in 1 2 3 4 5; do
+            fault "$path" 2000
+        done
+        before=$(($(count $in) - before))
+        caused "a cgroup has what is $levels levels below" "$before" 10000
+        # caused() leaves out what is unknown, which may be all of it.
+        compares "$levels levels below: most of it is known" "$before > 5000"
+    done
+    end_daemon
+    remove_cgroups "$hierarchy$in"
+}
+
 # --- names
 
 # The strict parser, and a look for series that are there twice; the names that it found.
@@ -593,6 +617,6 @@ test_stat() {
     remove_cgroups "$hierarchy$in"
 }
 
-[ $# -gt 0 ] || set -- truth unknown names limits layouts patterns_of_names vacant stat
+[ $# -gt 0 ] || set -- truth deep unknown names limits layouts patterns_of_names vacant stat
 with_engines "$@"
 finish

@@ -20,8 +20,8 @@ cgroup_make() {
 cgroup_remove() {
     # shellcheck disable=SC2016 # the board's
     vm_run 'cd /sys/fs/cgroup || exit
-        for name in *.slice/*/* *.slice/* *.slice; do
-            [ ! -d $name ] || rmdir $name || exit
+        for name in *.slice; do
+            [ ! -d $name ] || find $name -depth -type d | xargs rmdir || exit
         done' || die "the board does not remove its cgroups"
 }
 

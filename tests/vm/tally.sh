@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # The board's kernel takes the program that counts cgroups, in the smallest and the largest shape, and with the default
-# events. Sourced after board.sh and cgroup.sh.
+# events; and counts what is 20 levels below. Sourced after board.sh and cgroup.sh.
 # shellcheck disable=SC2154 # set there
 
 # tally_daemon TITLE GROUPS...: the events of each group; none are the default.
@@ -17,14 +17,15 @@ tally_daemon() {
     equals "the kernel takes the program with $title" \
         "$(get /api/v1/status -f | jq -r '.collectors[] | select(.name == "cgroup") | "\(.success) \(.error)"') $(
             get /api/v1/status -f | jq -r .cgroups.engine)" "true  bpf"
-    cgroup_spin 1 a.slice 10
-    compares "and something is counted" "$(get '/api/v1/counters?collector=cgroup&cgroup=/a.slice' -f |
+    cgroup_spin 1 "$deep" 10
+    compares "and what is 20 levels below is counted" "$(get '/api/v1/counters?collector=cgroup&cgroup=/a.slice' -f |
         jq '[.counters[].value] | add // 0') > 0"
 }
 
 test_tally() {
-    local software='{context-switches,minor-faults,major-faults}'
-    cgroup_make a.slice b.slice
+    local software='{context-switches,minor-faults,major-faults}' deep
+    deep=a.slice$(printf '/d%.0s' {1..20})
+    cgroup_make -p "$deep" b.slice
     tally_daemon "one event" minor-faults
     tally_daemon "24 events in 8 groups" "$software" "$software" "$software" "$software" "$software" "$software" \
         "$software" "$software"
