@@ -19,7 +19,7 @@ struct cgroup_tally {
     unsigned n_runs;                      /* how many were started: the number of the last */
     uint32_t cpus;
     bool namespaced, paused;
-    bool unsettled; /* slots are new, or given up */
+    bool unsettled; /* slots are new or given up, or tasks were moved: the CPUs have to look again */
     bool behind;    /* the program does not have the counters of all CPUs yet */
     struct error error;
 };
@@ -62,8 +62,14 @@ static size_t tally_read_slots(struct cgroup_tally *tally, uint32_t first, uint3
     return tally_run_read(tally->counting, &tally->groups, first, last, crediting_add, &tally->crediting);
 }
 
+/*
+ * Tasks that were moved while they run are flushed here alone, so that whoever moves tasks all the time causes one
+ * flush for each reading.
+ */
 size_t cgroup_tally_read(struct cgroup_tally *tally)
 {
+    if (tally->counting && tally_reader_saw_moves(tally->counting->reader))
+        tally->unsettled = true;
     cgroup_tally_settle(tally);
     size_t n = tally_read_slots(tally, 0, UINT32_MAX);
     if (tally->counting)

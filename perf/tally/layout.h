@@ -66,6 +66,11 @@ struct tally_record {
     __u32 epoch;
     __u64 valid;    /* a bit for each word */
     __u64 switches; /* the value of TALLY_SWITCHES; advances at each switch, and is not in `check` */
+    /*
+     * How often a task on this CPU moved tasks to another cgroup; not in `check`. A moved task that runs on another CPU
+     * counts for its old cgroup there until that CPU switches or looks again.
+     */
+    __u64 moves;
     __u64 offset[TALLY_WORDS_MAX];
 };
 

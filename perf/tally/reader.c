@@ -42,6 +42,7 @@ struct tally_reader {
     uint64_t *clocks; /* by CPU and slot: what was taken of the first group's time enabled, close together */
     struct reader_cpu *cpus;
     uint64_t totals[TALLY_WORDS_MAX]; /* of the slot that ran at the last reading, where that was consistent */
+    uint64_t moves;                   /* of all CPUs, at the last tally_reader_saw_moves() */
 };
 
 static size_t slot_at(const struct tally_reader *reader, unsigned cpu, uint32_t slot)
@@ -301,6 +302,16 @@ uint32_t tally_reader_take(struct tally_reader *reader, unsigned cpu, uint32_t f
         return slot;
     }
     return TALLY_SLOT_NONE;
+}
+
+bool tally_reader_saw_moves(struct tally_reader *reader)
+{
+    uint64_t moves = 0, before = reader->moves;
+
+    for (uint32_t cpu = 0; cpu < reader->shape.cpus; cpu++)
+        moves += LOAD(reader->records[cpu].moves);
+    reader->moves = moves;
+    return moves != before;
 }
 
 uint32_t tally_reader_running(const struct tally_reader *reader, unsigned cpu)

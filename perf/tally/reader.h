@@ -43,6 +43,12 @@ int tally_reader_read(struct tally_reader *reader, unsigned cpu, tally_now now, 
 uint32_t tally_reader_take(struct tally_reader *reader, unsigned cpu, uint32_t from, uint32_t slots, uint64_t *delta);
 
 /*
+ * Whether a task was moved to another cgroup since the last call. If it runs, it may count for its old cgroup until
+ * tally_calls.flush(), since the CPU of a task that another one moves does not notice.
+ */
+bool tally_reader_saw_moves(struct tally_reader *reader);
+
+/*
  * The slot that runs on a CPU, as of its last reading; TALLY_SLOT_NONE where nothing is known. After
  * tally_calls.flush(), a slot that was withdrawn before is free once no CPU has it.
  */

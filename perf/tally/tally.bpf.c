@@ -366,9 +366,9 @@ int BPF_PROG(tally_switch, bool preempt, struct task_struct *prev, struct task_s
 }
 
 /*
- * The CPU looks at the task that runs there: it moved itself to another cgroup. Also run by BPF_PROG_TEST_RUN on a CPU,
- * with an argument of 0, when slots or epochs changed or will change; it returns 1 where it came between two stores:
- * run it again. No slot that was found before counts then.
+ * The CPU looks at the task that runs there, which moved itself or others to another cgroup. Also run by
+ * BPF_PROG_TEST_RUN on a CPU, with an argument of 0, when slots or epochs changed or will change, or tasks were moved;
+ * it returns 1 where it came between two stores: run it again. No slot that was found before counts then.
  */
 SEC("raw_tp/cgroup_attach_task")
 int tally_look(struct bpf_raw_tracepoint_args *ctx)
@@ -381,7 +381,9 @@ int tally_look(struct bpf_raw_tracepoint_args *ctx)
 
     if (!find_cpu(&cpu) || !find_control(&cpu))
         return 0;
-    if (!ctx->args[0])
+    if (ctx->args[0])
+        cpu.record->moves++; /* the kernel calls the tracepoint with interrupts disabled */
+    else
         cpu.work->generation++;
     r = run(&cpu, id, id, find_slot(&cpu, cgroup, id, false), cpu.work->task == (__u64)task, !ctx->args[0]);
     if (r == 0)

@@ -67,8 +67,8 @@ compares "never switching: the total goes on meanwhile" "$(of '.staying.readings
 
 compares "a task was moved while it ran, $(of .moving.moves) times" "$(of .moving.moves) > 2"
 agree moving moving 0.1
-# It counts for where it was until its CPU switches, so that nothing bounds the parts of a task that runs all the time.
-# One that sleeps after each millisecond counts there for at most that and what its faults take.
+# It counts for where it was until its CPU switches or the next reading, whose time nothing bounds here. One that sleeps
+# after each millisecond counts there for at most that and what its faults take.
 agree dozing dozing 0.1
 allowed=$(of '.dozing | (.moves / 2 + 1) * 0.0015 + .unknown')
 for one in dozing/a dozing/b; do

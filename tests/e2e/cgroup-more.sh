@@ -17,9 +17,9 @@ config=$scratch/cgroup.yaml
 
 # --- the truth
 
-# task_clock_of CGROUP: the total, in seconds.
+# task_clock_of CGROUP [FILE]: the total, in seconds, now or in a file with the exposition.
 task_clock_of() {
-    get /metrics | awk -v label="cgroup=\"$1\"" \
+    { [ $# -gt 1 ] && cat "$2" || get /metrics; } | awk -v label="cgroup=\"$1\"" \
         'index($0, "perf_cgroup_task_clock_seconds_total{") == 1 && index($0, label) { print $2 }'
 }
 
@@ -151,7 +151,7 @@ END
     remove $in/B/inner $in/A $in/B $in
 }
 
-# --- deep trees
+# --- deep trees, and tasks that are moved
 
 test_deep() {
     local in=$below/deep levels path before i
@@ -171,6 +171,49 @@ test_deep() {
         # caused() leaves out what is unknown, which may be all of it.
         compares "$levels levels below: most of it is known" "$before > 5000"
     done
+    end_daemon
+    remove_cgroups "$hierarchy$in"
+}
+
+has_spent() {
+    [ "$(cpu_time "$1")" -ge "$2" ]
+}
+
+# preemptions PID: how often another task took the CPU from the process.
+preemptions() {
+    awk '$1 == "nonvoluntary_ctxt_switches:" { print $2 }' "/proc/$1/status"
+}
+
+# The shell moves a busy loop back and forth, and reads twice after each move. It repeats that until the loop kept its
+# CPU three times meanwhile: a CPU that does not switch is what hides a move from the engine bpf.
+test_moved() {
+    local in=$below/moved cpu attempt from=a to=b kept=0 before after late=()
+    make $in $in/a $in/b
+    cgroup_config "$config" "include: [\"$in/*\"]" 'groups: [{name: c, events: task-clock}]'
+    start_daemon --config.file="$config"
+    cpu=$(taskset -cp $$ | sed 's/.*[^0-9]//')
+    taskset -c "$cpu" "${unpreempted[@]}" "$load" "$hierarchy$in/a" spin 600000 &
+    children+=($!)
+    eventually 60 has_spent $in/a 1
+    for ((attempt = 0; attempt < 30 && kept < 3; attempt++)); do
+        before=$(preemptions ${children[-1]})
+        echo "${children[-1]}" >"$hierarchy$in/$to/cgroup.procs"
+        get /metrics -o "$scratch/first" "$url/metrics" -o "$scratch/second"
+        after=$(preemptions ${children[-1]})
+        [ "$(task_clock_of $in/$from "$scratch/first")" = "$(task_clock_of $in/$from "$scratch/second")" ] ||
+            late+=("move $attempt: $(task_clock_of $in/$from "$scratch/first") s, then $(
+                task_clock_of $in/$from "$scratch/second") s")
+        if [ "$after" = "$before" ]; then
+            kept=$((kept + 1))
+            compares "moved from $from to $to: it counts for $to" "$(task_clock_of $in/$to "$scratch/second") - $(
+                task_clock_of $in/$to "$scratch/first") > 0"
+        fi
+        read -r from to <<<"$to $from"
+    done
+    [ $kept -gt 0 ] || left_out "a CPU that does not switch"
+    equals "moved $attempt times: after the next reading nothing counts for the old cgroup" "${late[*]-}" ""
+    kill "${children[-1]}"
+    wait "${children[-1]}" 2>/dev/null
     end_daemon
     remove_cgroups "$hierarchy$in"
 }
@@ -617,6 +660,6 @@ test_stat() {
     remove_cgroups "$hierarchy$in"
 }
 
-[ $# -gt 0 ] || set -- truth deep unknown names limits layouts patterns_of_names vacant stat
+[ $# -gt 0 ] || set -- truth deep moved unknown names limits layouts patterns_of_names vacant stat
 with_engines "$@"
 finish

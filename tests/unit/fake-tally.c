@@ -335,6 +335,12 @@ void fake_tally_spoil(struct fake_sys *fake, unsigned cpu)
     fake->tally->counting->records[cpu].check++;
 }
 
+void fake_tally_move(struct fake_sys *fake, int cgroup, unsigned cpu)
+{
+    fake->tally->running[cpu] = cgroup;
+    fake->tally->counting->records[0].moves++; /* of the CPU where the task runs that moves the other one */
+}
+
 void fake_tally_miss(struct fake_sys *fake, unsigned cpu, uint64_t ns)
 {
     run_enter(fake, fake->tally->counting, cpu, TALLY_SLOT_UNKNOWN);

@@ -17,6 +17,8 @@ size_t fake_tally_assigned(const struct fake_sys *fake);
 
 /* The record of a CPU is no longer one that a reader takes. */
 void fake_tally_spoil(struct fake_sys *fake, unsigned cpu);
+/* A task moves the one that runs on a CPU to a cgroup, which the program does not notice until the CPU looks. */
+void fake_tally_move(struct fake_sys *fake, int cgroup, unsigned cpu);
 /* A CPU runs for that time, and the program does not know whom. */
 void fake_tally_miss(struct fake_sys *fake, unsigned cpu, uint64_t ns);
 

@@ -12,6 +12,7 @@
 #include "formats/exposition.h"
 #include "perf/tally/tally.h"
 #include "tests/unit/cgroup-play.h"
+#include "tests/unit/fake-event.h"
 #include "tests/unit/fake-tally.h"
 #include "tests/unit/find-series.h"
 #include "tests/unit/rig.h"
@@ -21,7 +22,7 @@
 static struct {
     const struct tally_calls *real;
     int start, set_cpu, attach, assign, withdraw, flush; /* the error of each, or 0 */
-    unsigned n_assigned;
+    unsigned n_assigned, n_flushes;
     uint32_t slots; /* of the last start */
 } calls;
 
@@ -64,6 +65,7 @@ static int withdraw(struct sys *sys, uint64_t id)
 
 static int flush(struct sys *sys)
 {
+    calls.n_flushes++;
     return calls.flush ? calls.flush : calls.real->flush(sys);
 }
 
@@ -313,6 +315,53 @@ TEST(test_root)
     assert_int_equal(value("/"), 71);
     assert_int_equal(value("/c0001"), 1);
     assert_int_equal(cgroup_tally_unknown(play.set.engine.tally)->ns, 20);
+    play_done();
+}
+
+static void assert_moved(uint64_t first, uint64_t second, unsigned n_flushes)
+{
+    calls.n_flushes = 0;
+    read_all();
+    assert_int_equal(value("/c0001"), first);
+    assert_int_equal(value("/c0002"), second);
+    assert_int_equal(calls.n_flushes, n_flushes);
+}
+
+/*
+ * A running task that another one moved counts for its new cgroup from the next reading on. Each reading flushes at
+ * most once, however often tasks are moved; a flush that fails is tried again at the next one.
+ */
+TEST(test_moved)
+{
+    begin("include: ['/c*']");
+    struct fake_sys *fake = play.rig.fake;
+    play_make(1);
+    play_make(2);
+    fake_tally_move(fake, CGROUP_OF(1), 1);
+    assert_moved(0, 0, 1);
+    fake_run_cpu(fake, 1, 100);
+    assert_moved(100, 0, 0);
+    for (unsigned i = 0; i < 7; i++)
+        fake_tally_move(fake, CGROUP_OF(2), 1);
+    fake_run_cpu(fake, 1, 10);
+    assert_moved(110, 0, 1);
+    fake_run_cpu(fake, 1, 5);
+    assert_moved(110, 5, 0);
+    fake_tally_move(fake, CGROUP_OF(1), 1);
+    calls.flush = -ETIMEDOUT;
+    for (unsigned i = 1; i <= 2; i++) {
+        fake_run_cpu(fake, 1, 1);
+        assert_moved(110, 5 + i, 1);
+    }
+    calls.flush = 0;
+    assert_moved(110, 7, 1);
+    fake_run_cpu(fake, 1, 1);
+    assert_moved(111, 7, 0);
+    /* The reading of a single cgroup is no occasion. */
+    fake_tally_move(fake, CGROUP_OF(2), 1);
+    assert_true(play.set.engine.type->read(play.set.counts[0], &fake->sys) > 0);
+    assert_int_equal(calls.n_flushes, 0);
+    assert_moved(111, 7, 1);
     play_done();
 }
 

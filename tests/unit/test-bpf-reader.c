@@ -426,6 +426,18 @@ TEST(test_nothing)
     end();
 }
 
+TEST(test_moves)
+{
+    begin();
+    assert_false(tally_reader_saw_moves(p.reader));
+    for (unsigned cpu = 0; cpu < CPUS; cpu++) {
+        p.seen_records[cpu].moves += cpu + 1;
+        assert_true(tally_reader_saw_moves(p.reader));
+        assert_false(tally_reader_saw_moves(p.reader));
+    }
+    end();
+}
+
 TEST(test_refused)
 {
     /* The map has 2^61 entries of 64 bytes, a size that overflows to 0. */

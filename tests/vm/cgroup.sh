@@ -160,13 +160,35 @@ cgroup_nested() {
         "$(counted a.slice $big cycles_user) >= $(counted a.slice/b $big cycles_user)"
 }
 
+# The shell moves a loop that has CPU 3 to itself. It proves little where CPU 3 switches before the next reading.
+cgroup_moved() {
+    local before
+    cgroup_make a.slice b.slice
+    cgroup_daemon "{cycles:u,instructions:u}"
+    vm_run "$(cgroup_command 3 a.slice spin 3 1000000) >/dev/null 2>&1 & echo \$! >/tmp/loop.pid"
+    holds "moved: the loop runs" eventually 60 has_counted a.slice 1
+    holds "moved: the shell moves it" vm_run "cat /tmp/loop.pid >/sys/fs/cgroup/b.slice/cgroup.procs"
+    before=$(counted a.slice $big instructions_user)
+    holds "moved: it counts for the new cgroup" eventually 60 has_counted b.slice 500
+    equals "moved: since the first reading nothing counts for the old one" \
+        "$(counted a.slice $big instructions_user)" "$before"
+    # shellcheck disable=SC2016 # the board's
+    vm_run 'kill $(cat /tmp/loop.pid)'
+    holds "moved: the loop ends" eventually 60 has_ended /tmp/loop.pid
+}
+
+# has_counted CGROUP MILLIONS: of instructions.
+has_counted() {
+    [ "$(counted "$1" $big instructions_user)" -ge "${2}000000" ]
+}
+
 # test_cgroup KERNEL: all parts with one engine, and the first ones with the other, too; with CGROUP_PARTS=all, all
 # with both.
 test_cgroup() {
-    local engine part parts=(loops nested share multiplexed hotplug) first=perf second=bpf
+    local engine part parts=(loops nested moved share multiplexed hotplug) first=perf second=bpf
     [ "$1" != 6.1 ] || first=bpf second=perf
     for engine in $first $second; do
-        [ "$engine" = $first ] || [ "${CGROUP_PARTS-}" = all ] || parts=(loops nested)
+        [ "$engine" = $first ] || [ "${CGROUP_PARTS-}" = all ] || parts=(loops nested moved)
         for part in "${parts[@]}"; do
             "cgroup_$part"
         done
