@@ -68,9 +68,26 @@ static bool is_left_out(const struct config_group *group, const struct attr *att
            (error == -ENOENT || (error == -EINVAL && attr->kernel.type == PERF_TYPE_HW_CACHE));
 }
 
-/* `culprit` is the event that kept a strict group from being opened; NULL where there is none. */
+/* Writes why the i-th event of a strict group is left out. `reason` is why the group did not open. */
+static void explain_strict(const struct config_group *group, const struct partition *partition, size_t i,
+                           const char *reason, char *text, size_t size)
+{
+    if (partition->fits)
+        snprintf(
+            text, size,
+            "a strict group has more events than the PMU has counters (%s): only %zu of its %zu events can be counted "
+            "at once; set strict: false, or divide the group",
+            reason_name(partition->errors[i]), partition->fits, group->n_events);
+    else if (partition->culprit != i)
+        snprintf(text, size, "left out with its strict group, because of %s: %s",
+                 group->events[partition->culprit].event.text, reason);
+    else
+        snprintf(text, size, "%s", reason);
+}
+
+/* `strict` is where a strict group could not be opened; else NULL. */
 static int opening_add_refused(struct opening *opening, const struct place *place, size_t i, int error,
-                               const struct config_event *culprit)
+                               const struct partition *strict)
 {
     const struct config_event *event = &opening->events.group->events[i];
     const struct pmu *pmu = opening->events.attrs[i].pmu;
@@ -82,9 +99,8 @@ static int opening_add_refused(struct opening *opening, const struct place *plac
         .event = i, .pmu = pmu->name, .error = error, .span = reason_span(error), .message = message};
 
     reason_format(opening->context->machine, pmu, error, message, sizeof(message));
-    if (culprit && culprit != event) {
-        snprintf(whole, sizeof(whole), "left out with its strict group, because of %s: %s", culprit->event.text,
-                 message);
+    if (strict) {
+        explain_strict(opening->events.group, strict, i, message, whole, sizeof(whole));
         why.message = whole;
     }
     return unavailable_add(&opening->counts->unavailable, opening->context, place->target.cpu, event, why);
@@ -168,11 +184,10 @@ static int opening_open_events(struct opening *opening, const struct place *plac
     int passing = passing_error(&partition, events);
     for (size_t i = 0; i < partition.n_groups && r == 0 && !passing; i++)
         r = opening_add_group(opening, place, &partition.groups[i]);
-    const struct config_event *culprit = group->strict ? &group->events[partition.culprit] : NULL;
     EVENTS_FOREACH (event, events) {
         int error = passing ? passing : partition.errors[event];
         if (error < 0 && r == 0)
-            r = opening_add_refused(opening, place, event, error, culprit);
+            r = opening_add_refused(opening, place, event, error, group->strict ? &partition : NULL);
     }
     return r;
 }

@@ -124,31 +124,36 @@ static json_int_t count_series(const struct metrics *metrics)
     return n;
 }
 
-/* How many events of `pmu` are open on one of its CPUs. */
-static json_int_t count_wanted(const struct snapshot *snapshot, const struct pmu *pmu)
+/* How many events of `pmu` are open on one of its CPUs, and whether a group of theirs ran a part of the time. */
+static json_int_t count_wanted(const struct snapshot *snapshot, const struct pmu *pmu, bool *ret_multiplexed)
 {
     int cpu = cpuset_next(&pmu->cpus, -1);
     json_int_t n = 0;
 
+    *ret_multiplexed = false;
     for (size_t i = 0; i < snapshot->n_rows; i++) {
         const struct row *row = snapshot->rows[i];
         for (size_t k = 0; row->state != ROW_UNAVAILABLE && row->cpu == cpu && k < row->n_counters; k++)
-            n += str_equal(row->counters[k].pmu, pmu->name);
+            if (str_equal(row->counters[k].pmu, pmu->name)) {
+                *ret_multiplexed |= row->state == ROW_MULTIPLEXED;
+                n++;
+            }
     }
     return n;
 }
 
-/* A PMU that has fewer counters than events multiplexes its groups. */
+/* A PMU that has fewer counters than events multiplexes its groups; so may one where cycles are not among them. */
 static json_t *pmu_json(struct sys *sys, const struct snapshot *snapshot, const struct pmu *pmu)
 {
     _cleanup_(freep) char *cpus = cpuset_format(&pmu->cpus);
-    json_int_t wanted = count_wanted(snapshot, pmu);
+    bool multiplexed;
+    json_int_t wanted = count_wanted(snapshot, pmu, &multiplexed);
     unsigned counters = 0;
     bool known = group_probe_capacity(sys, pmu, &counters) == 0;
 
     return json_pack("{s:s, s:s, s:o, s:I, s:b}", "pmu", pmu->name, "cpus", cpus, "counters",
                      known ? json_integer(counters) : json_null(), "wanted", wanted, "multiplexes",
-                     known && wanted > counters);
+                     multiplexed || (known && wanted > counters));
 }
 
 static json_t *pmus_json(struct sys *sys, const struct machine *machine, const struct snapshot *snapshot)

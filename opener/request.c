@@ -144,9 +144,10 @@ static void copy_sampled(const struct perf_event_attr *from, struct perf_event_a
 
 /*
  * Compares the attributes with a copy of their known fields. A difference is an unknown field: signals, other data of
- * tasks, or samples where the opener gives none.
+ * tasks, or samples where the opener gives none. perf/group.c explains enable_on_exec; the opener takes it only where
+ * it cannot enable an event, on a CPU or a cgroup.
  */
-static bool attr_is_known(const struct perf_event_attr *attr, bool sampling)
+static bool attr_is_known(const struct perf_event_attr *attr, bool of_task, bool sampling)
 {
     struct perf_event_attr known;
 
@@ -158,6 +159,7 @@ static bool attr_is_known(const struct perf_event_attr *attr, bool sampling)
     known.config2 = attr->config2;
     known.read_format = attr->read_format & KNOWN_FORMATS;
     known.disabled = attr->disabled;
+    known.enable_on_exec = of_task ? 0 : attr->enable_on_exec;
     known.pinned = attr->pinned;
     known.exclusive = attr->exclusive;
     known.exclude_user = attr->exclude_user;
@@ -190,9 +192,12 @@ static int check_permitted_event(const struct opener_rules *rules, const struct 
     return is_breakpoint && !rules->permissions.breakpoints ? -ENOKEY : 0;
 }
 
-static int request_check_event(const struct opener_rules *rules, const struct perf_event_attr *attr, const char *text)
+static int request_check_event(const struct opener_request *request, const struct opener_rules *rules, size_t n)
 {
-    if (!attr_size_is_known(attr) || !attr_is_known(attr, rules->permissions.sampling) ||
+    const struct perf_event_attr *attr = &request->events[n].attr;
+    const char *text = opener_request_text(request, n);
+
+    if (!attr_size_is_known(attr) || !attr_is_known(attr, request->group->pid != -1, rules->permissions.sampling) ||
         opener_types_have(&rules->tracing, attr->type))
         return -EBADRQC;
     if (text && !opener_types_have(&rules->probing, attr->type))
@@ -244,7 +249,7 @@ static int request_check(const struct opener_request *request, const struct open
         return rules->permissions.sampling ? 0 : -EBADRQC;
     int r = target_is_allowed(request, rules) ? 0 : -EBADRQC;
     for (size_t i = 0; i < request->group->n_events && r == 0; i++)
-        r = request_check_event(rules, &request->events[i].attr, opener_request_text(request, i));
+        r = request_check_event(request, rules, i);
     return r;
 }
 

@@ -59,14 +59,22 @@ static const struct group *group_whole(const struct group *group)
     return group->is_part ? group->whole : group;
 }
 
-/* The attributes that every member has; `disabled` of the leader holds for all. */
-static struct perf_event_attr member_attr(const struct attr *attr)
+/*
+ * The attributes that every member has; `disabled` and `enable_on_exec` count for the leader only (sys.h).
+ *
+ * When the driver of the Arm PMUs checks whether a group fits, it skips a disabled event unless enable_on_exec is set
+ * (validate_event() in drivers/perf/arm_pmu.c). A leader that it skips makes room for one event too many, and that
+ * group never counts. exec(2) enables events of tasks only (perf_event_enable_on_exec() in kernel/events/core.c), so
+ * the attribute changes nothing else for a CPU or a cgroup.
+ */
+static struct perf_event_attr member_attr(const struct attr *attr, const struct group_target *target)
 {
     struct perf_event_attr kernel = attr->kernel;
 
     kernel.size = sizeof(kernel);
     kernel.read_format = READ_FORMAT;
     kernel.disabled = 1;
+    kernel.enable_on_exec = target->pid == -1 || target->flags & PERF_FLAG_PID_CGROUP;
     /* Without samples there is no instruction pointer to be precise about, and x86 refuses precise_ip. */
     kernel.precise_ip = 0;
     return kernel;
@@ -93,7 +101,7 @@ static void open_members(struct sys *sys, const struct attr *attrs, size_t n, bo
     const char *texts[GROUP_MEMBERS_MAX];
 
     for (size_t i = 0; i < n; i++) {
-        kernel[i] = member_attr(&attrs[i]);
+        kernel[i] = member_attr(&attrs[i], target);
         texts[i] = attrs[i].text;
     }
     sys->open_group(sys,
@@ -282,31 +290,34 @@ bool group_always_runs(const struct group *group)
     return group->always_runs;
 }
 
-/* Events that any counter takes, the most common first; cycles may have a counter of their own beside the others. */
+/* Events that any programmable counter takes, the most common first. */
 static const uint64_t capacity_candidates[] = {
     PERF_COUNT_HW_BRANCH_MISSES,
     PERF_COUNT_HW_INSTRUCTIONS,
     PERF_COUNT_HW_CPU_CYCLES,
 };
 
-/* Opens a group of the largest size with this one event: as many members open as the PMU has counters. */
+/*
+ * Opens a group of the largest size, of cycles and otherwise this one event: as many members open as the PMU has
+ * counters. Cycles may have a counter of their own, which takes nothing else.
+ */
 static int try_capacity(struct sys *sys, const struct pmu *pmu, uint64_t config, unsigned *ret)
 {
-    struct attr attr = {.kernel = {.type = PERF_TYPE_HARDWARE, .config = config}, .pmu = pmu, .scale = 1.0, .unit = ""};
+    const struct attr attr = {.kernel = {.type = PERF_TYPE_HARDWARE}, .pmu = pmu, .scale = 1.0, .unit = ""};
     struct group_target target = {.pid = -1, .cpu = cpuset_next(&pmu->cpus, -1)};
     _cleanup_(group_freep) struct group *group = NULL;
     struct attr attrs[GROUP_MEMBERS_MAX];
     int errors[GROUP_MEMBERS_MAX];
 
-    for (size_t i = 0; i < GROUP_MEMBERS_MAX; i++)
+    for (size_t i = 0; i < GROUP_MEMBERS_MAX; i++) {
         attrs[i] = attr;
+        attrs[i].kernel.config = i == 0 ? PERF_COUNT_HW_CPU_CYCLES : config;
+    }
     int r = group_open_many(sys, attrs, GROUP_MEMBERS_MAX, false, &target, errors, &group);
     if (r < 0)
         return r;
-    if (!group)
-        return errors[0];
     r = errors[GROUP_MEMBERS_MAX - 1];
-    if (r != -EINVAL && r != -ENOSPC)
+    if (!group || (r != -EINVAL && r != -ENOSPC))
         return r == 0 ? -ENODATA : r;
     *ret = (unsigned)group_size(group);
     return 0;

@@ -75,10 +75,10 @@ uint64_t group_id(const struct group *group, size_t n);
 bool group_always_runs(const struct group *group);
 
 /*
- * How many events `pmu` counts at once. No file says this, so groups of one event are opened on its first CPU, each
- * with a member more, and closed: the kernel refuses the first group that could never run. Counters that others hold
- * (the NMI watchdog, another profiler) are among them. -ENODATA where the PMU has no event to try this with; errors of
- * perf_event_open(2).
+ * How many events `pmu` counts at once if cycles are one of them. No file says this, so a group is opened on its first
+ * CPU, member by member, and closed: the kernel refuses the first member with which the group could never run. Counters
+ * that others hold (the NMI watchdog, another profiler) are included. -ENODATA where the PMU has no event to try this
+ * with; errors of perf_event_open(2).
  */
 int group_probe_capacity(struct sys *sys, const struct pmu *pmu, unsigned *ret_counters);
 

@@ -88,6 +88,18 @@ static int open_weak(struct partition_opening *opening, struct partition *partit
     return 0;
 }
 
+/* Whether the kernel refused the event only because of the others in its group, which take all counters. */
+static bool opens_alone(const struct partition_opening *opening, size_t event, int error)
+{
+    struct group *group;
+
+    if ((error != -EINVAL && error != -ENOSPC) ||
+        group_open(opening->sys, &opening->attrs[event], opening->target, &group) < 0)
+        return false;
+    group_free(group);
+    return true;
+}
+
 static int open_strict(struct partition_opening *opening, struct partition *partition)
 {
     struct partition_group group = {.events = opening->rest};
@@ -104,6 +116,8 @@ static int open_strict(struct partition_opening *opening, struct partition *part
         }
     if (r == 0)
         partition_add_group(opening, partition, &group);
+    else if (opens_alone(opening, partition->culprit, r))
+        partition->fits = event_count(opening->rest & (event_bit(partition->culprit) - 1));
     EVENTS_FOREACH (event, r < 0 ? opening->rest : 0)
         partition->errors[event] = r;
     return 0;

@@ -21,6 +21,7 @@ struct partition {
     size_t n_groups;
     int errors[GROUP_MEMBERS_MAX]; /* by event: 0, or why it is not counted (-errno) */
     size_t culprit;                /* where a strict group did not open: the event that failed */
+    size_t fits;                   /* and where that event opens by itself: how many events the PMU takes at once */
 };
 
 /*

@@ -91,7 +91,7 @@ void sys_open_one_by_one(struct sys *sys, const struct sys_group *group, int *re
         if (group->texts && group->texts[i])
             attr.config1 = (uintptr_t)group->texts[i];
         if (leader >= 0)
-            attr.disabled = attr.pinned = attr.exclusive = 0;
+            attr.disabled = attr.enable_on_exec = attr.pinned = attr.exclusive = 0;
         ret[i] = stopped ? -ECANCELED : sys->perf_event_open(sys, &attr, group->pid, group->cpu, leader, group->flags);
         stopped |= group->whole && ret[i] < 0;
         if (leader < 0 && ret[i] >= 0)

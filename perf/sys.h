@@ -18,7 +18,7 @@
 
 /*
  * The events of a group to open, in order. Each joins `leader`; where that is -1, the first that opens leads.
- * `disabled`, `pinned` and `exclusive` hold for a whole group and are taken from the leader only.
+ * `disabled`, `enable_on_exec`, `pinned` and `exclusive` hold for a whole group and are taken from the leader only.
  */
 struct sys_group {
     const struct perf_event_attr *attrs;

@@ -117,6 +117,8 @@ static const struct request requests[] = {
     {"samples with raw data", SAMPLES(PERF_SAMPLE_RAW), -1, .refusal = ALWAYS},
     {"sigtrap", CLOCK(.disabled = 1), 0, -1, .attr_flags = {ATTR_SIGTRAP, ATTR_REMOVE_ON_EXEC}, .refusal = ALWAYS},
     {"inherit", CLOCK(.inherit = 1), 0, -1, .refusal = WITHOUT_SAMPLER},
+    {"a counter that an exec of the daemon enables", CLOCK(.disabled = 1, .enable_on_exec = 1), 0, -1,
+     .refusal = ALWAYS},
     {"a counter of the process 1", CLOCK(.disabled = 1), 1, -1, .refusal = ALWAYS},
     {"every process that the opener may", CLOCK(.disabled = 1), -1, -1, .refusal = ALWAYS},
     {"a type of PMU that was not there",

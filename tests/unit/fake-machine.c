@@ -103,13 +103,14 @@ static struct fake_sys *plain_machine(const char *cpus)
     return fake;
 }
 
-static void core_pmu(struct fake_sys *fake, const char *name, uint32_t type, const char *file, const char *cpus,
-                     uint32_t counters)
+static struct fake_pmu *core_pmu(struct fake_sys *fake, const char *name, uint32_t type, const char *file,
+                                 const char *cpus, uint32_t counters)
 {
     struct fake_pmu *pmu = fake_add_pmu(fake, name, type, file, cpus);
 
     pmu->core = true;
     pmu->counters = counters;
+    return pmu;
 }
 
 /* An x86's own PMU has no file of CPUs. */
@@ -165,7 +166,7 @@ struct fake_sys *fake_machine_big_little(void)
 
     for (size_t i = 0; i < ARRAY_SIZE(clusters); i++) {
         const char *name = clusters[i].name;
-        core_pmu(fake, name, clusters[i].type, "cpus", clusters[i].cpus, 6);
+        core_pmu(fake, name, clusters[i].type, "cpus", clusters[i].cpus, 6)->arm = true;
         fake_pmu_file(fake, name, "format/event", "config:0-15");
         fake_pmu_file(fake, name, "format/long", "config1:0");
         fake_pmu_file(fake, name, "events/cpu_cycles", "event=0x0011");

@@ -116,7 +116,8 @@ static int check_member(const struct fake_sys *fake, const struct fake_event *le
         return 0;
     if (other && other != pmu)
         return -EINVAL;
-    return fake_group_needs(fake, leader) + 1 > pmu->counters ? -EINVAL : 0;
+    bool skipped = pmu->arm && leader->attr.disabled && !leader->attr.enable_on_exec;
+    return fake_group_needs(fake, leader) + !skipped > pmu->counters ? -EINVAL : 0;
 }
 
 void fake_cgroup_remove(struct fake_sys *fake, int fd)

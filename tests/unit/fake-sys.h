@@ -30,6 +30,7 @@ struct fake_pmu {
     struct cpuset cpus; /* those on which its events can be opened */
     bool core;          /* counts the generic hardware and cache events and raw ones */
     bool software;      /* needs no counters */
+    bool arm;           /* validate_event() of drivers/perf/arm_pmu.c skips a disabled event without enable_on_exec */
     /*
      * Programmable counters of each CPU. A group that needs more is refused when its next member is opened (EINVAL);
      * groups that together need more share the time evenly. 0 lets nothing run: starvation. The test may change it at

@@ -80,8 +80,35 @@ RIG_TEST(test_strict, fake_machine_two_counters,
     const struct failures *failures = registry_failures(rig->registry);
     assert_int_equal(failures->n, 3);
     assert_string_equal(failures->items[2].reason, "EINVAL");
-    assert_non_null(strstr(failures->items[0].message, "because of branches"));
+    for (size_t i = 0; i < 3; i++)
+        assert_non_null(strstr(failures->items[i].message, "(EINVAL): only 2 of its 3 events can be counted at once"));
     assert_null(find_series(rig_read(rig), CPU_SERIES, "cycles", 0, "cpu", "all"));
+}
+
+/* Of an event that the kernel refuses by itself too, the others say that it is the cause. */
+RIG_TEST(test_strict_refused, fake_machine_one_pmu, CPU_GROUPS("[]"))
+{
+    struct rig *rig = *state;
+
+    fake_fail(rig->fake,
+              (struct fake_failure){
+                  .call = FAKE_OPEN, .error = EINVAL, .on_event = true, .type = PERF_TYPE_HARDWARE, .config = 4});
+    rig_configure(rig, CPU_GROUPS("[{name: all, strict: true, events: 'cycles,branches'}]"));
+    const struct failures *failures = registry_failures(rig->registry);
+    assert_int_equal(failures->n, 2);
+    assert_non_null(strstr(failures->items[0].message, "because of branches: the kernel refuses these attributes"));
+    assert_non_null(strstr(failures->items[1].message, "the kernel refuses these attributes (EINVAL)"));
+}
+
+/* Six counters: a weak group of seven is divided, and all of it counts. */
+RIG_TEST(test_arm, fake_machine_big_little, CPU_GROUPS("[{name: all, events: '{cycles,instructions,r1,r2,r3,r4,r5}'}]"))
+{
+    struct rig *rig = *state;
+
+    fake_advance(rig->fake, 300 * NSEC_PER_MSEC);
+    const struct snapshot *snapshot = rig_read(rig);
+    assert_int_not_equal(series_value(snapshot, CPU_SERIES, "r4", 0, "armv8_cortex_a55", "all"), NOT_SHOWN);
+    assert_int_not_equal(series_value(snapshot, CPU_SERIES, "r5", 0, "armv8_cortex_a55", "all-2"), NOT_SHOWN);
 }
 
 /* An event that is not there keeps a strict group closed. */

@@ -124,8 +124,11 @@ TEST(test_many)
     assert_int_equal(errors[1], 0);
     assert_int_equal(errors[2], -ENOENT);
     assert_int_equal(errors[3], 0);
-    assert_true(fake_attr(fake, group_fd(group, 0))->disabled);
-    assert_false(fake_attr(fake, group_fd(group, 1))->disabled);
+    for (int i = 0; i < 2; i++) {
+        const struct perf_event_attr *attr = fake_attr(fake, group_fd(group, (size_t)i));
+        assert_int_equal(attr->disabled, i == 0);
+        assert_int_equal(attr->enable_on_exec, i == 0);
+    }
     group_free(group);
     assert_int_equal(group_open_many(&fake->sys, attrs + 1, 3, true, &on_cpu_0, errors, &group), 0);
     assert_null(group);

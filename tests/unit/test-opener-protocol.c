@@ -195,6 +195,8 @@ static void assert_verdict(const char *name, int verdict, int expected)
     X(sample_period, p->events[0].attr.sample_period = 1, -EUNATCH)                                                    \
     X(precise_ip, p->events[1].attr.precise_ip = 1, -EBADRQC)                                                          \
     X(inherit, p->events[0].attr.inherit = 1, -EUNATCH)                                                                \
+    X(exec_elsewhere, p->events[0].attr.enable_on_exec = 1, 0)                                                         \
+    X(exec_of_the_daemon, (p->events[0].attr.enable_on_exec = 1, p->group.pid = rules.daemon), -EBADRQC)               \
     X(unknown_pmu, p->events[0].attr.type = UNKNOWN, -ENOPKG)
 
 TEST(test_verdicts)
@@ -325,6 +327,7 @@ static struct perf_event_attr harmless(void)
         .read_format =
             PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
         .disabled = 1,
+        .enable_on_exec = 1,
         .pinned = 1,
         .exclusive = 1,
         .exclude_user = 1,

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Somebody else holds all counters of CPU 3, by pinned events: what the daemon makes of it, in groups of its own that
-# are pinned and that are not, of the CPU and of a cgroup; and that all of them count again when the counters are free.
-# Sourced after board.sh, truth.sh and cgroup.sh.
+# Groups that have more events than the PMU has counters are refused or divided. Then somebody else holds all counters
+# of CPU 3, by pinned events: what the daemon makes of it, in groups of its own that are pinned and that are not, of the
+# CPU and of a cgroup; and that all of them count again when the counters are free.
+# Sourced after board.sh, discovery.sh, truth.sh and cgroup.sh.
 # shellcheck disable=SC2154 # set there
 
 contention_daemon() {
@@ -97,8 +98,82 @@ counts_again() {
     [[ $(states "$1") =~ ^pinned:counting\ plain:counting\ software:(counting|multiplexed)$ ]]
 }
 
+# Six counters, and one for cycles alone: eight events are one too many, and nine are seven and two.
+contention_fit() {
+    local eight=r08,r08:u,r08:k,r10,r10:u,r12,cycles,r12:u refused plan collector
+    plan=$(plan_json <<<"collectors: {cgroup: {enabled: false}, cpu: {groups: [{name: seven, events: '{${eight%,*}}'}]}}")
+    equals "seven events: plan says that they count all the time" \
+        "$(jq -c '([.groups[] | select(.group == "seven") | (.states | keys[])] | unique),
+            (.pmus[] | select(.cpus == "2-3") | [.counters, .wanted, .multiplexes])' <<<"$plan" | paste -sd ' ')" \
+        '["counting"] [7,7,false]'
+    local too_many="only 7 of its 8 events can be counted at once"
+    plan=$(plan_json <<<"collectors: {cgroup: {enabled: false}, cpu: {groups: [{name: nine, events: '{$eight,r10:k}'}]}}")
+    equals "nine events: plan divides them, and says that the groups take turns" \
+        "$(jq -c '([.groups[] | select(.group | startswith("nine")) | [.group, (.states | keys[])]] | unique),
+            (.pmus[] | select(.cpus == "2-3") | [.counters, .wanted, .multiplexes])' <<<"$plan" | paste -sd ' ')" \
+        '[["nine","multiplexed"],["nine-2","multiplexed"]] [7,9,true]'
+    daemon_start <<END
+web: {min_interval: 0s}
+collectors:
+  cpu:
+    cpus: "3"
+    groups:
+      - {name: eight, strict: true, events: "{$eight}"}
+      - {name: nine, events: "{$eight,r10:k}"}
+  cgroup:
+    engine: perf
+    include: ["/a.slice"]
+    groups:
+      - {name: eight, strict: true, events: "{$eight}"}
+      - {name: nine, events: "{$eight,r10:k}"}
+END
+    refused=$(get /api/v1/status -f | jq -c '[.failures[] | select(.group == "eight")]')
+    for collector in cpu cgroup; do
+        equals "eight events in a strict group, $collector: refused, with the number of counters" \
+            "$(jq "[.[] | select(.collector == \"$collector\" and .pmu == \"$big\" and
+                (.message | contains(\"$too_many\")))] | length" <<<"$refused")" 8
+        cgroup_spin 3 a.slice 100
+        cgroup_spin 3 a.slice 100
+        equals "nine events in a weak group, $collector: seven and two, and both take turns" \
+            "$(get "/api/v1/counters?collector=$collector" -f | jq -c "[.counters[] | select(.pmu == \"$big\" and
+                (.group | startswith(\"nine\")))] | group_by(.group) | map([.[0].group, length, (map(.state) | unique[])])")" \
+            '[["nine",7,"multiplexed"],["nine-2",2,"multiplexed"]]'
+    done
+}
+
+# enabled_times COLLECTOR: the enabled times of the groups on the PMU of CPU 3, of the cgroup b.slice or of all CPUs.
+enabled_times() {
+    get "/api/v1/counters?collector=$1" -f | jq -c "[.counters[] | select(.pmu == \"$big\" and
+        (.cgroup // \"/b.slice\") == \"/b.slice\") | [.value, .enabled_ns]] | unique"
+}
+
+is_open() {
+    [ "$(get /api/v1/cgroups -f | jq -r ".cgroups[] | select(.cgroup == \"$1\") | .state")" = watched ]
+}
+
+# Groups that are disabled stay so when a task of theirs runs a program: those that were enabled before, and those that
+# never were, because the cgroup was made in a pause.
+contention_exec() {
+    local before
+    daemon_start <<'END'
+web: {min_interval: 0s, local_operators: true}
+collectors:
+  cpu: {cpus: "3", groups: [{name: core, events: "{cycles,instructions}"}]}
+  cgroup: {engine: perf, include: ["/*.slice"], groups: [{name: core, events: "{cycles,instructions}"}]}
+END
+    vm_run 'wget -q -O /dev/null --post-data= "http://127.0.0.1:10298/api/v1/pause?seconds=3600"'
+    vm_run 'mkdir /sys/fs/cgroup/b.slice'
+    holds "exec: the cgroup is opened in the pause" eventually 60 is_open /b.slice
+    before=$(enabled_times cpu)
+    cgroup_spin 3 b.slice 20
+    equals "exec: the disabled group of a CPU stands still" "$(enabled_times cpu)" "$before"
+    equals "exec: so does that of a cgroup, which was never enabled" "$(enabled_times cgroup)" "[[0,0]]"
+}
+
 test_contention() {
     cgroup_make a.slice
+    contention_fit
+    contention_exec
     hold_counters
     contention_daemon
     cgroup_spin 3 a.slice 50
