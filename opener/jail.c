@@ -101,6 +101,7 @@ static const struct call_rule calls_of_all[] = {
     {SCMP_SYS(sendmsg), 0, {{0}}},
     {SCMP_SYS(perf_event_open), 0, {{0}}},
     {SCMP_SYS(ioctl), 1, {{1, SCMP_CMP_MASKED_EQ, UINT32_MAX, PERF_EVENT_IOC_SET_FILTER}}},
+    {SCMP_SYS(ioctl), 1, {{1, SCMP_CMP_MASKED_EQ, UINT32_MAX, PERF_EVENT_IOC_ENABLE}}},
     {SCMP_SYS(close), 0, {{0}}},
     {SCMP_SYS(epoll_ctl), 1, {CALL_EXACTLY(1, EPOLL_CTL_ADD)}}, /* quota.c */
     {SCMP_SYS(pread64), 0, {{0}}},

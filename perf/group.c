@@ -73,8 +73,8 @@ static struct perf_event_attr member_attr(const struct attr *attr, const struct 
 
     kernel.size = sizeof(kernel);
     kernel.read_format = READ_FORMAT;
-    kernel.disabled = 1;
-    kernel.enable_on_exec = target->pid == -1 || target->flags & PERF_FLAG_PID_CGROUP;
+    kernel.disabled = target->paused || !(target->flags & PERF_FLAG_PID_CGROUP);
+    kernel.enable_on_exec = kernel.disabled && (target->pid == -1 || target->flags & PERF_FLAG_PID_CGROUP);
     /* Without samples there is no instruction pointer to be precise about, and x86 refuses precise_ip. */
     kernel.precise_ip = 0;
     return kernel;

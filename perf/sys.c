@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -81,18 +82,57 @@ static int sys_rooted_path(const struct sys *sys, const char *path, char *text, 
     return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 }
 
+/*
+ * Whether the kernel mistakes the cgroup that opens events for the cgroup that runs on their CPU. Linux 5.6 to 5.16 add
+ * a sibling of a disabled leader on the CPU of the caller, and perf_cgroup_event_enable() then takes the caller's
+ * cgroup for that of the events' CPU, if the event counts it and nothing is known of that CPU yet. Until that CPU
+ * switches to another cgroup, the caller's cgroup is given what runs there, and no other cgroup is counted there.
+ */
+static bool kernel_misplaces_siblings(void)
+{
+    struct utsname name;
+    unsigned major, minor;
+
+    return uname(&name) == 0 && sscanf(name.release, "%u.%u", &major, &minor) == 2 && major == 5 && minor >= 6 &&
+           minor < 17;
+}
+
+/* A leader that is enabled has its siblings added on its own CPU. Its siblings start some microseconds after it. */
+static int open_cgroup_leader(struct sys *sys, struct perf_event_attr *attr, const struct sys_group *group)
+{
+    attr->disabled = attr->enable_on_exec = 1;
+    int fd = sys->perf_event_open(sys, attr, group->pid, group->cpu, -1, group->flags);
+
+    if (fd < 0 || !sys->early_leaders)
+        return fd;
+    int r = sys->ioctl(sys, fd, PERF_EVENT_IOC_ENABLE, 0);
+    if (r < 0) {
+        sys->close(sys, fd);
+        return r;
+    }
+    return fd;
+}
+
+static int open_member(struct sys *sys, const struct sys_group *group, size_t n, int leader)
+{
+    struct perf_event_attr attr = group->attrs[n];
+
+    if (group->texts && group->texts[n])
+        attr.config1 = (uintptr_t)group->texts[n];
+    if (leader >= 0)
+        attr.disabled = attr.enable_on_exec = attr.pinned = attr.exclusive = 0;
+    else if (group->flags & PERF_FLAG_PID_CGROUP && !attr.disabled)
+        return open_cgroup_leader(sys, &attr, group);
+    return sys->perf_event_open(sys, &attr, group->pid, group->cpu, leader, group->flags);
+}
+
 void sys_open_one_by_one(struct sys *sys, const struct sys_group *group, int *ret)
 {
     int leader = group->leader;
     bool stopped = false;
 
     for (size_t i = 0; i < group->n; i++) {
-        struct perf_event_attr attr = group->attrs[i];
-        if (group->texts && group->texts[i])
-            attr.config1 = (uintptr_t)group->texts[i];
-        if (leader >= 0)
-            attr.disabled = attr.enable_on_exec = attr.pinned = attr.exclusive = 0;
-        ret[i] = stopped ? -ECANCELED : sys->perf_event_open(sys, &attr, group->pid, group->cpu, leader, group->flags);
+        ret[i] = stopped ? -ECANCELED : open_member(sys, group, i, leader);
         stopped |= group->whole && ret[i] < 0;
         if (leader < 0 && ret[i] >= 0)
             leader = ret[i];
@@ -171,6 +211,7 @@ void sys_init(struct sys *sys)
         .read_state = no_read_state,
         .state_records = -1,
         .monotonic_offset_ns = own_monotonic_offset(),
+        .early_leaders = kernel_misplaces_siblings(),
     };
 }
 

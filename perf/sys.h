@@ -17,8 +17,10 @@
 #include "base/error.h"
 
 /*
- * The events of a group to open, in order. Each joins `leader`; where that is -1, the first that opens leads.
- * `disabled`, `enable_on_exec`, `pinned` and `exclusive` hold for a whole group and are taken from the leader only.
+ * The events of a group to open, in order. Each joins `leader`; where that is -1, the first that opens leads. A leader
+ * that is to count a cgroup at once (`disabled` is 0) is still opened disabled; the caller enables it when all are
+ * open, which does nothing on a kernel that needs it earlier (early_leaders). `disabled`, `enable_on_exec`, `pinned`
+ * and `exclusive` hold for a whole group and are taken from the leader only.
  */
 struct sys_group {
     const struct perf_event_attr *attrs;
@@ -76,7 +78,8 @@ struct sys {
     const struct memory_limit *memory; /* base/process/memory-limit.h; NULL: nothing limits it */
     /* Of this time namespace: nanoseconds by which its CLOCK_MONOTONIC is ahead of the host's (time_namespaces(7)). */
     int64_t monotonic_offset_ns;
-    void *userdata; /* belongs to the code that replaced some of these functions */
+    bool early_leaders; /* in sys_open_one_by_one(): a cgroup's leader is enabled before its siblings are opened */
+    void *userdata;     /* belongs to the code that replaced some of these functions */
 };
 
 /* The machine that the process runs on. */

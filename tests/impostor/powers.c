@@ -297,13 +297,18 @@ static long pause_output(int fd)
     return got;
 }
 
-/* As it is but for the address, which only breakpoints have. */
+/* As it is but for the address, which only breakpoints have. The opener opens a cgroup's leader disabled (perf/sys.h).
+ */
 static long modify(int fd, const struct order *order, uint64_t address)
 {
     struct perf_event_attr attr = order->attr;
 
     if (attr.type == PERF_TYPE_BREAKPOINT)
         attr.bp_addr = address;
+    long got = command(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr);
+    if (got != -EINVAL)
+        return got;
+    attr.disabled = attr.enable_on_exec = 1;
     return command(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr);
 }
 

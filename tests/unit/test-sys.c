@@ -255,4 +255,51 @@ TEST(test_room)
     descriptors_done(&rig.descriptors, sys);
 }
 
+/*
+ * The leader of a cgroup that counts at once is opened disabled, and enabled before its siblings on kernels that need
+ * it.
+ */
+TEST(test_early_leader)
+{
+    enum { CGROUP = 7 };
+    const struct perf_event_attr attr = {
+        .size = sizeof(attr), .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CONTEXT_SWITCHES};
+    struct perf_event_attr attrs[] = {attr, attr};
+    _cleanup_(fake_sys_freep) struct fake_sys *fake = fake_machine_no_pmu();
+    struct sys *sys = &fake->sys;
+    const struct {
+        bool in_early, in_paused, out_counts;
+    } leaders[] = {{false, false, false}, {true, false, true}, {true, true, false}};
+
+    fake_rate(fake, (struct fake_rate){.type = attr.type, .config = attr.config, .count = 1, .ns = 1});
+    for (size_t i = 0; i < ARRAY_SIZE(leaders); i++) {
+        uint64_t reading = 0;
+        int fds[2];
+        sys->early_leaders = leaders[i].in_early;
+        attrs[0].disabled = attrs[1].disabled = leaders[i].in_paused;
+        sys->open_group(
+            sys,
+            &(struct sys_group){
+                .attrs = attrs, .n = 2, .pid = CGROUP, .cpu = 0, .leader = -1, .flags = PERF_FLAG_PID_CGROUP},
+            fds);
+        assert_true(fake_attr(fake, fds[0])->disabled);
+        assert_false(fake_attr(fake, fds[1])->disabled);
+        fake_cgroup_run(fake, CGROUP, 0, 5);
+        assert_int_equal(sys->read(sys, fds[0], &reading, sizeof(reading)), sizeof(reading));
+        assert_int_equal(reading, leaders[i].out_counts ? 5 : 0);
+        sys->close(sys, fds[1]);
+        sys->close(sys, fds[0]);
+    }
+    fake_fail(fake, (struct fake_failure){.call = FAKE_IOCTL, .error = EIO});
+    sys->early_leaders = true;
+    attrs[0].disabled = 0;
+    int fd;
+    sys->open_group(sys,
+                    &(struct sys_group){
+                        .attrs = attrs, .n = 1, .pid = CGROUP, .cpu = 0, .leader = -1, .flags = PERF_FLAG_PID_CGROUP},
+                    &fd);
+    assert_int_equal(fd, -EIO);
+    assert_int_equal(fake->n_open, 0);
+}
+
 TEST_MAIN(NULL, NULL)

@@ -122,6 +122,61 @@ cgroup_multiplexed() {
     done
 }
 
+# cgroup_own_daemon: as cgroup_daemon, but with the daemon in daemon.slice, which is counted, and CPU 3 counted as well.
+cgroup_own_daemon() {
+    # shellcheck disable=SC2016 # the board's
+    daemon_start 'sh -c '\''echo $$ >/sys/fs/cgroup/daemon.slice/cgroup.procs; exec "$@"'\'' sh' <<END
+web: {min_interval: 0s}
+collectors:
+  cpu: {cpus: "3", groups: [{name: g1, events: "{cycles,instructions:u}"}]}
+  cgroup:
+    engine: $engine
+    include: ["/*.slice"]
+    groups: [{name: g1, events: "{cycles,instructions:u}"}, {name: g2, events: "{task-clock,context-switches}"}]
+END
+}
+
+# ran CPU-OR-CGROUP: the instructions of CPU 3, or of a cgroup on the PMU of CPU 3, in one reading of all.
+ran() {
+    jq "[.counters[] | select(.pmu == \"$big\" and .event == \"instructions_user\" and
+        (.cgroup // .cpu | tostring) == \"$1\") | .value] | add // 0" <<<"$reading"
+}
+
+# grows WHEN: between two readings the loop has what CPU 3 has, and the cgroup of the daemon, which is never on that CPU,
+# has nothing of it.
+grows() {
+    local reading cpu cgroup
+    reading=$(get /api/v1/counters -f)
+    cpu=$(ran 3) cgroup=$(ran /load.slice)
+    vm_run 'usleep 50000'
+    reading=$(get /api/v1/counters -f)
+    cpu=$(($(ran 3) - cpu)) cgroup=$(($(ran /load.slice) - cgroup))
+    compares "running, $1: the loop grows as its CPU does" "$cpu > 1e6 && $cgroup > 0.9 * $cpu && $cgroup < 1.1 * $cpu"
+    equals "running, $1: the cgroup of the daemon has nothing of it" "$(ran /daemon.slice)" 0
+}
+
+# A loop that is the only task of CPU 3, and runs before the daemon opens its counters there: at the start, and when
+# CPU 3 comes back. The cgroup of the daemon is opened before that of the loop.
+cgroup_running() {
+    cgroup_make daemon.slice load.slice
+    vm_run "$(cgroup_command 3 load.slice spin 3 yield 36000) >/dev/null 2>&1 & echo \$! >/tmp/load.pid
+        until grep -q '^State:.R' /proc/\$!/status && grep -q ^Name:.spin /proc/\$!/status; do usleep 50000; done"
+    cgroup_own_daemon
+    grows "at the start"
+    # shellcheck disable=SC2016 # the board's
+    vm_run 'kill -STOP $(cat /tmp/load.pid)'
+    holds "running: CPU 3 goes" switch_cpu 3 0
+    holds "running: its series go" eventually 60 not is_served 3
+    # shellcheck disable=SC2016 # the board's
+    vm_run 'kill -STOP $(cat /tmp/daemon.pid); echo 1 >/sys/devices/system/cpu/cpu3/online
+        taskset -p 8 $(cat /tmp/load.pid) && kill -CONT $(cat /tmp/load.pid); usleep 50000
+        kill -CONT $(cat /tmp/daemon.pid)' >/dev/null
+    holds "running: CPU 3 is back" eventually 60 is_served 3
+    grows "when its CPU is back"
+    # shellcheck disable=SC2016 # the board's
+    vm_run 'kill -9 $(cat /tmp/load.pid); while grep -q . /sys/fs/cgroup/load.slice/cgroup.procs; do sleep 0.1; done'
+}
+
 # The loops are on CPU 3, on CPU 2 while that is away, and on CPU 3 again. Nothing is read meanwhile, as QEMU's counters
 # see the instructions of all CPUs; hotplug.sh reads all the time.
 cgroup_hotplug() {
@@ -185,10 +240,10 @@ has_counted() {
 # test_cgroup KERNEL: all parts with one engine, and the first ones with the other, too; with CGROUP_PARTS=all, all
 # with both.
 test_cgroup() {
-    local engine part parts=(loops nested moved share multiplexed hotplug) first=perf second=bpf
+    local engine part parts=(loops nested running moved share multiplexed hotplug) first=perf second=bpf
     [ "$1" != 6.1 ] || first=bpf second=perf
     for engine in $first $second; do
-        [ "$engine" = $first ] || [ "${CGROUP_PARTS-}" = all ] || parts=(loops nested moved)
+        [ "$engine" = $first ] || [ "${CGROUP_PARTS-}" = all ] || parts=(loops nested running moved)
         for part in "${parts[@]}"; do
             "cgroup_$part"
         done

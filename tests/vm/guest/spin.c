@@ -7,6 +7,7 @@
  *   spin CPU calls NUMBER        calls getppid(2) that many times
  *   spin CPU steady SECONDS      works all the time
  *   spin CPU changing SECONDS    works in every second second, sleeps in the others
+ *   spin CPU yield SECONDS       is on the CPU all the time, and leaves the emulator's time to the other CPUs
  *   spin CPU rest MILLIONS       the kernel clears that many megabytes, while nothing else wants the CPU
  */
 #define _GNU_SOURCE
@@ -64,6 +65,14 @@ static void work(double seconds, int changing)
             loop(100000);
 }
 
+/* QEMU goes on with the next CPU at each yield. */
+static void yield(double seconds)
+{
+    for (double start = now(); now() - start < seconds;)
+        for (int i = 0; i < 1000; i++)
+            __asm__ volatile("yield");
+}
+
 int main(int argc, char **argv)
 {
     cpu_set_t set;
@@ -82,6 +91,8 @@ int main(int argc, char **argv)
         loop((uint64_t)atoll(argv[2]) * 500000);
     else if (!strcmp(argv[2], "mixed"))
         mix(atoll(argv[3]), 500000);
+    else if (!strcmp(argv[2], "yield"))
+        yield(atof(argv[3]));
     else if (!strcmp(argv[2], "rest")) {
         static const struct sched_param none;
         if (sched_setscheduler(0, SCHED_IDLE, &none) < 0) {
