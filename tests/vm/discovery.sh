@@ -67,7 +67,7 @@ test_two_kinds() {
         "$(get /api/v1/status | jq -c '[.machine.cpu_idle_seconds[] | [.cpu, .seconds > 0]]')" \
         '[[0,true],[1,true],[2,true],[3,true]]'
     equals "no event is unavailable" "$(get /metrics | grep -c "events_unavailable{")" 0
-    equals "overview is never multiplexed" "$(get '/api/v1/counters?group=overview' | jq -c \
+    equals "nothing of the default configuration is multiplexed" "$(get /api/v1/counters | jq -c \
         '[.counters[] | [.state, .enabled_ns == .running_ns]] | unique')" '[["counting",true]]'
     test_exposition
     test_excerpts
