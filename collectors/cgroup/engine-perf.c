@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine perf: see engine-perf.h. */
+/*
+ * The engine perf: see engine-perf.h.
+ *
+ * Each cgroup has its own events, which are not read at one moment. So that a cgroup never has less than those inside
+ * it have together, its events are opened and enabled before theirs, and disabled and read after them. A list of counts
+ * has a cgroup before those inside it, unless they were chosen earlier: then its total begins later than theirs.
+ */
 #include "collectors/cgroup/engine-perf.h"
 
 #include "base/cleanup.h"
@@ -64,9 +70,25 @@ static void perf_free(struct cgroup_counts *counts, struct snapshot *snapshot)
     group_collector_done(&counts->groups, snapshot);
 }
 
+/* The next watched cgroup above. */
+static struct cgroup_counts *find_above(const struct cgroup_counts *counts)
+{
+    struct cgroup_node *node = counts->node ? counts->node->parent : NULL;
+
+    while (node && !node->userdata)
+        node = node->parent;
+    return node ? node->userdata : NULL;
+}
+
+/* Scrapes that share the last reading of all cgroups see this cgroup's new totals, so those above are read after it. */
 static size_t perf_read(struct cgroup_counts *counts, struct sys *sys)
 {
-    return group_collector_read(&counts->groups, sys);
+    size_t n = group_collector_read(&counts->groups, sys);
+
+    for (struct cgroup_counts *above = find_above(counts); above; above = find_above(above))
+        if (!above->ended)
+            group_collector_read(&above->groups, sys);
+    return n;
 }
 
 static void perf_add_states(const struct cgroup_counts *counts, size_t states[N_ROW_STATES])
@@ -120,10 +142,10 @@ static int perf_read_all(struct cgroup_engine *engine, const struct collector_co
 {
     (void)engine;
     (void)error;
-    for (size_t i = 0; i < n; i++) {
-        if (!counts[i]->node)
+    for (size_t i = n; i-- > 0;) {
+        if (!counts[i]->node || counts[i]->ended)
             continue;
-        cgroup_counts_read(counts[i], context->sys);
+        group_collector_read(&counts[i]->groups, context->sys);
         *context->stale |= group_collector_is_stale(&counts[i]->groups);
     }
     return 0;
@@ -136,7 +158,8 @@ static int perf_pause(struct cgroup_engine *engine, const struct collector_conte
 
     (void)engine;
     for (size_t i = 0; i < n; i++) {
-        int error = counts[i]->ended ? 0 : group_collector_pause(context, &counts[i]->groups);
+        struct cgroup_counts *next = counts[context->paused ? n - 1 - i : i];
+        int error = next->ended ? 0 : group_collector_pause(context, &next->groups);
         r = r < 0 ? r : error;
     }
     return r;

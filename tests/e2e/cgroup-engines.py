@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs loads in cgroups that two daemons count, one with each engine, and prints as JSON what both have of each.
 
-Both are compared while the loads rest, so that it does not matter which daemon is read first. Meanwhile the
-engine bpf is read all the time: no total may fall, and no cgroup may have less than those inside of it have together.
+Both are compared while the loads rest, so that it does not matter which daemon is read first. Meanwhile both are read
+all the time: no total may fall, and no cgroup may have less than those inside of it have together.
 """
 import argparse
 import collections
@@ -231,19 +231,22 @@ def main():
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: os._exit(1))
     play = Play(arguments)
-    watcher = Watcher(arguments.bpf, arguments.below)
-    watcher.start()
+    watchers = {engine: Watcher(getattr(arguments, engine), arguments.below) for engine in ("perf", "bpf")}
+    for watcher in watchers.values():
+        watcher.start()
     figures = {}
-    while not figures or watcher.readings < arguments.readings and not watcher.failure:
+    while not figures or any(one.readings < arguments.readings and not one.failure for one in watchers.values()):
         if not figures:
             figures = {"inside": play.inside(), "entering": play.entering(), "staying": play.staying(),
                        "moving": play.moving(), "dozing": play.dozing(), "going": play.going(20)}
         else:
             subprocess.run(play.command("inside", "spin", 20), check=True)
-    watcher.ends.set()
-    watcher.join()
-    figures["watched"] = {name: getattr(watcher, name)
-                          for name in ("readings", "fell", "less_than_inside", "complaints", "failure")}
+    for watcher in watchers.values():
+        watcher.ends.set()
+        watcher.join()
+    figures["watched"] = {engine: {name: getattr(watcher, name)
+                                   for name in ("readings", "fell", "less_than_inside", "complaints", "failure")}
+                          for engine, watcher in watchers.items()}
     print(json.dumps(figures))
 
 

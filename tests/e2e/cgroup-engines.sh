@@ -80,10 +80,13 @@ agree going going 0.5 minor_faults context_switches
 compares "what came and went: its parent has the load" \
     "$(of '.going.rows[] | select(.event == "minor_faults") | .bpf') >= $(of '.going | .faults - .unknown * 1e6')"
 
-compares "bpf was read $(of .watched.readings) times meanwhile" "$(of .watched.readings) >= $readings"
-equals "no reading failed" "$(of .watched.failure)" null
-equals "no total fell, and no cgroup had less than those inside of it" \
-    "$(of '.watched | "\(.fell) \(.less_than_inside) \(.complaints)"')" "0 0 []"
+for engine in perf bpf; do
+    compares "$engine was read $(of ".watched.$engine.readings") times meanwhile" \
+        "$(of ".watched.$engine.readings") >= $readings"
+    equals "$engine: no reading failed" "$(of ".watched.$engine.failure")" null
+    equals "$engine: no total fell, and no cgroup had less than those inside of it" \
+        "$(of ".watched.$engine | \"\(.fell) \(.less_than_inside) \(.complaints)\"")" "0 0 []"
+done
 for engine in perf bpf; do
     daemon_pid=${pids[$engine]}
     stop_daemon

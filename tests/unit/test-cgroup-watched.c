@@ -503,4 +503,133 @@ TEST(test_churn)
     play_done();
 }
 
+/* --- parents and children --- */
+
+/* A machine on which a call takes that long: everything that is enabled counts meanwhile. */
+static uint64_t call_ns;
+static struct sys swift;
+
+static void count_a_while(struct sys *sys)
+{
+    for (int fd = 0; fd < 64; fd++)
+        for (unsigned cpu = 0; cpu < 2; cpu++)
+            fake_cgroup_run((struct fake_sys *)sys, fd, cpu, call_ns);
+}
+
+static int open_slowly(struct sys *sys, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
+                       unsigned long flags)
+{
+    count_a_while(sys);
+    return swift.perf_event_open(sys, attr, pid, cpu, group_fd, flags);
+}
+
+static ssize_t read_slowly(struct sys *sys, int fd, void *buffer, size_t size)
+{
+    count_a_while(sys);
+    return swift.read(sys, fd, buffer, size);
+}
+
+static int ioctl_slowly(struct sys *sys, int fd, unsigned long request, unsigned long argument)
+{
+    count_a_while(sys);
+    return swift.ioctl(sys, fd, request, argument);
+}
+
+static struct fake_sys *slow_machine(void)
+{
+    struct fake_sys *fake = fake_machine_no_pmu();
+
+    call_ns = 0;
+    swift = fake->sys;
+    fake->sys.perf_event_open = open_slowly;
+    fake->sys.read = read_slowly;
+    fake->sys.ioctl = ioctl_slowly;
+    return fake;
+}
+
+static void read_all(void)
+{
+    struct error error;
+
+    assert_int_equal(
+        play.set.engine.type->read_all(&play.set.engine, &play.rig.context, play.set.counts, play.set.n, &error), 0);
+}
+
+/* No cgroup has less than the one inside it: /c0001, /c0001/in, /c0001/in/most. */
+static void assert_parent_has_all(void)
+{
+    static const char *const cgroups[] = {"/c0001", "/c0001/in", "/c0001/in/most"};
+    uint64_t above = UINT64_MAX;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cgroups); i++) {
+        uint64_t value = series_value(
+            &play.rig.snapshot, "perf_cgroup_context_switches_total{cgroup=\"%s\",pmu=\"software\",group=\"core\"}",
+            cgroups[i]);
+        assert_true(value != NOT_SHOWN && value > 0);
+        assert_true(value <= above);
+        above = value;
+    }
+}
+
+static void pause_all(bool paused)
+{
+    play.rig.context.paused = paused;
+    assert_int_equal(play.set.engine.type->pause(&play.set.engine, &play.rig.context, play.set.counts, play.set.n), 0);
+}
+
+static void hotplug(bool online)
+{
+    fake_set_online(play.rig.fake, 1, online);
+    rig_rescan(&play.rig, online ? "" : "1");
+    play.rig.context.machine = play.rig.machine;
+    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.context), 0);
+    cpuset_done(&play.rig.left);
+}
+
+/* In each reading a parent has all that is inside it, whatever happened since the one before. */
+TEST(test_parents_have_all)
+{
+    NEEDS_ENGINE(ENGINE_PERF); /* the other one reads each CPU once */
+    char inside[160], most[170];
+
+    begin_on(slow_machine(), "max_cgroups: 4, include: ['/c*', '/c*/in', '/c*/in/most']");
+    snprintf(inside, sizeof(inside), "%s/in", play_path(1));
+    snprintf(most, sizeof(most), "%s/most", inside);
+    play_make(1);
+    assert_int_equal(mkdir(inside, 0755) | mkdir(most, 0755), 0);
+    play_dispatch();
+    call_ns = 1;
+    read_all();
+    assert_parent_has_all();
+    /* While nothing counts, a reading shows in which order the groups stopped. */
+    for (int i = 0; i < 4; i++) {
+        pause_all(i % 2 == 0);
+        call_ns = 0;
+        read_all();
+        assert_parent_has_all();
+        call_ns = 1;
+    }
+    for (int i = 0; i < 4; i++) {
+        hotplug(i % 2);
+        read_all();
+        assert_parent_has_all();
+    }
+    /* The last reading of one that goes is later than that of the others. */
+    assert_int_equal(rmdir(most), 0);
+    play_dispatch();
+    assert_parent_has_all();
+    /* All go, and are back under their names. */
+    assert_int_equal(rmdir(inside), 0);
+    play_drop(1);
+    assert_parent_has_all();
+    play_make(1);
+    assert_int_equal(mkdir(inside, 0755) | mkdir(most, 0755), 0);
+    play_dispatch();
+    read_all();
+    assert_parent_has_all();
+    assert_int_equal(rmdir(most) | rmdir(inside), 0);
+    play_drop(1);
+    play_done();
+}
+
 CGROUP_RIG_MAIN()
