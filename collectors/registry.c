@@ -351,7 +351,8 @@ const struct snapshot *registry_read(struct registry *registry, uint32_t mask, u
     uint64_t now_ns = registry->sys->now(registry->sys, CLOCK_MONOTONIC), end_ns = now_ns;
     bool any = max_age_ns == 0; /* also where all of them are disabled */
 
-    for (size_t i = 0; i < N_COLLECTORS; i++) {
+    /* The CPUs last: in one reading they have at least what cgroups have. */
+    for (size_t i = N_COLLECTORS; i-- > 0;) {
         struct slot *slot = &registry->slots[i];
         if (!slot->success || !(mask >> i & 1))
             continue;

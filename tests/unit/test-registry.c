@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From configuration to snapshot, on machines that tests play: what the registry does with its collectors. */
 #include "collectors/registry.h"
+#include "tests/unit/fake-event.h"
 #include "tests/unit/find-series.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/test.h"
@@ -77,6 +78,42 @@ RIG_TEST(test_durations, fake_machine_one_pmu, CORE)
     const struct snapshot *snapshot = rig_read(rig);
     assert_int_equal(series_value(snapshot, "perfcountd_collector_duration_seconds{collector=\"cpu\"}"), 4000);
     assert_int_equal(series_value(snapshot, "perfcountd_collector_duration_seconds{collector=\"pmu\"}"), 0);
+}
+
+static ssize_t read_while_all_count(struct sys *sys, int fd, void *buffer, size_t size)
+{
+    struct fake_sys *fake = (struct fake_sys *)sys;
+
+    for (unsigned cpu = 0; cpu < 2; cpu++) {
+        fake_run_cpu(fake, cpu, 1);
+        for (int cgroup = 0; cgroup < 64; cgroup++)
+            fake_cgroup_run(fake, cgroup, cpu, 1);
+    }
+    return read_at_once(sys, fd, buffer, size);
+}
+
+/* The CPUs have at least what the root cgroup has, though the two are not read at one moment. */
+TEST(test_cpus_have_all)
+{
+    struct fake_sys *fake = fake_machine_no_pmu();
+    struct rig rig;
+
+    fake_file(fake, "/proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    fake_file(fake, "/sys/fs/cgroup/cgroup.procs", "%s", "");
+    rig_init(&rig, fake,
+             "collectors: {self: {enabled: false}, pmu: {groups: []}, cpu: {groups: [{name: s, events: cs}]}, cgroup: "
+             "{engine: perf, include: ['/'], groups: [{name: s, events: cs}]}}");
+    read_at_once = fake->sys.read;
+    fake->sys.read = read_while_all_count;
+    for (int i = 0; i < 3; i++) {
+        const struct snapshot *snapshot = rig_read(&rig);
+        uint64_t root =
+            series_value(snapshot, "perf_cgroup_context_switches_total{cgroup=\"/\",pmu=\"software\",group=\"s\"}");
+        uint64_t cpus = series_value(snapshot, CPU_SERIES, "context_switches", 0, "software", "s") +
+                        series_value(snapshot, CPU_SERIES, "context_switches", 1, "software", "s");
+        assert_true(root > 0 && root <= cpus);
+    }
+    rig_done(&rig);
 }
 
 RIG_TEST(test_nothing_at_all, fake_machine_no_pmu, CORE)
