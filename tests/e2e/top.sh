@@ -239,10 +239,15 @@ test_containers() {
     start_machine
     enter=(nsenter --mount="/proc/$daemon_pid/ns/mnt" --cgroup="/proc/$daemon_pid/ns/cgroup" "$PERFCOUNTD")
     holds "the daemon knows its name" eventually 60 grep_top '^shop/db +.* shop-db-1 ' --url="$url"
-    holds "top learns it" grep_top "^shop/db +.* shop-db-1 +${id:0:12} +example/app:1 " --config.file="$config"
-    "${enter[@]}" stat --config.file="$config" --cgroup=compose_project=shop --interval=0.2s >"$scratch/out" 2>&1
-    holds "stat learns it" grep -qE " shop/db +/system.slice/docker-$id.scope$" "$scratch/out"
+    holds "top learns it" eventually 60 grep_top "^shop/db +.* shop-db-1 +${id:0:12} +example/app:1 " --config.file="$config"
+    # Names are read while it counts, and may come too late where the machine is busy.
+    holds "stat learns it" eventually 60 grep_stat " shop/db +/system.slice/docker-$id.scope$"
     end_machine
+}
+# grep_stat REGEX: a table of the project's containers, in the daemon's namespaces, has it.
+grep_stat() {
+    "${enter[@]}" stat --config.file="$config" --cgroup=compose_project=shop --interval=0.2s >"$scratch/out" 2>&1
+    grep -qE "$1" "$scratch/out"
 }
 # grep_top REGEX FLAGS...: a frame in the daemon's namespaces has it.
 grep_top() {
