@@ -54,7 +54,9 @@ class Services {
                                         oninput: () => this.onFilter() });
         this.choice = element("fieldset", {}, element("legend", {}, "Columns"));
         this.note = element("p", { class: "quiet" });
-        this.dropped = element("details", { hidden: true });
+        this.dropped_title = element("summary");
+        this.dropped_body = element("div");
+        this.dropped = element("details", { hidden: true }, this.dropped_title, this.dropped_body);
         replace(root, element("h2", {}, "Services"),
                 element("div", { class: "controls" },
                         element("label", {}, "Filter: a part of a name, or a pattern", this.input),
@@ -83,12 +85,13 @@ class Services {
     async list(signal) {
         this.cgroups.learn(await this.page.client.json("api/v1/cgroups", { signal }));
         this.listed = performance.now();
-        this.show_dropped();
+        if (this.answer)
+            this.show_dropped();
     }
 
     take_answer(answer) {
         const { rows, news } = this.cgroups.rows(answer);
-        const before = this.names.size;
+        const before = this.names.size, first = !this.answer;
 
         if (news)
             this.listed = -Infinity;
@@ -97,10 +100,12 @@ class Services {
                 this.names.add(name);
         this.rows = rows;
         this.keep();
-        if (!this.answer || this.names.size !== before)
+        if (first || this.names.size !== before)
             this.learn_columns();
         this.answer = answer;
         this.show();
+        if (first)
+            this.show_dropped();
     }
 
     // Keeps the values of all cgroups: whichever row is opened then has its lines.
@@ -256,7 +261,8 @@ class Services {
         this.show();
     }
 
-    // The cgroups that match the patterns and are not counted.
+    // Lists the cgroups that match the patterns and are not counted. Not before the first rows: they would push
+    // the list away from under the pointer. The summary stays the same element, so that it keeps the focus.
     show_dropped() {
         const dropped = this.cgroups.dropped, { limit, descriptors_each } = this.cgroups.document;
         const names = dropped.slice(0, listed_max).map((one) => element("li", { title: plain(one.path) }, one.title));
@@ -265,7 +271,8 @@ class Services {
         this.dropped.hidden = dropped.length === 0;
         if (dropped.length === 0)
             return;
-        replace(this.dropped, element("summary", {}, `${count(dropped.length)} cgroups are not counted`),
+        write(this.dropped_title, `${count(dropped.length)} cgroups are not counted`);
+        replace(this.dropped_body,
                 element("p", {}, `There is room for ${count(limit)}` +
                         (descriptors_each ? `, each with ${descriptors_each} open files` : "") +
                         ". To count more, raise collectors.cgroup.max_cgroups" +
