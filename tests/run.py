@@ -176,6 +176,7 @@ def table():
         Step("pressure/limits", ["tests/pressure/run.sh", "kernel-limits.sh"], "all", "prlimit", plain, True,
              daemon("plain")),  # the whole machine's sysctls
         Step("soak/rounds", ["tests/soak/run.sh"], needs=plain, environment=daemon("plain"), timeout=900),
+        Step("soak/jobs", ["tests/soak/jobs.sh", "1000"], "long", needs=plain, environment=daemon("plain"), timeout=3600),
         build_step("clang", "all"),
         Step("fuzz/run", ["tests/fuzz/run-fuzzers", os.path.join(BUILD, "clang")], needs=["build/clang"], timeout=900),
         Step("lint/shellcheck", ["sh", "-c", scripts_of], "all", "shellcheck"),
@@ -412,7 +413,7 @@ def select(steps, arguments):
             sys.exit("there is no step or group %s; see ./quickstart test --list" % ", ".join(unknown))
         chosen = [step for of_word in found.values() for step in of_word]
     else:
-        chosen = [step for step in steps if arguments.all or step.set == "quick"]
+        chosen = [step for step in steps if step.set == "quick" or (arguments.all and step.set == "all")]
     needs = {need for step in chosen for need in step.needs}
     return [step for step in steps if step in chosen or step.name in needs]
 
@@ -433,9 +434,10 @@ def repeated(steps, n):
 def print_list(steps):
     for group in dict.fromkeys(step.group for step in steps):
         print("%s: %s" % (group, GROUPS.get(group, "")))
-        names = [step.name + ("" if step.set == "quick" else " (--all)") for step in steps if step.group == group]
+        marks = {"quick": "", "all": " (--all)", "long": " (--only)"}
+        names = [step.name + marks[step.set] for step in steps if step.group == group]
         print("    " + "\n    ".join(names))
-    print("(--all): not part of plain ./quickstart test")
+    print("(--all): not part of plain ./quickstart test; (--only): long, runs only when named")
 
 
 def summary(run, steps, arguments):
@@ -448,7 +450,7 @@ def summary(run, steps, arguments):
         print("not here: " + "; ".join(sorted(run.skips)))
     left = sorted({step.group for step in steps} - {step.group for step in run.steps} - {"lint"})
     names = {step.name for step in run.steps}
-    more = sum(1 for step in steps if step.name not in names and step.group not in left)
+    more = sum(1 for step in steps if step.name not in names and step.group not in left and step.set != "long")
     if not arguments.only and (left or more):
         print("not tested: %s, and %d longer tests of the groups above; ./quickstart test --all runs everything" %
               (", ".join(left), more))
