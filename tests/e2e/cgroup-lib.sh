@@ -70,9 +70,8 @@ unknown_us() {
 # Upper bound on the page faults of the loads that were not attributed. A fault takes at least a microsecond.
 unknown_faults=0
 
-# Some virtual machines hide their agent's switches from the kernel's tracepoints. If the agent preempts a program and
-# then another one follows, nothing shows it, and bpf counts the program's time for another cgroup. So no normal task
-# preempts a load of known size.
+# On a kernel that traces nothing of process 1, what a program does after a thread of process 1 had preempted it is
+# unknown until the next switch. So no normal task preempts a load of known size.
 unpreempted=(chrt -f 1)
 "${unpreempted[@]}" true 2>/dev/null || unpreempted=()
 

@@ -21,7 +21,7 @@ cgroup_remove() {
     # shellcheck disable=SC2016 # the board's
     vm_run 'cd /sys/fs/cgroup || exit
         for name in *.slice; do
-            [ ! -d $name ] || find $name -depth -type d | xargs rmdir || exit
+            [ ! -d $name ] || find $name -depth -type d -exec rmdir {} + || exit
         done' || die "the board does not remove its cgroups"
 }
 
@@ -175,6 +175,7 @@ cgroup_running() {
     grows "when its CPU is back"
     # shellcheck disable=SC2016 # the board's
     vm_run 'kill -9 $(cat /tmp/load.pid); while grep -q . /sys/fs/cgroup/load.slice/cgroup.procs; do sleep 0.1; done'
+    daemon_stop # it is in a cgroup of its own
 }
 
 # The loops are on CPU 3, on CPU 2 while that is away, and on CPU 3 again. Nothing is read meanwhile, as QEMU's counters

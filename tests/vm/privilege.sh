@@ -30,6 +30,7 @@ collectors:
       - {name: core, events: \"{cycles,instructions}\"}
       - {name: user, events: \"cycles:u\"}
       - {name: software, events: context-switches}
+  cgroup: {enabled: false}
 END
     drop $1 perfcountd plan --json --config.file=/tmp/privilege.yaml"
 }

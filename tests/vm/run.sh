@@ -10,8 +10,8 @@
 #
 # tests/vm/lib.sh describes VM_CACHE and VM_BUILD, and truth.sh, hotplug.sh, cgroup.sh and pressure.sh describe the
 # variables that begin with their names. IMPOSTOR_KERNELS lists the kernels on which the impostor test runs. Tests are
-# short by default; a full run sets TRUTH_SECONDS=60 TRUTH_READINGS=2000 TRUTH_SCRAPES=10000 HOTPLUG_TRANSITIONS=1000
-# CGROUP_PARTS=all PRESSURE_PARTS=all PRESSURE_ROUNDS=60 IMPOSTOR_KERNELS="5.10 6.1".
+# short by default; a full run sets TRUTH_SECONDS=60 TRUTH_READINGS=2000 TRUTH_SCRAPES=10000 TRUTH_ENGINES="perf bpf"
+# HOTPLUG_TRANSITIONS=1000 CGROUP_PARTS=all PRESSURE_PARTS=all PRESSURE_ROUNDS=60 IMPOSTOR_KERNELS="5.10 6.1".
 
 # shellcheck source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -44,6 +44,7 @@ two_kinds() {
     part test_privilege
     part test_opener
     part test_truth
+    part test_scenarios "$1"
     part test_tracepoint
     part test_cgroup "$1"
     part test_contention

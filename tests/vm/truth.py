@@ -3,8 +3,9 @@
 """Holds the totals of multiplexed groups against a pinned group that counts the same events all the time.
 
 usage: truth.py URL CONTROL CPU LOAD SECONDS READINGS TOLERANCE
+       truth.py URL CONTROL scenario NAME PERCENT BESIDE STEP...
 
-Starts the load (steady or changing) on the board's CPU and reads /api/v1/counters READINGS times at random intervals,
+The first starts the load (steady or changing) on the board's CPU and reads /api/v1/counters READINGS times at random intervals,
 and then about once in a second of the board's time until the group called `pinned` has been enabled for SECONDS of it.
 No total may fall; each group's growth must be within TOLERANCE percent of the pinned one's. Beside it stands what naive
 scaling, raw * enabled / running, makes of the same readings.
@@ -16,12 +17,19 @@ rests, the kernel works, so that instructions of user space change and all instr
 
 The groups of one reading are read one after the other. So the first and the last reading are taken while the load rests;
 what is counted also then is compared by the time each group was enabled.
+
+The second lets a task take steps (guest/spin.c) on CPU 3, with the board's shell script BESIDE beside it, and holds what
+each cgroup and those inside it have counted against what the task counted of itself there: within PERCENT, page faults
+exactly, or within a number of them that is given as PERCENT:FAULTS. Meanwhile it reads: no total falls, no cgroup has
+less than those inside it together, and "/" has what the CPUs have. A CPU is read after the cgroups, so that in each
+reading it has as much or more, and in the next one "/" has at least that.
 """
 import http.client
 import json
 import os
 import random
 import sys
+import threading
 import time
 import urllib.parse
 import urllib.request
@@ -72,10 +80,16 @@ def percent(value, truth):
     return 100.0 * (value - truth) / truth if truth else 0.0
 
 
-def run(control, script):
+def output_of(control, script):
     with urllib.request.urlopen(control, script.encode(), timeout=120) as answer:
-        if not answer.read().endswith(b"status 0\n"):
-            raise SystemExit(f"NOT OK: the board cannot run {script}")
+        output, _, status = answer.read().decode().rpartition("\nstatus ")
+        if status != "0\n":
+            raise SystemExit(f"NOT OK: the board cannot run {script}: {output}")
+        return output
+
+
+def run(control, script):
+    output_of(control, script)
 
 
 class Board:
@@ -112,7 +126,151 @@ def observe(board, control, seconds, readings):
         board.read()
 
 
+EVENTS = {"instructions_user": 0, "r08_user": 0, "cycles_user": 1, "r11_user": 1, "page_faults": 2, "task_clock": 3}
+NAMES = ("instructions", "cycles", "faults", "time")
+# What guest/spin.c does at the most, in the step `follow`, between two looks at the cgroup where it is, the look included.
+LOOK = (20000, 40000, 0, 500000)
+
+
+class Watch(threading.Thread):
+    """Reads the totals all the time, until it is told to end."""
+
+    def __init__(self, url):
+        super().__init__(daemon=True)
+        self.connection = http.client.HTTPConnection(urllib.parse.urlparse(url).netloc, timeout=120)
+        self.ends, self.pairs, self.last, self.problems, self.readings = threading.Event(), [], {}, {}, 0
+        self.multiplexed = False
+
+    def read(self):
+        """Totals by (collector, cgroup, group, event)."""
+        self.connection.request("GET", "/api/v1/counters")
+        answer = self.connection.getresponse()
+        body = answer.read()
+        if answer.status != 200:
+            raise SystemExit(f"the daemon answers {answer.status}: {body[:200]!r}")
+        totals = {}
+        for row in json.loads(body)["counters"]:
+            self.multiplexed |= row["state"] == "multiplexed"
+            # "more" comes and goes with reloads, each time from 0 on.
+            if row["value"] is None or row["collector"] not in ("cpu", "cgroup") or row["group"] == "more":
+                continue
+            scale = 1e9 if row["event"] == "task_clock" else 1
+            key = row["collector"], row.get("cgroup"), row["group"], row["event"]
+            totals[key] = totals.get(key, 0) + row["value"] * scale
+            single = key + (row["pmu"], row.get("cpu"))
+            if row["value"] < self.last.get(single, 0):
+                self.complain("a total fell", f"{single} from {self.last[single]} to {row['value']}")
+            self.last[single] = row["value"]
+        self.readings += 1
+        return totals
+
+    def complain(self, what, text):
+        n, first = self.problems.get(what, (0, text))
+        self.problems[what] = n + 1, first
+
+    def compare_inside(self, totals):
+        inside = {}
+        for (collector, cgroup, group, event), value in totals.items():
+            if collector == "cgroup" and cgroup != "/":
+                above = cgroup.rpartition("/")[0] or "/"
+                inside[collector, above, group, event] = inside.get((collector, above, group, event), 0) + value
+        for key, value in inside.items():
+            if key not in totals or (self.multiplexed and EVENTS.get(key[3], 2) < 2):
+                continue
+            # With perf each event reads the clock itself when a task comes and goes: doc/cgroups.md.
+            slack = 20000 + 5e-3 * totals[key] if key[3] == "task_clock" else 0
+            if value > totals[key] + slack:
+                self.complain("a cgroup has less than those inside it",
+                              f"{key[1]} has {totals[key]:.0f} {key[3]}, those inside it {value:.0f}")
+
+    def run(self):
+        try:
+            self.watch()
+        except Exception as error:
+            self.complain("the readings broke off", repr(error))
+
+    def watch(self):
+        while not self.ends.is_set():
+            totals = self.read()
+            self.compare_inside(totals)
+            self.pairs.append({event: (totals["cgroup", "/", group, event], totals["cpu", None, group, event])
+                               for (collector, cgroup, group, event) in totals
+                               if collector == "cgroup" and cgroup == "/" and ("cpu", None, group, event) in totals
+                               and event != "task_clock"})
+            time.sleep(0.1)
+
+    def compare_root(self):
+        """Growth of "/" lies between that of the CPUs in the interval within and in the one around it. In percent."""
+        worst = {}
+        pairs = [pair for pair in self.pairs if pair]
+        for event in pairs[0] if len(pairs) > 3 else ():
+            root, cpus = zip(*(pair[event] for pair in pairs if event in pair))
+            around, own, within = cpus[-1] - cpus[0], root[-1] - root[1], cpus[-2] - cpus[1]
+            worst[event] = max(percent(own, around), 0) if own > around else min(percent(own, within), 0)
+            between = [c - r for r, c in zip(root, cpus)]
+            print(f"in a reading the CPUs have up to {max(between) - min(between)} {event} more than /, "
+                  f"{percent(around + max(between) - min(between), around):.2f} % of all")
+        return worst
+
+
+def scenario(url, control, name, bound, beside, steps):
+    percents, faults, looks = (bound + ":0:0").split(":")[:3]
+    run(control, "rm -f /tmp/task.*; spin 3 steps " + " ".join(steps) + " >/tmp/task.out 2>&1 & echo $! >/tmp/task.pid")
+    watch = Watch(url)
+    before = watch.read()
+    watch.start()
+    run(control, f"({beside or ':'}) >/tmp/task.beside 2>&1 & echo $! >/tmp/beside.pid; : >/tmp/task.go")
+    deadline, text = time.monotonic() + 600, ""
+    while "\nend" not in text and time.monotonic() < deadline and watch.is_alive():
+        time.sleep(0.5)
+        text = output_of(control, "cat /tmp/task.out; kill -0 $(cat /tmp/task.pid)")
+    run(control, "while kill -0 $(cat /tmp/beside.pid) 2>/dev/null; do sleep 0.1; done")
+    watch.ends.set()
+    watch.join()
+    watch.read()
+    after = watch.read()
+    run(control, "kill $(cat /tmp/task.pid)")
+    if "\nend" not in text:
+        raise SystemExit(f"NOT OK: the task did not end its steps: {text}")
+    own = {line.split()[0]: [int(word) for word in line.split()[1:]] for line in text.split("\nend")[0].splitlines()}
+    moves = own.pop("-", [0, 0, 0, 0])
+    own.pop(".", None)
+    problems, worst = [f"{what}, {n} times; first {first}" for what, (n, first) in watch.problems.items()], {}
+    for key, value in sorted(after.items(), key=str):
+        collector, cgroup, _, event = key
+        if collector != "cgroup" or cgroup == "/" or event not in EVENTS:
+            continue
+        kind = EVENTS[event]
+        truth = sum(counted[kind] for path, counted in own.items() if f"/{path}/".startswith(cgroup + "/"))
+        off = value - before.get(key, 0) - truth
+        # Of what its own moves took, each cgroup may have a part.
+        off -= min(max(off, 0), moves[kind])
+        # A task that others move learns it when it looks.
+        slack = LOOK[kind] * int(looks)
+        off -= min(max(off, -slack), slack)
+        shown = off if kind == 2 else percent(off + truth, truth)
+        if abs(shown) >= abs(worst.get(kind, 0)):
+            worst[kind] = shown
+        if abs(off) > int(faults) if kind == 2 else abs(shown) > float(percents):
+            problems.append(f"{cgroup} has {value - before.get(key, 0):.0f} {event}, the task {truth}: off by {off:.0f}"
+                            + ("" if kind == 2 else f", {shown:+.2f} %"))
+    for event, error in watch.compare_root().items():
+        worst["/ " + event] = error
+        if abs(error) > float(percents):
+            problems.append(f"/ is {error:+.2f} % off what the CPUs have of {event}")
+    if not worst:
+        problems.append("nothing was compared")
+    print(f"{name}: {watch.readings} readings; the furthest off: " + ", ".join(
+        f"{NAMES[kind] if kind in (0, 1, 2, 3) else kind} " + (f"{error:+.0f}" if kind == 2 else f"{error:+.2f} %")
+        for kind, error in worst.items()))
+    for problem in problems[:12]:
+        print("problem:", problem)
+    return 1 if problems else 0
+
+
 def main():
+    if sys.argv[3] == "scenario":
+        return scenario(*sys.argv[1:3], *sys.argv[4:7], sys.argv[7:])
     url, control, cpu, load, *numbers = sys.argv[1:]
     seconds, readings, tolerance = map(float, numbers)
     board, start, seed = Board(url), time.monotonic(), os.environ.get("SEED", "1")

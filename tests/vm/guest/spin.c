@@ -9,14 +9,34 @@
  *   spin CPU changing SECONDS    works in every second second, sleeps in the others
  *   spin CPU yield SECONDS       is on the CPU all the time, and leaves the emulator's time to the other CPUs
  *   spin CPU rest MILLIONS       the kernel clears that many megabytes, while nothing else wants the CPU
+ *   spin CPU steps STEP...       takes the steps in turn, and says what the task itself counted in each cgroup
+ *
+ * Steps:
+ *   into=PATH        moves itself into a cgroup
+ *   out              what follows belongs to no cgroup, in what is printed, until the next step `into` or `in`
+ *   in               what follows belongs to the cgroup of the step `into` again
+ *   loop=MILLIONS    the loop; a decimal fraction is allowed
+ *   follow=MILLIONS  the same, while others move the task: looks every 20,000 instructions where it is
+ *   faults=NUMBER    touches that many new pages
+ *   cpu=LIST         runs on these CPUs, two digits at the most: 3, or 23 for CPUs 2 and 3
+ *   exec             executes itself for the steps that are left
+ *   make=FILE        makes the file
+ *   wait=FILE        sleeps until the file exists
+ * At the end it moves into the root cgroup, makes the file /tmp/task.over, prints "PATH INSTRUCTIONS CYCLES FAULTS
+ * NANOSECONDS" for each cgroup (the first two of user space, by pinned events of each PMU), "-" for what its own moves
+ * took, and then "end", and waits to be killed.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -73,12 +93,238 @@ static void yield(double seconds)
             __asm__ volatile("yield");
 }
 
+/* --- steps --- */
+
+enum { INSTRUCTIONS, CYCLES, FAULTS, CLOCK, N_COUNTED };
+#define STAYS_MAX 256
+#define MOVES                                                                                                          \
+    0 /* the stay for what a move of its own takes, "-": one cgroup has a part of it, and the other the rest */
+#define PMUS_MAX 2
+
+/* It lasts while the program executes itself, as the events do: the memory of a file that stays open. */
+static struct task {
+    struct stay {
+        char path[256];
+        int64_t counted[N_COUNTED];
+    } stays[STAYS_MAX];
+    int n, last, current; /* of the last step `into`, and now; -1: what is counted belongs to no cgroup */
+    int64_t begun[N_COUNTED];
+    int fds[N_COUNTED][PMUS_MAX], n_fds[N_COUNTED];
+} * task;
+
+static void fail(const char *what)
+{
+    perror(what);
+    exit(1);
+}
+
+static void open_event(int kind, uint32_t type, uint64_t config)
+{
+    struct perf_event_attr attr = {
+        .size = sizeof(attr), .type = type, .config = config, .pinned = 1, .exclude_kernel = kind <= CYCLES};
+    int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+
+    if (fd < 0)
+        fail("perf_event_open");
+    task->fds[kind][task->n_fds[kind]++] = fd;
+}
+
+/* Each kind of core has a PMU of its own, which counts the task while it runs there. */
+static void open_events(void)
+{
+    DIR *devices = opendir("/sys/bus/event_source/devices");
+    const struct dirent *entry;
+
+    while (devices && (entry = readdir(devices))) {
+        char path[512], text[32] = "";
+        if (strncmp(entry->d_name, "armv8_", 6) != 0 || task->n_fds[CYCLES] == PMUS_MAX)
+            continue;
+        snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type", entry->d_name);
+        FILE *file = fopen(path, "r");
+        if (!file || !fgets(text, sizeof(text), file))
+            fail(path);
+        fclose(file);
+        open_event(INSTRUCTIONS, (uint32_t)atoi(text), 0x08);
+        open_event(CYCLES, (uint32_t)atoi(text), 0x11);
+    }
+    closedir(devices);
+    open_event(FAULTS, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS);
+    open_event(CLOCK, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK);
+}
+
+static int64_t count_of(int kind)
+{
+    int64_t sum = 0, value;
+
+    for (int i = 0; i < task->n_fds[kind]; i++) {
+        if (read(task->fds[kind][i], &value, sizeof(value)) != sizeof(value))
+            fail("an event of the task's own");
+        sum += value;
+    }
+    return sum;
+}
+
+/* What was counted since the last call belongs to the current cgroup; what follows belongs to `next`. */
+static void begin_stay(int next)
+{
+    for (int kind = 0; kind < N_COUNTED; kind++) {
+        int64_t now = count_of(kind);
+        if (task->current >= 0)
+            task->stays[task->current].counted[kind] += now - task->begun[kind];
+        task->begun[kind] = now;
+    }
+    task->current = next;
+}
+
+static int find_stay(const char *path)
+{
+    int i = 0;
+
+    while (i < task->n && strcmp(task->stays[i].path, path) != 0)
+        i++;
+    if (i == STAYS_MAX)
+        exit(2);
+    if (i == task->n)
+        snprintf(task->stays[task->n++].path, sizeof(task->stays[0].path), "%s", path);
+    return i;
+}
+
+static void move_into(const char *path)
+{
+    int stay = find_stay(path);
+    char file[512];
+
+    snprintf(file, sizeof(file), "/sys/fs/cgroup/%s/cgroup.procs", path);
+    int fd = open(file, O_WRONLY | O_CLOEXEC);
+    begin_stay(MOVES);
+    if (write(fd, "0", 1) != 1)
+        fail(file);
+    begin_stay(stay);
+    task->last = stay;
+    close(fd);
+}
+
+static void follow(double millions)
+{
+    int file = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
+
+    for (int64_t rest = (int64_t)(millions * 50); rest > 0; rest--) {
+        char text[300] = "", *path;
+        loop(10000);
+        if (pread(file, text, sizeof(text) - 1, 0) <= 0 || !(path = strstr(text, "::/")))
+            fail("/proc/self/cgroup");
+        path[strcspn(path, "\n")] = '\0';
+        if (task->current < 0 || strcmp(task->stays[task->current].path, path + 3) != 0)
+            begin_stay(find_stay(path + 3));
+    }
+    close(file);
+}
+
+static void touch(size_t pages)
+{
+    size_t size = pages * (size_t)getpagesize();
+    volatile char *area = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (area == MAP_FAILED)
+        fail("mmap");
+    (void)madvise((void *)area, size, MADV_NOHUGEPAGE);
+    for (size_t i = 0; i < pages; i++)
+        area[i * (size_t)getpagesize()] = 1;
+    munmap((void *)area, size);
+}
+
+static void run_on(const char *cpus)
+{
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    for (; *cpus; cpus++)
+        CPU_SET(*cpus - '0', &set);
+    if (sched_setaffinity(0, sizeof(set), &set) < 0)
+        fail("sched_setaffinity");
+}
+
+/* All memory is there before anything is counted, so that there are no page faults but those of the steps. */
+static void open_task(void)
+{
+    const char *kept = getenv("SPIN_TASK");
+    int fd = kept ? atoi(kept) : memfd_create("task", 0);
+    char number[16];
+
+    if (ftruncate(fd, sizeof(*task)) < 0)
+        fail("memfd_create");
+    task = mmap(NULL, sizeof(*task), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+    if (task == MAP_FAILED || mlockall(MCL_CURRENT) < 0)
+        fail("the task's memory");
+    if (kept)
+        return;
+    snprintf(number, sizeof(number), "%d", fd);
+    setenv("SPIN_TASK", number, 1);
+    memset(task, 0, sizeof(*task));
+    task->current = -1;
+    find_stay("-");
+    open_events();
+}
+
+static void take_steps(char **argv)
+{
+    char **steps = argv + 3;
+
+    open_task();
+    for (; *steps; steps++) {
+        const char *value = strchr(*steps, '=');
+        size_t length = value ? (size_t)(value++ - *steps) : strlen(*steps);
+#define STEP(name) (length == sizeof(name) - 1 && strncmp(*steps, name, length) == 0)
+        if (STEP("into"))
+            move_into(value);
+        else if (STEP("out"))
+            begin_stay(-1);
+        else if (STEP("in"))
+            begin_stay(task->last);
+        else if (STEP("loop"))
+            loop((uint64_t)(atof(value) * 500000));
+        else if (STEP("follow"))
+            follow(atof(value));
+        else if (STEP("faults"))
+            touch((size_t)atoll(value));
+        else if (STEP("cpu"))
+            run_on(value);
+        else if (STEP("exec")) {
+            steps[-2] = argv[0];
+            steps[-1] = argv[1];
+            steps[0] = argv[2];
+            execv("/proc/self/exe", steps - 2);
+            fail("execv");
+        } else if (STEP("make"))
+            close(open(value, O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+        else if (STEP("wait"))
+            while (access(value, F_OK) < 0)
+                usleep(20000);
+        else
+            exit(2);
+    }
+    /* What is printed is not counted in the last cgroup. */
+    move_into(".");
+    begin_stay(-1);
+    close(open("/tmp/task.over", O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+    for (int i = 0; i < task->n; i++) {
+        const int64_t *counted = task->stays[i].counted;
+        printf("%s %lld %lld %lld %lld\n", task->stays[i].path, (long long)counted[INSTRUCTIONS],
+               (long long)counted[CYCLES], (long long)counted[FAULTS], (long long)counted[CLOCK]);
+    }
+    printf("end\n");
+    fflush(stdout);
+    pause();
+}
+
 int main(int argc, char **argv)
 {
     cpu_set_t set;
 
     if (argc < 3)
         return 2;
+    if (argc > 3 && !strcmp(argv[2], "steps") && getenv("SPIN_TASK"))
+        take_steps(argv);
     CPU_ZERO(&set);
     CPU_SET(atoi(argv[1]), &set);
     if (sched_setaffinity(0, sizeof(set), &set) < 0) {
@@ -89,6 +335,8 @@ int main(int argc, char **argv)
     usleep(300000);
     if (argc == 3)
         loop((uint64_t)atoll(argv[2]) * 500000);
+    else if (!strcmp(argv[2], "steps"))
+        take_steps(argv);
     else if (!strcmp(argv[2], "mixed"))
         mix(atoll(argv[3]), 500000);
     else if (!strcmp(argv[2], "yield"))
