@@ -181,7 +181,8 @@ static bool all_have_names(const struct event_groups *written)
     return true;
 }
 
-/* Adds the groups of the text of "events", which share the other keys. `n` is the item of the list of groups. */
+/* Adds the groups of the text of "events", which share the other keys. `n` is the node of the item in the list of
+ * groups. */
 static int groups_add_written(const struct document *document, const node *n, const node *const *nodes,
                               struct config_groups *groups, struct config_group *read, struct error *error)
 {

@@ -142,7 +142,8 @@ static json_int_t count_wanted(const struct snapshot *snapshot, const struct pmu
     return n;
 }
 
-/* A PMU that has fewer counters than events multiplexes its groups; so may one where cycles are not among them. */
+/* A PMU with fewer counters than events multiplexes its groups. Others may, too: `counters` includes one that may take
+ * nothing but cycles. */
 static json_t *pmu_json(struct sys *sys, const struct snapshot *snapshot, const struct pmu *pmu)
 {
     _cleanup_(freep) char *cpus = cpuset_format(&pmu->cpus);

@@ -63,9 +63,9 @@ static const struct group *group_whole(const struct group *group)
  * The attributes that every member has; `disabled` and `enable_on_exec` count for the leader only (sys.h).
  *
  * When the driver of the Arm PMUs checks whether a group fits, it skips a disabled event unless enable_on_exec is set
- * (validate_event() in drivers/perf/arm_pmu.c). A leader that it skips makes room for one event too many, and that
- * group never counts. exec(2) enables events of tasks only (perf_event_enable_on_exec() in kernel/events/core.c), so
- * the attribute changes nothing else for a CPU or a cgroup.
+ * (validate_event() in drivers/perf/arm_pmu.c). A group whose leader is skipped may have one event more than there are
+ * counters: it opens, and never counts. exec(2) enables events of tasks only (perf_event_enable_on_exec() in
+ * kernel/events/core.c), so the attribute changes nothing else for a CPU or a cgroup.
  */
 static struct perf_event_attr member_attr(const struct attr *attr, const struct group_target *target)
 {

@@ -83,7 +83,8 @@ static int sys_rooted_path(const struct sys *sys, const char *path, char *text, 
 }
 
 /*
- * Whether the kernel mistakes the cgroup that opens events for the cgroup that runs on their CPU. Linux 5.6 to 5.16 add
+ * Whether the kernel confuses the cgroup of the process that opens an event with the cgroup that runs on the event's
+ * CPU. Linux 5.6 to 5.16 add
  * a sibling of a disabled leader on the CPU of the caller, and perf_cgroup_event_enable() then takes the caller's
  * cgroup for that of the events' CPU, if the event counts it and nothing is known of that CPU yet. Until that CPU
  * switches to another cgroup, the caller's cgroup is given what runs there, and no other cgroup is counted there.

@@ -334,8 +334,8 @@ static __always_inline int run(const struct cpu *cpu, __u64 was, __u64 id, __u32
 #define UNTRACED_PROCESS 1
 
 /*
- * Where prev and next are of one cgroup, which the record has, nothing else is looked at. When a task comes whose end
- * may not be seen, the interval ends: only what follows can become unknown.
+ * Where prev and next are of one cgroup, which the record has, nothing else is looked at. When a task comes whose
+ * switch away may not be seen, the interval ends, so that only what follows can become unknown.
  */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(tally_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
@@ -368,7 +368,7 @@ int BPF_PROG(tally_switch, bool preempt, struct task_struct *prev, struct task_s
 /*
  * The CPU looks at the task that runs there, which moved itself or others to another cgroup. Also run by
  * BPF_PROG_TEST_RUN on a CPU, with an argument of 0, when slots or epochs changed or will change, or tasks were moved;
- * it returns 1 where it came between two stores: run it again. No slot that was found before counts then.
+ * it returns 1 where it came between two stores: run it again. Slots that were found before are looked up again.
  */
 SEC("raw_tp/cgroup_attach_task")
 int tally_look(struct bpf_raw_tracepoint_args *ctx)

@@ -67,8 +67,8 @@ compares "never switching: the total goes on meanwhile" "$(of '.staying.readings
 
 compares "a task was moved while it ran, $(of .moving.moves) times" "$(of .moving.moves) > 2"
 agree moving moving 0.1
-# It counts for where it was until its CPU switches or the next reading, whose time nothing bounds here. One that sleeps
-# after each millisecond counts there for at most that and what its faults take.
+# With bpf a moved task counts for its old cgroup until its CPU switches or the next reading, and this test does not bound
+# how long that takes. A task that sleeps after each millisecond counts there for at most a millisecond and its faults.
 agree dozing dozing 0.1
 allowed=$(of '.dozing | (.moves / 2 + 1) * 0.0015 + .unknown')
 for one in dozing/a dozing/b; do

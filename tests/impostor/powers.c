@@ -297,7 +297,7 @@ static long pause_output(int fd)
     return got;
 }
 
-/* As it is but for the address, which only breakpoints have. The opener opens a cgroup's leader disabled (perf/sys.h).
+/* Changes nothing but the address of a breakpoint. The opener opens a cgroup's leader disabled (perf/sys.h).
  */
 static long modify(int fd, const struct order *order, uint64_t address)
 {

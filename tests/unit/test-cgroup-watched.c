@@ -614,7 +614,7 @@ TEST(test_parents_have_all)
         read_all();
         assert_parent_has_all();
     }
-    /* The last reading of one that goes is later than that of the others. */
+    /* The final reading of a removed cgroup comes after the readings of the others. */
     assert_int_equal(rmdir(most), 0);
     play_dispatch();
     assert_parent_has_all();

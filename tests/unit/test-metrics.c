@@ -85,7 +85,7 @@ TEST(test_what_is_left_out)
     assert_string_equal(none, "");
 }
 
-/* Of a collector that fails only the lasting series are there. */
+/* If a collector fails, only its lasting series are shown. */
 TEST(test_failed)
 {
     _cleanup_(metrics_done) struct metrics metrics = {.failed = 1 << 1};

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Groups that have more events than the PMU has counters are refused or divided. Then somebody else holds all counters
-# of CPU 3, by pinned events: what the daemon makes of it, in groups of its own that are pinned and that are not, of the
-# CPU and of a cgroup; and that all of them count again when the counters are free.
+# Groups that have more events than the PMU has counters are refused or divided. Then another user takes all counters of CPU 3 by pinned events. Tests pinned and other groups of the daemon, of the CPU
+# and of a cgroup meanwhile, and that all of them count again once the counters are free.
 # Sourced after board.sh, discovery.sh, truth.sh and cgroup.sh.
 # shellcheck disable=SC2154 # set there
 
@@ -167,7 +166,7 @@ END
     before=$(enabled_times cpu)
     cgroup_spin 3 b.slice 20
     equals "exec: the disabled group of a CPU stands still" "$(enabled_times cpu)" "$before"
-    equals "exec: so does that of a cgroup, which was never enabled" "$(enabled_times cgroup)" "[[0,0]]"
+    equals "exec enables no event of a cgroup that was never enabled" "$(enabled_times cgroup)" "[[0,0]]"
 }
 
 test_contention() {

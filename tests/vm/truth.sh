@@ -150,7 +150,7 @@ scenario() {
     printf '%s\n' "$output" | sed 's/^/    /'
 }
 
-# Each row with each engine. A group with a task's own two pinned events has room on six counters and that of cycles; two
+# Each row is run with each engine. A group with a task's own two pinned events has room on six counters and that of cycles; two
 # levels of it have, too.
 # shellcheck disable=SC2016 # the board's shell expands them
 scenarios() {
