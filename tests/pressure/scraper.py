@@ -13,10 +13,18 @@ import http.client
 import re
 import signal
 import sys
-import threading
+import time
 
-ends = threading.Event()
-signal.signal(signal.SIGTERM, lambda *_: ends.set())
+ended = False
+
+
+def on_term(*_):
+    # Not threading.Event.set(), which may need a lock that the interrupted main thread holds.
+    global ended
+    ended = True
+
+
+signal.signal(signal.SIGTERM, on_term)
 parser = argparse.ArgumentParser()
 parser.add_argument("url")
 parser.add_argument("log")
@@ -60,7 +68,8 @@ def take(text):
 
 complaints, good = [], 0
 with open(arguments.log, "w", buffering=1) as log:
-    while not ends.wait(0.05):
+    while not ended:
+        time.sleep(0.05)
         try:
             n, wrong = take(scrape())
         except (OSError, http.client.HTTPException, ValueError) as error:
