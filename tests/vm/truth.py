@@ -251,7 +251,8 @@ def scenario(url, control, name, bound, beside, steps):
         shown = off if kind == 2 else percent(off + truth, truth)
         if abs(shown) >= abs(worst.get(kind, 0)):
             worst[kind] = shown
-        if abs(off) > int(faults) if kind == 2 else abs(shown) > float(percents):
+        limit = 0.5 if cgroup == "/t.slice" and float(percents) > 3 else float(percents)
+        if abs(off) > int(faults) if kind == 2 else abs(shown) > limit:
             problems.append(f"{cgroup} has {value - before.get(key, 0):.0f} {event}, the task {truth}: off by {off:.0f}"
                             + ("" if kind == 2 else f", {shown:+.2f} %"))
     for event, error in watch.compare_root().items():
