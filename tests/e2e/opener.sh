@@ -145,8 +145,9 @@ process_is() {
         $(($(stat_field "$pid" 24) * $(getconf PAGESIZE)))
     equals "$1: virtual memory" "$(process_value virtual_memory_bytes "$1")" "$(stat_field "$pid" 23)"
     equals "$1: threads" "$(process_value threads "$1")" "$(field "$pid" Threads)"
-    compares "$1: CPU time is no more than what it has had" \
-        "$(process_value cpu_seconds_total "$1") <= $(awk -v t="$ticks" '{ print ($14 + $15) / t }' "/proc/$pid/stat")"
+    compares "$1: CPU time is no more than what it and its children have had" \
+        "$(process_value cpu_seconds_total "$1") <= $(
+            awk -v t="$ticks" '{ print ($14 + $15 + $16 + $17) / t }' "/proc/$pid/stat")"
     # Both with two digits behind the point: the metric leaves a last 0 out.
     equals "$1: start" "$(process_value start_time_seconds "$1" | awk '{ printf "%.2f", $1 }')" \
         "$(awk -v t="$ticks" -v boot="$boot" '{ printf "%.2f", boot + $22 / t }' "/proc/$pid/stat")"
