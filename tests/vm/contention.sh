@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Groups that have more events than the PMU has counters are refused or divided. Then another user takes all counters of CPU 3 by pinned events. Tests pinned and other groups of the daemon, of the CPU
-# and of a cgroup meanwhile, and that all of them count again once the counters are free.
+# Groups that have more events than the PMU has counters are refused or divided. Then another user takes all counters of
+# CPU 3 by pinned events. Tests pinned and other groups of the daemon, of the CPU and of a cgroup meanwhile, and that all
+# of them count again once the counters are free.
 # Sourced after board.sh, discovery.sh, truth.sh and cgroup.sh.
 # shellcheck disable=SC2154 # set there
 
@@ -173,6 +174,7 @@ test_contention() {
     cgroup_make a.slice
     contention_fit
     contention_exec
+    cgroup_make a.slice # without b.slice, whose counts are known: nothing ran there
     hold_counters
     contention_daemon
     cgroup_spin 3 a.slice 50
