@@ -19,7 +19,7 @@ config=$scratch/cgroup.yaml
 
 # task_clock_of CGROUP [FILE]: the total, in seconds, now or in a file with the exposition.
 task_clock_of() {
-    { [ $# -gt 1 ] && cat "$2" || get /metrics; } | awk -v label="cgroup=\"$1\"" \
+    if [ $# -gt 1 ]; then cat "$2"; else get /metrics; fi | awk -v label="cgroup=\"$1\"" \
         'index($0, "perf_cgroup_task_clock_seconds_total{") == 1 && index($0, label) { print $2 }'
 }
 
@@ -506,6 +506,7 @@ test_layouts() {
     end_daemon
 
     if [ "$engine" = bpf ]; then
+        # shellcheck disable=SC2016 # that shell expands it
         in_layout 'mount --bind $1 /sys/kernel/btf' "include: [\"$in/*\"]" "$faults_group"
         matches "a kernel without BTF is among the failures, with the remedy" "$(failure_of_collector)" \
             '^collectors\.cgroup\.engine is bpf: .*CONFIG_DEBUG_INFO_BTF'
