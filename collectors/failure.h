@@ -22,7 +22,7 @@ struct failure {
     const char *pmu;     /* "" where there is no PMU of that name */
     const char *reason;  /* "ENOENT" */
     const char *message; /* what is wrong and what to do, without the CPUs */
-    const char *where;   /* "cgroups", "collector cgroup"; NULL where the CPUs say where */
+    const char *where;   /* the place in words, such as "cgroups" or "collector cgroup"; NULL if `cpus` is the place */
     struct cpuset cpus;
     bool in_cgroups; /* the targets are cgroups, each on these CPUs; else the targets are the CPUs */
     size_t n_targets;

@@ -85,7 +85,7 @@ static void explain_strict(const struct config_group *group, const struct partit
         snprintf(text, size, "%s", reason);
 }
 
-/* `strict` is where a strict group could not be opened; else NULL. */
+/* `strict` is the partition of a strict group that could not be opened, else NULL. */
 static int opening_add_refused(struct opening *opening, const struct place *place, size_t i, int error,
                                const struct partition *strict)
 {

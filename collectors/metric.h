@@ -63,7 +63,7 @@ struct metrics {
     size_t created_text_size; /* no exposition has more in its _created lines */
     unsigned held;            /* removed series stay in their families while it is not 0 */
     unsigned edition;         /* of the configuration */
-    uint32_t failed;          /* collectors, by bit number, of whose series only the lasting ones are shown */
+    uint32_t failed;          /* bit mask of the collectors that fail: only their lasting series are shown */
 };
 
 void metrics_done(struct metrics *metrics);
@@ -107,7 +107,7 @@ static inline void series_set_real(struct series *series, double value)
     series->visible = true;
 }
 
-/* Whether the exposition has it. */
+/* Whether the series is part of the exposition. */
 static inline bool series_is_shown(const struct metrics *metrics, const struct series *series)
 {
     return series->visible && (series->lasting || !(metrics->failed >> series->collector & 1));

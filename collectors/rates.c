@@ -12,7 +12,7 @@ struct past_row {
     uint64_t enabled_ns, running_ns;
     size_t first; /* of its counters */
     size_t n;
-    bool unknown, absent; /* unknown: it was starved, or its collector failed */
+    bool unknown, absent; /* unknown: the group was starved, or its collector failed */
 };
 
 struct past_counter {

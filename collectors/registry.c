@@ -39,7 +39,7 @@ struct registry {
     struct snapshot snapshot;
     struct failures failures;
     struct series **failed; /* one for each failure */
-    bool outdated;          /* the failures: a collector fails, or works again, since they were gathered */
+    bool outdated;          /* a collector failed or recovered after `failures` were gathered */
     const char *names[N_COLLECTORS + 1];
     struct slot slots[N_COLLECTORS];
 };
@@ -204,7 +204,7 @@ static int registry_open_collector(struct registry *registry, size_t i, struct e
     return slot_add_series(slot, &registry->snapshot.metrics, i) < 0 ? error_oom(error) : 0;
 }
 
-/* Whether none of its events could be opened: their own failures say why nothing of it can be read. */
+/* Whether none of the collector's events could be opened: their failures say why it cannot be read. */
 static bool registry_lacks_events(const struct registry *registry, size_t i)
 {
     const struct snapshot *snapshot = &registry->snapshot;
@@ -221,7 +221,7 @@ static bool registry_lacks_events(const struct registry *registry, size_t i)
     return n > 0;
 }
 
-/* Why nothing of a collector, or not all of it, could be opened or read. */
+/* Adds the failure of a collector that could not be opened or read, or not completely. */
 static int registry_report_collector(struct registry *registry, size_t i)
 {
     const struct slot *slot = &registry->slots[i];

@@ -58,7 +58,7 @@ bool registry_is_paused(const struct registry *registry);
 /* The state of `collector`, for the functions of its header; NULL while it is disabled or could not be opened. */
 const void *registry_state(const struct registry *registry, const struct collector *collector);
 
-/* Whether nothing of `collector` could be opened or read the last time: what it had is of the past. */
+/* Whether `collector` could not be opened or read the last time, so that its numbers are old. */
 bool registry_has_failed(const struct registry *registry, const struct collector *collector);
 
 /*

@@ -117,8 +117,8 @@ void snapshot_hold(struct snapshot *snapshot);
 void snapshot_release(struct snapshot *snapshot);
 
 /*
- * Whether its collector could not be read, so that its numbers are of the past and none of them is shown. An event that
- * could not be opened has no numbers, and has its own reason.
+ * Whether the row's collector could not be read: its numbers are old, and none of them is shown. A row of an event that
+ * could not be opened has no numbers, and its own reason.
  */
 static inline bool snapshot_row_failed(const struct snapshot *snapshot, const struct row *row)
 {

@@ -12,7 +12,8 @@
 extern const struct option_type option_events, option_preset;
 extern const struct option_table event_options; /* of an item of the list that is a map */
 
-/* Moves the events of a group of the text of `n` to `group`. -EINVAL with the position of an event that is refused. */
+/* Moves the events of `list`, one group of the text at node `n`, to `group`. -EINVAL with the position of an event that
+ * is refused. */
 int events_take_list(const struct document *document, const node *n, struct event_list *list,
                      struct config_group *group, struct error *error);
 

@@ -172,7 +172,7 @@ static int group_take_name(struct config_group *group, const char *of_map, size_
     return group->name ? 0 : error_oom(error);
 }
 
-/* Whether no group of the text needs the key "name". */
+/* Whether every group of the text has its own name, so that the key "name" has no use. */
 static bool all_have_names(const struct event_groups *written)
 {
     for (size_t i = 0; i < written->n; i++)

@@ -14,7 +14,7 @@ static const node *node_of_key(const node *const *nodes, const char *path)
     return nodes[option_table_find(&config_options, path) - config_options.rows];
 }
 
-/* The rate of "cycles/period=100000/" replaces the default, and contradicts another one in the file. */
+/* A rate in the event, as in "cycles/period=100000/", replaces the default; a different one in the file is an error. */
 static int sampler_take_rate_of_event(const struct document *document, const node *frequency, const node *period,
                                       struct config_sampler *sampler, struct error *error)
 {

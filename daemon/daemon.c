@@ -104,7 +104,7 @@ static void on_opener_changed(void *userdata)
         return;
     }
     split_describe_end(daemon->split, end, sizeof(end));
-    /* What the opener counted ends now, and not when the last reading is too old to be served. */
+    /* Read at once: the last reading has counts of the lost program, and would be served until it is too old. */
     registry_expire(daemon->session.registry);
     registry_read(daemon->session.registry, UINT32_MAX, 0);
     if (notify_is_heard() && !shutdown_has_begun(daemon->shutdown)) {

@@ -2,9 +2,10 @@
 /*
  * The engine perf: see engine-perf.h.
  *
- * Each cgroup has its own events, which are not read at one moment. So that a cgroup never has less than those inside
- * it have together, its events are opened and enabled before theirs, and disabled and read after them. A list of counts
- * has a cgroup before those inside it, unless they were chosen earlier: then its total begins later than theirs.
+ * Each cgroup has its own events, and the events of two cgroups are never read at the same moment. A cgroup must not
+ * have less than the sum of those inside it, so its events are opened and enabled before theirs, and disabled and read
+ * after them. Lists of counts have a cgroup before those inside it, unless those were chosen earlier: then its total
+ * begins later than theirs.
  */
 #include "collectors/cgroup/engine-perf.h"
 

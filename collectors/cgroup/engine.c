@@ -31,7 +31,7 @@ int cgroup_engine_open(struct cgroup_engine *engine, const struct collector_cont
     *engine = (struct cgroup_engine){.type = &cgroup_engine_perf, .asked = asked};
     if (asked != ENGINE_PERF)
         r = engine_try_bpf(engine, context, hierarchy, &engine->reason);
-    /* Without the opener, perf can open nothing either. */
+    /* Without the opener, the engine perf cannot open events either. */
     if (r == 0 || (asked != ENGINE_BPF && r != -EPIPE))
         return 0;
     if (asked == ENGINE_BPF)

@@ -63,8 +63,8 @@ static size_t tally_read_slots(struct cgroup_tally *tally, uint32_t first, uint3
 }
 
 /*
- * Tasks that were moved while they run are flushed here alone, so that whoever moves tasks all the time causes one
- * flush for each reading.
+ * Only this function makes the CPUs look again after tasks were moved, so that a user who moves tasks all the time
+ * causes at most one flush per reading.
  */
 size_t cgroup_tally_read(struct cgroup_tally *tally)
 {
@@ -273,8 +273,8 @@ int cgroup_tally_resume(struct cgroup_tally *tally, const struct collector_conte
 }
 
 /*
- * Counters stand still before the program is detached, and go on after it is back: so nothing is lost between. A
- * program that is lost is detached.
+ * The counters are stopped before the program is detached, and started after it is attached again, so that nothing is
+ * lost in between. A program that was lost with its opener needs no detaching.
  */
 int cgroup_tally_pause(struct cgroup_tally *tally, const struct collector_context *context)
 {

@@ -63,7 +63,7 @@ size_t cgroup_tally_read(struct cgroup_tally *tally);
 size_t cgroup_tally_read_one(struct cgroup_tally *tally, const struct cgroup_counts *counts);
 /* The program is gone, with the process that had loaded it: nothing can be read any more. */
 bool cgroup_tally_is_lost(const struct cgroup_tally *tally);
-/* An error of an earlier call, with its sentence, since which the counts stand still; 0 where there was none. -EBADE.
+/* Returns -EBADE and the sentence of an earlier error, after which nothing was counted any more; 0 if there was none.
  */
 int cgroup_tally_check(const struct cgroup_tally *tally, struct error *error);
 /* Whether a group is no longer the one that was opened, or the tally is of no use any more. */

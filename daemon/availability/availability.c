@@ -90,7 +90,7 @@ static int visit_metric(const struct survey *survey, const struct absence_place 
     return failed ? -ENOMEM : 0;
 }
 
-/* "" where it does not fail. */
+/* The error of a collector that fails, or "". */
 static const char *collector_error(const struct survey *survey, const char *collector)
 {
     struct collector_status status;
@@ -175,7 +175,7 @@ static int visit_pmu(const struct survey *survey, size_t bit, enum derived_targe
     return visit_metric(survey, &place, metric);
 }
 
-/* Whether it has nothing, or only what is of the past. Events that could not be opened have reasons of their own. */
+/* Whether the collector failed as a whole. Events that could not be opened have their own reasons. */
 static bool is_failed(const struct survey *survey, const struct collector *collector)
 {
     const struct snapshot *snapshot = survey->snapshot;

@@ -505,7 +505,7 @@ TEST(test_churn)
 
 /* --- parents and children --- */
 
-/* A machine on which a call takes that long: everything that is enabled counts meanwhile. */
+/* On this machine each call takes a while, in which all enabled events count. */
 static uint64_t call_ns;
 static struct sys swift;
 

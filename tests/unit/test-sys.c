@@ -256,8 +256,8 @@ TEST(test_room)
 }
 
 /*
- * The leader of a cgroup that counts at once is opened disabled, and enabled before its siblings on kernels that need
- * it.
+ * The leader of a cgroup's group is opened disabled. On kernels that need it, it is enabled before its siblings are
+ * opened.
  */
 TEST(test_early_leader)
 {

@@ -19,7 +19,7 @@
  *   follow=MILLIONS  the same, while others move the task: looks every 20,000 instructions where it is
  *   faults=NUMBER    touches that many new pages
  *   cpu=LIST         runs on these CPUs, two digits at the most: 3, or 23 for CPUs 2 and 3
- *   exec             executes itself for the steps that are left
+ *   exec             calls execve(2) on itself, and continues with the next step
  *   make=FILE        makes the file
  *   wait=FILE        sleeps until the file exists
  * At the end it moves into the root cgroup, makes the file /tmp/task.over, prints "PATH INSTRUCTIONS CYCLES FAULTS
