@@ -151,6 +151,15 @@ void cgroup_counts_add_states(const struct cgroup_counts *counts, size_t states[
         counts->engine->type->add_states(counts, states);
 }
 
+struct cgroup_counts *cgroup_counts_above(const struct cgroup_counts *counts)
+{
+    const struct cgroup_node *node = counts->node ? counts->node->parent : NULL;
+
+    while (node && !node->userdata)
+        node = node->parent;
+    return node ? node->userdata : NULL;
+}
+
 size_t cgroup_counts_descriptors(const struct cgroup_counts *counts)
 {
     return counts->engine->type->descriptors(counts);

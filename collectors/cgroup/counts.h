@@ -68,6 +68,8 @@ void cgroup_counts_end(struct cgroup_counts *counts, struct sys *sys);
 size_t cgroup_counts_read(struct cgroup_counts *counts, struct sys *sys);
 /* Adds its groups to the number in each state; counts that have ended have none. */
 void cgroup_counts_add_states(const struct cgroup_counts *counts, size_t states[N_ROW_STATES]);
+/* The counts of the nearest cgroup above that has any, ended ones too; NULL if there are none. */
+struct cgroup_counts *cgroup_counts_above(const struct cgroup_counts *counts);
 /* Open descriptors; 0 once it has ended. */
 size_t cgroup_counts_descriptors(const struct cgroup_counts *counts);
 

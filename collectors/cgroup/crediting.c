@@ -31,12 +31,11 @@ int crediting_make_room(struct crediting *crediting, const char *path)
 
 struct cgroup_counts *crediting_find_above(const struct cgroup_counts *counts)
 {
-    for (const struct cgroup_node *node = counts->node ? counts->node->parent : NULL; node; node = node->parent) {
-        struct cgroup_counts *above = node->userdata;
-        if (above && above->slot)
-            return above;
-    }
-    return NULL;
+    struct cgroup_counts *above = cgroup_counts_above(counts);
+
+    while (above && !above->slot)
+        above = cgroup_counts_above(above);
+    return above;
 }
 
 /* Time of the CPU: that of a group which is always there. */

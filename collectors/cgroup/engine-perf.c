@@ -71,22 +71,12 @@ static void perf_free(struct cgroup_counts *counts, struct snapshot *snapshot)
     group_collector_done(&counts->groups, snapshot);
 }
 
-/* The next watched cgroup above. */
-static struct cgroup_counts *find_above(const struct cgroup_counts *counts)
-{
-    struct cgroup_node *node = counts->node ? counts->node->parent : NULL;
-
-    while (node && !node->userdata)
-        node = node->parent;
-    return node ? node->userdata : NULL;
-}
-
 /* Scrapes that share the last reading of all cgroups see this cgroup's new totals, so those above are read after it. */
 static size_t perf_read(struct cgroup_counts *counts, struct sys *sys)
 {
     size_t n = group_collector_read(&counts->groups, sys);
 
-    for (struct cgroup_counts *above = find_above(counts); above; above = find_above(above))
+    for (struct cgroup_counts *above = cgroup_counts_above(counts); above; above = cgroup_counts_above(above))
         if (!above->ended)
             group_collector_read(&above->groups, sys);
     return n;
