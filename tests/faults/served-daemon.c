@@ -374,6 +374,11 @@ static bool no_client_waits(const void *userdata)
     return true;
 }
 
+bool served_daemon_until_idle(struct served_daemon *served, double seconds)
+{
+    return served_daemon_until(served, no_client_waits, served, seconds);
+}
+
 void served_daemon_wait(struct served_daemon *served)
 {
     served_daemon_until(served, no_client_waits, served, faults_last() ? LAST_ANSWER_SECONDS : EVENT_SECONDS);

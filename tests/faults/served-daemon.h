@@ -88,6 +88,8 @@ void served_daemon_wait(struct served_daemon *served);
  */
 bool served_daemon_until(struct served_daemon *served, bool (*is_met)(const void *userdata), const void *userdata,
                          double seconds);
+/* The same until no client waits; one that hangs is no failure. */
+bool served_daemon_until_idle(struct served_daemon *served, double seconds);
 /* Turns the loop `n` times, without waiting for anything in it. */
 void served_daemon_turn(struct served_daemon *served, unsigned n);
 /* Both. Returns the client. */

@@ -33,6 +33,8 @@
 /* A fault may forbid what is awaited: a stream that begins, a name from the symboliser. */
 #define FAULT_SECONDS 1.0
 #define NAMES_STEP 0.02
+#define PASSES_MAX 6
+#define PASS_SECONDS 10.0
 
 enum format { FORMAT_NDJSON, FORMAT_PERF_DATA, FORMAT_PPROF, FORMAT_FOLDED };
 #define N_FORMATS 4
@@ -276,6 +278,21 @@ static size_t count_samples(struct streams *streams, enum format format)
     }
 }
 
+/*
+ * Passes the time of the streams. Real processes may be slow to answer the daemon, so that a stream begins, or a
+ * request is sent again, after time has passed: then the same time passes once more.
+ */
+static void end_streams(struct served_daemon *served)
+{
+    bool ended = false;
+
+    for (unsigned i = 0; i < PASSES_MAX && !ended; i++) {
+        faults_pass(SECONDS * NSEC_PER_SEC);
+        ended = served_daemon_until_idle(served, PASS_SECONDS) || faults_last();
+    }
+    served_daemon_wait(served);
+}
+
 /* Four streams from their beginning to their end. `well`: nothing fails. */
 static void run_streams(struct streams *streams, bool well)
 {
@@ -296,8 +313,7 @@ static void run_streams(struct streams *streams, bool well)
     fault_expect(named || !well, "no name is known after %d seconds", EVENT_SECONDS);
     for (unsigned i = 0; i < BURSTS; i++)
         sample(streams);
-    faults_pass(SECONDS * NSEC_PER_SEC);
-    served_daemon_wait(served);
+    end_streams(served);
     faults_hold();
     for (enum format i = 0; i < N_FORMATS; i++) {
         struct client *client = &served->clients[i];
@@ -312,8 +328,10 @@ static void run_streams(struct streams *streams, bool well)
         fault_expect(whole || !well, "%s: no stream: %.300s", requests[i], client->in);
         fault_expect(!well || streams->sampled[i] >= TAKEN, "%s: %zu samples are too few", requests[i],
                      streams->sampled[i]);
-        fault_expect(client->outcome != CLIENT_ANSWERED || client->body_size > 10, "%s: %u without a sentence",
-                     requests[i], client->status);
+        /* Folded stacks of no sample are an empty text. */
+        bool may_be_empty = whole && i == FORMAT_FOLDED && !streams->begun[i];
+        fault_expect(client->outcome != CLIENT_ANSWERED || client->body_size > 10 || may_be_empty,
+                     "%s: %u without a sentence", requests[i], client->status);
     }
     faults_release();
 }
@@ -323,7 +341,10 @@ static void streams_act(void *state)
     run_streams(state, false);
 }
 
-/* The sampler forgets all processes and tables when there was no client for a minute. */
+/*
+ * The sampler forgets all processes and tables when there was no client for a minute. A file that seemed to hang,
+ * because time passed while real processes read it, is left alone for an hour.
+ */
 static void streams_recover(void *state)
 {
     struct streams *streams = state;
@@ -331,7 +352,7 @@ static void streams_recover(void *state)
     for (size_t i = 0; i < N_FORMATS; i++)
         client_disconnect(&streams->served.clients[i]);
     served_daemon_turn(&streams->served, 20);
-    faults_pass(100 * NSEC_PER_SEC);
+    faults_pass(2 * 3600 * NSEC_PER_SEC);
     served_daemon_turn(&streams->served, 20);
     streams->recovered = true;
 }
