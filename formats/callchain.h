@@ -3,7 +3,7 @@
 #ifndef FORMATS_CALLCHAIN_H
 #define FORMATS_CALLCHAIN_H
 
-#include "sampler/writer.h"
+#include "perf/record.h"
 
 /* Whose address space an address is in. Nothing is known here of those of guests and hypervisors. */
 enum address_space { SPACE_USER, SPACE_KERNEL, SPACE_OTHER };

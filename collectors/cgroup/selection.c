@@ -100,14 +100,6 @@ static bool includes(const char *pattern, const char *path, const struct names *
             !is_inside(path, kind));
 }
 
-void cgroup_rules_set_patterns(struct cgroup_rules *rules, const struct config_cgroup *config)
-{
-    rules->include = config->include;
-    rules->exclude = config->exclude;
-    rules->n_include = config->n_include;
-    rules->n_exclude = config->n_exclude;
-}
-
 bool cgroup_rules_want(const struct cgroup_rules *rules, const char *path, const struct names *names)
 {
     return any_matches(rules->include, rules->n_include, path, names, includes) &&

@@ -8,7 +8,6 @@
 #define COLLECTORS_CGROUP_SELECTION_H
 
 #include "collectors/names/names.h"
-#include "config/values.h"
 
 /*
  * Borrows the patterns: of paths (base/glob.h), or of names (config/name-kind.h). Names may become known at any time,
@@ -38,8 +37,6 @@ struct cgroup_selection {
     size_t watched, dropped; /* the numbers of each; watched + dropped match the patterns */
 };
 
-/* Takes the patterns of a configuration, which must last as long as they are used. */
-void cgroup_rules_set_patterns(struct cgroup_rules *rules, const struct config_cgroup *config);
 /*
  * Whether the patterns want it, however many fit. `names` is NULL where none is known: then only paths can match. A
  * name includes the cgroup of the unit or the container that has it, and not those inside of that one; it excludes all.

@@ -299,6 +299,15 @@ static int set_open_book(struct cgroup_set *set, struct error *error)
     return r < 0 ? error_set(error, r, "cannot open the sources of cgroups' names: %s", strerror(-r)) : 0;
 }
 
+/* The patterns stay the configuration's. */
+static void borrow_patterns(struct cgroup_rules *rules, const struct config_cgroup *config)
+{
+    rules->include = config->include;
+    rules->exclude = config->exclude;
+    rules->n_include = config->n_include;
+    rules->n_exclude = config->n_exclude;
+}
+
 int cgroup_set_open(struct cgroup_set *set, const struct collector_context *context, struct error *error)
 {
     struct cgroup_listener listener = {.userdata = set,
@@ -309,7 +318,7 @@ int cgroup_set_open(struct cgroup_set *set, const struct collector_context *cont
 
     set->sys = context->sys;
     set->fd = set->vacancies.fd = -1;
-    cgroup_rules_set_patterns(&set->rules, &context->config->cgroup);
+    borrow_patterns(&set->rules, &context->config->cgroup);
     int r = hierarchy_find(context->sys, &set->hierarchy, error);
     if (r == 0)
         r = cgroup_engine_open(&set->engine, context, &set->hierarchy, error);
@@ -321,7 +330,7 @@ int cgroup_set_open(struct cgroup_set *set, const struct collector_context *cont
 void cgroup_set_adopt(struct cgroup_set *set, const struct config_cgroup *config)
 {
     set->rescan_due |= config->include != set->rules.include || config->exclude != set->rules.exclude;
-    cgroup_rules_set_patterns(&set->rules, config);
+    borrow_patterns(&set->rules, config);
 }
 
 int cgroup_set_configure(struct cgroup_set *set, const struct collector_context *context)
