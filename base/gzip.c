@@ -9,7 +9,7 @@
 /*
  * By bench/bench-gzip: for 1,000 series (71 kB) level 1 takes 0.22 ms and leaves 9.1 kB, level 2 takes 0.39 ms and
  * leaves 8.9 kB, level 6 takes 0.83 ms and leaves 8.2 kB. A compressor of level 1 has 0.2 MB, the others 0.67 MB.
- * Making a compressor each time costs a few microseconds, because the heap keeps that much memory (daemon/main.c).
+ * Making a compressor each time costs a few microseconds, because the heap keeps that much memory (cmd/main.c).
  */
 #define LEVEL 1
 

@@ -23,7 +23,7 @@
 #include "base/newer.h"
 #include "bench/simulated-tally.h"
 #include "collectors/registry.h"
-#include "formats/exposition.h"
+#include "metrics/exposition.h"
 
 #define READINGS 20
 #define READINGS_US 20000

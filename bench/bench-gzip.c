@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/newer.h"
-#include "formats/exposition.h"
+#include "metrics/exposition.h"
 
 #define LEVEL_MAX 9
 #define BYTES_PER_ROUND 4000000

@@ -23,9 +23,9 @@
 #include "bench/simulated.h"
 #include "collectors/registry.h"
 #include "formats/counters.h"
-#include "formats/exposition.h"
 #include "formats/rates-json.h"
 #include "formats/writers.h"
+#include "metrics/exposition.h"
 #include "perf/record.h"
 
 #define N_CPUS 32

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "formats/writers.h"
-#include "symbols/symboliser/symboliser.h"
+#include "symbols/symboliser.h"
 
 #define RING_SIZE ((size_t)512 * 1024) /* 128 pages */
 #define TURN_NS NSEC_PER_SEC

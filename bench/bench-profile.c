@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "formats/profile.h"
 #include "formats/writers.h"
-#include "symbols/symboliser/symboliser.h"
+#include "symbols/symboliser.h"
 
 #define STACKS 20000
 #define DEPTH 10

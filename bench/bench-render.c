@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "formats/exposition.h"
+#include "metrics/exposition.h"
 
 #define N_CPUS 10000
 #define ROUNDS 20

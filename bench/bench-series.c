@@ -17,7 +17,7 @@
 #include "base/number.h"
 #include "collectors/registry.h"
 #include "formats/counters.h"
-#include "formats/exposition.h"
+#include "metrics/exposition.h"
 #include "tests/unit/count-allocations.h"
 #include "tests/unit/fake-sys.h"
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "symbols/symboliser/symboliser.h"
+#include "symbols/symboliser.h"
 #include "symbols/symbols.h"
 
 #define N_USER 7000

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "perf/tally/tally.h"
+#include "bpf/calls.h"
 
 #define FD_COUNTS 900000
 #define FD_RECORDS 900001

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The program that counts cgroups at the kernel's switches (perf/tally/tally.h), on a simulated machine: it has maps of
+ * The program that counts cgroups at the kernel's switches (bpf/calls.h), on a simulated machine: it has maps of
  * any size, and divides what the CPUs count among the cgroups that have a slot.
  */
 #ifndef BENCH_SIMULATED_TALLY_H

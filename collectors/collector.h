@@ -5,10 +5,10 @@
 #ifndef COLLECTORS_COLLECTOR_H
 #define COLLECTORS_COLLECTOR_H
 
-#include "base/process/child.h"
-#include "collectors/failure.h"
+#include "collectors/failures.h"
 #include "collectors/snapshot.h"
 #include "config/config.h"
+#include "process/child.h"
 
 /* How the last attempt to load the configuration went; kept by the daemon. */
 struct reload_outcome {

@@ -7,8 +7,8 @@
 #ifndef COLLECTORS_GROUP_COUNTS_H
 #define COLLECTORS_GROUP_COUNTS_H
 
-#include "collectors/opened-group.h"
-#include "collectors/place.h"
+#include "collectors/targets.h"
+#include "perf/open-group.h"
 
 struct group_counts;
 

@@ -9,13 +9,13 @@
 #ifndef COLLECTORS_GROUP_ROWS_H
 #define COLLECTORS_GROUP_ROWS_H
 
-#include "collectors/opened-group.h"
-#include "collectors/place.h"
 #include "collectors/row-sum.h"
+#include "collectors/targets.h"
+#include "perf/open-group.h"
 
 /* Its ordinal, CPU and PMU distinguish a row from the others of the configured group. */
 struct group_row {
-    struct row *row;     /* NULL where the rows are only planned (collectors/cgroup/tally/tally-rows.h) */
+    struct row *row;     /* NULL where the rows are only planned (collectors/cgroup/bpf-rows.h) */
     const char *pmu;     /* of the row; the snapshot has the text */
     uint64_t events;     /* of the configured group: those that have a counter in the row, in this order */
     uint64_t created_ns; /* see struct row_target */

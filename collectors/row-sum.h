@@ -6,8 +6,8 @@
 #ifndef COLLECTORS_ROW_SUM_H
 #define COLLECTORS_ROW_SUM_H
 
-#include "collectors/opened-group.h"
 #include "collectors/snapshot.h"
+#include "perf/open-group.h"
 
 struct counter_sum {
     struct fixed total;

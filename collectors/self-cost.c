@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "perf/reason.h"
 #include "perf/scale.h"
-#include "perf/userpage/thread-counter.h"
+#include "perf/user-read.h"
 
 /* Either `thread_counter`, or `error` with its `pmu` and `message`. The texts belong to the snapshot. */
 struct cost_counter {

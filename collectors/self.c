@@ -10,10 +10,10 @@
 #include <sys/resource.h>
 
 #include "base/cleanup.h"
-#include "base/process/fd.h"
+#include "base/fd.h"
 #include "collectors/self-child.h"
 #include "collectors/self-cost.h"
-#include "perf/event/pfm.h"
+#include "perf/pfm.h"
 
 enum value {
     CPU_SECONDS,

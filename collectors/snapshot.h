@@ -10,8 +10,8 @@
 #define COLLECTORS_SNAPSHOT_H
 
 #include "base/intern.h"
-#include "collectors/metric.h"
-#include "derived/derivation.h"
+#include "metrics/derivation.h"
+#include "metrics/metrics.h"
 
 struct names;
 
@@ -47,7 +47,7 @@ struct row {
     const char *group;
     const char *pmu;           /* the hardware PMU of the group, else that of its first event */
     const char *cgroup;        /* NULL where the target is a CPU */
-    const struct names *names; /* of what runs in the cgroup (collectors/names/names.h), as they are now; NULL */
+    const struct names *names; /* of what runs in the cgroup (cgroups/names.h), as they are now; NULL */
     const char *json;          /* its target, rendered once: `"cgroup": ..., "cpu": ..., ` */
     enum row_state state;
     bool absent;            /* its CPU is offline for now: served nowhere */

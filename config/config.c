@@ -7,8 +7,8 @@
 #include "base/buffer.h"
 #include "base/utf8.h"
 #include "config/groups.h"
-#include "config/options.h"
-#include "perf/event/parse.h"
+#include "config/keys.h"
+#include "perf/event-parse.h"
 
 static int config_set_default(const struct option *option, struct config *config, struct error *error)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The typed configuration: the values of perfcountd.yaml, which replace the defaults and are replaced by the flags.
- * Immutable once loaded. config/options.h is the table of its keys.
+ * Immutable once loaded. config/keys.h is the table of its keys.
  */
 #ifndef CONFIG_CONFIG_H
 #define CONFIG_CONFIG_H
@@ -9,8 +9,8 @@
 #include <jansson.h>
 
 #include "base/cleanup.h"
+#include "base/error-list.h"
 #include "base/file.h"
-#include "config/error-list.h"
 #include "config/values.h"
 #include "perf/attr.h"
 

@@ -5,12 +5,12 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/number.h"
-#include "config/events.h"
+#include "config/event-groups.h"
 #include "config/option-checks.h"
 #include "config/option-types.h"
 #include "config/values.h"
-#include "perf/event/generic.h"
-#include "perf/event/preset.h"
+#include "perf/generic-events.h"
+#include "perf/presets.h"
 
 /* Indices into group_options. */
 enum { GROUP_OPTION_NAME, GROUP_OPTION_PRESET, GROUP_OPTION_EVENTS, GROUP_OPTION_STRICT, GROUP_OPTIONS };

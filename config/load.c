@@ -5,9 +5,9 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "config/config.h"
+#include "config/keys.h"
 #include "config/load.h"
-#include "config/options.h"
-#include "perf/event/parse.h"
+#include "perf/event-parse.h"
 
 static const node *node_of_key(const node *const *nodes, const char *path)
 {

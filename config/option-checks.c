@@ -9,11 +9,11 @@
 #include "base/number.h"
 #include "base/suggest.h"
 #include "base/utf8.h"
+#include "cgroups/name-kind.h"
 #include "config/address.h"
-#include "config/name-kind.h"
 #include "perf/cpuset.h"
-#include "perf/event/event.h"
-#include "perf/event/parse.h"
+#include "perf/event-parse.h"
+#include "perf/event.h"
 
 int option_check_address(const char *text, struct error *error)
 {

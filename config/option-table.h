@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "config/document.h"
+#include "config/yaml.h"
 
 struct option;
 

@@ -6,7 +6,7 @@
 #include <limits.h>
 
 #include "config/standing.h"
-#include "perf/event/event.h"
+#include "perf/event.h"
 
 /* The most that is read: groups of a collector, events of a group. */
 #define CONFIG_GROUPS_MAX 256

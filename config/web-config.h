@@ -10,8 +10,8 @@
 #define CONFIG_WEB_CONFIG_H
 
 #include "base/cleanup.h"
+#include "base/error-list.h"
 #include "base/file.h"
-#include "config/error-list.h"
 #include "config/web-values.h"
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The keys of the web configuration, one row each, as config/options.h has those of perfcountd.yaml. */
+/* The keys of the web configuration, one row each, as config/keys.h has those of perfcountd.yaml. */
 #ifndef CONFIG_WEB_OPTIONS_H
 #define CONFIG_WEB_OPTIONS_H
 

@@ -53,7 +53,7 @@ struct web_config {
     struct text_list auth_excluded_paths; /* URL paths that need no password */
     uint64_t rate_interval_ns;            /* the mean time between two requests; 0: no limit */
     uint64_t rate_burst;                  /* the most requests at once; 1 or more where there is a limit */
-    bool http2;                           /* allowed explicitly; http/auth/security.c warns of it */
+    bool http2;                           /* allowed explicitly; http/security.c warns of it */
 };
 
 #endif

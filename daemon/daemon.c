@@ -3,9 +3,9 @@
 #include "daemon/daemon.h"
 
 #include "base/cleanup.h"
-#include "daemon/log/log.h"
-#include "daemon/summary.h"
-#include "systemd/notify.h"
+#include "daemon/log.h"
+#include "daemon/status.h"
+#include "systemd/service-manager.h"
 
 unsigned daemon_paused_seconds(const struct daemon *daemon)
 {

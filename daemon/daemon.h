@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The daemon while it runs: everything it holds, and how it follows what changes: CPUs, cgroups, the opener, the
- * configuration, a pause. daemon/command/run.c starts it and ends it.
+ * configuration, a pause. daemon/run.c starts it and ends it.
  */
 #ifndef DAEMON_DAEMON_H
 #define DAEMON_DAEMON_H
@@ -12,10 +12,10 @@
 #include "daemon/hotplug.h"
 #include "daemon/listening.h"
 #include "daemon/pause.h"
+#include "daemon/privsep.h"
 #include "daemon/retry.h"
 #include "daemon/session.h"
 #include "daemon/shutdown.h"
-#include "daemon/split.h"
 #include "daemon/watches.h"
 #include "http/server.h"
 #include "sampler/sampler.h"

@@ -8,11 +8,11 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "base/process/jail.h"
 #include "collectors/cgroup/cgroup.h"
-#include "collectors/idle-times.h"
-#include "config/options.h"
+#include "config/keys.h"
+#include "perf/idle-times.h"
 #include "perf/reason.h"
+#include "process/sandbox.h"
 
 static const char *const scope_names[] = {
     [PMU_CORE] = "core",

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "daemon/log/log.h"
+#include "daemon/log.h"
 
 /* One update: `now` replaces `before`. */
 struct update {

@@ -5,10 +5,10 @@
 #include <inttypes.h>
 
 #include "base/cleanup.h"
-#include "symbols/symboliser/symboliser.h"
+#include "symbols/symboliser.h"
 
 /*
- * Descriptors for the symboliser and its finders (symbols/symboliser/symboliser.h): while they are started, six sockets
+ * Descriptors for the symboliser and its finders (symbols/symboliser.h): while they are started, six sockets
  * and either two more sockets or two pidfds; two files that wait to be read, the kernel's symbols and the vdso; and the
  * pidfds of processes that were left behind.
  */

@@ -3,7 +3,7 @@
 #include "daemon/listening.h"
 
 #include "base/cleanup.h"
-#include "daemon/log/log.h"
+#include "daemon/log.h"
 #include "systemd/sockets.h"
 
 /* Whether flags or the file name addresses other than the default. */

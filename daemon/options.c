@@ -6,7 +6,7 @@
 
 #include "base/number.h"
 #include "base/suggest.h"
-#include "symbols/symboliser/symboliser.h"
+#include "symbols/symboliser.h"
 
 #define IN(command) (1u << (command))
 #define IN_ALL (~0u)

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "daemon/log/log.h"
+#include "daemon/log.h"
 
 enum command {
     COMMAND_RUN,

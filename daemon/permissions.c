@@ -3,12 +3,12 @@
 #include "daemon/permissions.h"
 
 #include "base/cleanup.h"
+#include "bpf/layout.h"
 #include "config/web-config.h"
-#include "perf/event/preset.h"
 #include "perf/group.h"
 #include "perf/pmu-kind.h"
-#include "perf/tally/layout.h"
-#include "sampler/lane-set.h"
+#include "perf/presets.h"
+#include "sampler/rings.h"
 
 /* Events that are opened for a moment: the number of a PMU's counters is found with a group of the largest size. */
 #define EVENTS_TRIED GROUP_MEMBERS_MAX

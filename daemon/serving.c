@@ -3,10 +3,10 @@
 #include "daemon/serving.h"
 
 #include "base/cleanup.h"
-#include "daemon/availability/availability-json.h"
 #include "daemon/documents.h"
-#include "daemon/log/log.h"
-#include "daemon/offered-events.h"
+#include "daemon/log.h"
+#include "formats/availability-json.h"
+#include "perf/event-list.h"
 
 /* The CPUs are checked again at a reading this long after the last check, in case an uevent was not received. */
 #define CPU_CHECK_NS (60 * NSEC_PER_SEC)

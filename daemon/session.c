@@ -8,12 +8,12 @@
 #include <systemd/sd-daemon.h>
 
 #include "base/cleanup.h"
-#include "base/process/capabilities.h"
-#include "base/process/fd.h"
+#include "base/fd.h"
 #include "config/load.h"
-#include "daemon/log/log.h"
+#include "daemon/log.h"
 #include "daemon/settings.h"
 #include "opener/opener.h"
+#include "process/privileges.h"
 
 #define COLLECTORS_MAX 32
 #define SETTLE_NS (2 * NSEC_PER_SEC)

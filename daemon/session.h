@@ -5,13 +5,13 @@
 #ifndef DAEMON_SESSION_H
 #define DAEMON_SESSION_H
 
-#include "base/process/memory-limit.h"
-#include "collectors/names/reader/reader.h"
+#include "bpf/loader.h"
+#include "cgroups/names-reader.h"
 #include "collectors/registry.h"
 #include "daemon/fd-budget.h"
 #include "daemon/options.h"
 #include "opener/state-file.h"
-#include "perf/tally/loader.h"
+#include "process/memory-limit.h"
 
 struct session {
     struct sys sys;

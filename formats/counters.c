@@ -12,7 +12,7 @@
 
 #include "base/json.h"
 #include "base/number.h"
-#include "formats/put.h"
+#include "base/put.h"
 
 #define CACHE_LINE 64
 #define AHEAD 4

@@ -4,7 +4,7 @@
 #define FORMATS_COUNTERS_H
 
 #include "base/buffer.h"
-#include "formats/filter.h"
+#include "formats/query.h"
 
 /* Appends the document of the counters that pass `filter` (NULL: all). -ENOMEM. */
 int counters_write(struct buffer *buffer, const struct snapshot *snapshot, const struct filter *filter,

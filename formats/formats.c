@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "formats/counters.h"
-#include "formats/exposition.h"
 #include "formats/writers.h"
+#include "metrics/exposition.h"
 
 static int write_exposition_text(struct buffer *out, const struct snapshot *snapshot, const struct filter *filter)
 {

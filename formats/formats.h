@@ -3,7 +3,7 @@
 #ifndef FORMATS_FORMATS_H
 #define FORMATS_FORMATS_H
 
-#include "formats/filter.h"
+#include "formats/query.h"
 #include "sampler/writer.h"
 
 enum counter_format_kind { COUNTERS_TEXT, COUNTERS_OPENMETRICS, COUNTERS_JSON };

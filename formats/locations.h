@@ -7,8 +7,8 @@
 #ifndef FORMATS_LOCATIONS_H
 #define FORMATS_LOCATIONS_H
 
-#include "formats/callchain.h"
-#include "formats/string-table.h"
+#include "base/string-table.h"
+#include "perf/callchain.h"
 #include "symbols/symbols.h"
 
 #define LOCATIONS_MAX 24576

@@ -3,8 +3,8 @@
 #include "formats/ndjson-sample.h"
 
 #include "base/json.h"
-#include "formats/callchain.h"
 #include "formats/ndjson-fields.h"
+#include "perf/callchain.h"
 
 #define UNKNOWN "[unknown]"
 

@@ -6,8 +6,8 @@
 
 #include "base/cleanup.h"
 #include "base/number.h"
+#include "base/unknown.h"
 #include "collectors/known.h"
-#include "formats/unknown.h"
 
 static int parse_limit(const char *value, size_t *ret, struct error *error)
 {

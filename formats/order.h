@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "collectors/rates.h"
-#include "formats/filter.h"
+#include "formats/query.h"
 
 #define ORDER_LIMIT_MAX 10000
 

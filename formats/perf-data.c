@@ -9,10 +9,10 @@
  * time.
  */
 #include "base/cleanup.h"
-#include "formats/callchain.h"
 #include "formats/perf-data-bytes.h"
 #include "formats/perf-data-header.h"
 #include "formats/writers.h"
+#include "perf/callchain.h"
 #include "symbols/build-id.h"
 
 #define KERNEL_FILE "[kernel.kallsyms]"

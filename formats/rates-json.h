@@ -5,8 +5,8 @@
 
 #include "base/buffer.h"
 #include "collectors/rates.h"
-#include "formats/filter.h"
 #include "formats/order.h"
+#include "formats/query.h"
 
 /*
  * Appends the rows that pass `filter` (NULL: all), from the baseline to the snapshot, in `order` (NULL: that of the

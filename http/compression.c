@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/gzip.h"
-#include "http/newer.h"
+#include "http/mhd-compat.h"
 #include "http/reply.h"
 
 #define WORKER_IDLE_NS (10 * NSEC_PER_SEC)

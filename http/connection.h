@@ -15,7 +15,7 @@
 #include "http/limits.h"
 #include "http/peer-count.h"
 #include "http/request.h"
-#include "http/tls/transport.h"
+#include "http/transport.h"
 
 /* The deadlines before DEADLINE_NONE have a time. */
 enum deadline {

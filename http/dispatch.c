@@ -8,8 +8,8 @@
 #include "base/cleanup.h"
 #include "base/suggest.h"
 #include "base/utf8.h"
-#include "http/auth/auth.h"
-#include "http/auth/refusal.h"
+#include "http/auth.h"
+#include "http/refusal.h"
 #include "http/reply.h"
 #include "http/route.h"
 

@@ -3,7 +3,7 @@
 #ifndef HTTP_LISTENER_H
 #define HTTP_LISTENER_H
 
-#include "http/mhd-loop.h"
+#include "http/mhd.h"
 
 struct listener;
 

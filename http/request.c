@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/unknown.h"
 #include "base/utf8.h"
-#include "formats/unknown.h"
 
 /* libmicrohttpd lets everything pass. */
 bool request_uri_is_valid(const char *uri)

@@ -12,10 +12,10 @@
 #include <sys/queue.h>
 
 #include "http/accept.h"
-#include "http/auth/password-cache.h"
-#include "http/auth/standing.h"
+#include "http/password-cache.h"
 #include "http/peer.h"
 #include "http/site.h"
+#include "http/trust.h"
 
 /* The wait of a suspended request, registered by the code that will resume it. */
 struct suspension {

@@ -2,12 +2,12 @@
 /* The table of routes: see routes.h. */
 #include "http/routes.h"
 
-#include "http/api/handlers.h"
-#include "http/api/page.h"
+#include "http/handlers.h"
+#include "http/page.h"
 #include "sampler/stream.h"
 
 static const char *const telemetry_parameters[] = {"collect[]", NULL};
-/* As formats/filter.h has them. */
+/* As formats/query.h has them. */
 #define FILTERS                                                                                                        \
     "collector", "cpu", "pmu", "cgroup", "group", "event", "unit", "slice", "container_id", "container", "image",      \
         "pod", "namespace", "compose_project", "compose_service", "runtime"

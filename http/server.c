@@ -6,11 +6,11 @@
 
 #include "base/cleanup.h"
 #include "config/load.h"
-#include "http/api/events-document.h"
-#include "http/api/rates-wait.h"
-#include "http/auth/auth.h"
+#include "http/api-events.h"
+#include "http/auth.h"
 #include "http/dispatch.h"
 #include "http/listeners.h"
+#include "http/rates-wait.h"
 #include "http/routes.h"
 #include "http/worker.h"
 

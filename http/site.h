@@ -7,11 +7,11 @@
 #include <systemd/sd-event.h>
 
 #include "base/token-bucket.h"
-#include "http/auth/security.h"
-#include "http/auth/standing.h"
 #include "http/peer-count.h"
 #include "http/response-cache.h"
+#include "http/security.h"
 #include "http/service.h"
+#include "http/trust.h"
 
 struct auth;
 struct compression;

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/process/fd-socket.h"
+#include "process/fdpass.h"
 
 /* The socket is shut down rather than closed, so that poll(2) reports it. */
 static int client_give_up(struct opener_client *client)

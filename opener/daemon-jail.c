@@ -7,9 +7,9 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 
-#include "base/process/call-filter.h"
-#include "base/process/capabilities.h"
 #include "base/sanitizer.h"
+#include "process/call-filter.h"
+#include "process/privileges.h"
 
 /*
  * System calls by which a process without capabilities may still reach other processes, or much of the kernel. Names

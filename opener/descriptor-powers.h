@@ -15,7 +15,7 @@ enum descriptor_kind {
     DESCRIPTOR_BREAKPOINT, /* opener.breakpoints */
     DESCRIPTOR_SAMPLER,    /* a counter that samples */
     DESCRIPTOR_SAMPLED_TRACEPOINT, /* sampler.event or sampler.tracepoints; sealed as well */
-    DESCRIPTOR_TALLY,              /* the maps of counts of cgroups (perf/tally/tally.h), which are frozen */
+    DESCRIPTOR_TALLY,              /* the maps of counts of cgroups (bpf/calls.h), which are frozen */
     N_DESCRIPTOR_KINDS
 };
 

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/process/fd.h"
-#include "base/process/program.h"
-#include "perf/files/finder.h"
+#include "base/fd.h"
+#include "process/finder.h"
+#include "process/program.h"
 
 static _Noreturn void finder_run(pid_t opener, int in, int out)
 {

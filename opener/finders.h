@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The finders that the opener has started (perf/files/finder.h). One that hangs over a file cannot be ended. */
+/* The finders that the opener has started (process/finder.h). One that hangs over a file cannot be ended. */
 #ifndef OPENER_FINDERS_H
 #define OPENER_FINDERS_H
 

@@ -12,10 +12,10 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "base/process/capabilities.h"
-#include "base/process/fd.h"
-#include "base/process/jail.h"
-#include "perf/tally/libbpf.h"
+#include "base/fd.h"
+#include "bpf/libbpf-api.h"
+#include "process/privileges.h"
+#include "process/sandbox.h"
 
 /* A capability or a system call is for one of these purposes. */
 enum jail_purpose { ALWAYS, SAMPLING, TALLY, FORKING, N_PURPOSES };
@@ -146,7 +146,7 @@ static const struct call_rule calls_of_all[] = {
 #define FORK_FLAGS ((uint64_t)UINT32_MAX & ~(uint64_t)(CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | CLONE_PARENT_SETTID))
 
 /*
- * The system calls of an opener that forks, and of its children: finders.c, perf/files/finder.c, perf/tally/,
+ * The system calls of an opener that forks, and of its children: finders.c, process/finder.c, bpf/,
  * state-file.c, open-events.c.
  */
 static const struct call_rule calls_of_forking[] = {
@@ -178,7 +178,7 @@ static const struct call_rule calls_of_forking[] = {
     }
 
 /*
- * The calls of perf/tally/: those of the loader, and of its child, in which libbpf loads the program. Nothing can be
+ * The calls of bpf/: those of the loader, and of its child, in which libbpf loads the program. Nothing can be
  * mapped as executable: libbpf is in memory before the filter is (libbpf_preload()). Of bpf(2) there are no commands
  * that find, pin or attach what others loaded.
  */

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "base/hash-index.h"
-#include "base/process/fd.h"
-#include "opener/safe-path.h"
+#include "opener/safe-open.h"
 
 /* The longest wait for a child. It is shorter than the daemon's wait for the opener (client.h, OPENER_PATIENCE_MS). */
 #define PATIENCE_NS NSEC_PER_SEC

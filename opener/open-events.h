@@ -11,8 +11,8 @@
 #ifndef OPENER_OPEN_EVENTS_H
 #define OPENER_OPEN_EVENTS_H
 
-#include "base/process/stragglers.h"
 #include "opener/request.h"
+#include "process/stragglers.h"
 
 struct event_opening {
     struct sys *sys;

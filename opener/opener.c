@@ -15,15 +15,15 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/process/capabilities.h"
-#include "base/process/fd-socket.h"
-#include "base/process/program.h"
+#include "bpf/loader.h"
+#include "cgroups/cgroupfs.h"
 #include "opener/jail.h"
-#include "opener/server.h"
+#include "opener/opener-server.h"
 #include "opener/tally-client.h"
-#include "perf/hierarchy.h"
 #include "perf/machine.h"
-#include "perf/tally/loader.h"
+#include "process/fdpass.h"
+#include "process/privileges.h"
+#include "process/program.h"
 
 /* How long the opener may take to start, while nothing else waits. */
 #define PATIENCE_S 10

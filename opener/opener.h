@@ -5,9 +5,9 @@
 #ifndef OPENER_OPENER_H
 #define OPENER_OPENER_H
 
-#include "base/process/child.h"
 #include "opener/client.h"
-#include "opener/user.h"
+#include "process/child.h"
+#include "process/user.h"
 
 struct opener {
     struct opener_client client;

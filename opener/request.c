@@ -5,8 +5,8 @@
 #include <limits.h>
 
 #include "base/cleanup.h"
-#include "perf/event/breakpoint.h"
-#include "perf/newer.h"
+#include "perf/breakpoint.h"
+#include "perf/perf-event.h"
 
 #define KNOWN_FLAGS (PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC)
 #define KNOWN_FORMATS                                                                                                  \
@@ -110,8 +110,8 @@ static bool attr_size_is_known(const struct perf_event_attr *attr)
      PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_READ)
 
 /*
- * Copies the fields of an event that samples, and of its records of tasks (sampler/spec.c). The kernel itself limits
- * how often it samples.
+ * Copies the fields of an event that samples, and of its records of tasks (sampler/record-options.c). The kernel itself
+ * limits how often it samples.
  */
 static void copy_sampling(const struct perf_event_attr *from, struct perf_event_attr *to)
 {

@@ -4,18 +4,18 @@
  * bytes to a request, a request to a verdict.
  *
  * Both ends are the same binary, so numbers are in the machine's byte order. Descriptors go beside the packet
- * (base/process/fd-socket.h), in this order: the cgroup's directory, the leader.
+ * (process/fdpass.h), in this order: the cgroup's directory, the leader.
  */
 #ifndef OPENER_REQUEST_H
 #define OPENER_REQUEST_H
 
 #include "base/buffer.h"
-#include "base/process/fd-socket.h"
+#include "cgroups/state-files.h"
 #include "opener/path.h"
 #include "opener/rules.h"
 #include "opener/tally-request.h"
-#include "perf/files/state-file.h"
 #include "perf/sys.h"
+#include "process/fdpass.h"
 
 #define OPENER_EVENTS_MAX FD_LIST_MAX
 /* All texts of one request: names of functions, and paths of programs, that probes are set in. */

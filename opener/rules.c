@@ -44,7 +44,7 @@ int opener_permissions_add_event(struct opener_permissions *permissions, const s
         .samples = samples,
     };
 
-    /* The parser of events refuses a probe whose pointer is not a text (perf/event/event.c). Here it would become one.
+    /* The parser of events refuses a probe whose pointer is not a text (perf/event.c). Here it would become one.
      */
     if (kind == PMU_COUNTING || kind == PMU_TRACING || (kind == PMU_PROBE && event.config1)) {
         permitted_event_done(&event);

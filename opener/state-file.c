@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/process/fd-socket.h"
-#include "base/process/fd.h"
-#include "opener/safe-path.h"
+#include "base/fd.h"
+#include "opener/safe-open.h"
+#include "process/fdpass.h"
 
 /* The reader reads on later (unix(7): only some descriptors may be in flight), or it reads no more. */
 static int error_of_reader(int r)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A state file of a container runtime, which is opened and handed to the reader of such files (collectors/names/). The
- * process that opens it reads nothing of it.
+ * A state file of a container runtime, which is opened and handed to the reader of such files (cgroups/names-reader).
+ * The process that opens it reads nothing of it.
  */
 #ifndef OPENER_STATE_FILE_H
 #define OPENER_STATE_FILE_H
 
-#include "base/process/stragglers.h"
-#include "perf/files/state-file.h"
+#include "cgroups/state-files.h"
 #include "perf/sys.h"
+#include "process/stragglers.h"
 
 /*
  * Opens what `request` names, by a safe path, and sends it to the socket `reader` with the request, without waiting. As

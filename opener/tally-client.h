@@ -3,11 +3,11 @@
 #ifndef OPENER_TALLY_CLIENT_H
 #define OPENER_TALLY_CLIENT_H
 
+#include "bpf/calls.h"
 #include "opener/client.h"
-#include "perf/tally/tally.h"
 
 /*
- * How long start() waits, since the opener has a child load the program; perf/tally/loader.h gives up before. The
+ * How long start() waits, since the opener has a child load the program; bpf/loader.h gives up before. The
  * watchdog of the service waits longer.
  */
 #define OPENER_TALLY_PATIENCE_MS 22000

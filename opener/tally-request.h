@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A call of the seam to counting cgroups (perf/tally/tally.h), as a packet of the daemon to its opener. The daemon
+ * A call of the seam to counting cgroups (bpf/calls.h), as a packet of the daemon to its opener. The daemon
  * names counters and cgroups by descriptors that go beside the packet, and nothing else of the program that is loaded.
  */
 #ifndef OPENER_TALLY_REQUEST_H
 #define OPENER_TALLY_REQUEST_H
 
 #include "base/buffer.h"
+#include "bpf/calls.h"
 #include "opener/packet.h"
 #include "opener/rules.h"
-#include "perf/tally/tally.h"
 
 enum opener_tally_call {
     OPENER_TALLY_START = 1,

@@ -3,7 +3,7 @@
 #ifndef PERF_ATTR_H
 #define PERF_ATTR_H
 
-#include "perf/event/event.h"
+#include "perf/event.h"
 #include "perf/machine.h"
 
 /*

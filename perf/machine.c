@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "perf/newer.h"
+#include "perf/perf-event.h"
 
 #define DEVICES "/sys/bus/event_source/devices"
 /* Bytes of tracefs's list of tracepoints, which has 62 KB on Linux 6.18, and more with more modules. */

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/number.h"
-#include "perf/event/term.h"
+#include "perf/event-term.h"
 #include "perf/unit.h"
 
 #define DEVICE "/sys/bus/event_source/devices/%s"

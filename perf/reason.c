@@ -5,8 +5,8 @@
 #include <limits.h>
 #include <stdio.h>
 
-#include "base/process/program.h"
 #include "perf/pmu-kind.h"
+#include "process/program.h"
 
 struct circumstances {
     const struct machine *machine;

@@ -59,7 +59,7 @@ struct sys {
     /* Nanoseconds of `clock`; cannot fail for the clocks in use. */
     uint64_t (*now)(struct sys *sys, clockid_t clock);
     /*
-     * Starts a finder with this machine's privileges (perf/files/finder.h): ret[0] takes its requests, and the process
+     * Starts a finder with this machine's privileges (process/finder.h): ret[0] takes its requests, and the process
      * after it in the chain reads ret[1]. Returns how many finders that were started before have not ended. NULL: there
      * is no opener.
      */
@@ -72,10 +72,10 @@ struct sys {
      * -EBADRQC where the request is refused; errors of open(2).
      */
     int (*read_state)(struct sys *sys, const struct state_request *request);
-    int state_records;                 /* packets of collectors/names/record.h; -1 where there is no reader */
+    int state_records;                 /* packets of cgroups/names-packet.h; -1 where there is no reader */
     const struct tally_calls *tally;   /* tally/tally.h; NULL: this process cannot have one */
     struct descriptors *descriptors;   /* the limit of open_group() (descriptors.h); NULL: the kernel's alone */
-    const struct memory_limit *memory; /* base/process/memory-limit.h; NULL: nothing limits it */
+    const struct memory_limit *memory; /* process/memory-limit.h; NULL: nothing limits it */
     /* Of this time namespace: nanoseconds by which its CLOCK_MONOTONIC is ahead of the host's (time_namespaces(7)). */
     int64_t monotonic_offset_ns;
     bool early_leaders; /* in sys_open_one_by_one(): a cgroup's leader is enabled before its siblings are opened */

@@ -2,7 +2,7 @@
 /* Units of drivers: see unit.h. */
 #include "perf/unit.h"
 
-#include "perf/event/event.h"
+#include "perf/event.h"
 
 /* One NAME is `scale` of BASE; for bytes by powers of 1000, `binary` is what it is by powers of 1024, else 0. */
 struct known_unit {

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/timer.h"
-#include "sampler/lane-set.h"
+#include "sampler/rings.h"
 
 /* Limits of one turn of the event loop: low, since clients take their bytes only between the turns. */
 #define TURN_RECORDS 200

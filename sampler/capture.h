@@ -9,8 +9,8 @@
 
 #include <sys/queue.h>
 
+#include "sampler/record-options.h"
 #include "sampler/sampled-events.h"
-#include "sampler/spec.h"
 
 struct subscriber {
     void *userdata;

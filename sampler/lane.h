@@ -12,7 +12,7 @@
 #include <systemd/sd-event.h>
 
 #include "perf/ring.h"
-#include "sampler/spec.h"
+#include "sampler/record-options.h"
 
 struct lane {
     struct sys *sys;

@@ -9,8 +9,8 @@
 
 #include "base/cleanup.h"
 #include "base/number.h"
-#include "perf/event/parse.h"
-#include "perf/hierarchy.h"
+#include "cgroups/cgroupfs.h"
+#include "perf/event-parse.h"
 #include "sampler/client-event.h"
 
 #define MAX_RATE "/proc/sys/kernel/perf_event_max_sample_rate"

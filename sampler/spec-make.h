@@ -4,7 +4,7 @@
 #define SAMPLER_SPEC_MAKE_H
 
 #include "config/config.h"
-#include "sampler/spec.h"
+#include "sampler/record-options.h"
 #include "sampler/stream-request.h"
 
 /*

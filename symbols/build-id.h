@@ -4,7 +4,7 @@
 #define SYMBOLS_BUILD_ID_H
 
 #include "perf/sys.h"
-#include "symbols/symboliser/symbol-table.h"
+#include "symbols/symbol-table.h"
 
 /* The size of the build id among notes, 0 if there is none. `id` has room for BUILD_ID_MAX bytes. Pure. */
 size_t build_id_of_notes(const void *notes, size_t size, unsigned char *id);

@@ -3,7 +3,7 @@
 #ifndef SYMBOLS_MAPPINGS_H
 #define SYMBOLS_MAPPINGS_H
 
-#include "symbols/image.h"
+#include "symbols/dso.h"
 #include "symbols/mapping.h"
 
 #define MAPPINGS_MAX 1024

@@ -4,8 +4,8 @@
 
 #include "base/cleanup.h"
 #include "symbols/build-id.h"
+#include "symbols/elf.h"
 #include "symbols/ksymbols.h"
-#include "symbols/symboliser/elf-symbols.h"
 #include "symbols/vdso.h"
 #include "symbols/waiters.h"
 

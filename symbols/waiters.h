@@ -6,7 +6,7 @@
 #include <sys/queue.h>
 #include <systemd/sd-event.h>
 
-#include "symbols/proc-scan.h"
+#include "symbols/proc.h"
 
 struct waiters {
     /* Whether the tables are there: those that all need if `after_scan`, else all that were asked for. */

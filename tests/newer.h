@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Flags of struct perf_event_attr by their number, where perf/newer.h has what the product needs: a client may set them
- * although the headers at hand have no name for them.
+ * Flags of struct perf_event_attr by their number, where perf/perf-event.h has what the product needs: a client may set
+ * them although the headers at hand have no name for them.
  */
 #ifndef TESTS_NEWER_H
 #define TESTS_NEWER_H
 
 #include <stddef.h>
 
-#include "perf/newer.h"
+#include "perf/perf-event.h"
 
 /* include/uapi/linux/perf_event.h: Linux 5.12, then 5.13 */
 enum { ATTR_BUILD_ID = 34, ATTR_INHERIT_THREAD, ATTR_REMOVE_ON_EXEC, ATTR_SIGTRAP };

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The object of the BPF program in the tree is what clang makes of its source: the same instructions and relocations.
 
-usage: tests/tally-object.py [INC]   another file than perf/tally/object.inc
+usage: tests/tally-object.py [INC]   another file than bpf/object.inc
 
 What a debugger reads, and the kernel's types, differ by version of clang and of the headers. Exit status 77 where
 clang is not 14, since others choose other instructions, or libbpf's headers are missing.
@@ -73,18 +73,18 @@ def compiled():
         sys.exit(77)
     with tempfile.TemporaryDirectory() as folder:
         output = os.path.join(folder, "object")
-        subprocess.run([os.path.join(TREE, "perf/tally/compile.sh"), "--object", output], check=True)
+        subprocess.run([os.path.join(TREE, "bpf/compile.sh"), "--object", output], check=True)
         with open(output, "rb") as file:
             return file.read()
 
 
 def main():
     built = instructions(compiled())
-    kept = instructions(shipped(sys.argv[1] if len(sys.argv) > 1 else os.path.join(TREE, "perf/tally/object.inc")))
+    kept = instructions(shipped(sys.argv[1] if len(sys.argv) > 1 else os.path.join(TREE, "bpf/object.inc")))
     wrong = [name for name in sorted(set(built) | set(kept)) if built.get(name) != kept.get(name)]
     for name in wrong:
-        print(f"NOT OK: {name} in perf/tally/object.inc is not what its source gives; run perf/tally/compile.sh "
-              "perf/tally/object.inc")
+        print(f"NOT OK: {name} in bpf/object.inc is not what its source gives; run bpf/compile.sh "
+              "bpf/object.inc")
     if not wrong:
         count = sum(len(code[0]) // 8 for code in built.values())
         print(f"ok: {len(built)} sections with {count} instructions are what the source gives")

@@ -2,10 +2,10 @@
 /* Descriptors and memory for cgroups: see budget.h. */
 #include "collectors/cgroup/budget.h"
 
-#include "base/process/memory-limit.h"
-#include "config/options.h"
+#include "config/keys.h"
 #include "perf/descriptors.h"
-#include "perf/userpage/thread-counter.h"
+#include "perf/user-read.h"
+#include "process/memory-limit.h"
 
 /*
  * Bytes, of this process and of the kernel, rather too many than too few: tests/pressure/memory.sh holds them against

@@ -4,9 +4,9 @@
 #ifndef COLLECTORS_CGROUP_BUDGET_H
 #define COLLECTORS_CGROUP_BUDGET_H
 
+#include "cgroups/selection.h"
 #include "collectors/cgroup/counts.h"
 #include "collectors/cgroup/engine.h"
-#include "collectors/cgroup/selection.h"
 
 /* Sets the numbers of the rules, by what there is now beside the `n` cgroups that are counted by this engine. */
 void cgroup_budget_update(struct cgroup_rules *rules, const struct collector_context *context,

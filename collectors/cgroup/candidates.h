@@ -3,8 +3,8 @@
 #ifndef COLLECTORS_CGROUP_CANDIDATES_H
 #define COLLECTORS_CGROUP_CANDIDATES_H
 
-#include "collectors/cgroup/selection.h"
-#include "collectors/cgroup/vacancy.h"
+#include "cgroups/selection.h"
+#include "cgroups/vacancy.h"
 
 /* The `userdata` of each is its node; the caller frees the array. -ENOMEM. */
 int cgroup_candidates_list(const struct cgroup_tree *tree, struct vacancies *vacancies, struct cgroup_candidate **ret,

@@ -9,12 +9,12 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "collectors/cgroup/label.h"
-#include "collectors/cgroup/set.h"
-#include "collectors/cgroup/tally.h"
+#include "cgroups/label.h"
+#include "cgroups/path.h"
+#include "collectors/cgroup/tally-engine.h"
+#include "collectors/cgroup/watched.h"
 #include "collectors/group-collector.h"
-#include "collectors/names/path.h"
-#include "config/options.h"
+#include "config/keys.h"
 
 /* How often, at a reading, the directories are compared where inotify does not report all changes. */
 #define RESCAN_NS NSEC_PER_SEC

@@ -3,8 +3,8 @@
 #ifndef COLLECTORS_CGROUP_CGROUP_H
 #define COLLECTORS_CGROUP_CGROUP_H
 
+#include "cgroups/names.h"
 #include "collectors/collector.h"
-#include "collectors/names/names.h"
 
 enum cgroup_state { CGROUP_STATE_WATCHED, CGROUP_STATE_DROPPED, CGROUP_STATE_LINGERING };
 #define N_CGROUP_STATES 3

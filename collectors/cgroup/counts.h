@@ -8,10 +8,10 @@
 #ifndef COLLECTORS_CGROUP_COUNTS_H
 #define COLLECTORS_CGROUP_COUNTS_H
 
+#include "cgroups/resolver.h"
+#include "cgroups/tree.h"
 #include "collectors/cgroup/engine-type.h"
-#include "collectors/cgroup/tree.h"
 #include "collectors/group-collector.h"
-#include "collectors/names/book.h"
 
 struct tallied_counts;
 

@@ -3,7 +3,7 @@
 #include "collectors/cgroup/crediting.h"
 
 #include "base/cleanup.h"
-#include "collectors/cgroup/tally/tallied.h"
+#include "collectors/cgroup/bpf-counts.h"
 
 void crediting_done(struct crediting *crediting)
 {

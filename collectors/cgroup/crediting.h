@@ -6,8 +6,8 @@
 #ifndef COLLECTORS_CGROUP_CREDITING_H
 #define COLLECTORS_CGROUP_CREDITING_H
 
+#include "collectors/cgroup/bpf-slots.h"
 #include "collectors/cgroup/counts.h"
-#include "collectors/cgroup/tally/slots.h"
 
 struct tallied_counts;
 

@@ -2,9 +2,9 @@
 /* How cgroups are counted: see engine.h. */
 #include "collectors/cgroup/engine.h"
 
-#include "collectors/cgroup/engine-bpf.h"
+#include "collectors/cgroup/bpf-engine.h"
 #include "collectors/cgroup/engine-perf.h"
-#include "collectors/cgroup/tally.h"
+#include "collectors/cgroup/tally-engine.h"
 #include "perf/sys.h"
 
 static int engine_try_bpf(struct cgroup_engine *engine, const struct collector_context *context,

@@ -9,8 +9,8 @@
 #ifndef COLLECTORS_CGROUP_ENGINE_H
 #define COLLECTORS_CGROUP_ENGINE_H
 
+#include "cgroups/cgroupfs.h"
 #include "collectors/cgroup/engine-type.h"
-#include "perf/hierarchy.h"
 
 /*
  * Chooses as the configuration says. Where it says bpf and that is not possible: the error, with a sentence. -EPIPE

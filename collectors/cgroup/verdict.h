@@ -3,9 +3,9 @@
 #ifndef COLLECTORS_CGROUP_VERDICT_H
 #define COLLECTORS_CGROUP_VERDICT_H
 
-#include "collectors/cgroup/selection.h"
-#include "collectors/cgroup/tree.h"
-#include "collectors/names/book.h"
+#include "cgroups/resolver.h"
+#include "cgroups/selection.h"
+#include "cgroups/tree.h"
 
 /* Sets node->wanted; whether that is new. Without a book, NULL, names are not known. */
 bool verdict_update(struct cgroup_node *node, const struct cgroup_rules *rules, struct name_book *book);

@@ -186,7 +186,7 @@ is_explained() {
 # check_places: doc/names.md must list every place where the opener looks for state files.
 check_places() {
     local place places
-    places=$(grep -oE '"(/var|/run|~|&)/[^"%]*"' "$root/perf/files/state-file.c" | tr -d '"' |
+    places=$(grep -oE '"(/var|/run|~|&)/[^"%]*"' "$root/cgroups/state-files.c" | tr -d '"' |
         sed 's|^&|/run/user/UID|' | sort -u)
     compares "there are places of state files" "$(wc -l <<<"$places") > 10"
     for place in $places; do

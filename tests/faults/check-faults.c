@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "symbols/symboliser/symboliser.h"
+#include "symbols/symboliser.h"
 #include "tests/faults/faulty-sys.h"
 #include "tests/faults/run.h"
 

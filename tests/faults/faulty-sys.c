@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
-#include "perf/tally/tally.h"
+#include "bpf/calls.h"
 #include "tests/unit/fake-event.h"
 
 /* Results that lie, beside the errors of errno(3). */

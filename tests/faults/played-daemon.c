@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "daemon/serving.h"
 #include "daemon/settings.h"
-#include "formats/exposition.h"
+#include "metrics/exposition.h"
 #include "tests/faults/faults.h"
 #include "tests/faults/faulty-sys.h"
 #include "tests/faults/run.h"
@@ -51,7 +51,7 @@ void played_write_config(struct played *played, const char *config)
     faults_release();
 }
 
-/* --- the stages of daemon/command/run.c --- */
+/* --- the stages of daemon/run.c --- */
 
 static int split_off(struct daemon *daemon, struct error *error)
 {

@@ -102,7 +102,7 @@ static bool ring_write(struct fake_event *event, const struct perf_event_header 
     return true;
 }
 
-/* In the order of perf_event_open(2), for the fields that sampler/spec.c asks for. */
+/* In the order of perf_event_open(2), for the fields that sampler/record-options.c asks for. */
 static bool write_sample(struct fake_event *event, uint32_t pid, uint64_t ip)
 {
     struct {

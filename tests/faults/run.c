@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/process/fd.h"
+#include "base/fd.h"
 #include "base/util.h"
-#include "daemon/log/log.h"
+#include "daemon/log.h"
 #include "tests/faults/faults.h"
 
 /* --- residue --- */

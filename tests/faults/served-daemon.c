@@ -310,7 +310,7 @@ void served_daemon_set_web(struct served_daemon *served, const char *text)
 
 void served_daemon_start(struct served_daemon *served)
 {
-    signal(SIGPIPE, SIG_IGN); /* as daemon/command/run.c does */
+    signal(SIGPIPE, SIG_IGN); /* as daemon/run.c does */
     fault_expect(played_start(served->played), "the daemon does not start");
 }
 

@@ -5,10 +5,10 @@
  */
 #include "base/json.h"
 #include "base/utf8.h"
-#include "collectors/cgroup/label.h"
-#include "collectors/metric.h"
-#include "collectors/names/names.h"
-#include "formats/exposition.h"
+#include "cgroups/label.h"
+#include "cgroups/names.h"
+#include "metrics/exposition.h"
+#include "metrics/metrics.h"
 #include "tests/fuzz/fuzz.h"
 
 #define NAME "perf_cgroup_cycles_total{cgroup=\""

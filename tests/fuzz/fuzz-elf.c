@@ -4,8 +4,8 @@
  * sound table, with room for few symbols too.
  */
 #include "base/utf8.h"
-#include "symbols/symboliser/elf-symbols.h"
-#include "symbols/symboliser/kallsyms.h"
+#include "symbols/elf.h"
+#include "symbols/kallsyms.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { SMALL = 4096 };

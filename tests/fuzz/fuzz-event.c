@@ -2,7 +2,7 @@
 /* Any bytes as an event or as groups: nothing crashes, errors point into the text, names are valid, help texts are
  * there.
  */
-#include "perf/event/parse.h"
+#include "perf/event-parse.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check_event(const struct event *event, size_t size)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as the texts of sysfs: lists of CPUs, formats of terms, the terms of events. */
-#include "perf/event/term.h"
+#include "perf/event-term.h"
 #include "perf/pmu.h"
 #include "tests/fuzz/fuzz.h"
 

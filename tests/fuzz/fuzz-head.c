@@ -8,7 +8,7 @@
  */
 #include <time.h>
 
-#include "http/mhd-loop.h"
+#include "http/mhd.h"
 #include "http/reply.h"
 #include "tests/fuzz/fuzz.h"
 

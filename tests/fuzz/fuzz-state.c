@@ -4,8 +4,8 @@
  * have, and a record that comes back as it was. The first byte, from 'A' on, chooses the place.
  */
 #include "base/utf8.h"
-#include "collectors/names/reader/document.h"
-#include "collectors/names/record.h"
+#include "cgroups/document.h"
+#include "cgroups/names-packet.h"
 #include "tests/fuzz/fuzz.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a table of symbols from a symboliser that was taken over: a table that passes the check can be searched.
  */
-#include "symbols/symboliser/symbol-table.h"
+#include "symbols/symbol-table.h"
 #include "tests/fuzz/fuzz.h"
 
 static void search(const struct symbol_table *table, uint64_t address)

@@ -4,8 +4,8 @@
  * give: nothing outside of the maps is read, a slot comes at most once for each reading, nothing comes of an event that
  * the CPU does not count, and no group has run for longer than it was enabled.
  */
+#include "bpf/reader.h"
 #include "perf/sys.h"
-#include "perf/tally/reader.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { COUNTS = 1, RECORDS, CPUS_MAX = 3, SLOTS_MAX = 8, CHANGES_MAX = 4 };

@@ -5,10 +5,10 @@
  */
 #include <locale.h>
 
-#include "daemon/top/top-reply.h"
-#include "daemon/top/top-scene.h"
-#include "daemon/top/top-text.h"
 #include "tests/fuzz/fuzz.h"
+#include "top/draw.h"
+#include "top/reply.h"
+#include "top/text.h"
 
 DEFINE_CLEANUP(struct top_table *, top_table_free);
 

@@ -10,13 +10,13 @@
 #include <linux/perf_event.h>
 #include <stdatomic.h>
 
-#include "base/process/fd-socket.h"
+#include "bpf/calls.h"
 #include "config/config.h"
 #include "daemon/options.h"
-#include "daemon/split.h"
+#include "daemon/privsep.h"
 #include "opener/client.h"
 #include "opener/descriptor-powers.h"
-#include "perf/tally/tally.h"
+#include "process/fdpass.h"
 
 /* A root process that calls one function in a loop and records what happens to it. */
 struct witness {

@@ -16,11 +16,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "perf/event/parse.h"
+#include "bpf/calls.h"
+#include "bpf/layout.h"
+#include "cgroups/cgroupfs.h"
+#include "perf/event-parse.h"
 #include "perf/group.h"
-#include "perf/hierarchy.h"
-#include "perf/tally/layout.h"
-#include "perf/tally/tally.h"
 #include "tests/impostor/impostor.h"
 
 /* Maps of bpf(2) */
@@ -651,7 +651,7 @@ static void try_groups(struct impostor *impostor, const struct config_groups *gr
             try_counted(impostor, &groups->items[i].events[k].event);
 }
 
-/* As sampler/spec.c samples. */
+/* As sampler/record-options.c samples. */
 static void make_sampling(struct perf_event_attr *attr)
 {
     attr->freq = 1;

@@ -16,10 +16,10 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "collectors/names/record.h"
-#include "perf/files/finder.h"
-#include "perf/hierarchy.h"
-#include "perf/tally/tally.h"
+#include "bpf/calls.h"
+#include "cgroups/cgroupfs.h"
+#include "cgroups/names-packet.h"
+#include "process/finder.h"
 #include "tests/impostor/impostor.h"
 #include "tests/newer.h"
 

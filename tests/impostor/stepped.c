@@ -27,9 +27,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/newer.h"
+#include "cgroups/cgroupfs.h"
 #include "opener/tally-request.h"
-#include "perf/files/finder.h"
-#include "perf/hierarchy.h"
+#include "process/finder.h"
 #include "tests/impostor/impostor.h"
 
 #define ACCOUNT 12345 /* the user of the accomplice's processes */
@@ -972,7 +972,7 @@ static int stage_try_at(struct stage *stage, unsigned act_at, bool *ret_acted)
 /*
  * The opener gave up waiting for its child, as it may on a busy machine where each system call stops. It waits for the
  * children of one program no longer than five seconds in all, and a twentieth of the time that passes is given back
- * (base/process/stragglers.c).
+ * (process/stragglers.c).
  */
 static bool has_timed_out(const struct stage *stage)
 {

@@ -32,11 +32,11 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/newer.h"
-#include "base/process/fd-socket.h"
-#include "base/process/jail.h"
-#include "collectors/names/reader/reading.h"
-#include "symbols/symboliser/jail.h"
-#include "symbols/symboliser/symboliser.h"
+#include "cgroups/reading.h"
+#include "process/fdpass.h"
+#include "process/sandbox.h"
+#include "symbols/symboliser-jail.h"
+#include "symbols/symboliser.h"
 
 #define NOBODY 65534
 #define PARENT LONG_MIN /* in an argument: the number of the parent */

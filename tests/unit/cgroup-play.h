@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_CGROUP_PLAY_H
 #define TESTS_UNIT_CGROUP_PLAY_H
 
-#include "collectors/cgroup/set.h"
+#include "collectors/cgroup/watched.h"
 #include "tests/unit/rig.h"
 
 /* A rig and the cgroups of its machine: of the test that runs. */

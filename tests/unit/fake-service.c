@@ -4,7 +4,7 @@
 
 #include <time.h>
 
-#include "collectors/cgroup/label.h"
+#include "cgroups/label.h"
 
 #define CYCLES_PER_SEC 1200000000
 #define INSTRUCTIONS_PER_SEC 960000000

@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <sys/stat.h>
 
-#include "perf/tally/tally.h"
+#include "bpf/calls.h"
 #include "tests/unit/fake-event.h"
 
 #define FD_FIRST 500000

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A machine to play that can have a tally: the calls of perf/tally/tally.h, and the program at the kernel's switches. A
+ * A machine to play that can have a tally: the calls of bpf/calls.h, and the program at the kernel's switches. A
  * cgroup is known to fake_cgroup_run() by its descriptor, or by its inode where it is a directory; between two runs a
  * CPU runs the root.
  */

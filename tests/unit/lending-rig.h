@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_LENDING_RIG_H
 #define TESTS_UNIT_LENDING_RIG_H
 
-#include "collectors/cgroup/tally/tally-groups.h"
+#include "collectors/cgroup/bpf-groups.h"
 #include "tests/unit/rig.h"
 
 #define CONFIG(cpu, cgroup) "collectors: {cpu: {groups: " cpu "}, cgroup: {groups: " cgroup "}}"

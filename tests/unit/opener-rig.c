@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/process/fd.h"
+#include "base/fd.h"
 #include "tests/unit/test.h"
 
 struct opener_rig rig;

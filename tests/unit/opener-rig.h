@@ -6,7 +6,7 @@
 #include <pthread.h>
 
 #include "opener/client.h"
-#include "opener/server.h"
+#include "opener/opener-server.h"
 
 #define KPROBE 6
 /* A config below this is an event; another is the errno with which it fails. */

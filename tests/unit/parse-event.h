@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_PARSE_EVENT_H
 #define TESTS_UNIT_PARSE_EVENT_H
 
-#include "perf/event/parse.h"
+#include "perf/event-parse.h"
 #include "tests/unit/test.h"
 
 /* event_parse(), which must succeed: `_cleanup_(event_done) struct event event = parsed_event("cycles:u");` */

@@ -6,7 +6,7 @@
 #ifndef TESTS_UNIT_SAMPLED_H
 #define TESTS_UNIT_SAMPLED_H
 
-#include "base/process/child.h"
+#include "process/child.h"
 #include "sampler/stream.h"
 
 struct sampled {

@@ -2,7 +2,7 @@
 /* The rows of cgroups that a tally counts: what they show of what the slots had. */
 #include <stdio.h>
 
-#include "collectors/cgroup/tally/tallied.h"
+#include "collectors/cgroup/bpf-counts.h"
 #include "tests/unit/cgroup-rig.h"
 #include "tests/unit/find-series.h"
 #include "tests/unit/lending-rig.h"

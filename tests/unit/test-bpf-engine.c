@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "bpf/calls.h"
 #include "collectors/cgroup/counts.h"
-#include "collectors/cgroup/tally.h"
-#include "formats/exposition.h"
-#include "perf/tally/tally.h"
+#include "collectors/cgroup/tally-engine.h"
+#include "metrics/exposition.h"
 #include "tests/unit/cgroup-play.h"
 #include "tests/unit/fake-event.h"
 #include "tests/unit/fake-tally.h"

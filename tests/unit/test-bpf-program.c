@@ -21,15 +21,15 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/process/capabilities.h"
+#include "bpf/bpf-call.h"
+#include "bpf/libbpf-api.h"
+#include "bpf/load-process.h"
+#include "bpf/loader.h"
+#include "bpf/program.h"
+#include "cgroups/cgroupfs.h"
 #include "perf/descriptors.h"
-#include "perf/hierarchy.h"
 #include "perf/sys.h"
-#include "perf/tally/bpf-call.h"
-#include "perf/tally/kernel-program.h"
-#include "perf/tally/libbpf.h"
-#include "perf/tally/load-process.h"
-#include "perf/tally/loader.h"
+#include "process/privileges.h"
 #include "tests/unit/test.h"
 
 #define CPUS_MAX 512
@@ -275,7 +275,7 @@ static void run_task(void)
     assert_int_equal(status, 0);
 }
 
-/* Compares the declarations of perf/tally/libbpf.h with libbpf's own header, if that is installed. */
+/* Compares the declarations of bpf/libbpf-api.h with libbpf's own header, if that is installed. */
 #if __has_include(<bpf/libbpf.h>)
 #include <bpf/libbpf.h>
 #define SAME(member, function)                                                                                         \

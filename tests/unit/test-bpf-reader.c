@@ -3,8 +3,8 @@
 #include <errno.h>
 
 #include "base/util.h"
+#include "bpf/reader.h"
 #include "perf/sys.h"
-#include "perf/tally/reader.h"
 #include "tests/unit/test.h"
 
 /*

@@ -2,8 +2,8 @@
 /* Names and labels of a cgroup by its path, as systemd, docker, Kubernetes, podman, LXC, libvirt and ctr make it. */
 #include "base/cleanup.h"
 #include "base/utf8.h"
-#include "collectors/cgroup/label.h"
-#include "collectors/names/path.h"
+#include "cgroups/label.h"
+#include "cgroups/path.h"
 #include "tests/unit/test.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/process/memory-limit.h"
+#include "cgroups/name-kind.h"
+#include "cgroups/path.h"
+#include "cgroups/selection.h"
 #include "collectors/cgroup/budget.h"
-#include "collectors/cgroup/selection.h"
-#include "collectors/names/path.h"
 #include "config/config.h"
-#include "config/name-kind.h"
+#include "process/memory-limit.h"
 #include "tests/unit/test.h"
 
 static const struct {

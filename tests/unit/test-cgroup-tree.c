@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/process/fd.h"
-#include "collectors/cgroup/selection.h"
-#include "collectors/cgroup/tree.h"
-#include "perf/hierarchy.h"
+#include "base/fd.h"
+#include "cgroups/cgroupfs.h"
+#include "cgroups/selection.h"
+#include "cgroups/tree.h"
 #include "tests/unit/test.h"
 
 #define LOG_SIZE 4096

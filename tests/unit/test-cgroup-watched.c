@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/process/fd.h"
+#include "base/fd.h"
 #include "perf/descriptors.h"
 #include "tests/unit/cgroup-play.h"
 #include "tests/unit/cgroup-rig.h"

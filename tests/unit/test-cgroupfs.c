@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "collectors/cgroup/directory.h"
-#include "perf/hierarchy.h"
+#include "cgroups/cgroupfs.h"
+#include "cgroups/directory.h"
 #include "tests/unit/fake-sys.h"
 #include "tests/unit/test.h"
 

@@ -7,9 +7,9 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "derived/derived.h"
-#include "derived/formula.h"
-#include "perf/event/event.h"
+#include "metrics/derived.h"
+#include "metrics/formula.h"
+#include "perf/event.h"
 #include "perf/unit.h"
 #include "tests/unit/captured.h"
 #include "tests/unit/fixture.h"

@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collectors/names/directory-watch.h"
+#include "cgroups/directory-watch.h"
 #include "tests/unit/fake-sys.h"
 #include "tests/unit/test.h"
 

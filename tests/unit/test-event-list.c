@@ -3,7 +3,7 @@
 #include <jansson.h>
 
 #include "base/cleanup.h"
-#include "daemon/offered-events.h"
+#include "perf/event-list.h"
 #include "tests/unit/fake-sys.h"
 #include "tests/unit/test.h"
 

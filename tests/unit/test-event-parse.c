@@ -5,7 +5,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "perf/attr.h"
-#include "perf/event/parse.h"
+#include "perf/event-parse.h"
 #include "tests/unit/captured.h"
 #include "tests/unit/fake-machine.h"
 #include "tests/unit/test.h"

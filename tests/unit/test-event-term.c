@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The terms of events as sysfs writes them: numbers, flags, "?", and the errors of garbled ones. */
 #include "base/cleanup.h"
-#include "perf/event/term.h"
+#include "perf/event-term.h"
 #include "tests/unit/test.h"
 
 TEST(test_terms)

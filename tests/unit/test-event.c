@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Metric names and help texts of events, and events by number. */
 #include "base/cleanup.h"
-#include "perf/event/numeric.h"
-#include "perf/event/parse.h"
+#include "perf/event-parse.h"
+#include "perf/numeric.h"
 #include "tests/unit/parse-event.h"
 #include "tests/unit/test.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Events that could not be opened, on CPUs and in cgroups, and their sentences. */
 #include "base/util.h"
-#include "collectors/failure.h"
+#include "collectors/failures.h"
 #include "perf/sys.h"
 #include "tests/unit/test.h"
 

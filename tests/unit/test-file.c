@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "base/file.h"
-#include "base/process/fd.h"
 #include "tests/unit/test.h"
 
 /* Whole small files: sizes around the limit, and what is no file. */

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/process/fd-socket.h"
-#include "perf/files/finder.h"
+#include "process/fdpass.h"
+#include "process/finder.h"
 #include "tests/unit/test.h"
 
 #define PAGE 4096

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 
-#include "derived/formula.h"
+#include "metrics/formula.h"
 #include "tests/unit/test.h"
 
 /* Operands are 1, 2, 3, ... in the order of their names. */

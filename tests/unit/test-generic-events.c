@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Generic events by name and alias, and the grammar of cache events. */
-#include "perf/event/event.h"
-#include "perf/event/generic.h"
+#include "perf/event.h"
+#include "perf/generic-events.h"
 #include "tests/unit/test.h"
 
 static const struct {

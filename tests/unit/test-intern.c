@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/intern.h"
-#include "formats/string-table.h"
+#include "base/string-table.h"
 #include "tests/unit/test.h"
 
 /* Each text is held once. */

@@ -4,9 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collectors/names/name-list.h"
-#include "collectors/names/path.h"
-#include "collectors/names/source.h"
+#include "cgroups/name-list.h"
+#include "cgroups/name-source.h"
+#include "cgroups/path.h"
 #include "tests/unit/fake-sys.h"
 #include "tests/unit/test.h"
 

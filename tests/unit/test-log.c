@@ -10,8 +10,8 @@
 #include <jansson.h>
 
 #include "base/cleanup.h"
-#include "daemon/log/kind.h"
-#include "daemon/log/log.h"
+#include "daemon/log-kind.h"
+#include "daemon/log.h"
 #include "tests/unit/fixture.h"
 #include "tests/unit/test.h"
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/process/memory-limit.h"
+#include "process/memory-limit.h"
 #include "tests/unit/test.h"
 
 #define V2 "/sys/fs/cgroup"

@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "collectors/metric.h"
-#include "formats/exposition.h"
+#include "metrics/exposition.h"
+#include "metrics/metrics.h"
 #include "tests/unit/fake-service.h"
 #include "tests/unit/test.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of what runs in a cgroup: hostile ones, those of two sources, the best of them. */
-#include "collectors/names/book.h"
-#include "collectors/names/names.h"
+#include "cgroups/names.h"
+#include "cgroups/resolver.h"
 #include "tests/unit/fake-sys.h"
 #include "tests/unit/test.h"
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/process/fd-socket.h"
+#include "process/fdpass.h"
 #include "tests/unit/opener-rig.h"
 #include "tests/unit/test.h"
 

@@ -2,7 +2,7 @@
 /* Requests that the opener parses, and requests that it refuses: each case spoils one thing of a valid request. */
 #include "base/cleanup.h"
 #include "opener/request.h"
-#include "perf/newer.h"
+#include "perf/perf-event.h"
 #include "tests/unit/test.h"
 
 enum { KPROBE = 6, UPROBE = 7, INTEL_PT = 9, UNKNOWN = 77, DAEMON = 4711 };
@@ -268,7 +268,7 @@ TEST(test_permissions)
     }
 }
 
-/* The event that samples, as sampler/spec.c makes it. */
+/* The event that samples, as sampler/record-options.c makes it. */
 static void make_sampling(struct packet *packet)
 {
     make(packet);

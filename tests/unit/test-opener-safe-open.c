@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "opener/safe-path.h"
+#include "opener/safe-open.h"
 #include "tests/unit/test.h"
 
 #define STRANGER 12345

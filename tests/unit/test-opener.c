@@ -18,12 +18,12 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/process/fd-socket.h"
+#include "cgroups/cgroupfs.h"
 #include "opener/opener.h"
 #include "opener/state-file.h"
 #include "opener/tally-client.h"
 #include "opener/tally-server.h"
-#include "perf/hierarchy.h"
+#include "process/fdpass.h"
 #include "tests/unit/opener-rig.h"
 #include "tests/unit/test.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The page and its files: the table that web/compile.sh makes of them, and how they are served over real sockets. */
-#include "http/api/page.h"
+#include "http/page.h"
 
 #include "base/cleanup.h"
 #include "base/gzip.h"

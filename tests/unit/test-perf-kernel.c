@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "perf/event/parse.h"
+#include "perf/event-parse.h"
 #include "perf/group.h"
 #include "perf/reason.h"
 #include "perf/ring.h"

@@ -2,8 +2,8 @@
 /* Errors of libpfm4's names in a perfcountd that was built without it. */
 #include "base/cleanup.h"
 #include "perf/attr.h"
-#include "perf/event/parse.h"
-#include "perf/event/pfm-fallback.c"
+#include "perf/event-parse.h"
+#include "perf/pfm-fallback.c"
 #include "tests/unit/fake-machine.h"
 #include "tests/unit/test.h"
 

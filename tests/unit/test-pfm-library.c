@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* This machine's libpfm4 and its tables, with a model of CPU that the environment makes it detect. */
 #include "perf/attr.h"
-#include "perf/event/pfm.h"
+#include "perf/pfm.h"
 #include "tests/unit/fake-machine.h"
 #include "tests/unit/test.h"
 

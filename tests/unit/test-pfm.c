@@ -6,9 +6,9 @@
 
 #include "base/cleanup.h"
 #include "perf/attr.h"
-#include "perf/event/pfm-library.h"
-#include "perf/event/pfm-pmu.h"
-#include "perf/event/pfm.h"
+#include "perf/pfm-library.h"
+#include "perf/pfm-pmu.h"
+#include "perf/pfm.h"
 #include "tests/unit/fake-machine.h"
 #include "tests/unit/parse-event.h"
 #include "tests/unit/test.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Presets: the table, and what each preset becomes on the captured machines. */
 #include "base/buffer.h"
+#include "cmd/presets.h"
 #include "collectors/collector.h"
-#include "daemon/command/presets.h"
-#include "perf/event/parse.h"
-#include "perf/event/preset.h"
+#include "perf/event-parse.h"
+#include "perf/presets.h"
 #include "tests/unit/captured.h"
 #include "tests/unit/fake-machine.h"
 #include "tests/unit/rig.h"

@@ -14,8 +14,8 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "base/process/fd-socket.h"
-#include "symbols/proc-scan.h"
+#include "process/fdpass.h"
+#include "symbols/proc.h"
 #include "tests/unit/process-rig.h"
 #include "tests/unit/test.h"
 

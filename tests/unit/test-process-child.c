@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/process/child.h"
-#include "base/process/process-stat.h"
-#include "base/process/program.h"
-#include "base/process/stragglers.h"
+#include "process/child.h"
+#include "process/process-stat.h"
+#include "process/program.h"
+#include "process/stragglers.h"
 #include "tests/unit/test.h"
 
 #define BUSY_NS (60 * (NSEC_PER_SEC / 1000))

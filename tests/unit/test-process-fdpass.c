@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/process/fd-socket.h"
-#include "base/process/fd.h"
+#include "base/fd.h"
+#include "process/fdpass.h"
 #include "tests/unit/test.h"
 
 static int ends[2];

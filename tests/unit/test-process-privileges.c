@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/process/capabilities.h"
+#include "process/privileges.h"
 #include "tests/unit/test.h"
 
 /* The capabilities in any set but the bounding one, as the kernel has them. */

@@ -4,7 +4,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "perf/event/parse.h"
+#include "perf/event-parse.h"
 #include "sampler/client-event.h"
 #include "sampler/spec-make.h"
 #include "sampler/stream-request.h"

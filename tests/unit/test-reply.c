@@ -11,7 +11,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "http/api/events-document.h"
+#include "http/api-events.h"
 #include "http/compression.h"
 #include "http/reply.h"
 #include "tests/unit/served.h"

@@ -5,10 +5,10 @@
 
 #include "base/cleanup.h"
 #include "http/accept.h"
-#include "http/api/etag.h"
-#include "http/auth/forwarding.h"
-#include "http/auth/host.h"
+#include "http/etag.h"
+#include "http/forwarding.h"
 #include "http/framing.h"
+#include "http/host.h"
 #include "http/request.h"
 #include "tests/unit/served.h"
 #include "tests/unit/test.h"

@@ -11,8 +11,8 @@
 #include "base/util.h"
 #include "daemon/pause.h"
 #include "daemon/retry.h"
-#include "daemon/summary.h"
-#include "systemd/notify.h"
+#include "daemon/status.h"
+#include "systemd/service-manager.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/test.h"
 

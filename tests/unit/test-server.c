@@ -7,8 +7,8 @@
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
-#include "base/process/fd.h"
-#include "config/name-kind.h"
+#include "base/fd.h"
+#include "cgroups/name-kind.h"
 #include "tests/unit/served.h"
 #include "tests/unit/test.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The output of `perfcountd stat` without a terminal: the counts of the machine, and the table of cgroups. */
 #include "base/cleanup.h"
-#include "collectors/names/names.h"
-#include "daemon/command/stat-cgroups.h"
-#include "daemon/command/stat-counts.h"
+#include "cgroups/names.h"
+#include "cmd/stat-cgroups.h"
+#include "cmd/stat-tables.h"
 #include "tests/unit/readings.h"
 #include "tests/unit/test.h"
 

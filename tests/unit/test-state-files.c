@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "collectors/names/container.h"
-#include "collectors/names/path.h"
-#include "collectors/names/question.h"
-#include "collectors/names/record.h"
-#include "collectors/names/source.h"
-#include "perf/files/state-file.h"
+#include "cgroups/container.h"
+#include "cgroups/name-source.h"
+#include "cgroups/names-packet.h"
+#include "cgroups/path.h"
+#include "cgroups/question.h"
+#include "cgroups/state-files.h"
 #include "tests/unit/fake-sys.h"
 #include "tests/unit/test.h"
 

@@ -6,9 +6,9 @@
 
 #include "base/cleanup.h"
 #include "symbols/build-id.h"
+#include "symbols/jit-symbols.h"
+#include "symbols/kallsyms.h"
 #include "symbols/ksymbols.h"
-#include "symbols/symboliser/jit-symbols.h"
-#include "symbols/symboliser/kallsyms.h"
 #include "tests/unit/test.h"
 
 typedef int (*list_reader)(int fd, struct symbol_list *list);

@@ -15,10 +15,10 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "base/process/fd-socket.h"
-#include "symbols/symboliser/demangle.h"
-#include "symbols/symboliser/elf-symbols.h"
-#include "symbols/symboliser/symboliser.h"
+#include "process/fdpass.h"
+#include "symbols/demangle.h"
+#include "symbols/elf.h"
+#include "symbols/symboliser.h"
 #include "symbols/symbols.h"
 #include "tests/unit/test.h"
 

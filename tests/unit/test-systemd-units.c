@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "collectors/names/path.h"
-#include "collectors/names/source.h"
-#include "collectors/names/unit-file.h"
+#include "cgroups/name-source.h"
+#include "cgroups/path.h"
+#include "cgroups/unit-file.h"
 #include "tests/unit/fake-sys.h"
 #include "tests/unit/test.h"
 

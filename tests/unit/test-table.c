@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "daemon/command/table.h"
+#include "cmd/table.h"
 #include "tests/unit/test.h"
 
 DEFINE_CLEANUP(struct table *, table_free);

@@ -5,8 +5,8 @@
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/suggest.h"
+#include "base/unknown.h"
 #include "base/utf8.h"
-#include "formats/unknown.h"
 #include "tests/unit/test.h"
 
 static const struct {

@@ -10,9 +10,9 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "http/tls/priority.h"
-#include "http/tls/tls.h"
-#include "http/tls/transport.h"
+#include "http/tls-priority.h"
+#include "http/tls.h"
+#include "http/transport.h"
 #include "tests/unit/test.h"
 
 /* --- priorities */

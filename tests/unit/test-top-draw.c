@@ -6,10 +6,10 @@
 #include <locale.h>
 
 #include "base/cleanup.h"
-#include "daemon/top/top-scene.h"
-#include "daemon/top/top-text.h"
 #include "tests/unit/json-of.h"
 #include "tests/unit/test.h"
+#include "top/draw.h"
+#include "top/text.h"
 
 static const struct {
     const char *in;

@@ -4,9 +4,9 @@
  * whole, in parts, cut off, and hostile.
  */
 #include "base/cleanup.h"
-#include "daemon/top/top-address.h"
-#include "daemon/top/top-reply.h"
 #include "tests/unit/test.h"
+#include "top/address.h"
+#include "top/reply.h"
 
 static const struct {
     const char *in;

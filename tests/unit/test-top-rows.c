@@ -6,11 +6,11 @@
 #include <math.h>
 
 #include "base/cleanup.h"
-#include "daemon/top/top-column.h"
-#include "daemon/top/top-table.h"
-#include "derived/derived.h"
+#include "metrics/derived.h"
 #include "tests/unit/json-of.h"
 #include "tests/unit/test.h"
+#include "top/column.h"
+#include "top/rows.h"
 
 TEST(test_find)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keys: each changes what the help says it does, and nothing leaves its bounds. */
-#include "daemon/top/top-view.h"
 #include "tests/unit/test.h"
+#include "top/view.h"
 
 static struct top_view view_of(void)
 {

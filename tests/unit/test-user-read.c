@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Counts read in user space: the page of an event, and the counter of a thread. */
-#include "perf/userpage/thread-counter.h"
-#include "perf/userpage/userpage.h"
+#include "perf/user-read.h"
+#include "perf/userpage.h"
 #include "tests/unit/fake-machine.h"
 #include "tests/unit/test.h"
 

@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "base/error-list.h"
 #include "config/config.h"
-#include "config/error-list.h"
 #include "config/web-config.h"
 #include "tests/unit/fixture.h"
 #include "tests/unit/test.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Commands that run while something is counted: how they end, and that they wait until they may begin. */
-#include "daemon/command/workload.h"
+#include "cmd/workload.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "config/document.h"
+#include "config/yaml.h"
 #include "tests/unit/test.h"
 
 static void parse(const char *text, struct document *ret)

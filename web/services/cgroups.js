@@ -216,7 +216,7 @@ export function filter_of(text) {
 }
 
 // --- The value of a derived metric's formula, "1000 * branch_misses / instructions", of sums: where a cgroup runs
-// on several PMUs, a ratio of it is the ratio of their sums. The grammar is that of derived/formula.h.
+// on several PMUs, a ratio of it is the ratio of their sums. The grammar is that of metrics/formula.h.
 
 const levels = ["+-", "*/"];
 

@@ -5,9 +5,9 @@
  * shown.
  */
 #include "base/utf8.h"
-#include "collectors/names/path.h"
-#include "collectors/names/record.h"
-#include "collectors/names/source.h"
+#include "cgroups/name-source.h"
+#include "cgroups/names-packet.h"
+#include "cgroups/path.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/fake-sys.h"
 

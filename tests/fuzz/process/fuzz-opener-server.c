@@ -9,8 +9,8 @@
 #include <sys/vfs.h>
 
 #include "base/cleanup.h"
-#include "opener/safe-path.h"
-#include "opener/server.h"
+#include "opener/opener-server.h"
+#include "opener/safe-open.h"
 #include "opener/state-file.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/fake-sys.h"

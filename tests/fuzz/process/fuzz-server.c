@@ -12,8 +12,8 @@
 #include <stdio.h>
 
 #include "base/buffer.h"
-#include "base/process/child.h"
 #include "http/server.h"
+#include "process/child.h"
 #include "sampler/sampler.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/fake-service.h"

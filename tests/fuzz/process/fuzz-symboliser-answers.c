@@ -9,9 +9,9 @@
 #include <dlfcn.h>
 #include <spawn.h>
 
-#include "base/process/fd-socket.h"
-#include "symbols/symboliser/symbol-list.h"
-#include "symbols/symboliser/symboliser.h"
+#include "process/fdpass.h"
+#include "symbols/symbol-list.h"
+#include "symbols/symboliser.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { REQUESTS_MAX = 3, MESSAGES_MAX = 12 };

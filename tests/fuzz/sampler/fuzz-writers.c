@@ -6,9 +6,9 @@
  */
 #include <jansson.h>
 
-#include "base/process/child.h"
 #include "base/utf8.h"
 #include "formats/writers.h"
+#include "process/child.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/fake-sys.h"
 

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "perf/userpage/thread-counter.h"
+#include "perf/user-read.h"
 
 #define READINGS 100
 

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tallies of this process: see loader.h. */
+#include "bpf/loader.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
+
+#include "base/cleanup.h"
+#include "bpf/bpf-call.h"
+#include "bpf/load-process.h"
+#include "perf/descriptors.h"
+
+#define FLUSH_TRIES 100
+
+struct loaded_tally {
+    struct sys *sys;
+    struct tally_shape shape;
+    int parts[N_KERNEL_PARTS];
+    int on_switch, on_attach; /* -1 while it is detached */
+    uint32_t epoch;           /* the last that a CPU had */
+};
+
+struct tally_loader {
+    struct tally_calls calls;
+    struct loaded_tally *counting; /* NULL: none was attached yet */
+    struct loaded_tally *started;  /* that replaces it when it is attached; NULL: none */
+};
+
+static struct tally_loader *loader_of(const struct sys *sys)
+{
+    return (struct tally_loader *)((uintptr_t)sys->tally - offsetof(struct tally_loader, calls));
+}
+
+static struct loaded_tally *last_started(const struct sys *sys)
+{
+    const struct tally_loader *loader = loader_of(sys);
+
+    return loader->started ? loader->started : loader->counting;
+}
+
+/* One tally */
+
+/* Its descriptors are part of what counting may hold. */
+static void loaded_close(const struct loaded_tally *loaded, int *fd)
+{
+    if (*fd >= 0)
+        loaded->sys->close(loaded->sys, steal_fd(fd));
+}
+
+static void loaded_detach(struct loaded_tally *loaded)
+{
+    loaded_close(loaded, &loaded->on_switch);
+    loaded_close(loaded, &loaded->on_attach);
+}
+
+static struct loaded_tally *loaded_free(struct loaded_tally *loaded)
+{
+    if (!loaded)
+        return NULL;
+    loaded_detach(loaded);
+    for (size_t i = 0; i < N_KERNEL_PARTS; i++)
+        loaded_close(loaded, &loaded->parts[i]);
+    free(loaded);
+    return NULL;
+}
+DEFINE_CLEANUP(struct loaded_tally *, loaded_free);
+
+/* A CPU that is offline runs nothing. The program returns 1 where it came between two stores of its own. */
+static int loaded_flush_cpu(const struct loaded_tally *loaded, unsigned cpu)
+{
+    int r = 0;
+
+    for (int tries = 0; tries < FLUSH_TRIES && loaded->on_switch >= 0; tries++) {
+        r = bpf_call_run_on(loaded->parts[KERNEL_LOOK], cpu);
+        if (r <= 0)
+            break;
+    }
+    return r == -ENXIO ? 0 : r > 0 ? -EBUSY : r;
+}
+
+static int loaded_flush(const struct loaded_tally *loaded)
+{
+    for (unsigned cpu = 0; cpu < loaded->shape.cpus; cpu++) {
+        int r = loaded_flush_cpu(loaded, cpu);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int attach_program(const struct loaded_tally *loaded, enum kernel_part program, const char *name, int *ret)
+{
+    int fd = *ret = bpf_call_attach(loaded->parts[program], name);
+
+    return fd < 0 ? fd : descriptors_keep(loaded->sys, ret, 1);
+}
+
+static int loaded_attach(struct loaded_tally *loaded)
+{
+    if (loaded->on_switch >= 0)
+        return loaded_flush(loaded);
+    int r = attach_program(loaded, KERNEL_LOOK, "cgroup_attach_task", &loaded->on_attach);
+    if (r == 0)
+        r = attach_program(loaded, KERNEL_SWITCH, NULL, &loaded->on_switch);
+    if (r == 0)
+        r = loaded_flush(loaded);
+    if (r < 0)
+        loaded_detach(loaded);
+    return r;
+}
+
+/* The events of a CPU */
+
+static int control_set(struct loaded_tally *loaded, uint32_t cpu, const struct tally_event *events)
+{
+    struct tally_control control = {.epoch = ++loaded->epoch};
+
+    if (events)
+        memcpy(control.events, events, loaded->shape.events * sizeof(*events));
+    return bpf_call_update(loaded->parts[KERNEL_CONTROL], &cpu, &control);
+}
+
+static int event_set(const struct loaded_tally *loaded, uint32_t cpu, uint32_t event, int fd)
+{
+    uint32_t index = cpu * loaded->shape.events + event;
+    int r = fd < 0 ? bpf_call_delete(loaded->parts[KERNEL_EVENTS], &index)
+                   : bpf_call_update(loaded->parts[KERNEL_EVENTS], &index, &fd);
+
+    return fd < 0 && r == -ENOENT ? 0 : r;
+}
+
+/* No interval is counted with one event at its begin and another one at its end: meanwhile the CPU has no events. */
+static int loaded_set_cpu(struct loaded_tally *loaded, unsigned cpu, const struct tally_event *events, const int *fds)
+{
+    int r = loaded_flush_cpu(loaded, cpu);
+
+    if (r == 0)
+        r = control_set(loaded, cpu, NULL);
+    if (r == 0)
+        r = loaded_flush_cpu(loaded, cpu);
+    for (uint32_t i = 0; i < loaded->shape.events && r == 0; i++)
+        r = event_set(loaded, cpu, i, events[i].source == TALLY_READ ? fds[i] : -1);
+    return r < 0 ? r : control_set(loaded, cpu, events);
+}
+
+/* The calls */
+
+static int loaded_load(struct loaded_tally *loaded, struct error *error)
+{
+    int r = load_process_run(&loaded->shape, loaded->sys->memory, loaded->parts, error);
+
+    if (r < 0)
+        return r;
+    r = descriptors_keep(loaded->sys, loaded->parts, N_KERNEL_PARTS);
+    return r == -EMFILE ? error_set(error, r, NO_ROOM_FOR_PROGRAM) : r < 0 ? error_oom(error) : 0;
+}
+
+static int loader_start(struct sys *sys, const struct tally_shape *shape, struct tally_maps *ret, struct error *error)
+{
+    struct tally_loader *loader = loader_of(sys);
+    _cleanup_(loaded_freep) struct loaded_tally *loaded = malloc(sizeof(*loaded));
+
+    if (!loaded)
+        return error_oom(error);
+    *loaded = (struct loaded_tally){.sys = sys, .shape = *shape, .on_switch = -1, .on_attach = -1};
+    memset(loaded->parts, -1, sizeof(loaded->parts));
+    int r = loaded_load(loaded, error);
+    if (r < 0)
+        return r;
+    _cleanup_(closep) int counts = fcntl(loaded->parts[KERNEL_COUNTS], F_DUPFD_CLOEXEC, 0);
+    _cleanup_(closep) int records = fcntl(loaded->parts[KERNEL_RECORDS], F_DUPFD_CLOEXEC, 0);
+    if (counts < 0 || records < 0)
+        return error_set(error, -errno, "cannot duplicate a descriptor: %s", strerror(errno));
+    *ret = (struct tally_maps){.counts = steal_fd(&counts), .records = steal_fd(&records)};
+    loaded_free(loader->started);
+    loader->started = steal(loaded);
+    return 0;
+}
+
+static int loader_set_cpu(struct sys *sys, unsigned cpu, const struct tally_event *events, const int *fds)
+{
+    struct loaded_tally *loaded = last_started(sys);
+
+    return !loaded || cpu >= loaded->shape.cpus ? -EINVAL : loaded_set_cpu(loaded, cpu, events, fds);
+}
+
+/* Each slot gets what it had until now: after the next attach() nobody knows any more what ran before. */
+static int loader_detach(struct tally_loader *loader)
+{
+    int r = loader->counting ? loaded_flush(loader->counting) : 0;
+
+    if (loader->counting)
+        loaded_detach(loader->counting);
+    return r;
+}
+
+static int loader_attach(struct sys *sys, bool attached)
+{
+    struct tally_loader *loader = loader_of(sys);
+    struct loaded_tally *loaded = last_started(sys);
+
+    if (!loaded)
+        return -EINVAL;
+    if (!attached)
+        return loader_detach(loader);
+    int r = loaded_attach(loaded);
+    if (r == 0 && loader->started) {
+        loaded_free(loader->counting);
+        loader->counting = steal(loader->started);
+    }
+    return r;
+}
+
+/* The identity of a cgroup is the handle of its directory (fs/kernfs/mount.c), of 64 bits on every architecture. */
+static int cgroup_find_id(int fd, uint64_t *ret)
+{
+    union {
+        struct file_handle handle;
+        char room[sizeof(struct file_handle) + sizeof(*ret)];
+    } of = {.handle = {.handle_bytes = sizeof(*ret)}};
+    struct statfs status;
+    int mount;
+
+    if (fstatfs(fd, &status) < 0)
+        return -errno;
+    if ((unsigned long)status.f_type != CGROUP2_SUPER_MAGIC)
+        return -EOPNOTSUPP;
+    if (name_to_handle_at(fd, "", &of.handle, &mount, AT_EMPTY_PATH) < 0)
+        return -errno;
+    if (of.handle.handle_bytes != sizeof(*ret))
+        return -EOPNOTSUPP;
+    memcpy(ret, of.handle.f_handle, sizeof(*ret));
+    return 0;
+}
+
+static int loader_assign(struct sys *sys, int cgroup_fd, uint32_t slot, uint64_t *ret_id)
+{
+    const struct loaded_tally *loaded = last_started(sys);
+    uint64_t id;
+
+    if (!loaded || slot == TALLY_SLOT_UNKNOWN || slot >= loaded->shape.slots)
+        return -EINVAL;
+    int r = cgroup_find_id(cgroup_fd, &id);
+    if (r == 0)
+        r = bpf_call_update(loaded->parts[KERNEL_SLOTS], &id, &slot);
+    if (r == 0)
+        *ret_id = id;
+    return r;
+}
+
+static int loader_withdraw(struct sys *sys, uint64_t id)
+{
+    const struct loaded_tally *loaded = last_started(sys);
+
+    return loaded ? bpf_call_delete(loaded->parts[KERNEL_SLOTS], &id) : -ENOENT;
+}
+
+static int loader_flush(struct sys *sys)
+{
+    const struct tally_loader *loader = loader_of(sys);
+
+    if (loader->counting)
+        return loaded_flush(loader->counting);
+    return loader->started ? 0 : -EINVAL;
+}
+
+static void loader_stop(struct sys *sys)
+{
+    struct tally_loader *loader = loader_of(sys);
+
+    loader->started = loaded_free(loader->started);
+    loader->counting = loaded_free(loader->counting);
+}
+
+/* The loader */
+
+int tally_loader_new(struct tally_loader **ret)
+{
+    struct tally_loader *loader = malloc(sizeof(*loader));
+
+    if (!loader)
+        return -ENOMEM;
+    *loader = (struct tally_loader){.calls = {
+                                        .start = loader_start,
+                                        .set_cpu = loader_set_cpu,
+                                        .attach = loader_attach,
+                                        .assign = loader_assign,
+                                        .withdraw = loader_withdraw,
+                                        .flush = loader_flush,
+                                        .stop = loader_stop,
+                                    }};
+    *ret = loader;
+    return 0;
+}
+
+struct tally_loader *tally_loader_free(struct tally_loader *loader)
+{
+    if (!loader)
+        return NULL;
+    loaded_free(loader->started);
+    loaded_free(loader->counting);
+    free(loader);
+    return NULL;
+}
+
+void tally_loader_bind(struct tally_loader *loader, struct sys *sys)
+{
+    sys->tally = &loader->calls;
+}

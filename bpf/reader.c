@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The slot that runs on a CPU has a total that moves: the counters now, less the offset of the record. All other slots
+ * stand still in their entries. The reader keeps what was taken of each, so that the next reading gives the rest.
+ */
+#include "bpf/reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "perf/sys.h"
+
+#define TRIES 3
+
+/* A 64-bit store of the kernel is seen whole, on 32 bits too. */
+#define LOAD(word) __atomic_load_n(&(word), __ATOMIC_RELAXED)
+
+struct reader_cpu {
+    struct tally_event events[TALLY_EVENTS_MAX];
+    uint8_t groups[TALLY_GROUPS_MAX]; /* those that have events here */
+    uint8_t n_groups;
+    bool is_split;     /* the times of the first group could not be read: those of others may grow without it */
+    bool over;         /* the record is over as long as its seq is over_seq */
+    uint64_t over_seq; /* when the CPU was set */
+    /* As of the last reading. */
+    uint64_t seq;
+    uint32_t running;
+    bool consistent;
+    /* As of the last consistent one. */
+    uint32_t live, epoch;
+};
+
+struct tally_reader {
+    struct sys *sys;
+    struct tally_shape shape;
+    size_t words;
+    const uint64_t *counts;
+    const struct tally_record *records;
+    size_t counts_size, records_size;
+    uint64_t *taken;  /* laid out as `counts` */
+    uint64_t *clocks; /* by CPU and slot: what was taken of the first group's time enabled, close together */
+    struct reader_cpu *cpus;
+    uint64_t totals[TALLY_WORDS_MAX]; /* of the slot that ran at the last reading, where that was consistent */
+    uint64_t moves;                   /* of all CPUs, at the last tally_reader_saw_moves() */
+};
+
+static size_t slot_at(const struct tally_reader *reader, unsigned cpu, uint32_t slot)
+{
+    return (size_t)cpu * reader->shape.slots + slot;
+}
+
+static size_t entry_at(const struct tally_reader *reader, unsigned cpu, uint32_t slot)
+{
+    return slot_at(reader, cpu, slot) * reader->words;
+}
+
+/* The word of the time that a group was enabled; of the time that it ran, the next one. */
+static size_t enabled_of(const struct tally_reader *reader, uint8_t group)
+{
+    return reader->shape.events + 2 * (size_t)group;
+}
+
+static void clock_keep(struct tally_reader *reader, unsigned cpu, uint32_t slot)
+{
+    reader->clocks[slot_at(reader, cpu, slot)] =
+        reader->taken[entry_at(reader, cpu, slot) + enabled_of(reader, reader->cpus[cpu].groups[0])];
+}
+
+/* Zeros, at least one; what is never touched takes no memory. NULL when out of memory. */
+static void *map_zeros(size_t size)
+{
+    void *address = mmap(NULL, MAX(size, 1), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return address == MAP_FAILED ? NULL : address;
+}
+
+int tally_reader_new(struct sys *sys, const struct tally_shape *shape, const struct tally_maps *maps,
+                     struct tally_reader **ret)
+{
+    size_t size, entry = tally_words(shape) * sizeof(uint64_t);
+    bool overflows =
+        __builtin_mul_overflow(shape->cpus, shape->slots, &size) || __builtin_mul_overflow(size, entry, &size);
+    struct tally_reader *reader = overflows ? NULL : calloc(1, sizeof(*reader));
+
+    if (!reader)
+        return -ENOMEM;
+    *reader = (struct tally_reader){
+        .sys = sys,
+        .shape = *shape,
+        .words = tally_words(shape),
+        .counts_size = size,
+        .records_size = shape->cpus * sizeof(struct tally_record),
+        .taken = map_zeros(size),
+        .clocks = calloc((size_t)shape->cpus * shape->slots, sizeof(uint64_t)),
+        .cpus = calloc(shape->cpus, sizeof(struct reader_cpu)),
+    };
+    int r = reader->taken && reader->clocks && reader->cpus ? 0 : -ENOMEM;
+    if (r == 0)
+        r = sys->mmap(sys, maps->counts, reader->counts_size, PROT_READ, (void **)&reader->counts);
+    if (r == 0)
+        r = sys->mmap(sys, maps->records, reader->records_size, PROT_READ, (void **)&reader->records);
+    if (r < 0) {
+        tally_reader_free(reader);
+        return r;
+    }
+    for (uint32_t cpu = 0; cpu < shape->cpus; cpu++)
+        reader->cpus[cpu].running = reader->cpus[cpu].live = TALLY_SLOT_NONE;
+    *ret = reader;
+    return 0;
+}
+
+struct tally_reader *tally_reader_free(struct tally_reader *reader)
+{
+    if (!reader)
+        return NULL;
+    if (reader->counts)
+        reader->sys->munmap(reader->sys, (void *)reader->counts, reader->counts_size);
+    if (reader->records)
+        reader->sys->munmap(reader->sys, (void *)reader->records, reader->records_size);
+    if (reader->taken)
+        munmap(reader->taken, MAX(reader->counts_size, 1));
+    free(reader->clocks);
+    free(reader->cpus);
+    free(reader);
+    return NULL;
+}
+
+void tally_reader_set_cpu(struct tally_reader *reader, unsigned cpu, const struct tally_event *events)
+{
+    struct reader_cpu *c = &reader->cpus[cpu];
+    uint64_t have = 0;
+
+    memcpy(c->events, events, reader->shape.events * sizeof(*events));
+    c->n_groups = 0;
+    for (uint32_t i = 0; i < reader->shape.events; i++) {
+        if (events[i].source == TALLY_NONE || have & UINT64_C(1) << events[i].group)
+            continue;
+        have |= UINT64_C(1) << events[i].group;
+        c->groups[c->n_groups++] = events[i].group;
+    }
+    for (uint32_t slot = 0; slot < reader->shape.slots && c->n_groups > 0; slot++)
+        clock_keep(reader, cpu, slot);
+    c->is_split = false;
+    c->over = true;
+    c->over_seq = LOAD(reader->records[cpu].seq);
+}
+
+/* Copies what the check covers. Whether it is of one moment. */
+static bool copy_record(const struct tally_reader *reader, const struct tally_record *from, struct tally_record *ret)
+{
+    ret->check = LOAD(from->check);
+    ret->seq = LOAD(from->seq);
+    ret->slot = LOAD(from->slot);
+    ret->epoch = LOAD(from->epoch);
+    ret->valid = LOAD(from->valid);
+    ret->switches = LOAD(from->switches);
+    uint64_t check = tally_check_begin(ret->seq, ret->slot, ret->epoch, ret->valid);
+    for (size_t i = 0; i < reader->words; i++) {
+        ret->offset[i] = LOAD(from->offset[i]);
+        check = tally_check_step(check, ret->offset[i]);
+    }
+    return check == ret->check;
+}
+
+/* The counters that `now` does not give. */
+static void complete(const struct tally_reader *reader, unsigned cpu, uint64_t switches, uint64_t *words,
+                     uint64_t *valid)
+{
+    const struct tally_event *events = reader->cpus[cpu].events;
+
+    for (uint32_t i = 0; i < reader->shape.events; i++) {
+        uint32_t running = reader->shape.events + 2 * events[i].group + 1U;
+        uint64_t bit = UINT64_C(1) << i;
+        if (events[i].source == TALLY_READ)
+            continue;
+        *valid &= ~bit;
+        if (events[i].source == TALLY_NONE)
+            continue;
+        words[i] = events[i].source == TALLY_SWITCHES ? switches : words[running];
+        if (events[i].source == TALLY_SWITCHES || *valid >> running & 1)
+            *valid |= bit;
+    }
+}
+
+/*
+ * Under another epoch, what the slot that ran had since the CPU's last switch was dropped, and it was taken already:
+ * its entry goes on from where it is.
+ */
+static void begin_epoch(struct tally_reader *reader, unsigned cpu, uint32_t slot)
+{
+    size_t at = entry_at(reader, cpu, slot);
+
+    for (size_t i = at; i < at + reader->words; i++) {
+        uint64_t entry = LOAD(reader->counts[i]);
+        if ((int64_t)(reader->taken[i] - entry) > 0)
+            reader->taken[i] = entry;
+    }
+    clock_keep(reader, cpu, slot);
+}
+
+/* The record is of one moment, and so are the words. */
+static void take_record(struct tally_reader *reader, unsigned cpu, const struct tally_record *record, uint64_t *words,
+                        uint64_t valid)
+{
+    struct reader_cpu *c = &reader->cpus[cpu];
+
+    if (c->epoch != record->epoch && c->live != TALLY_SLOT_NONE)
+        begin_epoch(reader, cpu, c->live);
+    c->epoch = record->epoch;
+    c->live = record->slot < reader->shape.slots ? record->slot : TALLY_SLOT_NONE;
+    if (c->live == TALLY_SLOT_NONE)
+        return;
+    complete(reader, cpu, record->switches, words, &valid);
+    valid &= record->valid;
+    c->is_split |= !(valid >> enabled_of(reader, c->groups[0]) & 1);
+    size_t at = entry_at(reader, cpu, c->live);
+    for (size_t i = 0; i < reader->words; i++)
+        reader->totals[i] = valid >> i & 1 ? words[i] - record->offset[i] : LOAD(reader->counts[at + i]);
+}
+
+int tally_reader_read(struct tally_reader *reader, unsigned cpu, tally_now now, void *userdata)
+{
+    const struct tally_record *from = &reader->records[cpu];
+    struct reader_cpu *c = &reader->cpus[cpu];
+    uint64_t words[TALLY_WORDS_MAX] = {0}, valid = 0;
+    struct tally_record record = {0};
+    int r = 0;
+
+    c->consistent = false;
+    for (unsigned try = 0; try < TRIES && r == 0 && !c->consistent; try++) {
+        c->seq = LOAD(from->seq);
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        r = now(userdata, cpu, words, &valid);
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        c->over = c->over && LOAD(from->seq) == c->over_seq;
+        c->consistent = r == 0 && !c->over && copy_record(reader, from, &record) && record.seq == c->seq;
+    }
+    if (c->consistent)
+        take_record(reader, cpu, &record, words, valid);
+    c->running = c->over ? TALLY_SLOT_NONE : c->consistent ? record.slot : LOAD(from->slot);
+    return r < 0 ? r : c->consistent;
+}
+
+/* A word that fell is an entry that is not visible yet, or a slot that was taken for longer than it ran. */
+static uint64_t growth(uint64_t now, uint64_t taken)
+{
+    return (int64_t)(now - taken) > 0 ? now - taken : 0;
+}
+
+/* Where the enabled time of a group stands, nothing of it has grown. */
+static bool has_grown(const struct tally_reader *reader, const struct reader_cpu *c, const uint64_t *words,
+                      const uint64_t *taken)
+{
+    for (size_t i = 0; i < c->n_groups; i++) {
+        size_t enabled = enabled_of(reader, c->groups[i]);
+        if (growth(LOAD(words[enabled]), taken[enabled]))
+            return true;
+    }
+    return false;
+}
+
+/*
+ * Time in which nothing grew is passed on: either the group is starved, or the rest is not visible yet. A
+ * value waits for time in which it was counted, and running for that in which it was enabled.
+ */
+static void take_words(const struct tally_reader *reader, const struct reader_cpu *c, const uint64_t *words,
+                       uint64_t *taken, uint64_t *delta)
+{
+    uint32_t n = reader->shape.events;
+
+    memset(delta, 0, reader->words * sizeof(*delta));
+    for (size_t i = 0; i < c->n_groups; i++) {
+        size_t enabled = enabled_of(reader, c->groups[i]), running = enabled + 1;
+        delta[enabled] = growth(LOAD(words[enabled]), taken[enabled]);
+        uint64_t limit = growth(taken[enabled] + delta[enabled], taken[running]);
+        delta[running] = growth(LOAD(words[running]), taken[running]);
+        if (delta[enabled] == 0 || delta[running] > limit)
+            delta[running] = 0;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (c->events[i].source != TALLY_NONE && delta[n + 2 * c->events[i].group + 1])
+            delta[i] = growth(LOAD(words[i]), taken[i]);
+    for (size_t i = 0; i < reader->words; i++)
+        taken[i] += delta[i];
+}
+
+uint32_t tally_reader_take(struct tally_reader *reader, unsigned cpu, uint32_t from, uint32_t slots, uint64_t *delta)
+{
+    const struct reader_cpu *c = &reader->cpus[cpu];
+    size_t clock = enabled_of(reader, c->groups[0]);
+
+    for (uint32_t slot = from; slot < slots && c->n_groups > 0; slot++) {
+        size_t at = entry_at(reader, cpu, slot);
+        const uint64_t *words = c->consistent && slot == c->live ? reader->totals : &reader->counts[at];
+        if (!c->is_split && LOAD(words[clock]) == reader->clocks[slot_at(reader, cpu, slot)])
+            continue;
+        if (!has_grown(reader, c, words, &reader->taken[at]))
+            continue;
+        take_words(reader, c, words, &reader->taken[at], delta);
+        clock_keep(reader, cpu, slot);
+        return slot;
+    }
+    return TALLY_SLOT_NONE;
+}
+
+bool tally_reader_saw_moves(struct tally_reader *reader)
+{
+    uint64_t moves = 0, before = reader->moves;
+
+    for (uint32_t cpu = 0; cpu < reader->shape.cpus; cpu++)
+        moves += LOAD(reader->records[cpu].moves);
+    reader->moves = moves;
+    return moves != before;
+}
+
+uint32_t tally_reader_running(const struct tally_reader *reader, unsigned cpu)
+{
+    return reader->cpus[cpu].running;
+}
+
+bool tally_reader_is_exact(const struct tally_reader *reader, unsigned cpu)
+{
+    const struct reader_cpu *c = &reader->cpus[cpu];
+
+    return c->consistent && c->live != TALLY_SLOT_NONE && LOAD(reader->records[cpu].seq) == c->seq;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The cgroup hierarchy: see hierarchy.h. The fields of a line of mountinfo are those of proc_pid_mountinfo(5). */
+#include "cgroups/cgroupfs.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+
+/* A host of containers has thousands of mounts. */
+#define MOUNTINFO_MAX (16 * 1024 * 1024)
+/* The initial cgroup namespace: PROC_CGROUP_INIT_INO in include/linux/proc_ns.h. */
+#define INITIAL_NAMESPACE "cgroup:[4026531835]"
+
+/* Fields of a line, which they point into. */
+struct mount {
+    char *root, *point, *type, *options;
+};
+
+void hierarchy_done(struct hierarchy *hierarchy)
+{
+    free(hierarchy->path);
+    hierarchy->path = NULL;
+}
+
+static bool is_octal_escape(const char *text)
+{
+    for (size_t i = 0; i < 3; i++)
+        if (text[i] < '0' || text[i] > '7')
+            return false;
+    return true;
+}
+
+/* In mountinfo a backslash and three octal digits stand for a blank, a line break or a backslash. */
+static void mount_unescape(char *text)
+{
+    char *to = text;
+
+    while (*text) {
+        if (text[0] == '\\' && is_octal_escape(text + 1)) {
+            *to++ = (char)((text[1] - '0') << 6 | (text[2] - '0') << 3 | (text[3] - '0'));
+            text += 4;
+        } else {
+            *to++ = *text++;
+        }
+    }
+    *to = '\0';
+}
+
+/* id, parent, device, root, mount point, options, any number of optional fields, "-", type, source, super options */
+static bool mount_parse(char *line, struct mount *ret)
+{
+    struct mount mount = {0};
+    char *field;
+
+    for (size_t i = 0; i < 3; i++)
+        strsep(&line, " ");
+    mount.root = strsep(&line, " ");
+    mount.point = strsep(&line, " ");
+    while ((field = strsep(&line, " ")) && !str_equal(field, "-"))
+        continue;
+    mount.type = strsep(&line, " ");
+    strsep(&line, " ");
+    mount.options = line;
+    if (!mount.options)
+        return false;
+    mount_unescape(mount.root);
+    mount_unescape(mount.point);
+    *ret = mount;
+    return true;
+}
+
+static bool has_option(const char *options, const char *option)
+{
+    size_t length = strlen(option);
+
+    for (const char *at = options; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, option, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+/* How well a mount serves, ascending. */
+enum { USELESS, PART_OF_V2, WHOLE_V2, PART_OF_V1, WHOLE_V1 };
+
+static int mount_rank(const struct mount *mount)
+{
+    bool whole = str_equal(mount->root, "/");
+
+    if (str_equal(mount->type, "cgroup") && has_option(mount->options, "perf_event"))
+        return whole ? WHOLE_V1 : PART_OF_V1;
+    if (str_equal(mount->type, "cgroup2"))
+        return whole ? WHOLE_V2 : PART_OF_V2;
+    return USELESS;
+}
+
+static int none_found(struct error *error, bool v1)
+{
+    if (v1)
+        return error_set(error, -ENOENT,
+                         "no cgroup hierarchy is mounted that perf counts in: only controllers of cgroup v1 other than "
+                         "perf_event; mount cgroup v2, as in \"mkdir -p /sys/fs/cgroup/unified && mount -t cgroup2 "
+                         "cgroup2 /sys/fs/cgroup/unified\"");
+    return error_set(error, -ENOENT,
+                     "no cgroup file system is mounted; mount one by \"mount -t cgroup2 cgroup2 /sys/fs/cgroup\", or "
+                     "give a container the host's /sys/fs/cgroup");
+}
+
+int hierarchy_parse(const char *mountinfo, struct hierarchy *ret, struct error *error)
+{
+    _cleanup_(freep) char *text = strdup(mountinfo);
+    struct mount mount, best = {0};
+    int best_rank = USELESS;
+    bool v1 = false;
+    char *line;
+
+    if (!text)
+        return error_oom(error);
+    for (char *rest = text; (line = strsep(&rest, "\n"));) {
+        if (!mount_parse(line, &mount))
+            continue;
+        int rank = mount_rank(&mount);
+        v1 |= str_equal(mount.type, "cgroup");
+        if (rank <= best_rank)
+            continue;
+        best = mount;
+        best_rank = rank;
+    }
+    if (best_rank == USELESS)
+        return none_found(error, v1);
+    char *path = strdup(best.point);
+    if (!path)
+        return error_oom(error);
+    *ret = (struct hierarchy){
+        .kind = best_rank >= PART_OF_V1 ? HIERARCHY_V1 : HIERARCHY_V2,
+        .path = path,
+        .namespaced = best_rank == PART_OF_V2 || best_rank == PART_OF_V1,
+    };
+    return 0;
+}
+
+/* Inside a namespace mountinfo shows its root as "/", so only the identity of the namespace distinguishes it. */
+static bool in_namespace(const struct sys *sys)
+{
+    char path[PATH_MAX], target[64];
+
+    snprintf(path, sizeof(path), "%s/proc/self/ns/cgroup", sys->root);
+    ssize_t n = readlink(path, target, sizeof(target) - 1);
+    if (n < 0)
+        return false;
+    target[n] = '\0';
+    return !str_equal(target, INITIAL_NAMESPACE);
+}
+
+int hierarchy_find(struct sys *sys, struct hierarchy *ret, struct error *error)
+{
+    _cleanup_(hierarchy_done) struct hierarchy found = {0};
+    _cleanup_(freep) char *mountinfo = NULL;
+    char path[PATH_MAX], *rooted;
+
+    snprintf(path, sizeof(path), "%s/proc/self/mountinfo", sys->root);
+    int r = file_read(AT_FDCWD, path, MOUNTINFO_MAX, &mountinfo, NULL);
+    if (r < 0)
+        return error_set(error, r, "cannot read %s, which lists the mounts of cgroups: %s%s", path, strerror(-r),
+                         r == -ENOENT ? "; is /proc mounted?" : "");
+    r = hierarchy_parse(mountinfo, &found, error);
+    if (r < 0)
+        return r;
+    if (asprintf(&rooted, "%s%s", sys->root, found.path) < 0)
+        return error_oom(error);
+    *ret = (struct hierarchy){
+        .kind = found.kind,
+        .path = rooted,
+        .namespaced = found.namespaced || in_namespace(sys),
+    };
+    return 0;
+}

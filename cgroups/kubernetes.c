@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The names of Kubernetes' containers and pods, from what the kubelet calls its links and directories of logs:
+ *
+ *     /var/log/containers/POD_NAMESPACE_CONTAINER-ID.log      legacyLogSymlink() of pkg/kubelet/kuberuntime/legacy.go
+ *     /var/log/pods/NAMESPACE_POD_UID                         BuildPodLogsDirectory() of kuberuntime/helpers.go
+ *
+ * The names alone are read: no link is followed, no directory opened but these two, and no log.
+ *
+ * Names of pods, namespaces and containers are of lower-case letters, digits, "-" and "." (DNS): a name with anything
+ * else in it is not the kubelet's. The kubelet cuts a link's name that is too long for a file, and with it the id.
+ */
+#include <limits.h>
+
+#include "cgroups/directory-watch.h"
+#include "cgroups/name-list.h"
+#include "cgroups/name-source.h"
+#include "cgroups/path.h"
+#include "cgroups/state-files.h"
+
+#define LINK_END ".log"
+#define UID_MAX 36 /* "01234567-89ab-cdef-0123-456789abcdef"; of a static pod 32 digits */
+
+/* A part of a file's name. */
+struct text_part {
+    const char *text;
+    size_t size;
+};
+
+/* The parts of the name of a link or directory. */
+struct log_name {
+    struct text_part pod, namespace;
+    struct text_part container; /* of a link */
+    struct text_part key;       /* the container's id, the pod's uid */
+};
+
+/* The names in one of the directories. */
+struct log_names {
+    bool (*parse)(const char *name, struct log_name *ret); /* false where it is none of the kubelet's */
+    struct name_list list;
+    bool full; /* some were dropped */
+};
+
+struct kubernetes_source {
+    struct directory_watches watches;
+    size_t links_watch;
+    struct log_names links, pods;
+};
+
+/* --- the names of links and directories --- */
+
+static bool is_dns_name(struct text_part part)
+{
+    for (size_t i = 0; i < part.size; i++)
+        if (!part.text[i] || !strchr("abcdefghijklmnopqrstuvwxyz0123456789-.", part.text[i]))
+            return false;
+    return part.size > 0;
+}
+
+/* The part before `end`, which the rest of the text begins behind. */
+static bool cut_part(const char **text, char end, struct text_part *ret)
+{
+    const char *found = strchr(*text, end);
+
+    if (!found)
+        return false;
+    *ret = (struct text_part){*text, (size_t)(found - *text)};
+    *text = found + 1;
+    return is_dns_name(*ret);
+}
+
+static bool parse_link(const char *name, struct log_name *ret)
+{
+    size_t length = strlen(name), end = strlen(LINK_END);
+
+    if (length <= end || !str_equal(name + length - end, LINK_END) || !cut_part(&name, '_', &ret->pod) ||
+        !cut_part(&name, '_', &ret->namespace))
+        return false;
+    const char *dash = strrchr(name, '-');
+    if (!dash)
+        return false;
+    ret->container = (struct text_part){name, (size_t)(dash - name)};
+    ret->key = (struct text_part){dash + 1, strlen(dash + 1) - end};
+    bool whole = ret->key.size == STATE_ID_LENGTH;
+    bool cut = length == NAME_MAX && ret->key.size >= NAME_KEY_MIN && ret->key.size < STATE_ID_LENGTH;
+    return (whole || cut) && is_dns_name(ret->container) && strspn(ret->key.text, "0123456789abcdef") == ret->key.size;
+}
+
+static bool parse_pod(const char *name, struct log_name *ret)
+{
+    if (!cut_part(&name, '_', &ret->namespace) || !cut_part(&name, '_', &ret->pod))
+        return false;
+    ret->container = (struct text_part){"", 0};
+    ret->key = (struct text_part){name, strlen(name)};
+    return ret->key.size >= NAME_KEY_MIN && ret->key.size <= UID_MAX &&
+           strspn(name, "0123456789abcdef-") == ret->key.size;
+}
+
+/* --- what the directories say --- */
+
+static struct name_key key_of(const char *name, const struct log_name *parts)
+{
+    return (struct name_key){(size_t)(parts->key.text - name), parts->key.size};
+}
+
+static void log_names_found(void *userdata, const char *name)
+{
+    struct log_names *names = userdata;
+    struct log_name parts;
+
+    if (names->parse(name, &parts))
+        names->full |= name_list_add(&names->list, name, key_of(name, &parts)) < 0;
+}
+
+static void log_names_gone(void *userdata, const char *name)
+{
+    struct log_names *names = userdata;
+    struct log_name parts;
+
+    if (names->parse(name, &parts))
+        name_list_remove(&names->list, name, key_of(name, &parts));
+}
+
+static void log_names_cleared(void *userdata)
+{
+    struct log_names *names = userdata;
+
+    name_list_clear(&names->list);
+    names->full = false;
+}
+
+static size_t log_names_watch(struct kubernetes_source *kubernetes, struct log_names *names, const char *path)
+{
+    struct directory_listener listener = {names, log_names_found, log_names_gone, log_names_cleared};
+
+    return directory_watches_add(&kubernetes->watches, path, &listener);
+}
+
+/* --- the names of a cgroup --- */
+
+static int set_part(struct names *names, enum name_kind kind, struct text_part part)
+{
+    return names_set(names, kind, part.text, part.size);
+}
+
+/*
+ * The pod's uid in a path: "kubepods-burstable-podUID.slice" with systemd's driver, where "_" stands for "-", "podUID"
+ * with that of plain cgroups.
+ */
+static const char *find_pod(const struct kubernetes_source *kubernetes, const char *path)
+{
+    char uid[UID_MAX + 1];
+
+    for (const char *at = path; (at = strstr(at, "pod")); at++) {
+        size_t size = strspn(at + 3, "0123456789abcdef-_");
+        if (size > UID_MAX || at == path || (at[-1] != '/' && at[-1] != '-'))
+            continue;
+        for (size_t i = 0; i < size; i++)
+            uid[i] = at[3 + i] == '_' ? '-' : at[3 + i];
+        const char *name = name_list_find(&kubernetes->pods.list, uid, size);
+        if (name)
+            return path_is_in_container(path, at) ? NULL : name;
+    }
+    return NULL;
+}
+
+/* Sets what a name of the list says. */
+static int set_names(struct names *names, const struct log_names *from, const char *name)
+{
+    struct log_name parts;
+    int r = 0;
+
+    if (!from->parse(name, &parts))
+        return 0;
+    if (parts.container.size) {
+        r = set_part(names, NAME_CONTAINER, parts.container);
+        names->source = "kubernetes";
+    }
+    if (r == 0)
+        r = set_part(names, NAME_POD, parts.pod);
+    return r < 0 ? r : set_part(names, NAME_NAMESPACE, parts.namespace);
+}
+
+static const char *why_unnamed(const struct kubernetes_source *kubernetes)
+{
+    static const char *const sentences[N_DIRECTORY_STATES] = {
+        [DIRECTORY_MISSING] = "there is no directory /var/log/containers, where the kubelet names containers; a "
+                              "perfcountd in a container needs the node's /var/log",
+        [DIRECTORY_LISTED] = "no link in /var/log/containers has its id: it is the pod's pause container, or the "
+                             "kubelet has not made the link yet",
+        [DIRECTORY_UNWATCHED] =
+            "no link in /var/log/containers has its id, and there is no inotify to notice new ones; raise "
+            "fs.inotify.max_user_instances or fs.inotify.max_user_watches and restart",
+        [DIRECTORY_REFUSED] = "others than root may write to /var/log/containers, so that its names are not trusted; "
+                              "make it root's with mode 0755",
+        [DIRECTORY_UNREADABLE] = "/var/log/containers cannot be listed; give perfcountd the permission to read it "
+                                 "(mode 0755)",
+    };
+    enum directory_state state = kubernetes->watches.at[kubernetes->links_watch].state;
+
+    return kubernetes->links.full
+               ? "/var/log/containers has more names than are kept; remove links that lead to nowhere"
+               : sentences[state];
+}
+
+static int kubernetes_find(void *state, const char *path, struct names *names)
+{
+    const struct kubernetes_source *kubernetes = state;
+    const char *id = names->texts[NAME_CONTAINER_ID];
+    uint32_t user;
+
+    /* A user, or a container, may make a cgroup with the id of another container. The pod around it is true. */
+    if (path_find_user(path, &user) && user != 0)
+        return 0;
+    const char *link = id && !path_is_nested(path) ? name_list_find(&kubernetes->links.list, id, strlen(id)) : NULL;
+    const char *pod = link ? NULL : find_pod(kubernetes, path);
+    int r = 0;
+    if (link)
+        r = set_names(names, &kubernetes->links, link);
+    else if (pod)
+        r = set_names(names, &kubernetes->pods, pod);
+    if (r == 0 && id && !names->texts[NAME_CONTAINER] && strstr(path, "kubepods"))
+        names->unnamed = why_unnamed(kubernetes);
+    return r;
+}
+
+/* --- the source --- */
+
+static int kubernetes_open(struct sys *sys, void **ret, int *ret_fd)
+{
+    struct kubernetes_source *kubernetes = calloc(1, sizeof(*kubernetes));
+
+    if (!kubernetes)
+        return -ENOMEM;
+    directory_watches_init(&kubernetes->watches, sys);
+    kubernetes->links.parse = parse_link;
+    kubernetes->pods.parse = parse_pod;
+    kubernetes->links_watch = log_names_watch(kubernetes, &kubernetes->links, "/var/log/containers");
+    log_names_watch(kubernetes, &kubernetes->pods, "/var/log/pods");
+    *ret = kubernetes;
+    *ret_fd = kubernetes->watches.fd;
+    return 0;
+}
+
+static bool kubernetes_dispatch(void *state)
+{
+    struct kubernetes_source *kubernetes = state;
+    bool changed = directory_watches_dispatch(&kubernetes->watches);
+
+    if (kubernetes->links.full && kubernetes->links.list.n < NAME_LIST_MAX / 2)
+        directory_watches_rescan(&kubernetes->watches);
+    return changed;
+}
+
+static void kubernetes_close(void *state)
+{
+    struct kubernetes_source *kubernetes = state;
+
+    directory_watches_done(&kubernetes->watches);
+    name_list_clear(&kubernetes->links.list);
+    name_list_clear(&kubernetes->pods.list);
+    free(kubernetes);
+}
+
+const struct name_source name_source_kubernetes = {
+    .open = kubernetes_open,
+    .dispatch = kubernetes_dispatch,
+    .find = kubernetes_find,
+    .close = kubernetes_close,
+};

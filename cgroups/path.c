@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The names that a cgroup's path has: see path.h.
+ *
+ * Units are directories of the unit's name: systemd.unit(5) has the suffixes, and systemd's control-group documentation
+ * (https://systemd.io/CGROUP_DELEGATION/) says which types have cgroups. In a unit that delegates, and so in a
+ * container, systemd's names may appear again; the innermost unit is the one that runs.
+ */
+#include "cgroups/path.h"
+
+#include <stdio.h>
+
+#include "cgroups/state-files.h"
+#include "cgroups/unit-file.h"
+
+/* A component of the path, or a part of it. */
+struct component {
+    const char *text;
+    size_t length;
+};
+
+/* Found in the components that were seen so far. */
+struct path_walk {
+    struct component unit, slice, id, container;
+    bool escaped; /* the container's name is that of a unit */
+    const char *runtime;
+    bool nested; /* it is in another container */
+};
+
+/* Units other than slices that have cgroups. */
+static const char *const unit_suffixes[] = {".service", ".scope", ".socket", ".mount", ".swap"};
+
+/*
+ * How the names of containers' cgroups begin and end around an id: "docker-ID.scope" with systemd's driver,
+ * "/docker/ID" with that of plain cgroups, where the runtime is named by the directory above or not at all (Kubernetes:
+ * ".../podUID/ID"). A prefix that begins with ":" has anything before it: runc writes "SLICE:RUNTIME:ID" as a plain
+ * cgroup where it is given a name for systemd's driver, but does not use that driver.
+ */
+static const struct {
+    const char *prefix, *suffix, *parent, *runtime;
+} id_forms[] = {
+    {"docker-", ".scope", NULL, "docker"},
+    {"cri-containerd-", ".scope", NULL, "containerd"},
+    {"nerdctl-", ".scope", NULL, "containerd"},
+    {"crio-", ".scope", NULL, "cri-o"},
+    {"crio-", "", NULL, "cri-o"},
+    {"libpod-", ".scope", NULL, "podman"},
+    {"libpod-", "", NULL, "podman"},
+    {"libpod-payload-", "", NULL, "podman"},
+    {":docker:", "", NULL, "docker"},
+    {":cri-containerd:", "", NULL, "containerd"},
+    {":crio:", "", NULL, "cri-o"},
+    {":libpod:", "", NULL, "podman"},
+    {"", "", "docker", "docker"},
+    {"", "", "default", "containerd"},
+    {"", "", NULL, NULL},
+};
+
+/*
+ * The same around a name. LXC, and Incus and LXD with it: lxc.cgroup.dir.container in lxc.container.conf(5), before LXC
+ * 4.0 "/lxc/NAME". systemd-nspawn and libvirt: machine.slice as systemd-machined makes it, and without systemd
+ * "/machine/NAME.libvirt-qemu" (https://libvirt.org/cgroups.html). containerd's ctr: "/NAMESPACE/NAME", which only its
+ * default namespace makes known.
+ */
+static const struct {
+    const char *prefix, *suffix, *parent, *runtime;
+    const char *dash; /* where it may be libvirt's: what stands for "-" in it */
+    bool at_root;     /* nothing stands before the parent */
+} name_forms[] = {
+    {"lxc.payload.", "", NULL, "lxc", NULL, false},
+    {"", "", "lxc", "lxc", NULL, false},
+    {"systemd-nspawn@", ".service", NULL, "nspawn", NULL, false},
+    {"machine-", ".scope", NULL, NULL, "\\x2d", false},
+    {"", ".libvirt-qemu", NULL, "libvirt", "-", false},
+    {"", ".libvirt-lxc", NULL, "libvirt", "-", false},
+    {"", "", "default", "containerd", NULL, true},
+};
+
+static bool component_is(struct component component, const char *text)
+{
+    return component.length == strlen(text) && memcmp(component.text, text, component.length) == 0;
+}
+
+static bool component_starts_with(struct component component, const char *prefix)
+{
+    size_t length = strlen(prefix);
+    return component.length > length && memcmp(component.text, prefix, length) == 0;
+}
+
+static bool component_ends_with(struct component component, const char *suffix)
+{
+    size_t length = strlen(suffix);
+    return component.length > length && memcmp(component.text + component.length - length, suffix, length) == 0;
+}
+
+static bool is_unit(struct component component)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(unit_suffixes); i++)
+        if (component_ends_with(component, unit_suffixes[i]))
+            return true;
+    return false;
+}
+
+/* systemd's cg_escape() puts "_" before names that could be taken for one of the kernel's files. */
+static struct component as_unit(struct component component)
+{
+    size_t escape = component.length > 0 && component.text[0] == '_';
+    return (struct component){component.text + escape, component.length - escape};
+}
+
+static bool is_id(const char *text)
+{
+    return strspn(text, "0123456789abcdef") >= STATE_ID_LENGTH;
+}
+
+/* The container's id in a component. */
+static bool take_id(struct path_walk *walk, struct component component, struct component parent)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(id_forms); i++) {
+        const char *prefix = id_forms[i].prefix, *suffix = id_forms[i].suffix;
+        size_t before = strlen(prefix), around = before + STATE_ID_LENGTH + strlen(suffix);
+        if (prefix[0] == ':' ? component.length < around : component.length != around)
+            continue;
+        const char *id = component.text + component.length - around + before;
+        if (memcmp(id - before, prefix, before) != 0 || !is_id(id) ||
+            memcmp(id + STATE_ID_LENGTH, suffix, strlen(suffix)) != 0 ||
+            (id_forms[i].parent && !component_is(parent, id_forms[i].parent)))
+            continue;
+        walk->nested |= walk->container.length || (walk->id.length && memcmp(walk->id.text, id, STATE_ID_LENGTH) != 0);
+        walk->id = (struct component){id, STATE_ID_LENGTH};
+        walk->container = (struct component){"", 0};
+        walk->runtime = id_forms[i].runtime;
+        return true;
+    }
+    return false;
+}
+
+/* libvirt's name of a machine has its driver and number before the domain's: "qemu-1-". `dash` may be escaped. */
+static size_t libvirt_prefix(struct component name, const char *dash)
+{
+    static const char *const drivers[] = {"qemu", "lxc", "xen", "ch"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(drivers); i++) {
+        char prefix[16];
+        size_t length = (size_t)snprintf(prefix, sizeof(prefix), "%s%s", drivers[i], dash);
+        if (!component_starts_with(name, prefix))
+            continue;
+        size_t digits = strspn(name.text + length, "0123456789"), end = length + digits + strlen(dash);
+        if (digits && end < name.length && memcmp(name.text + length + digits, dash, strlen(dash)) == 0)
+            return end;
+    }
+    return 0;
+}
+
+/* The container's name in a component. */
+static void take_container(struct path_walk *walk, struct component component, struct component parent, size_t depth)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(name_forms); i++) {
+        const char *prefix = name_forms[i].prefix, *suffix = name_forms[i].suffix;
+        if (component.length <= strlen(prefix) + strlen(suffix) ||
+            (*prefix && !component_starts_with(component, prefix)) ||
+            (*suffix && !component_ends_with(component, suffix)) ||
+            (name_forms[i].parent && !component_is(parent, name_forms[i].parent)) ||
+            (name_forms[i].at_root && depth != 1))
+            continue;
+        struct component name = {component.text + strlen(prefix), component.length - strlen(prefix) - strlen(suffix)};
+        size_t libvirt = name_forms[i].dash ? libvirt_prefix(name, name_forms[i].dash) : 0;
+        walk->nested |= walk->container.length || walk->id.length;
+        walk->id = (struct component){"", 0};
+        walk->container = (struct component){name.text + libvirt, name.length - libvirt};
+        walk->escaped = is_unit(component);
+        walk->runtime = libvirt ? "libvirt" : name_forms[i].runtime;
+        return;
+    }
+}
+
+/* A "-" stays: only where a name was made of a path does it stand for a slash. */
+static int set_unescaped(struct names *names, enum name_kind kind, struct component component)
+{
+    char text[NAME_SIZE_MAX];
+    size_t size = MIN(component.length, sizeof(text)), n = 0;
+
+    for (size_t i = 0; i < size;) {
+        int byte = unit_file_escaped_byte(component.text + i, size - i);
+        text[n++] = byte < 0 ? component.text[i] : (char)byte;
+        i += byte < 0 ? 1 : 4;
+    }
+    return names_set(names, kind, text, n);
+}
+
+/* The next component from `*at` on; false at the end of the path. */
+static bool next_component(const char **at, struct component *ret)
+{
+    *at += strspn(*at, "/");
+    if (!**at)
+        return false;
+    *ret = (struct component){.text = *at, .length = strcspn(*at, "/")};
+    *at += ret->length;
+    return true;
+}
+
+static int set_found(struct names *names, const struct path_walk *walk)
+{
+    int r = set_unescaped(names, NAME_UNIT, as_unit(walk->unit));
+
+    if (r == 0)
+        r = set_unescaped(names, NAME_SLICE, as_unit(walk->slice));
+    if (r == 0)
+        r = names_set(names, NAME_CONTAINER_ID, walk->id.text, walk->id.length);
+    if (r == 0 && walk->escaped)
+        r = set_unescaped(names, NAME_CONTAINER, walk->container);
+    else if (r == 0)
+        r = names_set(names, NAME_CONTAINER, walk->container.text, walk->container.length);
+    if (r == 0 && walk->runtime)
+        r = names_set(names, NAME_RUNTIME, walk->runtime, strlen(walk->runtime));
+    names->source = names->texts[NAME_CONTAINER] ? "path" : NULL;
+    return r;
+}
+
+/* Of the components before `end`; NULL: of all. */
+static struct path_walk walk_path(const char *path, const char *end)
+{
+    static const struct component none = {"", 0};
+    struct path_walk walk = {.unit = none, .slice = none, .id = none, .container = none};
+    struct component component, parent = none;
+
+    for (size_t depth = 0; next_component(&path, &component) && (!end || path <= end); depth++) {
+        if (!take_id(&walk, component, parent))
+            take_container(&walk, component, parent, depth);
+        if (component_ends_with(component, ".slice"))
+            walk.slice = component;
+        else if (is_unit(component))
+            walk.unit = component;
+        parent = component;
+    }
+    return walk;
+}
+
+int names_from_path(struct names *names, const char *path)
+{
+    struct path_walk walk = walk_path(path, NULL);
+    return set_found(names, &walk);
+}
+
+bool path_is_nested(const char *path)
+{
+    return walk_path(path, NULL).nested;
+}
+
+bool path_is_in_container(const char *path, const char *part)
+{
+    struct path_walk walk = walk_path(path, part);
+    return walk.id.length || walk.container.length;
+}
+
+/* The UID between `prefix` and `suffix`. */
+static bool read_user(struct component component, const char *prefix, const char *suffix, uint32_t *ret)
+{
+    uint64_t user = 0;
+
+    if (!component_starts_with(component, prefix) || !component_ends_with(component, suffix) ||
+        component.length <= strlen(prefix) + strlen(suffix))
+        return false;
+    for (size_t i = strlen(prefix); i < component.length - strlen(suffix); i++) {
+        char digit = component.text[i];
+        user = user * 10 + (uint64_t)(digit - '0');
+        if (digit < '0' || digit > '9' || user >= UINT32_MAX)
+            return false;
+    }
+    *ret = (uint32_t)user;
+    return true;
+}
+
+bool path_find_user(const char *path, uint32_t *ret)
+{
+    struct component component;
+
+    return next_component(&path, &component) && component_is(component, "user.slice") &&
+           next_component(&path, &component) && read_user(component, "user-", ".slice", ret);
+}
+
+/* A manager makes slices, and a unit in them; below the unit are others' cgroups, of a user's manager among them. */
+bool path_find_unit(const char *path, struct path_unit *ret)
+{
+    struct path_unit found = {0};
+    bool manages = true, is_user = false;
+    struct component component;
+
+    while (next_component(&path, &component)) {
+        bool is_slice = component_ends_with(component, ".slice");
+        found.is_last = false;
+        if (!manages || (!is_slice && !is_unit(component)) || component.length >= sizeof(found.name))
+            break;
+        component = as_unit(component);
+        memcpy(found.name, component.text, component.length);
+        found.name[component.length] = '\0';
+        found.of_user = is_user;
+        found.is_last = true;
+        manages = is_slice;
+        if (!is_user && !is_slice && read_user(component, "user@", ".service", &found.user))
+            manages = is_user = true;
+    }
+    if (found.name[0])
+        *ret = found;
+    return found.name[0] != '\0';
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The names that a cgroup's path has: the systemd unit, the slice, the container. Pure. */
+#ifndef CGROUPS_PATH_H
+#define CGROUPS_PATH_H
+
+#include "cgroups/names.h"
+
+#define UNIT_NAME_SIZE 256 /* of systemd's units, the NUL included */
+
+/* A unit or slice of a service manager of this machine, not of a container. */
+struct path_unit {
+    char name[UNIT_NAME_SIZE]; /* as its file is named, with escapes: "user@1000.service" */
+    bool of_user;              /* of the manager of `user`, whose cgroup is user@UID.service */
+    uint32_t user;
+    bool is_last; /* the path ends with it */
+};
+
+/* `names` is empty. -ENOMEM. */
+int names_from_path(struct names *names, const char *path);
+/* The innermost unit, or slice where there is no unit; false where there is none. */
+bool path_find_unit(const char *path, struct path_unit *ret);
+/*
+ * Whether its container is in another one, which made the cgroup and its name: this machine's runtimes do not know it,
+ * whatever id it has.
+ */
+bool path_is_nested(const char *path);
+/* Whether a container made what `part`, in the path, begins: it is below the container's cgroup. */
+bool path_is_in_container(const char *path, const char *part);
+/* Whether it is below user-UID.slice: that user may have made the cgroup and its name. UID 0 is root. */
+bool path_find_user(const char *path, uint32_t *ret);
+
+#endif

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The directories of a cgroup hierarchy: see tree.h.
+ *
+ * An event only says where to look: the name is compared with the directory as it is now, so that late, doubled and
+ * stale events do no harm. Directories that are found are queued. Each is announced first, since its events are lost
+ * until it is counted, then watched, then listed, so that a directory that is made meanwhile is either listed or
+ * reported by an event. Parents come before their children, shallow directories before deep ones.
+ */
+#include "cgroups/tree.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cgroups/directory.h"
+
+/* Only directories report names; cgroups of v1 can be renamed. */
+#define WATCH_MASK (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR)
+/* Of one turn, some 100 names: cgroups without end must not hold up the event loop; the descriptor stays readable. */
+#define EVENTS_SIZE (4 * 1024)
+
+enum limitation { NO_INOTIFY, NO_WATCHES_LEFT, NOT_WATCHED, NOT_READ, N_LIMITATIONS };
+
+static const char *const limitations[N_LIMITATIONS] = {
+    [NO_INOTIFY] =
+        "there is no inotify: the limit of its instances (fs.inotify.max_user_instances) or the limit of open files is "
+        "reached; raise it and restart; until then new and removed cgroups are noticed only by rescans",
+    [NO_WATCHES_LEFT] = "the limit of inotify watches is reached (fs.inotify.max_user_watches); raise it; until then "
+                        "some new and removed cgroups are noticed only by rescans",
+    [NOT_WATCHED] =
+        "some cgroup directories cannot be watched by inotify; check that /proc is mounted; until then some "
+        "new and removed cgroups are noticed only by rescans",
+    [NOT_READ] = "some cgroup directories could not be read, because descriptors (LimitNOFILE=), memory or permission "
+                 "are missing; the next rescan tries them again",
+};
+
+struct cgroup_tree {
+    struct cgroup_root root;
+    int inotify_fd;
+    struct cgroup_listener listener;
+    struct cgroup_index index;
+    struct cgroup_queue pending;
+    bool limited[N_LIMITATIONS];
+    bool overflow;
+    unsigned scan; /* the number of the last listing: an older number in a node was not seen in it */
+};
+
+int cgroup_tree_open(const struct cgroup_tree *tree, const struct cgroup_node *node)
+{
+    return cgroup_directory_open(&tree->root, node->path, node->inode);
+}
+
+/* --- directories that leave --- */
+
+static void tree_forget_node(struct cgroup_tree *tree, struct cgroup_node *node)
+{
+    if (node->pending)
+        TAILQ_REMOVE(&tree->pending, node, queue);
+    if (node->announced)
+        tree->listener.removed(tree->listener.userdata, node);
+    /* The removal of a cgroup leaves its watch, and what it pins, in place. */
+    if (node->watch >= 0)
+        inotify_rm_watch(tree->inotify_fd, node->watch);
+    cgroup_index_remove(&tree->index, node);
+}
+
+/* With everything below it, children first. */
+static void tree_forget(struct cgroup_tree *tree, struct cgroup_node *top)
+{
+    struct cgroup_node *node = top;
+    bool done;
+
+    do {
+        while (!LIST_EMPTY(&node->children))
+            node = LIST_FIRST(&node->children);
+        struct cgroup_node *parent = node->parent;
+        done = node == top;
+        tree_forget_node(tree, node);
+        node = parent;
+    } while (!done);
+}
+
+/* --- directories that come --- */
+
+static void tree_enqueue(struct cgroup_tree *tree, struct cgroup_node *node)
+{
+    if (node->pending)
+        return;
+    node->pending = true;
+    TAILQ_INSERT_TAIL(&tree->pending, node, queue);
+}
+
+/* Whether the directory is known under another path. */
+static bool tree_has_elsewhere(struct cgroup_tree *tree, const struct cgroup_node *node)
+{
+    struct cgroup_node *twin = node->announced ? NULL : cgroup_index_twin(&tree->index, node);
+
+    if (!twin)
+        return false;
+    _cleanup_(closep) int fd = cgroup_tree_open(tree, twin);
+    if (fd < 0 && !cgroup_directory_is_gone(fd))
+        tree->limited[NOT_READ] = true;
+    if (!cgroup_directory_is_gone(fd) || cgroup_index_is_below(node, twin))
+        return true;         /* a bind mount shows one directory twice */
+    tree_forget(tree, twin); /* it was renamed, and the event that says so is on its way */
+    return false;
+}
+
+static void tree_add_watch(struct cgroup_tree *tree, struct cgroup_node *node, int fd)
+{
+    char path[32];
+
+    if (node->watch >= 0 || tree->inotify_fd < 0)
+        return;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    int watch = inotify_add_watch(tree->inotify_fd, path, WATCH_MASK);
+    if (watch < 0)
+        tree->limited[errno == ENOSPC ? NO_WATCHES_LEFT : NOT_WATCHED] = true;
+    else
+        cgroup_index_set_watch(&tree->index, node, watch);
+}
+
+static int tree_announce(struct cgroup_tree *tree, struct cgroup_node *node, int fd)
+{
+    if (node->announced)
+        return 0;
+    int r = cgroup_index_announce(&tree->index, node);
+    if (r == 0)
+        tree->listener.added(tree->listener.userdata, node, fd);
+    return r;
+}
+
+/* Whether it has a place in the tree. Where its path cannot be made, adding it gives the error. */
+static bool tree_seeks(const struct cgroup_tree *tree, const struct cgroup_node *parent, const char *name)
+{
+    const struct cgroup_listener *listener = &tree->listener;
+    _cleanup_(freep) char *path = NULL;
+
+    return cgroup_index_path(parent, name, &path) < 0 || listener->wants(listener->userdata, path) ||
+           listener->wants_below(listener->userdata, path);
+}
+
+/* `name` in `parent` is a directory of this inode now. */
+static void tree_found(struct cgroup_tree *tree, struct cgroup_node *parent, const char *name, uint64_t inode)
+{
+    struct cgroup_node *node = cgroup_index_child(&tree->index, parent, name);
+
+    if (node && node->inode != inode) {
+        tree_forget(tree, node);
+        node = NULL;
+    }
+    if (!node) {
+        int r = cgroup_index_add(&tree->index, parent, name, inode, &node);
+        if (r < 0) {
+            tree->limited[NOT_READ] |= r != -ENAMETOOLONG;
+            return;
+        }
+    }
+    node->seen_in = tree->scan;
+    tree_enqueue(tree, node);
+}
+
+struct directory_listing {
+    struct cgroup_tree *tree;
+    struct cgroup_node *parent;
+};
+
+static void tree_on_found(void *userdata, const char *name, uint64_t inode)
+{
+    const struct directory_listing *listing = userdata;
+
+    if (tree_seeks(listing->tree, listing->parent, name))
+        tree_found(listing->tree, listing->parent, name, inode);
+}
+
+static void tree_forget_unseen(struct cgroup_tree *tree, const struct cgroup_node *parent)
+{
+    struct cgroup_node *next;
+
+    for (struct cgroup_node *node = LIST_FIRST(&parent->children); node; node = next) {
+        next = LIST_NEXT(node, siblings);
+        if (node->seen_in != tree->scan)
+            tree_forget(tree, node);
+    }
+}
+
+/* Lists a directory, which is watched by now. Closes `*fd`. */
+static void tree_list(struct cgroup_tree *tree, struct cgroup_node *node, int *fd)
+{
+    struct directory_listing listing = {.tree = tree, .parent = node};
+
+    tree->scan++;
+    if (cgroup_directory_list(&tree->root, fd, tree_on_found, &listing) < 0)
+        tree->limited[NOT_READ] = true;
+    else
+        tree_forget_unseen(tree, node);
+}
+
+/* Nothing below is wanted any more. */
+static void tree_leave(struct cgroup_tree *tree, struct cgroup_node *node)
+{
+    while (!LIST_EMPTY(&node->children))
+        tree_forget(tree, LIST_FIRST(&node->children));
+    if (node->watch >= 0)
+        inotify_rm_watch(tree->inotify_fd, node->watch);
+    cgroup_index_set_watch(&tree->index, node, -1);
+}
+
+/* Watches and lists a directory below which something may be wanted. `*fd` may be closed. */
+static void tree_enter(struct cgroup_tree *tree, struct cgroup_node *node, int *fd)
+{
+    if (!tree->listener.wants_below(tree->listener.userdata, node->path)) {
+        tree_leave(tree, node);
+        return;
+    }
+    tree_add_watch(tree, node, *fd);
+    tree_list(tree, node, fd);
+}
+
+static void tree_visit(struct cgroup_tree *tree, struct cgroup_node *node)
+{
+    _cleanup_(closep) int fd = cgroup_tree_open(tree, node);
+    bool stays = !cgroup_directory_is_gone(fd);
+
+    if (fd < 0)
+        tree->limited[NOT_READ] |= stays;
+    else
+        stays = !tree_has_elsewhere(tree, node);
+    if (stays && tree_announce(tree, node, fd) < 0) {
+        tree->limited[NOT_READ] = true;
+        stays = false;
+    }
+    if (!stays && node->parent)
+        tree_forget(tree, node);
+    else if (fd >= 0)
+        tree_enter(tree, node, &fd);
+}
+
+static void tree_visit_pending(struct cgroup_tree *tree)
+{
+    struct cgroup_node *node;
+
+    while ((node = TAILQ_FIRST(&tree->pending))) {
+        TAILQ_REMOVE(&tree->pending, node, queue);
+        node->pending = false;
+        tree_visit(tree, node);
+    }
+}
+
+/* --- events of inotify --- */
+
+/* Compares a name in `parent` with the node that is known. */
+static void tree_compare_name(struct cgroup_tree *tree, struct cgroup_node *parent, const char *name)
+{
+    struct cgroup_node *known = cgroup_index_child(&tree->index, parent, name);
+    uint64_t inode;
+
+    if (!known && !tree_seeks(tree, parent, name))
+        return;
+    _cleanup_(closep) int fd = cgroup_tree_open(tree, parent);
+    if (fd < 0) { /* where the parent is gone itself, an event about it follows */
+        tree->limited[NOT_READ] |= !cgroup_directory_is_gone(fd);
+        return;
+    }
+    int r = cgroup_directory_find(&tree->root, fd, name, &inode);
+    if (r < 0)
+        tree->limited[NOT_READ] = true;
+    else if (r == 0 && known)
+        tree_forget(tree, known);
+    else if (r > 0 && (!known || known->inode != inode))
+        tree_found(tree, parent, name, inode);
+    tree_visit_pending(tree);
+}
+
+/* The kernel removed a watch, as file systems other than the cgroups' do when a directory is removed. */
+static void tree_lost_watch(struct cgroup_tree *tree, struct cgroup_node *node)
+{
+    struct cgroup_node *parent = node->parent;
+    char name[NAME_MAX + 1];
+
+    cgroup_index_set_watch(&tree->index, node, -1);
+    if (!parent) {
+        tree->limited[NOT_WATCHED] = true;
+        return;
+    }
+    snprintf(name, sizeof(name), "%s", node->name);
+    tree_forget(tree, node);
+    tree_compare_name(tree, parent, name);
+}
+
+static void tree_take_event(struct cgroup_tree *tree, const struct inotify_event *event)
+{
+    struct cgroup_node *node = cgroup_index_of_watch(&tree->index, event->wd);
+
+    if (event->mask & IN_Q_OVERFLOW)
+        tree->overflow = true;
+    else if (!node)
+        return; /* of a watch that was removed before this was read */
+    else if (event->mask & IN_IGNORED)
+        tree_lost_watch(tree, node);
+    else if (event->mask & IN_ISDIR && event->len > 0)
+        tree_compare_name(tree, node, event->name);
+}
+
+void cgroup_tree_dispatch(struct cgroup_tree *tree)
+{
+    _Alignas(struct inotify_event) char events[EVENTS_SIZE];
+
+    ssize_t n = tree->inotify_fd >= 0 ? read(tree->inotify_fd, events, sizeof(events)) : 0;
+
+    for (char *at = events; at < events + n;) {
+        const struct inotify_event *event = (const void *)at;
+        tree_take_event(tree, event);
+        at += sizeof(*event) + event->len;
+    }
+    if (tree->overflow)
+        cgroup_tree_rescan(tree);
+}
+
+void cgroup_tree_rescan(struct cgroup_tree *tree)
+{
+    tree->overflow = false;
+    for (size_t i = 0; i < N_LIMITATIONS; i++)
+        tree->limited[i] &= i == NO_INOTIFY;
+    tree_enqueue(tree, tree->index.root);
+    tree_visit_pending(tree);
+}
+
+/* --- the tree as a whole --- */
+
+DEFINE_CLEANUP(struct cgroup_tree *, cgroup_tree_free);
+
+int cgroup_tree_new(const char *root, const struct cgroup_listener *listener, struct cgroup_tree **ret,
+                    struct error *error)
+{
+    _cleanup_(cgroup_tree_freep) struct cgroup_tree *tree = calloc(1, sizeof(*tree));
+    struct cgroup_node *node;
+    struct stat status;
+
+    if (!tree)
+        return error_oom(error);
+    TAILQ_INIT(&tree->pending);
+    tree->listener = *listener;
+    tree->inotify_fd = -1;
+    tree->root.fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (tree->root.fd < 0 || fstat(tree->root.fd, &status) < 0)
+        return error_set(error, -errno, "cannot open the cgroups' directory %s: %s", root, strerror(errno));
+    tree->root.device = status.st_dev;
+    if (cgroup_index_add(&tree->index, NULL, "", status.st_ino, &node) < 0)
+        return error_oom(error);
+    tree->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    tree->limited[NO_INOTIFY] = tree->inotify_fd < 0;
+    cgroup_tree_rescan(tree);
+    *ret = steal(tree);
+    return 0;
+}
+
+struct cgroup_tree *cgroup_tree_free(struct cgroup_tree *tree)
+{
+    if (!tree)
+        return NULL;
+    cgroup_index_done(&tree->index);
+    closep(&tree->inotify_fd);
+    closep(&tree->root.fd);
+    free(tree);
+    return NULL;
+}
+
+int cgroup_tree_fd(const struct cgroup_tree *tree)
+{
+    return tree->inotify_fd;
+}
+
+const char *cgroup_tree_limitation(const struct cgroup_tree *tree)
+{
+    for (size_t i = 0; i < N_LIMITATIONS; i++)
+        if (tree->limited[i])
+            return limitations[i];
+    return NULL;
+}
+
+size_t cgroup_tree_watches(const struct cgroup_tree *tree)
+{
+    return tree->index.n_watches;
+}
+
+struct cgroup_node *cgroup_tree_node(const struct cgroup_tree *tree, size_t n)
+{
+    return n < tree->index.n_announced ? tree->index.announced[n] : NULL;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rows of cgroups that a tally counts: see tally-rows.h. */
+#include "collectors/cgroup/bpf-rows.h"
+
+#include "base/cleanup.h"
+
+/* All but the plans. */
+static void forget_parts(struct tally_rows *rows)
+{
+    free(rows->rows);
+    free(rows->parts);
+    free(rows->fields);
+    free(rows->first_on_cpu);
+    free(rows->unavailable);
+    rows->rows = NULL;
+    rows->parts = NULL;
+    rows->fields = NULL;
+    rows->first_on_cpu = NULL;
+    rows->unavailable = NULL;
+    rows->n_rows = rows->n_parts = rows->n_fields = rows->n_cpus = rows->n_unavailable = 0;
+    rows->n_without_rows = 0;
+}
+
+static void free_plans(struct tally_plan *plans, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        tally_plan_done(&plans[i]);
+    free(plans);
+}
+
+struct tally_rows *tally_rows_free(struct tally_rows *rows)
+{
+    if (!rows)
+        return NULL;
+    forget_parts(rows);
+    free_plans(rows->plans, rows->n_plans);
+    free(rows);
+    return NULL;
+}
+
+/* --- the rows of all configured groups --- */
+
+/* Goes on with the plan of an equal group. */
+static int take_plan(struct tally_plan *plan, struct tally_rows *rows, const struct collector_context *context,
+                     const struct config_group *group)
+{
+    bool summed = !context->config->cgroup.per_cpu;
+
+    for (size_t i = 0; i < rows->n_plans; i++)
+        if (rows->plans[i].signature && str_equal(rows->plans[i].signature, group->signature) &&
+            rows->plans[i].rows.summed == summed) {
+            *plan = rows->plans[i];
+            rows->plans[i] = (struct tally_plan){0};
+            return 0;
+        }
+    return tally_plan_init(plan, context, group, summed);
+}
+
+static int plan_all(struct tally_rows *rows, const struct collector_context *context, const struct tally_groups *groups)
+{
+    size_t n = groups->collector.n;
+    struct tally_plan *plans = calloc(n + 1, sizeof(plans[0]));
+    int r = plans ? 0 : -ENOMEM;
+
+    for (size_t i = 0; i < n && r == 0; i++) {
+        struct group_counts_view view = group_counts_view(groups->collector.items[i]);
+        r = take_plan(&plans[i], rows, context, groups->spans[i].group);
+        if (r == 0)
+            r = tally_plan_place(&plans[i], context, &groups->spans[i], &view);
+    }
+    if (r < 0) {
+        free_plans(plans, plans ? n : 0);
+        return r;
+    }
+    free_plans(rows->plans, rows->n_plans);
+    rows->plans = plans;
+    rows->n_plans = n;
+    return 0;
+}
+
+/* --- all rows and perf groups --- */
+
+/* Where CPUs of one kind differ, the row that sums them shows the event. */
+static void list_unavailable(struct tally_rows *rows, const struct tally_plan *plan,
+                             const struct unavailable_events *events)
+{
+    for (size_t i = 0; i < events->n; i++)
+        if (!tally_plan_has(plan, &events->items[i]))
+            rows->unavailable[rows->n_unavailable++] = (struct tally_unavailable){plan->name, &events->items[i]};
+}
+
+static void list_rows(struct tally_rows *rows, const struct tally_plan *plan)
+{
+    for (size_t i = 0; i < plan->rows.n; i++)
+        rows->rows[rows->n_rows++] = (struct tally_row){.signature = plan->signature,
+                                                        .planned = &plan->rows.items[i],
+                                                        .draft = &plan->drafts[i],
+                                                        .first_part = TALLY_PART_NONE};
+    rows->n_without_rows += plan->rows.n == 0;
+}
+
+static void list_part(struct tally_rows *rows, const struct tally_span *span, struct tally_part *part)
+{
+    uint64_t in_row = rows->rows[part->row].planned->events;
+    uint32_t *first_on_cpu = &rows->first_on_cpu[part->cpu], *first_in_row = &rows->rows[part->row].first_part;
+
+    part->fields = &rows->fields[rows->n_fields];
+    part->n_fields = (uint32_t)event_count(part->events);
+    EVENTS_FOREACH (event, part->events)
+        rows->fields[rows->n_fields++] = (struct tally_field){(uint8_t)tally_span_word(span, event),
+                                                              (uint8_t)event_count(in_row & (event_bit(event) - 1))};
+    rows->parts[rows->n_parts] = *part;
+    rows->parts[rows->n_parts].next_on_cpu = *first_on_cpu;
+    rows->parts[rows->n_parts].next_in_row = *first_in_row;
+    *first_on_cpu = *first_in_row = rows->n_parts++;
+}
+
+/* `first` is the number of the configured group's first row. */
+static void list_parts(struct tally_rows *rows, const struct tally_groups *groups, size_t i, uint32_t first)
+{
+    struct group_counts_view view = group_counts_view(groups->collector.items[i]);
+    const struct tally_span *span = &groups->spans[i];
+
+    for (size_t k = 0; k < view.n_groups; k++) {
+        uint32_t row = rows->plans[i].placed[k].row;
+        struct tally_part part = {.opened = &view.groups[k],
+                                  .events = view.groups[k].events,
+                                  .cpu = (uint32_t)view.groups[k].cpu,
+                                  .enabled = tally_groups_enabled(groups, span->times[k]),
+                                  .row = first + row};
+        if (row != TALLY_ROW_NONE)
+            list_part(rows, span, &part);
+    }
+}
+
+static int allocate_lists(struct tally_rows *rows, const struct tally_groups *groups)
+{
+    size_t n_rows = 0, n_parts = 0, n_fields = 0, n_unavailable = 0;
+
+    for (size_t i = 0; i < rows->n_plans; i++) {
+        struct group_counts_view view = group_counts_view(groups->collector.items[i]);
+        n_rows += rows->plans[i].rows.n;
+        n_parts += view.n_groups;
+        n_unavailable += view.unavailable->n;
+        for (size_t k = 0; k < view.n_groups; k++) {
+            n_fields += event_count(view.groups[k].events);
+            rows->n_cpus = MAX(rows->n_cpus, (uint32_t)view.groups[k].cpu + 1);
+        }
+    }
+    rows->rows = calloc(n_rows + 1, sizeof(rows->rows[0]));
+    rows->parts = calloc(n_parts + 1, sizeof(rows->parts[0]));
+    rows->fields = calloc(n_fields + 1, sizeof(rows->fields[0]));
+    rows->unavailable = calloc(n_unavailable + 1, sizeof(rows->unavailable[0]));
+    rows->first_on_cpu = calloc(rows->n_cpus + 1, sizeof(rows->first_on_cpu[0]));
+    if (!rows->rows || !rows->parts || !rows->fields || !rows->unavailable || !rows->first_on_cpu)
+        return -ENOMEM;
+    memset(rows->first_on_cpu, 0xff, rows->n_cpus * sizeof(rows->first_on_cpu[0])); /* TALLY_PART_NONE */
+    return 0;
+}
+
+static int list_all(struct tally_rows *rows, const struct tally_groups *groups)
+{
+    int r = allocate_lists(rows, groups);
+
+    for (size_t i = 0; i < rows->n_plans && r == 0; i++) {
+        struct group_counts_view view = group_counts_view(groups->collector.items[i]);
+        uint32_t first = rows->n_rows;
+        list_rows(rows, &rows->plans[i]);
+        list_parts(rows, groups, i, first);
+        list_unavailable(rows, &rows->plans[i], view.unavailable);
+    }
+    return r;
+}
+
+int tally_rows_resume(struct tally_rows **rows, const struct collector_context *context,
+                      const struct tally_groups *groups)
+{
+    if (!*rows)
+        *rows = calloc(1, sizeof(**rows));
+    if (!*rows)
+        return -ENOMEM;
+    forget_parts(*rows);
+    (*rows)->edition++;
+    int r = plan_all(*rows, context, groups);
+    if (r == 0)
+        r = list_all(*rows, groups);
+    if (r < 0)
+        forget_parts(*rows);
+    (*rows)->changes++;
+    tally_rows_update(*rows);
+    return r;
+}
+
+/* --- what cannot be read --- */
+
+static bool part_update(struct tally_part *part)
+{
+    bool away = part->opened->activity == GROUP_AWAY;
+    bool unreadable = part->opened->error && !away &&
+                      (part->opened->activity == GROUP_STARVED || part->opened->activity == GROUP_STALE);
+    enum group_activity activity = away || unreadable ? part->opened->activity : GROUP_IDLE;
+    int error = unreadable ? part->opened->error : 0;
+
+    if (activity == part->activity && error == part->error)
+        return false;
+    part->activity = activity;
+    part->error = error;
+    return true;
+}
+
+void tally_rows_update(struct tally_rows *rows)
+{
+    bool changed = false;
+
+    for (size_t i = 0; i < rows->n_parts; i++)
+        changed |= part_update(&rows->parts[i]);
+    if (!changed)
+        return;
+    rows->changes++;
+    for (size_t i = 0; i < rows->n_rows; i++) {
+        struct tally_row *row = &rows->rows[i];
+        row->is_unreadable = false;
+        row->absent = row->planned->cpu >= 0;
+        for (uint32_t k = row->first_part; k != TALLY_PART_NONE; k = rows->parts[k].next_in_row) {
+            row->is_unreadable |= rows->parts[k].error != 0;
+            row->absent &= rows->parts[k].activity == GROUP_AWAY;
+        }
+    }
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The keys of perfcountd.yaml: see options.h. */
+#include "config/keys.h"
+
+#include "base/util.h"
+#include "config/groups.h"
+#include "config/option-checks.h"
+#include "config/option-types.h"
+#include "config/values.h"
+
+static const struct option_choice standings[] = {
+    {"operators", STANDING_OPERATOR},
+    {"local", STANDING_LOCAL},
+    {"everybody", STANDING_EVERYBODY},
+    {NULL, 0},
+};
+
+static const struct option_choice engines[] = {
+    {"auto", ENGINE_AUTO},
+    {"perf", ENGINE_PERF},
+    {"bpf", ENGINE_BPF},
+    {NULL, 0},
+};
+
+const char *config_engine_name(enum config_engine engine)
+{
+    const struct option_choice *choice = engines;
+
+    while (choice->value != engine)
+        choice++;
+    return choice->word;
+}
+
+static const struct option_choice max_cgroups[] = {
+    {"auto", MAX_CGROUPS_AUTO},
+    {NULL, 0},
+};
+
+#define MEMBER(type_of, member) .type = &option_##type_of, .offset = offsetof(struct config, member)
+#define BOOL(member) MEMBER(bool, member), .range = "true or false"
+#define TEXT_LIST(member, count) MEMBER(text_list, member), .count_offset = offsetof(struct config, count)
+#define NUMBER(member, least, most) MEMBER(number, member), .min = (least), .max = (most), .range = #least " to " #most
+#define GROUPS(member) MEMBER(groups, member), .range = "at most 256 groups of at most 64 events"
+
+#define CGROUP_PATTERNS                                                                                                \
+    "patterns of paths, which start with \"/\", or of names, such as container=grafana-*; \"default\""
+#define SLICES_AND_SERVICES "/*.slice, /system.slice/*.service, /system.slice/*.slice/*.service"
+/*
+ * Containers and virtual machines where their runtimes put them, without the slices of pods above them and without what
+ * is inside of them. No pattern leads into directories where none of them is: each directory that it leads to is
+ * watched.
+ */
+#define CONTAINERS                                                                                                     \
+    "/system.slice/docker-*.scope, /system.slice/nerdctl-*.scope, /system.slice/cri-containerd-*.scope,"               \
+    " /machine.slice/*.scope, /machine.slice/*.service, /machine.slice/*.slice/*.scope, /machine/*.libvirt-*,"         \
+    " /user.slice/user-*.slice/user@*.service/user.slice/docker-*.scope,"                                              \
+    " /user.slice/user-*.slice/user@*.service/user.slice/nerdctl-*.scope,"                                             \
+    " /user.slice/user-*.slice/user@*.service/user.slice/libpod-*.scope,"                                              \
+    " /user.slice/user-*.slice/user@*.service/user.slice/*.slice/libpod-*.scope,"                                      \
+    " /kubepods.slice/*.slice/*.scope, /kubepods.slice/*.slice/*.slice/*.scope, /kubepods/pod*/*, /kubepods/*/pod*/*," \
+    " /docker/*, /default/*, /libpod_parent/libpod-*, /lxc.payload.*, /lxc/*"
+
+static const struct option config_rows[] = {
+    {
+        .path = "user",
+        MEMBER(text, user),
+        .range = "the name or number of a user who is not root; empty for \"perfcountd\", or else \"nobody\"",
+        .default_yaml = "\"\"",
+        .help = "the user that the listening process becomes when root starts it",
+    },
+    {
+        .path = "opener.breakpoints",
+        BOOL(opener_breakpoints),
+        .default_yaml = "false",
+        .help = "whether breakpoints of the configuration are counted beside an opener, although an attacker who "
+                "takes over the listening process can move them",
+    },
+    {
+        .path = "web.listen",
+        TEXT_LIST(web.listen, web.n_listen),
+        .min = 1,
+        .check = option_check_address,
+        .range = ":PORT, HOST:PORT, [IPv6]:PORT or unix:/PATH",
+        .default_yaml = "[\":10298\"]",
+        .help = "where to listen for HTTP",
+    },
+    {
+        .path = "web.telemetry_path",
+        MEMBER(text, web.telemetry_path),
+        .check = option_check_telemetry_path,
+        .range = "starts with \"/\"; not \"/\" itself, nor below /api/, /-/ or /debug/",
+        .default_yaml = "/metrics",
+        .help = "the path of the metrics",
+    },
+    {
+        .path = "web.min_interval",
+        MEMBER(duration, web.min_interval_ns),
+        .max = 60 * NSEC_PER_SEC,
+        .range = "0s to 60s",
+        .default_yaml = "100ms",
+        .help = "scrapes closer together than this share one reading",
+    },
+    {
+        .path = "web.config_file",
+        MEMBER(text, web.config_file),
+        .range = "the path of a file, relative to the directory of this one; empty for none",
+        .default_yaml = "\"\"",
+        .help = "the exporters' web configuration: TLS, passwords, headers",
+    },
+    {
+        .path = "web.limits.connections",
+        NUMBER(web.limits.connections, 1, 100000),
+        .default_yaml = "512",
+        .help = "how many connections may be open",
+    },
+    {
+        .path = "web.limits.connections_per_address",
+        NUMBER(web.limits.connections_per_address, 1, 100000),
+        .default_yaml = "128",
+        .help = "how many connections may be open from one address",
+    },
+    {
+        .path = "web.limits.header_size",
+        NUMBER(web.limits.header_size, 4096, 1048576),
+        .default_yaml = "16384",
+        .help = "how many bytes the line and the headers of a request may have",
+    },
+    {
+        .path = "web.limits.request_timeout",
+        MEMBER(duration, web.limits.request_timeout_ns),
+        .min = 100 * NSEC_PER_MSEC,
+        .max = 86400 * NSEC_PER_SEC,
+        .range = "100ms to 24h",
+        .default_yaml = "10s",
+        .help = "how long a new connection has for its first request",
+    },
+    {
+        .path = "web.limits.idle_timeout",
+        MEMBER(duration, web.limits.idle_timeout_ns),
+        .min = 100 * NSEC_PER_MSEC,
+        .max = 86400 * NSEC_PER_SEC,
+        .range = "100ms to 24h",
+        .default_yaml = "300s",
+        .help = "how long a connection may go without a request",
+    },
+    {
+        .path = "web.limits.response_timeout",
+        MEMBER(duration, web.limits.response_timeout_ns),
+        .min = 100 * NSEC_PER_MSEC,
+        .max = 86400 * NSEC_PER_SEC,
+        .range = "100ms to 24h",
+        .default_yaml = "60s",
+        .help = "how long a client may take to read a response",
+    },
+    {
+        .path = "web.hosts",
+        TEXT_LIST(web.hosts, web.n_hosts),
+        .check = option_check_host,
+        .range = "names of hosts, without a port",
+        .default_yaml = "[]",
+        .help = "more names by which browsers and local clients reach this machine",
+    },
+    {
+        .path = "web.local_operators",
+        BOOL(web.local_operators),
+        .default_yaml = "false",
+        .help = "whether every client of this machine is an operator, who may reload, pause and have samples",
+    },
+    {
+        .path = "collectors.cpu.enabled",
+        BOOL(cpu.enabled),
+        .default_yaml = "true",
+        .help = "whether to count per CPU",
+    },
+    {
+        .path = "collectors.cpu.cpus",
+        MEMBER(text, cpu.cpus),
+        .check = option_check_cpus,
+        .range = "\"all\" or a list such as \"0-3,6\"",
+        .default_yaml = "all",
+        .help = "on which CPUs to count",
+    },
+    {
+        .path = "collectors.cpu.groups",
+        GROUPS(cpu.groups),
+        .default_yaml = "[{preset: overview},"
+                        " {name: software, events: \"{context-switches,cpu-migrations,minor-faults,major-faults}\"}]",
+        .help = "what to count on each CPU, each group's events together",
+    },
+    {
+        .path = "collectors.pmu.enabled",
+        BOOL(pmu.enabled),
+        .default_yaml = "true",
+        .help = "whether to count on PMUs that are not of one CPU: uncore, DSU, RAPL",
+    },
+    {
+        .path = "collectors.pmu.groups",
+        GROUPS(pmu.groups),
+        .default_yaml = "[{preset: memory}, {preset: energy}]",
+        .help = "what to count on each of these PMUs, each group's events together",
+    },
+    {
+        .path = "collectors.cgroup.enabled",
+        BOOL(cgroup.enabled),
+        .default_yaml = "true",
+        .help = "whether to count per cgroup",
+    },
+    {
+        .path = "collectors.cgroup.engine",
+        MEMBER(choice, cgroup.engine),
+        .choices = engines,
+        .range = "auto, perf or bpf",
+        .default_yaml = "auto",
+        .help = "how cgroups are counted: by perf events of each, or by a BPF program; auto is bpf where it works, "
+                "else perf",
+    },
+    {
+        .path = "collectors.cgroup.include",
+        TEXT_LIST(cgroup.include, cgroup.n_include),
+        .min = 1,
+        .check = option_check_pattern,
+        .extends = true,
+        .range = CGROUP_PATTERNS,
+        .default_yaml = "[" SLICES_AND_SERVICES ", " CONTAINERS "]",
+        .help = "which cgroups to count",
+    },
+    {
+        .path = "collectors.cgroup.exclude",
+        TEXT_LIST(cgroup.exclude, cgroup.n_exclude),
+        .check = option_check_pattern,
+        .extends = true,
+        .range = CGROUP_PATTERNS,
+        .default_yaml = "[\"/**-conmon-*\"]",
+        .help = "which of these cgroups not to count",
+    },
+    {
+        .path = "collectors.cgroup.max_cgroups",
+        MEMBER(number, cgroup.max_cgroups),
+        .max = 100000,
+        .choices = max_cgroups,
+        .range = "0 to 100000, or auto",
+        .default_yaml = "auto",
+        .help =
+            "the most cgroups to count, those nearest to the root first; auto is 4096 with the engine bpf, else 256",
+    },
+    {
+        .path = "collectors.cgroup.per_cpu",
+        BOOL(cgroup.per_cpu),
+        .default_yaml = "false",
+        .help = "whether each CPU has its own series, with the label \"cpu\"",
+    },
+    {
+        .path = "collectors.cgroup.linger",
+        MEMBER(duration, cgroup.linger_ns),
+        .max = 3600 * NSEC_PER_SEC,
+        .range = "0s to 1h",
+        .default_yaml = "60s",
+        .help = "how long the last values of a removed cgroup stay",
+    },
+    {
+        .path = "collectors.cgroup.groups",
+        GROUPS(cgroup.groups),
+        .default_yaml = "[{name: core, events: \"{task-clock,cycles,instructions}\"},"
+                        " {name: software, events: \"{context-switches,minor-faults,major-faults}\"}]",
+        .help = "what to count in each cgroup, each group's events together",
+    },
+    {
+        .path = "collectors.self.enabled",
+        BOOL(self_enabled),
+        .default_yaml = "true",
+        .help = "whether to report on the daemon itself",
+    },
+    {
+        .path = "sampler.enabled",
+        BOOL(sampler.enabled),
+        .default_yaml = "false",
+        .help = "whether clients may have samples of running programs: profiles",
+    },
+    {
+        .path = "sampler.event",
+        MEMBER(text, sampler.event),
+        .check = option_check_sampled_event,
+        .range = "\"auto\" or a group in perf's syntax, whose first event samples",
+        .default_yaml = "auto",
+        .help = "the event that samples unless a client names one; auto is cycles, or cpu-clock without a PMU",
+    },
+    {
+        .path = "sampler.frequency",
+        NUMBER(sampler.frequency, 0, 1000000),
+        .default_yaml = "99",
+        .help = "samples a second on each CPU unless a client sets it; 0 with sampler.period",
+    },
+    {
+        .path = "sampler.period",
+        MEMBER(number, sampler.period),
+        .max = INT64_MAX,
+        .range = "0 to 2^63 - 1",
+        .default_yaml = "0",
+        .help = "the number of events between two samples, instead of sampler.frequency; 0 for none",
+    },
+    {
+        .path = "sampler.callchain",
+        BOOL(sampler.callchain),
+        .default_yaml = "true",
+        .help = "whether samples have the chain of calls",
+    },
+    {
+        .path = "sampler.ring_pages",
+        MEMBER(number, sampler.ring_pages),
+        .min = 1,
+        .max = 4096,
+        .check = option_check_power_of_two,
+        .range = "a power of two, 1 to 4096",
+        .default_yaml = "128",
+        .help = "pages of memory that take the samples of a CPU",
+    },
+    {
+        .path = "sampler.max_clients",
+        NUMBER(sampler.max_clients, 1, 64),
+        .default_yaml = "4",
+        .help = "how many streams may run",
+    },
+    {
+        .path = "sampler.tracepoints",
+        TEXT_LIST(sampler.tracepoints, sampler.n_tracepoints),
+        .check = option_check_tracepoint,
+        .range = "names such as sched:sched_switch",
+        .default_yaml = "[]",
+        .help = "the tracepoints that clients may sample",
+    },
+    {
+        .path = "sampler.max_seconds",
+        NUMBER(sampler.max_seconds, 1, 604800),
+        .default_yaml = "3600",
+        .help = "how many seconds a stream may run",
+    },
+    {
+        .path = "sampler.allow",
+        MEMBER(choice, sampler.allow),
+        .choices = standings,
+        .range = "operators, local or everybody",
+        .default_yaml = "operators",
+        .help = "the clients that may have samples: operators, all clients of this machine, or everybody",
+    },
+    {
+        .path = "sampler.allow_remote",
+        MEMBER(deprecated_bool, sampler.allow_remote),
+        .range = "true or false",
+        .default_yaml = "false",
+        .help = "deprecated: true means \"sampler.allow: everybody\", false \"operators\"",
+    },
+};
+
+const struct option_table config_options = {.rows = config_rows, .n = ARRAY_SIZE(config_rows)};

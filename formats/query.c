@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The counters that a client asks for: see filter.h. */
+#include "formats/query.h"
+
+#include <ctype.h>
+
+#include "base/cleanup.h"
+#include "base/glob.h"
+#include "base/number.h"
+#include "base/unknown.h"
+#include "base/utf8.h"
+#include "cgroups/label.h"
+#include "collectors/known.h"
+
+#define CPU_MAX 65535
+
+static const char *key_text(size_t key)
+{
+    static const char *const keys[FILTER_NAME] = {
+        [FILTER_CPU] = "cpu",     [FILTER_PMU] = "pmu",     [FILTER_CGROUP] = "cgroup",
+        [FILTER_GROUP] = "group", [FILTER_EVENT] = "event",
+    };
+
+    return key < FILTER_NAME ? keys[key] : name_kind_text((enum name_kind)(key - FILTER_NAME));
+}
+
+/* Whether the values of it are patterns of what comes and goes. */
+static bool is_pattern(enum filter_key key)
+{
+    return key == FILTER_CGROUP || key >= FILTER_NAME;
+}
+
+static void term_done(struct filter_term *term)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(term->labels); i++)
+        free(term->labels[i]);
+}
+
+void filter_done(struct filter *filter)
+{
+    for (size_t i = 0; i < filter->n; i++)
+        term_done(&filter->terms[i]);
+    free(filter->terms);
+    *filter = (struct filter){0};
+}
+
+static int refuse_collector(const char *const *collector_names, const char *parameter, const char *value,
+                            struct error *error)
+{
+    _cleanup_(unknown_done) struct unknown unknown = {.suggest.wrong = value};
+
+    for (size_t i = 0; collector_names[i]; i++)
+        unknown_consider(&unknown, collector_names[i]);
+    return unknown_error(&unknown, error, "parameter \"%s\": there is no collector \"%.64s\"", parameter, value);
+}
+
+static int add_collector(struct filter *filter, const char *const *collector_names, const char *parameter,
+                         const char *value, struct error *error)
+{
+    for (size_t i = 0; collector_names[i]; i++)
+        if (str_equal(collector_names[i], value)) {
+            filter->mask |= UINT32_C(1) << i;
+            return 0;
+        }
+    return refuse_collector(collector_names, parameter, value, error);
+}
+
+/* "4" or "0-3" */
+static int parse_cpus(const char *value, unsigned *ret_first, unsigned *ret_last, struct error *error)
+{
+    size_t size = strlen(value), dash = strcspn(value, "-");
+    uint64_t first, last;
+    int r = number_parse_u64_n(value, dash, &first);
+
+    last = first;
+    if (r == 0 && dash < size)
+        r = number_parse_u64_n(value + dash + 1, size - dash - 1, &last);
+    if (r < 0 || first > last || last > CPU_MAX)
+        return error_set(error, -EINVAL,
+                         "parameter \"cpu\": expected a number from 0 to %d or a range such as 0-3, found \"%.64s\"",
+                         CPU_MAX, value);
+    *ret_first = (unsigned)first;
+    *ret_last = (unsigned)last;
+    return 0;
+}
+
+static int check_pattern(const struct filter_term *term, struct error *error)
+{
+    int r = glob_check(term->text, error);
+
+    if (r < 0)
+        error_prefix(error, "parameter \"%s\"", key_text(term->key));
+    else if (term->key == FILTER_CGROUP && term->text[0] != '/' && strchr(term->text, '/'))
+        r = error_set(error, -EINVAL,
+                      "parameter \"cgroup\": expected a path, which starts with \"/\", or one name, found \"%.64s\"",
+                      term->text);
+    return r;
+}
+
+static int set_labels(struct filter_term *term)
+{
+    size_t size = strlen(term->text);
+
+    if (utf8_printable_prefix(term->text, size) == size)
+        return 0;
+    int r = cgroup_label(term->text, CGROUP_LABEL_PLAIN, &term->labels[0]);
+    return r < 0 ? r : cgroup_label(term->text, CGROUP_LABEL_DISTINCT, &term->labels[1]);
+}
+
+static int find_key(const char *name, enum filter_key *ret)
+{
+    for (size_t i = 0; i < N_FILTER_KEYS; i++)
+        if (str_equal(key_text(i), name)) {
+            *ret = (enum filter_key)i;
+            return 0;
+        }
+    return -ENOENT;
+}
+
+int filter_add(struct filter *filter, const char *const *collector_names, const char *name, const char *value,
+               struct error *error)
+{
+    _cleanup_(term_done) struct filter_term term = {.text = value};
+    int r = 0;
+
+    if (str_equal(name, "collector") || str_equal(name, "collect[]"))
+        return add_collector(filter, collector_names, name, value, error);
+    if (find_key(name, &term.key) < 0)
+        return -ENOENT;
+    if (!*value)
+        return error_set(error, -EINVAL, "parameter \"%s\": the text is empty", name);
+    if (term.key == FILTER_CPU)
+        r = parse_cpus(value, &term.first, &term.last, error);
+    else if (is_pattern(term.key))
+        r = check_pattern(&term, error);
+    if (r < 0)
+        return r;
+    if ((is_pattern(term.key) && set_labels(&term) < 0) || array_grow(&filter->terms, filter->n) < 0)
+        return error_oom(error);
+    filter->given[term.key]++;
+    filter->names_given |= term.key >= FILTER_NAME;
+    filter->terms[filter->n++] = term;
+    term = (struct filter_term){0};
+    return 0;
+}
+
+uint32_t filter_mask(const struct filter *filter)
+{
+    return filter && filter->mask ? filter->mask : UINT32_MAX;
+}
+
+bool filter_is_mask(const struct filter *filter)
+{
+    return filter->n == 0;
+}
+
+bool filter_event_matches(const char *wanted, const char *name)
+{
+    for (; *wanted && (tolower((unsigned char)*wanted) == *name || (*wanted == '-' && *name == '_')); wanted++)
+        name++;
+    return *wanted == *name;
+}
+
+static bool matches_pattern(const struct filter_term *term, const char *text)
+{
+    if (!term->labels[0])
+        return glob_match_last(term->text, text);
+    return glob_match_last(term->labels[0], text) || glob_match_last(term->labels[1], text);
+}
+
+static bool matches_text(const struct filter_term *term, const char *text)
+{
+    if (is_pattern(term->key))
+        return matches_pattern(term, text);
+    return str_equal(term->text, text) || (term->key == FILTER_EVENT && filter_event_matches(term->text, text));
+}
+
+/* `text` is NULL if the row has nothing of this key. */
+static bool passes_text(const struct filter *filter, enum filter_key key, const char *text)
+{
+    if (!filter->given[key])
+        return true;
+    for (size_t i = 0; text && i < filter->n; i++) {
+        const struct filter_term *term = &filter->terms[i];
+        if (term->key == key && matches_text(term, text))
+            return true;
+    }
+    return false;
+}
+
+static bool passes_cpu(const struct filter *filter, int cpu)
+{
+    if (!filter->given[FILTER_CPU])
+        return true;
+    for (size_t i = 0; cpu >= 0 && i < filter->n; i++) {
+        const struct filter_term *term = &filter->terms[i];
+        if (term->key == FILTER_CPU && (unsigned)cpu >= term->first && (unsigned)cpu <= term->last)
+            return true;
+    }
+    return false;
+}
+
+static bool passes_names(const struct filter *filter, const struct names *names)
+{
+    bool passes = true;
+
+    for (size_t i = 0; filter->names_given && passes && i < N_NAME_KEYS; i++)
+        passes = passes_text(filter, (enum filter_key)(FILTER_NAME + i), names ? names->texts[i] : NULL);
+    return passes;
+}
+
+bool filter_passes_row(const struct filter *filter, const struct row *row)
+{
+    return !filter || ((filter_mask(filter) >> row->collector & 1) && passes_cpu(filter, row->cpu) &&
+                       passes_text(filter, FILTER_CGROUP, row->cgroup) &&
+                       passes_text(filter, FILTER_GROUP, row->group) && passes_names(filter, row->names));
+}
+
+bool filter_passes_counter(const struct filter *filter, const struct counter *counter)
+{
+    return !filter ||
+           (passes_text(filter, FILTER_EVENT, counter->event) && passes_text(filter, FILTER_PMU, counter->pmu));
+}
+
+bool filter_passes_some(const struct filter *filter, const struct row *row)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < row->n_counters && !any; i++)
+        any = filter_passes_counter(filter, &row->counters[i]);
+    return any && filter_passes_row(filter, row);
+}
+
+/* --- names that nothing here has */
+
+static const struct {
+    enum known_kind kind;
+    const char *noun;
+} lists[FILTER_NAME] = {
+    [FILTER_PMU] = {KNOWN_PMUS, "PMU"},
+    [FILTER_GROUP] = {KNOWN_GROUPS, "group"},
+    [FILTER_EVENT] = {KNOWN_EVENTS, "event"},
+};
+
+struct check {
+    const struct filter_term *term;
+    bool found;
+};
+
+static void check_take(void *userdata, const char *name)
+{
+    struct check *check = userdata;
+
+    check->found = check->found || matches_text(check->term, name);
+}
+
+static void refusal_take(void *userdata, const char *name)
+{
+    unknown_consider(userdata, name);
+}
+
+static int check_name(const struct filter_term *term, const struct snapshot *snapshot, struct error *error)
+{
+    _cleanup_(unknown_done) struct unknown unknown = {.suggest.wrong = term->text};
+    struct check check = {.term = term};
+
+    known_each(snapshot, lists[term->key].kind, check_take, &check);
+    if (check.found)
+        return 0;
+    known_each(snapshot, lists[term->key].kind, refusal_take, &unknown);
+    return unknown_error(&unknown, error, "parameter \"%s\": no counter here has the %s \"%.64s\"", key_text(term->key),
+                         lists[term->key].noun, term->text);
+}
+
+static int check_cpus(const struct filter_term *term, const struct snapshot *snapshot, struct error *error)
+{
+    if (known_has_cpu(snapshot, term->first, term->last))
+        return 0;
+    _cleanup_(freep) char *cpus = known_cpus(snapshot);
+    return error_set(error, -EINVAL, "parameter \"cpu\": this machine has no CPU %.64s, only %.256s", term->text,
+                     cpus ? cpus : "");
+}
+
+int filter_check(const struct filter *filter, const struct snapshot *snapshot, struct error *error)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < filter->n; i++) {
+        const struct filter_term *term = &filter->terms[i];
+        if (term->key == FILTER_CPU)
+            r = check_cpus(term, snapshot, error);
+        else if (!is_pattern(term->key))
+            r = check_name(term, snapshot, error);
+    }
+    return r;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The document of /api/v1/events, made once and held: see events-document.h. */
+#include "http/api-events.h"
+
+#include "base/cleanup.h"
+#include "base/gzip.h"
+#include "base/timer.h"
+#include "http/compression.h"
+#include "http/handlers.h"
+#include "http/mhd-compat.h"
+#include "http/refusal-delay.h"
+#include "http/reply.h"
+
+/*
+ * Room for the text, reserved before it is made, so that the worker asks for no memory but the few bytes that libpfm4
+ * wants. Pages that are not touched cost none.
+ */
+#define ROOM ((size_t)4 << 20)
+/* How often an answer is held back before it is refused: for two seconds. */
+#define DELAYS_MAX 8
+
+enum stage { STAGE_WRITING, STAGE_COMPRESSING, STAGE_DONE };
+
+/* The worker knows its members up to `result`. */
+struct events_document {
+    struct job job;
+    struct draft *draft;
+    enum stage stage;
+    struct buffer plain, compressed;
+    struct gzip gzip;
+    int result;
+
+    unsigned references; /* one of the site or the job, and one of each response */
+    struct site *site;
+    uint64_t generation;
+    uint64_t last_use_ns;
+    struct waiting_requests waiting;
+    sd_event_source *timer; /* once it is done and held */
+};
+
+static void events_document_unref(struct events_document *document)
+{
+    if (--document->references > 0)
+        return;
+    if (document->draft)
+        document->draft->free(document->draft);
+    sd_event_source_disable_unref(document->timer);
+    gzip_done(&document->gzip);
+    buffer_done(&document->plain);
+    buffer_done(&document->compressed);
+    free(document);
+}
+
+static void document_on_response_freed(void *userdata)
+{
+    events_document_unref(userdata);
+}
+
+static struct MHD_Response *document_response(struct events_document *document, bool gzip)
+{
+    struct buffer *content = gzip && document->compressed.size ? &document->compressed : &document->plain;
+
+    if (content->failed || content->size == 0)
+        return NULL;
+    struct MHD_Response *response = MHD_create_response_from_buffer_with_free_callback_cls(
+        content->size, content->data, document_on_response_freed, document);
+    if (!response)
+        return NULL;
+    document->references++;
+    return reply_label(response, TYPE_JSON, VARY_ALL, content == &document->compressed);
+}
+
+void events_document_drop(struct site *site)
+{
+    struct events_document *document = steal(site->events);
+
+    /* One that is being made is still its job's. */
+    if (document && document->stage == STAGE_DONE)
+        events_document_unref(document);
+}
+
+static int document_on_timer(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    struct events_document *document = userdata;
+    uint64_t left = usec_until(document->last_use_ns + EVENTS_DOCUMENT_IDLE_NS, service_now(document->site->service));
+
+    (void)usec;
+    if (left == 0)
+        events_document_drop(document->site);
+    else
+        timer_arm_in(source, left);
+    return 0;
+}
+
+static void document_reply(struct events_document *document, struct request *request, bool gzip)
+{
+    document->last_use_ns = service_now(document->site->service);
+    reply_set(request, MHD_HTTP_OK, document_response(document, gzip));
+}
+
+static void document_release(struct events_document *document)
+{
+    struct request *request;
+
+    while ((request = waiting_requests_take(&document->waiting))) {
+        document_reply(document, request, request_negotiate(request, NULL, 0));
+        request_resume(request);
+    }
+}
+
+/* From now on the site owns it, if the site still wants it. */
+static void document_finish(struct events_document *document)
+{
+    struct site *site = document->site;
+
+    document->stage = STAGE_DONE;
+    document_release(document);
+    bool whole = !document->plain.failed && document->plain.size > 0;
+    if (site->events == document && whole &&
+        timer_start(site->event, EVENTS_DOCUMENT_IDLE_NS / NSEC_PER_USEC, USEC_PER_SEC, document_on_timer, document,
+                    &document->timer) >= 0)
+        return;
+    if (site->events == document)
+        site->events = NULL;
+    events_document_unref(document);
+}
+
+static void document_run(struct job *job)
+{
+    struct events_document *document = (struct events_document *)job;
+
+    if (document->stage == STAGE_WRITING)
+        document->draft->write(document->draft, &document->plain);
+    else
+        document->result = gzip_run(&document->gzip, &document->plain);
+}
+
+/* Has the text compressed. False: it goes out as it is. */
+static bool document_compress(struct events_document *document)
+{
+    document->draft->free(document->draft);
+    document->draft = NULL;
+    buffer_trim(&document->plain);
+    document->stage = STAGE_COMPRESSING;
+    return !document->plain.failed && gzip_prepare(&document->gzip, document->plain.size) == 0 &&
+           compression_submit(document->site, &document->job) == 0;
+}
+
+static void document_on_done(struct job *job, bool cancelled)
+{
+    struct events_document *document = (struct events_document *)job;
+
+    if (!cancelled && document->stage == STAGE_WRITING && document_compress(document))
+        return;
+    if (!cancelled && document->stage == STAGE_COMPRESSING && document->result == 0)
+        gzip_take(&document->gzip, &document->compressed);
+    gzip_done(&document->gzip);
+    if (cancelled)
+        document->plain.failed = true;
+    document_finish(document);
+}
+
+/* NULL: there is no memory, or too much to do. */
+static struct events_document *document_begin(struct site *site)
+{
+    const struct service *service = site->service;
+    struct events_document *document = calloc(1, sizeof(*document));
+
+    if (!document)
+        return NULL;
+    *document = (struct events_document){
+        .job = {.run = document_run, .done = document_on_done}, .references = 1, .site = site, .result = -EIO};
+    document->generation = service->events_generation(service->userdata);
+    document->draft = service->draft_events(service->userdata);
+    if (!document->draft || !buffer_reserve(&document->plain, ROOM) || compression_submit(site, &document->job) < 0) {
+        events_document_unref(document);
+        return NULL;
+    }
+    events_document_drop(site);
+    site->events = document;
+    return document;
+}
+
+static bool client_is_known(const struct request *request)
+{
+    return request_is_authenticated(request) || request->peer->unix_socket;
+}
+
+/* Whether its turn has not come; then the request is held back, or has a reply. */
+static bool document_hold_back(struct request *request)
+{
+    struct site *site = request->site;
+    uint64_t wait_ns, now = service_now(site->service);
+
+    token_bucket_configure(&site->event_documents, NSEC_PER_SEC / EVENTS_DOCUMENTS_PER_SECOND,
+                           EVENTS_DOCUMENTS_PER_SECOND, now);
+    if (client_is_known(request) || token_bucket_take(&site->event_documents, now, &wait_ns))
+        return false;
+    if (request->delays < DELAYS_MAX && refusal_delay_start(request))
+        request->answered = false;
+    else
+        reply_busy(request, "too many clients ask for the catalogue of events; try again");
+    return true;
+}
+
+void handle_events(struct request *request, const struct route *route)
+{
+    struct site *site = request->site;
+    struct events_document *document = site->events;
+
+    (void)route;
+    if (document_hold_back(request))
+        return;
+    if (!document || document->generation != site->service->events_generation(site->service->userdata))
+        document = document_begin(site);
+    if (!document)
+        reply_busy(request, "the catalogue of events cannot be made now; try again");
+    else if (document->stage == STAGE_DONE)
+        document_reply(document, request, request_negotiate(request, NULL, 0));
+    else
+        request_suspend_in(request, &document->waiting);
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A response that goes on: a stream of the sampler, sent as it comes.
+ *
+ * While there is nothing to send the connection is suspended, and its socket is watched for the client's end.
+ */
+#include "http/handlers.h"
+
+#include <sys/epoll.h>
+
+#include "base/cleanup.h"
+#include "http/connection.h"
+#include "http/reply.h"
+#include "sampler/stream.h"
+
+#define BLOCK_SIZE (32 * 1024)
+
+struct feed {
+    struct request *request;
+    struct connection *connection;
+    struct stream *stream; /* NULL: the client is gone */
+    sd_event_source *hangup;
+};
+
+static struct feed *feed_free(struct feed *feed)
+{
+    if (!feed)
+        return NULL;
+    sd_event_source_disable_unref(feed->hangup);
+    stream_free(feed->stream);
+    free(feed);
+    return NULL;
+}
+DEFINE_CLEANUP(struct feed *, feed_free);
+
+static void feed_cancel(struct request *request)
+{
+    feed_free(request->suspension.userdata);
+}
+
+/* While it is suspended, nothing is expected of the client. */
+static void feed_suspend(struct feed *feed)
+{
+    request_suspend(feed->request, feed_cancel, feed);
+    connection_set_deadline(feed->connection, DEADLINE_NONE);
+}
+
+static void feed_resume(void *userdata)
+{
+    struct feed *feed = userdata;
+
+    if (!feed->request->suspension.active)
+        return;
+    connection_set_deadline(feed->connection, DEADLINE_RESPONSE);
+    request_resume(feed->request);
+    request_on_end(feed->request, feed_cancel, feed);
+}
+
+/* libmicrohttpd does not look at a suspended connection, and a stream without a client is useless at any time. */
+static int feed_on_hangup(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+    struct feed *feed = userdata;
+
+    (void)fd;
+    (void)events;
+    sd_event_source_set_enabled(source, SD_EVENT_OFF);
+    feed->stream = stream_free(feed->stream);
+    connection_shutdown(feed->connection);
+    feed_resume(feed);
+    return 0;
+}
+
+/*
+ * So that nobody takes the stream for whole: its end is not sent any more. libmicrohttpd 0.9.75 does not always close a
+ * connection whose content ends with an error after a suspension, but does where it cannot send the end.
+ */
+static ssize_t feed_break_off(struct feed *feed)
+{
+    connection_shutdown(feed->connection);
+    return MHD_CONTENT_READER_END_OF_STREAM;
+}
+
+/* Each block that the client has room for gives it the whole time for the next. */
+static ssize_t feed_on_read(void *userdata, uint64_t position, char *bytes, size_t size)
+{
+    struct feed *feed = userdata;
+
+    (void)position;
+    if (!feed->stream)
+        return feed_break_off(feed);
+    ssize_t n = stream_read(feed->stream, bytes, size);
+    if (n == -ENODATA)
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    if (n < 0)
+        return feed_break_off(feed);
+    if (n == 0)
+        feed_suspend(feed);
+    else
+        connection_set_deadline(feed->connection, DEADLINE_RESPONSE);
+    return n;
+}
+
+static struct feed *feed_new(struct request *request)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(request->mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    struct feed *feed = info ? calloc(1, sizeof(*feed)) : NULL;
+
+    if (feed)
+        *feed = (struct feed){.request = request, .connection = info->socket_context};
+    return feed;
+}
+
+static const struct {
+    int error;
+    unsigned status;
+} statuses[] = {
+    {EINVAL, MHD_HTTP_BAD_REQUEST},        {ENOENT, MHD_HTTP_NOT_FOUND},       {EACCES, MHD_HTTP_FORBIDDEN},
+    {EPERM, MHD_HTTP_FORBIDDEN},           {EOPNOTSUPP, MHD_HTTP_FORBIDDEN},   {EBADRQC, MHD_HTTP_FORBIDDEN},
+    {EBUSY, MHD_HTTP_SERVICE_UNAVAILABLE}, {ENOSYS, MHD_HTTP_NOT_IMPLEMENTED},
+};
+
+/* 503 for other errors: neither the client nor the operator has caused them, and they may pass. */
+static unsigned feed_status_of(int error)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(statuses); i++)
+        if (statuses[i].error == -error)
+            return statuses[i].status;
+    return MHD_HTTP_SERVICE_UNAVAILABLE;
+}
+
+static int stream_take_parameter(void *userdata, const char *name, const char *value, struct error *error)
+{
+    return stream_request_set(userdata, name, value, error);
+}
+
+static struct MHD_Response *feed_response(struct feed *feed, const char *content_type)
+{
+    struct MHD_Response *response =
+        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_SIZE, feed_on_read, feed, NULL);
+
+    if (!response)
+        return NULL;
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    return response;
+}
+
+/* For a client that asks for the headers alone nothing is opened. */
+static int feed_open(struct feed *feed, struct sampler *sampler, const struct stream_request *wanted,
+                     const struct writer *writer, struct error *error)
+{
+    struct request *request = feed->request;
+
+    if (str_equal(request->method, MHD_HTTP_METHOD_HEAD))
+        return 0;
+    int r = stream_open(sampler, wanted, writer, feed_resume, feed, &feed->stream, error);
+    if (r < 0)
+        return r;
+    r = sd_event_add_io(request->site->event, &feed->hangup, feed->connection->fd, EPOLLRDHUP, feed_on_hangup, feed);
+    return r < 0 ? error_set(error, r, "the connection cannot be watched: %s", strerror(-r)) : 0;
+}
+
+void handle_stream(struct request *request, const struct route *route)
+{
+    _cleanup_(stream_request_done) struct stream_request wanted = {0};
+    const struct service *service = request->site->service;
+    struct sampler *sampler = service->sampler(service->userdata);
+    _cleanup_(feed_freep) struct feed *feed = NULL;
+    struct error error;
+
+    wanted.standing = request->standing;
+    int r = sampler_admit(sampler, wanted.standing, &error);
+    if (r == 0)
+        r = request_parameters(request, route->parameters, stream_take_parameter, &wanted, &error);
+    if (r == 0)
+        feed = feed_new(request);
+    if (r == 0 && feed)
+        r = feed_open(feed, sampler, &wanted, route->samples->writer, &error);
+    if (r < 0) {
+        reply_error(request, feed_status_of(r), "%s", error.message);
+        return;
+    }
+    if (!feed)
+        return;
+    reply_set(request, MHD_HTTP_OK, feed_response(feed, route->samples->content_type));
+    request_on_end(request, feed_cancel, steal(feed));
+}

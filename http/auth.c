@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Passwords: see auth.h. */
+#include "http/auth.h"
+
+#include <poll.h>
+
+#include "base/cleanup.h"
+#include "http/credential.h"
+#include "http/password.h"
+#include "http/refusal-delay.h"
+#include "http/reply.h"
+#include "http/worker.h"
+
+/* How long a thread that has nothing to do is kept, so that several wrong passwords in a row need only one. */
+#define WORKER_IDLE_NS (10 * NSEC_PER_SEC)
+
+/* How often a client without a password is answered at once: all such clients together. */
+#define CHALLENGES_PER_SECOND 50
+
+#define CHALLENGE "Basic realm=\"perfcountd\", charset=\"UTF-8\""
+
+/* No browser knows this scheme, so that the page hears of a password that has been changed, and says so: a browser
+ * would ask its reader at each request of the page, and again at the next. */
+#define CHALLENGE_OF_PAGE "X-" CHALLENGE
+
+struct auth {
+    struct worker *worker;
+    struct password_cache cache;
+    LIST_HEAD(, password_check) checks; /* all that wait or run */
+    struct peer_counts peers;           /* whose checks they are */
+};
+
+/* A password that is being checked. The worker knows its members up to `right`. */
+struct password_check {
+    struct job job;
+    struct credential credential;
+    char *hash;            /* NULL: nobody has this name */
+    unsigned highest_cost; /* of all users */
+    struct crypt_data data;
+    bool right;
+
+    struct auth *auth;
+    struct request *request; /* NULL: it waits no more */
+    struct peer_count *count;
+    struct fingerprint fingerprint;
+    LIST_ENTRY(password_check) entry;
+};
+
+static void check_destroy(struct password_check *check)
+{
+    credential_done(&check->credential);
+    free(check->hash);
+    free(check);
+}
+DEFINE_CLEANUP(struct password_check *, check_destroy);
+
+/* --- requests that wait */
+
+/* The request goes on, and asks again. */
+static void check_release(struct password_check *check, enum verdict verdict)
+{
+    struct request *request = check->request;
+
+    if (!request)
+        return;
+    check->request = NULL;
+    request->verdict = verdict;
+    request_resume(request);
+}
+
+static void check_cancel(struct request *request)
+{
+    struct password_check *check = request->suspension.userdata;
+
+    check->request = NULL;
+    job_cancel(&check->job);
+}
+
+static void check_settle(struct password_check *check, bool right)
+{
+    check_release(check, right ? VERDICT_RIGHT : VERDICT_WRONG);
+}
+
+/* The same password may have been sent more than once before it was known. */
+static void checks_settle_same(struct auth *auth, const struct fingerprint *fingerprint, bool right)
+{
+    for (struct password_check *check = LIST_FIRST(&auth->checks), *next; check; check = next) {
+        next = LIST_NEXT(check, entry);
+        if (!fingerprint_equal(&check->fingerprint, fingerprint))
+            continue;
+        check_settle(check, right);
+        job_cancel(&check->job);
+    }
+}
+
+static void check_run(struct job *job)
+{
+    struct password_check *check = (struct password_check *)job;
+
+    check->right = password_matches(check->credential.password, check->hash, check->highest_cost, &check->data);
+}
+
+static void check_on_done(struct job *job, bool cancelled)
+{
+    _cleanup_(check_destroyp) struct password_check *check = (struct password_check *)job;
+    struct auth *auth = check->auth;
+
+    LIST_REMOVE(check, entry);
+    peer_counts_remove(&auth->peers, check->count);
+    if (cancelled)
+        return;
+    password_cache_remember(&auth->cache, &check->fingerprint, check->right);
+    check_settle(check, check->right);
+    checks_settle_same(auth, &check->fingerprint, check->right);
+}
+
+/* --- how many may wait */
+
+static bool request_has_left(const struct request *request)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(request->mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct pollfd fd = {.fd = info ? info->connect_fd : -1, .events = POLLRDHUP};
+
+    return poll(&fd, 1, 0) > 0;
+}
+
+/* Clients that have closed their end make room. Should one of them still read, it gets an answer. */
+static void checks_drop_left(struct auth *auth)
+{
+    for (struct password_check *check = LIST_FIRST(&auth->checks), *next; check; check = next) {
+        next = LIST_NEXT(check, entry);
+        if (!check->request || !request_has_left(check->request))
+            continue;
+        check_release(check, VERDICT_BUSY);
+        job_cancel(&check->job);
+    }
+}
+
+static bool checks_have_room(const struct auth *auth, const struct peer *peer)
+{
+    return peer_counts_have_room(&auth->peers, peer, CHECKS_MAX, CHECKS_PER_ADDRESS_MAX);
+}
+
+/* --- a request */
+
+static int auth_new(sd_event *event, struct auth **ret)
+{
+    const struct worker_limits limits = {.jobs = CHECKS_MAX, .idle_ns = WORKER_IDLE_NS};
+    _cleanup_(freep) struct auth *auth = calloc(1, sizeof(*auth));
+
+    if (!auth)
+        return -ENOMEM;
+    int r = password_cache_init(&auth->cache);
+    if (r < 0)
+        return r;
+    r = worker_new(event, &limits, &auth->worker);
+    if (r < 0)
+        return r;
+    *ret = steal(auth);
+    return 0;
+}
+
+struct auth *auth_free(struct auth *auth)
+{
+    if (!auth)
+        return NULL;
+    worker_free(auth->worker);
+    password_cache_done(&auth->cache);
+    free(auth);
+    return NULL;
+}
+
+static bool is_excluded(const struct web_config *config, const char *path)
+{
+    for (size_t i = 0; i < config->auth_excluded_paths.n; i++)
+        if (str_equal(config->auth_excluded_paths.items[i], path))
+            return true;
+    return false;
+}
+
+/* NULL: nobody has the name. Compares it with all, so that the time says nothing about them. */
+static const char *find_hash(const struct web_config *config, const char *name)
+{
+    const char *hash = NULL;
+
+    for (size_t i = 0; i < config->n_users; i++)
+        if (str_equal(config->users[i].name, name))
+            hash = config->users[i].hash;
+    return hash;
+}
+
+static unsigned highest_cost(const struct web_config *config)
+{
+    unsigned most = PASSWORD_COST_MIN;
+
+    for (size_t i = 0; i < config->n_users; i++)
+        most = MAX(most, password_cost(config->users[i].hash));
+    return most;
+}
+
+static struct password_check *check_new(struct request *request, const struct credential *credential, const char *hash)
+{
+    _cleanup_(check_destroyp) struct password_check *check = calloc(1, sizeof(*check));
+
+    if (!check)
+        return NULL;
+    check->hash = hash ? strdup(hash) : NULL;
+    if (hash && !check->hash)
+        return NULL;
+    credential_copy(credential, &check->credential);
+    check->highest_cost = highest_cost(request->site->security->config);
+    check->auth = request->site->auth;
+    check->job.run = check_run;
+    check->job.done = check_on_done;
+    return steal(check);
+}
+
+/* Has it checked; without memory or a thread nobody is let in. */
+static enum verdict check_start(struct request *request, const struct credential *credential, const char *hash,
+                                const struct fingerprint *fingerprint)
+{
+    struct auth *auth = request->site->auth;
+
+    if (!checks_have_room(auth, request->peer))
+        checks_drop_left(auth);
+    if (!checks_have_room(auth, request->peer))
+        return VERDICT_BUSY;
+    _cleanup_(check_destroyp) struct password_check *check = check_new(request, credential, hash);
+    struct peer_count *count = check ? peer_counts_add(&auth->peers, request->peer) : NULL;
+    if (!count)
+        return VERDICT_BUSY;
+    if (worker_submit(auth->worker, &check->job) < 0) {
+        peer_counts_remove(&auth->peers, count);
+        return VERDICT_BUSY;
+    }
+    check->count = count;
+    check->fingerprint = *fingerprint;
+    check->request = request;
+    LIST_INSERT_HEAD(&auth->checks, check, entry);
+    request_suspend(request, check_cancel, steal(check));
+    return VERDICT_UNKNOWN;
+}
+
+static enum verdict password_judge(struct request *request, const struct credential *credential)
+{
+    const struct web_config *config = request->site->security->config;
+    struct password_cache *cache = &request->site->auth->cache;
+    const char *hash = find_hash(config, credential->user);
+    struct fingerprint fingerprint;
+
+    if (password_cache_fingerprint(cache, credential->user, hash ? hash : "", credential->password, &fingerprint) < 0)
+        return VERDICT_BUSY;
+    enum verdict verdict = password_cache_find(cache, &fingerprint);
+    return verdict == VERDICT_UNKNOWN ? check_start(request, credential, hash, &fingerprint) : verdict;
+}
+
+static enum verdict request_judge(struct request *request)
+{
+    const char *value = request_header(request, MHD_HTTP_HEADER_AUTHORIZATION);
+    struct site *site = request->site;
+    struct credential credential;
+
+    int r = value ? credential_parse(value, &credential) : -EINVAL;
+    if (r < 0)
+        return r == -ENOMEM ? VERDICT_BUSY : VERDICT_WRONG;
+    enum verdict verdict = VERDICT_BUSY;
+    if (site->auth || auth_new(site->event, &site->auth) == 0)
+        verdict = password_judge(request, &credential);
+    credential_done(&credential);
+    return verdict;
+}
+
+/* Says what is wrong with the request, and nothing about the users. */
+static const char *challenge_sentence(struct request *request)
+{
+    const char *value = request_header(request, MHD_HTTP_HEADER_AUTHORIZATION);
+    struct credential credential;
+
+    if (!value)
+        return "this needs a name and a password, as in curl -u NAME";
+    int r = credential_parse(value, &credential);
+    if (r == -EINVAL)
+        return "the \"Authorization\" header has no name and password of the scheme \"Basic\"";
+    if (r == 0)
+        credential_done(&credential);
+    return "the name or the password is wrong";
+}
+
+/* Our page asks, and its browser knows a password: a wrong one, where this matters. */
+static bool page_has_password(const struct request *request)
+{
+    const char *proof = request_header(request, STANDING_PROOF);
+
+    return proof && strcasecmp(proof, STANDING_PROOF_VALUE) == 0 &&
+           request_header(request, MHD_HTTP_HEADER_AUTHORIZATION);
+}
+
+static void reply_challenge(struct request *request)
+{
+    reply_error(request, MHD_HTTP_UNAUTHORIZED, "%s", challenge_sentence(request));
+    if (request->response)
+        MHD_add_response_header(request->response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
+                                page_has_password(request) ? CHALLENGE_OF_PAGE : CHALLENGE);
+}
+
+/* A client that has sent no password only asks what is wanted, unless the number of such clients makes a flood. */
+static bool refusal_must_wait(struct request *request)
+{
+    struct site *site = request->site;
+    uint64_t wait_ns, now = service_now(site->service);
+
+    if (request->delays > 0 || request_header(request, MHD_HTTP_HEADER_AUTHORIZATION))
+        return request->delays == 0;
+    token_bucket_configure(&site->challenges, NSEC_PER_SEC / CHALLENGES_PER_SECOND, CHALLENGES_PER_SECOND, now);
+    return !token_bucket_take(&site->challenges, now, &wait_ns);
+}
+
+enum admission auth_admit(struct request *request)
+{
+    const struct web_config *config = request->site->security->config;
+
+    if (!config || config->n_users == 0 || is_excluded(config, request->path))
+        return ADMISSION_GRANTED;
+    if (request->verdict == VERDICT_UNKNOWN)
+        request->verdict = request_judge(request);
+    if (request->verdict == VERDICT_UNKNOWN)
+        return ADMISSION_PENDING;
+    if (request->verdict == VERDICT_RIGHT)
+        return ADMISSION_GRANTED;
+    if (refusal_must_wait(request) && refusal_delay_start(request))
+        return ADMISSION_PENDING;
+    if (request->verdict == VERDICT_BUSY)
+        reply_busy(request, "too many passwords wait to be checked; try again");
+    else
+        reply_challenge(request);
+    return ADMISSION_REFUSED;
+}

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A libmicrohttpd daemon in the event loop: see mhd-loop.h.
+ *
+ * It calls back in this order: mhd_on_connection (started); for each request mhd_on_uri, mhd_on_request (headers),
+ * mhd_on_request (body, if any), mhd_on_request (complete), mhd_on_completed; and mhd_on_connection (closed).
+ */
+#include "http/mhd.h"
+
+#include <gnutls/abstract.h>
+#include <sys/epoll.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/number.h"
+#include "base/timer.h"
+#include "http/framing.h"
+#include "http/mhd-compat.h"
+#include "http/reply.h"
+
+/* How often in a row it may run while it has something to do, before other event sources have their turn. */
+#define RUNS_MAX 16
+/* How often in a row it may run in vain. Then it runs again after the pause, or when something comes in. */
+#define VAIN_RUNS_MAX 4
+#define VAIN_PAUSE_USEC 20000
+/* A body up to this size is read and thrown away: some clients send one without need. */
+#define BODY_MAX 1024
+
+struct mhd_loop {
+    struct site *site;
+    struct connections *all;
+    struct mhd_terms terms;
+    struct MHD_Daemon *daemon;
+    /* `again` is a timer: a defer source that is enabled again in each turn comes before all other sources. */
+    sd_event_source *io, *again, *later;
+    uint64_t progress; /* grows with everything that happens */
+    unsigned n_connections;
+    bool follows_heads; /* framing_is_followed() of this libmicrohttpd */
+    bool retired;
+    void (*on_empty)(void *userdata);
+    void *on_empty_userdata;
+};
+
+/* Never called: each session has credentials of its own. Without them, a handshake fails here. */
+static int no_certificate(gnutls_session_t session, const gnutls_datum_t *cas, int n_cas,
+                          const gnutls_pk_algorithm_t *algorithms, int n_algorithms, gnutls_pcert_st **certificates,
+                          unsigned *n_certificates, gnutls_privkey_t *key)
+{
+    (void)session, (void)cas, (void)n_cas, (void)algorithms, (void)n_algorithms;
+    (void)certificates, (void)n_certificates, (void)key;
+    return -1;
+}
+
+static struct connection *mhd_connection_new(struct mhd_loop *loop, struct MHD_Connection *mhd)
+{
+    const union MHD_ConnectionInfo *fd = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct sockaddr_storage address;
+    socklen_t size = sizeof(address);
+
+    if (!fd || getpeername(fd->connect_fd, (struct sockaddr *)&address, &size) < 0)
+        size = 0;
+    struct peer peer = peer_of((struct sockaddr *)&address, size);
+    if (!fd)
+        return NULL;
+    peer_identify(&peer, fd->connect_fd, loop->terms.group);
+    struct connection *connection = connection_new(loop->all, loop, mhd, fd->connect_fd, &peer);
+    /* One that is not known has no deadline, and is not counted: it may not stay. */
+    if (!connection)
+        shutdown(fd->connect_fd, SHUT_RDWR);
+    return connection;
+}
+
+static void mhd_on_connection(void *userdata, struct MHD_Connection *mhd, void **context,
+                              enum MHD_ConnectionNotificationCode what)
+{
+    struct mhd_loop *loop = userdata;
+
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        struct connection *connection = mhd_connection_new(loop, mhd);
+        *context = connection;
+        loop->n_connections += connection != NULL;
+        if (connection && loop->terms.tls &&
+            connection_begin_tls(connection, loop->site->security->tls, &loop->progress) < 0)
+            connection_shutdown(connection);
+    } else if (*context) {
+        *context = connection_free(*context);
+        loop->n_connections--;
+    }
+}
+
+static void mhd_loop_wake(void *userdata)
+{
+    struct mhd_loop *loop = userdata;
+
+    timer_arm_in(loop->again, 0);
+}
+
+/*
+ * libmicrohttpd needs this many bytes of the connection's memory for each parameter. Where they do not fit, together
+ * with the headers of request and response, it gives no answer, and the client waits for its deadline. In 0.9.72 all
+ * that is to fit into the half of the memory that is not for reading; a quarter of that half is left to the headers.
+ * When it calls back with the URI it has looked for the question mark and for nothing behind it, so that the query can
+ * be taken away.
+ */
+#define PARAMETER_SIZE 64
+
+static bool drop_long_query(char *uri, size_t memory)
+{
+    char *query = strchr(uri, '?');
+    size_t size = strlen(uri);
+
+    for (const char *at = query; at; at = strchr(at + 1, '&'))
+        size += PARAMETER_SIZE;
+    if (!query || size <= memory / 2 - memory / 8)
+        return false;
+    query[1] = '\0';
+    return true;
+}
+
+/* Returns the context of the request in the calls that follow. */
+static void *mhd_on_uri(void *userdata, const char *uri, struct MHD_Connection *mhd)
+{
+    struct mhd_loop *loop = userdata;
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    struct connection *connection = info ? info->socket_context : NULL;
+
+    loop->progress++;
+    loop->site->check_files(loop->site->check_files_userdata);
+    if (connection) {
+        request_begin(&connection->request, loop->site, mhd, &connection->peer, uri);
+        connection->request.query_too_long = drop_long_query((char *)uri, loop->terms.memory_per_connection);
+        connection->request.certified = connection_is_certified(connection);
+        connection->request.wake = mhd_loop_wake;
+        connection->request.wake_userdata = loop;
+    }
+    return connection;
+}
+
+static enum MHD_Result request_on_header(void *userdata, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    (void)kind;
+    framing_header(userdata, name, value);
+    return MHD_YES;
+}
+
+/*
+ * Whether its headers can be read in two ways (framing.h), so that a proxy in front may see another request in it; then
+ * there is a reply. `version` is that of the request line, as libmicrohttpd has it; NULL: the head is not followed.
+ */
+static bool request_refuse_framing(struct request *request, const char *version)
+{
+    const union MHD_ConnectionInfo *size =
+        MHD_get_connection_info(request->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    struct framing framing;
+
+    framing_begin(&framing, size ? version : NULL);
+    MHD_get_connection_values(request->mhd, MHD_HEADER_KIND, request_on_header, &framing);
+    framing_end(&framing, request->method, size ? size->header_size : 0);
+    if (framing.what)
+        reply_error(request, MHD_HTTP_BAD_REQUEST, "the headers are ambiguous: %s", framing.what);
+    return framing.what != NULL;
+}
+
+/* Whether it announces a body that nobody will read; then there is a reply. */
+static bool request_refuse_body(struct request *request)
+{
+    const char *length = request_header(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    uint64_t size = 0;
+
+    if (length && number_parse_u64(length, &size) < 0)
+        size = UINT64_MAX;
+    if (size <= BODY_MAX && !request_header(request, MHD_HTTP_HEADER_TRANSFER_ENCODING))
+        return false;
+    reply_error(request, MHD_HTTP_CONTENT_TOO_LARGE, "a request needs no body here; at most %d bytes are accepted",
+                BODY_MAX);
+    return true;
+}
+
+/* Queueing already on the first call costs the connection. That is right only for a request that is read no further. */
+static enum MHD_Result request_on_head(struct connection *connection, const char *version)
+{
+    struct request *request = &connection->request;
+
+    request->seen = true;
+    connection_set_deadline(connection, DEADLINE_RESPONSE);
+    return request_refuse_framing(request, version) || request_refuse_body(request) ? request_queue(request) : MHD_YES;
+}
+
+static enum MHD_Result mhd_on_request(void *userdata, struct MHD_Connection *mhd, const char *path, const char *method,
+                                      const char *version, const char *body, size_t *body_size, void **context)
+{
+    struct mhd_loop *loop = userdata;
+    struct connection *connection = *context;
+
+    (void)mhd;
+    (void)body;
+    if (!connection || connection->ended)
+        return MHD_NO;
+    struct request *request = &connection->request;
+    loop->progress++;
+    request->path = path;
+    request->method = method;
+    if (!request->seen)
+        return request_on_head(connection, loop->follows_heads ? version : NULL);
+    if (*body_size) {
+        *body_size = 0;
+        return MHD_YES;
+    }
+    if (!request->answered)
+        loop->site->answer(request);
+    const struct suspension *suspension = &request->suspension;
+    connection_set_deadline(connection, suspension->cut_short ? DEADLINE_HELD
+                                        : suspension->active  ? DEADLINE_NONE
+                                                              : DEADLINE_RESPONSE);
+    if (suspension->active)
+        return MHD_YES;
+    if (!request->response) /* there was no memory for it; there may be for a sentence */
+        reply_busy(request, REPLY_NO_MEMORY);
+    return request_queue(request);
+}
+
+static void mhd_on_completed(void *userdata, struct MHD_Connection *mhd, void **context,
+                             enum MHD_RequestTerminationCode why)
+{
+    struct mhd_loop *loop = userdata;
+    struct connection *connection = *context;
+
+    (void)mhd;
+    *context = NULL;
+    loop->progress++;
+    if (!connection)
+        return;
+    connection_update_tenure(connection);
+    request_end(&connection->request);
+    if (why != MHD_REQUEST_TERMINATED_COMPLETED_OK)
+        return;
+    if (loop->retired)
+        connection_end(connection);
+    else
+        connection_set_deadline(connection, DEADLINE_KEEPALIVE);
+}
+
+/*
+ * Lets libmicrohttpd work until it waits for the network. It has no timer of its own, since it was given no timeouts,
+ * so MHD_get_timeout() says 0 or nothing.
+ */
+static void mhd_loop_run(struct mhd_loop *loop)
+{
+    MHD_UNSIGNED_LONG_LONG timeout;
+    unsigned in_vain = 0;
+    bool more = true;
+
+    for (unsigned i = 0; i < RUNS_MAX && more && in_vain < VAIN_RUNS_MAX; i++) {
+        uint64_t before = loop->progress;
+        MHD_run(loop->daemon);
+        more = MHD_get_timeout(loop->daemon, &timeout) == MHD_YES && timeout == 0;
+        in_vain = loop->terms.tls && loop->progress == before ? in_vain + 1 : 0;
+    }
+    if (more && in_vain == VAIN_RUNS_MAX)
+        timer_arm_in(loop->later, VAIN_PAUSE_USEC);
+    else if (more)
+        mhd_loop_wake(loop);
+    connections_arm(loop->all);
+    if (loop->retired && loop->n_connections == 0)
+        loop->on_empty(loop->on_empty_userdata);
+}
+
+static int mhd_on_io(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+    (void)source;
+    (void)fd;
+    (void)events;
+    mhd_loop_run(userdata);
+    return 0;
+}
+
+static int mhd_on_again(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    (void)source;
+    (void)usec;
+    mhd_loop_run(userdata);
+    return 0;
+}
+
+static struct MHD_Daemon *mhd_daemon_start(struct mhd_loop *loop)
+{
+    const struct mhd_terms *terms = &loop->terms;
+    unsigned flags =
+        MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | (terms->tls ? MHD_USE_TLS : 0);
+    /* For plain HTTP the end of the list; an array cannot have functions. */
+    enum MHD_OPTION secure = terms->tls ? MHD_OPTION_HTTPS_CERT_CALLBACK : MHD_OPTION_END;
+    struct MHD_OptionItem options[] = {
+        {FRAMING_STRICT, 1, NULL},
+        {MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)terms->memory_per_connection, NULL},
+        {MHD_OPTION_CONNECTION_LIMIT, (intptr_t)terms->connections + ENDING_MAX, NULL},
+        {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)mhd_on_connection, loop},
+        {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)mhd_on_completed, loop},
+        {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)mhd_on_uri, loop},
+        {MHD_OPTION_END, 0, NULL},
+    };
+
+    /*
+     * ALPN is set by tls_begin(). The priorities are those that it has anyway: without them it starts also where there
+     * is no memory for them, and then no client gets through (MHD_start_daemon_va() of 0.9.75).
+     */
+    return MHD_start_daemon(flags, 0, NULL, NULL, mhd_on_request, loop, MHD_OPTION_ARRAY, options, secure,
+                            no_certificate, MHD_OPTION_TLS_NO_ALPN, 1, MHD_OPTION_HTTPS_PRIORITIES, "NORMAL",
+                            MHD_OPTION_END);
+}
+
+static int mhd_loop_attach(struct mhd_loop *loop)
+{
+    sd_event *event = loop->site->event;
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(loop->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+
+    if (!info)
+        return -ENOSYS;
+    int r = sd_event_add_io(event, &loop->io, info->epoll_fd, EPOLLIN, mhd_on_io, loop);
+    if (r >= 0)
+        r = timer_init(event, CLOCK_MONOTONIC, 1, mhd_on_again, loop, &loop->again);
+    if (r >= 0)
+        r = timer_init(event, CLOCK_MONOTONIC, 1000, mhd_on_again, loop, &loop->later);
+    return r < 0 ? r : 0;
+}
+
+DEFINE_CLEANUP(struct mhd_loop *, mhd_loop_free);
+
+int mhd_loop_new(struct site *site, struct connections *all, const struct mhd_terms *terms, struct mhd_loop **ret)
+{
+    _cleanup_(mhd_loop_freep) struct mhd_loop *loop = calloc(1, sizeof(*loop));
+
+    if (!loop)
+        return -ENOMEM;
+    if (terms->tls && MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
+        return -EOPNOTSUPP;
+    *loop = (struct mhd_loop){
+        .site = site, .all = all, .terms = *terms, .follows_heads = framing_is_followed(MHD_get_version())};
+    errno = 0;
+    loop->daemon = mhd_daemon_start(loop);
+    if (!loop->daemon)
+        return errno ? -errno : -EIO;
+    int r = mhd_loop_attach(loop);
+    if (r < 0)
+        return r;
+    *ret = steal(loop);
+    return 0;
+}
+
+/* libmicrohttpd must not be stopped with a suspended connection; its request ends by mhd_on_completed. */
+static void connection_resume_for_stop(struct connection *connection, void *userdata)
+{
+    if (connection->loop == userdata && connection->request.suspension.active)
+        MHD_resume_connection(connection->mhd);
+}
+
+struct mhd_loop *mhd_loop_free(struct mhd_loop *loop)
+{
+    if (!loop)
+        return NULL;
+    sd_event_source_disable_unref(loop->io);
+    sd_event_source_disable_unref(loop->again);
+    sd_event_source_disable_unref(loop->later);
+    if (loop->daemon) {
+        connections_each(loop->all, connection_resume_for_stop, loop);
+        MHD_stop_daemon(loop->daemon);
+    }
+    free(loop);
+    return NULL;
+}
+
+/* libmicrohttpd closes a socket that it does not take. */
+void mhd_loop_take(struct mhd_loop *loop, int fd, const struct sockaddr *address, socklen_t size)
+{
+    struct peer peer = peer_of(address, size);
+
+    loop->progress++;
+    loop->site->check_files(loop->site->check_files_userdata);
+    if (!connections_admit(loop->all, &peer)) {
+        close(fd);
+        return;
+    }
+    unsigned before = loop->n_connections;
+    MHD_add_connection(loop->daemon, fd, address, size);
+    /*
+     * libmicrohttpd 1.0 announces the connection in its next run, and until then it does not count: clients that come
+     * together would exceed the limits.
+     */
+    if (loop->n_connections == before)
+        MHD_run(loop->daemon);
+    connections_arm(loop->all);
+}
+
+static void connection_end_if_idle(struct connection *connection, void *userdata)
+{
+    if (connection->loop == userdata && connection->deadline == DEADLINE_KEEPALIVE)
+        connection_end(connection);
+}
+
+void mhd_loop_retire(struct mhd_loop *loop, void (*on_empty)(void *userdata), void *userdata)
+{
+    loop->retired = true;
+    loop->on_empty = on_empty;
+    loop->on_empty_userdata = userdata;
+    connections_each(loop->all, connection_end_if_idle, loop);
+    mhd_loop_wake(loop);
+}

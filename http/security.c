@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The conditions for connections and requests: see security.h. */
+#include "http/security.h"
+
+#include <stdio.h>
+
+#include "http/password.h"
+
+static int load_tls(struct security *security, struct file_versions *versions, struct error *error)
+{
+    const struct web_tls *tls = &security->config->tls;
+
+    if (!tls->enabled)
+        return 0;
+    if (file_versions_add(versions, tls->cert_file) < 0 || file_versions_add(versions, tls->key_file) < 0 ||
+        file_versions_add(versions, tls->client_ca_file) < 0)
+        return error_oom(error);
+    return tls_new(tls, versions->opener, &security->tls, error);
+}
+
+/* A password for a name that nobody has takes as long as this user's. */
+static const struct web_user *slowest_user(const struct web_config *config)
+{
+    const struct web_user *slowest = NULL;
+
+    for (size_t i = 0; i < config->n_users; i++)
+        if (!slowest || password_cost(config->users[i].hash) > password_cost(slowest->hash))
+            slowest = &config->users[i];
+    return slowest;
+}
+
+/* No error, since other exporters take it as well. */
+static int note_slow_password(struct security *security)
+{
+    const struct web_user *user = slowest_user(security->config);
+    unsigned cost = user ? password_cost(user->hash) : 0;
+
+    if (cost <= PASSWORD_COST_BEARABLE)
+        return 0;
+    if (asprintf(
+            &security->slow_password,
+            "basic_auth_users: the bcrypt cost of \"%.64s\" is %u: to check one new password, right or wrong, takes "
+            "%u times as long as at cost 10 (a tenth of a second), and other clients wait meanwhile; make a hash of a "
+            "lower cost (htpasswd -nBC 10)",
+            user->name, cost, 1U << (cost - 10)) < 0) {
+        security->slow_password = NULL;
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+static void name_file(struct error *error, const char *path)
+{
+    if (!error)
+        return;
+    if (error->line)
+        error_prefix(error, "%.200s:%u:%u", path, error->line, error->column);
+    else
+        error_prefix(error, "%.200s", path);
+    error->line = error->column = 0;
+}
+
+int security_load(const struct file_opener *opener, const char *path, struct security **ret,
+                  struct file_versions *ret_versions, struct error *error)
+{
+    _cleanup_(security_unrefp) struct security *security = calloc(1, sizeof(*security));
+    int r = 0;
+
+    *ret_versions = (struct file_versions){.opener = opener};
+    if (!security)
+        return error_oom(error);
+    security->references = 1;
+    if (path && *path) {
+        if (file_versions_add(ret_versions, path) < 0)
+            return error_oom(error);
+        r = web_config_load(opener, path, &security->config, error);
+        if (r == 0)
+            r = load_tls(security, ret_versions, error);
+        if (r == 0 && note_slow_password(security) < 0)
+            r = error_oom(error);
+    }
+    if (r < 0) {
+        name_file(error, path);
+        return r;
+    }
+    *ret = steal(security);
+    return 0;
+}
+
+/* No error either, and only where the key is written: for the exporters it is true by default. */
+static const char http2_is_unused[] =
+    "http_server_config.http2: HTTP/2 is allowed, but perfcountd serves HTTP/1.1 only, which every client of HTTP/2 "
+    "speaks as well; write \"http2: false\", or leave the key out";
+
+const char *security_warning(const struct security *security, enum security_warning which)
+{
+    switch (which) {
+    case SECURITY_CLIENTS_UNKNOWN:
+        return security->tls ? tls_clients_warning(security->tls) : NULL;
+    case SECURITY_PASSWORD_SLOW:
+        return security->slow_password;
+    case SECURITY_HTTP2_UNUSED:
+        return security->config && security->config->http2 ? http2_is_unused : NULL;
+    default:
+        return security->tls ? tls_warning(security->tls) : NULL;
+    }
+}
+
+bool security_asks(const struct security *security)
+{
+    return (security->config && security->config->n_users > 0) || (security->tls && tls_asks(security->tls));
+}
+
+bool security_is_open(const struct security *security)
+{
+    const struct web_config *config = security->config;
+
+    return !config || (config->n_users == 0 && config->tls.client_auth != CLIENT_AUTH_REQUIRE_ANY &&
+                       config->tls.client_auth != CLIENT_AUTH_REQUIRE_AND_VERIFY);
+}
+
+bool security_is_blank(const struct security *security)
+{
+    return security->config && security->config->blank;
+}
+
+struct security *security_ref(struct security *security)
+{
+    security->references++;
+    return security;
+}
+
+struct security *security_unref(struct security *security)
+{
+    if (!security || --security->references > 0)
+        return NULL;
+    web_config_free(security->config);
+    tls_unref(security->tls);
+    free(security->slow_password);
+    free(security);
+    return NULL;
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The settings of a TLS server: see tls.h.
+ *
+ * libmicrohttpd 0.9.75 ends a connection whose handshake failed without a word. So the alert that gives the client the
+ * reason is sent here, where the reason is known.
+ */
+#include "http/tls.h"
+
+#include <gnutls/x509.h>
+
+#include "http/certificate.h"
+#include "http/tls-priority.h"
+
+struct tls {
+    unsigned references;
+    gnutls_certificate_credentials_t credentials;
+    struct tls_priorities priorities;
+    enum tls_version min_version, max_version;
+    enum client_auth client_auth;
+    bool named_cas; /* the client is sent the names of the CAs whose certificates are accepted */
+    char **sans;
+    size_t n_sans;
+    char *warning;
+};
+
+static bool tls_verifies_client(const struct tls *tls)
+{
+    return tls->client_auth == CLIENT_AUTH_VERIFY_IF_GIVEN || tls->client_auth == CLIENT_AUTH_REQUIRE_AND_VERIFY;
+}
+
+static bool tls_needs_client_certificate(const struct tls *tls)
+{
+    return tls->client_auth == CLIENT_AUTH_REQUIRE_ANY || tls->client_auth == CLIENT_AUTH_REQUIRE_AND_VERIFY;
+}
+
+/* Without a file the machine's CAs, as in Go and exporter-toolkit. */
+static int tls_trust_clients(struct tls *tls, const struct web_tls *config, const struct file_opener *opener,
+                             struct error *error)
+{
+    struct pem pem = {.what = "client_ca", .file = config->client_ca_file, .text = config->client_ca, .opener = opener};
+
+    if (pem.file || pem.text) {
+        tls->named_cas = true;
+        return tls_certificate_trust(tls->credentials, &pem, error);
+    }
+    if (!tls_verifies_client(tls))
+        return 0;
+    if (gnutls_certificate_set_x509_system_trust(tls->credentials) <= 0)
+        return error_set(
+            error, -EINVAL,
+            "client certificates must be verified, but there is no client_ca_file, and this machine has no "
+            "certificates of CAs");
+    return 0;
+}
+
+static int copy_sans(struct tls *tls, const struct text_list *sans)
+{
+    tls->sans = calloc(sans->n + 1, sizeof(*tls->sans));
+    if (!tls->sans)
+        return -ENOMEM;
+    for (; tls->n_sans < sans->n; tls->n_sans++) {
+        tls->sans[tls->n_sans] = strdup(sans->items[tls->n_sans]);
+        if (!tls->sans[tls->n_sans])
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int tls_fill(struct tls *tls, const struct web_tls *config, const struct file_opener *opener,
+                    struct error *error)
+{
+    struct pem certificate = {.what = "cert", .file = config->cert_file, .text = config->cert, .opener = opener};
+    struct pem key = {.what = "key", .file = config->key_file, .text = config->key, .opener = opener};
+
+    tls->client_auth = config->client_auth;
+    tls->min_version = config->min_version;
+    tls->max_version = config->max_version;
+    if (gnutls_certificate_allocate_credentials(&tls->credentials) < 0 || copy_sans(tls, &config->client_allowed_sans))
+        return error_oom(error);
+    int r = tls_certificate_load(tls->credentials, &certificate, &key, &tls->warning, error);
+    if (r == 0)
+        r = tls_trust_clients(tls, config, opener, error);
+    if (r == 0)
+        r = tls_priorities_init(&tls->priorities, config, error);
+    return r;
+}
+
+int tls_new(const struct web_tls *config, const struct file_opener *opener, struct tls **ret, struct error *error)
+{
+    _cleanup_(tls_unrefp) struct tls *tls = calloc(1, sizeof(*tls));
+
+    if (!tls)
+        return error_oom(error);
+    tls->references = 1;
+    int r = tls_fill(tls, config, opener, error);
+    if (r < 0)
+        return r;
+    *ret = steal(tls);
+    return 0;
+}
+
+struct tls *tls_ref(struct tls *tls)
+{
+    if (tls)
+        tls->references++;
+    return tls;
+}
+
+struct tls *tls_unref(struct tls *tls)
+{
+    if (!tls || --tls->references > 0)
+        return NULL;
+    tls_priorities_done(&tls->priorities);
+    if (tls->credentials)
+        gnutls_certificate_free_credentials(tls->credentials);
+    for (size_t i = 0; i < tls->n_sans; i++)
+        free(tls->sans[i]);
+    free(tls->sans);
+    free(tls->warning);
+    free(tls);
+    return NULL;
+}
+
+bool tls_asks(const struct tls *tls)
+{
+    return tls->client_auth != CLIENT_AUTH_NONE;
+}
+
+const char *tls_warning(const struct tls *tls)
+{
+    return tls->warning;
+}
+
+/* Whether a certificate that was verified says who the client is: a CA of the system may sign for anybody. */
+static bool tls_knows_clients(const struct tls *tls)
+{
+    return tls->named_cas || tls->n_sans > 0;
+}
+
+const char *tls_clients_warning(const struct tls *tls)
+{
+    if (!tls_verifies_client(tls) || tls_knows_clients(tls))
+        return NULL;
+    return "tls_server_config.client_auth_type: without client_ca_file, a certificate of any CA that this machine "
+           "trusts is accepted, and makes no client an operator; set client_ca_file to the CA of your clients";
+}
+
+static int tls_refuse(gnutls_session_t session, gnutls_alert_description_t alert)
+{
+    gnutls_alert_send(session, GNUTLS_AL_FATAL, alert);
+    return GNUTLS_E_CERTIFICATE_ERROR;
+}
+
+/* The same alerts as Go sends. */
+static gnutls_alert_description_t alert_of(unsigned status)
+{
+    if (status & (GNUTLS_CERT_EXPIRED | GNUTLS_CERT_NOT_ACTIVATED))
+        return GNUTLS_A_CERTIFICATE_EXPIRED;
+    if (status & (GNUTLS_CERT_SIGNER_NOT_FOUND | GNUTLS_CERT_SIGNER_NOT_CA))
+        return GNUTLS_A_UNKNOWN_CA;
+    return GNUTLS_A_BAD_CERTIFICATE;
+}
+
+static bool san_allowed(const struct tls *tls, const gnutls_datum_t *certificate)
+{
+    bool allowed = tls->n_sans == 0;
+
+    for (size_t i = 0; i < tls->n_sans && !allowed; i++)
+        allowed = tls_certificate_has_san(certificate, tls->sans[i]);
+    return allowed;
+}
+
+/* Called also for a client that has shown no certificate. */
+static int tls_verify_client(gnutls_session_t session)
+{
+    const struct tls *tls = gnutls_session_get_ptr(session);
+    gnutls_typed_vdata_st purpose = {.type = GNUTLS_DT_KEY_PURPOSE_OID, .data = (void *)GNUTLS_KP_TLS_WWW_CLIENT};
+    unsigned n = 0, status = 0;
+    const gnutls_datum_t *certificates = gnutls_certificate_get_peers(session, &n);
+
+    if (n == 0 && !tls_needs_client_certificate(tls))
+        return 0;
+    if (n == 0)
+        return tls_refuse(session, gnutls_protocol_get_version(session) >= GNUTLS_TLS1_3 ? GNUTLS_A_CERTIFICATE_REQUIRED
+                                                                                         : GNUTLS_A_BAD_CERTIFICATE);
+    if (tls_verifies_client(tls) && gnutls_certificate_verify_peers(session, &purpose, 1, &status) < 0)
+        return tls_refuse(session, GNUTLS_A_BAD_CERTIFICATE);
+    if (status)
+        return tls_refuse(session, alert_of(status));
+    return san_allowed(tls, &certificates[0]) ? 0 : tls_refuse(session, GNUTLS_A_BAD_CERTIFICATE);
+}
+
+#define SUPPORTED_VERSIONS 43 /* RFC 8446, section 4.2.1 */
+#define MAJOR 3               /* of all of TLS */
+
+struct hello_offers {
+    enum tls_version min, max;
+    bool listed; /* the versions are in the extension, and nothing else counts */
+    bool fits;
+};
+
+/* TLS 1.0 is 3.1. */
+static bool offers_fit(const struct hello_offers *offers, unsigned major, unsigned minor)
+{
+    return major == MAJOR && minor >= offers->min + 1U && minor <= offers->max + 1U;
+}
+
+static int hello_on_extension(void *context, unsigned id, const unsigned char *data, unsigned size)
+{
+    struct hello_offers *offers = context;
+
+    if (id != SUPPORTED_VERSIONS)
+        return 0;
+    offers->listed = true;
+    for (unsigned i = 1; i + 1 < size; i += 2)
+        offers->fits |= offers_fit(offers, data[i], data[i + 1]);
+    return 0;
+}
+
+/*
+ * Whether one of the versions is offered in a ClientHello (RFC 8446, section 4.1.2; without the header of the
+ * handshake). GnuTLS refuses versions before it calls back, and sends no alert that says so.
+ */
+static bool hello_offers(const gnutls_datum_t *hello, enum tls_version min, enum tls_version max)
+{
+    struct hello_offers offers = {.min = min, .max = max};
+
+    if (hello->size < 2 ||
+        gnutls_ext_raw_parse(&offers, hello_on_extension, hello, GNUTLS_EXT_RAW_FLAG_TLS_CLIENT_HELLO) < 0)
+        return true; /* GnuTLS says what is wrong with it */
+    /* An older client names its highest version, and takes those below. */
+    return offers.listed ? offers.fits : hello->data[0] != MAJOR || hello->data[1] >= min + 1U;
+}
+
+/* Called before GnuTLS looks at the message. */
+static int tls_before_hello(gnutls_session_t session, unsigned type, unsigned when, unsigned incoming,
+                            const gnutls_datum_t *message)
+{
+    const struct tls *tls = gnutls_session_get_ptr(session);
+
+    (void)type, (void)when;
+    if (!incoming || hello_offers(message, tls->min_version, tls->max_version))
+        return 0;
+    gnutls_alert_send(session, GNUTLS_AL_FATAL, GNUTLS_A_PROTOCOL_VERSION);
+    return GNUTLS_E_UNSUPPORTED_VERSION_PACKET;
+}
+
+/* Called when the version is known and the cipher suite is not. */
+static int tls_on_hello(gnutls_session_t session)
+{
+    const struct tls *tls = gnutls_session_get_ptr(session);
+
+    if (!tls->priorities.older || gnutls_protocol_get_version(session) >= GNUTLS_TLS1_3)
+        return 0;
+    return gnutls_priority_set(session, tls->priorities.older);
+}
+
+/* No resumption: libmicrohttpd's sessions have neither tickets nor a store, so each is verified. */
+int tls_begin(struct tls *tls, gnutls_session_t session)
+{
+    const gnutls_datum_t protocol = {(unsigned char *)"http/1.1", 8};
+
+    int r = gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, tls->credentials);
+    if (r == GNUTLS_E_SUCCESS)
+        r = gnutls_priority_set(session, tls->priorities.first);
+    if (r == GNUTLS_E_SUCCESS)
+        r = gnutls_alpn_set_protocols(session, &protocol, 1, 0);
+    if (r != GNUTLS_E_SUCCESS)
+        return r == GNUTLS_E_MEMORY_ERROR ? -ENOMEM : -EPROTO;
+    gnutls_session_set_ptr(session, tls);
+    gnutls_handshake_set_hook_function(session, GNUTLS_HANDSHAKE_CLIENT_HELLO, GNUTLS_HOOK_PRE, tls_before_hello);
+    gnutls_handshake_set_post_client_hello_function(session, tls_on_hello);
+    /* A request only: where a client has to show one, tls_verify_client() refuses it. */
+    gnutls_certificate_server_set_request(session, tls->client_auth == CLIENT_AUTH_NONE ? GNUTLS_CERT_IGNORE
+                                                                                        : GNUTLS_CERT_REQUEST);
+    gnutls_certificate_send_x509_rdn_sequence(session, !tls->named_cas);
+    gnutls_session_set_verify_function(session, tls_verify_client);
+    return 0;
+}
+
+bool tls_peer_is_known(gnutls_session_t session)
+{
+    const struct tls *tls = gnutls_session_get_ptr(session);
+    unsigned n = 0;
+
+    return tls && tls_verifies_client(tls) && tls_knows_clients(tls) && gnutls_certificate_get_peers(session, &n) &&
+           n > 0;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The settings of a TLS server: certificate, key, the CAs of clients, versions and cipher suites. Immutable and
+ * counted: a session keeps the settings that it began with.
+ */
+#ifndef HTTP_TLS_H
+#define HTTP_TLS_H
+
+#include <gnutls/gnutls.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "config/web-config.h"
+
+struct tls;
+
+/* Reads the files. The error's sentence names the file that is wrong, and the reason. */
+int tls_new(const struct web_tls *config, const struct file_opener *opener, struct tls **ret, struct error *error);
+/* The last reference frees it. tls_unref() takes NULL, and returns it. */
+struct tls *tls_ref(struct tls *tls);
+struct tls *tls_unref(struct tls *tls);
+DEFINE_CLEANUP(struct tls *, tls_unref);
+
+/* Problems that an operator should fix although it serves, each a sentence. NULL: none. */
+const char *tls_warning(const struct tls *tls);         /* the server's certificate has expired */
+const char *tls_clients_warning(const struct tls *tls); /* no client is known by its certificate */
+
+/*
+ * Applies these settings to a session of the server before its handshake; `tls` must be held until the session is gone.
+ * -ENOMEM; -EPROTO where GnuTLS refuses.
+ */
+int tls_begin(struct tls *tls, gnutls_session_t session);
+/* Whether clients are asked for a certificate. */
+bool tls_asks(const struct tls *tls);
+/*
+ * Whether the client, after the handshake, has shown a certificate that says who it is: verified, and of the configured
+ * client CA or with an allowed name. The system's CAs alone sign for everybody.
+ */
+bool tls_peer_is_known(gnutls_session_t session);
+
+#endif

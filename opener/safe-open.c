@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A file that is opened by a safe path: see safe-path.h. It allocates nothing. */
+#include "opener/safe-open.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define LINKS_MAX 16
+
+/* The walk along a path, and the rest of that path. */
+struct walk {
+    struct sys *sys;
+    int at; /* O_PATH: a directory, at the end the file */
+    struct stat status;
+    uid_t owner;       /* the one user besides root to whom anything belonged; 0: nobody so far */
+    const uid_t *user; /* to whom the file must belong; NULL: to any one user */
+    unsigned links;
+    char rest[PATH_MAX];
+};
+
+/* One user besides root may own parts of the path. */
+static int walk_check_owner(struct walk *walk)
+{
+    uid_t uid = walk->status.st_uid;
+
+    if (uid != 0 && ((walk->owner != 0 && uid != walk->owner) || (walk->user && uid != *walk->user)))
+        return -EBADRQC;
+    walk->owner = uid ? uid : walk->owner;
+    return 0;
+}
+
+/* Takes the descriptor over. */
+static int walk_enter(struct walk *walk, int fd)
+{
+    if (fd < 0)
+        return -errno;
+    closep(&walk->at);
+    walk->at = fd;
+    return fstat(fd, &walk->status) < 0 ? -errno : walk_check_owner(walk);
+}
+
+static int walk_begin(struct walk *walk, const char *path)
+{
+    return walk_enter(walk, open(path[0] == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+/* Cuts the next name off the rest: 1; 0 at the end; -ENAMETOOLONG. */
+static int walk_next_name(struct walk *walk, char name[NAME_MAX + 1])
+{
+    const char *start = walk->rest + strspn(walk->rest, "/");
+    size_t size = strcspn(start, "/");
+
+    if (size == 0)
+        return 0;
+    if (size > NAME_MAX)
+        return -ENAMETOOLONG;
+    memcpy(name, start, size);
+    name[size] = '\0';
+    memmove(walk->rest, start + size, strlen(start + size) + 1);
+    return 1;
+}
+
+/* Puts the link's text before the rest of the path. */
+static int walk_follow(struct walk *walk, int link)
+{
+    char text[PATH_MAX];
+    ssize_t n = readlinkat(link, "", text, sizeof(text) - 1);
+
+    if (n <= 0)
+        return n < 0 ? -errno : -ENOENT;
+    size_t left = strlen(walk->rest) + 1;
+    if (++walk->links > LINKS_MAX || (size_t)n + left > sizeof(walk->rest))
+        return -ELOOP;
+    memmove(walk->rest + n, walk->rest, left);
+    memcpy(walk->rest, text, (size_t)n);
+    return text[0] == '/' ? walk_begin(walk, "/") : 0;
+}
+
+/*
+ * Whether others could have put something into the directory: -EBADRQC. A user has nothing in a directory that is
+ * closed to all but root, and nobody learns by that user's name what is in there: -EACCES.
+ */
+static int directory_check(const struct walk *walk)
+{
+    mode_t mode = walk->status.st_mode;
+    bool of_user = walk->user && *walk->user != 0, is_users = of_user && walk->status.st_uid == *walk->user;
+
+    if (of_user && !is_users && !(mode & S_IXOTH))
+        return -EACCES;
+    return mode & (is_users ? S_IWOTH : S_IWGRP | S_IWOTH) && !(mode & S_ISVTX) ? -EBADRQC : 0;
+}
+
+static int walk_step(struct walk *walk, const char *name)
+{
+    struct stat status;
+
+    if (!S_ISDIR(walk->status.st_mode))
+        return -ENOTDIR;
+    int r = directory_check(walk);
+    if (r < 0)
+        return r;
+    _cleanup_(closep) int fd = openat(walk->at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &status) < 0)
+        return -errno;
+    if (!S_ISLNK(status.st_mode))
+        return walk_enter(walk, steal_fd(&fd));
+    struct stat parent = walk->status;
+    walk->status = status;
+    r = walk_check_owner(walk);
+    walk->status = parent;
+    return r < 0 ? r : walk_follow(walk, fd);
+}
+
+/* Opening a device has effects, so the file is looked at first. */
+static int walk_open(const struct walk *walk)
+{
+    char link[64];
+
+    uid_t owner = walk->user ? *walk->user : walk->owner;
+    bool is_owners = (owner == 0 && !walk->user) || walk->status.st_uid == owner;
+
+    if (!S_ISREG(walk->status.st_mode) || !is_owners)
+        return -EBADRQC;
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", walk->at);
+    return walk->sys->open_file(walk->sys, link, 0);
+}
+
+static int safe_path_open(struct sys *sys, const char *path, const uid_t *user)
+{
+    struct walk walk = {.sys = sys, .at = -1, .user = user};
+    char name[NAME_MAX + 1];
+
+    if (strlen(path) >= sizeof(walk.rest))
+        return -ENAMETOOLONG;
+    strcpy(walk.rest, path);
+    int r = walk_begin(&walk, path);
+    while (r == 0 && (r = walk_next_name(&walk, name)) > 0)
+        r = walk_step(&walk, name);
+    if (r == 0)
+        r = walk_open(&walk);
+    closep(&walk.at);
+    return r;
+}
+
+int opener_safe_path_open(struct sys *sys, const char *path)
+{
+    return safe_path_open(sys, path, NULL);
+}
+
+int opener_safe_path_open_of(struct sys *sys, const char *path, uid_t user)
+{
+    return safe_path_open(sys, path, &user);
+}

@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* perf's event syntax: the kinds of event, and groups. See parse.h. */
+#include "perf/event-parse.h"
+
+#include <linux/perf_event.h>
+
+#include "base/cleanup.h"
+#include "base/number.h"
+#include "perf/breakpoint.h"
+#include "perf/cursor.h"
+#include "perf/event-term.h"
+#include "perf/generic-events.h"
+#include "perf/numeric.h"
+
+#define TEXT_MAX 65536
+#define EVENTS_MAX 64
+#define GROUPS_MAX 256
+
+/* The metric's name, which is made valid if it is not. */
+static int take_metric_name(struct event *event, const struct event_term *term, struct error *error)
+{
+    if (!term->text)
+        return error_set_at(error, -EINVAL, term->offset, "the term \"name\" needs a value");
+    if (event_set_metric(event, term->text, NULL) < 0) {
+        _cleanup_(freep) char *metric = event_metric_name(term->text);
+        if (!metric || event_set_metric(event, metric, NULL) < 0)
+            return error_oom(error);
+    }
+    return 0;
+}
+
+/* The period or the frequency of an event that samples: attr.sample_period, of which the kernel has 63 bits. */
+static int take_rate(struct event *event, const struct event_term *term, struct error *error)
+{
+    if (!term->text || !term->numeric || term->value == 0 || term->value > INT64_MAX)
+        return error_set_at(error, -EINVAL, term->offset, "the value of \"%s\" is a number from 1 to 2^63 - 1",
+                            term->name);
+    if (event->period || event->frequency)
+        return error_set_at(error, -EINVAL, term->offset,
+                            "the terms \"period\" and \"freq\" exclude each other, and each may be given once");
+    *(str_equal(term->name, "period") ? &event->period : &event->frequency) = term->value;
+    return 0;
+}
+
+/* Takes a term that belongs to the event itself and not to its PMU: 1; 0 for any other. */
+static int take_term(struct event *event, const struct event_term *term, bool samples, struct error *error)
+{
+    int r;
+
+    if (str_equal(term->name, "name"))
+        r = take_metric_name(event, term, error);
+    else if (samples && (str_equal(term->name, "period") || str_equal(term->name, "freq")))
+        r = take_rate(event, term, error);
+    else
+        return event_term_check(event, term, samples, error);
+    return r < 0 ? r : 1;
+}
+
+/* Parses the terms between the slashes, and the second slash. */
+static int parse_terms(struct event_cursor *cursor, struct event *event, struct error *error)
+{
+    _cleanup_(event_terms_done) struct event_terms terms = {0};
+    size_t kept = 0;
+
+    int r = event_terms_parse(cursor, &terms, error);
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < terms.n; i++) {
+        r = take_term(event, &terms.terms[i], cursor->samples, error);
+        if (r < 0)
+            return r;
+        struct event_term term = terms.terms[i];
+        terms.terms[i] = (struct event_term){0};
+        if (r > 0)
+            event_term_done(&term);
+        else
+            terms.terms[kept++] = term;
+    }
+    if (!cursor_take(cursor, '/'))
+        return cursor_set_error(cursor, "a comma or a slash", error);
+    event->terms = steal(terms.terms);
+    event->n_terms = kept;
+    terms.n = 0;
+    return 0;
+}
+
+/* The size of the name of a tracepoint or its system that starts here: [a-z0-9_]+, not only digits ("9p"). */
+static size_t tracepoint_name_size(const char *text)
+{
+    size_t size = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_");
+
+    return strspn(text, "0123456789") < size ? size : 0;
+}
+
+static int copy_name(char **name, const char *text, size_t size, struct error *error)
+{
+    *name = strndup(text, size);
+    return *name ? 0 : error_oom(error);
+}
+
+/* Whether ":" and another word follow the word of `size` characters, unless the other word is modifiers. */
+static bool is_tracepoint(const char *text, size_t size)
+{
+    const char *name = text + size + 1;
+
+    if (text[size] != ':' || tracepoint_name_size(text) != size)
+        return false;
+    size_t name_size = tracepoint_name_size(name);
+    return name_size && !cursor_is_modifiers(name, name_size);
+}
+
+static bool find_generic(const char *word, size_t size, struct event *event)
+{
+    event->generic = generic_find(word, size);
+    if (event->generic) {
+        event->type = event->generic->type;
+        event->config = event->generic->config;
+        return true;
+    }
+    if (!generic_parse_cache(word, size, &event->config))
+        return false;
+    event->type = PERF_TYPE_HW_CACHE;
+    return true;
+}
+
+/* Whether the name before a slash is a PMU's: the kernel's names of events come first, as perf has it. */
+static bool is_pmu(const char *word, size_t size)
+{
+    uint64_t config;
+
+    return !generic_find(word, size) && !generic_parse_cache(word, size, &config) &&
+           generic_parse_raw(word, size, &config) == -EINVAL;
+}
+
+static int parse_pmu(struct event_cursor *cursor, size_t size, struct event *event, struct error *error)
+{
+    int r = copy_name(&event->pmu, cursor->text + cursor->at, size, error);
+
+    event->kind = EVENT_PMU;
+    cursor->at += size + 1;
+    return r < 0 ? r : parse_terms(cursor, event, error);
+}
+
+/* Parses an event without a PMU, which begins with a word of `size` characters. */
+static int parse_word(struct event_cursor *cursor, size_t size, struct event *event, struct error *error)
+{
+    const char *word = cursor->text + cursor->at;
+    int raw = generic_parse_raw(word, size, &event->config);
+
+    if (raw == -ERANGE)
+        return error_set_at(error, -EINVAL, cursor->at, "a raw event has at most 16 digits");
+    if (find_generic(word, size, event)) {
+        event->kind = EVENT_GENERIC;
+    } else if (raw == 0) {
+        event->kind = EVENT_RAW;
+        event->type = PERF_TYPE_RAW;
+    } else if (is_tracepoint(word, size)) {
+        event->kind = EVENT_TRACEPOINT;
+        event->type = PERF_TYPE_TRACEPOINT;
+        int r = copy_name(&event->system, word, size, error);
+        if (r < 0)
+            return r;
+        cursor->at += size + 1;
+        word += size + 1;
+        size = tracepoint_name_size(word);
+    } else {
+        event->kind = EVENT_NAME;
+        size = cursor_pfm_name_size(word, size);
+    }
+    cursor->at += size;
+    return copy_name(&event->name, word, size, error);
+}
+
+/*
+ * A clock counts time whatever the CPU does: the kernel accepts all modifiers and ignores them. u, k and I are refused,
+ * because the count would be taken for the time in one of these modes. h, G and H are accepted, as perf accepts them:
+ * the metric's name leaves them out (event_has_ignored_modifiers()). A clock that samples would have no samples with
+ * h alone.
+ */
+static int check_clock(const struct event *event, unsigned modifiers, bool samples, size_t offset, struct error *error)
+{
+    const unsigned refused = samples ? EVENT_IGNORED_ON_CLOCKS : (unsigned)(EVENT_USER | EVENT_KERNEL | EVENT_NO_IDLE);
+
+    if (!(modifiers & refused))
+        return 0;
+    if (samples)
+        return error_set_at(error, -EINVAL, offset, "the modifiers h, G and H do nothing on %s", event->generic->name);
+    return error_set_at(error, -EINVAL, offset,
+                        "%s counts time whatever the CPU does: the modifiers u, k and I do nothing on it",
+                        event->generic->name);
+}
+
+/* Events of the kernel itself happen in the idle task as well: exclude_idle is for hardware, and for clocks that sample
+ * (kernel/events/core.c of 6.12, perf_swevent_hrtimer()). */
+static int check_modifiers(const struct event *event, unsigned modifiers, bool samples, size_t offset,
+                           struct error *error)
+{
+    bool software = event->kind == EVENT_GENERIC && event->type == PERF_TYPE_SOFTWARE;
+
+    if (event->generic && event->generic->clock)
+        return check_clock(event, modifiers, samples, offset, error);
+    if ((modifiers & EVENT_NO_IDLE) && (software || event->kind == EVENT_TRACEPOINT || event->kind == EVENT_BREAKPOINT))
+        return error_set_at(error, -EINVAL, offset, "the modifier I does nothing on \"%s\": it is for hardware events",
+                            event->name);
+    return 0;
+}
+
+static int parse_modifiers(struct event_cursor *cursor, struct event *event, struct error *error)
+{
+    bool slash = cursor->at > event->offset && cursor->text[cursor->at - 1] == '/';
+    char c = cursor_peek(cursor);
+
+    if (!cursor_take(cursor, ':') && !(slash && c && !strchr(",{} \t\r\n", c)))
+        return 0;
+    size_t offset = cursor->at;
+    int r = cursor_parse_modifiers(cursor, &event->modifiers, &event->precise, error);
+    return r < 0 ? r : check_modifiers(event, event->modifiers, cursor->samples, offset, error);
+}
+
+/* "sched:*": perf opens every tracepoint that matches. */
+static int check_no_pattern(const struct event_cursor *cursor, struct error *error)
+{
+    size_t size = strcspn(cursor->text + cursor->at, "*?,/{} \t\r\n");
+    const char *text = cursor->text + cursor->at;
+
+    if (text[size] != '*' && text[size] != '?')
+        return 0;
+    return error_set_at(error, -EINVAL, cursor->at + size,
+                        "an event is written by its whole name, without \"%c\": \"perfcountd list-events\" lists all "
+                        "events",
+                        text[size]);
+}
+
+static int parse_kind(struct event_cursor *cursor, struct event *event, struct error *error)
+{
+    const char *start = cursor->text + cursor->at;
+    size_t size = cursor_name(cursor);
+
+    int r = check_no_pattern(cursor, error);
+    if (r < 0)
+        return r;
+    if (breakpoint_starts_here(cursor))
+        return breakpoint_parse(cursor, event, error);
+    if (numeric_starts_here(cursor))
+        return numeric_parse(cursor, event, error);
+    if (size == 0 || start[0] == '-' || start[0] == '.')
+        return cursor_set_error(cursor, "an event", error);
+    if (start[size] == '/' && is_pmu(start, size))
+        return parse_pmu(cursor, size, event, error);
+    return parse_word(cursor, size, event, error);
+}
+
+/* Parses "/name=x/" behind an event without a PMU; there may be no terms, "cycles//". */
+static int parse_own_terms(struct event_cursor *cursor, struct event *event, struct error *error)
+{
+    if (event->kind == EVENT_PMU || event->kind == EVENT_NAME || !cursor_take(cursor, '/'))
+        return 0;
+    return cursor_take(cursor, '/') ? 0 : parse_terms(cursor, event, error);
+}
+
+static int parse_event_here(struct event_cursor *cursor, struct event *ret, struct error *error)
+{
+    _cleanup_(event_done) struct event event = {.offset = cursor->at};
+    const char *start = cursor->text + cursor->at;
+
+    int r = parse_kind(cursor, &event, error);
+    if (r == 0)
+        r = parse_own_terms(cursor, &event, error);
+    if (r == 0)
+        r = parse_modifiers(cursor, &event, error);
+    if (r == 0)
+        r = copy_name(&event.text, start, (size_t)(cursor->text + cursor->at - start), error);
+    if (r < 0)
+        return r;
+    *ret = event;
+    event = (struct event){0};
+    return 0;
+}
+
+/*
+ * Whether a group in braces starts here, perhaps with a name before them: "{", "name{" or "name:{". The sizes of the
+ * name and of what stands before the "{".
+ */
+static bool group_starts_here(const struct event_cursor *cursor, size_t *ret_name, size_t *ret_before)
+{
+    size_t name = cursor_name(cursor), before = name;
+
+    if (name > 0 && cursor->text[cursor->at + name] == ':')
+        before++;
+    *ret_name = name;
+    *ret_before = before;
+    return cursor->text[cursor->at + before] == '{';
+}
+
+/* Steps over a comma behind which one more event of the group stands: outside of braces, a group may stand there. */
+static bool take_comma(struct event_cursor *cursor, bool braces)
+{
+    struct event_cursor ahead = *cursor;
+    size_t name, before;
+
+    if (!cursor_take(&ahead, ','))
+        return false;
+    cursor_skip_space(&ahead);
+    if (!braces && group_starts_here(&ahead, &name, &before))
+        return false;
+    *cursor = ahead;
+    return true;
+}
+
+/* Up to a closing brace, a group in braces or the end. `ret_end`: behind the last event. */
+static int parse_events_here(struct event_cursor *cursor, struct event_list *list, bool braces, size_t *ret_end,
+                             struct error *error)
+{
+    size_t name, before;
+
+    do {
+        cursor_skip_space(cursor);
+        if (group_starts_here(cursor, &name, &before))
+            return error_set_at(error, -EINVAL, cursor->at, "groups do not nest");
+        if (list->n == EVENTS_MAX)
+            return error_set_at(error, -EINVAL, cursor->at, "a group has at most %d events", EVENTS_MAX);
+        if (array_grow(&list->events, list->n) < 0)
+            return error_oom(error);
+        int r = parse_event_here(cursor, &list->events[list->n], error);
+        if (r < 0)
+            return r;
+        list->n++;
+        cursor->samples = false;
+        *ret_end = cursor->at;
+        cursor_skip_space(cursor);
+    } while (take_comma(cursor, braces));
+    return 0;
+}
+
+static int parse_group_modifiers(struct event_cursor *cursor, struct event_list *list, struct error *error)
+{
+    unsigned precise = 0;
+
+    if (!cursor_take(cursor, ':'))
+        return 0;
+    size_t offset = cursor->at;
+    int r = cursor_parse_modifiers(cursor, &list->modifiers, &precise, error);
+    for (size_t i = 0; r == 0 && i < list->n; i++) {
+        struct event *event = &list->events[i];
+        r = check_modifiers(event, list->modifiers, cursor->is_stream && i == 0, offset, error);
+        event->modifiers |= list->modifiers;
+        event->precise = MIN(event->precise + precise, 3u);
+    }
+    return r;
+}
+
+static int parse_braces(struct event_cursor *cursor, struct event_list *list, size_t *ret_end, struct error *error)
+{
+    cursor_take(cursor, '{');
+    int r = parse_events_here(cursor, list, true, ret_end, error);
+    if (r < 0)
+        return r;
+    if (!cursor_take(cursor, '}'))
+        return cursor_set_error(cursor, "a comma or \"}\"", error);
+    r = parse_group_modifiers(cursor, list, error);
+    *ret_end = cursor->at;
+    return r;
+}
+
+static int check_text_size(const char *text, struct error *error)
+{
+    if (strnlen(text, TEXT_MAX + 1) > TEXT_MAX)
+        return error_set_at(error, -EINVAL, TEXT_MAX, "the text of a group has at most %d characters", TEXT_MAX);
+    return 0;
+}
+
+static int parse_group_here(struct event_cursor *cursor, struct event_list *list, struct error *error)
+{
+    size_t name, before, end = 0;
+    int r = 0;
+
+    list->offset = cursor->at;
+    bool braces = group_starts_here(cursor, &name, &before);
+    if (braces && name > 0)
+        r = copy_name(&list->name, cursor->text + cursor->at, name, error);
+    if (r < 0)
+        return r;
+    cursor->at += braces ? before : 0;
+    size_t start = cursor->at;
+    r = braces ? parse_braces(cursor, list, &end, error) : parse_events_here(cursor, list, false, &end, error);
+    for (size_t i = 0; r == 0 && i < list->n; i++)
+        if (event_build_metric(&list->events[i]) < 0)
+            r = error_oom(error);
+    return r < 0 ? r : copy_name(&list->text, cursor->text + start, end - start, error);
+}
+
+static int parse_groups(const char *text, bool samples, struct event_groups *ret, struct error *error)
+{
+    _cleanup_(event_groups_done) struct event_groups groups = {0};
+    struct event_cursor cursor = {.text = text, .samples = samples, .is_stream = samples};
+
+    int r = check_text_size(text, error);
+    if (r < 0)
+        return r;
+    do {
+        cursor_skip_space(&cursor);
+        if (groups.n == GROUPS_MAX)
+            return error_set_at(error, -EINVAL, cursor.at, "a text has at most %d groups", GROUPS_MAX);
+        if (array_grow(&groups.groups, groups.n) < 0)
+            return error_oom(error);
+        groups.groups[groups.n] = (struct event_list){0};
+        r = parse_group_here(&cursor, &groups.groups[groups.n++], error);
+        if (r < 0)
+            return r;
+        cursor_skip_space(&cursor);
+    } while (cursor_take(&cursor, ','));
+    if (cursor_peek(&cursor))
+        return cursor_set_error(&cursor, "a comma or the end", error);
+    *ret = groups;
+    groups = (struct event_groups){0};
+    return 0;
+}
+
+int event_groups_parse(const char *text, struct event_groups *ret, struct error *error)
+{
+    return parse_groups(text, false, ret, error);
+}
+
+/* A text that is one group without a name. */
+static int parse_list(const char *text, bool samples, struct event_list *ret, struct error *error)
+{
+    _cleanup_(event_groups_done) struct event_groups groups = {0};
+    int r = parse_groups(text, samples, &groups, error);
+
+    if (r < 0)
+        return r;
+    if (groups.n > 1)
+        return error_set_at(error, -EINVAL, groups.groups[1].offset,
+                            "only one group can stand here: write all events inside one pair of braces, or sample the "
+                            "others in a stream of their own");
+    if (groups.groups[0].name)
+        return error_set_at(error, -EINVAL, groups.groups[0].offset,
+                            "a group has no name here: leave out \"%.64s\" before the brace", groups.groups[0].name);
+    *ret = groups.groups[0];
+    groups.groups[0] = (struct event_list){0};
+    return 0;
+}
+
+int event_list_parse(const char *text, struct event_list *ret, struct error *error)
+{
+    return parse_list(text, false, ret, error);
+}
+
+int event_list_parse_sampled(const char *text, struct event_list *ret, struct error *error)
+{
+    return parse_list(text, true, ret, error);
+}
+
+int event_parse(const char *text, struct event *ret, struct error *error)
+{
+    _cleanup_(event_done) struct event event = {0};
+    struct event_cursor cursor = {.text = text};
+    size_t name, before;
+
+    int r = check_text_size(text, error);
+    if (r < 0)
+        return r;
+    cursor_skip_space(&cursor);
+    if (group_starts_here(&cursor, &name, &before))
+        return error_set_at(error, -EINVAL, cursor.at, "one event stands here: leave out the %sbraces",
+                            name > 0 ? "name and the " : "");
+    r = parse_event_here(&cursor, &event, error);
+    if (r < 0)
+        return r;
+    cursor_skip_space(&cursor);
+    if (cursor_peek(&cursor) == ',')
+        return error_set_at(error, -EINVAL, cursor.at,
+                            "only one event can stand here: write one more entry in the list");
+    if (cursor_peek(&cursor))
+        return cursor_set_error(&cursor, "the end", error);
+    if (event_build_metric(&event) < 0)
+        return error_oom(error);
+    *ret = event;
+    event = (struct event){0};
+    return 0;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The terms of a PMU's event: see term.h. */
+#include "perf/event-term.h"
+
+#include <linux/perf_event.h>
+
+#include "base/cleanup.h"
+#include "base/number.h"
+#include "perf/generic-events.h"
+#include "perf/pmu-kind.h"
+
+#define TERMS_MAX 64
+
+void event_terms_done(struct event_terms *terms)
+{
+    for (size_t i = 0; i < terms->n; i++)
+        event_term_done(&terms->terms[i]);
+    free(terms->terms);
+    *terms = (struct event_terms){0};
+}
+
+static bool is_value(char c)
+{
+    return c > ' ' && c <= '~' && !strchr(",/{}=", c);
+}
+
+/* Parses a file's name. As it has slashes, it ends at a comma and not at a slash, so another term must follow. */
+static int parse_path(struct event_cursor *cursor, struct event_term *term, struct error *error)
+{
+    const char *text = cursor->text + cursor->at;
+    size_t size = 0;
+
+    while (text[size] > ' ' && text[size] <= '~' && text[size] != ',')
+        size++;
+    if (text[size] != ',' || text[size - 1] == '/')
+        return error_set_at(error, -EINVAL, cursor->at,
+                            "a file's name ends at a comma: write another term behind it, as in "
+                            "uprobe/path=/bin/bash,offset=0x1234/");
+    term->text = strndup(text, size);
+    cursor->at += size;
+    return term->text ? 0 : error_oom(error);
+}
+
+static bool is_path(const struct event_cursor *cursor)
+{
+    const char *text = cursor->text + cursor->at;
+
+    return text[0] == '/' && text[1] && !strchr(", }\t\r\n", text[1]);
+}
+
+/* Parses 'text' with anything in it but a quote, as a name may be written. */
+static int parse_quoted(struct event_cursor *cursor, struct event_term *term, struct error *error)
+{
+    const char *text = cursor->text + cursor->at + 1;
+    size_t size = 0;
+
+    while (text[size] >= ' ' && text[size] <= '~' && text[size] != '\'')
+        size++;
+    if (size == 0 || text[size] != '\'')
+        return error_set_at(error, -EINVAL, cursor->at, "a value in quotes has characters and a second quote");
+    term->text = strndup(text, size);
+    cursor->at += size + 2;
+    return term->text ? 0 : error_oom(error);
+}
+
+static int parse_value(struct event_cursor *cursor, struct event_term *term, struct error *error)
+{
+    const char *text = cursor->text + cursor->at;
+    size_t size = 0;
+
+    if (text[0] == '\'' && str_equal(term->name, "name"))
+        return parse_quoted(cursor, term, error);
+    while (is_value(text[size]))
+        size++;
+    if (size == 0)
+        return cursor_set_error(cursor, "a value", error);
+    int r = number_parse_u64_n(text, size, &term->value);
+    if (r == -ERANGE)
+        return error_set_at(error, -EINVAL, cursor->at, "the value of \"%s\" has more than 64 bits", term->name);
+    term->numeric = r == 0;
+    term->text = strndup(text, size);
+    cursor->at += size;
+    return term->text ? 0 : error_oom(error);
+}
+
+static int parse_term(struct event_cursor *cursor, struct event_term *term, struct error *error)
+{
+    size_t size = cursor_name(cursor);
+
+    if (size == 0)
+        return cursor_set_error(cursor, "a term like \"event=0x11\"", error);
+    *term = (struct event_term){.value = 1, .offset = cursor->at};
+    term->name = strndup(cursor->text + cursor->at, size);
+    if (!term->name)
+        return error_oom(error);
+    cursor->at += size;
+    if (!cursor_take(cursor, '='))
+        return 0;
+    return is_path(cursor) ? parse_path(cursor, term, error) : parse_value(cursor, term, error);
+}
+
+int event_terms_parse(struct event_cursor *cursor, struct event_terms *ret, struct error *error)
+{
+    _cleanup_(event_terms_done) struct event_terms terms = {0};
+
+    do {
+        _cleanup_(event_term_done) struct event_term term = {0};
+        cursor_skip_space(cursor);
+        int r = parse_term(cursor, &term, error);
+        if (r < 0)
+            return r;
+        if (terms.n == TERMS_MAX)
+            return error_set_at(error, -EINVAL, term.offset, "an event has at most %d terms", TERMS_MAX);
+        if (array_grow(&terms.terms, terms.n) < 0)
+            return error_oom(error);
+        terms.terms[terms.n++] = term;
+        term = (struct event_term){0};
+        cursor_skip_space(cursor);
+    } while (cursor_take(cursor, ','));
+    *ret = terms;
+    terms = (struct event_terms){0};
+    return 0;
+}
+
+int event_terms_parse_text(const char *text, struct event_terms *ret, struct error *error)
+{
+    _cleanup_(event_terms_done) struct event_terms terms = {0};
+    struct event_cursor cursor = {.text = text};
+
+    int r = event_terms_parse(&cursor, &terms, error);
+    if (r < 0)
+        return r;
+    if (cursor_peek(&cursor))
+        return cursor_set_error(&cursor, "a comma", error);
+    *ret = terms;
+    terms = (struct event_terms){0};
+    return 0;
+}
+
+/* Terms of perf that no event has here, with the reason. Those for sampling have another reason where it only counts.
+ */
+static const struct {
+    const char *name;
+    bool for_sampling;
+    const char *reason;
+} refused_terms[] = {
+    {"period", true, NULL},
+    {"freq", true, NULL},
+    {"call-graph", true, "is not supported: the key sampler.callchain turns call chains on and off"},
+    {"stack-size", true, "is not supported: call chains are those that the kernel follows"},
+    {"max-stack", true, "is not supported: kernel.perf_event_max_stack is the limit"},
+    {"branch_type", true, "is not supported"},
+    {"time", true, "is not supported: every sample has its time"},
+    {"nr", true, "is not supported"},
+    {"overwrite", true, "is not supported"},
+    {"no-overwrite", true, "is not supported"},
+    {"aux-output", true, "is not supported"},
+    {"aux-sample-size", true, "is not supported"},
+    {"inherit", false, "is not for counters of whole CPUs and cgroups"},
+    {"no-inherit", false, "is not for counters of whole CPUs and cgroups"},
+    {"percore", false, "is perf's own arithmetic: add up the CPUs in a query"},
+    {"metric-id", false, "is perf's own: name the metric by \"name=\""},
+};
+
+/* Terms with text as their value: the function or file that a probe is set on. */
+static const struct {
+    const char *pmu, *name;
+} text_terms[] = {{"kprobe", "func"}, {"uprobe", "path"}};
+
+static bool takes_text(const char *pmu, const struct event_term *term)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(text_terms); i++)
+        if (str_equal(text_terms[i].pmu, pmu) && str_equal(text_terms[i].name, term->name))
+            return true;
+    return false;
+}
+
+/* The kernel reads a config word of a probe as a pointer (perf_event_open(2)), so a number there is a mistake or worse.
+ */
+static int check_probe_word(const char *pmu, const struct event_term *term, struct error *error)
+{
+    uint64_t raw;
+    bool word = str_starts(term->name, "config") || generic_parse_raw(term->name, strlen(term->name), &raw) != -EINVAL;
+
+    if (pmu_kind(pmu) != PMU_PROBE || !word)
+        return 0;
+    return error_set_at(error, -EINVAL, term->offset,
+                        "a probe takes no \"%s\": write the function or file that it is set on, as in "
+                        "kprobe/func=vfs_read/ or uprobe/path=/bin/bash,offset=0x1234/",
+                        term->name);
+}
+
+static int check_refused(const struct event_term *term, bool samples, struct error *error)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(refused_terms); i++) {
+        if (!str_equal(term->name, refused_terms[i].name))
+            continue;
+        if (refused_terms[i].for_sampling && !samples)
+            return error_set_at(error, -EINVAL, term->offset,
+                                "the term \"%s\" applies to sampling, and this event is only counted", term->name);
+        return error_set_at(error, -EINVAL, term->offset, "the term \"%s\" %s", term->name, refused_terms[i].reason);
+    }
+    return 0;
+}
+
+static int check_number(const struct event_term *term, struct error *error)
+{
+    if (term->text && !term->numeric)
+        return error_set_at(error, -EINVAL, term->offset + strlen(term->name) + 1,
+                            "the value of \"%s\" is a number like 17 or 0x11, not \"%s\"", term->name, term->text);
+    return 0;
+}
+
+static int check_of_pmu(const char *pmu, const struct event_term *term, struct error *error)
+{
+    int r = check_probe_word(pmu, term, error);
+
+    if (r < 0)
+        return r;
+    if (takes_text(pmu, term))
+        return term->text ? 0 : error_set_at(error, -EINVAL, term->offset, "the term \"%s\" needs a value", term->name);
+    return check_number(term, error);
+}
+
+/* config1 to config3 of a software event, a tracepoint or a breakpoint mean nothing, or an address. */
+static bool takes_words(const struct event *event)
+{
+    return event->kind == EVENT_RAW || (event->kind == EVENT_GENERIC && event->type != PERF_TYPE_SOFTWARE);
+}
+
+/* A term behind an event that is named without a PMU: "cycles/config1=1/". */
+static int check_of_word(const struct event *event, const struct event_term *term, struct error *error)
+{
+    const char *name = term->name;
+
+    if (!takes_words(event))
+        return error_set_at(error, -EINVAL, term->offset, "this event takes no term but \"name=\", and not \"%s\"",
+                            name);
+    if (!str_equal(name, "config1") && !str_equal(name, "config2") && !str_equal(name, "config3"))
+        return error_set_at(error, -EINVAL, term->offset,
+                            "this event takes the terms name, config1, config2 and config3, and not \"%s\": write the "
+                            "terms of a PMU behind its name, as in cpu/event=0x3c/",
+                            name);
+    return check_number(term, error);
+}
+
+int event_term_check(const struct event *event, const struct event_term *term, bool samples, struct error *error)
+{
+    int r = check_refused(term, samples, error);
+
+    if (r < 0)
+        return r;
+    return event->kind == EVENT_PMU ? check_of_pmu(event->pmu, term, error) : check_of_word(event, term, error);
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A perf group that was opened on a CPU: see opened-group.h. */
+#include "perf/open-group.h"
+
+#include "base/cleanup.h"
+
+/* How long a pinned group that found no counter is left alone: doubled each time it finds none again. */
+#define BACKOFF_MIN_S 1
+#define BACKOFF_MAX_S 64
+
+DEFINE_CLEANUP(struct group *, group_free);
+
+void opened_group_done(struct opened_group *opened)
+{
+    group_free(opened->group);
+    free(opened->scale);
+    *opened = (struct opened_group){0};
+}
+
+/* Enabling clears the error state, and the kernel tries to place the group once more. */
+static void enable_again(struct opened_group *opened, struct sys *sys)
+{
+    uint64_t now = sys->now(sys, CLOCK_MONOTONIC);
+
+    if (opened->paused || now < opened->retry_ns)
+        return;
+    group_enable(opened->group);
+    opened->backoff_s = opened->backoff_s ? (uint8_t)MIN(2 * opened->backoff_s, BACKOFF_MAX_S) : BACKOFF_MIN_S;
+    opened->retry_ns = now + opened->backoff_s * NSEC_PER_SEC;
+}
+
+static enum group_activity activity_of(const struct scale *scale, bool idle)
+{
+    if (idle)
+        return GROUP_IDLE;
+    switch (scale->state) {
+    case SCALE_MULTIPLEXED:
+        return GROUP_MULTIPLEXED;
+    case SCALE_STARVED:
+        return GROUP_STARVED;
+    case SCALE_COUNTING:
+        break;
+    }
+    return GROUP_COUNTED;
+}
+
+static int take_reading(struct opened_group *opened, const struct group_reading *reading)
+{
+    const struct scale_times *baseline = &opened->scale->baseline;
+    bool idle = reading->enabled == baseline->enabled && reading->running == baseline->running;
+    int r = scale_add(opened->scale, reading->enabled, reading->running, reading->values);
+
+    if (r == 0)
+        opened->activity = activity_of(opened->scale, idle);
+    return r;
+}
+
+int opened_group_read(struct opened_group *opened, struct sys *sys, struct group_reading *ret)
+{
+    if (!opened->group)
+        return opened->error;
+    opened->error = group_read(opened->group, ret);
+    if (opened->error == 0)
+        opened->error = take_reading(opened, ret);
+    if (opened->error == 0 && !(opened->activity == GROUP_IDLE && opened->backoff_s)) {
+        opened->backoff_s = 0;
+        return 0;
+    }
+    opened->activity = opened->error == -EBADMSG || opened->error == -ESTALE ? GROUP_STALE : GROUP_STARVED;
+    if (opened->error == -ENODATA)
+        enable_again(opened, sys);
+    else if (opened->error == 0)
+        opened->error = -ENODATA; /* enabled again, and no task has been there since to find out */
+    return opened->error;
+}
+
+/* One that cannot be enabled would stand still, and be read as if it counted: it is opened again. */
+static void give_up_group(struct opened_group *opened, int error)
+{
+    struct group_reading reading;
+
+    if (group_read(opened->group, &reading) == 0)
+        scale_add(opened->scale, reading.enabled, reading.running, reading.values);
+    opened_group_close(opened);
+    opened->error = error;
+    opened->activity = GROUP_STALE;
+}
+
+int opened_group_pause(struct opened_group *opened, bool paused)
+{
+    opened->paused = paused;
+    if (!opened->group)
+        return 0;
+    int r = paused ? group_disable(opened->group) : group_enable(opened->group);
+    if (r < 0 && !paused)
+        give_up_group(opened, r);
+    return r;
+}
+
+void opened_group_close(struct opened_group *opened)
+{
+    if (!opened->group)
+        return;
+    opened->group = group_free(opened->group);
+    scale_reopen(opened->scale);
+}
+
+void opened_group_leave(struct opened_group *opened, struct sys *sys, bool away)
+{
+    struct group_reading reading;
+
+    if (!away && opened->activity != GROUP_STALE)
+        opened_group_read(opened, sys, &reading);
+    opened_group_close(opened);
+    opened->error = -ENODEV;
+    opened->activity = GROUP_AWAY;
+}
+
+int opened_group_reopen(struct opened_group *opened, struct sys *sys, const struct attr *attrs,
+                        const struct group_target *target)
+{
+    _cleanup_(group_freep) struct group *group = NULL;
+    int errors[GROUP_MEMBERS_MAX];
+    int r = group_open_many(sys, attrs, opened->scale->n, true, target, errors, &group);
+
+    for (size_t i = 0; r == 0 && i < opened->scale->n; i++)
+        r = errors[i];
+    if (r == 0 && !target->paused)
+        r = group_enable(group);
+    opened->paused = target->paused;
+    opened->backoff_s = 0;
+    opened->error = r;
+    opened->activity = r == 0 ? GROUP_IDLE : r == -ENODEV ? GROUP_AWAY : GROUP_STARVED;
+    if (r == 0)
+        opened->group = steal(group);
+    return r;
+}
+
+void opened_group_replace(struct opened_group *opened, struct group *group)
+{
+    opened_group_close(opened);
+    opened->group = group;
+    opened->activity = GROUP_IDLE;
+    opened->error = 0;
+    opened->backoff_s = 0;
+}
+
+/* Why a group cannot be read. */
+static const struct {
+    int error;
+    const char *cause;
+} starved_causes[] = {
+    {0, "it did not run since the last reading: other groups or programs hold the counters that it needs"},
+    {-ENODATA, "it is pinned and found no counter, because something else holds it; perfcountd enables it again from "
+               "time to time"},
+    {-EBADMSG, "its CPU went away; perfcountd opens it again"},
+    {-ESTALE, "its CPU went away; perfcountd opens it again"},
+};
+
+const char *opened_group_explain(int error)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(starved_causes); i++)
+        if (starved_causes[i].error == error)
+            return starved_causes[i].cause;
+    return "the kernel refused to open or to read it";
+}

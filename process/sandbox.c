@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The jail of a process that parses files which others wrote: see jail.h. */
+#include "process/sandbox.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/newer.h"
+#include "base/sanitizer.h"
+#include "process/privileges.h"
+
+/* Limits */
+
+/* AddressSanitizer needs more than any limit of memory. */
+static int limit(const struct jail_limit *limits, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        __rlimit_resource_t resource = (__rlimit_resource_t)limits[i].resource;
+        struct rlimit both;
+        if (HAS_ASAN && (limits[i].resource == RLIMIT_AS || limits[i].resource == RLIMIT_DATA))
+            continue;
+        if (getrlimit(resource, &both) < 0)
+            return -errno;
+        both.rlim_cur = both.rlim_max = MIN(both.rlim_max, limits[i].value); /* RLIM_INFINITY is the largest */
+        if (setrlimit(resource, &both) < 0)
+            return -errno;
+    }
+    return 0;
+}
+
+/* Users and capabilities */
+
+static bool is_root(void)
+{
+    uid_t real, effective, saved;
+
+    return getresuid(&real, &effective, &saved) < 0 || real == 0 || effective == 0 || saved == 0;
+}
+
+/* Supplementary groups first, then the group, then the user: each step needs the power that the next one takes. */
+static int leave_root(void)
+{
+    if (!is_root())
+        return 0;
+    if (setgroups(0, NULL) < 0 || setresgid(JAIL_USER, JAIL_USER, JAIL_USER) < 0 ||
+        setresuid(JAIL_USER, JAIL_USER, JAIL_USER) < 0)
+        return -errno;
+    return is_root() ? -EPERM : 0;
+}
+
+static int give_up_privileges(void)
+{
+    int r = capabilities_empty_bounding_set(NULL); /* before leave_root(), which takes CAP_SETPCAP */
+
+    if (r == 0)
+        r = leave_root();
+    if (r == 0)
+        r = capabilities_keep_only(0, NULL);
+    /* After the change of user, which sets the first and clears the second. */
+    if (r == 0 && (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0))
+        r = -errno;
+    return r;
+}
+
+/* System calls */
+
+/*
+ * The system calls that are allowed. Others fail with EPERM, so that a library that tries more than was foreseen does
+ * no harm. Some are for 32 bits, or for a newer C library; those that an architecture does not have are skipped.
+ *
+ * fstat(3) is newfstatat() or statx() with AT_EMPTY_PATH. A filter cannot see that the path is empty, so the process
+ * can find out by them which files exist.
+ */
+static const struct call_rule calls_of_all[] = {
+    {SCMP_SYS(read), 0, {{0}}},
+    {SCMP_SYS(pread64), 0, {{0}}},
+    {SCMP_SYS(lseek), 0, {{0}}},
+    {SCMP_SYS(_llseek), 0, {{0}}},
+    {SCMP_SYS(fstat), 0, {{0}}},
+    {SCMP_SYS(fstat64), 0, {{0}}},
+    {SCMP_SYS(newfstatat), 1, {CALL_EXACTLY(3, AT_EMPTY_PATH)}},
+    {SCMP_SYS(fstatat64), 1, {CALL_EXACTLY(3, AT_EMPTY_PATH)}},
+    {SCMP_SYS(statx), 1, {{2, SCMP_CMP_MASKED_EQ, AT_EMPTY_PATH, AT_EMPTY_PATH}}},
+    {SCMP_SYS(close), 0, {{0}}},
+    {SCMP_SYS(fcntl), 1, {CALL_EXACTLY(1, F_GETFD)}},
+    {SCMP_SYS(fcntl), 1, {CALL_EXACTLY(1, F_GETFL)}},
+    {SCMP_SYS(fcntl64), 1, {CALL_EXACTLY(1, F_GETFD)}},
+    {SCMP_SYS(fcntl64), 1, {CALL_EXACTLY(1, F_GETFL)}},
+    {SCMP_SYS(mmap), 1, {CALL_WITHOUT(2, PROT_EXEC)}},
+    {SCMP_SYS(mmap2), 1, {CALL_WITHOUT(2, PROT_EXEC)}},
+    {SCMP_SYS(mprotect), 1, {CALL_WITHOUT(2, PROT_EXEC)}},
+    {SCMP_SYS(munmap), 0, {{0}}},
+    {SCMP_SYS(mremap), 0, {{0}}},
+    {SCMP_SYS(madvise), 0, {{0}}},
+    {SCMP_SYS(brk), 0, {{0}}},
+    {SCMP_SYS(alarm), 0, {{0}}},
+    {SCMP_SYS(setitimer), 0, {{0}}},
+    {SCMP_SYS(getrandom), 0, {{0}}},
+    {SCMP_SYS(futex), 0, {{0}}},
+    {SCMP_SYS(futex_time64), 0, {{0}}},
+    {SCMP_SYS(restart_syscall), 0, {{0}}},
+    {SCMP_SYS(rt_sigreturn), 0, {{0}}},
+    {SCMP_SYS(sigreturn), 0, {{0}}},
+    {SCMP_SYS(exit), 0, {{0}}},
+    {SCMP_SYS(exit_group), 0, {{0}}},
+};
+
+/* Of AddressSanitizer, when it reports or ends. */
+static const struct call_rule calls_of_asan[] = {
+    {SCMP_SYS(write), 1, {CALL_EXACTLY(0, STDERR_FILENO)}},
+    {SCMP_SYS(sigaltstack), 0, {{0}}},
+    {SCMP_SYS(rt_sigaction), 0, {{0}}},
+    {SCMP_SYS(rt_sigprocmask), 0, {{0}}},
+    {SCMP_SYS(sched_yield), 0, {{0}}},
+    {SCMP_SYS(getpid), 0, {{0}}},
+    {SCMP_SYS(gettid), 0, {{0}}},
+};
+
+static int allow_messages(scmp_filter_ctx filter, int socket)
+{
+    const struct call_rule messages[] = {
+        {SCMP_SYS(recvmsg), 1, {CALL_EXACTLY(0, (scmp_datum_t)socket)}},
+        {SCMP_SYS(sendmsg), 1, {CALL_EXACTLY(0, (scmp_datum_t)socket)}},
+    };
+
+    return call_filter_allow(filter, messages, ARRAY_SIZE(messages));
+}
+
+/* seccomp(2): a kernel that has filters looks for this one, at an address where there is none. */
+static bool kernel_has_filters(void)
+{
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) == 0 || errno == EFAULT;
+}
+
+static int jail_filter_calls(const struct jail *jail)
+{
+    if (!kernel_has_filters())
+        return 0;
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+    int r = filter ? call_filter_allow(filter, calls_of_all, ARRAY_SIZE(calls_of_all)) : -ENOMEM;
+    if (r == 0)
+        r = call_filter_allow(filter, jail->calls, jail->n_calls);
+    for (size_t i = 0; i < jail->n_sockets && r == 0; i++)
+        r = allow_messages(filter, jail->sockets[i]);
+    if (r == 0 && HAS_ASAN)
+        r = call_filter_allow(filter, calls_of_asan, ARRAY_SIZE(calls_of_asan));
+    bool filtered = false;
+    r = call_filter_load(filter, r, &filtered, NULL);
+    return r < 0 || filtered ? r : -EINVAL;
+}
+
+int jail_enter(const struct jail *jail)
+{
+    prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); /* arrays that double would have 2 MB at once where they touch some */
+    int r = fd_keep_only(jail->sockets, jail->n_sockets);
+    if (r == 0)
+        r = limit(jail->limits, jail->n_limits);
+    if (r == 0)
+        r = give_up_privileges();
+    return r == 0 ? jail_filter_calls(jail) : r;
+}
+
+/*
+ * By hand, since libseccomp would take a thousand times as long for it, and memory. The filter that is in force has
+ * checked the architecture.
+ */
+int jail_forbid_processes(void)
+{
+    struct sock_filter program[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+#ifdef SYS_fork
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fork, 6, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_vfork, 5, 0),
+#endif
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_kill, 4, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pidfd_open, 3, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 2, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+    };
+    const struct sock_fprog filter = {.len = ARRAY_SIZE(program), .filter = program};
+
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) < 0 && errno != EINVAL)
+        return -errno;
+    return 0;
+}
+
+/* Signals */
+
+void jail_drop_signals(void)
+{
+    static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGUSR1, SIGUSR2, SIGTSTP};
+
+    for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
+        signal(ignored[i], SIG_IGN);
+}

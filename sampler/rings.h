@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lanes of a capture: one on each CPU that is online, their records in the order of time. */
+#ifndef SAMPLER_RINGS_H
+#define SAMPLER_RINGS_H
+
+#include "sampler/lane.h"
+
+/* The most descriptors that the threads of a process may need, of one capture. */
+#define LANE_SET_DESCRIPTORS_MAX 8192
+
+struct lane_set {
+    struct sys *sys;
+    sd_event *event;
+    const struct spec *spec;
+    sd_event_io_handler_t on_ring; /* called when a ring fills, with `userdata` */
+    void *userdata;
+    struct lane **lanes;
+    size_t n;
+    bool enabled;
+    struct record_layout layout; /* of all records */
+    uint64_t malformed;          /* records that could not be decoded; a whole ring that was given up counts once */
+};
+
+void lane_set_done(struct lane_set *set);
+
+/*
+ * Opens lanes on the CPUs that are online and have none. `all`: the first CPU that cannot be sampled ends it, with a
+ * sentence: errors of lane_open(), -EINVAL for a process with too many threads. Lanes that only track are optional.
+ */
+int lane_set_open(struct lane_set *set, const struct machine *machine, bool all, struct error *error);
+/* Closes the lanes of CPUs that are offline, and of those in `left` (may be NULL). */
+void lane_set_close_left(struct lane_set *set, const struct machine *machine, const struct cpuset *left);
+/* Closes the lanes of CPUs that are not sampled. Returns whether there were any. */
+bool lane_set_close_tracking(struct lane_set *set);
+/* Whether any CPU is sampled. */
+bool lane_set_samples(const struct lane_set *set);
+
+/* Enables or disables the events of all lanes. Returns -errno of the first lane that cannot be enabled. */
+int lane_set_enable(struct lane_set *set, bool enabled);
+
+/* Whether the lane's next record is not younger than `until_ns`. */
+static inline bool lane_set_is_due(struct lane_set *set, struct lane *lane, uint64_t until_ns)
+{
+    return lane_peek(lane, &set->layout, &set->malformed) == 1 && lane->record.id.time <= until_ns;
+}
+/*
+ * The lane with the oldest record that is due, NULL if none is. Its records are the oldest until `*ret_next_ns`, the
+ * time of the oldest record of the others.
+ */
+struct lane *lane_set_oldest(struct lane_set *set, uint64_t until_ns, uint64_t *ret_next_ns);
+/* Gives the room of the records that were taken back to the kernel. */
+void lane_set_release(struct lane_set *set);
+
+#endif

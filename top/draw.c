@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All that `perfcountd top` shows at once: see top-scene.h. */
+#include "top/draw.h"
+
+#include <math.h>
+
+#include "base/cleanup.h"
+#include "base/number.h"
+#include "top/layout.h"
+#include "top/page.h"
+
+#define PMU_LINES_MAX 4
+#define HEIGHT_FOR_PMUS 16 /* below it the rows need the lines more */
+
+static void write_first_line(const struct top_scene *scene, const struct top_view *view, struct top_frame *frame)
+{
+    char interval[NUMBER_SIZE_MAX + 3];
+
+    number_format_duration(view->interval_ns, interval);
+    top_frame_append(frame, TOP_BOLD, scene->host);
+    if (view->frozen)
+        top_frame_append(frame, TOP_WARNING, "  FROZEN");
+    if (scene->paused)
+        top_frame_append(frame, TOP_WARNING, "  PAUSED: nothing is counted");
+    top_frame_appendf(frame, TOP_PLAIN, "  %s  every %s", scene->clock, interval);
+    top_frame_appendf(frame, TOP_DIM, "  %s", scene->source);
+    if (*scene->kernel)
+        top_frame_appendf(frame, TOP_DIM, "  Linux %s", scene->kernel);
+    top_frame_next(frame);
+}
+
+static void write_pmu(const struct top_row *pmu, const struct top_table *pmus, struct top_frame *frame)
+{
+    char text[32];
+
+    top_frame_append(frame, TOP_BOLD, pmu->target);
+    for (size_t k = 0; k < top_column_count(); k++) {
+        const struct top_column *column = top_column_at(k);
+        if (!top_table_has(pmus, k) || isnan(pmu->values[k]))
+            continue;
+        top_column_format(column, pmu->values[k], pmu->estimates >> k & 1, text, sizeof(text));
+        top_frame_appendf(frame, TOP_DIM, "  %s ", column->title);
+        top_frame_append(frame, TOP_PLAIN, text);
+    }
+    top_frame_next(frame);
+}
+
+static void write_pmus(const struct top_scene *scene, struct top_frame *frame)
+{
+    size_t n = scene->pmus ? top_table_count(scene->pmus) : 0;
+
+    if (frame->height && frame->height < HEIGHT_FOR_PMUS)
+        return;
+    for (size_t i = 0; i < MIN(n, (size_t)PMU_LINES_MAX); i++)
+        write_pmu(top_table_at(scene->pmus, i), scene->pmus, frame);
+    if (scene->pmus && n == 0) {
+        top_frame_append(frame, TOP_DIM, "no hardware PMU is counted");
+        top_frame_next(frame);
+    }
+}
+
+static void write_filter(struct top_view *view, struct top_frame *frame)
+{
+    const char *filter = top_view_filter(view);
+
+    if (view->typing || *filter)
+        top_frame_appendf(frame, view->typing ? TOP_BOLD : TOP_WARNING, "  filter: %s%s", filter,
+                          view->typing ? "_" : "");
+}
+
+/* The number of rows; or the reason why nothing new arrives. */
+static void write_summary(const struct top_scene *scene, struct top_view *view, size_t shown, struct top_frame *frame)
+{
+    size_t n = scene->table ? top_table_count(scene->table) : 0, failures = top_page_count_events(scene->failures);
+    size_t sort = view->sort[view->kind];
+    const char *failed = top_page_find_failed(scene->failures);
+
+    if (*scene->error)
+        top_frame_appendf(frame, TOP_WARNING, "%s", scene->error);
+    else if (!scene->table)
+        top_frame_append(frame, TOP_DIM, "the first reading takes an interval");
+    else
+        top_frame_appendf(frame, TOP_PLAIN, "%zu of %zu %s by %s%s", shown, n,
+                          view->kind == TOP_CPUS ? "CPUs"
+                          : view->by_pmu         ? "cgroups and PMUs"
+                                                 : "cgroups",
+                          sort < top_column_count() ? top_column_at(sort)->title : "name",
+                          view->reverse ? ", reversed" : "");
+    write_filter(view, frame);
+    if (failed && !*scene->error)
+        top_frame_appendf(frame, TOP_WARNING, "  the collector %s fails (n: why)", failed);
+    if (failures && !*scene->error)
+        top_frame_appendf(frame, TOP_DIM, "  %zu %s not counted (n: why)", failures,
+                          failures == 1 ? "event" : "events");
+    top_frame_next(frame);
+}
+
+static void write_titles(const struct top_view *view, const struct top_layout *layout, struct top_frame *frame)
+{
+    static const char *const names[] = {[TOP_CGROUPS] = "CGROUP", [TOP_CPUS] = "CPU"};
+    size_t sort = view->sort[view->kind];
+
+    top_frame_append_left(frame, sort == top_column_count() ? TOP_TITLE_SORTED : TOP_TITLE, names[view->kind],
+                          layout->name);
+    top_frame_append_left(frame, TOP_TITLE, "PMU", layout->pmu);
+    for (size_t i = 0; i < layout->n; i++)
+        top_frame_append_right(frame, layout->columns[i] == sort ? TOP_TITLE_SORTED : TOP_TITLE,
+                               top_column_at(layout->columns[i])->title, TOP_COLUMN_WIDTH);
+    top_frame_append(frame, TOP_TITLE, "  ");
+    for (size_t i = 0; i < TOP_TEXTS; i++)
+        top_frame_append_left(frame, TOP_TITLE, top_layout_texts[i].title, layout->texts[i]);
+    top_frame_append_left(frame, TOP_TITLE, "", frame->width);
+    top_frame_next(frame);
+}
+
+/* With two blanks behind it, which stay where it is cut. */
+static void write_field(struct top_frame *frame, enum top_style style, const char *text, size_t width)
+{
+    if (width < 3)
+        return;
+    top_frame_append_left(frame, style, text, width - 2);
+    top_frame_append(frame, TOP_PLAIN, "  ");
+}
+
+static void write_row(const struct top_row *row, const struct top_layout *layout, struct top_frame *frame)
+{
+    char text[32];
+
+    write_field(frame, TOP_PLAIN, row->label, layout->name);
+    write_field(frame, TOP_DIM, row->pmu ? row->pmu : "", layout->pmu);
+    for (size_t i = 0; i < layout->n; i++) {
+        size_t k = layout->columns[i];
+        bool estimate = row->estimates >> k & 1;
+        top_column_format(top_column_at(k), row->values[k], estimate, text, sizeof(text));
+        top_frame_append_right(frame, estimate ? TOP_WARNING : TOP_PLAIN, text, TOP_COLUMN_WIDTH);
+    }
+    top_frame_append(frame, TOP_PLAIN, "  ");
+    for (size_t i = 0; i < TOP_TEXTS; i++)
+        write_field(frame, TOP_DIM, top_layout_texts[i].text(row), layout->texts[i]);
+    top_frame_next(frame);
+}
+
+static size_t count_shown(const struct top_scene *scene, const struct top_view *view)
+{
+    size_t shown = 0;
+
+    for (size_t i = 0; scene->table && i < top_table_count(scene->table); i++)
+        shown += top_view_shows(view, top_table_at(scene->table, i));
+    return shown;
+}
+
+/* The lines of the page that are left above the last line, which has the keys. */
+static size_t lines_left(const struct top_frame *frame)
+{
+    size_t used = (size_t)frame->line + 1;
+
+    return frame->height ? frame->height - MIN(frame->height, used) : SIZE_MAX / 2;
+}
+
+static void write_rows(const struct top_scene *scene, struct top_view *view, struct top_frame *frame,
+                       struct top_page_extent *size)
+{
+    struct top_layout layout;
+    size_t at = 0;
+
+    if (!scene->table)
+        return;
+    top_table_sort(scene->table, view->sort[view->kind], view->reverse);
+    top_layout_make(view, scene->table, frame->width, &layout);
+    write_titles(view, &layout, frame);
+    size->height = lines_left(frame);
+    top_view_limit(view, size);
+    for (size_t i = 0; i < top_table_count(scene->table) && at < view->first + size->height; i++) {
+        const struct top_row *row = top_table_at(scene->table, i);
+        if (!top_view_shows(view, row))
+            continue;
+        if (at++ >= view->first)
+            write_row(row, &layout, frame);
+    }
+}
+
+static void write_page(const struct top_scene *scene, struct top_view *view, struct top_frame *frame,
+                       struct top_page_extent *size)
+{
+    _cleanup_(top_page_text_done) struct top_page_text page = {.width = frame->width};
+
+    if (view->page == TOP_PAGE_HELP)
+        top_page_text_append_help(&page);
+    else
+        top_page_text_append_failures(&page, scene->failures);
+    size->lines = page.lines;
+    size->height = lines_left(frame);
+    top_view_limit(view, size);
+    top_page_text_write(&page, view->first, size->height, frame);
+}
+
+static void write_keys(const struct top_view *view, struct top_frame *frame)
+{
+    static const char *const rows =
+        "q quit  h help  Tab cgroups/CPUs  <> sort  r reverse  f freeze  / filter  +- interval  n not counted";
+    const char *keys = view->page != TOP_PAGE_ROWS ? "Esc back  q quit" : rows;
+
+    if (!frame->height || frame->line >= frame->height)
+        return;
+    frame->line = (unsigned)frame->height - 1;
+    frame->column = 0;
+    top_frame_append(frame, TOP_DIM, view->typing ? "Enter keep the filter  Esc show all rows" : keys);
+    top_frame_next(frame);
+}
+
+void top_scene_write(struct top_scene *scene, struct top_view *view, struct top_frame *frame,
+                     struct top_page_extent *ret)
+{
+    struct top_page_extent size = {.table = scene->table, .lines = count_shown(scene, view)};
+
+    write_first_line(scene, view, frame);
+    write_pmus(scene, frame);
+    write_summary(scene, view, size.lines, frame);
+    if (view->page == TOP_PAGE_ROWS)
+        write_rows(scene, view, frame, &size);
+    else
+        write_page(scene, view, frame, &size);
+    write_keys(view, frame);
+    *ret = size;
+}

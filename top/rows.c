@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rows that `perfcountd top` shows of one reading: see top-table.h. */
+#include "top/rows.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "top/sum.h"
+
+#define CPU_MAX 65535 /* above every number that Linux gives */
+
+/* A row of /api/v1/rates: a group on a target. */
+struct top_part {
+    const char *name, *pmu, *group;
+    int cpu;
+    const json_t *document;
+};
+
+struct top_table {
+    enum top_kind kind;
+    bool by_pmu;
+    json_t *rates, *cgroups;
+    struct top_row *rows;
+    size_t n;
+    uint32_t has;      /* a bit for each column */
+    char (*texts)[16]; /* for each row: "cpu 4", or the first digits of a container's id */
+    char **labels;     /* names with a path behind them */
+    size_t n_labels;
+};
+
+struct top_table *top_table_free(struct top_table *table)
+{
+    if (!table)
+        return NULL;
+    json_decref(table->rates);
+    json_decref(table->cgroups);
+    free(table->rows);
+    free(table->texts);
+    for (size_t i = 0; i < table->n_labels; i++)
+        free(table->labels[i]);
+    free(table->labels);
+    free(table);
+    return NULL;
+}
+DEFINE_CLEANUP(struct top_table *, top_table_free);
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text ? text : "";
+}
+
+static bool is_hardware(const char *pmu)
+{
+    return *pmu && !str_equal(pmu, "software") && !str_equal(pmu, "tracepoint") && !str_equal(pmu, "breakpoint");
+}
+
+/* Whether a row of /api/v1/rates belongs to a table of that kind; then *ret is it. */
+static bool part_from(const json_t *document, enum top_kind kind, struct top_part *ret)
+{
+    static const char *const collectors[] = {[TOP_CGROUPS] = "cgroup", [TOP_CPUS] = "cpu", [TOP_PMUS] = "cpu"};
+    const json_t *cpu = json_object_get(document, "cpu");
+    struct top_part part = {"", text_of(document, "pmu"), text_of(document, "group"), -1, document};
+
+    if (!str_equal(text_of(document, "collector"), collectors[kind]))
+        return false;
+    if (kind == TOP_CGROUPS)
+        part.name = text_of(document, "cgroup");
+    else if (kind == TOP_PMUS)
+        part.name = is_hardware(part.pmu) ? part.pmu : "";
+    else if (json_is_integer(cpu))
+        part.cpu = (int)MIN(MAX(json_integer_value(cpu), -1), CPU_MAX);
+    *ret = part;
+    return *part.name || part.cpu >= 0;
+}
+
+static int compare_target(const struct top_part *one, const struct top_part *other, bool by_pmu)
+{
+    int order = strcmp(one->name, other->name);
+
+    if (order == 0)
+        order = (one->cpu > other->cpu) - (one->cpu < other->cpu);
+    return order == 0 && by_pmu ? strcmp(one->pmu, other->pmu) : order;
+}
+
+static int compare_part(const struct top_part *one, const struct top_part *other, bool by_pmu)
+{
+    int order = compare_target(one, other, by_pmu);
+
+    if (order == 0)
+        order = strcmp(one->group, other->group);
+    return order == 0 ? strcmp(one->pmu, other->pmu) : order;
+}
+
+static int compare_parts(const void *a, const void *b)
+{
+    return compare_part(a, b, false);
+}
+
+static int compare_parts_by_pmu(const void *a, const void *b)
+{
+    return compare_part(a, b, true);
+}
+
+/* The values of one group, which is on `n` PMUs or CPUs. A value that an earlier group had stays. */
+static void row_add_group(struct top_table *table, struct top_row *row, const struct top_part *parts, size_t n)
+{
+    _cleanup_(top_sum_done) struct top_sum sum = {0};
+
+    for (size_t i = 0; i < n; i++)
+        top_sum_add(&sum, parts[i].pmu, parts[i].document);
+    top_sum_finish(&sum, table->kind == TOP_CGROUPS ? DERIVED_CGROUP : DERIVED_CPU);
+    for (size_t k = 0; k < top_column_count(); k++) {
+        const struct top_column *column = top_column_at(k);
+        double value = NAN;
+        if (!top_column_value(column, sum.events, sum.ratios, &value))
+            continue;
+        table->has |= 1u << k;
+        bool is_share = column->metrics[0] && str_equal(column->metrics[0], "running_ratio");
+        if (isnan(row->values[k]) || (is_share && value < row->values[k])) {
+            row->values[k] = value;
+            if (sum.counted < 0.9995 && !is_share)
+                row->estimates |= 1u << k;
+        }
+    }
+}
+
+static void row_find_pmu(struct top_row *row, const struct top_part *parts, size_t n, bool by_pmu)
+{
+    row->pmu = by_pmu ? parts[0].pmu : "";
+    for (size_t i = 0; i < n && row->pmu && !by_pmu; i++) {
+        if (is_hardware(parts[i].pmu) && !str_equal(parts[i].pmu, row->pmu))
+            row->pmu = *row->pmu ? NULL : parts[i].pmu;
+    }
+}
+
+static void table_add_row(struct top_table *table, const struct top_part *parts, size_t n)
+{
+    struct top_row *row = &table->rows[table->n];
+    size_t group;
+
+    *row = (struct top_row){.target = parts->name, .cpu = parts->cpu, .id = ""};
+    if (table->kind == TOP_CPUS) {
+        snprintf(table->texts[table->n], sizeof(table->texts[0]), "cpu %d", parts->cpu);
+        row->target = table->texts[table->n];
+    }
+    row->name = row->label = row->target;
+    for (size_t k = 0; k < N_NAME_KINDS; k++)
+        row->names[k] = "";
+    for (size_t k = 0; k < TOP_COLUMNS_MAX; k++)
+        row->values[k] = NAN;
+    row_find_pmu(row, parts, n, table->by_pmu);
+    for (size_t i = 0; i < n; i += group) {
+        for (group = 1; i + group < n && str_equal(parts[i].group, parts[i + group].group);)
+            group++;
+        row_add_group(table, row, parts + i, group);
+    }
+    table->n++;
+}
+
+/* --- what people call a cgroup */
+
+static int compare_key(const void *key, const void *element)
+{
+    return strcmp(key, ((const struct top_row *)element)->target);
+}
+
+/* `cgroup` is an entry of /api/v1/cgroups. */
+static void row_add_names(struct top_table *table, struct top_row *row, const json_t *cgroup)
+{
+    const char *name = text_of(cgroup, "name");
+    char *id = table->texts[row - table->rows];
+
+    for (enum name_kind kind = 0; kind < N_NAME_KINDS; kind++)
+        row->names[kind] = text_of(cgroup, name_kind_text(kind));
+    row->name = row->label = *name ? name : row->target;
+    snprintf(id, sizeof(table->texts[0]), "%.12s", row->names[NAME_CONTAINER_ID]);
+    row->id = id;
+}
+
+/* Rows are in the order of their targets yet. */
+static void table_add_names(struct top_table *table)
+{
+    const json_t *cgroup;
+    size_t i;
+
+    json_array_foreach(json_object_get(table->cgroups, "cgroups"), i, cgroup)
+    {
+        const char *path = text_of(cgroup, "cgroup");
+        struct top_row *row = table->n ? bsearch(path, table->rows, table->n, sizeof(*row), compare_key) : NULL;
+        struct top_row *end = table->rows + table->n;
+        while (row && row > table->rows && str_equal(row[-1].target, path))
+            row--;
+        for (; row && row < end && str_equal(row->target, path); row++)
+            row_add_names(table, row, cgroup);
+    }
+}
+
+static int compare_named(const void *a, const void *b)
+{
+    const struct top_row *one = *(struct top_row *const *)a, *other = *(struct top_row *const *)b;
+    int order = strcmp(one->name, other->name);
+
+    return order == 0 ? strcmp(one->target, other->target) : order;
+}
+
+static int table_label(struct top_table *table, struct top_row *row)
+{
+    char *label = NULL;
+
+    if (array_grow(&table->labels, table->n_labels) < 0 || asprintf(&label, "%s %s", row->name, row->target) < 0)
+        return -ENOMEM;
+    row->label = table->labels[table->n_labels++] = label;
+    return 0;
+}
+
+/* A name that several cgroups have says less than their paths. */
+static int table_distinguish(struct top_table *table)
+{
+    _cleanup_(freep) struct top_row **rows = calloc(table->n + 1, sizeof(*rows));
+    size_t end;
+    int r = rows ? 0 : -ENOMEM;
+
+    for (size_t i = 0; r == 0 && i < table->n; i++)
+        rows[i] = &table->rows[i];
+    if (r == 0 && table->n)
+        qsort(rows, table->n, sizeof(struct top_row *), compare_named);
+    for (size_t i = 0; r == 0 && i < table->n; i = end) {
+        for (end = i + 1; end < table->n && str_equal(rows[i]->name, rows[end]->name);)
+            end++;
+        bool is_one = str_equal(rows[i]->target, rows[end - 1]->target);
+        for (size_t k = i; r == 0 && !is_one && k < end; k++)
+            r = table_label(table, rows[k]);
+    }
+    return r;
+}
+
+static int table_fill(struct top_table *table)
+{
+    const json_t *array = json_object_get(table->rates, "rates"), *document;
+    _cleanup_(freep) struct top_part *parts = calloc(json_array_size(array) + 1, sizeof(*parts));
+    size_t n = 0, i, rows;
+
+    table->rows = calloc(json_array_size(array) + 1, sizeof(*table->rows));
+    table->texts = calloc(json_array_size(array) + 1, sizeof(*table->texts));
+    if (!parts || !table->rows || !table->texts)
+        return -ENOMEM;
+    json_array_foreach(array, i, document) n += part_from(document, table->kind, &parts[n]);
+    if (n)
+        qsort(parts, n, sizeof(*parts), table->by_pmu ? compare_parts_by_pmu : compare_parts);
+    for (i = 0; i < n; i += rows) {
+        for (rows = 1; i + rows < n && compare_target(&parts[i], &parts[i + rows], table->by_pmu) == 0;)
+            rows++;
+        table_add_row(table, parts + i, rows);
+    }
+    if (table->kind != TOP_CGROUPS)
+        return 0;
+    table_add_names(table);
+    return table_distinguish(table);
+}
+
+struct top_table *top_table_new(json_t *rates, json_t *cgroups, enum top_kind kind, bool by_pmu)
+{
+    _cleanup_(top_table_freep) struct top_table *table = calloc(1, sizeof(*table));
+
+    if (!table)
+        return NULL;
+    table->kind = kind;
+    table->by_pmu = by_pmu && kind == TOP_CGROUPS;
+    table->rates = json_incref(rates);
+    table->cgroups = json_incref(cgroups);
+    return table_fill(table) < 0 ? NULL : steal(table);
+}
+
+size_t top_table_count(const struct top_table *table)
+{
+    return table->n;
+}
+
+const struct top_row *top_table_at(const struct top_table *table, size_t i)
+{
+    return &table->rows[i];
+}
+
+bool top_table_has(const struct top_table *table, size_t column)
+{
+    return column < top_column_count() && table->has >> column & 1;
+}
+
+/* How rows are compared; qsort_r(3) hands it over. */
+struct top_order {
+    size_t column;
+    bool reverse;
+};
+
+static int compare_rows(const void *a, const void *b, void *userdata)
+{
+    const struct top_row *one = a, *other = b;
+    const struct top_order *order = userdata;
+    int names = one->cpu >= 0 ? one->cpu - other->cpu : strcmp(one->label, other->label);
+
+    if (order->column >= top_column_count())
+        return order->reverse ? -names : names;
+    double x = one->values[order->column], y = other->values[order->column];
+    if (isnan(x) != isnan(y))
+        return isnan(x) ? 1 : -1;
+    if (x < y || x > y)
+        return (x < y) == !order->reverse ? 1 : -1;
+    return names;
+}
+
+void top_table_sort(struct top_table *table, size_t column, bool reverse)
+{
+    struct top_order order = {column, reverse};
+
+    if (table->n)
+        qsort_r(table->rows, table->n, sizeof(*table->rows), compare_rows, &order);
+}
