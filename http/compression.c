@@ -134,11 +134,11 @@ bool compression_join(struct request *request, const struct snapshot *snapshot, 
 {
     struct compression *compression;
 
-    LIST_FOREACH(compression, &request->site->compressions, entry)
-    if (compression->snapshot == snapshot && compression->generation == snapshot->generation &&
-        response_key_equal(&compression->key, key)) {
-        request_suspend_in(request, &compression->waiting);
-        return true;
-    }
+    LIST_FOREACH (compression, &request->site->compressions, entry)
+        if (compression->snapshot == snapshot && compression->generation == snapshot->generation &&
+            response_key_equal(&compression->key, key)) {
+            request_suspend_in(request, &compression->waiting);
+            return true;
+        }
     return false;
 }

@@ -111,8 +111,8 @@ static void connections_move_deadlines(struct connections *all, const struct con
 
     for (enum deadline i = 0; i < DEADLINE_NONE; i++)
         for (enum tenure k = 0; k < N_TENURES; k++)
-            TAILQ_FOREACH(c, &all->lists[i][k], entry)
-    c->deadline_ns += deadline_time(all, i, k) - deadline_time(old, i, k);
+            TAILQ_FOREACH (c, &all->lists[i][k], entry)
+                c->deadline_ns += deadline_time(all, i, k) - deadline_time(old, i, k);
     connections_arm(all);
 }
 
@@ -224,9 +224,9 @@ bool connections_are_answering(const struct connections *all)
 
     for (size_t i = 0; i < ARRAY_SIZE(busy); i++)
         for (enum tenure k = 0; k < N_TENURES; k++)
-            TAILQ_FOREACH(connection, &all->lists[busy[i]][k], entry)
-    if (!connection->ended)
-        return true;
+            TAILQ_FOREACH (connection, &all->lists[busy[i]][k], entry)
+                if (!connection->ended)
+                    return true;
     return false;
 }
 

@@ -22,9 +22,9 @@ static struct peer_count *peer_count_find(const struct peer_counts *counts, cons
 {
     struct peer_count *count;
 
-    LIST_FOREACH(count, &counts->buckets[peer_bucket(peer)], entry)
-    if (peer_same(&count->peer, peer))
-        return count;
+    LIST_FOREACH (count, &counts->buckets[peer_bucket(peer)], entry)
+        if (peer_same(&count->peer, peer))
+            return count;
     return NULL;
 }
 

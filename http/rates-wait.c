@@ -84,8 +84,8 @@ void rates_waits_hurry(struct site *site)
 {
     struct rates_wait *wait;
 
-    LIST_FOREACH(wait, &site->rates, entry)
-    timer_arm_in(wait->timer, 0);
+    LIST_FOREACH (wait, &site->rates, entry)
+        timer_arm_in(wait->timer, 0);
 }
 
 /* Counts also clients that have left since: libmicrohttpd does not look at a suspended connection. */

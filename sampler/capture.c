@@ -88,8 +88,8 @@ static void give_record(struct capture *capture, const struct record *record)
     if (record->type == PERF_RECORD_LOST || record->type == PERF_RECORD_LOST_SAMPLES)
         capture->lost += record->lost.lost;
     symbols_update(capture->symbols, record);
-    LIST_FOREACH(s, &capture->subscribers, entry)
-    s->record(s->userdata, record);
+    LIST_FOREACH (s, &capture->subscribers, entry)
+        s->record(s->userdata, record);
 }
 
 /* Takes records in the order of time, as many as fit in a turn. Returns whether none that is due was left. */
@@ -316,8 +316,8 @@ int capture_pause(struct capture *capture, bool paused)
         drain_rings(capture);
         time_ns = sys_record_now(capture->sys);
     }
-    LIST_FOREACH(s, &capture->subscribers, entry)
-    s->pause(s->userdata, paused, time_ns);
+    LIST_FOREACH (s, &capture->subscribers, entry)
+        s->pause(s->userdata, paused, time_ns);
     return r;
 }
 
@@ -339,8 +339,8 @@ void capture_cpus_changed(struct capture *capture, const struct machine *machine
     lane_set_close_left(&capture->lanes, machine, left);
     lane_set_open(&capture->lanes, machine, false, NULL);
     bool listed = list_events(capture) == 0;
-    LIST_FOREACH(s, &capture->subscribers, entry)
-    s->events(s->userdata);
+    LIST_FOREACH (s, &capture->subscribers, entry)
+        s->events(s->userdata);
     if (!listed || !lane_set_samples(&capture->lanes))
         give_over(capture, listed ? "no CPU is left to sample" : "out of memory");
 }

@@ -127,8 +127,8 @@ size_t sampler_bytes_per_client(const struct sampler *sampler)
     const struct sampler_client *client;
     size_t n = 0;
 
-    LIST_FOREACH(client, &sampler->clients, entry)
-    n += !client->waits_for_end;
+    LIST_FOREACH (client, &sampler->clients, entry)
+        n += !client->waits_for_end;
     return BYTES_OF_CLIENTS / MAX(n, 1);
 }
 
@@ -137,8 +137,8 @@ bool sampler_is_full(const struct sampler *sampler)
     const struct sampler_client *client;
     size_t bytes = 0;
 
-    LIST_FOREACH(client, &sampler->clients, entry)
-    bytes += client->kept;
+    LIST_FOREACH (client, &sampler->clients, entry)
+        bytes += client->kept;
     return bytes >= BYTES_KEPT;
 }
 
@@ -148,8 +148,7 @@ void sampler_limit_symbols(struct sampler *sampler)
     const struct sampler_client *client;
     size_t bytes = BYTES_FIXED + symbols_bytes(sampler->symbols), largest = 0;
 
-    LIST_FOREACH(client, &sampler->clients, entry)
-    {
+    LIST_FOREACH (client, &sampler->clients, entry) {
         bytes += client->kept + client->waiting;
         largest = MAX(largest, client->kept);
     }

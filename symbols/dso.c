@@ -87,9 +87,9 @@ struct image *image_get(struct images *images, const struct image_key *key)
 
     struct image *image;
 
-    LIST_FOREACH(image, bucket, bucket)
-    if (image_has_key(image, key))
-        return image_ref(image);
+    LIST_FOREACH (image, bucket, bucket)
+        if (image_has_key(image, key))
+            return image_ref(image);
     image = calloc(1, sizeof(*image));
     if (!image)
         return NULL;

@@ -76,9 +76,9 @@ static struct process *process_get_known(struct processes *processes, uint32_t p
 {
     struct process *process;
 
-    LIST_FOREACH(process, process_bucket_of(processes, pid), bucket)
-    if (process->pid == pid)
-        return process;
+    LIST_FOREACH (process, process_bucket_of(processes, pid), bucket)
+        if (process->pid == pid)
+            return process;
     return NULL;
 }
 
@@ -410,6 +410,6 @@ void processes_each(struct processes *processes, process_visit visit, void *user
 {
     const struct process *process;
 
-    TAILQ_FOREACH(process, &processes->running.list, use)
-    process_visit_all(process, visit, userdata);
+    TAILQ_FOREACH (process, &processes->running.list, use)
+        process_visit_all(process, visit, userdata);
 }

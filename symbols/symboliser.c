@@ -747,9 +747,9 @@ void symboliser_forget(struct symboliser *symboliser, const void *userdata)
 {
     struct table_request *request;
 
-    TAILQ_FOREACH(request, &symboliser->queue, entry)
-    if (request->userdata == userdata)
-        request->done = NULL;
+    TAILQ_FOREACH (request, &symboliser->queue, entry)
+        if (request->userdata == userdata)
+            request->done = NULL;
 }
 
 void symboliser_set_max(struct symboliser *symboliser, size_t max)

@@ -52,8 +52,7 @@ static int waiters_on_turn(sd_event_source *source, void *userdata)
     struct waiter *waiter;
     bool scanning = false;
 
-    TAILQ_FOREACH(waiter, &waiters->list, entry)
-    {
+    TAILQ_FOREACH (waiter, &waiters->list, entry) {
         if (waiter->scan && !scanning)
             scanning = waiter_scan(waiters, waiter);
         if (!waiter->scan && waiters->tables_are_ready(waiters->userdata, waiter->scans)) {
