@@ -10,7 +10,7 @@ void hash_index_done(struct hash_index *index)
     *index = (struct hash_index){0};
 }
 
-static void hash_index_put(struct hash_index *index, struct slot slot)
+static void hash_index_put(struct hash_index *index, struct hash_slot slot)
 {
     size_t mask = index->size - 1, at = slot.hash & mask;
 
@@ -38,7 +38,7 @@ int hash_index_add(struct hash_index *index, uint32_t hash, uint32_t element)
 {
     if (4 * (index->n + 1) > 3 * index->size && hash_index_grow(index) < 0)
         return -ENOMEM;
-    hash_index_put(index, (struct slot){.hash = hash, .id = element + 1});
+    hash_index_put(index, (struct hash_slot){.hash = hash, .id = element + 1});
     index->n++;
     return 0;
 }
@@ -48,7 +48,7 @@ uint32_t hash_index_next(const struct hash_index *index, uint32_t hash, size_t *
     size_t mask = index->size - 1;
 
     while (index->size) {
-        const struct slot *slot = &index->at[(hash + (*at)++) & mask];
+        const struct hash_slot *slot = &index->at[(hash + (*at)++) & mask];
         if (!slot->id)
             break;
         if (slot->hash == hash)

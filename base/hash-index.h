@@ -7,11 +7,13 @@
 
 #define HASH_INDEX_NONE UINT32_MAX
 
+struct hash_slot {
+    uint32_t hash, id; /* `id` is one more than the element's index; 0: free */
+};
+
 /* Zeroed, it is empty. */
 struct hash_index {
-    struct slot {
-        uint32_t hash, id; /* `id` is one more than the element's index; 0: free */
-    } * at;
+    struct hash_slot *at;
     size_t n, size; /* `size` is a power of two, or 0 */
 };
 

@@ -19,7 +19,7 @@ static const struct library_function functions[] = {
     {"bpf_program__fd", offsetof(struct libbpf, program_fd)},
 };
 
-static const struct library libbpf = {
+static const struct library libbpf_library = {
     .name = "libbpf, which loads the program that counts cgroups,",
     .package = "libbpf1 (libbpf0 on Debian 11)",
     .files = {"libbpf.so.1", "libbpf.so.0"},
@@ -29,7 +29,7 @@ static const struct library libbpf = {
 
 int libbpf_load(struct libbpf *ret, struct error *error)
 {
-    return library_load(&libbpf, ret, error);
+    return library_load(&libbpf_library, ret, error);
 }
 
 void libbpf_preload(void)

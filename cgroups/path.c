@@ -11,7 +11,6 @@
 #include <stdio.h>
 
 #include "cgroups/state-files.h"
-#include "cgroups/unit-file.h"
 
 /* A component of the path, or a part of it. */
 struct component {
@@ -174,6 +173,23 @@ static void take_container(struct path_walk *walk, struct component component, s
     }
 }
 
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+int unit_escaped_byte(const char *text, size_t size)
+{
+    if (size < 4 || text[0] != '\\' || text[1] != 'x')
+        return -1;
+    int high = hex_digit(text[2]), low = hex_digit(text[3]);
+    return high < 0 || low < 0 || (high | low) == 0 ? -1 : high << 4 | low;
+}
+
 /* A "-" stays: only where a name was made of a path does it stand for a slash. */
 static int set_unescaped(struct names *names, enum name_kind kind, struct component component)
 {
@@ -181,7 +197,7 @@ static int set_unescaped(struct names *names, enum name_kind kind, struct compon
     size_t size = MIN(component.length, sizeof(text)), n = 0;
 
     for (size_t i = 0; i < size;) {
-        int byte = unit_file_escaped_byte(component.text + i, size - i);
+        int byte = unit_escaped_byte(component.text + i, size - i);
         text[n++] = byte < 0 ? component.text[i] : (char)byte;
         i += byte < 0 ? 1 : 4;
     }

@@ -15,6 +15,9 @@ struct path_unit {
     bool is_last; /* the path ends with it */
 };
 
+/* The byte that "\x2d" at the start of `text` stands for; -1 if there is no such escape, or if the byte is NUL. */
+int unit_escaped_byte(const char *text, size_t size);
+
 /* `names` is empty. -ENOMEM. */
 int names_from_path(struct names *names, const char *path);
 /* The innermost unit, or slice where there is no unit; false where there is none. */

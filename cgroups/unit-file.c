@@ -3,6 +3,7 @@
 #include "cgroups/unit-file.h"
 
 #include "base/buffer.h"
+#include "cgroups/path.h"
 
 #define BLANKS " \t\r"
 #define KEY "Description"
@@ -81,28 +82,11 @@ const char *unit_file_instance(const char *unit)
     return at ? at + 1 : NULL;
 }
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-int unit_file_escaped_byte(const char *text, size_t size)
-{
-    if (size < 4 || text[0] != '\\' || text[1] != 'x')
-        return -1;
-    int high = hex_digit(text[2]), low = hex_digit(text[3]);
-    return high < 0 || low < 0 || (high | low) == 0 ? -1 : high << 4 | low;
-}
-
 /* As systemd-escape(1) --unescape does: "-" was "/". */
 static void append_unescaped(struct buffer *buffer, const char *text, size_t size)
 {
     for (size_t i = 0; i < size;) {
-        int byte = unit_file_escaped_byte(text + i, size - i);
+        int byte = unit_escaped_byte(text + i, size - i);
         buffer_append_char(buffer, byte >= 0 ? (char)byte : text[i] == '-' ? '/' : text[i]);
         i += byte >= 0 ? 4 : 1;
     }

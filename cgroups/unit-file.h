@@ -15,7 +15,4 @@ int unit_file_expand(const char *text, const char *unit, char **ret);
 /* Where the instance of "getty@tty1.service" begins: behind the "@". NULL where the unit has none. */
 const char *unit_file_instance(const char *unit);
 
-/* The byte of "\x2d" at the start of `text`; -1 where there is none. A NUL would end the text and is none. */
-int unit_file_escaped_byte(const char *text, size_t size);
-
 #endif

@@ -2,6 +2,7 @@
 /* `perfcountd check-config [FILE]`: "FILE:LINE:COLUMN: what is wrong", or "FILE: ok". */
 #include "base/cleanup.h"
 #include "daemon/command.h"
+#include "daemon/session.h"
 #include "daemon/settings.h"
 #include "http/security.h"
 #include "perf/attr.h"

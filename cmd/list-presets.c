@@ -57,12 +57,12 @@ int command_list_presets(const struct options *options)
     sys_init(&session.sys);
     if (session_load(&session, options, &error) < 0)
         return command_fail(EXIT_BAD_USAGE, &error);
-    json_t *presets = presets_list(session.machine);
-    if (!presets)
+    json_t *listing = presets_list(session.machine);
+    if (!listing)
         return command_fail_memory();
     if (options->json)
-        return command_print_json(presets);
-    json_array_foreach(presets, i, preset) print_preset(preset);
-    json_decref(presets);
+        return command_print_json(listing);
+    json_array_foreach(listing, i, preset) print_preset(preset);
+    json_decref(listing);
     return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "cmd/table.h"
 #include "daemon/command.h"
+#include "daemon/session.h"
 #include "perf/event-list.h"
 
 DEFINE_CLEANUP(struct offered_events *, offered_events_free);

@@ -14,7 +14,7 @@ enum detail { DETAIL_COUNT, DETAIL_NAMES, DETAIL_EVENTS };
 static const struct state {
     const char *reason, *words;
     enum detail detail;
-} states[] = {
+} reasons[] = {
     {"available", "available", DETAIL_NAMES},     {"disabled", "disabled", DETAIL_COUNT},
     {"no_cgroup", "no cgroup", DETAIL_COUNT},     {"no_pmu", "no PMU", DETAIL_COUNT},
     {"no_event", "no such event", DETAIL_NAMES},  {"unavailable", "event refused", DETAIL_EVENTS},
@@ -30,10 +30,10 @@ static const char *text_of(const json_t *object, const char *key)
 
 static const struct state *state_of(const json_t *entry)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(states); i++)
-        if (str_equal(states[i].reason, text_of(entry, "reason")))
-            return &states[i];
-    return &states[0];
+    for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
+        if (str_equal(reasons[i].reason, text_of(entry, "reason")))
+            return &reasons[i];
+    return &reasons[0];
 }
 
 /* Lines of at most this many characters of metrics: there may be forty. */
@@ -46,7 +46,7 @@ static void add_line(struct table *table, const json_t *entry, const struct buff
     table_cell(table, TABLE_PLAIN, "%s", first ? text_of(entry, "collector") : "");
     table_cell(table, TABLE_PLAIN, "%s", first ? text_of(entry, "pmu") : "");
     table_cell(table, TABLE_PLAIN, "%s", first ? state->words : "");
-    table_cell(table, state == &states[0] ? TABLE_PLAIN : TABLE_DIM, "%.*s", (int)metrics->size, metrics->data);
+    table_cell(table, state == &reasons[0] ? TABLE_PLAIN : TABLE_DIM, "%.*s", (int)metrics->size, metrics->data);
 }
 
 /* "l1d_mpki", with the events that are the reason: "l1d_mpki (l1d_cache_refill)". */

@@ -268,10 +268,11 @@ static int print_plan(const json_t *plan, const struct registry *registry)
 int command_plan(const struct options *options)
 {
     _cleanup_(session_done) struct session session = {0};
-    int status = command_open_session(&session, options, true);
+    struct error error = {0};
+    int status = session_start(&session, options, true, &error);
 
     if (status != EXIT_SUCCESS)
-        return status;
+        return command_fail(status, &error);
     command_sleep(LOOK_NS);
     json_t *plan = plan_json(&session);
     if (!plan)

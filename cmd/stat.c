@@ -182,10 +182,12 @@ static int report_unavailable(struct registry *registry)
 
 static int open_view(struct stat_view *view)
 {
-    int status = command_open_session(&view->session, view->options, false);
+    struct error error = {0};
+    int status = session_start(&view->session, view->options, false, &error);
 
-    if (status == EXIT_SUCCESS)
-        status = report_unavailable(view->session.registry);
+    if (status != EXIT_SUCCESS)
+        return command_fail(status, &error);
+    status = report_unavailable(view->session.registry);
     if (status != EXIT_SUCCESS)
         return status;
     return stat_view_check(view, registry_read(view->session.registry, UINT32_MAX, 0));

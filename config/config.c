@@ -21,7 +21,7 @@ static int config_set_default(const struct option *option, struct config *config
     return option->type->read(option, &document, document_root(&document), config, error);
 }
 
-int config_set_defaults(struct config *config, const node *const *nodes, struct error *error)
+int config_set_defaults(struct config *config, const yaml_node_t *const *nodes, struct error *error)
 {
     int r = 0;
 

@@ -79,7 +79,7 @@ static void events_done(const struct option *option, void *base)
 }
 
 /* Gives an error at error->offset of the node's text its position in the file. */
-static int event_fail_in_text(const struct document *document, const node *n, int r, struct error *error)
+static int event_fail_in_text(const struct document *document, const yaml_node_t *n, int r, struct error *error)
 {
     unsigned line, column;
 
@@ -90,20 +90,21 @@ static int event_fail_in_text(const struct document *document, const node *n, in
     return -EINVAL;
 }
 
-static int event_check_text(const struct document *document, const node *n, const char *text, struct error *error)
+static int event_check_text(const struct document *document, const yaml_node_t *n, const char *text,
+                            struct error *error)
 {
     if (text[strspn(text, " ")] == '\0')
         return document_error(document, n, error, "there is no event in this text");
     return 0;
 }
 
-static int events_too_many(const struct document *document, const node *n, struct error *error)
+static int events_too_many(const struct document *document, const yaml_node_t *n, struct error *error)
 {
     return document_error(document, n, error, "more than %d events in a group", CONFIG_EVENTS_MAX);
 }
 
 /* "{cycles,instructions}:k", or several groups */
-static int events_read_text(const struct document *document, const node *n, struct config_group *group,
+static int events_read_text(const struct document *document, const yaml_node_t *n, struct config_group *group,
                             struct error *error)
 {
     const char *text = node_text(n);
@@ -115,8 +116,8 @@ static int events_read_text(const struct document *document, const node *n, stru
     return r < 0 ? event_fail_in_text(document, n, r, error) : 0;
 }
 
-static int event_read_text(const struct document *document, const node *n, const char *text, struct config_event *event,
-                           struct error *error)
+static int event_read_text(const struct document *document, const yaml_node_t *n, const char *text,
+                           struct config_event *event, struct error *error)
 {
     int r = event_check_text(document, n, text, error);
 
@@ -130,11 +131,11 @@ static int event_read_text(const struct document *document, const node *n, const
 }
 
 /* {event: "r11", name: cpu_cycles_raw, help: "..."} */
-static int event_read_map(const struct document *document, const node *n, struct config_event *event,
+static int event_read_map(const struct document *document, const yaml_node_t *n, struct config_event *event,
                           struct error *error)
 {
     _cleanup_(event_text_done) struct event_text text = {0};
-    const node *nodes[EVENT_OPTIONS] = {0};
+    const yaml_node_t *nodes[EVENT_OPTIONS] = {0};
     int r = option_table_read(&event_options, document, n, &text, nodes, error);
 
     if (r < 0)
@@ -154,7 +155,8 @@ static int event_read_map(const struct document *document, const node *n, struct
     return 0;
 }
 
-static int event_read(const struct document *document, const node *n, struct config_event *event, struct error *error)
+static int event_read(const struct document *document, const yaml_node_t *n, struct config_event *event,
+                      struct error *error)
 {
     if (n->type == YAML_MAPPING_NODE)
         return event_read_map(document, n, event, error);
@@ -164,11 +166,11 @@ static int event_read(const struct document *document, const node *n, struct con
     return event_read_text(document, n, node_text(n), event, error);
 }
 
-static int events_read_list(const struct document *document, const node *n, struct config_group *group,
+static int events_read_list(const struct document *document, const yaml_node_t *n, struct config_group *group,
                             struct error *error)
 {
     size_t before = document_count_errors(document);
-    const node *item;
+    const yaml_node_t *item;
 
     for (size_t i = 0; (item = document_item(document, n, i)); i++) {
         struct config_event event = {0};
@@ -247,7 +249,7 @@ static int events_check_metrics(const struct config_group *group, struct error *
     return 0;
 }
 
-int events_take_list(const struct document *document, const node *n, struct event_list *list,
+int events_take_list(const struct document *document, const yaml_node_t *n, struct event_list *list,
                      struct config_group *group, struct error *error)
 {
     if (list->n > CONFIG_EVENTS_MAX)
@@ -267,7 +269,7 @@ int events_take_list(const struct document *document, const node *n, struct even
     return events_check_metrics(group, error);
 }
 
-static int events_read(const struct option *option, const struct document *document, const node *n, void *base,
+static int events_read(const struct option *option, const struct document *document, const yaml_node_t *n, void *base,
                        struct error *error)
 {
     struct config_group read = {0}, *group = base;
@@ -354,7 +356,7 @@ static void preset_done(const struct option *option, void *base)
     ((struct config_group *)base)->preset = NULL;
 }
 
-static int preset_read(const struct option *option, const struct document *document, const node *n, void *base,
+static int preset_read(const struct option *option, const struct document *document, const yaml_node_t *n, void *base,
                        struct error *error)
 {
     struct config_group *group = base, read = {0};

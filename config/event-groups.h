@@ -14,7 +14,7 @@ extern const struct option_table event_options; /* of an item of the list that i
 
 /* Moves the events of `list`, one group of the text at node `n`, to `group`. -EINVAL with the position of an event that
  * is refused. */
-int events_take_list(const struct document *document, const node *n, struct event_list *list,
+int events_take_list(const struct document *document, const yaml_node_t *n, struct event_list *list,
                      struct config_group *group, struct error *error);
 
 #endif

@@ -93,7 +93,7 @@ static char *group_signature(const struct config_group *group)
     return buffer_string(&text);
 }
 
-static int group_check_weak(const struct document *document, const node *n, const struct config_group *group,
+static int group_check_weak(const struct document *document, const yaml_node_t *n, const struct config_group *group,
                             struct error *error)
 {
     for (size_t i = 0; group->strict && i < group->n_events; i++)
@@ -103,7 +103,7 @@ static int group_check_weak(const struct document *document, const node *n, cons
     return 0;
 }
 
-static int group_check_preset(const struct document *document, const node *n, const struct preset *preset,
+static int group_check_preset(const struct document *document, const yaml_node_t *n, const struct preset *preset,
                               bool of_system, struct error *error)
 {
     if (!preset || preset->of_system == of_system)
@@ -113,8 +113,8 @@ static int group_check_preset(const struct document *document, const node *n, co
                                     : "counts on PMUs that are not of one CPU: it belongs to collectors.pmu");
 }
 
-static int group_check_keys(const struct document *document, const node *n, const struct config_group *group,
-                            const node *const *nodes, struct error *error)
+static int group_check_keys(const struct document *document, const yaml_node_t *n, const struct config_group *group,
+                            const yaml_node_t *const *nodes, struct error *error)
 {
     if (!nodes[GROUP_OPTION_NAME] && !group->preset && group->written.n == 0)
         return document_error(document, n, error, "a group has no \"name\"");
@@ -133,7 +133,7 @@ static int group_fail_at(unsigned line, unsigned column, struct error *error)
     return -EINVAL;
 }
 
-static int groups_add(const struct document *document, const node *n, struct config_groups *groups,
+static int groups_add(const struct document *document, const yaml_node_t *n, struct config_groups *groups,
                       struct config_group *group, struct error *error)
 {
     if (groups->n == CONFIG_GROUPS_MAX)
@@ -183,10 +183,10 @@ static bool all_have_names(const struct event_groups *written)
 
 /* Adds the groups of the text of "events", which share the other keys. `n` is the node of the item in the list of
  * groups. */
-static int groups_add_written(const struct document *document, const node *n, const node *const *nodes,
+static int groups_add_written(const struct document *document, const yaml_node_t *n, const yaml_node_t *const *nodes,
                               struct config_groups *groups, struct config_group *read, struct error *error)
 {
-    const node *name = nodes[GROUP_OPTION_NAME], *text = nodes[GROUP_OPTION_EVENTS];
+    const yaml_node_t *name = nodes[GROUP_OPTION_NAME], *text = nodes[GROUP_OPTION_EVENTS];
     int r = 0;
 
     if (name && all_have_names(&read->written))
@@ -211,8 +211,9 @@ static int groups_add_written(const struct document *document, const node *n, co
 }
 
 /* A group of a preset, or of a list of events. */
-static int groups_add_read(const struct document *document, const node *n, const node *const *nodes, bool of_system,
-                           struct config_groups *groups, struct config_group *group, struct error *error)
+static int groups_add_read(const struct document *document, const yaml_node_t *n, const yaml_node_t *const *nodes,
+                           bool of_system, struct config_groups *groups, struct config_group *group,
+                           struct error *error)
 {
     int r = group_check_weak(document, nodes[GROUP_OPTION_STRICT] ? nodes[GROUP_OPTION_STRICT] : n, group, error);
 
@@ -221,7 +222,7 @@ static int groups_add_read(const struct document *document, const node *n, const
     if (r < 0)
         return r;
     /* A group's position is that of its name, which messages are about. */
-    const node *name = nodes[nodes[GROUP_OPTION_NAME] ? GROUP_OPTION_NAME : GROUP_OPTION_PRESET];
+    const yaml_node_t *name = nodes[nodes[GROUP_OPTION_NAME] ? GROUP_OPTION_NAME : GROUP_OPTION_PRESET];
     document_position(document, name, &group->line, &group->column);
     group->strict |= group->preset && group->preset->strict;
     if (!group->name)
@@ -230,11 +231,11 @@ static int groups_add_read(const struct document *document, const node *n, const
 }
 
 /* Adds the groups of an item of the list: one, or those of a text. `of_system`: of collectors.pmu. */
-static int groups_read_item(const struct document *document, const node *n, bool of_system,
+static int groups_read_item(const struct document *document, const yaml_node_t *n, bool of_system,
                             struct config_groups *groups, struct error *error)
 {
     _cleanup_(config_group_done) struct config_group group = {0};
-    const node *nodes[GROUP_OPTIONS] = {0};
+    const yaml_node_t *nodes[GROUP_OPTIONS] = {0};
     int r;
 
     if (node_text(n)) {
@@ -394,11 +395,11 @@ static int groups_check_samples(const struct config_groups *groups, struct error
     return r;
 }
 
-static int groups_read_items(const struct document *document, const node *n, bool of_system,
+static int groups_read_items(const struct document *document, const yaml_node_t *n, bool of_system,
                              struct config_groups *groups, struct error *error)
 {
     size_t before = document_count_errors(document);
-    const node *item;
+    const yaml_node_t *item;
 
     for (size_t i = 0; (item = document_item(document, n, i)); i++) {
         if (i == CONFIG_GROUPS_MAX || groups->n == CONFIG_GROUPS_MAX)
@@ -425,7 +426,7 @@ static int groups_check(const struct document *document, const struct config_gro
     return r;
 }
 
-static int groups_read(const struct option *option, const struct document *document, const node *n, void *base,
+static int groups_read(const struct option *option, const struct document *document, const yaml_node_t *n, void *base,
                        struct error *error)
 {
     _cleanup_(config_groups_done) struct config_groups groups = {0};

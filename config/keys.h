@@ -20,6 +20,6 @@ const char *config_engine_name(enum config_engine engine);
  * Gives each member whose option has no node its default; `nodes` are those of option_table_read(), or NULL for all
  * defaults.
  */
-int config_set_defaults(struct config *config, const node *const *nodes, struct error *error);
+int config_set_defaults(struct config *config, const yaml_node_t *const *nodes, struct error *error);
 
 #endif

@@ -9,14 +9,14 @@
 #include "config/load.h"
 #include "perf/event-parse.h"
 
-static const node *node_of_key(const node *const *nodes, const char *path)
+static const yaml_node_t *node_of_key(const yaml_node_t *const *nodes, const char *path)
 {
     return nodes[option_table_find(&config_options, path) - config_options.rows];
 }
 
 /* A rate in the event, as in "cycles/period=100000/", replaces the default; a different one in the file is an error. */
-static int sampler_take_rate_of_event(const struct document *document, const node *frequency, const node *period,
-                                      struct config_sampler *sampler, struct error *error)
+static int sampler_take_rate_of_event(const struct document *document, const yaml_node_t *frequency,
+                                      const yaml_node_t *period, struct config_sampler *sampler, struct error *error)
 {
     _cleanup_(event_list_done) struct event_list list = {0};
     int r = str_equal(sampler->event, "auto") ? 0 : event_list_parse_sampled(sampler->event, &list, error);
@@ -35,10 +35,11 @@ static int sampler_take_rate_of_event(const struct document *document, const nod
 }
 
 /* The kernel samples by a frequency or by a period. The frequency has a default, which a period replaces. */
-static int sampler_check_frequency(const struct document *document, const node **nodes, struct config *config,
+static int sampler_check_frequency(const struct document *document, const yaml_node_t **nodes, struct config *config,
                                    struct error *error)
 {
-    const node *frequency = node_of_key(nodes, "sampler.frequency"), *period = node_of_key(nodes, "sampler.period");
+    const yaml_node_t *frequency = node_of_key(nodes, "sampler.frequency"),
+                      *period = node_of_key(nodes, "sampler.period");
     struct config_sampler *sampler = &config->sampler;
     int r = sampler_take_rate_of_event(document, frequency, period, sampler, error);
 
@@ -56,10 +57,10 @@ static int sampler_check_frequency(const struct document *document, const node *
 }
 
 /* sampler.allow_remote is what earlier versions had for sampler.allow. */
-static int sampler_read_allow_remote(const struct document *document, const node **nodes, struct config *config,
+static int sampler_read_allow_remote(const struct document *document, const yaml_node_t **nodes, struct config *config,
                                      struct error *error)
 {
-    const node *remote = node_of_key(nodes, "sampler.allow_remote");
+    const yaml_node_t *remote = node_of_key(nodes, "sampler.allow_remote");
     struct config_sampler *sampler = &config->sampler;
 
     if (!remote)
@@ -75,11 +76,11 @@ static int sampler_read_allow_remote(const struct document *document, const node
 
 static int config_read_document(const struct document *document, struct config *config, struct error *error)
 {
-    const node *root = document_root(document);
+    const yaml_node_t *root = document_root(document);
 
     if (root && root->type != YAML_MAPPING_NODE)
         return document_expected(document, root, "a map with the keys \"web\", \"collectors\" and \"sampler\"", error);
-    const node **nodes = calloc(config_options.n, sizeof(const node *));
+    const yaml_node_t **nodes = calloc(config_options.n, sizeof(const yaml_node_t *));
     if (!nodes)
         return error_oom(error);
     int r = root ? option_table_read(&config_options, document, root, config, nodes, error) : 0;

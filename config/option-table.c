@@ -13,7 +13,7 @@ struct table_reading {
     const struct option_table *table;
     const struct document *document;
     void *base;
-    const node **nodes;
+    const yaml_node_t **nodes;
 };
 
 /* The part of the row's path after `prefix` ("web."); false for a row that does not have the prefix. */
@@ -68,7 +68,7 @@ static void table_append_paths(struct buffer *text, const struct option_table *t
     }
 }
 
-static int table_unknown_key(const struct table_reading *reading, const char *prefix, const node *n,
+static int table_unknown_key(const struct table_reading *reading, const char *prefix, const yaml_node_t *n,
                              struct error *error)
 {
     const struct option_table *table = reading->table;
@@ -93,10 +93,10 @@ static int table_unknown_key(const struct table_reading *reading, const char *pr
     return -EINVAL;
 }
 
-static int table_read_map(const struct table_reading *reading, const char *prefix, const node *map,
+static int table_read_map(const struct table_reading *reading, const char *prefix, const yaml_node_t *map,
                           struct error *error);
 
-static int table_read_inner_map(const struct table_reading *reading, const char *path, const node *n,
+static int table_read_inner_map(const struct table_reading *reading, const char *path, const yaml_node_t *n,
                                 struct error *error)
 {
     if (node_is_null(n))
@@ -108,8 +108,8 @@ static int table_read_inner_map(const struct table_reading *reading, const char 
     return -EINVAL;
 }
 
-static int table_read_pair(const struct table_reading *reading, const char *prefix, const node *key, const node *value,
-                           struct error *error)
+static int table_read_pair(const struct table_reading *reading, const char *prefix, const yaml_node_t *key,
+                           const yaml_node_t *value, struct error *error)
 {
     const struct option_table *table = reading->table;
     char *path = NULL;
@@ -138,11 +138,12 @@ static int table_read_pair(const struct table_reading *reading, const char *pref
 }
 
 /* Reads no deeper than the table, however deep or circular the document is. */
-static int table_read_map(const struct table_reading *reading, const char *prefix, const node *map, struct error *error)
+static int table_read_map(const struct table_reading *reading, const char *prefix, const yaml_node_t *map,
+                          struct error *error)
 {
     const struct document *document = reading->document;
     size_t before = document_count_errors(document);
-    const node *key, *value;
+    const yaml_node_t *key, *value;
     int r;
 
     for (size_t i = 0; (r = document_pair(document, map, i, &key, &value, error)) != 0; i++) {
@@ -163,8 +164,8 @@ const struct option *option_table_find(const struct option_table *table, const c
     return NULL;
 }
 
-int option_table_read(const struct option_table *table, const struct document *document, const node *map, void *base,
-                      const node **ret_nodes, struct error *error)
+int option_table_read(const struct option_table *table, const struct document *document, const yaml_node_t *map,
+                      void *base, const yaml_node_t **ret_nodes, struct error *error)
 {
     struct table_reading reading = {table, document, base, ret_nodes};
 

@@ -22,7 +22,7 @@ struct option_choice {
 struct option_type {
     const char *name; /* for the manual: "duration" */
     /* Reads a value of the file; -EINVAL with its position. */
-    int (*read)(const struct option *option, const struct document *document, const node *n, void *base,
+    int (*read)(const struct option *option, const struct document *document, const yaml_node_t *n, void *base,
                 struct error *error);
     /* Parses a value of a flag; a list grows by the item. NULL for a type that no flag can have. */
     int (*parse)(const struct option *option, const char *text, void *base, struct error *error);
@@ -58,7 +58,7 @@ const struct option *option_table_find(const struct option_table *table, const c
  * leaves its members as they are. An unknown key is -EINVAL, with the nearest names. `ret_nodes`, which may be NULL,
  * has an element for each row of the table and gets the nodes of the values, NULL for an absent key.
  */
-int option_table_read(const struct option_table *table, const struct document *document, const node *map, void *base,
-                      const node **ret_nodes, struct error *error);
+int option_table_read(const struct option_table *table, const struct document *document, const yaml_node_t *map,
+                      void *base, const yaml_node_t **ret_nodes, struct error *error);
 
 #endif

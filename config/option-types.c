@@ -11,15 +11,15 @@
 /* Where the option sets no maximum. */
 #define LIST_MAX 64
 
-int option_expected(const struct option *option, const struct document *document, const node *n, const char *expected,
-                    struct error *error)
+int option_expected(const struct option *option, const struct document *document, const yaml_node_t *n,
+                    const char *expected, struct error *error)
 {
     document_expected(document, n, expected, error);
     error_prefix(error, "%s", option->path);
     return -EINVAL;
 }
 
-int option_read_text(const struct option *option, const struct document *document, const node *n, void *base,
+int option_read_text(const struct option *option, const struct document *document, const yaml_node_t *n, void *base,
                      struct error *error)
 {
     unsigned line, column;
@@ -44,7 +44,7 @@ void option_done_nothing(const struct option *option, void *base)
     (void)base;
 }
 
-static int bool_read(const struct option *option, const struct document *document, const node *n, void *base,
+static int bool_read(const struct option *option, const struct document *document, const yaml_node_t *n, void *base,
                      struct error *error)
 {
     bool value;
@@ -174,7 +174,7 @@ static int list_add_default(const struct option *option, void *base, struct erro
 {
     _cleanup_(document_done) struct document document = {0};
     int r = document_parse(option->default_yaml, strlen(option->default_yaml), &document, error);
-    const node *item;
+    const yaml_node_t *item;
 
     for (size_t i = 0; r == 0 && (item = document_item(&document, document_root(&document), i)); i++)
         r = list_add(option, node_text(item), base, error);
@@ -203,11 +203,11 @@ static void list_done(const struct option *option, void *base)
     *n = 0;
 }
 
-static int list_read_items(const struct option *option, const struct document *document, const node *n, void *base,
-                           struct error *error)
+static int list_read_items(const struct option *option, const struct document *document, const yaml_node_t *n,
+                           void *base, struct error *error)
 {
     size_t before = document_count_errors(document);
-    const node *item;
+    const yaml_node_t *item;
     int r = 0;
 
     if (n->type != YAML_SEQUENCE_NODE) /* a text by itself is a list of one */
@@ -222,7 +222,7 @@ static int list_read_items(const struct option *option, const struct document *d
     return 0;
 }
 
-static int list_read(const struct option *option, const struct document *document, const node *n, void *base,
+static int list_read(const struct option *option, const struct document *document, const yaml_node_t *n, void *base,
                      struct error *error)
 {
     char ***items = option_member(option, base), **old_items = steal(*items);
@@ -286,7 +286,7 @@ static int number_parse(const struct option *option, const char *text, void *bas
 }
 
 /* A number in quotes is a text. */
-static int number_read(const struct option *option, const struct document *document, const node *n, void *base,
+static int number_read(const struct option *option, const struct document *document, const yaml_node_t *n, void *base,
                        struct error *error)
 {
     if (node_text(n) && n->data.scalar.style != YAML_PLAIN_SCALAR_STYLE && !choice_find(option, node_text(n)))

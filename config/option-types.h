@@ -22,8 +22,8 @@ static inline void *option_member(const struct option *option, const void *base)
 void option_done_nothing(const struct option *option, void *base);
 void option_done_text(const struct option *option, void *base);
 /* -EINVAL with the position: "KEY: expected EXPECTED, found ...". */
-int option_expected(const struct option *option, const struct document *document, const node *n, const char *expected,
-                    struct error *error);
+int option_expected(const struct option *option, const struct document *document, const yaml_node_t *n,
+                    const char *expected, struct error *error);
 /*
  * Sets a number that was parsed with the result `r`: -EINVAL with a sentence where it is out of range, or where
  * `expected` was not found in `text`.
@@ -31,7 +31,7 @@ int option_expected(const struct option *option, const struct document *document
 int option_set_number(const struct option *option, const char *text, int r, uint64_t value, const char *expected,
                       void *base, struct error *error);
 /* Reads a node that is a text by the type's `parse`. Its error gets the position and the key. */
-int option_read_text(const struct option *option, const struct document *document, const node *n, void *base,
+int option_read_text(const struct option *option, const struct document *document, const yaml_node_t *n, void *base,
                      struct error *error);
 
 #endif

@@ -7,7 +7,7 @@
 #include "config/web-option-types.h"
 #include "config/web-options.h"
 
-static bool has_line_break(const node *n)
+static bool has_line_break(const yaml_node_t *n)
 {
     return n->type == YAML_SCALAR_NODE && strchr((const char *)n->data.scalar.value, '\n');
 }
@@ -16,7 +16,7 @@ static bool has_line_break(const node *n)
  * Keys are quoted in error messages. "alice:secret", without the space that YAML wants, is a key by itself; so is the
  * hash where somebody swaps it with the name.
  */
-static int web_check_key(const struct document *document, const node *key, struct error *error)
+static int web_check_key(const struct document *document, const yaml_node_t *key, struct error *error)
 {
     const char *text = key->type == YAML_SCALAR_NODE ? (const char *)key->data.scalar.value : "";
 
@@ -33,7 +33,7 @@ static int web_check_key(const struct document *document, const node *key, struc
     return 0;
 }
 
-static bool is_key_of_pem(const node *key)
+static bool is_key_of_pem(const yaml_node_t *key)
 {
     const char *text = node_text(key);
 
@@ -44,18 +44,18 @@ static bool is_key_of_pem(const node *key)
     return false;
 }
 
-static const node *web_node(const struct document *document, int id)
+static const yaml_node_t *web_node(const struct document *document, int id)
 {
     return yaml_document_get_node((yaml_document_t *)&document->tree, id);
 }
 
-static int web_check_map(const struct document *document, const node *map, struct error *error)
+static int web_check_map(const struct document *document, const yaml_node_t *map, struct error *error)
 {
     const yaml_node_pair_t *pairs = map->data.mapping.pairs.start, *end = map->data.mapping.pairs.top;
     int r = 0;
 
     for (const yaml_node_pair_t *pair = pairs; pair < end && r == 0; pair++) {
-        const node *key = web_node(document, pair->key), *value = web_node(document, pair->value);
+        const yaml_node_t *key = web_node(document, pair->key), *value = web_node(document, pair->value);
         r = web_check_key(document, key, error);
         if (r == 0 && has_line_break(value) && !is_key_of_pem(key))
             r = document_error(document, value, error, "%s: this text has a line break: write it in one line",
@@ -67,10 +67,10 @@ static int web_check_map(const struct document *document, const node *map, struc
 /* Checks what the table cannot check, before a message quotes anything of the text. */
 static int web_check_texts(const struct document *document, struct error *error)
 {
-    const node *item;
+    const yaml_node_t *item;
     int r = 0;
 
-    for (const node *n = document->tree.nodes.start; n < document->tree.nodes.top && r == 0; n++) {
+    for (const yaml_node_t *n = document->tree.nodes.start; n < document->tree.nodes.top && r == 0; n++) {
         if (n->type == YAML_MAPPING_NODE)
             r = web_check_map(document, n, error);
         for (size_t i = 0; r == 0 && n->type == YAML_SEQUENCE_NODE && (item = document_item(document, n, i)); i++)
@@ -82,13 +82,13 @@ static int web_check_texts(const struct document *document, struct error *error)
 
 struct web_reading {
     const struct document *document;
-    const node *nodes[WEB_OPTIONS];
+    const yaml_node_t *nodes[WEB_OPTIONS];
     struct error *error;
 };
 
 static bool row_is_given(const struct web_reading *reading, int row)
 {
-    const node *n = reading->nodes[row];
+    const yaml_node_t *n = reading->nodes[row];
 
     return n && !(n->type == YAML_SCALAR_NODE && n->data.scalar.value[0] == '\0');
 }
@@ -186,7 +186,7 @@ static int web_check_rate(const struct web_reading *reading, const struct web_co
 static int web_read_document(const struct document *document, struct web_config *config, struct error *error)
 {
     struct web_reading reading = {.document = document, .error = error};
-    const node *root = document_root(document);
+    const yaml_node_t *root = document_root(document);
 
     if (!root)
         return 0;

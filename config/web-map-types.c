@@ -11,8 +11,8 @@
 /* The sentence about a user needs room for more than the name. */
 #define USER_NAME_MAX 255
 
-static int user_read(const struct document *document, const node *key, const node *value, struct web_user *ret,
-                     struct error *error)
+static int user_read(const struct document *document, const yaml_node_t *key, const yaml_node_t *value,
+                     struct web_user *ret, struct error *error)
 {
     const char *name = node_text(key), *hash = node_is_null(value) ? "" : node_text(value);
     struct error wrong;
@@ -36,12 +36,12 @@ static int user_read(const struct document *document, const node *key, const nod
     return 0;
 }
 
-static int users_read(const struct option *option, const struct document *document, const node *n, void *base,
+static int users_read(const struct option *option, const struct document *document, const yaml_node_t *n, void *base,
                       struct error *error)
 {
     size_t before = document_count_errors(document);
     struct web_config *config = base;
-    const node *key, *value;
+    const yaml_node_t *key, *value;
     int r;
 
     if (n->type != YAML_MAPPING_NODE)
@@ -88,7 +88,7 @@ static const struct {
     {"X-XSS-Protection", {NULL}, NULL},
 };
 
-static int header_fail_unknown(const struct document *document, const node *key, struct error *error)
+static int header_fail_unknown(const struct document *document, const yaml_node_t *key, struct error *error)
 {
     struct suggest suggest = {.wrong = node_text(key)};
     char nearest[128];
@@ -103,7 +103,7 @@ static int header_fail_unknown(const struct document *document, const node *key,
                           node_text(key), nearest);
 }
 
-static int header_check(size_t i, const struct document *document, const node *value, struct error *error)
+static int header_check(size_t i, const struct document *document, const yaml_node_t *value, struct error *error)
 {
     const char *text = node_text(value);
 
@@ -135,8 +135,8 @@ static int header_add(struct web_config *config, const char *name, const char *v
     return 0;
 }
 
-static int header_read(const struct document *document, const node *key, const node *value, struct web_config *config,
-                       struct error *error)
+static int header_read(const struct document *document, const yaml_node_t *key, const yaml_node_t *value,
+                       struct web_config *config, struct error *error)
 {
     size_t i = 0;
 
@@ -152,11 +152,11 @@ static int header_read(const struct document *document, const node *key, const n
     return header_add(config, headers[i].name, node_text(value), error);
 }
 
-static int headers_read(const struct option *option, const struct document *document, const node *n, void *base,
+static int headers_read(const struct option *option, const struct document *document, const yaml_node_t *n, void *base,
                         struct error *error)
 {
     size_t before = document_count_errors(document);
-    const node *key, *value;
+    const yaml_node_t *key, *value;
     int r;
 
     if (n->type != YAML_MAPPING_NODE)

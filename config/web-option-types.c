@@ -36,15 +36,15 @@ const struct option_type option_pem = {"PEM in several lines", option_read_text,
 static const char *const yes_words[] = {"y", "Y", "yes", "Yes", "YES", "on", "On", "ON"};
 static const char *const no_words[] = {"n", "N", "no", "No", "NO", "off", "Off", "OFF"};
 
-static bool is_plain_word(const node *n, const char *const *words, size_t n_words)
+static bool is_plain_word(const yaml_node_t *n, const char *const *words, size_t n_words)
 {
     const char *text = node_text(n);
 
     return text && n->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && str_is_one_of(text, words, n_words);
 }
 
-static int yaml11_bool_read(const struct option *option, const struct document *document, const node *n, void *base,
-                            struct error *error)
+static int yaml11_bool_read(const struct option *option, const struct document *document, const yaml_node_t *n,
+                            void *base, struct error *error)
 {
     bool yes = is_plain_word(n, yes_words, ARRAY_SIZE(yes_words));
 

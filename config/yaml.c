@@ -163,7 +163,7 @@ static int text_check_syntax(const char *text, size_t size, struct error *error)
 }
 
 /* No value has a control character, which an escape could write. Only PEM has several lines. */
-static int document_check_scalar(const struct document *document, const node *n, struct error *error)
+static int document_check_scalar(const struct document *document, const yaml_node_t *n, struct error *error)
 {
     const char *text = (const char *)n->data.scalar.value;
     size_t size = n->data.scalar.length, printable = utf8_printable_prefix(text, size);
@@ -179,7 +179,7 @@ static int document_check_scalar(const struct document *document, const node *n,
 }
 
 /* The tag of a node for which the text gives none. */
-static const char *default_tag(const node *n)
+static const char *default_tag(const yaml_node_t *n)
 {
     return n->type == YAML_SCALAR_NODE     ? YAML_DEFAULT_SCALAR_TAG
            : n->type == YAML_SEQUENCE_NODE ? YAML_DEFAULT_SEQUENCE_TAG
@@ -188,7 +188,7 @@ static const char *default_tag(const node *n)
 
 static int document_check_nodes(const struct document *document, struct error *error)
 {
-    for (const node *n = document->tree.nodes.start; n < document->tree.nodes.top; n++) {
+    for (const yaml_node_t *n = document->tree.nodes.start; n < document->tree.nodes.top; n++) {
         if (!str_equal((const char *)n->tag, default_tag(n)))
             return document_error(document, n, error, "tags, such as !!int, are not supported");
         int r = n->type == YAML_SCALAR_NODE ? document_check_scalar(document, n, error) : 0;
@@ -238,20 +238,20 @@ void document_done(struct document *document)
     *document = (struct document){0};
 }
 
-const node *document_root(const struct document *document)
+const yaml_node_t *document_root(const struct document *document)
 {
-    const node *root = yaml_document_get_root_node((yaml_document_t *)&document->tree);
+    const yaml_node_t *root = yaml_document_get_root_node((yaml_document_t *)&document->tree);
 
     return root && !node_is_null(root) ? root : NULL;
 }
 
-void document_position(const struct document *document, const node *n, unsigned *ret_line, unsigned *ret_column)
+void document_position(const struct document *document, const yaml_node_t *n, unsigned *ret_line, unsigned *ret_column)
 {
     *ret_line = document->builtin ? 0 : (unsigned)n->start_mark.line + 1;
     *ret_column = document->builtin ? 0 : (unsigned)n->start_mark.column + 1;
 }
 
-void document_position_at(const struct document *document, const node *n, size_t offset, unsigned *ret_line,
+void document_position_at(const struct document *document, const yaml_node_t *n, size_t offset, unsigned *ret_line,
                           unsigned *ret_column)
 {
     document_position(document, n, ret_line, ret_column);
@@ -265,7 +265,7 @@ void document_position_at(const struct document *document, const node *n, size_t
     *ret_column += (unsigned)(quote + count_characters(text, MIN(offset, size)));
 }
 
-int document_error(const struct document *document, const node *n, struct error *error, const char *format, ...)
+int document_error(const struct document *document, const yaml_node_t *n, struct error *error, const char *format, ...)
 {
     char message[sizeof(error->message)];
     va_list args;
@@ -298,7 +298,7 @@ int document_settle(const struct document *document, int r, size_t before)
 }
 
 /* The kind of a value, in words that reveal nothing of it. */
-static const char *node_kind(const node *n)
+static const char *node_kind(const yaml_node_t *n)
 {
     bool value;
 
@@ -308,7 +308,7 @@ static const char *node_kind(const node *n)
                                            : "a text";
 }
 
-int document_expected(const struct document *document, const node *n, const char *expected, struct error *error)
+int document_expected(const struct document *document, const yaml_node_t *n, const char *expected, struct error *error)
 {
     const char *text = node_text(n);
     bool value;
@@ -328,21 +328,21 @@ int document_expected(const struct document *document, const node *n, const char
 }
 
 /* The text of a scalar without quotes, where the words have their meaning; NULL for other nodes. */
-static const char *node_plain_text(const node *n)
+static const char *node_plain_text(const yaml_node_t *n)
 {
     if (n->type != YAML_SCALAR_NODE || n->data.scalar.style != YAML_PLAIN_SCALAR_STYLE)
         return NULL;
     return (const char *)n->data.scalar.value;
 }
 
-bool node_is_null(const node *n)
+bool node_is_null(const yaml_node_t *n)
 {
     const char *text = node_plain_text(n);
 
     return text && IS_ONE_OF(text, null_words);
 }
 
-bool node_bool(const node *n, bool *ret)
+bool node_bool(const yaml_node_t *n, bool *ret)
 {
     const char *text = node_plain_text(n);
 
@@ -352,7 +352,7 @@ bool node_bool(const node *n, bool *ret)
     return true;
 }
 
-const char *node_text(const node *n)
+const char *node_text(const yaml_node_t *n)
 {
     bool value;
 
@@ -361,31 +361,31 @@ const char *node_text(const node *n)
     return (const char *)n->data.scalar.value;
 }
 
-static const node *document_node(const struct document *document, int id)
+static const yaml_node_t *document_node(const struct document *document, int id)
 {
     return yaml_document_get_node((yaml_document_t *)&document->tree, id);
 }
 
-const node *document_item(const struct document *document, const node *list, size_t i)
+const yaml_node_t *document_item(const struct document *document, const yaml_node_t *list, size_t i)
 {
     if (i >= (size_t)(list->data.sequence.items.top - list->data.sequence.items.start))
         return NULL;
     return document_node(document, list->data.sequence.items.start[i]);
 }
 
-int document_pair(const struct document *document, const node *map, size_t i, const node **ret_key,
-                  const node **ret_value, struct error *error)
+int document_pair(const struct document *document, const yaml_node_t *map, size_t i, const yaml_node_t **ret_key,
+                  const yaml_node_t **ret_value, struct error *error)
 {
     const yaml_node_pair_t *pairs = map->data.mapping.pairs.start;
 
     if (i >= (size_t)(map->data.mapping.pairs.top - pairs))
         return 0;
-    const node *key = document_node(document, pairs[i].key);
+    const yaml_node_t *key = document_node(document, pairs[i].key);
     const char *text = node_text(key);
     if (!text)
         return document_expected(document, key, "a key", error);
     for (size_t k = 0; k < i; k++) {
-        const node *earlier = document_node(document, pairs[k].key);
+        const yaml_node_t *earlier = document_node(document, pairs[k].key);
         if (earlier->type == YAML_SCALAR_NODE && str_equal(text, (const char *)earlier->data.scalar.value) &&
             node_text(earlier))
             return document_error(document, key, error, "key \"%s\" is given twice, first in line %zu", text,

@@ -18,8 +18,6 @@ struct document {
     struct error_list *errors; /* collects the errors of its values; NULL: the first one ends the reading */
 };
 
-typedef yaml_node_t node;
-
 /* -EINVAL, with line and column, where the text is not YAML in UTF-8 or has more than one document. */
 int document_parse(const char *text, size_t size, struct document *ret, struct error *error);
 /*
@@ -28,18 +26,18 @@ int document_parse(const char *text, size_t size, struct document *ret, struct e
 int document_parse_secret(const char *text, size_t size, struct document *ret, struct error *error);
 void document_done(struct document *document);
 /* NULL for a document that is empty or `null`. Nodes are borrowed from the document. */
-const node *document_root(const struct document *document);
+const yaml_node_t *document_root(const struct document *document);
 
 /* Line and column of the node, both from 1; 0 in a built-in document. */
-void document_position(const struct document *document, const node *n, unsigned *ret_line, unsigned *ret_column);
+void document_position(const struct document *document, const yaml_node_t *n, unsigned *ret_line, unsigned *ret_column);
 /* The same for the byte at `offset` of its text; the start of the text where that position is unknown. */
-void document_position_at(const struct document *document, const node *n, size_t offset, unsigned *ret_line,
+void document_position_at(const struct document *document, const yaml_node_t *n, size_t offset, unsigned *ret_line,
                           unsigned *ret_column);
 /* -EINVAL at the node. */
-int document_error(const struct document *document, const node *n, struct error *error, const char *format, ...)
+int document_error(const struct document *document, const yaml_node_t *n, struct error *error, const char *format, ...)
     PRINTF_LIKE(4, 5);
 /* -EINVAL at the node: "expected EXPECTED, found ...". */
-int document_expected(const struct document *document, const node *n, const char *expected, struct error *error);
+int document_expected(const struct document *document, const yaml_node_t *n, const char *expected, struct error *error);
 
 /*
  * For a reader of several parts, with the result of one: where the document collects errors, an -EINVAL goes to them,
@@ -53,19 +51,19 @@ size_t document_count_errors(const struct document *document);
 int document_settle(const struct document *document, int r, size_t before);
 
 /* Whether it is a plain null of the core schema, or an omitted value. */
-bool node_is_null(const node *n);
+bool node_is_null(const yaml_node_t *n);
 /* The text of a scalar; NULL for a list, a map, null and the plain words true and false. Numbers are text. */
-const char *node_text(const node *n);
+const char *node_text(const yaml_node_t *n);
 /* True where `n` is a plain true or false, which goes to *ret. */
-bool node_bool(const node *n, bool *ret);
+bool node_bool(const yaml_node_t *n, bool *ret);
 
 /* The items of a list; NULL past the last. */
-const node *document_item(const struct document *document, const node *list, size_t i);
+const yaml_node_t *document_item(const struct document *document, const yaml_node_t *list, size_t i);
 /*
  * The pairs of a map: 1 and the i-th, 0 past the last, -EINVAL for a key that is not a text or is given twice. Stop at
  * the first unknown key: the search for duplicates compares with all earlier keys.
  */
-int document_pair(const struct document *document, const node *map, size_t i, const node **ret_key,
-                  const node **ret_value, struct error *error);
+int document_pair(const struct document *document, const yaml_node_t *map, size_t i, const yaml_node_t **ret_key,
+                  const yaml_node_t **ret_value, struct error *error);
 
 #endif

@@ -33,21 +33,6 @@ int command_print_json(json_t *document)
     return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-int command_open_session(struct session *session, const struct options *options, bool serves)
-{
-    struct error error = {0};
-
-    sys_init(&session->sys);
-    if (session_begin(session, options, serves, &error) < 0)
-        return command_fail(EXIT_FAILURE, &error);
-    if (session_load(session, options, &error) < 0)
-        return command_fail(EXIT_BAD_USAGE, &error);
-    if (session_divide_descriptors(session, &error) < 0 || session_open(session, &error) < 0)
-        return command_fail(EXIT_FAILURE, &error);
-    session_settle(session);
-    return EXIT_SUCCESS;
-}
-
 void command_sleep(uint64_t ns)
 {
     struct timespec time = {.tv_sec = (time_t)(ns / NSEC_PER_SEC), .tv_nsec = (long)(ns % NSEC_PER_SEC)};

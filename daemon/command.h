@@ -6,9 +6,6 @@
 #include <jansson.h>
 
 #include "daemon/options.h"
-#include "daemon/session.h"
-
-#define EXIT_BAD_USAGE 2
 
 int command_run(const struct options *options);
 int command_check_config(const struct options *options);
@@ -24,9 +21,6 @@ int command_fail(int status, const struct error *error);
 int command_fail_memory(void);
 /* Prints a document, indented, and releases it; NULL: out of memory. Returns the exit status. */
 int command_print_json(json_t *document);
-/* Opens everything as the daemon would; `serves`: with what the daemon sets aside for itself and its clients. Returns
- * the exit status; session_done() in either case. */
-int command_open_session(struct session *session, const struct options *options, bool serves);
 void command_sleep(uint64_t ns);
 
 #endif

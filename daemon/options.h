@@ -8,6 +8,9 @@
 #include "base/error.h"
 #include "daemon/log.h"
 
+/* The exit status after a wrong command line or configuration. */
+#define EXIT_BAD_USAGE 2
+
 enum command {
     COMMAND_RUN,
     COMMAND_CHECK_CONFIG,

@@ -173,6 +173,19 @@ void session_settle(struct session *session)
         ;
 }
 
+int session_start(struct session *session, const struct options *options, bool serves, struct error *error)
+{
+    sys_init(&session->sys);
+    if (session_begin(session, options, serves, error) < 0)
+        return EXIT_FAILURE;
+    if (session_load(session, options, error) < 0)
+        return EXIT_BAD_USAGE;
+    if (session_divide_descriptors(session, error) < 0 || session_open(session, error) < 0)
+        return EXIT_FAILURE;
+    session_settle(session);
+    return EXIT_SUCCESS;
+}
+
 /* A configuration that was not empty before. */
 static int refuse_blank(const struct session *session, const struct config *config, struct error *error)
 {

@@ -46,6 +46,11 @@ int session_divide_descriptors(struct session *session, struct error *error);
 /* Opens what the configuration wants and reads it once. -ENOMEM only: an event that cannot be opened is reported. */
 int session_open(struct session *session, struct error *error);
 /*
+ * All of these for a command: it opens what the daemon would. `serves` as in fd-budget.h. Returns the exit status, with
+ * a sentence unless it is EXIT_SUCCESS; session_done() in either case.
+ */
+int session_start(struct session *session, const struct options *options, bool serves, struct error *error);
+/*
  * For a command without an event loop: the names of containers come a moment after their cgroups were found. Takes them
  * in until nothing comes any more, for at most two seconds; at once where this machine has no reader of names.
  */

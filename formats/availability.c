@@ -24,7 +24,7 @@ struct survey {
 static const struct {
     enum derived_target target;
     const struct collector *collector;
-} collectors[] = {{DERIVED_CPU, &collector_cpu}, {DERIVED_PMU, &collector_pmu}, {DERIVED_CGROUP, &collector_cgroup}};
+} countable[] = {{DERIVED_CPU, &collector_cpu}, {DERIVED_PMU, &collector_pmu}, {DERIVED_CGROUP, &collector_cgroup}};
 
 /* --- kinds of rows --- */
 
@@ -154,7 +154,7 @@ static int visit_pmu(const struct survey *survey, size_t bit, enum derived_targe
                      bool *ret_visited)
 {
     struct absence_place place = {
-        .collector = collectors[bit].collector->name,
+        .collector = countable[bit].collector->name,
         .pmu_name = pmu->name,
         .pmu = pmu,
         .rows = rows,
@@ -192,13 +192,13 @@ static bool is_failed(const struct survey *survey, const struct collector *colle
 /* Why the collector as a whole has no derived metric; ABSENCE_NONE where it may have some. */
 static enum absence collector_absence(const struct survey *survey, size_t which)
 {
-    const char *collector = collectors[which].collector->name;
+    const char *collector = countable[which].collector->name;
     struct collector_status status;
 
     for (size_t i = 0; registry_status(survey->registry, i, &status); i++)
         if (str_equal(status.name, collector) && !status.enabled)
             return ABSENCE_DISABLED;
-    if (is_failed(survey, collectors[which].collector))
+    if (is_failed(survey, countable[which].collector))
         return ABSENCE_FAILED;
     for (size_t i = 0; i < survey->kinds.n; i++)
         if (str_equal(survey->kinds.rows[i]->collector_name, collector))
@@ -208,7 +208,7 @@ static enum absence collector_absence(const struct survey *survey, size_t which)
 
 static int visit_collector(const struct survey *survey, size_t i, const struct derived_metric *metric)
 {
-    const char *collector = collectors[i].collector->name;
+    const char *collector = countable[i].collector->name;
     enum absence absence = collector_absence(survey, i);
     bool visited = false;
     int r = 0;
@@ -219,7 +219,7 @@ static int visit_collector(const struct survey *survey, size_t i, const struct d
     if (!rows)
         return -ENOMEM;
     for (size_t k = 0; r == 0 && k < survey->machine->n_pmus; k++)
-        r = visit_pmu(survey, i, collectors[i].target, metric, survey->machine->pmus[k], rows, &visited);
+        r = visit_pmu(survey, i, countable[i].target, metric, survey->machine->pmus[k], rows, &visited);
     if (r < 0 || visited)
         return r;
     return visit_nowhere(survey, collector, metric, metric->formulas[0].pmu ? ABSENCE_NO_PMU : ABSENCE_NOT_COUNTED);
@@ -235,8 +235,8 @@ int availability_each(struct registry *registry, const struct machine *machine, 
     int r = kinds_find(&survey.kinds, snapshot);
 
     for (size_t i = 0; r == 0 && (metric = derived_at(i)); i++)
-        for (size_t k = 0; r == 0 && k < ARRAY_SIZE(collectors); k++)
-            if (metric->targets & collectors[k].target)
+        for (size_t k = 0; r == 0 && k < ARRAY_SIZE(countable); k++)
+            if (metric->targets & countable[k].target)
                 r = visit_collector(&survey, k, metric);
     free(survey.kinds.rows);
     return r;

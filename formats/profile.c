@@ -21,9 +21,9 @@ struct profile {
 
 _Static_assert(PROFILE_STACKS_MAX * sizeof(struct stack) * 4 / 3 + PROFILE_FRAMES_MAX * sizeof(uint32_t) +
                        LOCATIONS_MAX * sizeof(struct location) * 4 / 3 +
-                       LOCATION_MAPPINGS_MAX * (sizeof(struct symbols_kept) + 4 * sizeof(struct slot)) +
+                       LOCATION_MAPPINGS_MAX * (sizeof(struct symbols_kept) + 4 * sizeof(struct hash_slot)) +
                        LOCATION_STRINGS_BYTES_MAX * 2 + LOCATION_STRINGS_MAX * sizeof(uint32_t) * 4 / 3 +
-                       3 * (size_t)32768 * sizeof(struct slot) <=
+                       3 * (size_t)32768 * sizeof(struct hash_slot) <=
                    PROFILE_BYTES_MAX,
                "arrays at their limits are larger than the limit of all");
 
@@ -211,5 +211,5 @@ size_t profile_bytes(const struct profile *profile)
            array_bytes(locations->n, sizeof(locations->locations[0])) +
            array_bytes(locations->n_mappings, sizeof(locations->mappings[0])) +
            array_bytes(locations->strings.n, sizeof(locations->strings.offsets[0])) +
-           locations->strings.bytes.capacity + slots * sizeof(struct slot);
+           locations->strings.bytes.capacity + slots * sizeof(struct hash_slot);
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/newer.h"
 #include "bpf/libbpf-api.h"
 #include "process/privileges.h"
 #include "process/sandbox.h"

@@ -73,13 +73,16 @@ static int fail_without_source(int code)
 /* Own counters where this process may open them, or those of the daemon that runs here. */
 static int choose_source(struct top_command *command, const struct options *options)
 {
+    struct error error = {0};
     int status, r;
 
     if (options->url)
         return use_url(command, options->url);
-    status = command_open_session(&command->session, options, false);
-    if (status != EXIT_SUCCESS || top_local_has_counters(&command->session))
-        return status;
+    status = session_start(&command->session, options, false, &error);
+    if (status != EXIT_SUCCESS)
+        return command_fail(status, &error);
+    if (top_local_has_counters(&command->session))
+        return EXIT_SUCCESS;
     session_done(&command->session);
     command->session = (struct session){0};
     status = use_url(command, "unix:" DEFAULT_SOCKET);

@@ -12,7 +12,7 @@
 struct tallied_counts;
 
 /* The time of CPUs, in nanoseconds, that no cgroup had, since CLOCK_REALTIME was `created_ns`. */
-struct unknown {
+struct unknown_time {
     uint64_t ns, created_ns;
 };
 
@@ -22,7 +22,7 @@ struct crediting {
     struct tallied_counts **chain; /* those that are credited together */
     size_t chain_room;
     uint32_t events, groups; /* of the words, as in struct tally_shape */
-    struct unknown unknown;
+    struct unknown_time unknown;
 };
 
 void crediting_done(struct crediting *crediting);

@@ -402,7 +402,7 @@ size_t cgroup_tally_descriptors(const struct cgroup_tally *tally)
     return group_collector_descriptors(&tally->groups.collector);
 }
 
-const struct unknown *cgroup_tally_unknown(const struct cgroup_tally *tally)
+const struct unknown_time *cgroup_tally_unknown(const struct cgroup_tally *tally)
 {
     return &tally->crediting.unknown;
 }

@@ -76,6 +76,6 @@ int cgroup_tally_report(const struct cgroup_tally *tally, const struct collector
                         struct failures *failures);
 /* Open descriptors, without those that the collector cpu lends. */
 size_t cgroup_tally_descriptors(const struct cgroup_tally *tally);
-const struct unknown *cgroup_tally_unknown(const struct cgroup_tally *tally);
+const struct unknown_time *cgroup_tally_unknown(const struct cgroup_tally *tally);
 
 #endif

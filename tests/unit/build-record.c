@@ -4,7 +4,7 @@
 #include "tests/unit/test.h"
 #include "tests/unit/walk-record.h"
 
-void put_bytes(struct built *built, const void *bytes, size_t size)
+void built_bytes(struct built *built, const void *bytes, size_t size)
 {
     assert_true(built->size + size <= sizeof(built->bytes));
     memcpy(built->bytes + built->size, bytes, size);
@@ -13,24 +13,24 @@ void put_bytes(struct built *built, const void *bytes, size_t size)
 
 void put8(struct built *built, uint64_t value)
 {
-    put_bytes(built, &value, sizeof(value));
+    built_bytes(built, &value, sizeof(value));
 }
 
 void put4(struct built *built, uint32_t value)
 {
-    put_bytes(built, &value, sizeof(value));
+    built_bytes(built, &value, sizeof(value));
 }
 
 void put2(struct built *built, uint16_t value)
 {
-    put_bytes(built, &value, sizeof(value));
+    built_bytes(built, &value, sizeof(value));
 }
 
-void put_text(struct built *built, const char *text)
+void built_text(struct built *built, const char *text)
 {
-    put_bytes(built, text, strlen(text) + 1);
+    built_bytes(built, text, strlen(text) + 1);
     while (built->size % 8)
-        put_bytes(built, "", 1);
+        built_bytes(built, "", 1);
 }
 
 void put_array(struct built *built, size_t n, uint64_t first)
@@ -42,7 +42,7 @@ void put_array(struct built *built, size_t n, uint64_t first)
 void put_filled(struct built *built, size_t size, int byte)
 {
     for (size_t i = 0; i < size; i++)
-        put_bytes(built, &(char){(char)byte}, 1);
+        built_bytes(built, &(char){(char)byte}, 1);
 }
 
 void start_record(struct built *built, uint32_t type, uint16_t misc)

@@ -24,7 +24,7 @@ struct built {
 
 /* The header; set_record_size() sets its size at the end. */
 void start_record(struct built *built, uint32_t type, uint16_t misc);
-void put_bytes(struct built *built, const void *bytes, size_t size);
+void built_bytes(struct built *built, const void *bytes, size_t size);
 void put8(struct built *built, uint64_t value);
 void put4(struct built *built, uint32_t value);
 void put2(struct built *built, uint16_t value);
@@ -33,7 +33,7 @@ void put_array(struct built *built, size_t n, uint64_t first);
 /* `size` bytes that are all `byte`. */
 void put_filled(struct built *built, size_t size, int byte);
 /* With its NUL, padded to the next multiple of 8. */
-void put_text(struct built *built, const char *text);
+void built_text(struct built *built, const char *text);
 /* The trailer behind the body of all records but samples. */
 void put_trailer(struct built *built, uint64_t sample_type);
 /* Asserts that it is the one of put_trailer(). */

@@ -177,7 +177,7 @@ TEST(test_samples)
             n++;
         if (samples[i].in_callchain) {
             put8(&built, n);
-            put_bytes(&built, samples[i].in_chain, n * sizeof(uint64_t));
+            built_bytes(&built, samples[i].in_chain, n * sizeof(uint64_t));
         }
         assert_true(take(&stream, &built));
         snprintf(expected, sizeof(expected), SAMPLE_START "%s}\n", samples[i].out);
@@ -347,7 +347,7 @@ TEST(test_records)
         for (size_t k = 0; k < ARRAY_SIZE(records[i].in); k++)
             put_field(&built, &records[i].in[k]);
         if (records[i].in_text)
-            put_text(&built, records[i].in_text);
+            built_text(&built, records[i].in_text);
         put_trailer(&built, stream.source.layout.sample_type);
         assert_true(take(&stream, &built));
         snprintf(expected, sizeof(expected), "{\"type\":\"%s\",\"time\":1699999999.000000903,\"cpu\":906,%s}\n",

@@ -313,7 +313,7 @@ TEST_WITH(test_records, setup, teardown)
     start_record(&built, PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC);
     put4(&built, 1);
     put4(&built, 2);
-    put_text(&built, "a name");
+    built_text(&built, "a name");
     put_trailer(&built, SAMPLE);
     assert_true(pass(stream, &built));
     assert_int_equal(stream->out.size, built.size);
@@ -348,7 +348,7 @@ static void expect_addresses(struct stream *stream, uint16_t misc, const uint64_
     put8(&built, 100);
     put8(&built, chain[1]);
     put8(&built, n);
-    put_bytes(&built, chain, n * sizeof(chain[0]));
+    built_bytes(&built, chain, n * sizeof(chain[0]));
     assert_true(pass(stream, &built));
     split(stream, 0);
     assert_int_equal(stream->records[0].size, built.size);
@@ -387,7 +387,7 @@ TEST_WITH(test_hidden, setup, teardown)
     start_record(&built, PERF_RECORD_KSYMBOL, 0);
     put8(&built, 0xffffffffc0b00000);
     put8(&built, 0);
-    put_text(&built, "bpf_prog_1");
+    built_text(&built, "bpf_prog_1");
     put_trailer(&built, stream->source.layout.sample_type);
     assert_false(pass(stream, &built));
 }

@@ -26,7 +26,7 @@ struct field {
 static void put_field(struct built *built, const struct field *field)
 {
     if (field->text)
-        put_text(built, field->text);
+        built_text(built, field->text);
     else if (field->width == 2)
         put2(built, (uint16_t)field->value);
     else if (field->width == 4)
@@ -226,7 +226,7 @@ TEST(test_unterminated)
         start_record(&built, texts[i].in_type, 0);
         for (size_t n = 0; n < texts[i].in_words; n++)
             put8(&built, 0);
-        put_bytes(&built, "unended!", 8);
+        built_bytes(&built, "unended!", 8);
         put8(&built, 0);
         set_record_size(built.bytes, built.size);
         assert_int_equal(try_decode(built.bytes, built.size, &layout), -EBADMSG);

@@ -44,7 +44,7 @@ TEST(test_words)
         _cleanup_(document_done) struct document document = {0};
         bool value = !cases[i].out_bool;
         parse(cases[i].in, &document);
-        const node *n = document_item(&document, document_root(&document), 0);
+        const yaml_node_t *n = document_item(&document, document_root(&document), 0);
         assert_null(document_item(&document, document_root(&document), 1));
         assert_int_equal(node_is_null(n), cases[i].out_null);
         assert_int_equal(node_bool(n, &value), cases[i].out_is_bool);
@@ -79,7 +79,7 @@ TEST(test_places)
             continue;
         }
         parse(cases[i].in, &document);
-        const node *n = document_item(&document, document_root(&document), 0);
+        const yaml_node_t *n = document_item(&document, document_root(&document), 0);
         document_position_at(&document, n, cases[i].in_offset, &line, &column);
         if (line != cases[i].out_line || column != cases[i].out_column)
             fail_msg("%s: %zu is at %u:%u", cases[i].in, cases[i].in_offset, line, column);
@@ -93,11 +93,11 @@ TEST(test_places)
 TEST(test_pairs)
 {
     _cleanup_(document_done) struct document document = {0};
-    const node *key = NULL, *value = NULL;
+    const yaml_node_t *key = NULL, *value = NULL;
     struct error error = {0};
 
     parse("a: 1\n'b c': 2\na: 3\n", &document);
-    const node *map = document_root(&document);
+    const yaml_node_t *map = document_root(&document);
     assert_int_equal(document_pair(&document, map, 1, &key, &value, &error), 1);
     assert_string_equal(node_text(key), "b c");
     assert_string_equal(node_text(value), "2");
@@ -126,7 +126,7 @@ TEST(test_expected)
     struct error error = {0};
 
     parse("- aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaääää", &document); /* 59 a */
-    const node *n = document_item(&document, document_root(&document), 0);
+    const yaml_node_t *n = document_item(&document, document_root(&document), 0);
     assert_int_equal(document_expected(&document, n, "less", &error), -EINVAL);
     assert_string_equal(error.message,
                         "expected less, found \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"...");
@@ -151,7 +151,7 @@ TEST(test_secret)
         char text[64];
         snprintf(text, sizeof(text), "- %s", items[i].in);
         assert_int_equal(document_parse_secret(text, strlen(text), &document, &error), 0);
-        const node *n = document_item(&document, document_root(&document), 0);
+        const yaml_node_t *n = document_item(&document, document_root(&document), 0);
         assert_int_equal(document_expected(&document, n, "less", &error), -EINVAL);
         assert_string_equal(error.message, items[i].out);
     }
