@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A growing byte buffer with a sticky error: see buffer.h. */
 #include "base/buffer.h"
 
 #include <stdarg.h>

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Growing bytes, with an error that stays until the end.
+ *
  * A growing byte buffer with a sticky error: append without checking, then ask once whether it failed.
  * The content is not NUL-terminated; buffer_string() makes it so.
+ *
+ * Bytes put one behind the other into memory that was reserved for all of them. Returns the place for the next ones.
  */
 #ifndef BASE_BUFFER_H
 #define BASE_BUFFER_H
+
+#include <string.h>
 
 #include "base/util.h"
 
@@ -35,5 +41,16 @@ void buffer_appendf(struct buffer *buffer, const char *format, ...) PRINTF_LIKE(
 
 /* The content as a string that the caller frees; the buffer is empty afterwards. NULL if anything failed. */
 char *buffer_string(struct buffer *buffer);
+
+static inline char *put_bytes(char *to, const void *data, size_t size)
+{
+    memcpy(to, data, size);
+    return to + size;
+}
+
+static inline char *put_text(char *to, const char *text)
+{
+    return put_bytes(to, text, strlen(text));
+}
 
 #endif

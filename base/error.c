@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An error that a person must fix: see error.h. */
 #include "base/error.h"
 
 #include <stdio.h>
 
-#include "base/utf8.h"
+#include "base/buffer.h"
+#include "base/cleanup.h"
+
+/* --- An error that a person must fix --- */
 
 /* What is formatted is up to three bytes longer, so that a character cut by vsnprintf() begins where none fits. */
 struct draft {
@@ -104,4 +106,95 @@ void error_prefix(struct error *error, const char *format, ...)
     if (n >= 0 && (size_t)n < sizeof(draft.text))
         snprintf(draft.text + n, sizeof(draft.text) - (size_t)n, ": %s", error->message);
     error_set_message(error, &draft);
+}
+
+/* --- Several errors of one text --- */
+
+void error_list_done(struct error_list *list)
+{
+    free(list->items);
+    *list = (struct error_list){0};
+}
+
+int error_list_add(struct error_list *list, const struct error *error)
+{
+    if (list->n == ERROR_LIST_MAX)
+        return -ENOSPC;
+    if (array_grow(&list->items, list->n) < 0)
+        return -ENOMEM;
+    list->items[list->n++] = *error;
+    return 0;
+}
+
+static int compare_positions(const void *a, const void *b)
+{
+    const struct error *one = a, *other = b;
+
+    if (one->line != other->line)
+        return one->line < other->line ? -1 : 1;
+    return (one->column > other->column) - (one->column < other->column);
+}
+
+void error_list_sort(struct error_list *list)
+{
+    if (list->n > 1)
+        qsort(list->items, list->n, sizeof(*list->items), compare_positions);
+}
+
+/* --- The error about a name that nobody knows --- */
+
+/* The most names that are compared: who has more events configured finds the last ones in the configuration. */
+#define NAMES_MAX 1024
+/* The most bytes of the list: a longer one helps nobody. */
+#define LIST_MAX 320
+
+void unknown_done(struct unknown *unknown)
+{
+    free(unknown->known);
+}
+
+void unknown_consider(struct unknown *unknown, const char *name)
+{
+    for (size_t i = 0; i < unknown->n; i++)
+        if (unknown->known[i] == name || str_equal(unknown->known[i], name))
+            return;
+    if (unknown->n == NAMES_MAX)
+        return;
+    suggest_consider(&unknown->suggest, name);
+    if (array_grow(&unknown->known, unknown->n) < 0)
+        unknown->failed = true;
+    else
+        unknown->known[unknown->n++] = name;
+}
+
+static void append_known(struct buffer *sentence, const struct unknown *unknown)
+{
+    size_t start = sentence->size;
+
+    for (size_t i = 0; i < unknown->n; i++) {
+        if (sentence->size - start + strlen(unknown->known[i]) > LIST_MAX) {
+            buffer_append_text(sentence, ", ...");
+            return;
+        }
+        buffer_appendf(sentence, "%s%s", i ? ", " : "", unknown->known[i]);
+    }
+}
+
+int unknown_error(const struct unknown *unknown, struct error *error, const char *format, ...)
+{
+    _cleanup_(buffer_done) struct buffer sentence = {0};
+    char start[256], suggestion[3 * 64 + 64];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(start, sizeof(start), format, args);
+    va_end(args);
+    suggest_format(&unknown->suggest, suggestion, sizeof(suggestion));
+    buffer_appendf(&sentence, "%s%s", start, suggestion);
+    if (unknown->n > 0 && !unknown->failed) {
+        buffer_append_text(&sentence, suggestion[0] ? " Known are " : "; known are ");
+        append_known(&sentence, unknown);
+    }
+    buffer_append_char(&sentence, '\0');
+    return error_set(error, -EINVAL, "%s", sentence.failed ? start : sentence.data);
 }

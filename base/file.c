@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole small files: see file.h. */
 #include "base/file.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/epoll.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/compat.h"
+#include "base/number.h"
+
+/* --- Whole small files --- */
 
 #define CHUNK 4096
 
@@ -74,4 +81,120 @@ int file_read_fd(int fd, size_t max, char **ret_text, size_t *ret_size)
     if (ret_size)
         *ret_size = size;
     return 0;
+}
+
+/* --- The descriptors of this process --- */
+
+#define DIRECTORY "/proc/self/fd"
+#define OPEN_MAX_OLD 1024 /* before Linux 5.9, which has no close_range(2) */
+
+int fd_count_open(int directory, uint64_t *ret)
+{
+    struct stat status;
+    int r = directory < 0 ? stat(DIRECTORY, &status) : fstat(directory, &status);
+
+    if (r < 0)
+        return -errno;
+    /* Before Linux 6.2 the size of the directory is 0, so it is listed. */
+    if (status.st_size > 0) {
+        *ret = (uint64_t)status.st_size;
+        return 0;
+    }
+    DIR *entries = opendir(DIRECTORY);
+    if (!entries)
+        return -errno;
+    uint64_t n = 0;
+    errno = 0;
+    while (readdir(entries))
+        n++;
+    r = -errno;
+    closedir(entries);
+    if (r == 0)
+        *ret = n - 3; /* ".", ".." and the descriptor of the listing */
+    return r;
+}
+
+int fd_join(const int *fds, size_t n)
+{
+    _cleanup_(closep) int joined = epoll_create1(EPOLL_CLOEXEC);
+    struct epoll_event event = {.events = EPOLLIN};
+
+    if (joined < 0)
+        return -errno;
+    for (size_t i = 0; i < n; i++)
+        if (fds[i] >= 0 && epoll_ctl(joined, EPOLL_CTL_ADD, fds[i], &event) < 0)
+            return -errno;
+    return steal_fd(&joined);
+}
+
+static int replace_standard_streams(void)
+{
+    _cleanup_(closep) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    if (null < 0)
+        return -errno;
+    return dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 ? -errno : 0;
+}
+
+static bool fd_is_in(int fd, const int *fds, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (fds[i] == fd)
+            return true;
+    return false;
+}
+
+static int close_others(const int *kept, size_t n)
+{
+    _cleanup_(closedirp) DIR *directory = opendir(DIRECTORY);
+    uint64_t fd;
+
+    if (!directory)
+        return -errno;
+    for (;;) {
+        errno = 0;
+        const struct dirent *entry = readdir(directory);
+        if (!entry)
+            return -errno; /* a listing that breaks off would leave descriptors open */
+        if (number_parse_u64(entry->d_name, &fd) == 0 && fd > STDERR_FILENO && fd != (uint64_t)dirfd(directory) &&
+            !fd_is_in((int)fd, kept, n))
+            close((int)fd);
+    }
+}
+
+int fd_keep_only(const int *kept, size_t n)
+{
+    int r = replace_standard_streams();
+
+    return r < 0 ? r : close_others(kept, n);
+}
+
+static void close_between(unsigned first, unsigned last)
+{
+    if (first > last || syscall(SYS_close_range, first, last, 0) == 0)
+        return;
+    for (unsigned fd = first; fd <= MIN(last, OPEN_MAX_OLD); fd++)
+        close((int)fd);
+}
+
+/* The lowest of `kept` that is not below `first`. */
+static unsigned next_kept(const int *kept, size_t n, unsigned first)
+{
+    unsigned next = ~0U;
+
+    for (size_t i = 0; i < n; i++)
+        if (kept[i] >= 0 && (unsigned)kept[i] >= first)
+            next = MIN(next, (unsigned)kept[i]);
+    return next;
+}
+
+void fd_close_all_but(const int *kept, size_t n)
+{
+    unsigned first = STDERR_FILENO + 1, next;
+
+    while ((next = next_kept(kept, n, first)) != ~0U) {
+        close_between(first, next - 1);
+        first = next + 1;
+    }
+    close_between(first, ~0U);
 }

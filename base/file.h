@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole small files. */
+/*
+ * Whole small files, and descriptors: counting, duplicating and closing them.
+ *
+ * Whole small files.
+ *
+ * The descriptors of this process.
+ */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
 
@@ -27,5 +33,17 @@ int file_open(const struct file_opener *opener, const char *path);
 int file_read_by(const struct file_opener *opener, const char *path, size_t max, char **ret_text, size_t *ret_size);
 /* The same for an open file, which stays open. */
 int file_read_fd(int fd, size_t max, char **ret_text, size_t *ret_size);
+
+/* The number of open descriptors. `directory` is a descriptor of /proc/self/fd that the caller keeps, or -1. -errno. */
+int fd_count_open(int directory, uint64_t *ret);
+/* An epoll descriptor that is readable while one of the `n` is; those that are negative are left out. -errno. */
+int fd_join(const int *fds, size_t n);
+/*
+ * Closes all but standard error and those of `kept`. Standard input and output keep their numbers, and are /dev/null.
+ * -errno.
+ */
+int fd_keep_only(const int *kept, size_t n);
+/* Closes all descriptors except 0, 1, 2 and those in `kept`. Opens no file, so it also works in a jail. */
+void fd_close_all_but(const int *kept, size_t n);
 
 #endif

@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "base/escape.h"
 #include "base/number.h"
+#include "base/text.h"
 
 void json_write_u64(struct buffer *out, uint64_t value)
 {

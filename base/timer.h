@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Timers of sd-event, and token buckets.
+ *
  * Timers of an event loop, armed for a duration and never for a point in time. Deadlines are kept in the time of
  * struct sys or struct service, which tests play, while timers run by the kernel's clock: only a difference of two
  * readings of one clock may pass from one to the other. Hence the functions of sd-event that take a point in time do
  * not compile where this header is included.
+ *
+ * A token bucket, as the rate limit of the exporters' web configuration defines it (golang.org/x/time/rate): it begins
+ * with `burst` tokens, gains one in each interval up to that number, and each limited action takes one. Pure: the
+ * caller gives the time.
  */
 #ifndef BASE_TIMER_H
 #define BASE_TIMER_H
@@ -39,5 +45,16 @@ static inline uint64_t usec_until(uint64_t due_ns, uint64_t now_ns)
 #pragma GCC poison sd_event_add_time sd_event_add_time_relative
 #pragma GCC poison sd_event_source_set_time sd_event_source_set_time_relative
 #endif
+
+struct token_bucket {
+    uint64_t interval_ns, burst;
+    uint64_t credit_ns; /* a token is an interval's worth */
+    uint64_t last_ns;
+};
+
+/* Fills the bucket again if the limits have changed; an interval of 0 is no limit. */
+void token_bucket_configure(struct token_bucket *bucket, uint64_t interval_ns, uint64_t burst, uint64_t now_ns);
+/* Takes a token; false where there is none, with the time until the next token (UINT64_MAX: never). */
+bool token_bucket_take(struct token_bucket *bucket, uint64_t now_ns, uint64_t *ret_wait_ns);
 
 #endif

@@ -20,10 +20,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/newer.h"
+#include "base/compat.h"
 #include "bench/simulated-tally.h"
 #include "collectors/registry.h"
-#include "metrics/exposition.h"
+#include "metrics/metrics.h"
 
 #define READINGS 20
 #define READINGS_US 20000

@@ -6,8 +6,8 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "base/newer.h"
-#include "metrics/exposition.h"
+#include "base/compat.h"
+#include "metrics/metrics.h"
 
 #define LEVEL_MAX 9
 #define BYTES_PER_ROUND 4000000

@@ -16,16 +16,15 @@
 #include <yaml.h>
 
 #include "base/cleanup.h"
+#include "base/compat.h"
 #include "base/gzip.h"
-#include "base/newer.h"
 #include "bench/loop-client.h"
 #include "bench/made-samples.h"
 #include "bench/simulated.h"
 #include "collectors/registry.h"
 #include "formats/counters.h"
-#include "formats/rates-json.h"
 #include "formats/writers.h"
-#include "metrics/exposition.h"
+#include "metrics/metrics.h"
 #include "perf/record.h"
 
 #define N_CPUS 32

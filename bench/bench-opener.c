@@ -10,7 +10,7 @@
 #include <sys/sysinfo.h>
 
 #include "base/cleanup.h"
-#include "opener/opener.h"
+#include "opener/client.h"
 #include "perf/group.h"
 
 #define ROUNDS_MAX 101

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "metrics/exposition.h"
+#include "metrics/metrics.h"
 
 #define N_CPUS 10000
 #define ROUNDS 20

@@ -12,12 +12,12 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/compat.h"
 #include "base/gzip.h"
-#include "base/newer.h"
 #include "base/number.h"
 #include "collectors/registry.h"
 #include "formats/counters.h"
-#include "metrics/exposition.h"
+#include "metrics/metrics.h"
 #include "tests/unit/count-allocations.h"
 #include "tests/unit/fake-sys.h"
 

@@ -7,9 +7,8 @@
 #include <sys/vfs.h>
 
 #include "base/cleanup.h"
-#include "bpf/bpf-call.h"
-#include "bpf/load-process.h"
-#include "perf/descriptors.h"
+#include "bpf/program.h"
+#include "perf/sys.h"
 
 #define FLUSH_TRIES 100
 

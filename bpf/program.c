@@ -1,19 +1,163 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loads the program by libbpf: see kernel-program.h. */
 #include "bpf/program.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <libdeflate.h>
+#include <linux/bpf.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/compat.h"
 #include "base/file.h"
-#include "bpf/bpf-call.h"
-#include "bpf/libbpf-api.h"
-#include "bpf/object.h"
+#include "base/library.h"
+#include "base/util.h"
+#include "process/child.h"
+#include "process/fdpass.h"
 #include "process/privileges.h"
+
+#define TALLY_OBJECT_NAME "tally" /* for libbpf, which prefixes the maps of constants and variables with it */
+
+#define TALLY_MAP_SHAPE "tally.rodata" /* struct tally_shape */
+#define TALLY_MAP_EVENTS "events"
+#define TALLY_MAP_SLOTS "slots"
+#define TALLY_MAP_COUNTS "counts"
+#define TALLY_MAP_RECORDS "records"
+#define TALLY_MAP_CONTROL "control"
+#define TALLY_MAP_WORK "work"
+
+/* Both are attached. */
+#define TALLY_PROGRAM_SWITCH "tally_switch" /* tp_btf: at each switch */
+/* raw_tp: at each move of a task; BPF_PROG_TEST_RUN on a CPU with a context of one 0: that CPU looks again at what runs
+ */
+#define TALLY_PROGRAM_LOOK "tally_look"
+
+/* --- bpf(2) --- */
+
+static __u64 address_of(const void *pointer)
+{
+    return (__u64)(uintptr_t)pointer;
+}
+
+static int bpf_call(enum bpf_cmd command, union bpf_attr *attr, size_t size)
+{
+    int r = (int)syscall(SYS_bpf, command, attr, size);
+
+    return r < 0 ? -errno : r;
+}
+
+int bpf_call_update(int map, const void *key, const void *value)
+{
+    union bpf_attr attr = {.map_fd = (__u32)map, .key = address_of(key), .value = address_of(value)};
+
+    return bpf_call(BPF_MAP_UPDATE_ELEM, &attr, sizeof(attr));
+}
+
+int bpf_call_delete(int map, const void *key)
+{
+    union bpf_attr attr = {.map_fd = (__u32)map, .key = address_of(key)};
+
+    return bpf_call(BPF_MAP_DELETE_ELEM, &attr, sizeof(attr));
+}
+
+/* From now on, no system call writes to the map, and nobody maps it for writing; programs go on writing to it. */
+static int bpf_call_freeze(int map)
+{
+    union bpf_attr attr = {.map_fd = (__u32)map};
+
+    return bpf_call(BPF_MAP_FREEZE, &attr, sizeof(attr));
+}
+
+int bpf_call_attach(int program, const char *name)
+{
+    union bpf_attr attr = {.raw_tracepoint = {.name = address_of(name), .prog_fd = (__u32)program}};
+
+    return bpf_call(BPF_RAW_TRACEPOINT_OPEN, &attr, sizeof(attr));
+}
+
+int bpf_call_run_on(int program, unsigned cpu)
+{
+    const __u64 arguments[4] = {0};
+    union bpf_attr attr = {.test = {.prog_fd = (__u32)program,
+                                    .ctx_in = address_of(arguments),
+                                    .ctx_size_in = sizeof(arguments),
+                                    .flags = BPF_F_TEST_RUN_ON_CPU,
+                                    .cpu = cpu}};
+    int r = bpf_call(BPF_PROG_TEST_RUN, &attr, sizeof(attr));
+
+    return r < 0 ? r : (int)attr.test.retval;
+}
+
+/* --- libbpf, when it is needed --- */
+
+static const struct library_function functions[] = {
+    {"libbpf_set_print", offsetof(struct libbpf, set_print)},
+    {"libbpf_get_error", offsetof(struct libbpf, get_error)},
+    {"bpf_object__open_mem", offsetof(struct libbpf, open_mem)},
+    {"bpf_object__load", offsetof(struct libbpf, load)},
+    {"bpf_object__close", offsetof(struct libbpf, close)},
+    {"bpf_object__find_map_by_name", offsetof(struct libbpf, find_map)},
+    {"bpf_object__find_program_by_name", offsetof(struct libbpf, find_program)},
+    {"bpf_map__set_max_entries", offsetof(struct libbpf, map_set_max_entries)},
+    {"bpf_map__set_value_size", offsetof(struct libbpf, map_set_value_size)},
+    {"bpf_map__set_initial_value", offsetof(struct libbpf, map_set_initial_value)},
+    {"bpf_map__fd", offsetof(struct libbpf, map_fd)},
+    {"bpf_program__fd", offsetof(struct libbpf, program_fd)},
+};
+
+static const struct library libbpf_library = {
+    .name = "libbpf, which loads the program that counts cgroups,",
+    .package = "libbpf1 (libbpf0 on Debian 11)",
+    .files = {"libbpf.so.1", "libbpf.so.0"},
+    .functions = functions,
+    .n_functions = ARRAY_SIZE(functions),
+};
+
+/* -ENOSYS with a sentence. */
+static int libbpf_load(struct libbpf *ret, struct error *error)
+{
+    return library_load(&libbpf_library, ret, error);
+}
+
+void libbpf_preload(void)
+{
+    struct libbpf unused;
+
+    (void)libbpf_load(&unused, NULL);
+}
+
+/* --- The object is in the daemon compressed, since it is seldom needed, and for a moment only --- */
+
+#include TALLY_OBJECT
+
+DEFINE_CLEANUP(struct libdeflate_decompressor *, libdeflate_free_decompressor);
+
+/* The caller frees it. -ENOMEM. */
+static int tally_object_make(void **ret, size_t *ret_size)
+{
+    _cleanup_(libdeflate_free_decompressorp) struct libdeflate_decompressor *decompressor =
+        libdeflate_alloc_decompressor();
+    _cleanup_(freep) void *object = malloc(OBJECT_SIZE);
+
+    if (!decompressor || !object ||
+        libdeflate_gzip_decompress(decompressor, compressed, sizeof(compressed), object, OBJECT_SIZE, NULL) !=
+            LIBDEFLATE_SUCCESS)
+        return -ENOMEM;
+    *ret = steal(object);
+    *ret_size = OBJECT_SIZE;
+    return 0;
+}
+
+/* --- Loads the program by libbpf --- */
 
 #define TYPES "/sys/kernel/btf/vmlinux"
 /* libbpf takes about that much for them. */
@@ -228,7 +372,11 @@ static int shape_check(const struct tally_shape *shape, struct error *error)
     return 0;
 }
 
-int kernel_program_load(const struct tally_shape *shape, int ret[N_KERNEL_PARTS], struct error *error)
+/*
+ * Loads it for `shape`, with counts and records frozen. The descriptors last until this process ends. Errors and
+ * sentences as those of tally_calls.start().
+ */
+static int kernel_program_load(const struct tally_shape *shape, int ret[N_KERNEL_PARTS], struct error *error)
 {
     struct libbpf libbpf;
     struct bpf_object *object = NULL;
@@ -254,4 +402,120 @@ int kernel_program_load(const struct tally_shape *shape, int ret[N_KERNEL_PARTS]
     if (r == 0)
         r = object_find_parts(&libbpf, object, ret);
     return r < 0 ? explain(r, error) : 0;
+}
+
+/* --- A child that loads the program --- */
+
+struct load_reply {
+    int error;
+    char message[512];
+};
+
+/* The child */
+
+static void close_others(int socket)
+{
+    /* Where the call is missing, they close soon anyway. */
+    syscall(SYS_close_range, STDERR_FILENO + 1, socket - 1, 0);
+    syscall(SYS_close_range, socket + 1, ~0U, 0);
+}
+
+/*
+ * Before Linux 5.11 maps and programs count as locked memory, and that of the real user: an opener of root's has the
+ * daemon's (process/privileges.h), who needs it for rings.
+ */
+static void raise_memory_limit(void)
+{
+    (void)!setresuid(0, (uid_t)-1, (uid_t)-1);
+    (void)!setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){RLIM_INFINITY, RLIM_INFINITY});
+}
+
+static _Noreturn void child_run(const struct tally_shape *shape, const struct memory_limit *memory, int socket,
+                                pid_t parent)
+{
+    struct load_reply reply = {0};
+    struct fd_list fds = {.n = N_KERNEL_PARTS};
+    struct error error = {0};
+
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != parent)
+        _exit(EXIT_FAILURE);
+    program_set_name("perfcountd-load");
+    close_others(socket);
+    raise_memory_limit();
+    if (memory)
+        memory_limit_apply(memory);
+    reply.error = kernel_program_load(shape, fds.fds, &error);
+    if (reply.error < 0) {
+        fds.n = 0;
+        snprintf(reply.message, sizeof(reply.message), "%s", error.message);
+    }
+    _exit(fd_socket_send(socket, &reply, sizeof(reply), &fds) < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
+}
+
+/* Its parent */
+
+/* The child does not stop halfway: it has answered, or is killed. */
+static int child_reap_now(pid_t pid)
+{
+    int status = 0;
+
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return status;
+}
+
+static bool wait_for_reply(int socket)
+{
+    struct pollfd fd = {.fd = socket, .events = POLLIN};
+    int r;
+
+    do
+        r = poll(&fd, 1, TALLY_PATIENCE_S * 1000);
+    while (r < 0 && errno == EINTR);
+    return r > 0;
+}
+
+static int reply_receive(int socket, pid_t pid, int ret[N_KERNEL_PARTS], struct error *error)
+{
+    struct load_reply reply = {0};
+    struct fd_list fds = {0};
+    char end[128];
+
+    if (!wait_for_reply(socket)) {
+        kill(pid, SIGKILL);
+        child_reap_now(pid);
+        return error_set(error, -ETIMEDOUT, "the program that counts cgroups was not loaded within %d seconds",
+                         TALLY_PATIENCE_S);
+    }
+    ssize_t n = fd_socket_receive(socket, &reply, sizeof(reply), &fds, NULL);
+    child_describe_end(pid, child_reap_now(pid), end, sizeof(end));
+    if (n == sizeof(reply) && reply.error < 0)
+        return error_set(error, reply.error, "%s", reply.message);
+    if (n == sizeof(reply) && fds.n == N_KERNEL_PARTS) {
+        memcpy(ret, fds.fds, sizeof(*ret) * N_KERNEL_PARTS);
+        return 0;
+    }
+    fd_list_close(&fds);
+    if (n == -EBADMSG)
+        return error_set(error, -EMFILE, NO_ROOM_FOR_PROGRAM);
+    return error_set(error, -EPIPE, "the program that counts cgroups was not loaded: %s", end);
+}
+
+int load_process_run(const struct tally_shape *shape, const struct memory_limit *memory, int ret[N_KERNEL_PARTS],
+                     struct error *error)
+{
+    int sockets[2];
+    pid_t parent = getpid();
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
+        return error_set(error, -errno, "cannot make a socket pair: %s", strerror(errno));
+    _cleanup_(closep) int ours = sockets[0], theirs = sockets[1];
+    pid_t pid = fork();
+    if (pid < 0)
+        return error_set(error, -errno, "cannot start the process that loads the program that counts cgroups: %s",
+                         strerror(errno));
+    if (pid == 0)
+        child_run(shape, memory, theirs, parent);
+    close(steal_fd(&theirs));
+    return reply_receive(ours, pid, ret, error);
 }

@@ -1,25 +1,370 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The source `state`: names of containers in the state files of their runtimes.
- *
- * This process does not see the files: it asks for one by sys->read_state(), and gets records of what is in it. A
- * container is looked for when its cgroup is new, and some more times soon afterwards, since the file may be written
- * a moment after the cgroup was made; once it is found, its file is compared every few seconds, since it may be
- * renamed. A question has a ticket, so that an answer counts only for what was asked.
- */
+#include "cgroups/containers.h"
+
+#include <pwd.h>
+#include <stdio.h>
 #include <sys/epoll.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fd.h"
-#include "cgroups/container.h"
+#include "base/file.h"
 #include "cgroups/name-source.h"
-#include "cgroups/names-packet.h"
+#include "cgroups/names-reader.h"
 #include "cgroups/path.h"
-#include "cgroups/question.h"
-#include "cgroups/unnamed.h"
+
+struct accounts {
+    struct account **items;
+    size_t n;
+};
+
+/* --- Why no state file gives a container's name --- */
+
+#define UNNAMED_YET "the state file of its runtime is being looked for"
+#define WITHOUT_READER                                                                                                 \
+    "no container runtime had a state file when perfcountd started, or the process that reads such files has ended; "  \
+    "restart perfcountd"
+#define NOT_FOUND                                                                                                      \
+    "no state file of a container runtime has it, at the places that doc/names.md lists; where its runtime has its "   \
+    "files elsewhere, make a symbolic link there"
+#define HIDDEN_HOMES                                                                                                   \
+    "; where the service hides homes, ProtectHome=read-only shows them, by user-containers.conf (perfcountd(8), "      \
+    "Systemd)"
+#define NOT_FOUND_OF_USER "no state file of its user's container runtime has it" HIDDEN_HOMES
+#define NO_ACCESS                                                                                                      \
+    "the state file of its runtime may not be read; start perfcountd as root, with its opener, or as the user whose "  \
+    "container it is"
+
+#define NO_FILES                                                                                                       \
+    "the state file of its runtime cannot be opened, since too many files are open; raise LimitNOFILE= or fs.file-max"
+
+static const struct {
+    int error;
+    const char *reason;
+} reasons[] = {
+    {0, UNNAMED_YET},
+    {-ENOSYS, WITHOUT_READER},
+    {-EPIPE, "the opener, which opens state files, is gone; restart perfcountd"},
+    {-EBADRQC, "the state file of its runtime is refused, since another account than its owner could have written it; "
+               "check the owners and modes of its directories"},
+    {-EMFILE, NO_FILES},
+    {-ENFILE, NO_FILES},
+    {-ENOMEM, "the state file of its runtime cannot be opened, since the kernel is out of memory"},
+    {-EACCES, NO_ACCESS},
+    {-EHOSTDOWN,
+     "the file system of its runtime's state file does not answer, or took too long; perfcountd tries again; check the "
+     "mounts of its user's directories (FUSE, NFS)"},
+    {-EFBIG, "the state file of its runtime is too large to be read; remove containers that are stopped"},
+    {-EBADMSG,
+     "the state file of its runtime is not what such a file should be; doc/names.md has the versions that are "
+     "understood"},
+    {-ENOENT, NOT_FOUND},
+};
+
+const char *const unnamed_by_runtime = "its runtime has given it no name; name it when it is created (--name)";
+
+/*
+ * Of several errors of sys->read_state() or of a file, that of the lowest rank says the most. 0, where there will be an
+ * answer, comes first.
+ */
+static size_t unnamed_rank(int error)
+{
+    size_t i = 0;
+
+    while (i < ARRAY_SIZE(reasons) - 1 && reasons[i].error != (error == -EPERM ? -EACCES : error))
+        i++;
+    return i;
+}
+
+/* `is_of_user`: its cgroup is below a user's slice. */
+static const char *unnamed_reason(int error, bool is_of_user)
+{
+    int reason = reasons[unnamed_rank(error)].error;
+
+    if (is_of_user && reason == -ENOENT)
+        return NOT_FOUND_OF_USER;
+    /* Hidden homes are directories that nobody may enter. */
+    return is_of_user && reason == -EACCES ? NO_ACCESS HIDDEN_HOMES : reasons[unnamed_rank(error)].reason;
+}
+
+/* --- The accounts whose container runtimes make cgroups --- */
+
+/*
+ * The home of a user by /etc/passwd, as an absolute path. Other name services are not asked, since they may wait for
+ * the network. -ENOENT; -ENAMETOOLONG; errors of open(2).
+ */
+static int account_find_home(struct sys *sys, uint32_t user, char *ret, size_t size)
+{
+    _cleanup_(closep) int fd = sys->open_file(sys, "/etc/passwd", 0);
+    const struct passwd *entry;
+
+    if (fd < 0)
+        return fd;
+    _cleanup_(fclosep) FILE *file = fdopen(fd, "r");
+    if (!file)
+        return -errno;
+    fd = -1;
+    while ((entry = fgetpwent(file)))
+        if (entry->pw_uid == user && entry->pw_dir[0] == '/') {
+            if (strlen(entry->pw_dir) >= size)
+                return -ENAMETOOLONG;
+            strcpy(ret, entry->pw_dir);
+            return 0;
+        }
+    return -ENOENT;
+}
+
+static void accounts_done(struct accounts *accounts)
+{
+    for (size_t i = 0; i < accounts->n; i++)
+        free(accounts->items[i]);
+    free(accounts->items);
+    *accounts = (struct accounts){0};
+}
+
+/* The account, which is added with its home where it is not known. NULL when out of memory. */
+static struct account *accounts_find(struct accounts *accounts, struct sys *sys, uint32_t user)
+{
+    size_t n_places = 0;
+
+    for (size_t i = 0; i < accounts->n; i++)
+        if (accounts->items[i]->user == user)
+            return accounts->items[i];
+    while (state_place(n_places))
+        n_places++;
+    if (array_grow(&accounts->items, accounts->n) < 0)
+        return NULL;
+    struct account *account = calloc(1, sizeof(*account) + n_places * sizeof(account->lists[0]));
+    if (!account)
+        return NULL;
+    account->user = user;
+    if (user)
+        account_find_home(sys, user, account->home, sizeof(account->home));
+    accounts->items[accounts->n++] = account;
+    return account;
+}
+
+static void accounts_drop(struct accounts *accounts, uint32_t user)
+{
+    for (size_t i = 0; i < accounts->n; i++)
+        if (accounts->items[i]->user == user) {
+            free(accounts->items[i]);
+            accounts->items[i] = accounts->items[--accounts->n];
+            return;
+        }
+}
+
+/* --- The state files that were asked for --- */
+
+/* The reader takes a few milliseconds for the largest file. */
+#define ANSWER_NS (10 * NSEC_PER_SEC)
+
+int questions_ask(struct questions *questions, const struct account *account, uint32_t place, const char *id,
+                  uint64_t version, uint64_t now)
+{
+    struct question question = {.asked_ns = now, .place = place, .user = account->user};
+    struct state_request request = {.place = place, .user = account->user, .version = version};
+
+    if (questions->n == QUESTIONS_MAX)
+        return -EAGAIN;
+    if (getrandom(&question.ticket, sizeof(question.ticket), GRND_NONBLOCK) != sizeof(question.ticket))
+        return -EAGAIN;
+    request.ticket = question.ticket;
+    strcpy(question.id, id);
+    strcpy(request.id, id);
+    strcpy(request.home, account->home);
+    int r = questions->sys->read_state(questions->sys, &request);
+    if (r == 0)
+        questions->items[questions->n++] = question;
+    return r;
+}
+
+int questions_take(struct questions *questions, uint64_t ticket, bool is_last, struct question *ret)
+{
+    for (size_t i = 0; i < questions->n; i++)
+        if (questions->items[i].ticket == ticket) {
+            *ret = questions->items[i];
+            if (is_last)
+                questions->items[i] = questions->items[--questions->n];
+            return 0;
+        }
+    return -ENOENT;
+}
+
+void questions_expire(struct questions *questions, uint64_t now)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < questions->n; i++)
+        if (now - questions->items[i].asked_ns < ANSWER_NS)
+            questions->items[n++] = questions->items[i];
+    questions->n = n;
+}
+
+uint64_t questions_due(const struct questions *questions)
+{
+    uint64_t due = UINT64_MAX;
+
+    for (size_t i = 0; i < questions->n; i++)
+        due = MIN(due, questions->items[i].asked_ns + ANSWER_NS);
+    return due;
+}
+
+/* --- The containers whose cgroups were asked about --- */
+
+static struct container *container_free(struct container *container)
+{
+    if (!container)
+        return NULL;
+    for (size_t i = 0; i < container->n_paths; i++)
+        free(container->paths[i]);
+    free(container->paths);
+    names_done(&container->names);
+    free(container);
+    return NULL;
+}
+DEFINE_CLEANUP(struct container *, container_free);
+
+void containers_done(struct containers *containers)
+{
+    for (size_t i = 0; i < containers->n; i++)
+        container_free(containers->items[i]);
+    free(containers->items);
+    *containers = (struct containers){0};
+}
+
+static int container_compare(const struct container *container, uint32_t user, const char *id)
+{
+    if (container->user != user)
+        return container->user < user ? -1 : 1;
+    return strcmp(container->id, id);
+}
+
+/* Its index, or that of the first behind its place. */
+static size_t containers_search(const struct containers *containers, uint32_t user, const char *id)
+{
+    return array_search(containers->n, i, container_compare(containers->items[i], user, id) < 0);
+}
+
+static bool containers_have(const struct containers *containers, size_t i, uint32_t user, const char *id)
+{
+    return i < containers->n && container_compare(containers->items[i], user, id) == 0;
+}
+
+/* NULL where it is not known. */
+static struct container *containers_find(const struct containers *containers, uint32_t user, const char *id)
+{
+    size_t i = containers_search(containers, user, id);
+
+    return containers_have(containers, i, user, id) ? containers->items[i] : NULL;
+}
+
+static bool containers_have_user(const struct containers *containers, uint32_t user)
+{
+    size_t i = containers_search(containers, user, "");
+
+    return i < containers->n && containers->items[i]->user == user;
+}
+
+static size_t container_find_path(const struct container *container, const char *path)
+{
+    size_t i = 0;
+
+    while (i < container->n_paths && !str_equal(container->paths[i], path))
+        i++;
+    return i;
+}
+
+static int container_add_path(struct container *container, const char *path)
+{
+    if (container_find_path(container, path) < container->n_paths)
+        return 0;
+    if (array_grow(&container->paths, container->n_paths) < 0)
+        return -ENOMEM;
+    container->paths[container->n_paths] = strdup(path);
+    if (!container->paths[container->n_paths])
+        return -ENOMEM;
+    container->n_paths++;
+    return 0;
+}
+
+int containers_add(struct containers *containers, uint32_t user, const char *id, const char *path,
+                   struct container **ret)
+{
+    _cleanup_(container_freep) struct container *added = NULL;
+    size_t i = containers_search(containers, user, id);
+
+    if (containers_have(containers, i, user, id)) {
+        *ret = containers->items[i];
+        return container_add_path(*ret, path);
+    }
+    added = calloc(1, sizeof(*added));
+    if (!added || container_add_path(added, path) < 0 || array_grow(&containers->items, containers->n) < 0)
+        return -ENOMEM;
+    memcpy(added->id, id, STATE_ID_LENGTH);
+    added->user = user;
+    added->place = -1;
+    memmove(&containers->items[i + 1], &containers->items[i], (containers->n - i) * sizeof(containers->items[0]));
+    containers->n++;
+    *ret = containers->items[i] = steal(added);
+    return 0;
+}
+
+/* With its last cgroup the container goes. */
+static void containers_forget(struct containers *containers, uint32_t user, const char *id, const char *path)
+{
+    size_t i = containers_search(containers, user, id);
+
+    if (!containers_have(containers, i, user, id))
+        return;
+    struct container *container = containers->items[i];
+    size_t k = container_find_path(container, path);
+    if (k == container->n_paths)
+        return;
+    free(container->paths[k]);
+    container->paths[k] = container->paths[--container->n_paths];
+    if (container->n_paths > 0)
+        return;
+    container_free(container);
+    containers->n--;
+    memmove(&containers->items[i], &containers->items[i + 1], (containers->n - i) * sizeof(containers->items[0]));
+}
+
+static bool names_are_enough(const struct names *names)
+{
+    return names->texts[NAME_CONTAINER] || names->is_pause;
+}
+
+bool container_is_named(const struct container *container)
+{
+    return container->place >= 0 && names_are_enough(&container->names);
+}
+
+bool container_take(struct container *container, uint32_t place, struct names *names)
+{
+    bool is_better = !container_is_named(container) ? container->place < 0 || names_are_enough(names)
+                                                    : names_are_enough(names) && (int)place < container->place;
+
+    if ((int)place != container->place && !is_better)
+        return false;
+    bool changed = container->place < 0 || !names_equal(&container->names, names);
+    names_done(&container->names);
+    container->names = *names;
+    container->place = (int)place;
+    *names = (struct names){0};
+    return changed;
+}
+
+/*
+ * --- The source `state`: names of containers in the state files of their runtimes.
+ *
+ * This process does not see the files: it asks for one by sys->read_state(), and gets records of what is in it. A
+ * container is looked for when its cgroup is new, and some more times soon afterwards, since the file may be written
+ * a moment after the cgroup was made; once it is found, its file is compared every few seconds, since it may be
+ * renamed. A question has a ticket, so that an answer counts only for what was asked
+ */
 
 /* How often, at least, the file of a container that is known is compared. */
 #define REFRESH_NS (15 * NSEC_PER_SEC)

@@ -1,6 +1,134 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "cgroups/kubernetes.h"
+
+#include <limits.h>
+
+#include "base/intern.h"
+#include "cgroups/directory-watch.h"
+#include "cgroups/name-source.h"
+#include "cgroups/path.h"
+#include "cgroups/state-files.h"
+
+/* A part of the name of a file. */
+struct name_key {
+    size_t at, size;
+};
+
+/* Zeroed, it is empty. */
+struct name_list {
+    struct name_item **buckets;
+    size_t n, size; /* `size` is a power of two, or 0 */
+};
+
+/* --- Names of files, found by a part of each --- */
+
+struct name_item {
+    struct name_item *next; /* in its bucket */
+    struct name_key key;
+    char name[];
+};
+
+/* Where the names are whose keys begin as `key` does. There is a bucket. */
+static struct name_item **list_bucket(const struct name_list *list, const char *key)
+{
+    uint64_t words[NAME_KEY_MIN / sizeof(uint64_t)], hash = 0;
+
+    memcpy(words, key, sizeof(words));
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        hash = hash_mix(hash, words[i]);
+    return &list->buckets[hash_fold(hash) & (list->size - 1)];
+}
+
+/* Twice as many buckets, or the first. */
+static int list_grow(struct name_list *list)
+{
+    struct name_list larger = {.n = list->n, .size = list->size ? 2 * list->size : 16};
+
+    larger.buckets = calloc(larger.size, sizeof(struct name_item *));
+    if (!larger.buckets)
+        return -ENOMEM;
+    for (size_t i = 0; i < list->size; i++)
+        for (struct name_item *item = list->buckets[i], *next; item; item = next) {
+            struct name_item **bucket = list_bucket(&larger, item->name + item->key.at);
+            next = item->next;
+            item->next = *bucket;
+            *bucket = item;
+        }
+    free(list->buckets);
+    *list = larger;
+    return 0;
+}
+
+/* Where the name is, or the end of its bucket. */
+static struct name_item **list_place(const struct name_list *list, const char *name, struct name_key key)
+{
+    struct name_item **at = list_bucket(list, name + key.at);
+
+    while (*at && !str_equal((*at)->name, name))
+        at = &(*at)->next;
+    return at;
+}
+
+/* A name that is there already is not added again. -ENOSPC where the list is full; -ENOMEM. */
+static int name_list_add(struct name_list *list, const char *name, struct name_key key)
+{
+    size_t size = strlen(name) + 1;
+
+    if (list->n == list->size && list->n < NAME_LIST_MAX && list_grow(list) < 0)
+        return -ENOMEM;
+    struct name_item **place = list_place(list, name, key);
+    if (*place)
+        return 0;
+    if (list->n >= NAME_LIST_MAX)
+        return -ENOSPC;
+    struct name_item *item = malloc(sizeof(*item) + size);
+    if (!item)
+        return -ENOMEM;
+    item->next = NULL;
+    item->key = key;
+    memcpy(item->name, name, size);
+    *place = item;
+    list->n++;
+    return 0;
+}
+
+/* Where it is not there, nothing happens. */
+static void name_list_remove(struct name_list *list, const char *name, struct name_key key)
+{
+    struct name_item **place = list->n ? list_place(list, name, key) : NULL;
+
+    if (!place || !*place)
+        return;
+    struct name_item *item = *place;
+    *place = item->next;
+    free(item);
+    list->n--;
+}
+
+/* The name whose key is `key`, or is where `key` begins, since a long name may have been cut; NULL: none. */
+static const char *name_list_find(const struct name_list *list, const char *key, size_t size)
+{
+    if (list->n == 0 || size < NAME_KEY_MIN)
+        return NULL;
+    for (const struct name_item *item = *list_bucket(list, key); item; item = item->next)
+        if (item->key.size <= size && memcmp(item->name + item->key.at, key, item->key.size) == 0)
+            return item->name;
+    return NULL;
+}
+
+static void name_list_clear(struct name_list *list)
+{
+    for (size_t i = 0; i < list->size; i++)
+        for (struct name_item *item = list->buckets[i], *next; item; item = next) {
+            next = item->next;
+            free(item);
+        }
+    free(list->buckets);
+    *list = (struct name_list){0};
+}
+
 /*
- * The names of Kubernetes' containers and pods, from what the kubelet calls its links and directories of logs:
+ * --- The names of Kubernetes' containers and pods, from what the kubelet calls its links and directories of logs:
  *
  *     /var/log/containers/POD_NAMESPACE_CONTAINER-ID.log      legacyLogSymlink() of pkg/kubelet/kuberuntime/legacy.go
  *     /var/log/pods/NAMESPACE_POD_UID                         BuildPodLogsDirectory() of kuberuntime/helpers.go
@@ -8,15 +136,8 @@
  * The names alone are read: no link is followed, no directory opened but these two, and no log.
  *
  * Names of pods, namespaces and containers are of lower-case letters, digits, "-" and "." (DNS): a name with anything
- * else in it is not the kubelet's. The kubelet cuts a link's name that is too long for a file, and with it the id.
+ * else in it is not the kubelet's. The kubelet cuts a link's name that is too long for a file, and with it the id
  */
-#include <limits.h>
-
-#include "cgroups/directory-watch.h"
-#include "cgroups/name-list.h"
-#include "cgroups/name-source.h"
-#include "cgroups/path.h"
-#include "cgroups/state-files.h"
 
 #define LINK_END ".log"
 #define UID_MAX 36 /* "01234567-89ab-cdef-0123-456789abcdef"; of a static pod 32 digits */

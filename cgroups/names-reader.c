@@ -1,19 +1,452 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader of state files, as the daemon starts and ends it: see reader.h. */
 #include "cgroups/names-reader.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "cgroups/reading.h"
-#include "cgroups/state-files.h"
+#include "base/file.h"
+#include "cgroups/state-formats.h"
 #include "process/fdpass.h"
+#include "process/sandbox.h"
+#include "process/stragglers.h"
+
+/*
+ * The first two packets of `records`. The first one has a descriptor of its /proc/PID/stat, where it can be opened; the
+ * second one has the error.
+ */
+struct reading_hello {
+    int32_t error; /* why it cannot enter its jail, and ends; 0 */
+};
+
+/* --- A record of the reader --- */
+
+int name_record_write(const struct name_record *record, struct buffer *packet)
+{
+    buffer_append(packet, &record->header, sizeof(record->header));
+    for (size_t kind = NAME_CONTAINER; kind <= NAME_RUNTIME; kind++) {
+        const char *text = record->names.texts[kind] ? record->names.texts[kind] : "";
+        uint16_t size = (uint16_t)MIN(strlen(text), NAME_SIZE_MAX);
+        buffer_append(packet, &size, sizeof(size));
+        buffer_append(packet, text, size);
+    }
+    return packet->failed ? -ENOMEM : 0;
+}
+
+/* The id is whole, or there is none, as where there is no container. */
+static bool header_is_sound(const struct name_record_header *header)
+{
+    size_t length = strnlen(header->id, sizeof(header->id));
+    bool is_last = header->is_last;
+
+    return header->is_last <= 1 && header->is_pause <= 1 && header->error <= 0 && (is_last || !header->error) &&
+           length == (is_last ? 0 : STATE_ID_LENGTH) && strspn(header->id, "0123456789abcdef") == length;
+}
+
+static int names_parse(const char *at, size_t size, struct names *names)
+{
+    for (size_t kind = NAME_CONTAINER; kind <= NAME_RUNTIME; kind++) {
+        uint16_t length;
+        if (size < sizeof(length))
+            return -EBADMSG;
+        memcpy(&length, at, sizeof(length));
+        at += sizeof(length);
+        size -= sizeof(length);
+        if (length > size || length > NAME_SIZE_MAX)
+            return -EBADMSG;
+        int r = names_set(names, (enum name_kind)kind, at, length);
+        if (r < 0)
+            return r;
+        at += length;
+        size -= length;
+    }
+    return size ? -EBADMSG : 0;
+}
+
+int name_record_parse(const void *packet, size_t size, struct name_record *ret)
+{
+    struct name_record record = {0};
+
+    if (size < sizeof(record.header))
+        return -EBADMSG;
+    memcpy(&record.header, packet, sizeof(record.header));
+    if (!header_is_sound(&record.header))
+        return -EBADMSG;
+    int r = names_parse((const char *)packet + sizeof(record.header), size - sizeof(record.header), &record.names);
+    if (r < 0) {
+        name_record_done(&record);
+        return r;
+    }
+    record.names.is_pause = record.header.is_pause;
+    *ret = record;
+    return 0;
+}
+
+void name_record_done(struct name_record *record)
+{
+    names_done(&record->names);
+}
+
+/* --- The reader's own process --- */
+
+/* The time limit for parsing the content of one file. */
+#define PARSE_SECONDS_MAX 2
+/* The time limit for the child that reads a file, in case its parent, which would kill it earlier, has ended. */
+#define ORPHAN_SECONDS_MAX 30
+/* The time limits for a child to receive its file, and to send the names while the daemon accepts them. */
+#define START_NS (10 * NSEC_PER_SEC)
+#define GIVE_NS (10 * NSEC_PER_SEC)
+/* Of the process that reads a file. jansson's tree has several times the size of the text. */
+#define DATA_MAX ((rlim_t)64 << 20)
+
+struct reading {
+    int files, records;
+    int turns[2]; /* a socket pair: children send a struct turn to [1], and the reader receives it from [0] */
+    uint32_t n_children;
+    struct stragglers stragglers;
+};
+
+/* The progress of a child. In phase AT_FILE the file system of its file can block it. */
+enum phase { STARTING, AT_FILE, HAS_READ, ENDED };
+
+struct turn {
+    uint32_t child, phase;
+    uint64_t version; /* the version of the file, in phase HAS_READ */
+};
+
+struct file_child {
+    struct straggler process; /* its deadline applies once the reader has stopped waiting for the child */
+    uint32_t number;
+    enum phase phase;
+    int status; /* from waitpid(2), in phase ENDED */
+    uint64_t version;
+};
+
+/* The jail */
+
+static const struct jail_limit limits[] = {
+    {RLIMIT_DATA, DATA_MAX},
+    {RLIMIT_CORE, 0},
+    {RLIMIT_NOFILE, 32},
+};
+
+/* fork(3), which neither makes a namespace nor shares memory, and wait(2). */
+#define NEVER_CLONED                                                                                                   \
+    (CLONE_VM | CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |           \
+     CLONE_NEWNET)
+static const struct call_rule calls[] = {
+    {SCMP_SYS(clone), 1, {CALL_WITHOUT(0, NEVER_CLONED)}},
+    {SCMP_SYS(set_robust_list), 0, {{0}}},
+    {SCMP_SYS(wait4), 0, {{0}}},
+    {SCMP_SYS(waitpid), 0, {{0}}},
+    {SCMP_SYS(kill), 1, {CALL_EXACTLY(1, SIGKILL)}},
+    {SCMP_SYS(pidfd_open), 0, {{0}}},
+    {SCMP_SYS(poll), 0, {{0}}},
+    {SCMP_SYS(ppoll), 0, {{0}}},
+    {SCMP_SYS(ppoll_time64), 0, {{0}}},
+    {SCMP_SYS(close_range), 0, {{0}}},
+    {SCMP_SYS(clock_gettime), 0, {{0}}}, /* called if the vDSO does not provide it */
+    {SCMP_SYS(clock_gettime64), 0, {{0}}},
+    {SCMP_SYS(prctl), 1, {CALL_EXACTLY(0, PR_SET_SECCOMP)}}, /* jail_forbid_processes() */
+};
+
+int reading_enter_jail(int files, int records, const int turns[2])
+{
+    const int sockets[] = {files, records, turns[0], turns[1]};
+
+    json_object_seed(0); /* jansson reads /dev/urandom for it */
+    return jail_enter(&(struct jail){.sockets = sockets,
+                                     .n_sockets = ARRAY_SIZE(sockets),
+                                     .limits = limits,
+                                     .n_limits = ARRAY_SIZE(limits),
+                                     .calls = calls,
+                                     .n_calls = ARRAY_SIZE(calls)});
+}
+
+/* A file, in a process of its own */
+
+/* The answers to a request. */
+struct answer {
+    struct name_record record;
+    int socket;
+};
+
+/* The time that the daemon takes for a record is not the file's. */
+static int answer_send(struct answer *answer)
+{
+    _cleanup_(buffer_done) struct buffer packet = {0};
+    unsigned seconds = alarm(0);
+
+    int r = name_record_write(&answer->record, &packet);
+    if (r == 0)
+        r = fd_socket_send_one(answer->socket, packet.data, packet.size, -1);
+    alarm(seconds);
+    return r;
+}
+
+static int answer_on_found(void *userdata, const char *id, struct names *names)
+{
+    struct answer *answer = userdata;
+
+    answer->record.names = *names;
+    answer->record.header.is_pause = names->is_pause;
+    memcpy(answer->record.header.id, id, STATE_ID_LENGTH);
+    int r = answer_send(answer);
+    answer->record.names = (struct names){0};
+    return r;
+}
+
+static int answer_send_last(struct answer *answer, int error)
+{
+    answer->record.header.error = error;
+    answer->record.header.is_last = 1;
+    answer->record.header.is_pause = 0;
+    memset(answer->record.header.id, 0, sizeof(answer->record.header.id));
+    return answer_send(answer);
+}
+
+static int read_content(int file, char **ret, size_t *ret_size, uint64_t *ret_version)
+{
+    struct stat status;
+
+    if (fstat(file, &status) < 0)
+        return -EIO;
+    /* As it was before it is read, so that a change meanwhile is noticed later. */
+    *ret_version = state_file_version(&status);
+    if (!S_ISREG(status.st_mode))
+        return -EBADMSG;
+    if ((uint64_t)status.st_size > STATE_FILE_MAX)
+        return -EFBIG;
+    int r = file_read_fd(file, STATE_FILE_MAX, ret, ret_size);
+    return r == 0 || r == -EFBIG || r == -ENOMEM ? r : -EIO;
+}
+
+static int say_turn(const struct reading *reading, enum phase phase, uint64_t version)
+{
+    const struct turn turn = {.child = reading->n_children, .phase = phase, .version = version};
+
+    return fd_socket_send_one(reading->turns[1], &turn, sizeof(turn), -1);
+}
+
+/*
+ * Runs in the child and returns its exit status. Only the child ever holds the file: the request stays in the socket
+ * until the child has sent AT_FILE, and then the parent drops it. The child closes the file and the sockets that files
+ * come from before it parses the content.
+ */
+static int read_file(const struct reading *reading)
+{
+    _cleanup_(freep) char *content = NULL;
+    struct state_request request;
+    size_t size = 0;
+    uint64_t version = 0;
+    int file;
+
+    alarm(ORPHAN_SECONDS_MAX);
+    int r = fd_socket_peek_one(reading->files, &request, sizeof(request), &file);
+    close(reading->files);
+    if (r < 0 || say_turn(reading, AT_FILE, 0) < 0 || jail_forbid_processes() < 0)
+        return EXIT_FAILURE;
+    if (file < 0)
+        return EXIT_SUCCESS; /* a packet without a file is not a request */
+    r = read_content(file, &content, &size, &version);
+    close(file);
+    if (say_turn(reading, HAS_READ, version) < 0)
+        return EXIT_FAILURE;
+    fd_close_all_but(&reading->records, 1);
+    struct answer answer = {.socket = reading->records,
+                            .record.header = {.ticket = request.ticket, .version = version}};
+    alarm(PARSE_SECONDS_MAX);
+    if (r == 0)
+        r = name_document_read(&request, content, size, answer_on_found, &answer);
+    return answer_send_last(&answer, r) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* The reader's main process, which starts a child for each file and never holds a file itself */
+
+static int send_failure(const struct reading *reading, uint64_t ticket, uint64_t version, int error)
+{
+    struct answer answer = {.socket = reading->records, .record.header = {.ticket = ticket, .version = version}};
+
+    return answer_send_last(&answer, error);
+}
+
+/* Receives the child's messages. Messages of children that were given up are ignored. */
+static void child_listen(const struct reading *reading, struct file_child *child)
+{
+    struct pollfd said = {.fd = reading->turns[0], .events = POLLIN};
+    struct turn turn;
+    int fd;
+
+    while (poll(&said, 1, 0) == 1 && fd_socket_receive_one(said.fd, &turn, sizeof(turn), &fd) == 0) {
+        closep(&fd);
+        if (turn.child != child->number || turn.phase <= child->phase || turn.phase > HAS_READ)
+            continue;
+        child->phase = (enum phase)turn.phase;
+        child->version = turn.version;
+    }
+}
+
+/*
+ * Waits until the child has reached the phase, or until the time until_ns. Returns whether it has reached the phase; a
+ * child that has ended has reached every phase.
+ */
+static bool child_await(const struct reading *reading, struct file_child *child, enum phase phase, uint64_t until_ns)
+{
+    while (child->phase < phase) {
+        bool ended = straggler_reap(child->process.pid, &child->status);
+        child_listen(reading, child);
+        if (ended)
+            child->phase = ENDED;
+        else if (child->phase < phase && stragglers_now() >= until_ns)
+            return false;
+        else if (child->phase < phase)
+            straggler_wait(child->process.pidfd, reading->turns[0], until_ns);
+    }
+    return true;
+}
+
+static int child_start(struct reading *reading, const struct state_request *request, struct file_child *ret)
+{
+    struct file_child child = {.process = {.user = request->user, .ticket = request->ticket},
+                               .number = ++reading->n_children};
+
+    child.process.pid = fork();
+    if (child.process.pid < 0)
+        return -errno;
+    if (child.process.pid == 0)
+        _exit(read_file(reading));
+    child.process.pidfd = straggler_open(child.process.pid);
+    *ret = child;
+    return 0;
+}
+
+/*
+ * Waits until the child, which has read its file, has ended. Gives up after GIVE_NS, but not while `records` is full:
+ * then the child waits for the daemon. Returns whether the child has ended.
+ */
+static bool child_await_end(struct reading *reading, struct file_child *child)
+{
+    struct pollfd records = {.fd = reading->records, .events = POLLOUT};
+
+    while (!child_await(reading, child, ENDED, stragglers_now() + GIVE_NS))
+        if (poll(&records, 1, 0) > 0) {
+            stragglers_count_wait(&reading->stragglers, child->process.user, stragglers_now(), GIVE_NS);
+            return false;
+        }
+    return true;
+}
+
+/* Waits for the child, within the time limit of each phase. Returns whether the child has ended. */
+static bool child_run(struct reading *reading, struct file_child *child, uint64_t patience)
+{
+    bool started = child_await(reading, child, AT_FILE, stragglers_now() + START_NS);
+    uint64_t begin = stragglers_now();
+
+    fd_socket_drop(reading->files);
+    child->process.deadline_ns = started ? begin + STRAGGLER_DEADLINE_NS : 0;
+    bool has_read = started && child_await(reading, child, HAS_READ, begin + patience);
+    uint64_t end = stragglers_now();
+    stragglers_count_wait(&reading->stragglers, child->process.user, end, end - begin);
+    if (has_read)
+        child->process.deadline_ns = 0;
+    return has_read && child_await_end(reading, child);
+}
+
+static int serve_request(struct reading *reading, const struct state_request *request)
+{
+    uint64_t patience = stragglers_patience(&reading->stragglers, request->user, stragglers_now());
+    struct file_child child;
+
+    if (patience == 0 || child_start(reading, request, &child) < 0) {
+        fd_socket_drop(reading->files);
+        return send_failure(reading, request->ticket, 0, patience ? -EIO : -EHOSTDOWN);
+    }
+    if (!child_run(reading, &child, patience)) {
+        stragglers_add(&reading->stragglers, &child.process);
+        return 0;
+    }
+    closep(&child.process.pidfd);
+    return WIFEXITED(child.status) && WEXITSTATUS(child.status) == 0
+               ? 0
+               : send_failure(reading, request->ticket, child.version, -EIO);
+}
+
+static int serve_one(struct reading *reading)
+{
+    struct state_request request;
+    int r = fd_socket_peek_one(reading->files, &request, sizeof(request), NULL);
+
+    if (r == -EBADMSG || (r == 0 && !memchr(request.id, '\0', sizeof(request.id))))
+        return fd_socket_drop(reading->files); /* it is not a request */
+    return r < 0 ? r : serve_request(reading, &request);
+}
+
+static void on_straggler_over(void *userdata, const struct straggler *straggler, int status)
+{
+    const struct reading *reading = userdata;
+    bool failed = status < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+
+    if (failed)
+        send_failure(reading, straggler->ticket, 0, status < 0 ? -EHOSTDOWN : -EIO);
+}
+
+/* Waits until a request arrives or a straggler must be killed or reaped. Returns whether to receive a request. */
+static bool wait_for_request(struct reading *reading)
+{
+    const struct stragglers *stragglers = &reading->stragglers;
+    struct pollfd fds[1 + ARRAY_SIZE(stragglers->items)] = {{.fd = reading->files, .events = POLLIN}};
+    uint64_t now = stragglers_now(), due;
+
+    stragglers_tend(&reading->stragglers, now, on_straggler_over, reading);
+    due = stragglers_due(stragglers);
+    for (size_t i = 0; i < stragglers->n; i++)
+        fds[1 + i] = (struct pollfd){.fd = stragglers->items[i].pidfd, .events = POLLIN};
+    int ms = due == UINT64_MAX ? -1 : (int)((due - MIN(due, now)) / NSEC_PER_MSEC + 1);
+    int n = poll(fds, 1 + stragglers->n, ms);
+    return n < 0 ? errno != EINTR : fds[0].revents != 0; /* after an error, the receiver waits */
+}
+
+/* A /proc that hides processes (hidepid=) would not show its /proc/PID/stat to the daemon. */
+static int reading_send_hello(int records)
+{
+    _cleanup_(closep) int stat = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+
+    return fd_socket_send_one(records, &(struct reading_hello){0}, sizeof(struct reading_hello), stat);
+}
+
+/* _exit(2) does not run the handlers of exit(3), which are the daemon's. */
+static _Noreturn void reading_run(int files, int records)
+{
+    struct reading reading = {.files = files, .records = records};
+    struct reading_hello hello = {0};
+
+    program_set_name("perfcountd-names");
+    jail_drop_signals();
+    int r = reading_send_hello(records);
+    if (r == 0) {
+        hello.error = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, reading.turns) < 0 ? -errno : 0;
+        if (hello.error == 0)
+            hello.error = reading_enter_jail(files, records, reading.turns);
+        malloc_trim(0);
+        r = fd_socket_send_one(records, &hello, sizeof(hello), -1);
+    }
+    if (hello.error < 0)
+        r = hello.error;
+    while (r == 0)
+        r = wait_for_request(&reading) ? serve_one(&reading) : 0;
+    _exit(r == -EPIPE ? EXIT_SUCCESS : EXIT_FAILURE);
+}
+
+/* --- The reader of state files, as the daemon starts and ends it --- */
 
 /* How long the child may take to start, while nothing else waits. */
 #define PATIENCE_MS 10000

@@ -10,7 +10,7 @@
 #include "cgroups/names.h"
 
 /*
- * Borrows the patterns: of paths (base/glob.h), or of names (cgroups/name-kind.h). Names may become known at any time,
+ * Borrows the patterns: of paths (base/glob.h), or of names (cgroups/names.h). Names may become known at any time,
  * so that a pattern of names in `include` leads everywhere but below what `exclude` has by path.
  */
 struct cgroup_rules {

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "base/hash-index.h"
+#include "base/intern.h"
 
 #define BUNDLES "/io.containerd.runtime.v2.task/"
 

@@ -2,6 +2,8 @@
 /*
  * A format of state files (cgroups/state-files.h), as it gives the names of containers: one const table entry and its
  * static functions, in one file each. Pure.
+ *
+ * The content of a state file, any bytes: the names of the containers in it. Pure.
  */
 #ifndef CGROUPS_STATE_FORMATS_H
 #define CGROUPS_STATE_FORMATS_H
@@ -9,6 +11,7 @@
 #include <jansson.h>
 
 #include "cgroups/names.h"
+#include "cgroups/state-files.h"
 
 /* The id is 64 hexadecimal digits. A result other than 0 ends the reading. It may change `names`. */
 typedef int (*name_found)(void *userdata, const char *id, struct names *names);
@@ -25,15 +28,11 @@ extern const struct name_format name_format_docker;
 extern const struct name_format name_format_storage;
 extern const struct name_format name_format_bundle;
 
-/* A member of an object whose text is a name. */
-struct name_field {
-    const char *key;
-    enum name_kind kind;
-};
-
-/* Takes each name that `object` has, if it is an object; a later field replaces an earlier one. -ENOMEM. */
-int name_format_take(const json_t *object, const struct name_field *fields, size_t n, struct names *names);
-/* Whether a member of `object` is this text. */
-bool name_format_has(const json_t *object, const char *key, const char *text);
+/*
+ * Calls `found` for each container; each has at least a runtime. -EBADMSG where the content is not what the place has;
+ * -ENOMEM; the result of `found` that is not 0.
+ */
+int name_document_read(const struct state_request *request, const char *content, size_t size, name_found found,
+                       void *userdata);
 
 #endif

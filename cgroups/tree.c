@@ -1,23 +1,262 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The directories of a cgroup hierarchy: see tree.h.
- *
- * An event only says where to look: the name is compared with the directory as it is now, so that late, doubled and
- * stale events do no harm. Directories that are found are queued. Each is announced first, since its events are lost
- * until it is counted, then watched, then listed, so that a directory that is made meanwhile is either listed or
- * reported by an event. Parents come before their children, shallow directories before deep ones.
- */
 #include "cgroups/tree.h"
 
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <sys/epoll.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "cgroups/directory.h"
+#include "cgroups/cgroupfs.h"
+#include "cgroups/path.h"
+
+/* Longer paths are left out; their ancestors count what is in them. */
+#define CGROUP_PATH_MAX (64 * 1024)
+TAILQ_HEAD(cgroup_queue, cgroup_node);
+
+struct cgroup_index {
+    struct cgroup_node *root;
+    struct cgroup_node **announced;
+    struct cgroup_list *by_name, *by_inode, *by_watch; /* n_buckets each; a power of two, at least n */
+    size_t n_buckets, n, n_announced, n_watches;
+};
+
+static void cgroup_index_set_watch(struct cgroup_index *index, struct cgroup_node *node, int watch);
+
+/* --- The cgroups that are known --- */
+
+#define BUCKETS_MIN 64
+
+/* FNV-1a. */
+static size_t hash_name(const struct cgroup_node *parent, const char *name)
+{
+    uint64_t hash = UINT64_C(14695981039346656037) ^ (uintptr_t)parent;
+
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * UINT64_C(1099511628211);
+    return (size_t)(hash ^ hash >> 32);
+}
+
+static struct cgroup_list *name_bucket(const struct cgroup_index *index, const struct cgroup_node *parent,
+                                       const char *name)
+{
+    return &index->by_name[hash_name(parent, name) & (index->n_buckets - 1)];
+}
+
+/* The kernel numbers watches one after the other, which spreads them well. */
+static struct cgroup_list *watch_bucket(const struct cgroup_index *index, int watch)
+{
+    return &index->by_watch[(size_t)watch & (index->n_buckets - 1)];
+}
+
+/* One file system hands them out, mostly one after the other. */
+static struct cgroup_list *inode_bucket(const struct cgroup_index *index, uint64_t inode)
+{
+    return &index->by_inode[inode & (index->n_buckets - 1)];
+}
+
+/* Moves every node of the buckets before into those of the index. */
+static void refill(struct cgroup_index *index, const struct cgroup_index *before)
+{
+    for (size_t i = 0; i < before->n_buckets; i++) {
+        struct cgroup_node *node = LIST_FIRST(&before->by_name[i]), *next;
+        for (; node; node = next) {
+            next = LIST_NEXT(node, of_name);
+            LIST_INSERT_HEAD(name_bucket(index, node->parent, node->name), node, of_name);
+            LIST_INSERT_HEAD(inode_bucket(index, node->inode), node, of_inode);
+            if (node->watch >= 0)
+                LIST_INSERT_HEAD(watch_bucket(index, node->watch), node, of_watch);
+        }
+    }
+}
+
+static void free_buckets(const struct cgroup_index *index)
+{
+    free(index->by_name);
+    free(index->by_inode);
+    free(index->by_watch);
+}
+
+static int index_make_room(struct cgroup_index *index)
+{
+    struct cgroup_index before = *index, larger = *index;
+
+    if (index->n < index->n_buckets)
+        return 0;
+    larger.n_buckets = MAX(2 * index->n_buckets, (size_t)BUCKETS_MIN);
+    larger.by_name = calloc(larger.n_buckets, sizeof(larger.by_name[0]));
+    larger.by_inode = calloc(larger.n_buckets, sizeof(larger.by_inode[0]));
+    larger.by_watch = calloc(larger.n_buckets, sizeof(larger.by_watch[0]));
+    if (!larger.by_name || !larger.by_inode || !larger.by_watch) {
+        free_buckets(&larger);
+        return -ENOMEM;
+    }
+    *index = larger;
+    refill(index, &before);
+    free_buckets(&before);
+    return 0;
+}
+
+static struct cgroup_node *node_free(struct cgroup_node *node)
+{
+    if (node)
+        free(node->path);
+    free(node);
+    return NULL;
+}
+DEFINE_CLEANUP(struct cgroup_node *, node_free);
+
+/* Frees all nodes. */
+static void cgroup_index_done(struct cgroup_index *index)
+{
+    for (size_t i = 0; i < index->n_buckets; i++) {
+        struct cgroup_node *next;
+        for (struct cgroup_node *node = LIST_FIRST(&index->by_name[i]); node; node = next) {
+            next = LIST_NEXT(node, of_name);
+            node_free(node);
+        }
+    }
+    free(index->announced);
+    free_buckets(index);
+    *index = (struct cgroup_index){0};
+}
+
+/* "/" for the root, "/name" below it, "PARENT/name" elsewhere. */
+static int cgroup_index_path(const struct cgroup_node *parent, const char *name, char **ret)
+{
+    const char *before = parent && parent->parent ? parent->path : "";
+    size_t length = strlen(before), name_length = strlen(name);
+
+    if (length + name_length + 2 > CGROUP_PATH_MAX)
+        return -ENAMETOOLONG;
+    char *path = malloc(length + name_length + 2);
+    if (!path)
+        return -ENOMEM;
+    memcpy(path, before, length);
+    path[length] = '/';
+    memcpy(path + length + 1, name, name_length + 1);
+    *ret = path;
+    return 0;
+}
+
+/* The first node, of `parent` NULL, is the root. -ENOMEM; -ENAMETOOLONG above CGROUP_PATH_MAX. */
+static int cgroup_index_add(struct cgroup_index *index, struct cgroup_node *parent, const char *name, uint64_t inode,
+                            struct cgroup_node **ret)
+{
+    _cleanup_(node_freep) struct cgroup_node *node = calloc(1, sizeof(*node));
+
+    if (!node || index_make_room(index) < 0)
+        return -ENOMEM;
+    node->parent = parent;
+    node->watch = -1;
+    node->inode = inode;
+    node->depth = parent ? parent->depth + 1 : 0;
+    int r = cgroup_index_path(parent, name, &node->path);
+    if (r < 0)
+        return r;
+    node->name = node->path + strlen(node->path) - strlen(name);
+    LIST_INSERT_HEAD(name_bucket(index, parent, node->name), node, of_name);
+    LIST_INSERT_HEAD(inode_bucket(index, inode), node, of_inode);
+    if (parent)
+        LIST_INSERT_HEAD(&parent->children, node, siblings);
+    else
+        index->root = node;
+    index->n++;
+    *ret = steal(node);
+    return 0;
+}
+
+/* Of a node without children. The root goes in cgroup_index_done() only. */
+static void cgroup_index_remove(struct cgroup_index *index, struct cgroup_node *node)
+{
+    cgroup_index_set_watch(index, node, -1);
+    if (node->announced) { /* the last one takes its place */
+        struct cgroup_node *last = index->announced[--index->n_announced];
+        index->announced[node->position] = last;
+        last->position = node->position;
+    }
+    LIST_REMOVE(node, of_name);
+    LIST_REMOVE(node, of_inode);
+    LIST_REMOVE(node, siblings);
+    index->n--;
+    node_free(node);
+}
+
+/* `watch` -1: it has none any more. */
+static void cgroup_index_set_watch(struct cgroup_index *index, struct cgroup_node *node, int watch)
+{
+    if (node->watch >= 0) {
+        LIST_REMOVE(node, of_watch);
+        index->n_watches--;
+    }
+    node->watch = watch;
+    if (watch >= 0) {
+        LIST_INSERT_HEAD(watch_bucket(index, watch), node, of_watch);
+        index->n_watches++;
+    }
+}
+
+/* Adds it to `announced`. -ENOMEM. */
+static int cgroup_index_announce(struct cgroup_index *index, struct cgroup_node *node)
+{
+    if (array_grow(&index->announced, index->n_announced) < 0)
+        return -ENOMEM;
+    node->position = index->n_announced;
+    index->announced[index->n_announced++] = node;
+    node->announced = true;
+    return 0;
+}
+
+/* NULL where there is none. */
+static struct cgroup_node *cgroup_index_child(const struct cgroup_index *index, const struct cgroup_node *parent,
+                                              const char *name)
+{
+    struct cgroup_node *node = LIST_FIRST(name_bucket(index, parent, name));
+
+    while (node && (node->parent != parent || !str_equal(node->name, name)))
+        node = LIST_NEXT(node, of_name);
+    return node;
+}
+
+/* Also where they are the same. */
+static bool cgroup_index_is_below(const struct cgroup_node *node, const struct cgroup_node *ancestor)
+{
+    while (node && node != ancestor)
+        node = node->parent;
+    return node;
+}
+
+/* Another node of the same directory, which is announced. */
+static struct cgroup_node *cgroup_index_twin(const struct cgroup_index *index, const struct cgroup_node *node)
+{
+    struct cgroup_node *twin = LIST_FIRST(inode_bucket(index, node->inode));
+
+    while (twin && (twin == node || twin->inode != node->inode || !twin->announced))
+        twin = LIST_NEXT(twin, of_inode);
+    return twin;
+}
+
+static struct cgroup_node *cgroup_index_of_watch(const struct cgroup_index *index, int watch)
+{
+    if (watch < 0 || index->n_buckets == 0)
+        return NULL;
+    struct cgroup_node *node = LIST_FIRST(watch_bucket(index, watch));
+    while (node && node->watch != watch)
+        node = LIST_NEXT(node, of_watch);
+    return node;
+}
+
+/*
+ * --- The directories of a cgroup hierarchy.
+ *
+ * An event only says where to look: the name is compared with the directory as it is now, so that late, doubled and
+ * stale events do no harm. Directories that are found are queued. Each is announced first, since its events are lost
+ * until it is counted, then watched, then listed, so that a directory that is made meanwhile is either listed or
+ * reported by an event. Parents come before their children, shallow directories before deep ones
+ */
 
 /* Only directories report names; cgroups of v1 can be renamed. */
 #define WATCH_MASK (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR)
@@ -392,4 +631,101 @@ size_t cgroup_tree_watches(const struct cgroup_tree *tree)
 struct cgroup_node *cgroup_tree_node(const struct cgroup_tree *tree, size_t n)
 {
     return n < tree->index.n_announced ? tree->index.announced[n] : NULL;
+}
+
+/* --- Scopes and containers' cgroups without processes --- */
+
+void vacancies_done(struct vacancies *vacancies)
+{
+    closep(&vacancies->fd);
+}
+
+static bool is_scope(const char *path)
+{
+    _cleanup_(names_done) struct names names = {0};
+    const char *last = strrchr(path, '/');
+
+    if (str_ends(path, ".scope"))
+        return true;
+    return last && names_from_path(&names, last) == 0 && names.texts[NAME_CONTAINER_ID];
+}
+
+/* Few machines have a vacant cgroup, and the others need no descriptor. */
+static bool vacancies_open(struct vacancies *vacancies)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+
+    if (vacancies->fd >= 0)
+        return true;
+    _cleanup_(closep) int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (fd < 0 || epoll_ctl(vacancies->joined, EPOLL_CTL_ADD, fd, &event) < 0)
+        return false;
+    vacancies->fd = steal_fd(&fd);
+    return true;
+}
+
+/* "populated 0": neither it nor one below has a process. */
+static bool is_populated(int events)
+{
+    char text[256];
+    ssize_t n = pread(events, text, sizeof(text) - 1, 0);
+
+    text[MAX(n, (ssize_t)0)] = '\0';
+    return !strstr(text, "populated 0\n");
+}
+
+static void vacancies_watch(struct vacancies *vacancies, struct cgroup_node *node, int events)
+{
+    char path[32];
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", events);
+    int watch = vacancies_open(vacancies) ? inotify_add_watch(vacancies->fd, path, IN_MODIFY) : -1;
+    node->left_out = watch >= 0;
+    node->vacancy = MAX(watch, 0);
+    if (watch >= 0 && is_populated(events)) /* since it was looked at */
+        vacancies_forget(vacancies, node);
+}
+
+bool vacancies_find(struct vacancies *vacancies, const struct cgroup_tree *tree, struct cgroup_node *node)
+{
+    if (node->looked_at || node->left_out || node->userdata || !is_scope(node->path))
+        return node->left_out;
+    _cleanup_(closep) int directory = cgroup_tree_open(tree, node);
+    _cleanup_(closep) int events = directory < 0 ? -1 : openat(directory, "cgroup.events", O_RDONLY | O_CLOEXEC);
+    if (events >= 0 && !is_populated(events))
+        vacancies_watch(vacancies, node, events);
+    node->looked_at = true;
+    return node->left_out;
+}
+
+void vacancies_forget(struct vacancies *vacancies, struct cgroup_node *node)
+{
+    if (node->vacancy <= 0)
+        return;
+    inotify_rm_watch(vacancies->fd, node->vacancy);
+    node->vacancy = 0;
+    node->left_out = false;
+}
+
+static bool vacancies_end(struct vacancies *vacancies, const struct cgroup_tree *tree, int watch)
+{
+    struct cgroup_node *node;
+
+    for (size_t i = 0; (node = cgroup_tree_node(tree, i)); i++)
+        if (node->vacancy == watch) {
+            vacancies_forget(vacancies, node);
+            return true;
+        }
+    return false;
+}
+
+bool vacancies_dispatch(struct vacancies *vacancies, const struct cgroup_tree *tree)
+{
+    struct inotify_event event; /* of a file: without a name */
+    bool any = false;
+
+    while (vacancies->fd >= 0 && read(vacancies->fd, &event, sizeof(event)) == sizeof(event))
+        if (event.mask & IN_MODIFY)
+            any |= vacancies_end(vacancies, tree, event.wd);
+    return any;
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `perfcountd check-config [FILE]`: "FILE:LINE:COLUMN: what is wrong", or "FILE: ok". */
 #include "base/cleanup.h"
-#include "daemon/command.h"
+#include "daemon/options.h"
 #include "daemon/session.h"
-#include "daemon/settings.h"
 #include "http/security.h"
 #include "perf/attr.h"
-#include "process/user.h"
+#include "process/privileges.h"
 
 static void print_warnings(const char *file, const struct security *security)
 {

@@ -3,7 +3,7 @@
 #include <malloc.h>
 
 #include "base/cleanup.h"
-#include "daemon/command.h"
+#include "daemon/options.h"
 #include "symbols/symboliser.h"
 
 static int symbolise(const struct options *options)

@@ -6,7 +6,7 @@
 #include <stdarg.h>
 
 #include "base/cleanup.h"
-#include "base/escape.h"
+#include "base/text.h"
 
 struct cell {
     char *text;

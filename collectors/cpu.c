@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The collector `cpu`: every configured group on every chosen CPU. */
 #include "base/cleanup.h"
-#include "collectors/group-collector.h"
+#include "collectors/group-counts.h"
 
 static int cpu_choose(const struct collector_context *context, struct cpuset *ret, struct error *error)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The counts of a configured group on one target: see group-counts.h. */
 #include "collectors/group-counts.h"
 
 #include <stdio.h>
 
 #include "base/cleanup.h"
 #include "collectors/group-rows.h"
-#include "perf/partition.h"
+#include "perf/group.h"
 #include "perf/reason.h"
+
+/* --- The counts of a configured group on one target --- */
 
 struct group_counts {
     /* Held once for all counts of the group, by the snapshot; `pmu` as place_pmu_name() has it. */
@@ -20,7 +21,8 @@ struct group_counts {
     struct unavailable_events unavailable;
 };
 
-struct group_counts *group_counts_free(struct group_counts *counts, struct snapshot *snapshot)
+/* Closes the descriptors and removes the rows. */
+static struct group_counts *group_counts_free(struct group_counts *counts, struct snapshot *snapshot)
 {
     if (!counts)
         return NULL;
@@ -279,8 +281,13 @@ static int show_unavailable(struct group_counts *counts, const struct collector_
     return r;
 }
 
-int group_counts_resume(struct group_counts *counts, const struct collector_context *context,
-                        const struct config_group *group, const struct places *target)
+/*
+ * Closes the groups at places that are away or were (context->left), and opens again those that are closed or stale at
+ * the others; totals go on. Events that could not be opened are tried once more, as a further group. `group` is the one
+ * that was opened, or its equal. -ENOMEM.
+ */
+static int group_counts_resume(struct group_counts *counts, const struct collector_context *context,
+                               const struct config_group *group, const struct places *target)
 {
     struct opening opening = {.counts = counts, .context = context, .events = {.group = group}};
     int r = 0;
@@ -292,8 +299,12 @@ int group_counts_resume(struct group_counts *counts, const struct collector_cont
     return r < 0 ? r : show_unavailable(counts, context, &target->items[0]);
 }
 
-int group_counts_open(const struct collector_context *context, const struct config_group *group,
-                      const struct places *target, struct group_counts **ret)
+/*
+ * Opens `group` at the places of a target. Events that cannot be opened are in the report. Fails only with -ENOMEM.
+ * Gives NULL, which is no failure, where none of the events is of these places.
+ */
+static int group_counts_open(const struct collector_context *context, const struct config_group *group,
+                             const struct places *target, struct group_counts **ret)
 {
     bool nothing = target->n == 1 && target->items[0].away;
     struct group_counts *counts = nothing ? NULL : group_counts_new(context, group, target);
@@ -306,8 +317,9 @@ int group_counts_open(const struct collector_context *context, const struct conf
     return r;
 }
 
-bool group_counts_match(const struct group_counts *counts, const struct config_group *group,
-                        const struct places *target)
+/* Whether they count this group on this target, so that a reload keeps them. */
+static bool group_counts_match(const struct group_counts *counts, const struct config_group *group,
+                               const struct places *target)
 {
     if (!str_equal(counts->signature, group->signature) || counts->rows.summed != target->summed)
         return false;
@@ -339,7 +351,8 @@ void group_counts_close(struct group_counts *counts)
     counts->stale = false;
 }
 
-void group_counts_leave(struct group_counts *counts, const struct collector_context *context)
+/* Closes the groups at places that are away or were, for a caller that cannot resume yet. */
+static void group_counts_leave(struct group_counts *counts, const struct collector_context *context)
 {
     for (size_t i = 0; i < counts->n_groups; i++) {
         struct opened_group *group = &counts->groups[i];
@@ -352,7 +365,8 @@ void group_counts_leave(struct group_counts *counts, const struct collector_cont
 
 /* --- reading --- */
 
-size_t group_counts_read(struct group_counts *counts, struct sys *sys)
+/* Reads each opened group by one read(2) and updates the rows. Returns how many groups could be read. */
+static size_t group_counts_read(struct group_counts *counts, struct sys *sys)
 {
     struct group_reading reading;
     size_t readable = 0;
@@ -369,12 +383,14 @@ size_t group_counts_read(struct group_counts *counts, struct sys *sys)
     return readable;
 }
 
-bool group_counts_are_stale(const struct group_counts *counts)
+/* Whether the last reading showed a group that is no longer the one that was opened: resume it. */
+static bool group_counts_are_stale(const struct group_counts *counts)
 {
     return counts->stale;
 }
 
-int group_counts_pause(struct group_counts *counts, bool paused)
+/* Disables the open groups, or enables them again. The first error of ioctl(2); all groups are tried. */
+static int group_counts_pause(struct group_counts *counts, bool paused)
 {
     int r = 0;
 
@@ -387,26 +403,193 @@ int group_counts_pause(struct group_counts *counts, bool paused)
 
 /* --- reporting --- */
 
-int group_counts_report(const struct group_counts *counts, const struct collector_context *context,
-                        struct failures *failures)
+/* Adds the events that could not be opened, each with its CPUs. -ENOMEM. */
+static int group_counts_report(const struct group_counts *counts, const struct collector_context *context,
+                               struct failures *failures)
 {
     if (counts->awaits_cpu)
         failures_note(failures, REASON_BRIEF);
     return unavailable_report(&counts->unavailable, context, counts->name, failures);
 }
 
-void group_counts_add_states(const struct group_counts *counts, size_t states[N_ROW_STATES])
+/* Adds the rows to the number of groups in each state; counts without rows are one group that is unavailable. */
+static void group_counts_add_states(const struct group_counts *counts, size_t states[N_ROW_STATES])
 {
     group_rows_count(&counts->rows, states);
     if (counts->rows.n == 0)
         states[ROW_UNAVAILABLE]++;
 }
 
-size_t group_counts_descriptors(const struct group_counts *counts)
+/* Open descriptors. */
+static size_t group_counts_descriptors(const struct group_counts *counts)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < counts->n_groups; i++)
         n += counts->groups[i].group ? group_descriptors(counts->groups[i].group) : 0;
     return n;
+}
+
+/* --- The counts of configured groups on targets --- */
+
+void group_collector_done(struct group_collector *collector, struct snapshot *snapshot)
+{
+    for (size_t i = 0; i < collector->n; i++)
+        group_counts_free(collector->items[i], snapshot);
+    free(collector->items);
+    *collector = (struct group_collector){0};
+}
+
+/* The i-th target. */
+static struct places target_at(const struct places *places, size_t i)
+{
+    return places->one_target ? *places : (struct places){.items = places->items + i, .n = 1};
+}
+
+/* Takes the counts of this group on this target out. Counts are in the order of targets, so it is mostly the next. */
+static struct group_counts *take_counts(struct group_collector *collector, const struct config_group *group,
+                                        const struct places *target)
+{
+    for (uint32_t k = 0; k < collector->n; k++) {
+        uint32_t i = (collector->next + k) % collector->n;
+        if (!collector->items[i] || !group_counts_match(collector->items[i], group, target))
+            continue;
+        collector->next = i + 1;
+        return steal(collector->items[i]);
+    }
+    return NULL;
+}
+
+static int configure_counts(struct group_counts **counts, const struct collector_context *context,
+                            const struct config_group *group, const struct places *target)
+{
+    return *counts ? group_counts_resume(*counts, context, group, target)
+                   : group_counts_open(context, group, target, counts);
+}
+
+int group_collector_configure(struct group_collector *collector, const struct collector_context *context,
+                              const struct config_groups *groups, const struct places *places)
+{
+    size_t n = groups->n * (places->one_target ? 1 : places->n);
+    struct group_counts **items = calloc(n + 1, sizeof(items[0]));
+    struct places target;
+    uint32_t n_counts = 0;
+    int r = 0;
+
+    if (!items)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        target = target_at(places, i / groups->n);
+        items[i] = take_counts(collector, &groups->items[i % groups->n], &target);
+    }
+    /* Counts that do not go on are closed first: those that are opened need the room. */
+    group_collector_done(collector, context->snapshot);
+    for (size_t i = 0; i < n; i++) {
+        struct group_counts *counts = steal(items[i]);
+        target = target_at(places, i / groups->n);
+        if (r == 0)
+            r = configure_counts(&counts, context, &groups->items[i % groups->n], &target);
+        if (counts)
+            items[n_counts++] = counts;
+    }
+    *collector = (struct group_collector){.items = items, .n = n_counts};
+    return r;
+}
+
+size_t group_collector_read(struct group_collector *collector, struct sys *sys)
+{
+    size_t readable = 0;
+
+    for (size_t i = 0; i < collector->n; i++)
+        readable += group_counts_read(collector->items[i], sys);
+    return readable;
+}
+
+bool group_collector_is_stale(const struct group_collector *collector)
+{
+    for (size_t i = 0; i < collector->n; i++)
+        if (group_counts_are_stale(collector->items[i]))
+            return true;
+    return false;
+}
+
+void group_collector_add_states(const struct group_collector *collector, size_t states[N_ROW_STATES])
+{
+    for (size_t i = 0; i < collector->n; i++)
+        group_counts_add_states(collector->items[i], states);
+}
+
+void group_collector_leave(struct group_collector *collector, const struct collector_context *context)
+{
+    for (size_t i = 0; i < collector->n; i++)
+        group_counts_leave(collector->items[i], context);
+}
+
+size_t group_collector_descriptors(const struct group_collector *collector)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < collector->n; i++)
+        n += group_counts_descriptors(collector->items[i]);
+    return n;
+}
+
+int group_collector_open(const struct collector_context *context, const struct config_groups *groups,
+                         const struct places *places, void *previous, void **ret, struct error *error)
+{
+    struct group_collector *collector = previous ? previous : calloc(1, sizeof(*collector));
+
+    if (!collector)
+        return error_oom(error);
+    *ret = collector;
+    return group_collector_configure(collector, context, groups, places) < 0 ? error_oom(error) : 0;
+}
+
+int group_collector_collect(const struct collector_context *context, void *state, struct error *error)
+{
+    struct group_collector *collector = state;
+    size_t readable = 0;
+
+    for (size_t i = 0; i < collector->n; i++) {
+        struct group_counts *counts = collector->items[i];
+        readable += group_counts_read(counts, context->sys);
+        if (group_counts_are_stale(counts))
+            *context->stale = true;
+        group_counts_add_states(counts, context->groups);
+    }
+    if (collector->n > 0 && readable == 0)
+        return error_set(error, -ENODATA, "no group of the collector %s could be read",
+                         context->snapshot->collector_names[context->collector]);
+    return 0;
+}
+
+int group_collector_pause(const struct collector_context *context, void *state)
+{
+    struct group_collector *collector = state;
+    int r = 0;
+
+    for (size_t i = 0; i < collector->n; i++) {
+        int error = group_counts_pause(collector->items[i], context->paused);
+        r = r < 0 ? r : error;
+    }
+    return r;
+}
+
+int group_collector_report(const struct collector_context *context, const void *state, struct failures *failures)
+{
+    const struct group_collector *collector = state;
+    int r = 0;
+
+    for (size_t i = 0; i < collector->n && r == 0; i++)
+        r = group_counts_report(collector->items[i], context, failures);
+    return r;
+}
+
+void group_collector_close(const struct collector_context *context, void *state)
+{
+    struct group_collector *collector = state;
+
+    if (collector)
+        group_collector_done(collector, context->snapshot);
+    free(collector);
 }

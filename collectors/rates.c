@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rates and ratios between two readings of a snapshot: see rates.h. */
 #include "collectors/rates.h"
 
 #include <math.h>
 
 #include "base/cleanup.h"
 #include "base/number.h"
+
+/* --- Rates and ratios between two readings of a snapshot --- */
 
 struct past_row {
     uint64_t id;
@@ -171,4 +172,211 @@ int rates_row(const struct baseline *baseline, const struct snapshot *snapshot, 
     rates_add_ratios(&rates);
     *ret = rates;
     return 0;
+}
+
+/* --- Rows added up --- */
+
+static void total_done(struct total *total)
+{
+    cpuset_done(&total->cpus);
+    free(total->rates);
+    free(total->known);
+}
+
+void totals_done(struct totals *totals)
+{
+    for (size_t i = 0; i < totals->n; i++)
+        total_done(&totals->items[i]);
+    free(totals->items);
+    hash_index_done(&totals->blocks);
+    *totals = (struct totals){0};
+}
+
+/* --- which total a row is added to; the group, the PMU and the events are texts that a snapshot has once */
+
+static uint64_t mix_text(uint64_t hash, const char *text)
+{
+    for (; *text; text++)
+        hash = hash_mix(hash, (unsigned char)*text);
+    return hash;
+}
+
+static uint32_t hash_block(enum totals_order order, const struct row *row)
+{
+    if (order == TOTALS_BY_CGROUP)
+        return hash_fold(mix_text(row->collector, row->cgroup ? row->cgroup : ""));
+    return hash_fold(hash_mix(hash_mix(row->collector, (uintptr_t)row->group), (uintptr_t)row->pmu));
+}
+
+static bool same_cgroup(const struct row *a, const struct row *b)
+{
+    return a->cgroup && b->cgroup ? str_equal(a->cgroup, b->cgroup) : a->cgroup == b->cgroup;
+}
+
+static bool in_same_block(enum totals_order order, const struct row *a, const struct row *b)
+{
+    if (a->collector != b->collector)
+        return false;
+    return order == TOTALS_BY_CGROUP ? same_cgroup(a, b) : a->group == b->group && a->pmu == b->pmu;
+}
+
+static bool count_the_same(const struct row *a, const struct row *b)
+{
+    bool same = a->n_counters == b->n_counters && (a->state == ROW_UNAVAILABLE) == (b->state == ROW_UNAVAILABLE);
+
+    for (size_t i = 0; same && i < a->n_counters; i++)
+        same = a->counters[i].event == b->counters[i].event && a->counters[i].unit == b->counters[i].unit;
+    return same;
+}
+
+/* Of rows of the same block. */
+static bool are_added_up(enum totals_order order, const struct row *a, const struct row *b)
+{
+    if (order == TOTALS_BY_CPU && a->cpu != b->cpu)
+        return false;
+    return a->group == b->group && same_cgroup(a, b) && count_the_same(a, b);
+}
+
+/* TOTAL_END where there is none. `ret_first` is of its block, whether or not it is there. */
+static uint32_t totals_find(const struct totals *totals, uint32_t hash, const struct row *row, uint32_t *ret_first)
+{
+    uint32_t found;
+
+    *ret_first = TOTAL_END;
+    for (size_t at = 0; (found = hash_index_next(&totals->blocks, hash, &at)) != HASH_INDEX_NONE;) {
+        if (!in_same_block(totals->order, totals->items[found].row, row))
+            continue;
+        *ret_first = found;
+        for (uint32_t i = found; i != TOTAL_END; i = totals->items[i].next)
+            if (are_added_up(totals->order, totals->items[i].row, row))
+                return i;
+    }
+    return TOTAL_END;
+}
+
+static int total_init(struct total *total, const struct row *row)
+{
+    *total = (struct total){
+        .row = row,
+        .rates = calloc(row->n_counters + 1, sizeof(total->rates[0])),
+        .known = calloc(row->n_counters + 1, sizeof(total->known[0])),
+        .derivation = row->derivation,
+        .next = TOTAL_END,
+    };
+    if (!total->rates || !total->known)
+        return -ENOMEM;
+    for (size_t i = 0; i < row->n_counters; i++)
+        total->rates[i] = NAN;
+    return 0;
+}
+
+/* The new total is the last of its block. */
+static int totals_append(struct totals *totals, uint32_t hash, uint32_t first, const struct row *row)
+{
+    uint32_t at = (uint32_t)totals->n;
+
+    if (array_grow(&totals->items, totals->n) < 0)
+        return -ENOMEM;
+    struct total *total = &totals->items[totals->n++];
+    if (total_init(total, row) < 0)
+        return -ENOMEM;
+    total->first = first == TOTAL_END ? at : first;
+    if (first == TOTAL_END && hash_index_add(&totals->blocks, hash, at) < 0)
+        return -ENOMEM;
+    if (first != TOTAL_END)
+        totals->items[totals->items[first].last].next = at;
+    totals->items[total->first].last = at;
+    return 0;
+}
+
+/* --- adding a row to its total */
+
+/* Whether one's metrics are made as the other's. */
+static bool derive_the_same(const struct derivation *a, const struct derivation *b)
+{
+    bool same = a == b || (a && b && derivation_count(a) == derivation_count(b));
+
+    for (size_t i = 0; a != b && same && i < derivation_count(a); i++)
+        same = derivation_formula(a, i) == derivation_formula(b, i);
+    return same;
+}
+
+/* `rates` is NULL for a row of an event that could not be opened. */
+static int total_add(struct total *total, const struct row *row, const struct rates *rates)
+{
+    total->n_rows++;
+    total->uneven |= row->uneven;
+    if (!derive_the_same(total->derivation, row->derivation))
+        total->derivation = NULL;
+    for (size_t i = 0; rates && i < row->n_counters; i++)
+        if (!isnan(rates->events[i]))
+            total->rates[i] = rates->events[i] + (total->known[i]++ ? total->rates[i] : 0);
+    if (rates) {
+        total->times.enabled += rates->times.enabled;
+        total->times.running += rates->times.running;
+    }
+    return row->cpu >= 0 ? cpuset_add(&total->cpus, (unsigned)row->cpu) : 0;
+}
+
+static int totals_add(struct totals *totals, const struct row *row, const struct rates *rates)
+{
+    uint32_t hash = hash_block(totals->order, row), first;
+    uint32_t found = totals_find(totals, hash, row, &first);
+
+    if (found == TOTAL_END) {
+        if (totals_append(totals, hash, first, row) < 0)
+            return -ENOMEM;
+        found = (uint32_t)totals->n - 1;
+    }
+    return total_add(&totals->items[found], row, rates);
+}
+
+int totals_make(const struct baseline *baseline, const struct snapshot *snapshot, enum totals_order order,
+                bool (*passes)(const void *userdata, const struct row *row), const void *userdata, struct totals *ret)
+{
+    int r = 0;
+
+    *ret = (struct totals){.order = order, .seconds = rates_seconds(baseline, snapshot)};
+    for (size_t i = 0; r == 0 && i < snapshot->n_rows; i++) {
+        const struct row *row = snapshot->rows[i];
+        _cleanup_(freep) double *events = calloc(row->n_counters + 1, sizeof(*events));
+        struct rates rates;
+        if (!events)
+            return -ENOMEM;
+        if (row->removed || (passes && !passes(userdata, row)))
+            continue;
+        if (row->state == ROW_UNAVAILABLE)
+            r = totals_add(ret, row, NULL);
+        else if (rates_row(baseline, snapshot, row, events, &rates) == 0)
+            r = totals_add(ret, row, &rates);
+    }
+    return r;
+}
+
+/* --- what they say */
+
+double total_growth(const struct totals *totals, const struct total *total, size_t event)
+{
+    return total->rates[event] * totals->seconds;
+}
+
+/* Whether the sums are of other CPUs for one event than for another. */
+static bool is_uneven(const struct total *total)
+{
+    for (size_t i = 0; i < total->row->n_counters; i++)
+        if (total->known[i] != total->known[0])
+            return true;
+    return total->uneven;
+}
+
+double total_metric(const struct total *total, size_t metric)
+{
+    if (derivation_compares_events(total->derivation, metric) && is_uneven(total))
+        return NAN;
+    return derivation_value(total->derivation, metric, total->rates, &total->times);
+}
+
+double total_share(const struct total *total)
+{
+    return total->times.enabled > 0 ? total->times.running / total->times.enabled : NAN;
 }

@@ -1,19 +1,316 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The collector `self`: the metrics that all Prometheus clients have (process_*), the build, the configuration, and
- * the cost of the daemon in hardware events.
- *
- * It is read at every scrape: its files stay open, and no directory is listed where the kernel knows how many entries
- * it has.
- */
+#include "collectors/self.h"
+
 #include <fcntl.h>
 #include <sys/resource.h>
 
 #include "base/cleanup.h"
-#include "base/fd.h"
-#include "collectors/self-child.h"
-#include "collectors/self-cost.h"
+#include "base/file.h"
+#include "collectors/collector.h"
+#include "perf/open-group.h"
 #include "perf/pfm.h"
+#include "perf/reason.h"
+#include "perf/user-read.h"
+
+#define SELF_CHILD_VALUES 5
+
+/* Zeroed, it has no series. */
+struct self_child {
+    struct series *series[SELF_CHILD_VALUES];
+};
+
+/* The kernel has start times in hundredths of a second (proc(5)). */
+#define START_DECIMALS 2
+#define START_UNIT_NS (NSEC_PER_SEC / 100)
+
+struct self_cost;
+
+/* --- The cost of another process of the daemon --- */
+
+enum child_value { CHILD_CPU_SECONDS, CHILD_RESIDENT_BYTES, CHILD_VIRTUAL_BYTES, CHILD_THREADS, CHILD_START_TIME };
+
+static const struct {
+    struct metric metric;
+    unsigned decimals;
+} child_values[SELF_CHILD_VALUES] = {
+    [CHILD_CPU_SECONDS] =
+        {{"perfcountd_process_cpu_seconds_total",
+          "Total user and system CPU time that the daemon's other processes spent, those that have ended "
+          "included, in seconds.",
+          "seconds", METRIC_COUNTER},
+         9},
+    [CHILD_RESIDENT_BYTES] = {{"perfcountd_process_resident_memory_bytes",
+                               "Resident memory size of the daemon's other processes in bytes.", "bytes", METRIC_GAUGE},
+                              0},
+    [CHILD_VIRTUAL_BYTES] = {{"perfcountd_process_virtual_memory_bytes",
+                              "Virtual memory size of the daemon's other processes in bytes.", "bytes", METRIC_GAUGE},
+                             0},
+    [CHILD_THREADS] = {{"perfcountd_process_threads", "Number of OS threads in the daemon's other processes.", "",
+                        METRIC_GAUGE},
+                       0},
+    [CHILD_START_TIME] = {{"perfcountd_process_start_time_seconds",
+                           "Start time of the daemon's other processes since unix epoch in seconds.", "seconds",
+                           METRIC_GAUGE},
+                          START_DECIMALS},
+};
+
+/* -ENOMEM; self_child_done() in either case. */
+static int self_child_init(struct self_child *child, const struct collector_context *context, const char *process)
+{
+    const struct label label = {"process", process};
+
+    for (size_t i = 0; i < SELF_CHILD_VALUES; i++) {
+        child->series[i] = metrics_add(&context->snapshot->metrics, &child_values[i].metric, context->collector,
+                                       child_values[i].decimals, &label, 1);
+        if (!child->series[i])
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static void self_child_done(struct self_child *child, struct metrics *metrics)
+{
+    for (size_t i = 0; i < SELF_CHILD_VALUES; i++)
+        metrics_remove(metrics, child->series[i]);
+    *child = (struct self_child){0};
+}
+
+static void self_child_hide(struct self_child *child)
+{
+    for (size_t i = 0; i < SELF_CHILD_VALUES; i++)
+        if (i != CHILD_CPU_SECONDS)
+            child->series[i]->visible = false;
+}
+
+/* Of a process that hung when it was given up nothing was added (child_forget()), which must not show as a fall. */
+static void self_child_add_cpu(struct self_child *child, uint64_t cpu_ns)
+{
+    struct series *series = child->series[CHILD_CPU_SECONDS];
+
+    series_set(series, MAX(series->value, cpu_ns));
+}
+
+/* `from` may be NULL. `boot_ns` is since the epoch, 0 where it is not known. */
+static void self_child_collect(struct self_child *child, const struct child *from, uint64_t boot_ns)
+{
+    struct process_stat stat;
+
+    if (!from)
+        return;
+    if (child_read(from, &stat) < 0) {
+        self_child_hide(child);
+        if (from->ended_cpu_ns)
+            self_child_add_cpu(child, from->ended_cpu_ns);
+        return;
+    }
+    self_child_add_cpu(child, stat.cpu_ns);
+    series_set(child->series[CHILD_RESIDENT_BYTES], stat.resident_bytes);
+    series_set(child->series[CHILD_VIRTUAL_BYTES], stat.virtual_bytes);
+    series_set(child->series[CHILD_THREADS], stat.threads);
+    if (boot_ns)
+        series_set(child->series[CHILD_START_TIME], (boot_ns + stat.start_ns) / START_UNIT_NS);
+}
+
+/* --- The daemon's own cost in hardware events --- */
+
+/* Either `thread_counter`, or `error` with its `pmu` and `message`. The texts belong to the snapshot. */
+struct cost_counter {
+    struct thread_counter *thread_counter;
+    struct scale *scale;
+    struct series *series;
+    int error;
+    const char *pmu, *message;
+};
+
+struct self_cost {
+    struct cost_counter counters[N_THREAD_COUNTER_EVENTS];
+    struct series *user_reads, *kernel_counted; /* NULL while nothing is open */
+};
+
+static const struct metric totals[N_THREAD_COUNTER_EVENTS] = {
+    [THREAD_COUNTER_CYCLES] = {"perfcountd_self_cycles_total", "CPU cycles that the daemon's main thread took.", "",
+                               METRIC_COUNTER},
+    [THREAD_COUNTER_INSTRUCTIONS] = {"perfcountd_self_instructions_total",
+                                     "Instructions that the daemon's main thread executed.", "", METRIC_COUNTER},
+};
+static const struct metric user_reads = {"perfcountd_self_user_reads",
+                                         "Whether the daemon's own counters were last read without a system call.", "",
+                                         METRIC_GAUGE};
+static const struct metric kernel_counted = {"perfcountd_self_kernel_counted",
+                                             "Whether the daemon's own counters include what the kernel does for it.",
+                                             "", METRIC_GAUGE};
+
+static void cost_counter_done(struct cost_counter *counter, struct metrics *metrics)
+{
+    thread_counter_free(counter->thread_counter);
+    free(counter->scale);
+    metrics_remove(metrics, counter->series);
+    *counter = (struct cost_counter){0};
+}
+
+static struct self_cost *self_cost_free(struct self_cost *cost, struct metrics *metrics)
+{
+    if (!cost)
+        return NULL;
+    for (size_t i = 0; i < N_THREAD_COUNTER_EVENTS; i++)
+        cost_counter_done(&cost->counters[i], metrics);
+    metrics_remove(metrics, cost->user_reads);
+    metrics_remove(metrics, cost->kernel_counted);
+    free(cost);
+    return NULL;
+}
+
+static int cost_counter_refuse(const struct collector_context *context, struct cost_counter *counter, int error,
+                               const struct pmu *pmu)
+{
+    char message[512];
+
+    reason_format(context->machine, pmu, error, message, sizeof(message));
+    counter->error = error;
+    counter->pmu = intern_text(&context->snapshot->texts, pmu->name);
+    counter->message = intern_text(&context->snapshot->texts, message);
+    return counter->pmu && counter->message ? 0 : -ENOMEM;
+}
+
+static int cost_counter_open(const struct collector_context *context, struct cost_counter *counter,
+                             enum thread_counter_event event)
+{
+    struct metrics *metrics = &context->snapshot->metrics;
+    const struct pmu *pmu = NULL;
+
+    cost_counter_done(counter, metrics);
+    int r =
+        thread_counter_open(context->sys, context->machine, &userpage_reader, event, &counter->thread_counter, &pmu);
+    if (r < 0)
+        return pmu ? cost_counter_refuse(context, counter, r, pmu) : r;
+    if (context->paused)
+        thread_counter_pause(counter->thread_counter, true);
+    counter->scale = scale_new(1);
+    counter->series = metrics_add(metrics, &totals[event], context->collector, 0, NULL, 0);
+    return counter->scale && counter->series ? 0 : -ENOMEM;
+}
+
+/* How it is counted says something only while anything is. */
+static int self_cost_update_gauges(const struct collector_context *context, struct self_cost *cost)
+{
+    struct metrics *metrics = &context->snapshot->metrics;
+    bool any = false, has_kernel = true;
+
+    for (size_t i = 0; i < N_THREAD_COUNTER_EVENTS; i++)
+        if (cost->counters[i].thread_counter) {
+            any = true;
+            has_kernel = has_kernel && thread_counter_has_kernel(cost->counters[i].thread_counter);
+        }
+    if (!any)
+        return 0;
+    if (!cost->user_reads)
+        cost->user_reads = metrics_add(metrics, &user_reads, context->collector, 0, NULL, 0);
+    if (!cost->kernel_counted)
+        cost->kernel_counted = metrics_add(metrics, &kernel_counted, context->collector, 0, NULL, 0);
+    if (!cost->user_reads || !cost->kernel_counted)
+        return -ENOMEM;
+    series_set(cost->kernel_counted, has_kernel);
+    return 0;
+}
+
+/*
+ * Opens the counters that are not open in `previous`, which may be NULL and is consumed; the others go on. Events that
+ * cannot be opened are in the report. Fails only with -ENOMEM.
+ */
+static int self_cost_open(const struct collector_context *context, struct self_cost *previous, struct self_cost **ret)
+{
+    struct self_cost *cost = previous ? previous : calloc(1, sizeof(*cost));
+    int r = cost ? 0 : -ENOMEM;
+
+    for (size_t i = 0; r == 0 && i < N_THREAD_COUNTER_EVENTS; i++)
+        if (!cost->counters[i].thread_counter)
+            r = cost_counter_open(context, &cost->counters[i], (enum thread_counter_event)i);
+    if (r == 0)
+        r = self_cost_update_gauges(context, cost);
+    if (r < 0) {
+        self_cost_free(cost, &context->snapshot->metrics);
+        return r;
+    }
+    *ret = cost;
+    return 0;
+}
+
+/*
+ * The two ways of reading have clocks that agree to a few nanoseconds. A reading that seems older than the one before
+ * is ignored, and the next one covers it.
+ */
+static void cost_counter_collect(struct cost_counter *counter, bool *user)
+{
+    struct thread_counter_reading reading;
+
+    int r = thread_counter_read(counter->thread_counter, &reading);
+    if (r == 0)
+        r = scale_add(counter->scale, reading.enabled, reading.running, &reading.value);
+    if (r == -ESTALE)
+        return;
+    *user = *user && r == 0 && reading.user;
+    counter->series->value = counter->scale->counters[0].total.whole;
+    counter->series->visible = r == 0 && counter->scale->state != SCALE_STARVED && counter->scale->ran;
+}
+
+/* On the thread that opened it; without a system call where the CPU and the kernel allow it. */
+static void self_cost_collect(struct self_cost *cost)
+{
+    bool user = true;
+
+    for (size_t i = 0; i < N_THREAD_COUNTER_EVENTS; i++)
+        if (cost->counters[i].thread_counter)
+            cost_counter_collect(&cost->counters[i], &user);
+    if (cost->user_reads)
+        series_set(cost->user_reads, user);
+}
+
+/* Disables the open counters, or enables them again, as context->paused says. Errors of ioctl(2). */
+static int self_cost_pause(const struct collector_context *context, struct self_cost *cost)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < N_THREAD_COUNTER_EVENTS; i++)
+        if (cost->counters[i].thread_counter) {
+            int error = thread_counter_pause(cost->counters[i].thread_counter, context->paused);
+            r = r < 0 ? r : error;
+        }
+    return r;
+}
+
+/* Adds the events that could not be opened. -ENOMEM. */
+static int self_cost_report(const struct self_cost *cost, const struct collector_context *context,
+                            struct failures *failures)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < N_THREAD_COUNTER_EVENTS; i++) {
+        const struct cost_counter *counter = &cost->counters[i];
+        const char *name = thread_counter_event_name((enum thread_counter_event)i);
+        struct failure failure = {
+            .collector = context->collector,
+            .group = "self",
+            .event = name,
+            .metric = name,
+            .pmu = counter->pmu,
+            .reason = reason_name(counter->error),
+            .message = counter->message,
+            .span = reason_span(counter->error),
+            .where = "perfcountd's own thread (own cost)",
+        };
+        if (counter->error)
+            r = failures_add(failures, &failure, -1);
+    }
+    return r;
+}
+
+/*
+ * --- The collector `self`: the metrics that all Prometheus clients have (process_*), the build, the configuration, and
+ * the cost of the daemon in hardware events.
+ *
+ * It is read at every scrape: its files stay open, and no directory is listed where the kernel knows how many entries
+ * it has
+ */
 
 enum value {
     CPU_SECONDS,

@@ -10,7 +10,7 @@
 #define COLLECTORS_SNAPSHOT_H
 
 #include "base/intern.h"
-#include "metrics/derivation.h"
+#include "metrics/formula.h"
 #include "metrics/metrics.h"
 
 struct names;

@@ -4,7 +4,7 @@
 #define COLLECTORS_UNAVAILABLE_H
 
 #include "collectors/collector.h"
-#include "perf/event-mask.h"
+#include "perf/group.h"
 
 /* An event and a reason. The texts belong to the snapshot. */
 struct unavailable_event {

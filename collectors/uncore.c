@@ -4,7 +4,7 @@
  * PMU is read on the CPUs of its cpumask; a PMU without a cpumask is read once, on the lowest CPU that is online.
  */
 #include "base/cleanup.h"
-#include "collectors/group-collector.h"
+#include "collectors/group-counts.h"
 
 static int pmu_add_place(struct places *places, const struct pmu *pmu, int cpu, bool away)
 {

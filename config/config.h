@@ -2,6 +2,8 @@
 /*
  * The typed configuration: the values of perfcountd.yaml, which replace the defaults and are replaced by the flags.
  * Immutable once loaded. config/keys.h is the table of its keys.
+ *
+ * The text of a configuration file, and paths that are relative to its directory.
  */
 #ifndef CONFIG_CONFIG_H
 #define CONFIG_CONFIG_H
@@ -9,7 +11,7 @@
 #include <jansson.h>
 
 #include "base/cleanup.h"
-#include "base/error-list.h"
+#include "base/error.h"
 #include "base/file.h"
 #include "config/values.h"
 #include "perf/attr.h"
@@ -84,5 +86,17 @@ void config_clear_listen(struct config *config);
  * it. NULL when out of memory.
  */
 json_t *config_json(const struct config *config);
+
+/* Of a file that had settings when it was read before. */
+#define CONFIG_BLANK "the file is empty, as one is that is being written; where it is to set nothing, write {} into it"
+
+/* The whole text, NUL-terminated; the caller frees it. Errors of config_load(), with a sentence. */
+int config_read_file(const struct file_opener *opener, const char *path, char **ret_text, size_t *ret_size,
+                     struct error *error);
+
+/* The directory of `path`, "." where it names none; NULL when out of memory. The caller frees it. */
+char *config_directory_of(const char *path);
+/* `path` below `directory`; unchanged where it is absolute, or the directory is "." or "". Likewise. */
+char *config_join_path(const char *directory, const char *path);
 
 #endif

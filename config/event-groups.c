@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The keys `events` and `preset` of a group: see events.h. */
 #include "config/event-groups.h"
 
+#include "base/buffer.h"
 #include "base/cleanup.h"
-#include "config/option-checks.h"
-#include "config/option-types.h"
+#include "base/number.h"
 #include "config/values.h"
 #include "perf/event-parse.h"
+#include "perf/generic-events.h"
 #include "perf/pmu.h"
 #include "perf/presets.h"
-#include "perf/unit.h"
+
+/* --- The keys `events` and `preset` of a group --- */
 
 /* An item of the list that is a map, as it is written. */
 struct event_text {
@@ -249,8 +250,10 @@ static int events_check_metrics(const struct config_group *group, struct error *
     return 0;
 }
 
-int events_take_list(const struct document *document, const yaml_node_t *n, struct event_list *list,
-                     struct config_group *group, struct error *error)
+/* Moves the events of `list`, one group of the text at node `n`, to `group`. -EINVAL with the position of an event that
+ * is refused. */
+static int events_take_list(const struct document *document, const yaml_node_t *n, struct event_list *list,
+                            struct config_group *group, struct error *error)
 {
     if (list->n > CONFIG_EVENTS_MAX)
         return events_too_many(document, n, error);
@@ -388,3 +391,471 @@ static json_t *preset_json(const struct option *option, const void *base)
 }
 
 const struct option_type option_preset = {"a preset", preset_read, NULL, preset_json, preset_done};
+
+/* --- The groups of a collector --- */
+
+/* Indices into group_options. */
+enum { GROUP_OPTION_NAME, GROUP_OPTION_PRESET, GROUP_OPTION_EVENTS, GROUP_OPTION_STRICT, GROUP_OPTIONS };
+
+static const struct option group_rows[GROUP_OPTIONS] = {
+    [GROUP_OPTION_NAME] =
+        {
+            .path = "name",
+            .type = &option_text,
+            .offset = offsetof(struct config_group, name),
+            .check = option_check_not_empty,
+            .range = "not empty; each group of a collector has its own",
+            .help = "the label \"group\" of its metrics; without it, the name before the braces, or the preset's",
+        },
+    [GROUP_OPTION_PRESET] =
+        {
+            .path = "preset",
+            .type = &option_preset,
+            .range = "the name of a preset, as \"perfcountd list-presets\" lists them",
+            .help = "the events that this machine's PMUs have for a purpose, instead of \"events\"",
+        },
+    [GROUP_OPTION_EVENTS] =
+        {
+            .path = "events",
+            .type = &option_events,
+            .range = "1 to 64 events",
+            .help =
+                "the events, as one text in perf's syntax or as a list, instead of \"preset\"; a text may have several "
+                "groups",
+        },
+    [GROUP_OPTION_STRICT] =
+        {
+            .path = "strict",
+            .type = &option_bool,
+            .offset = offsetof(struct config_group, strict),
+            .range = "true or false",
+            .default_yaml = "false",
+            .help = "whether a PMU counts the whole group or nothing of it",
+        },
+};
+
+const struct option_table group_options = {.rows = group_rows, .n = ARRAY_SIZE(group_rows)};
+
+static void config_group_done(struct config_group *group)
+{
+    for (size_t i = 0; i < group_options.n; i++)
+        group_options.rows[i].type->done(&group_options.rows[i], group);
+    free(group->signature);
+    *group = (struct config_group){0};
+}
+
+static void config_groups_done(struct config_groups *groups)
+{
+    for (size_t i = 0; i < groups->n; i++)
+        config_group_done(&groups->items[i]);
+    free(groups->items);
+    *groups = (struct config_groups){0};
+}
+
+static void groups_done(const struct option *option, void *base)
+{
+    config_groups_done(option_member(option, base));
+}
+
+/*
+ * All that decides which series a group has and what they count: reload keeps the totals of groups whose signature is
+ * the same. A line for each event; no text in it has a control character.
+ */
+static char *group_signature(const struct config_group *group)
+{
+    _cleanup_(buffer_done) struct buffer text = {0};
+
+    buffer_appendf(&text, "%s\t%s\t%s", group->name, group->strict ? "strict" : "weak",
+                   group->preset ? group->preset->name : "");
+    for (size_t i = 0; i < group->n_events; i++) {
+        const struct config_event *event = &group->events[i];
+        buffer_appendf(&text, "\n%s\t%x\t%u\t%s\t%s", event->event.text, event->event.modifiers, event->event.precise,
+                       event->event.metric, event->help ? event->help : "");
+    }
+    return buffer_string(&text);
+}
+
+static int group_check_weak(const struct document *document, const yaml_node_t *n, const struct config_group *group,
+                            struct error *error)
+{
+    for (size_t i = 0; group->strict && i < group->n_events; i++)
+        if (group->events[i].event.modifiers & EVENT_WEAK)
+            return document_error(document, n, error, "\"strict\" contradicts the modifier W of \"%s\"",
+                                  group->events[i].event.text);
+    return 0;
+}
+
+static int group_check_preset(const struct document *document, const yaml_node_t *n, const struct preset *preset,
+                              bool of_system, struct error *error)
+{
+    if (!preset || preset->of_system == of_system)
+        return 0;
+    return document_error(document, n, error, "preset \"%s\" %s", preset->name,
+                          of_system ? "counts on each CPU: it belongs to collectors.cpu or collectors.cgroup"
+                                    : "counts on PMUs that are not of one CPU: it belongs to collectors.pmu");
+}
+
+static int group_check_keys(const struct document *document, const yaml_node_t *n, const struct config_group *group,
+                            const yaml_node_t *const *nodes, struct error *error)
+{
+    if (!nodes[GROUP_OPTION_NAME] && !group->preset && group->written.n == 0)
+        return document_error(document, n, error, "a group has no \"name\"");
+    if (!group->events && group->written.n == 0)
+        return document_error(document, n, error, "group \"%s\" has neither \"events\" nor \"preset\"", group->name);
+    if (group->preset && nodes[GROUP_OPTION_EVENTS])
+        return document_error(document, nodes[GROUP_OPTION_EVENTS], error,
+                              "a group has \"events\" or \"preset\", not both: preset \"%s\" has its own events",
+                              group->preset->name);
+    return 0;
+}
+
+static int group_fail_at(unsigned line, unsigned column, struct error *error)
+{
+    error_set_position(error, line, column);
+    return -EINVAL;
+}
+
+static int groups_add(const struct document *document, const yaml_node_t *n, struct config_groups *groups,
+                      struct config_group *group, struct error *error)
+{
+    if (groups->n == CONFIG_GROUPS_MAX)
+        return document_error(document, n, error, "more than %d groups", CONFIG_GROUPS_MAX);
+    group->signature = group_signature(group);
+    if (!group->signature || array_grow(&groups->items, groups->n) < 0)
+        return error_oom(error);
+    groups->items[groups->n++] = *group;
+    *group = (struct config_group){0};
+    return 0;
+}
+
+/*
+ * The name of the i-th group of a text: the one before its braces, or else that of the map that has the text, with the
+ * number of the group where there are several: "core-1" and "core-2".
+ */
+static int group_take_name(struct config_group *group, const char *of_map, size_t i, struct event_groups *written,
+                           struct error *error)
+{
+    struct event_list *list = &written->groups[i];
+    bool braces = list->text && list->text[0] == '{';
+
+    if (!list->name && !of_map) {
+        error_set(error, -EINVAL,
+                  "a group has no name: write one before its braces, as in NAME%s%.128s%s, or as the key \"name\" of a "
+                  "map",
+                  braces ? "" : "{", list->text, braces ? "" : "}");
+        return group_fail_at(group->line, group->column, error);
+    }
+    if (list->name)
+        group->name = steal(list->name);
+    else if (written->n == 1)
+        group->name = strdup(of_map);
+    else if (asprintf(&group->name, "%s-%zu", of_map, i + 1) < 0)
+        group->name = NULL;
+    return group->name ? 0 : error_oom(error);
+}
+
+/* Whether every group of the text has its own name, so that the key "name" has no use. */
+static bool all_have_names(const struct event_groups *written)
+{
+    for (size_t i = 0; i < written->n; i++)
+        if (!written->groups[i].name)
+            return false;
+    return true;
+}
+
+/* Adds the groups of the text of "events", which share the other keys. `n` is the node of the item in the list of
+ * groups. */
+static int groups_add_written(const struct document *document, const yaml_node_t *n, const yaml_node_t *const *nodes,
+                              struct config_groups *groups, struct config_group *read, struct error *error)
+{
+    const yaml_node_t *name = nodes[GROUP_OPTION_NAME], *text = nodes[GROUP_OPTION_EVENTS];
+    int r = 0;
+
+    if (name && all_have_names(&read->written))
+        return document_error(document, name, error,
+                              "\"events\" has the name of each group before its braces: leave out \"name\"");
+    for (size_t i = 0; i < read->written.n && r == 0; i++) {
+        _cleanup_(config_group_done) struct config_group group = {.strict = read->strict};
+        struct event_list *list = &read->written.groups[i];
+        if (name && !list->name)
+            document_position(document, name, &group.line, &group.column);
+        else
+            document_position_at(document, text, list->offset, &group.line, &group.column);
+        r = group_take_name(&group, read->name, i, &read->written, error);
+        if (r == 0)
+            r = events_take_list(document, text, list, &group, error);
+        if (r == 0)
+            r = group_check_weak(document, nodes[GROUP_OPTION_STRICT] ? nodes[GROUP_OPTION_STRICT] : n, &group, error);
+        if (r == 0)
+            r = groups_add(document, n, groups, &group, error);
+    }
+    return r;
+}
+
+/* A group of a preset, or of a list of events. */
+static int groups_add_read(const struct document *document, const yaml_node_t *n, const yaml_node_t *const *nodes,
+                           bool of_system, struct config_groups *groups, struct config_group *group,
+                           struct error *error)
+{
+    int r = group_check_weak(document, nodes[GROUP_OPTION_STRICT] ? nodes[GROUP_OPTION_STRICT] : n, group, error);
+
+    if (r == 0)
+        r = group_check_preset(document, nodes[GROUP_OPTION_PRESET], group->preset, of_system, error);
+    if (r < 0)
+        return r;
+    /* A group's position is that of its name, which messages are about. */
+    const yaml_node_t *name = nodes[nodes[GROUP_OPTION_NAME] ? GROUP_OPTION_NAME : GROUP_OPTION_PRESET];
+    document_position(document, name, &group->line, &group->column);
+    group->strict |= group->preset && group->preset->strict;
+    if (!group->name)
+        group->name = strdup(group->preset->name);
+    return group->name ? groups_add(document, n, groups, group, error) : error_oom(error);
+}
+
+/* Adds the groups of an item of the list: one, or those of a text. `of_system`: of collectors.pmu. */
+static int groups_read_item(const struct document *document, const yaml_node_t *n, bool of_system,
+                            struct config_groups *groups, struct error *error)
+{
+    _cleanup_(config_group_done) struct config_group group = {0};
+    const yaml_node_t *nodes[GROUP_OPTIONS] = {0};
+    int r;
+
+    if (node_text(n)) {
+        nodes[GROUP_OPTION_EVENTS] = n;
+        r = option_events.read(&group_rows[GROUP_OPTION_EVENTS], document, n, &group, error);
+    } else if (n->type == YAML_MAPPING_NODE) {
+        r = option_table_read(&group_options, document, n, &group, nodes, error);
+    } else {
+        r = document_expected(document, n,
+                              "a group, as a map with \"name\" and \"events\" or as a text such as "
+                              "NAME{cycles,instructions}",
+                              error);
+    }
+    if (r == 0)
+        r = group_check_keys(document, n, &group, nodes, error);
+    if (r < 0)
+        return r;
+    return group.written.n > 0 ? groups_add_written(document, n, nodes, groups, &group, error)
+                               : groups_add_read(document, n, nodes, of_system, groups, &group, error);
+}
+
+/* The size of BASE in "BASE-N" with N from 2, the label of a part of a split group; 0 for other names. */
+static size_t group_split_base(const char *name, uint64_t *ret_part)
+{
+    const char *dash = strrchr(name, '-');
+
+    if (!dash || dash == name || dash[1] == '0' || dash[1 + strspn(dash + 1, "0123456789")] != '\0')
+        return 0;
+    if (number_parse_u64(dash + 1, ret_part) < 0 || *ret_part < 2)
+        return 0;
+    return (size_t)(dash - name);
+}
+
+static int groups_check_same_name(const struct config_group *earlier, const struct config_group *group,
+                                  struct error *error)
+{
+    if (!str_equal(earlier->name, group->name))
+        return 0;
+    if (earlier->line)
+        error_set(error, -EINVAL, "a second group has the name \"%s\"; the first is in line %u", group->name,
+                  earlier->line);
+    else
+        error_set(error, -EINVAL, "a second group has the name \"%s\"", group->name);
+    return group_fail_at(group->line, group->column, error);
+}
+
+/* Whether `group` has the label that a part of `other` would get: a group of n events has at most n parts. */
+static int groups_check_split(const struct config_group *other, const struct config_group *group, struct error *error)
+{
+    uint64_t part;
+    size_t base = group_split_base(group->name, &part);
+
+    if (base == 0 || other->strict || part > other->n_events || strlen(other->name) != base ||
+        memcmp(other->name, group->name, base) != 0)
+        return 0;
+    error_set(error, -EINVAL, "group \"%s\" has the name that a part of group \"%s\" gets when that group is split",
+              group->name, other->name);
+    return group_fail_at(group->line, group->column, error);
+}
+
+static int groups_check_names(const struct config_groups *groups, struct error *error)
+{
+    for (size_t i = 0; i < groups->n; i++)
+        for (size_t k = 0; k < groups->n; k++) {
+            int r = k < i ? groups_check_same_name(&groups->items[k], &groups->items[i], error) : 0;
+            if (r == 0)
+                r = groups_check_split(&groups->items[k], &groups->items[i], error);
+            if (r < 0)
+                return r;
+        }
+    return 0;
+}
+
+/* By metric, then by position in the file. */
+static int compare_metrics(const void *a, const void *b)
+{
+    const struct config_event *one = *(const struct config_event *const *)a,
+                              *other = *(const struct config_event *const *)b;
+    int order = strcmp(one->event.metric, other->event.metric);
+
+    if (order == 0)
+        order = (one->line > other->line) - (one->line < other->line);
+    if (order == 0)
+        order = (one->column > other->column) - (one->column < other->column);
+    return order;
+}
+
+/* A metric has the same HELP in all groups. */
+static int groups_check_help(const struct config_groups *groups, struct error *error)
+{
+    _cleanup_(freep) const struct config_event **events = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < groups->n; i++)
+        for (size_t k = 0; k < groups->items[i].n_events; k++) {
+            if (!groups->items[i].events[k].help)
+                continue;
+            if (array_grow(&events, n) < 0)
+                return error_oom(error);
+            events[n++] = &groups->items[i].events[k];
+        }
+    if (n > 1)
+        qsort(events, n, sizeof(*events), compare_metrics);
+    for (size_t i = 1; i < n; i++)
+        if (str_equal(events[i - 1]->event.metric, events[i]->event.metric) &&
+            !str_equal(events[i - 1]->help, events[i]->help)) {
+            error_set(error, -EINVAL, "metric \"%s\" has a different help in line %u", events[i]->event.metric,
+                      events[i - 1]->line);
+            return group_fail_at(events[i]->line, events[i]->column, error);
+        }
+    return 0;
+}
+
+/* The suffixes of a counter's samples in OpenMetrics. */
+static const char *const sample_suffixes[] = {"_total", "_created"};
+
+/* Whether `name` is the name of a sample of `event`, which has the unit in it for a clock. */
+static bool is_name_of_sample(const char *name, const struct event *event)
+{
+    const char *unit = event->generic && event->generic->clock ? "_seconds" : "";
+    size_t size = strlen(event->metric), unit_size = strlen(unit);
+
+    if (strncmp(name, event->metric, size) != 0 || strncmp(name + size, unit, unit_size) != 0)
+        return false;
+    for (size_t i = 0; i < ARRAY_SIZE(sample_suffixes); i++)
+        if (str_equal(name + size + unit_size, sample_suffixes[i]))
+            return true;
+    return false;
+}
+
+static int groups_check_sample(const struct config_groups *groups, const struct config_event *event,
+                               struct error *error)
+{
+    for (size_t i = 0; i < groups->n; i++)
+        for (size_t k = 0; k < groups->items[i].n_events; k++) {
+            const struct config_event *other = &groups->items[i].events[k];
+            if (!is_name_of_sample(event->event.metric, &other->event))
+                continue;
+            error_set(
+                error, -EINVAL,
+                "\"%s\" would have the metric name \"%s\", which in OpenMetrics belongs to \"%s\": give it another "
+                "name, as in {event: ..., name: ...}",
+                event->event.text, event->event.metric, other->event.text);
+            return group_fail_at(event->line, event->column, error);
+        }
+    return 0;
+}
+
+/* A strict parser of OpenMetrics refuses the whole scrape where a family has the name of another family's sample. */
+static int groups_check_samples(const struct config_groups *groups, struct error *error)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < groups->n; i++)
+        for (size_t k = 0; k < groups->items[i].n_events && r == 0; k++)
+            r = groups_check_sample(groups, &groups->items[i].events[k], error);
+    return r;
+}
+
+static int groups_read_items(const struct document *document, const yaml_node_t *n, bool of_system,
+                             struct config_groups *groups, struct error *error)
+{
+    size_t before = document_count_errors(document);
+    const yaml_node_t *item;
+
+    for (size_t i = 0; (item = document_item(document, n, i)); i++) {
+        if (i == CONFIG_GROUPS_MAX || groups->n == CONFIG_GROUPS_MAX)
+            return document_error(document, item, error, "more than %d groups", CONFIG_GROUPS_MAX);
+        int r = document_keep(document, groups_read_item(document, item, of_system, groups, error), error);
+        if (r < 0)
+            return r;
+    }
+    return document_settle(document, 0, before);
+}
+
+/* Checks across groups: each may find one error. */
+static int groups_check(const struct document *document, const struct config_groups *groups, struct error *error)
+{
+    static int (*const checks[])(const struct config_groups *groups, struct error *error) = {
+        groups_check_names,
+        groups_check_help,
+        groups_check_samples,
+    };
+    int r = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(checks) && r == 0; i++)
+        r = document_keep(document, checks[i](groups, error), error);
+    return r;
+}
+
+static int groups_read(const struct option *option, const struct document *document, const yaml_node_t *n, void *base,
+                       struct error *error)
+{
+    _cleanup_(config_groups_done) struct config_groups groups = {0};
+    size_t before = document_count_errors(document);
+
+    if (n->type != YAML_SEQUENCE_NODE)
+        return option_expected(option, document, n, "a list of groups", error);
+    bool of_system = str_equal(option->path, "collectors.pmu.groups");
+    int r = document_keep(document, groups_read_items(document, n, of_system, &groups, error), error);
+    if (r == 0)
+        r = groups_check(document, &groups, error);
+    if (r < 0)
+        return r;
+    config_groups_done(option_member(option, base));
+    *(struct config_groups *)option_member(option, base) = groups;
+    groups = (struct config_groups){0};
+    /* Without the groups that have errors, so that the events of the others can be checked. */
+    return document_settle(document, 0, before);
+}
+
+static json_t *config_group_json(const struct config_group *group)
+{
+    json_t *map = json_object();
+
+    for (size_t i = 0; i < group_options.n; i++) {
+        const struct option *row = &group_options.rows[i];
+        if (i == (group->preset ? GROUP_OPTION_EVENTS : GROUP_OPTION_PRESET))
+            continue;
+        if (json_object_set_new(map, row->path, row->type->json(row, group)) < 0) {
+            json_decref(map);
+            return NULL;
+        }
+    }
+    return map;
+}
+
+static json_t *config_groups_json(const struct option *option, const void *base)
+{
+    const struct config_groups *groups = option_member(option, base);
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < groups->n; i++)
+        if (json_array_append_new(list, config_group_json(&groups->items[i])) < 0) {
+            json_decref(list);
+            return NULL;
+        }
+    return list;
+}
+
+const struct option_type option_groups = {"a list of groups", groups_read, NULL, config_groups_json, groups_done};

@@ -3,9 +3,8 @@
 #include "config/keys.h"
 
 #include "base/util.h"
-#include "config/groups.h"
-#include "config/option-checks.h"
-#include "config/option-types.h"
+#include "config/event-groups.h"
+#include "config/schema.h"
 #include "config/values.h"
 
 static const struct option_choice standings[] = {

@@ -6,7 +6,7 @@
 #ifndef CONFIG_KEYS_H
 #define CONFIG_KEYS_H
 
-#include "config/option-table.h"
+#include "config/schema.h"
 #include "config/values.h"
 
 extern const struct option_table config_options; /* of struct config */

@@ -2,10 +2,9 @@
 /* The exporters' web configuration, from its file to the checks across its keys: see web-config.h. */
 #include "config/web-config.h"
 
-#include "config/load.h"
-#include "config/option-table.h"
-#include "config/web-option-types.h"
-#include "config/web-options.h"
+#include "config/config.h"
+#include "config/schema.h"
+#include "config/web-keys.h"
 
 static bool has_line_break(const yaml_node_t *n)
 {

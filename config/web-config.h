@@ -10,7 +10,7 @@
 #define CONFIG_WEB_CONFIG_H
 
 #include "base/cleanup.h"
-#include "base/error-list.h"
+#include "base/error.h"
 #include "base/file.h"
 #include "config/web-values.h"
 

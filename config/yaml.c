@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "base/utf8.h"
+#include "base/text.h"
 
 /* The most bytes of a value that an error message quotes. */
 #define QUOTE_MAX 60

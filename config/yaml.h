@@ -7,7 +7,7 @@
 
 #include <yaml.h>
 
-#include "base/error-list.h"
+#include "base/error.h"
 
 /* Embedded; a zeroed one is empty. */
 struct document {

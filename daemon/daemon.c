@@ -1,11 +1,240 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The daemon while it runs: see daemon.h. */
 #include "daemon/daemon.h"
 
 #include "base/cleanup.h"
+#include "base/timer.h"
 #include "daemon/log.h"
 #include "daemon/status.h"
 #include "systemd/service-manager.h"
+
+static struct shutdown *shutdown_free(struct shutdown *shutdown);
+
+/* --- The timer of a pause --- */
+
+#define ACCURACY_USEC 10000
+
+struct pause {
+    sd_event_source *timer;
+    void (*on_end)(void *userdata);
+    void *userdata;
+};
+
+static int pause_on_timer(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    struct pause *pause = userdata;
+
+    (void)source;
+    (void)usec;
+    pause->on_end(pause->userdata);
+    return 0;
+}
+
+int pause_new(sd_event *event, void (*on_end)(void *userdata), void *userdata, struct pause **ret)
+{
+    struct pause *pause = calloc(1, sizeof(*pause));
+
+    if (!pause)
+        return -ENOMEM;
+    pause->on_end = on_end;
+    pause->userdata = userdata;
+    /* Time in suspend counts. */
+    int r = timer_init(event, CLOCK_BOOTTIME, ACCURACY_USEC, pause_on_timer, pause, &pause->timer);
+    if (r < 0) {
+        pause_free(pause);
+        return r;
+    }
+    *ret = pause;
+    return 0;
+}
+
+struct pause *pause_free(struct pause *pause)
+{
+    if (!pause)
+        return NULL;
+    sd_event_source_disable_unref(pause->timer);
+    free(pause);
+    return NULL;
+}
+
+int pause_start(struct pause *pause, unsigned seconds)
+{
+    return timer_arm_in(pause->timer, seconds * USEC_PER_SEC);
+}
+
+void pause_stop(struct pause *pause)
+{
+    timer_disarm(pause->timer);
+}
+
+uint64_t pause_remaining(const struct pause *pause)
+{
+    return timer_remaining(pause->timer);
+}
+
+/* --- An orderly end --- */
+
+/* How long clients have to read the rest, and how often they are looked at. */
+#define DRAIN_USEC (1 * USEC_PER_SEC)
+#define STEP_USEC 20000
+
+struct shutdown {
+    sd_event *event;
+    sd_event_source *timer;
+    struct sampler *sampler;
+    bool (*is_answering)(void *userdata);
+    void *userdata;
+    bool begun, streaming; /* streaming: there are streams that have not ended */
+    unsigned steps;        /* that are left */
+    int status;
+};
+DEFINE_CLEANUP(struct shutdown *, shutdown_free);
+
+static void on_streams_ended(void *userdata)
+{
+    struct shutdown *shutdown = userdata;
+
+    shutdown->streaming = false;
+}
+
+static int shutdown_on_timer(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    struct shutdown *shutdown = userdata;
+
+    (void)usec;
+    if (shutdown->steps-- > 0 && (shutdown->streaming || shutdown->is_answering(shutdown->userdata)))
+        return timer_arm_in(source, STEP_USEC);
+    return sd_event_exit(shutdown->event, shutdown->status);
+}
+
+/*
+ * `sampler` must outlive it. `is_answering` says whether clients are being answered. -ENOMEM; -errno of
+ * sd_event_add_time(3).
+ */
+static int shutdown_new(sd_event *event, struct sampler *sampler, bool (*is_answering)(void *userdata), void *userdata,
+                        struct shutdown **ret)
+{
+    _cleanup_(shutdown_freep) struct shutdown *shutdown = calloc(1, sizeof(*shutdown));
+
+    if (!shutdown)
+        return -ENOMEM;
+    shutdown->event = sd_event_ref(event);
+    shutdown->sampler = sampler;
+    shutdown->is_answering = is_answering;
+    shutdown->userdata = userdata;
+    shutdown->steps = DRAIN_USEC / STEP_USEC;
+    int r = timer_init(event, CLOCK_MONOTONIC, ACCURACY_USEC, shutdown_on_timer, shutdown, &shutdown->timer);
+    if (r < 0)
+        return r;
+    *ret = steal(shutdown);
+    return 0;
+}
+
+static struct shutdown *shutdown_free(struct shutdown *shutdown)
+{
+    if (!shutdown)
+        return NULL;
+    sd_event_source_disable_unref(shutdown->timer);
+    sd_event_unref(shutdown->event);
+    free(shutdown);
+    return NULL;
+}
+
+int shutdown_begin(struct shutdown *shutdown, int status)
+{
+    bool again = shutdown->begun;
+
+    shutdown->begun = true;
+    shutdown->status = status;
+    if (!again)
+        shutdown->streaming = sampler_end(shutdown->sampler, on_streams_ended, shutdown);
+    if (again || (!shutdown->streaming && !shutdown->is_answering(shutdown->userdata)))
+        return sd_event_exit(shutdown->event, status);
+    int r = timer_arm_in(shutdown->timer, STEP_USEC);
+    return r < 0 ? sd_event_exit(shutdown->event, status) : 0;
+}
+
+static bool shutdown_has_begun(const struct shutdown *shutdown)
+{
+    return shutdown->begun;
+}
+
+/* --- Where the server listens --- */
+
+/* Whether flags or the file name addresses other than the default. */
+static bool has_chosen_addresses(const struct config_web *web)
+{
+    struct config *builtin;
+
+    if (config_default(&builtin, NULL) < 0)
+        return false;
+    bool same = web->n_listen == builtin->web.n_listen;
+    for (size_t i = 0; same && i < web->n_listen; i++)
+        same = str_equal(web->listen[i], builtin->web.listen[i]);
+    config_free(builtin);
+    return !same;
+}
+
+static void listening_warn(struct listening *listening, const struct config_web *web)
+{
+    if (!listening->handed_over || listening->warned || !has_chosen_addresses(web))
+        return;
+    listening->warned = true;
+    log_event(LOG_KIND_ADDRESSES_IGNORED, NULL, 0,
+              "web.listen and --web.listen-address are ignored: systemd handed over the sockets to listen on; "
+              "ListenStream= of the socket unit says where");
+}
+
+static struct server_limits server_limits_of(const struct config_limits *limits, const struct fd_budget *budget)
+{
+    return (struct server_limits){
+        .connections = (unsigned)MIN(limits->connections, budget->clients),
+        .connections_per_address = (unsigned)limits->connections_per_address,
+        .memory_per_connection = limits->header_size,
+        .request_ns = limits->request_timeout_ns,
+        .keepalive_ns = limits->idle_timeout_ns,
+        .response_ns = limits->response_timeout_ns,
+    };
+}
+
+/*
+ * Gives the server what `config` says of it, and at most as many clients as there are descriptors for in `budget`.
+ * Warns, once, where its addresses are ignored. Errors of server_configure().
+ */
+static int listening_configure(struct listening *listening, struct server *server, const struct config *config,
+                               const struct fd_budget *budget, struct error *error)
+{
+    const struct config_web *web = &config->web;
+    struct server_settings settings = {
+        .addresses = web->listen,
+        .n_addresses = web->n_listen,
+        .telemetry_path = web->telemetry_path,
+        .web_config = web->config_file,
+        .hosts = web->hosts,
+        .n_hosts = web->n_hosts,
+        .operates = config_standing_to_operate(config),
+        .limits = server_limits_of(&web->limits, budget),
+    };
+
+    listening_warn(listening, web);
+    return server_configure(server, &settings, error);
+}
+
+int listening_adopt(struct listening *listening, struct server *server, struct error *error)
+{
+    _cleanup_(sockets_done) struct sockets sockets = {0};
+    int r = sockets_take(&sockets, error);
+
+    if (r < 0 || sockets.n == 0)
+        return r;
+    r = server_adopt(server, sockets.fds, sockets.n, error);
+    if (r < 0)
+        return r;
+    listening->handed_over = true;
+    sockets.n = 0; /* they are the server's now */
+    return 0;
+}
+
+/* --- The daemon while it runs --- */
 
 unsigned daemon_paused_seconds(const struct daemon *daemon)
 {

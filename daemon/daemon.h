@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * The timer of a pause: counting stops for some seconds, so that others can use the PMUs, and resumes by itself.
+ *
+ * An orderly end: streams end, their clients and those that are being answered have a second to read the rest, and then
+ * the event loop ends.
+ *
+ * Where the server listens: on the sockets that the service manager handed over, if there are any, else where flags and
+ * configuration say.
+ *
  * The daemon while it runs: everything it holds, and how it follows what changes: CPUs, cgroups, the opener, the
  * configuration, a pause. daemon/run.c starts it and ends it.
  */
@@ -8,17 +16,43 @@
 
 #include <systemd/sd-event.h>
 
-#include "daemon/failure-log.h"
-#include "daemon/hotplug.h"
-#include "daemon/listening.h"
-#include "daemon/pause.h"
+#include "base/util.h"
+#include "config/config.h"
+#include "daemon/changes.h"
+#include "daemon/fd-budget.h"
 #include "daemon/privsep.h"
-#include "daemon/retry.h"
 #include "daemon/session.h"
-#include "daemon/shutdown.h"
-#include "daemon/watches.h"
 #include "http/server.h"
 #include "sampler/sampler.h"
+
+struct pause;
+
+/* `on_end` is called from the event loop when the time is over; pause_remaining() is 0 by then. -errno. */
+int pause_new(sd_event *event, void (*on_end)(void *userdata), void *userdata, struct pause **ret);
+struct pause *pause_free(struct pause *pause);
+
+/* From now, for that many seconds; replaces an earlier pause. -errno of sd_event_source_set_time(3). */
+int pause_start(struct pause *pause, unsigned seconds);
+void pause_stop(struct pause *pause);
+
+/* Microseconds until it ends; 0 where nothing is paused. */
+uint64_t pause_remaining(const struct pause *pause);
+
+struct shutdown;
+
+/*
+ * The event loop ends with `status` at once where nobody waits for the rest of anything, and at the second call. -errno
+ * of sd_event_exit(3).
+ */
+int shutdown_begin(struct shutdown *shutdown, int status);
+
+struct listening {
+    bool handed_over; /* by the service manager */
+    bool warned;      /* that the configuration's addresses are ignored */
+};
+
+/* Has the server listen on what was handed over, if anything was. Errors of sockets_take() and server_adopt(). */
+int listening_adopt(struct listening *listening, struct server *server, struct error *error);
 
 struct daemon {
     const struct options *options;

@@ -10,7 +10,7 @@
 #define DAEMON_FD_BUDGET_H
 
 #include "config/config.h"
-#include "perf/descriptors.h"
+#include "perf/sys.h"
 
 /* With fewer the daemon does not start: one client scrapes, and one looks into a problem. */
 #define FD_BUDGET_CLIENTS_MIN 2

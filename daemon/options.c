@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line: see options.h. */
 #include "daemon/options.h"
 
 #include <getopt.h>
+#include <time.h>
 
+#include "base/cleanup.h"
 #include "base/number.h"
-#include "base/suggest.h"
+#include "base/text.h"
 #include "symbols/symboliser.h"
+
+#define OPTIONS_LIVE UINT64_MAX /* the count of top where --count is not given */
+
+/* --- The command line --- */
 
 #define IN(command) (1u << (command))
 #define IN_ALL (~0u)
@@ -422,4 +427,40 @@ int options_parse(int argc, char **argv, struct options *ret, struct error *erro
     }
     *ret = options;
     return 0;
+}
+
+/* --- Functions that the printing commands share --- */
+
+int command_fail(int status, const struct error *error)
+{
+    fflush(stdout);
+    fprintf(stderr, "perfcountd: %s\n", error->message);
+    return status;
+}
+
+int command_fail_memory(void)
+{
+    struct error error;
+
+    error_oom(&error);
+    return command_fail(EXIT_FAILURE, &error);
+}
+
+int command_print_json(json_t *document)
+{
+    _cleanup_(freep) char *text = document ? json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
+
+    json_decref(document);
+    if (!text)
+        return command_fail_memory();
+    puts(text);
+    return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+void command_sleep(uint64_t ns)
+{
+    struct timespec time = {.tv_sec = (time_t)(ns / NSEC_PER_SEC), .tv_nsec = (long)(ns % NSEC_PER_SEC)};
+
+    while (clock_nanosleep(CLOCK_MONOTONIC, 0, &time, &time) == EINTR)
+        ;
 }

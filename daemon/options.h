@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line: a table with one row for each flag, in the exporters' convention. */
+/*
+ * The command line: a table with one row for each flag, in the exporters' convention.
+ *
+ * The commands. Each returns the exit status: 0, 1 (run time) or 2 (bad usage or configuration).
+ */
 #ifndef DAEMON_OPTIONS_H
 #define DAEMON_OPTIONS_H
 
+#include <jansson.h>
 #include <stdio.h>
 
 #include "base/error.h"
@@ -24,8 +29,6 @@ enum command {
     COMMAND_HELP,
     COMMAND_VERSION,
 };
-
-#define OPTIONS_LIVE UINT64_MAX /* the count of top where --count is not given */
 
 struct options {
     enum command command; /* COMMAND_HELP and COMMAND_VERSION come with the bool of that name */
@@ -52,5 +55,21 @@ int options_parse(int argc, char **argv, struct options *ret, struct error *erro
 void options_done(struct options *options);
 /* Prints what the command does and its flags; for COMMAND_HELP all commands and flags. */
 void options_print_help(FILE *file, enum command command);
+
+int command_run(const struct options *options);
+int command_check_config(const struct options *options);
+int command_list_events(const struct options *options);
+int command_list_metrics(const struct options *options);
+int command_list_presets(const struct options *options);
+int command_plan(const struct options *options);
+int command_stat(const struct options *options);
+int command_top(const struct options *options);
+
+/* One sentence on standard error. Returns `status`. */
+int command_fail(int status, const struct error *error);
+int command_fail_memory(void);
+/* Prints a document, indented, and releases it; NULL: out of memory. Returns the exit status. */
+int command_print_json(json_t *document);
+void command_sleep(uint64_t ns);
 
 #endif

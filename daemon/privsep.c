@@ -10,10 +10,9 @@
 #include "base/json.h"
 #include "base/timer.h"
 #include "daemon/log.h"
-#include "daemon/permissions.h"
-#include "daemon/settings.h"
+#include "daemon/session.h"
+#include "opener/client.h"
 #include "opener/daemon-jail.h"
-#include "opener/opener.h"
 #include "process/privileges.h"
 
 #define REAP_MIN_USEC UINT64_C(10000)

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A machine, its configuration and its collectors: see session.h. */
 #include "daemon/session.h"
 
 #include <inttypes.h>
@@ -8,12 +7,285 @@
 #include <systemd/sd-daemon.h>
 
 #include "base/cleanup.h"
-#include "base/fd.h"
-#include "config/load.h"
+#include "base/file.h"
+#include "bpf/layout.h"
+#include "config/web-config.h"
 #include "daemon/log.h"
-#include "daemon/settings.h"
-#include "opener/opener.h"
+#include "opener/client.h"
+#include "perf/event.h"
+#include "perf/group.h"
+#include "perf/presets.h"
 #include "process/privileges.h"
+#include "sampler/rings.h"
+
+/* --- The configuration in force --- */
+
+#define DEFAULT_FILE SYSCONFDIR "/perfcountd/perfcountd.yaml"
+
+static int add_position(int code, const char *file, struct error *error)
+{
+    char text[sizeof(error->message)];
+
+    if (error) {
+        config_format_error(file, error, text, sizeof(text));
+        memcpy(error->message, text, sizeof(text));
+    }
+    return code;
+}
+
+static int open_by_sys(void *userdata, const char *path)
+{
+    struct sys *sys = userdata;
+
+    return sys->open_file(sys, path, 0);
+}
+
+struct file_opener settings_files(struct sys *sys)
+{
+    bool has_opener = sys->open_file != sys_open_file;
+
+    return (struct file_opener){
+        .open = open_by_sys,
+        .userdata = sys,
+        .remedy = has_opener
+                      ? "the opener reads only files that were configured when perfcountd started, in directories "
+                        "where only their owner can replace them; restart perfcountd"
+                      : NULL,
+    };
+}
+
+const char *settings_file(const struct options *options)
+{
+    return options->config_file ? options->config_file : DEFAULT_FILE;
+}
+
+static int load_file(const struct options *options, struct sys *sys, struct config **ret, struct error *error)
+{
+    const struct file_opener files = settings_files(sys);
+    const char *file = settings_file(options);
+
+    if (!options->config_file && access(file, F_OK) < 0 && errno == ENOENT)
+        return config_default(ret, error);
+    int r = config_load(&files, file, ret, error);
+    return r < 0 ? add_position(r, file, error) : 0;
+}
+
+static int override(struct config *config, const char *key, const char *flag, const char *value, struct error *error)
+{
+    int r = config_override(config, key, value, error);
+
+    if (r < 0)
+        error_prefix(error, "--%s", flag);
+    return r;
+}
+
+static int apply_flags(const struct options *options, struct config *config, struct error *error)
+{
+    int r = 0;
+
+    if (options->n_listen > 0)
+        config_clear_listen(config);
+    for (size_t i = 0; i < options->n_listen && r == 0; i++)
+        r = override(config, "web.listen", "web.listen-address", options->listen[i], error);
+    if (r == 0 && options->telemetry_path)
+        r = override(config, "web.telemetry_path", "web.telemetry-path", options->telemetry_path, error);
+    if (r == 0 && options->web_config_file)
+        r = override(config, "web.config_file", "web.config.file", options->web_config_file, error);
+    return r;
+}
+
+int settings_read(const struct options *options, struct sys *sys, struct config **ret, struct error *error)
+{
+    _cleanup_(config_freep) struct config *config = NULL;
+    int r = load_file(options, sys, &config, error);
+
+    if (r == 0)
+        r = apply_flags(options, config, error);
+    if (r == 0)
+        *ret = steal(config);
+    return r;
+}
+
+/*
+ * -errno with a sentence, which starts with FILE:LINE:COLUMN where the file is at fault. The web configuration that it
+ * names is not read: a user of the printing commands may not have the permission. `machine` may be NULL: then events
+ * are not looked up in sysfs.
+ */
+static int settings_load(const struct options *options, struct sys *sys, const struct machine *machine,
+                         struct config **ret, struct error *error)
+{
+    _cleanup_(config_freep) struct config *config = NULL;
+    int r = settings_read(options, sys, &config, error);
+
+    if (r < 0)
+        return r;
+    r = config_check_events(config, sys, machine, error);
+    if (r < 0)
+        return add_position(r, config->file, error);
+    *ret = steal(config);
+    return 0;
+}
+
+/* --- The opener's permissions for a configuration --- */
+
+/* Events that are opened for a moment: the number of a PMU's counters is found with a group of the largest size. */
+#define EVENTS_TRIED GROUP_MEMBERS_MAX
+
+struct permission_walk {
+    struct sys *sys;
+    struct machine *machine; /* loaded on first use */
+    struct opener_permissions *permissions;
+};
+
+/* The PMU that is named by the event itself, for those that only the configuration may name. */
+static const char *pmu_name_of(const struct event *event)
+{
+    switch (event->kind) {
+    case EVENT_TRACEPOINT:
+        return "tracepoint";
+    case EVENT_BREAKPOINT:
+        return "breakpoint";
+    case EVENT_PMU:
+        return event->pmu;
+    case EVENT_GENERIC:
+    case EVENT_RAW:
+    case EVENT_NAME:
+        break;
+    }
+    return "";
+}
+
+/* NULL where it cannot be loaded, which is reported later. -ENOMEM. */
+static int walk_machine(struct permission_walk *walk, struct machine **ret)
+{
+    if (!walk->machine && machine_load(walk->sys, &walk->machine, NULL) == -ENOMEM)
+        return -ENOMEM;
+    *ret = walk->machine;
+    return 0;
+}
+
+static int grant(void *userdata, const struct event *event, bool samples)
+{
+    struct permission_walk *walk = userdata;
+    const char *name = pmu_name_of(event);
+    struct machine *machine;
+    struct attr attr;
+
+    if (pmu_kind(name) == PMU_COUNTING)
+        return 0;
+    if (walk_machine(walk, &machine) < 0)
+        return -ENOMEM;
+    const struct pmu *pmu = machine ? machine_find_pmu(machine, name) : NULL;
+    if (!pmu || attr_build(walk->sys, machine, event, pmu, &attr, NULL) < 0)
+        return 0;
+    return opener_permissions_add_event(walk->permissions, &attr, samples);
+}
+
+/* An error is reported later, when the server reads the file. */
+static int add_web_files(struct opener_permissions *permissions, const char *path)
+{
+    _cleanup_(web_config_freep) struct web_config *config = NULL;
+
+    int r = opener_permissions_add_file(permissions, path);
+    if (r < 0 || !*path || web_config_load(NULL, path, &config, NULL) < 0)
+        return r;
+    r = opener_permissions_add_file(permissions, config->tls.cert_file);
+    if (r == 0)
+        r = opener_permissions_add_file(permissions, config->tls.key_file);
+    return r == 0 ? opener_permissions_add_file(permissions, config->tls.client_ca_file) : r;
+}
+
+/* The number of slots is one of tally.h's: those of the watched cgroups, or the smallest, and it has two of its own. */
+static uint32_t tally_slots(const struct config *config)
+{
+    if (!config->cgroup.enabled || config->cgroup.engine == ENGINE_PERF)
+        return 0;
+    return (uint32_t)MAX(config_max_cgroups(config, ENGINE_BPF) + TALLY_SLOT_FIRST, 256);
+}
+
+/* A CPU counts the events of one variant of a preset. */
+static uint64_t count_of_variant(const struct config_group *group, size_t variant)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < group->n_events; i++)
+        n += group->events[i].variants >> variant & 1;
+    return n;
+}
+
+/* The most events that a CPU, or a cgroup on it, may have of these groups. */
+static uint64_t count_on_cpu(const struct config_groups *groups)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < groups->n; i++) {
+        const struct config_group *group = &groups->items[i];
+        uint64_t n = group->preset ? 0 : group->n_events;
+        for (size_t k = 0; group->preset && k < group->preset->n_variants; k++)
+            n = MAX(n, count_of_variant(group, k));
+        sum += n;
+    }
+    return sum;
+}
+
+/* All PMUs of the system may have the same CPU in their cpumask. */
+static int count_of_pmus(struct permission_walk *walk, const struct config_groups *groups, uint64_t *ret)
+{
+    struct machine *machine = NULL;
+    int r = groups->n ? walk_machine(walk, &machine) : 0;
+
+    *ret = 0;
+    for (size_t i = 0; machine && i < machine->n_pmus; i++)
+        for (size_t k = 0; k < groups->n && !pmu_is_per_cpu(machine->pmus[i]); k++)
+            for (size_t j = 0; j < groups->items[k].n_events; j++)
+                *ret += attr_names_pmu(machine, &groups->items[k].events[j].event, machine->pmus[i]);
+    return r;
+}
+
+/*
+ * Sets the largest numbers of events that the configuration can need. On a CPU they may double during a reload: the
+ * engine bpf opens its new groups before it closes the old ones, which it may share with the collector cpu. Groups of
+ * cgroups and of the sampler are closed before others are opened.
+ */
+static int set_limits(struct permission_walk *walk, const struct config *config)
+{
+    const struct config_cgroup *cgroup = &config->cgroup;
+    const struct config_sampler *sampler = &config->sampler;
+    uint64_t of_cgroup = cgroup->enabled ? count_on_cpu(&cgroup->groups) : 0, of_pmus = 0;
+    int r = config->pmu.enabled ? count_of_pmus(walk, &config->pmu.groups, &of_pmus) : 0;
+    uint64_t counted = (config->cpu.enabled ? count_on_cpu(&config->cpu.groups) : 0) + of_pmus +
+                       (cgroup->engine == ENGINE_PERF ? 0 : of_cgroup);
+    uint64_t sampled = sampler->enabled ? sampler->max_clients * GROUP_MEMBERS_MAX : 0;
+    struct opener_event_limits *limits = &walk->permissions->limits;
+
+    limits->cpu = limits->cpu_tallied = 2 * counted + sampled + EVENTS_TRIED;
+    if (cgroup->engine != ENGINE_BPF)
+        limits->cpu += of_cgroup * config_max_cgroups(config, ENGINE_PERF);
+    limits->thread = sampled + EVENTS_TRIED;
+    limits->threads = (sampler->enabled ? sampler->max_clients * LANE_SET_DESCRIPTORS_MAX : 0) + EVENTS_TRIED;
+    return r;
+}
+
+int permissions_from_config(struct sys *sys, const struct config *config, const char *config_file,
+                            struct opener_permissions *ret, struct error *error)
+{
+    struct permission_walk walk = {.sys = sys, .permissions = ret};
+
+    *ret = (struct opener_permissions){.sampling = config->sampler.enabled,
+                                       .breakpoints = config->opener_breakpoints,
+                                       .tally_slots = tally_slots(config)};
+    int r = config_each_event(config, grant, &walk);
+    if (r == 0)
+        r = set_limits(&walk, config);
+    machine_free(walk.machine);
+    if (r == 0)
+        r = opener_permissions_add_file(ret, config_file);
+    if (r == 0)
+        r = add_web_files(ret, config->web.config_file);
+    return r < 0 ? error_oom(error) : 0;
+}
+
+/* --- A machine, its configuration and its collectors --- */
 
 #define COLLECTORS_MAX 32
 #define SETTLE_NS (2 * NSEC_PER_SEC)
@@ -164,7 +436,11 @@ static bool session_dispatch(struct session *session, int ms)
     return true;
 }
 
-void session_settle(struct session *session)
+/*
+ * For a command without an event loop: the names of containers come a moment after their cgroups were found. Takes them
+ * in until nothing comes any more, for at most two seconds; at once where this machine has no reader of names.
+ */
+static void session_settle(struct session *session)
 {
     uint64_t end = session->sys.now(&session->sys, CLOCK_MONOTONIC) + SETTLE_NS;
 

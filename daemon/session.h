@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * The configuration in force: flags override the file, the file overrides the defaults; checked against the machine.
+ *
+ * The opener's permissions for a configuration: how many events it can need, the tracepoints, probes and breakpoints
+ * that it names, and its files.
+ *
  * A machine, a configuration for it, and the collectors that carry it out.
  */
 #ifndef DAEMON_SESSION_H
@@ -8,10 +13,27 @@
 #include "bpf/loader.h"
 #include "cgroups/names-reader.h"
 #include "collectors/registry.h"
+#include "config/config.h"
 #include "daemon/fd-budget.h"
 #include "daemon/options.h"
-#include "opener/state-file.h"
+#include "opener/opener-server.h"
+#include "opener/rules.h"
 #include "process/memory-limit.h"
+
+/* The same without a machine: events are not looked up. */
+int settings_read(const struct options *options, struct sys *sys, struct config **ret, struct error *error);
+
+/* The file that the configuration is read from, whether it exists or not. Borrowed. */
+const char *settings_file(const struct options *options);
+/* Opens files by `sys`, which must outlive it. Call it again once `sys` asks an opener. */
+struct file_opener settings_files(struct sys *sys);
+
+/*
+ * `config_file` is the file that the configuration was read from, or NULL. Events that this machine does not have are
+ * left out. -ENOMEM with a sentence; opener_permissions_done() in either case.
+ */
+int permissions_from_config(struct sys *sys, const struct config *config, const char *config_file,
+                            struct opener_permissions *ret, struct error *error);
 
 struct session {
     struct sys sys;
@@ -50,11 +72,6 @@ int session_open(struct session *session, struct error *error);
  * a sentence unless it is EXIT_SUCCESS; session_done() in either case.
  */
 int session_start(struct session *session, const struct options *options, bool serves, struct error *error);
-/*
- * For a command without an event loop: the names of containers come a moment after their cgroups were found. Takes them
- * in until nothing comes any more, for at most two seconds; at once where this machine has no reader of names.
- */
-void session_settle(struct session *session);
 /*
  * Loads both again, asks `accept` (which may refuse the new configuration, and finds the new budget in the session),
  * and swaps them. On failure the old ones stay in use; only -ENOMEM can follow `accept`, and then the new ones are in

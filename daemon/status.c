@@ -1,11 +1,286 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The daemon's state in one line: see summary.h. */
 #include "daemon/status.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <unistd.h>
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "collectors/cgroup/cgroup.h"
 #include "config/keys.h"
+#include "perf/machine.h"
+#include "perf/reason.h"
+#include "process/sandbox.h"
+
+/* --- JSON documents --- */
+
+static const char *const scope_names[] = {
+    [PMU_CORE] = "core",
+    [PMU_SYSTEM] = "system",
+    [PMU_ANY] = "any",
+};
+
+static json_t *pmu_formats(const struct pmu *pmu)
+{
+    json_t *formats = json_array();
+
+    for (size_t i = 0; formats && i < pmu->n_formats; i++)
+        formats = json_array_add(formats, json_string(pmu->formats[i].name));
+    return formats;
+}
+
+static json_t *pmu_json(const struct pmu *pmu)
+{
+    _cleanup_(freep) char *cpus = cpuset_format(&pmu->cpus);
+
+    return json_pack("{s:s, s:I, s:s, s:s, s:b, s:I, s:o}", "name", pmu->name, "type", (json_int_t)pmu->type, "scope",
+                     scope_names[pmu->scope], "cpus", cpus, "absent", pmu->absent, "named_events",
+                     (json_int_t)pmu->n_events, "terms", pmu_formats(pmu));
+}
+
+json_t *document_pmus(const struct machine *machine)
+{
+    json_t *pmus = json_array();
+
+    for (size_t i = 0; pmus && i < machine->n_pmus; i++)
+        pmus = json_array_add(pmus, pmu_json(machine->pmus[i]));
+    return pmus ? json_pack("{s:o}", "pmus", pmus) : NULL;
+}
+
+json_t *document_collectors(const struct registry *registry)
+{
+    json_t *collectors = json_array();
+    struct collector_status status;
+
+    for (size_t i = 0; collectors && registry_status(registry, i, &status); i++)
+        collectors = json_array_add(
+            collectors, json_pack("{s:s, s:b, s:b, s:f, s:s}", "name", status.name, "enabled", status.enabled,
+                                  "success", status.successful, "duration_seconds",
+                                  (double)status.duration_ns / (double)NSEC_PER_SEC, "error", status.error));
+    return collectors;
+}
+
+static json_t *failure_json(const struct failure *failure, const char *collector)
+{
+    _cleanup_(freep) char *cpus = cpuset_format(&failure->cpus);
+
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o}", "collector", collector, "group", failure->group, "event",
+                     failure->metric, "pmu", failure->pmu, "reason", failure->reason, "cpus", cpus, "message",
+                     json_text(failure->message));
+}
+
+json_t *document_failures(const struct registry *registry)
+{
+    const struct failures *failures = registry_failures(registry);
+    struct collector_status status = {.name = ""};
+    json_t *array = json_array();
+
+    for (size_t i = 0; array && i < failures->n; i++) {
+        registry_status(registry, failures->items[i].collector, &status);
+        array = json_array_add(array, failure_json(&failures->items[i], status.name));
+    }
+    return array;
+}
+
+static json_t *starved_json(const struct snapshot *snapshot)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; array && i < snapshot->n_rows; i++) {
+        const struct row *row = snapshot->rows[i];
+        if (row->cause && !row->absent && !snapshot_row_failed(snapshot, row))
+            array = json_array_add(array, json_pack("{s:s, s:s, s:s, s:o, s:i, s:s, s:s}", "collector",
+                                                    row->collector_name, "group", row->group, "pmu", row->pmu, "cgroup",
+                                                    row->cgroup ? json_text(row->cgroup) : json_null(), "cpu", row->cpu,
+                                                    "state", row_state_name(row->state), "cause", row->cause));
+    }
+    return array;
+}
+
+json_t *document_paranoid(const struct machine *machine)
+{
+    return machine->paranoid == INT_MIN ? json_null() : json_integer(machine->paranoid);
+}
+
+json_t *document_idle_times(struct sys *sys)
+{
+    _cleanup_(idle_times_done) struct idle_times times = {0};
+
+    if (idle_times_load(sys, &times) < 0)
+        return json_null();
+    json_t *array = json_array();
+    for (size_t i = 0; array && i < times.n; i++)
+        array = json_array_add(
+            array, json_pack("{s:i, s:f}", "cpu", (int)times.items[i].cpu, "seconds", times.items[i].seconds));
+    return array;
+}
+
+static json_t *machine_json(const struct machine *machine, json_t *idle_times)
+{
+    char hostname[HOST_NAME_MAX + 1] = "";
+
+    _cleanup_(freep) char *online = cpuset_format(&machine->online), *possible = cpuset_format(&machine->possible);
+
+    gethostname(hostname, sizeof(hostname) - 1);
+    return json_pack("{s:o, s:s, s:s, s:s, s:o, s:o}", "hostname", json_text(hostname), "kernel",
+                     machine->release ? machine->release : "", "cpus_online", online, "cpus_possible", possible,
+                     "perf_event_paranoid", document_paranoid(machine), "cpu_idle_seconds", idle_times);
+}
+
+/* Descriptors of groups that were not opened, and of cgroups that are not watched, because the limit is too low. */
+static uint64_t refused_descriptors(const struct session *session)
+{
+    const void *state = registry_state(session->registry, &collector_cgroup);
+    const struct failures *failures = registry_failures(session->registry);
+    struct cgroup_summary cgroups = {0};
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < failures->n; i++)
+        n += str_equal(failures->items[i].reason, reason_name(-EMFILE)) ? failures->items[i].n_targets : 0;
+    if (state)
+        cgroup_summarize(state, &cgroups);
+    uint64_t wanted = MIN(cgroups.n_wanted, cgroups.max_cgroups);
+    return n + (wanted - MIN(wanted, cgroups.limit)) * cgroups.descriptors_each;
+}
+
+json_t *document_descriptors(const struct session *session)
+{
+    const struct fd_budget *budget = &session->budget;
+    const struct descriptors *descriptors = &session->descriptors;
+
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "limit", (json_int_t)budget->limit, "daemon",
+                     (json_int_t)budget->daemon, "clients", (json_int_t)budget->clients, "sampler",
+                     (json_int_t)budget->sampler, "counters", (json_int_t)budget->counters, "open",
+                     (json_int_t)descriptors->n_counting, "sampling", (json_int_t)descriptors->n_sampling, "needed",
+                     (json_int_t)(descriptors->n_counting + refused_descriptors(session)), "connections",
+                     (json_int_t)session->config->web.limits.connections);
+}
+
+static json_t *processes_add(json_t *processes, const char *name, pid_t pid, uid_t uid, const struct process_stat *stat,
+                             uint64_t boot_ns)
+{
+    return json_array_add(
+        processes,
+        json_pack("{s:s, s:i, s:I, s:o, s:f, s:I, s:I, s:I}", "process", name, "pid", (int)pid, "uid", (json_int_t)uid,
+                  "start_time",
+                  boot_ns ? json_real((double)(boot_ns + stat->start_ns) / (double)NSEC_PER_SEC) : json_null(),
+                  "cpu_seconds", (double)stat->cpu_ns / (double)NSEC_PER_SEC, "resident_bytes",
+                  (json_int_t)stat->resident_bytes, "virtual_bytes", (json_int_t)stat->virtual_bytes, "threads",
+                  (json_int_t)stat->threads));
+}
+
+/* As root the process leaves root when it enters its jail. */
+static uid_t reader_user(uid_t started_as)
+{
+    return geteuid() == 0 || started_as == 0 ? JAIL_USER : geteuid();
+}
+
+json_t *document_processes(const struct children *children, uid_t opener_uid, uint64_t boot_ns)
+{
+    _cleanup_(closep) int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    json_t *processes = json_array();
+    struct process_stat stat;
+
+    if (processes && process_stat_read(fd, &stat) == 0)
+        processes = processes_add(processes, "daemon", getpid(), geteuid(), &stat, boot_ns);
+    if (processes && children->opener && child_read(children->opener, &stat) == 0)
+        processes = processes_add(processes, "opener", children->opener->pid, opener_uid, &stat, boot_ns);
+    if (processes && children->symboliser && child_read(children->symboliser, &stat) == 0)
+        processes = processes_add(processes, "symboliser", children->symboliser->pid, geteuid(), &stat, boot_ns);
+    if (processes && children->reader && child_read(children->reader, &stat) == 0)
+        processes = processes_add(processes, "reader", children->reader->pid, reader_user(opener_uid), &stat, boot_ns);
+    return processes;
+}
+
+/* How cgroups are counted; null where they are not. */
+static json_t *engine_json(const struct registry *registry)
+{
+    const void *state = registry_state(registry, &collector_cgroup);
+    struct cgroup_summary summary;
+
+    if (!state)
+        return json_null();
+    cgroup_summarize(state, &summary);
+    return json_pack("{s:s, s:s?, s:o}", "engine", config_engine_name(summary.engine), "engine_reason",
+                     summary.engine_reason, "unknown_seconds",
+                     registry_has_failed(registry, &collector_cgroup)
+                         ? json_null()
+                         : json_real((double)summary.unknown_ns / (double)NSEC_PER_SEC));
+}
+
+json_t *document_status(struct registry *registry, const struct document_process *process)
+{
+    json_t *config_file = process->config->file ? json_text(process->config->file) : json_null();
+
+    return json_pack(
+        "{s:s, s:f, s:i, s:f, s:o, s:b, s:f, s:o, s:b, s:o, s:O, s:o, s:o, s:O, s:o, s:o, s:o, s:o, s:o, s:o}",
+        "version", PACKAGE_VERSION, "timestamp", (double)process->realtime_ns / (double)NSEC_PER_SEC, "pid",
+        (int)getpid(), "start_time", (double)process->started_realtime_ns / (double)NSEC_PER_SEC, "config_file",
+        config_file, "config_last_reload_successful", process->reload->successful, "config_last_reload_success_time",
+        (double)process->reload->success_realtime_ns / (double)NSEC_PER_SEC, "config_last_reload_error",
+        json_text(process->reload_error), "paused", process->pause.paused, "paused_until",
+        process->pause.paused ? json_real(process->pause.until) : json_null(), "max_fds",
+        json_object_get(process->descriptors, "limit"), "descriptors", process->descriptors, "processes",
+        process->processes, "opener", process->opener, "reader", process->reader, "machine",
+        machine_json(process->machine, process->idle_times), "collectors", document_collectors(registry), "cgroups",
+        engine_json(registry), "failures", document_failures(registry), "starved",
+        starved_json(registry_read(registry, 0, UINT64_MAX)));
+}
+
+/* The names that there are; and where they are from, or why there is none. */
+static json_t *add_names(json_t *cgroup, const struct names *names)
+{
+    char room[NAMES_BEST_MAX];
+    const char *name = names_best(names, room), *unnamed = names->unnamed;
+
+    for (enum name_kind kind = 0; kind < N_NAME_KINDS; kind++)
+        if (names->texts[kind])
+            cgroup = json_object_add(cgroup, name_kind_text(kind), json_text(names->texts[kind]));
+    if (!name && !unnamed)
+        unnamed = "it is neither a unit nor a container that is known";
+    if (name)
+        cgroup = json_object_add(cgroup, "name", json_text(name));
+    if (name)
+        cgroup = json_object_add(cgroup, "named_by", json_string(names->source ? names->source : "path"));
+    return unnamed ? json_object_add(cgroup, "unnamed", json_string(unnamed)) : cgroup;
+}
+
+struct cgroup_list {
+    json_t *items;
+    bool failed; /* none is counted any more */
+};
+
+static void add_cgroup(void *userdata, const struct cgroup_view *view)
+{
+    struct cgroup_list *list = userdata;
+    bool failed = list->failed && view->state != CGROUP_STATE_DROPPED;
+    json_t *cgroup = json_pack("{s:s, s:s, s:I, s:I}", "cgroup", view->label, "state",
+                               failed ? STATE_FAILED : cgroup_state_name(view->state), "inode", (json_int_t)view->inode,
+                               "descriptors", (json_int_t)view->descriptors);
+
+    list->items = json_array_add(list->items, add_names(cgroup, view->names));
+}
+
+json_t *document_cgroups(const struct registry *registry)
+{
+    const void *state = registry_state(registry, &collector_cgroup);
+    struct cgroup_list list = {json_array(), registry_has_failed(registry, &collector_cgroup)};
+    struct cgroup_summary summary;
+
+    if (!state || !list.items)
+        return json_pack("{s:o}", "cgroups", list.items);
+    cgroup_visit(state, add_cgroup, &list);
+    cgroup_summarize(state, &summary);
+    return json_pack("{s:o, s:i, s:s, s:s?, s:I, s:I, s:I, s:s?, s:o}", "hierarchy", json_text(summary.hierarchy),
+                     "version", summary.v1 ? 1 : 2, "engine", config_engine_name(summary.engine), "engine_reason",
+                     summary.engine_reason, "wanted", (json_int_t)summary.n_wanted, "limit", (json_int_t)summary.limit,
+                     "descriptors_each", (json_int_t)summary.descriptors_each, "limitation", summary.limitation,
+                     "cgroups", list.items);
+}
+
+/* --- The daemon's state in one line --- */
 
 static void count_watched(void *userdata, const struct cgroup_view *view)
 {

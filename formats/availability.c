@@ -1,9 +1,435 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The derived metrics that the rows of the snapshot have now, and why not the others: see availability.h. */
 #include "formats/availability.h"
+
+#include <ctype.h>
+#include <stdio.h>
 
 #include "base/cleanup.h"
 #include "base/glob.h"
+#include "base/json.h"
+#include "perf/event-parse.h"
+#include "perf/generic-events.h"
+#include "perf/presets.h"
+#include "perf/reason.h"
+
+/* All borrowed. */
+struct absence_place {
+    const char *collector;
+    const char *pmu_name;
+    const struct pmu *pmu;         /* of that name; NULL where the machine no longer has it */
+    const struct row *const *rows; /* of this place, one for all that count the same */
+    size_t n_rows;
+    const struct failures *failures;
+    const char *const *collector_names; /* by bit number */
+};
+
+/* --- A counting place, and the events that it counts, or could --- */
+
+/* The row that counts an event of a formula; NULL where none does. */
+static const struct row *absence_place_find_row(const struct absence_place *place, const char *name)
+{
+    for (size_t i = 0; i < place->n_rows; i++)
+        for (size_t k = 0; k < place->rows[i]->n_counters; k++)
+            if (derived_names_event(name, place->rows[i]->counters[k].event))
+                return place->rows[i];
+    return NULL;
+}
+
+/* Why an event that is configured is not counted; NULL where there is no such failure. */
+static const struct failure *absence_place_find_failure(const struct absence_place *place, const char *name)
+{
+    for (size_t i = 0; i < place->failures->n; i++) {
+        const struct failure *failure = &place->failures->items[i];
+        if (str_equal(place->collector_names[failure->collector], place->collector) &&
+            derived_names_event(name, failure->metric) && (!*failure->pmu || str_equal(failure->pmu, place->pmu_name)))
+            return failure;
+    }
+    return NULL;
+}
+
+/* Goes past what is no letter and no digit. */
+static bool skip_gap(const char **text)
+{
+    const char *start = *text;
+
+    while (**text && !isalnum((unsigned char)**text))
+        ++*text;
+    return *text > start;
+}
+
+/* Whether an event of this name has that metric name, as event_metric_name() makes it: without an allocation. */
+static bool has_metric_name(const char *event, const char *metric)
+{
+    bool gap = skip_gap(&event), other = gap;
+
+    while (*event && *metric && gap == other && tolower((unsigned char)*event) == *metric) {
+        event++;
+        metric++;
+        gap = skip_gap(&event);
+        other = skip_gap(&metric);
+    }
+    return !*event && !*metric;
+}
+
+static const struct generic_event *find_generic(const char *name)
+{
+    for (size_t i = 0; i < n_generic_events; i++)
+        if (str_equal(generic_events[i].metric, name))
+            return &generic_events[i];
+    return NULL;
+}
+
+/* The event as a user writes it, the way the kernel or sysfs spells it; false where neither has it. */
+static bool place_spell_event(const struct absence_place *place, const char *name, char *text, size_t size)
+{
+    const struct generic_event *generic = find_generic(name);
+    uint64_t config;
+
+    if (generic && (generic->type == PERF_TYPE_SOFTWARE || (place->pmu && place->pmu->scope != PMU_SYSTEM))) {
+        snprintf(text, size, "%s", generic->name);
+        return true;
+    }
+    for (size_t i = 0; place->pmu && i < place->pmu->n_events; i++)
+        if (has_metric_name(place->pmu->events[i].name, name)) {
+            snprintf(text, size, "%s/%s/", place->pmu->name, place->pmu->events[i].name);
+            return true;
+        }
+    for (size_t i = 0; place->pmu && place->pmu->scope == PMU_CORE && generic_find_cache(i, text, size, &config); i++)
+        if (has_metric_name(text, name))
+            return true;
+    return false;
+}
+
+/* The same for any name of a formula: with modifiers, and by each of its names. */
+static bool absence_place_spell(const struct absence_place *place, const char *name, char *text, size_t size)
+{
+    static const struct {
+        const char *word, *modifier;
+    } modifiers[] = {{"_user", ":u"}, {"_kernel", ":k"}, {"", ""}};
+    char base[FORMULA_NAME_SIZE];
+    const char *spelling;
+
+    for (size_t i = 0; (spelling = derived_spelling(name, i)); i++)
+        for (size_t k = 0; k < ARRAY_SIZE(modifiers); k++) {
+            size_t length = strlen(spelling), cut = strlen(modifiers[k].word);
+            if (length <= cut || !str_equal(spelling + length - cut, modifiers[k].word))
+                continue;
+            snprintf(base, sizeof(base), "%.*s", (int)(length - cut), spelling);
+            if (place_spell_event(place, base, text, size)) {
+                size_t end = strlen(text);
+                snprintf(text + end, size - end, "%s", modifiers[k].modifier);
+                return true;
+            }
+        }
+    snprintf(text, size, "%s", name);
+    return false;
+}
+
+static bool absence_event_is_software(const char *name)
+{
+    const struct generic_event *generic = find_generic(name);
+
+    return generic && generic->type == PERF_TYPE_SOFTWARE;
+}
+
+/* --- Why a derived metric has no value at a counting place --- */
+
+static const char *const names[] = {
+    [ABSENCE_NONE] = "available",
+    [ABSENCE_DISABLED] = "disabled",
+    [ABSENCE_FAILED] = "failed",
+    [ABSENCE_NO_CGROUP] = "no_cgroup",
+    [ABSENCE_NO_PMU] = "no_pmu",
+    [ABSENCE_NO_EVENT] = "no_event",
+    [ABSENCE_UNAVAILABLE] = "unavailable",
+    [ABSENCE_NOT_COUNTED] = "not_counted",
+    [ABSENCE_APART] = "apart",
+    [ABSENCE_SPLIT] = "split",
+    [ABSENCE_UNEVEN] = "uneven",
+    [ABSENCE_STARVED] = "starved",
+};
+
+const char *absence_name(enum absence absence)
+{
+    return names[absence];
+}
+
+#define SLOTS "slots"
+
+/* --- how near a formula is to a value --- */
+
+/* The events of a formula by what they need to be counted; a later list is worse. */
+enum need { NEED_NOTHING, NEED_REPAIR, NEED_GROUP, NEED_EVENT, NEED_PMU, N_NEEDS };
+
+struct fit {
+    const struct derived_formula *of;
+    struct formula formula;
+    enum need needs[FORMULA_NAMES_MAX];
+    enum need worst;
+    size_t n_worst;
+};
+
+static enum need place_need(const struct absence_place *place, const char *name)
+{
+    char text[128];
+
+    if (str_equal(name, SLOTS))
+        return place->pmu && place->pmu->slots > 0 ? NEED_NOTHING : NEED_EVENT;
+    if (str_equal(name, "running_time") || str_equal(name, "enabled_time"))
+        return place->n_rows > 0 ? NEED_NOTHING : NEED_GROUP;
+    if (absence_place_find_row(place, name))
+        return NEED_NOTHING;
+    if (!absence_event_is_software(name) && (!place->pmu || place->pmu->absent))
+        return NEED_PMU;
+    if (absence_place_find_failure(place, name))
+        return NEED_REPAIR;
+    return absence_place_spell(place, name, text, sizeof(text)) ? NEED_GROUP : NEED_EVENT;
+}
+
+static bool fit_find(const struct absence_place *place, const struct derived_formula *formula, struct fit *ret)
+{
+    *ret = (struct fit){.of = formula};
+    if (formula_parse(formula->text, &ret->formula, NULL) < 0)
+        return false;
+    for (size_t i = 0; i < ret->formula.n_names; i++) {
+        ret->needs[i] = place_need(place, ret->formula.names[i]);
+        if (ret->needs[i] > ret->worst)
+            ret->n_worst = 0;
+        ret->worst = MAX(ret->worst, ret->needs[i]);
+        ret->n_worst += ret->needs[i] == ret->worst;
+    }
+    return true;
+}
+
+/* The nearest formula for this PMU; false where there is none. */
+static bool fit_choose(const struct absence_place *place, const struct derived_metric *metric, struct fit *ret)
+{
+    struct fit fit;
+    bool found = false;
+
+    for (size_t i = 0; metric->formulas[i].text; i++) {
+        const char *pattern = metric->formulas[i].pmu;
+        if ((pattern && !glob_match(pattern, place->pmu_name)) || !fit_find(place, &metric->formulas[i], &fit))
+            continue;
+        if (!found || fit.worst < ret->worst || (fit.worst == ret->worst && fit.n_worst < ret->n_worst))
+            *ret = fit;
+        found = true;
+    }
+    return found;
+}
+
+/* --- sentences --- */
+
+/* Adds the events of that need to those that are missing. */
+static void take_missing(struct availability *availability, const struct fit *fit, enum need need)
+{
+    for (size_t i = 0; i < fit->formula.n_names; i++)
+        if (fit->needs[i] == need)
+            memcpy(availability->missing[availability->n_missing++], fit->formula.names[i], FORMULA_NAME_SIZE);
+}
+
+/* "branch-misses and instructions", as a user writes them. */
+static void append_missing(struct buffer *message, const struct absence_place *place,
+                           const struct availability *availability)
+{
+    char text[128];
+
+    for (size_t i = 0; i < availability->n_missing; i++) {
+        absence_place_spell(place, availability->missing[i], text, sizeof(text));
+        buffer_appendf(message, "%s%s", i == 0 ? "" : i + 1 == availability->n_missing ? " and " : ", ", text);
+    }
+}
+
+static void explain_events(const struct absence_place *place, struct availability *availability)
+{
+    struct buffer *message = &availability->message;
+
+    if (str_equal(availability->missing[0], SLOTS)) {
+        buffer_appendf(message, "the kernel does not say how many slots a CPU of %s has (caps/slots in sysfs)",
+                       place->pmu_name);
+        return;
+    }
+    buffer_appendf(message, "the PMU %s does not list ", place->pmu_name);
+    append_missing(message, place, availability);
+    buffer_append_text(message, ": it cannot have this metric");
+}
+
+static void explain_failure(const struct absence_place *place, struct availability *availability)
+{
+    const struct failure *failure = absence_place_find_failure(place, availability->missing[0]);
+
+    buffer_appendf(&availability->message, "%s of the group \"%s\" is not counted: %s", failure->event, failure->group,
+                   failure->message);
+}
+
+/* The group that has the most of the events. */
+static const struct row *find_nearest_group(const struct absence_place *place, const struct fit *fit)
+{
+    const struct row *nearest = NULL;
+    size_t most = 0;
+
+    for (size_t i = 0; i < place->n_rows; i++) {
+        const struct absence_place alone = {.rows = &place->rows[i], .n_rows = 1};
+        size_t n = 0;
+        for (size_t k = 0; k < fit->formula.n_names; k++)
+            n += absence_place_find_row(&alone, fit->formula.names[k]) != NULL;
+        if (n > most) {
+            most = n;
+            nearest = place->rows[i];
+        }
+    }
+    return nearest;
+}
+
+static bool list_has(const struct event_list *list, const char *name)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (derived_names_event(name, list->events[i].metric))
+            return true;
+    return false;
+}
+
+/* The preset that has all events of the formula on this PMU; NULL where there is none. Without memory `message` fails.
+ */
+static const struct preset *find_preset(const struct absence_place *place, const struct formula *formula,
+                                        struct buffer *message)
+{
+    for (size_t i = 0; place->pmu && i < n_presets; i++) {
+        _cleanup_(event_list_done) struct event_list list = {0};
+        const char *events = presets[i].variants[preset_choose(&presets[i], place->pmu)].events;
+        if (presets[i].of_system != (place->pmu->scope == PMU_SYSTEM) || !events)
+            continue;
+        int r = event_list_parse(events, &list, NULL);
+        message->failed |= r == -ENOMEM;
+        if (r < 0)
+            continue;
+        size_t n = 0;
+        while (n < formula->n_names && list_has(&list, formula->names[n]))
+            n++;
+        if (n == formula->n_names)
+            return &presets[i];
+    }
+    return NULL;
+}
+
+static void explain_not_counted(const struct absence_place *place, struct availability *availability,
+                                const struct fit *fit)
+{
+    const struct row *group = find_nearest_group(place, fit);
+    struct buffer *message = &availability->message;
+    const struct preset *preset = find_preset(place, &fit->formula, message);
+
+    buffer_append_text(message, "no group counts ");
+    append_missing(message, place, availability);
+    if (group)
+        buffer_appendf(message, ": add %s to the group \"%s\"", availability->n_missing > 1 ? "them" : "it",
+                       group->group);
+    else
+        buffer_appendf(message, "%s: add a group with %s to collectors.%s.groups",
+                       availability->n_missing > 1 ? " together" : "", availability->n_missing > 1 ? "them" : "it",
+                       place->collector);
+    if (preset)
+        buffer_appendf(message, ", or a group with \"preset: %s\"", preset->name);
+}
+
+/* How long the name of the configured group is: "cache-2" is a part of "cache". */
+static size_t configured_length(const char *group)
+{
+    size_t length = strlen(group), digits = length;
+
+    while (digits > 0 && isdigit((unsigned char)group[digits - 1]))
+        digits--;
+    return digits > 0 && digits < length && group[digits - 1] == '-' ? digits - 1 : length;
+}
+
+static void explain_apart(const struct absence_place *place, struct availability *availability, const struct fit *fit)
+{
+    const struct row *first = NULL;
+    struct buffer *message = &availability->message;
+
+    availability->absence = ABSENCE_SPLIT;
+    for (size_t i = 0; i < fit->formula.n_names; i++) {
+        const struct row *row = absence_place_find_row(place, fit->formula.names[i]);
+        if (!row)
+            continue;
+        first = first ? first : row;
+        size_t length = configured_length(first->group);
+        if (configured_length(row->group) != length || memcmp(row->group, first->group, length) != 0)
+            availability->absence = ABSENCE_APART;
+        buffer_appendf(message, "%s%s is in the group \"%s\"", message->size ? ", " : "", fit->formula.names[i],
+                       row->group);
+    }
+    if (availability->absence == ABSENCE_APART)
+        buffer_append_text(message, ", and events are counted at the same time only in one group: put them into one");
+    else
+        buffer_appendf(message, ", a part that did not fit the counters of %s: put these events into a smaller group",
+                       place->pmu_name);
+}
+
+static void explain_no_pmu(const struct absence_place *place, struct availability *availability)
+{
+    if (place->pmu && place->pmu->absent)
+        buffer_append_text(&availability->message, REASON_NO_PMU ": " REASON_NO_PMU_REMEDY);
+    else
+        buffer_appendf(&availability->message, "it is not defined for the PMU %s", place->pmu_name);
+}
+
+/* The group that has the metric and is of no use; NULL where there is none. */
+static const struct row *find_useless(const struct absence_place *place, const struct derived_metric *metric)
+{
+    for (size_t i = 0; i < place->n_rows; i++)
+        for (size_t k = 0; k < derivation_count(place->rows[i]->derivation); k++)
+            if (derivation_metric(place->rows[i]->derivation, k) == metric)
+                return place->rows[i];
+    return NULL;
+}
+
+static void explain_useless(const struct row *row, struct availability *availability)
+{
+    struct buffer *message = &availability->message;
+
+    availability->absence = row->state == ROW_STARVED ? ABSENCE_STARVED : ABSENCE_UNEVEN;
+    if (row->state == ROW_STARVED)
+        buffer_appendf(message,
+                       "the group \"%s\" is starved%s%s: count fewer events, or end what else uses the counters",
+                       row->group, row->cause ? ", " : "", row->cause ? row->cause : "");
+    else
+        buffer_appendf(message,
+                       "the group \"%s\" does not count all of its events on each CPU: \"perfcountd plan\" "
+                       "shows where an event is not counted, and why",
+                       row->group);
+}
+
+/* Fills formula, absence, missing and message of a metric that no row of the place has. */
+static void absence_explain(const struct absence_place *place, struct availability *availability)
+{
+    static const enum absence reasons[N_NEEDS] = {ABSENCE_APART, ABSENCE_UNAVAILABLE, ABSENCE_NOT_COUNTED,
+                                                  ABSENCE_NO_EVENT, ABSENCE_NO_PMU};
+    const struct row *useless = find_useless(place, availability->metric);
+    struct fit fit = {.worst = NEED_PMU};
+
+    if (useless) {
+        explain_useless(useless, availability);
+        return;
+    }
+    bool found = fit_choose(place, availability->metric, &fit);
+    availability->formula = found ? fit.of : NULL;
+    availability->absence = reasons[fit.worst];
+    if (fit.worst < NEED_PMU)
+        take_missing(availability, &fit, fit.worst);
+    if (fit.worst == NEED_PMU)
+        explain_no_pmu(place, availability);
+    else if (fit.worst == NEED_EVENT)
+        explain_events(place, availability);
+    else if (fit.worst == NEED_REPAIR)
+        explain_failure(place, availability);
+    else if (fit.worst == NEED_GROUP)
+        explain_not_counted(place, availability, &fit);
+    else
+        explain_apart(place, availability, &fit);
+}
+
+/* --- The derived metrics that the rows of the snapshot have now, and why not the others --- */
 
 /* One row for all that count the same, the best of them: one that is counted, if there is one. */
 struct kinds {
@@ -240,4 +666,207 @@ int availability_each(struct registry *registry, const struct machine *machine, 
                 r = visit_collector(&survey, k, metric);
     free(survey.kinds.rows);
     return r;
+}
+
+/* --- The derived metrics as JSON --- */
+
+static const struct {
+    enum derived_target target;
+    const char *collector;
+} targets[] = {{DERIVED_CPU, "cpu"}, {DERIVED_PMU, "pmu"}, {DERIVED_CGROUP, "cgroup"}};
+
+/* --- the table --- */
+
+static json_t *collectors_of(const struct derived_metric *metric)
+{
+    json_t *collectors = json_array();
+
+    for (size_t i = 0; i < ARRAY_SIZE(targets); i++)
+        if (metric->targets & targets[i].target)
+            collectors = json_array_add(collectors, json_string(targets[i].collector));
+    return collectors;
+}
+
+/* The ways of writing an event. Returns `spellings` with them, as json_object_add() does. */
+static json_t *add_spellings(json_t *spellings, const char *name)
+{
+    json_t *texts = json_array();
+    const char *spelling;
+
+    for (size_t k = 1; (spelling = derived_spelling(name, k)); k++)
+        texts = json_array_add(texts, json_string(spelling));
+    if (texts && json_array_size(texts) == 0) {
+        json_decref(texts);
+        return spellings;
+    }
+    return json_object_add(spellings, name, texts);
+}
+
+static json_t *formula_json(const struct derived_formula *formula, json_t **spellings)
+{
+    json_t *events = json_array();
+    struct formula parsed = {.n_names = 0};
+
+    formula_parse(formula->text, &parsed, NULL);
+    for (size_t i = 0; i < parsed.n_names; i++) {
+        events = json_array_add(events, json_string(parsed.names[i]));
+        *spellings = add_spellings(*spellings, parsed.names[i]);
+    }
+    return json_pack("{s:s, s:s?, s:o, s:s, s:b}", "formula", formula->text, "pmu", formula->pmu, "events", events,
+                     "source", formula->source, "seen", formula->seen);
+}
+
+static json_t *metric_json(const struct derived_metric *metric, json_t **spellings)
+{
+    json_t *formulas = json_array();
+
+    for (size_t i = 0; metric->formulas[i].text; i++)
+        formulas = json_array_add(formulas, formula_json(&metric->formulas[i], spellings));
+    return json_pack("{s:s, s:s, s:s, s:o, s:o}", "name", metric->name, "unit", metric->unit, "help", metric->help,
+                     "collectors", collectors_of(metric), "formulas", formulas);
+}
+
+json_t *derived_json(void)
+{
+    json_t *metrics = json_array(), *spellings = json_object();
+    const struct derived_metric *metric;
+
+    for (size_t i = 0; (metric = derived_at(i)); i++)
+        metrics = json_array_add(metrics, metric_json(metric, &spellings));
+    return json_pack("{s:o, s:o}", "metrics", metrics, "spellings", spellings);
+}
+
+/* --- what is available here --- */
+
+static json_t *texts_json(const char *const *texts, size_t n)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < n; i++)
+        array = json_array_add(array, json_text(texts[i]));
+    return array;
+}
+
+static json_t *missing_json(const struct availability *availability)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < availability->n_missing; i++)
+        array = json_array_add(array, json_string(availability->missing[i]));
+    return array;
+}
+
+static json_t *message_json(const struct availability *availability)
+{
+    const struct buffer *message = &availability->message;
+
+    if (message->failed)
+        return NULL;
+    return message->size ? json_stringn(message->data, message->size) : json_string("");
+}
+
+/* The member `key` of an object, an array, which is made where it is missing. */
+static json_t *member_array(json_t *object, const char *key)
+{
+    if (!json_object_get(object, key))
+        json_object_set_new(object, key, json_array());
+    return json_object_get(object, key);
+}
+
+/* A document in the making: a part of it that finds no memory is the end of it. */
+struct availability_survey {
+    json_t *document;
+    bool failed;
+};
+
+static json_t *metric_of(const json_t *document, const char *name)
+{
+    json_t *metric = NULL;
+    size_t i;
+
+    json_array_foreach(json_object_get(document, "metrics"), i,
+                       metric) if (str_equal(json_string_value(json_object_get(metric, "name")), name)) break;
+    return metric;
+}
+
+static json_t *available_json(const struct availability *availability)
+{
+    return json_pack("{s:s, s:s, s:o, s:s}", "collector", availability->collector, "pmu", availability->pmu, "groups",
+                     texts_json(availability->groups, availability->n_groups), "formula", availability->formula->text);
+}
+
+static json_t *absent_json(const struct availability *availability)
+{
+    return json_pack("{s:s, s:s, s:s, s:o, s:o}", "collector", availability->collector, "pmu", availability->pmu,
+                     "reason", absence_name(availability->absence), "events", missing_json(availability), "message",
+                     message_json(availability));
+}
+
+static void add_availability(void *userdata, const struct availability *availability)
+{
+    struct availability_survey *availability_survey = userdata;
+    json_t *metric = metric_of(availability_survey->document, availability->metric->name);
+    json_t *available = member_array(metric, "available"), *absent = member_array(metric, "absent");
+
+    if (availability->absence == ABSENCE_NONE)
+        availability_survey->failed |= json_array_append_new(available, available_json(availability)) < 0 || !absent;
+    else
+        availability_survey->failed |= json_array_append_new(absent, absent_json(availability)) < 0 || !available;
+}
+
+/* Takes the document, and has all availabilities added to it. */
+static json_t *survey_all(json_t *document, struct registry *registry, const struct machine *machine,
+                          availability_visit add)
+{
+    struct availability_survey availability_survey = {.document = document};
+
+    if (document &&
+        (availability_each(registry, machine, add, &availability_survey) < 0 || availability_survey.failed)) {
+        json_decref(document);
+        return NULL;
+    }
+    return document;
+}
+
+json_t *availability_json(struct registry *registry, const struct machine *machine)
+{
+    return survey_all(derived_json(), registry, machine, add_availability);
+}
+
+/* --- in short --- */
+
+static bool has_text(const json_t *object, const char *key, const char *text)
+{
+    return str_equal(json_string_value(json_object_get(object, key)), text);
+}
+
+/* The entry of a list for this collector, PMU and reason. */
+static json_t *summary_entry(json_t *list, const struct availability *availability)
+{
+    const char *reason = absence_name(availability->absence);
+    json_t *entry;
+    size_t i;
+
+    json_array_foreach(list, i, entry) if (has_text(entry, "collector", availability->collector) &&
+                                           has_text(entry, "pmu", availability->pmu) &&
+                                           has_text(entry, "reason", reason)) return entry;
+    entry = json_pack("{s:s, s:s, s:s, s:[]}", "collector", availability->collector, "pmu", availability->pmu, "reason",
+                      reason, "metrics");
+    return json_array_append_new(list, entry) == 0 ? entry : NULL;
+}
+
+static void add_to_summary(void *userdata, const struct availability *availability)
+{
+    const char *list = availability->absence == ABSENCE_NONE ? "available" : "absent";
+    struct availability_survey *availability_survey = userdata;
+    json_t *entry = summary_entry(json_object_get(availability_survey->document, list), availability);
+    json_t *metric = json_pack("{s:s, s:o, s:o}", "name", availability->metric->name, "events",
+                               missing_json(availability), "message", message_json(availability));
+
+    availability_survey->failed |= json_array_append_new(json_object_get(entry, "metrics"), metric) < 0;
+}
+
+json_t *availability_json_summarize(struct registry *registry, const struct machine *machine)
+{
+    return survey_all(json_pack("{s:[], s:[]}", "available", "absent"), registry, machine, add_to_summary);
 }

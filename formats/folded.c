@@ -8,7 +8,7 @@
  * room in the profile are in the line "[truncated]".
  */
 #include "base/cleanup.h"
-#include "formats/profile-writer.h"
+#include "formats/profile.h"
 #include "formats/writers.h"
 
 #define BYTES_MAX ((size_t)3 << 20)

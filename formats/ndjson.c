@@ -1,6 +1,287 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "formats/ndjson.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/utsname.h>
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "formats/writers.h"
+#include "perf/record.h"
+#include "sampler/writer.h"
+
+/* Finds the events of values that were read. */
+struct ndjson_ids {
+    struct ndjson_id {
+        uint64_t id;
+        size_t event;
+    } * ids; /* sorted */
+    size_t n;
+};
+
+static void ndjson_ids_done(struct ndjson_ids *ids);
+
+/* --- Records other than samples in NDJSON --- */
+
+/* The kernel has -1 for itself and for a task that has ended. Writes nothing if both are -1. */
+static void ndjson_write_thread(uint32_t pid, uint32_t tid, struct buffer *out)
+{
+    if (pid == UINT32_MAX && tid == UINT32_MAX)
+        return;
+    json_write_member(out, "pid", i64, (int32_t)pid);
+    json_write_member(out, "tid", i64, (int32_t)tid);
+}
+
+/* Writes nothing if `size` is 0. */
+static void ndjson_write_build_id(const unsigned char *id, size_t size, struct buffer *out)
+{
+    if (size == 0)
+        return;
+    json_write_key(out, "build_id");
+    char *room = buffer_reserve(out, 2 * size + 2);
+    if (!room)
+        return;
+    *room++ = '"';
+    for (size_t i = 0; i < size; i++) {
+        *room++ = "0123456789abcdef"[id[i] >> 4];
+        *room++ = "0123456789abcdef"[id[i] & 15];
+    }
+    *room = '"';
+    buffer_advance(out, 2 * size + 2);
+}
+
+static void ndjson_write_range(uint64_t address, uint64_t length, uint64_t offset, const char *file, struct buffer *out)
+{
+    json_write_member(out, "address", hex, address);
+    json_write_member(out, "length", u64, length);
+    json_write_member(out, "offset", hex, offset);
+    json_write_member(out, "file", string, file);
+}
+
+/* Writes nothing if `inode` is 0. */
+static void ndjson_write_inode(uint32_t major, uint32_t minor, uint64_t inode, struct buffer *out)
+{
+    if (inode == 0)
+        return;
+    json_write_member(out, "major", u64, major);
+    json_write_member(out, "minor", u64, minor);
+    json_write_member(out, "inode", u64, inode);
+}
+
+static void write_mmap(const struct record *record, struct buffer *out)
+{
+    const struct record_mmap *mmap = &record->mmap;
+
+    ndjson_write_thread(mmap->pid, mmap->tid, out);
+    ndjson_write_range(mmap->address, mmap->length, mmap->offset, mmap->file, out);
+    ndjson_write_inode(mmap->major, mmap->minor, mmap->inode, out);
+    ndjson_write_build_id(mmap->build_id, mmap->build_id_size, out);
+}
+
+static void write_comm(const struct record *record, struct buffer *out)
+{
+    ndjson_write_thread(record->comm.pid, record->comm.tid, out);
+    json_write_member(out, "comm", string, record->comm.comm);
+    json_write_member(out, "exec", bool, (record->misc & PERF_RECORD_MISC_COMM_EXEC) != 0);
+}
+
+static void write_task(const struct record *record, struct buffer *out)
+{
+    ndjson_write_thread(record->task.pid, record->task.tid, out);
+    json_write_member(out, "parent_pid", i64, (int32_t)record->task.parent_pid);
+    json_write_member(out, "parent_tid", i64, (int32_t)record->task.parent_tid);
+}
+
+static void write_lost(const struct record *record, struct buffer *out)
+{
+    ndjson_write_thread(record->id.pid, record->id.tid, out);
+    json_write_member(out, "lost", u64, record->lost.lost);
+}
+
+static void write_switch(const struct record *record, struct buffer *out)
+{
+    bool is_out = record->misc & PERF_RECORD_MISC_SWITCH_OUT;
+
+    ndjson_write_thread(record->id.pid, record->id.tid, out);
+    json_write_member(out, "out", bool, is_out);
+    if (record->type != PERF_RECORD_SWITCH_CPU_WIDE)
+        return;
+    buffer_append_text(out, is_out ? ",\"next_pid\":" : ",\"previous_pid\":");
+    json_write_i64(out, (int32_t)record->context_switch.next_pid);
+    buffer_append_text(out, is_out ? ",\"next_tid\":" : ",\"previous_tid\":");
+    json_write_i64(out, (int32_t)record->context_switch.next_tid);
+}
+
+static void write_cgroup(const struct record *record, struct buffer *out)
+{
+    json_write_member(out, "id", u64, record->cgroup.id);
+    json_write_member(out, "path", string, record->cgroup.path);
+}
+
+static void write_ksymbol(const struct record *record, struct buffer *out)
+{
+    if (record->ksymbol.address)
+        json_write_member(out, "address", hex, record->ksymbol.address);
+    json_write_member(out, "length", u64, record->ksymbol.length);
+    json_write_member(out, "name", string, record->ksymbol.name);
+    json_write_member(out, "unregister", bool, (record->ksymbol.flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER) != 0);
+}
+
+/* Records of other types have the thread alone. */
+static void (*const field_writers[])(const struct record *record, struct buffer *out) = {
+    [PERF_RECORD_MMAP] = write_mmap,
+    [PERF_RECORD_MMAP2] = write_mmap,
+    [PERF_RECORD_COMM] = write_comm,
+    [PERF_RECORD_FORK] = write_task,
+    [PERF_RECORD_EXIT] = write_task,
+    [PERF_RECORD_LOST] = write_lost,
+    [PERF_RECORD_LOST_SAMPLES] = write_lost,
+    [PERF_RECORD_SWITCH] = write_switch,
+    [PERF_RECORD_SWITCH_CPU_WIDE] = write_switch,
+    [PERF_RECORD_CGROUP] = write_cgroup,
+    [PERF_RECORD_KSYMBOL] = write_ksymbol,
+};
+
+static void ndjson_write_fields(const struct record *record, struct buffer *out)
+{
+    if (record->type < ARRAY_SIZE(field_writers) && field_writers[record->type])
+        field_writers[record->type](record, out);
+    else
+        ndjson_write_thread(record->id.pid, record->id.tid, out);
+}
+
+/* --- Samples in NDJSON --- */
+
+#define UNKNOWN "[unknown]"
+
+static int compare_ids(const void *a, const void *b)
+{
+    const struct ndjson_id *first = a, *second = b;
+
+    return (first->id > second->id) - (first->id < second->id);
+}
+
+/* The ids of the source's events, in place of those that were there. -ENOMEM: then there are none. */
+static int ndjson_ids_load(struct ndjson_ids *ids, const struct writer_source *source)
+{
+    ndjson_ids_done(ids);
+    if (!source->read || source->n_ids == 0)
+        return 0;
+    ids->ids = calloc(source->n_events * source->n_ids, sizeof(*ids->ids));
+    if (!ids->ids)
+        return -ENOMEM;
+    for (size_t i = 0; i < source->n_events; i++)
+        for (size_t j = 0; j < source->n_ids; j++)
+            ids->ids[ids->n++] = (struct ndjson_id){.id = source->events[i].ids[j], .event = i};
+    qsort(ids->ids, ids->n, sizeof(*ids->ids), compare_ids);
+    return 0;
+}
+
+static void ndjson_ids_done(struct ndjson_ids *ids)
+{
+    free(ids->ids);
+    *ids = (struct ndjson_ids){0};
+}
+
+/* The event with the value's id; if values have no ids, the `index`-th event of the group. NULL if there is none. */
+static const char *event_of_value(const struct writer_source *source, const struct ndjson_ids *ids,
+                                  const struct record_value *value, size_t index)
+{
+    const struct ndjson_id key = {.id = value->id};
+
+    if (source->layout.read_format & PERF_FORMAT_ID) {
+        const struct ndjson_id *found = ids->n ? bsearch(&key, ids->ids, ids->n, sizeof(key), compare_ids) : NULL;
+        return found ? source->events[found->event].name : NULL;
+    }
+    return index < source->n_events ? source->events[index].name : NULL;
+}
+
+/* The values of the group's counters, on this CPU. */
+static void write_counts(const struct writer_source *source, const struct ndjson_ids *ids,
+                         const struct record_sample *sample, struct buffer *out)
+{
+    const struct record_layout *layout = &source->layout;
+    bool filled = false;
+
+    json_write_raw(out, ",\"counts\":{");
+    for (size_t i = 0; i < sample->n_read; i++) {
+        struct record_value value = record_read_value(sample, layout, i);
+        const char *name = event_of_value(source, ids, &value, i);
+        if (!name)
+            continue;
+        json_write_comma(out, &filled);
+        json_write_string(out, name);
+        buffer_append_char(out, ':');
+        json_write_u64(out, value.value);
+    }
+    buffer_append_char(out, '}');
+    if (layout->read_format & PERF_FORMAT_TOTAL_TIME_ENABLED)
+        json_write_member(out, "enabled_ns", u64, sample->time_enabled);
+    if (layout->read_format & PERF_FORMAT_TOTAL_TIME_RUNNING)
+        json_write_member(out, "running_ns", u64, sample->time_running);
+}
+
+/* Returns whether its symbol is awaited. */
+static bool write_frame(const struct writer_source *source, const struct record *record, enum address_space space,
+                        uint64_t ip, bool called, struct buffer *out)
+{
+    bool hidden = kernel_view_hides(source->kernel, space != SPACE_USER, ip);
+    struct frame frame = {0};
+
+    if (space != SPACE_OTHER)
+        symbols_resolve(source->symbols, record->id.pid, space == SPACE_KERNEL, ip - called, &frame);
+    if (hidden) {
+        json_write_raw(out, "\"symbol\":");
+    } else {
+        json_write_raw(out, "\"ip\":");
+        json_write_hex(out, ip);
+        json_write_key(out, "symbol");
+    }
+    json_write_string(out, frame.symbol ? frame.symbol : UNKNOWN);
+    json_write_member(out, "module", string, frame.mapping ? frame.mapping->file : UNKNOWN);
+    if (hidden && frame.symbol)
+        json_write_member(out, "offset", hex, frame.offset + called);
+    return frame.awaited;
+}
+
+static size_t write_callchain(const struct writer_source *source, const struct record *record, struct buffer *out)
+{
+    struct callchain chain = callchain_begin(record);
+    bool filled = false;
+    size_t awaited = 0;
+    uint64_t ip;
+
+    json_write_raw(out, ",\"callchain\":[");
+    while (callchain_next(&chain, &ip)) {
+        json_write_comma(out, &filled);
+        buffer_append_char(out, '{');
+        awaited += write_frame(source, record, chain.space, ip, callchain_is_caller(&chain), out);
+        buffer_append_char(out, '}');
+    }
+    buffer_append_char(out, ']');
+    return awaited;
+}
+
+/* Returns how many of its addresses have no symbol yet, since their tables are still being made. */
+static size_t ndjson_write_sample(const struct writer_source *source, const struct ndjson_ids *ids,
+                                  const struct record *record, struct buffer *out)
+{
+    ndjson_write_thread(record->id.pid, record->id.tid, out);
+    json_write_member(out, "comm", string, symbols_comm(source->symbols, record->id.pid, record->id.tid));
+    buffer_append_char(out, ',');
+    size_t awaited = write_frame(source, record, address_space_of(record), record->sample.ip, false, out);
+    json_write_member(out, "period", u64, record->sample.period);
+    if (source->layout.sample_type & PERF_SAMPLE_CALLCHAIN)
+        awaited += write_callchain(source, record, out);
+    if (source->layout.sample_type & PERF_SAMPLE_READ)
+        write_counts(source, ids, &record->sample, out);
+    return awaited;
+}
+
 /*
- * Records as JSON, a line each (writer_ndjson).
+ * --- Records as JSON, a line each (writer_ndjson).
  *
  * {"type":"header"} is the first line and {"type":"end"} the last. After the header come lines without a time about the
  * processes that run already; then the records, under the kernel's names for them in lower case. {"type":"pause"} and
@@ -9,17 +290,8 @@
  *
  * "time" is in seconds since 1970 with nine decimals. Addresses are texts with hexadecimal numbers. Fields that are not
  * known are left out; an unknown symbol or module is "[unknown]". If addresses of the kernel are hidden
- * (kernel-view.h), "offset" in the symbol takes the place of "ip", and a "ksymbol" has no "address".
+ * (kernel-view.h), "offset" in the symbol takes the place of "ip", and a "ksymbol" has no "address"
  */
-#include <inttypes.h>
-#include <stdio.h>
-#include <sys/utsname.h>
-
-#include "base/cleanup.h"
-#include "base/json.h"
-#include "formats/ndjson-fields.h"
-#include "formats/ndjson-sample.h"
-#include "formats/writers.h"
 
 struct ndjson {
     const struct writer_source *source;

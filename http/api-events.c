@@ -5,10 +5,9 @@
 #include "base/cleanup.h"
 #include "base/gzip.h"
 #include "base/timer.h"
-#include "http/compression.h"
+#include "http/auth.h"
 #include "http/handlers.h"
 #include "http/mhd-compat.h"
-#include "http/refusal-delay.h"
 #include "http/reply.h"
 
 /*

@@ -1,11 +1,264 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The paths under /-/, and the pause. */
+#include "http/api.h"
+
+#include "base/cleanup.h"
 #include "base/json.h"
 #include "base/number.h"
-#include "http/content.h"
+#include "base/timer.h"
+#include "formats/counters.h"
+#include "formats/query.h"
+#include "http/auth.h"
 #include "http/handlers.h"
-#include "http/refusal.h"
 #include "http/reply.h"
+
+#define RATES_SECONDS_MIN 0.05
+#define RATES_SECONDS_MAX 60.0
+
+/* The query of a request. The texts are borrowed from the request. */
+struct rates_question {
+    struct filter filter;
+    struct order order;
+    double seconds;
+    bool totals; /* the rows of each PMU, added up */
+};
+
+/* --- The two readings of /api/v1/rates --- */
+
+/* Each keeps a copy of all counters. Clients of a unix socket may have half of them. */
+#define WAITS_MAX 64
+#define WAITS_PER_ADDRESS_MAX 16
+
+struct rates_wait {
+    struct request *request;
+    struct peer_count *count;
+    struct baseline *baseline;
+    struct rates_question question;
+    bool gzip;
+    sd_event_source *timer;
+    LIST_ENTRY(rates_wait) entry; /* of the site's */
+};
+
+static struct rates_wait *rates_wait_free(struct rates_wait *wait)
+{
+    if (!wait)
+        return NULL;
+    if (wait->count) {
+        peer_counts_remove(&wait->request->site->rates_waits, wait->count);
+        LIST_REMOVE(wait, entry);
+    }
+    sd_event_source_disable_unref(wait->timer);
+    baseline_free(wait->baseline);
+    filter_done(&wait->question.filter);
+    free(wait);
+    return NULL;
+}
+DEFINE_CLEANUP(struct rates_wait *, rates_wait_free);
+
+static void rates_wait_cancel(struct request *request)
+{
+    rates_wait_free(request->suspension.userdata);
+}
+
+static int rates_wait_on_timer(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    _cleanup_(rates_wait_freep) struct rates_wait *wait = userdata;
+    _cleanup_(buffer_done) struct buffer content = {0};
+    struct request *request = wait->request;
+    const struct rates_question *question = &wait->question;
+    const struct service *service = request->site->service;
+
+    (void)source;
+    (void)usec;
+    request_on_end(request, NULL, NULL);
+    const struct snapshot *snapshot = service->read(service->userdata, filter_mask(&question->filter), true);
+    if (rates_json_write(&content, wait->baseline, snapshot, &question->filter, &question->order, question->totals) ==
+        0)
+        content_reply(request, &content, TYPE_JSON, wait->gzip, NULL, NULL);
+    /* The reply may have to be compressed first. */
+    if (!request->suspension.cancel)
+        request_resume(request);
+    return 0;
+}
+
+static struct rates_wait *rates_wait_new(struct request *request, struct rates_question *question, bool gzip)
+{
+    _cleanup_(rates_wait_freep) struct rates_wait *wait = calloc(1, sizeof(*wait));
+
+    if (!wait)
+        return NULL;
+    *wait = (struct rates_wait){.request = request, .gzip = gzip};
+    wait->count = peer_counts_add(&request->site->rates_waits, request->peer);
+    if (!wait->count)
+        return NULL;
+    LIST_INSERT_HEAD(&request->site->rates, wait, entry);
+    wait->question = *question;
+    question->filter = (struct filter){0};
+    return steal(wait);
+}
+
+void rates_waits_hurry(struct site *site)
+{
+    struct rates_wait *wait;
+
+    LIST_FOREACH (wait, &site->rates, entry)
+        timer_arm_in(wait->timer, 0);
+}
+
+/* Counts also clients that have left since: libmicrohttpd does not look at a suspended connection. */
+static bool rates_wait_has_room(const struct request *request)
+{
+    return peer_counts_have_room(&request->site->rates_waits, request->peer, WAITS_MAX, WAITS_PER_ADDRESS_MAX);
+}
+
+/* Takes the filter. The request waits afterwards, or has an error as its reply. */
+static void rates_wait_start(struct request *request, struct rates_question *question, bool gzip)
+{
+    struct site *site = request->site;
+    const struct service *service = site->service;
+    struct error error;
+
+    if (!rates_wait_has_room(request)) {
+        reply_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
+                    "too many clients wait for rates, in all or from this address; try again");
+        return;
+    }
+    _cleanup_(rates_wait_freep) struct rates_wait *wait = rates_wait_new(request, question, gzip);
+    if (!wait)
+        return;
+    const struct filter *filter = &wait->question.filter;
+    const struct snapshot *snapshot = service->read(service->userdata, filter_mask(filter), true);
+    int r = filter_check(filter, snapshot, &error);
+    if (r == 0)
+        r = order_check(&wait->question.order, filter, snapshot, &error);
+    if (r < 0) {
+        reply_wrong(request, r, &error);
+        return;
+    }
+    wait->baseline = baseline_new(snapshot);
+    uint64_t usec = (uint64_t)(wait->question.seconds * (double)USEC_PER_SEC);
+    if (!wait->baseline || timer_start(site->event, usec, 1, rates_wait_on_timer, wait, &wait->timer) < 0)
+        return;
+    request_suspend(request, rates_wait_cancel, steal(wait));
+}
+
+/* --- The metrics under the telemetry path, and the documents under /api/v1/ --- */
+
+struct question {
+    struct rates_question rates; /* its filter alone where the counters are asked for */
+    const char *const *names;
+};
+
+static void question_done(struct question *question)
+{
+    filter_done(&question->rates.filter);
+}
+
+static int take_totals(struct rates_question *question, const char *value, struct error *error)
+{
+    if (!str_equal(value, "pmu"))
+        return error_set(error, -EINVAL, "parameter \"totals\": expected \"pmu\", found \"%.64s\"", value);
+    question->totals = true;
+    return 0;
+}
+
+static int question_take(void *userdata, const char *name, const char *value, struct error *error)
+{
+    struct question *question = userdata;
+    double seconds;
+
+    int r = order_add(&question->rates.order, name, value, error);
+    if (r != -ENOENT)
+        return r;
+    if (str_equal(name, "totals"))
+        return take_totals(&question->rates, value, error);
+    if (!str_equal(name, "seconds"))
+        return filter_add(&question->rates.filter, question->names, name, value, error);
+    if (number_parse_double(value, &seconds) < 0 || seconds < RATES_SECONDS_MIN || seconds > RATES_SECONDS_MAX)
+        return error_set(error, -EINVAL, "parameter \"seconds\": expected a number from %g to %g, found \"%.64s\"",
+                         RATES_SECONDS_MIN, RATES_SECONDS_MAX, value);
+    question->rates.seconds = seconds;
+    return 0;
+}
+
+/* Fills the question from the query; false with an error as the reply. */
+static bool question_ask(struct request *request, const struct route *route, struct question *question)
+{
+    const struct service *service = request->site->service;
+    struct error error;
+
+    question->names = service->read(service->userdata, 0, false)->collector_names;
+    int r = request_parameters(request, route->parameters, question_take, question, &error);
+    if (r < 0)
+        reply_wrong(request, r, &error);
+    return r == 0;
+}
+
+/* OpenMetrics where the client prefers it by q-value or, at the same value, names it more exactly; else text. */
+static enum counter_format_kind exposition_negotiate(struct request *request, bool *ret_gzip)
+{
+    struct offer offers[] = {
+        [COUNTERS_TEXT] = {.type = "text", .subtype = "plain", .version = "0.0.4"},
+        [COUNTERS_OPENMETRICS] = {.type = "application", .subtype = "openmetrics-text", .version = "1.0.0"},
+    };
+    const struct offer *text = &offers[COUNTERS_TEXT], *openmetrics = &offers[COUNTERS_OPENMETRICS];
+
+    *ret_gzip = request_negotiate(request, offers, ARRAY_SIZE(offers));
+    if (openmetrics->quality != text->quality)
+        return openmetrics->quality > text->quality ? COUNTERS_OPENMETRICS : COUNTERS_TEXT;
+    return openmetrics->quality && openmetrics->specificity > text->specificity ? COUNTERS_OPENMETRICS : COUNTERS_TEXT;
+}
+
+static struct response_key counters_negotiate(struct request *request, const struct route *route)
+{
+    struct response_key key = {.format = COUNTERS_JSON};
+
+    if (route->json)
+        key.gzip = request_negotiate(request, NULL, 0);
+    else
+        key.format = exposition_negotiate(request, &key.gzip);
+    return key;
+}
+
+void handle_counters(struct request *request, const struct route *route)
+{
+    const struct service *service = request->site->service;
+    _cleanup_(question_done) struct question question = {0};
+    _cleanup_(buffer_done) struct buffer content = {0};
+    struct error error;
+
+    if (!question_ask(request, route, &question))
+        return;
+    struct response_key key = counters_negotiate(request, route);
+    key.mask = filter_mask(&question.rates.filter);
+    const struct counter_format *format = &counter_formats[key.format];
+    const struct response_key *shared = filter_is_mask(&question.rates.filter) ? &key : NULL;
+    const struct snapshot *snapshot = service->read(service->userdata, key.mask, false);
+    if (shared && content_find(request, snapshot, shared))
+        return;
+    int r = filter_check(&question.rates.filter, snapshot, &error);
+    if (r < 0)
+        reply_wrong(request, r, &error);
+    else if (format->write(&content, snapshot, &question.rates.filter) == 0)
+        content_reply(request, &content, format->content_type, key.gzip, snapshot, shared);
+}
+
+void handle_rates(struct request *request, const struct route *route)
+{
+    _cleanup_(question_done) struct question question = {.rates.seconds = 1};
+
+    if (question_ask(request, route, &question))
+        rates_wait_start(request, &question.rates, request_negotiate(request, NULL, 0));
+}
+
+void handle_document(struct request *request, const struct route *route)
+{
+    const struct service *service = request->site->service;
+    bool gzip = request_negotiate(request, NULL, 0);
+
+    content_reply_json(request, service->document(service->userdata, route->document), gzip);
+}
+
+/* --- The paths under /-/, and the pause --- */
 
 #define PAUSE_SECONDS 60 /* where the client gives none */
 #define PAUSE_SECONDS_MAX 3600

@@ -1,15 +1,75 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Passwords: see auth.h. */
 #include "http/auth.h"
 
 #include <poll.h>
 
 #include "base/cleanup.h"
-#include "http/credential.h"
+#include "base/timer.h"
 #include "http/password.h"
-#include "http/refusal-delay.h"
 #include "http/reply.h"
 #include "http/worker.h"
+
+#define REFUSAL_DELAY_NS (250 * NSEC_PER_MSEC)
+
+/* --- A refusal that is held back --- */
+
+/* It may be late, so that one wake-up serves many. */
+#define ACCURACY_USEC 50000
+
+static void refusal_delay_cancel(struct request *request)
+{
+    sd_event_source_disable_unref(request->suspension.userdata);
+}
+
+static void refusal_delay_end(struct request *request)
+{
+    refusal_delay_cancel(request);
+    request->delays++;
+    request_resume(request);
+}
+
+static int refusal_delay_on_timer(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    (void)source;
+    (void)usec;
+    refusal_delay_end(userdata);
+    return 0;
+}
+
+bool refusal_delay_start(struct request *request)
+{
+    sd_event_source *timer;
+
+    if (timer_start(request->site->event, REFUSAL_DELAY_NS / NSEC_PER_USEC, ACCURACY_USEC, refusal_delay_on_timer,
+                    request, &timer) < 0)
+        return false;
+    request_suspend(request, refusal_delay_cancel, timer);
+    request->suspension.cut_short = refusal_delay_end;
+    return true;
+}
+
+/* --- The sentences for clients that may not start work --- */
+
+static const char forbidden_to_pages[] =
+    "this may come from a page in a browser that somebody else has made, and such a page may read documents but start "
+    "nothing. A page of this server sends \"" STANDING_PROOF ": " STANDING_PROOF_VALUE "\" and uses an IP address, "
+    "\"localhost\", this machine's name or one of web.hosts; a program that is no browser sends no "
+    "\"User-Agent: Mozilla/...\", \"Accept-Language\" or \"Origin\"";
+
+static const char operators_only[] =
+    "only operators may do this: clients with a password or certificate (web.config_file), and clients of a unix "
+    "socket that are root, the user of perfcountd or in the socket's group (curl --unix-socket); web.local_operators "
+    "also makes operators of all clients of this machine that do not come through a proxy";
+
+const char *refusal_sentence(struct request *request, bool restricted)
+{
+    request->standing = request_standing(request);
+    if (request->standing == STANDING_PAGE)
+        return forbidden_to_pages;
+    return restricted && request->standing < request->site->standing_rules.operates ? operators_only : NULL;
+}
+
+/* --- Passwords --- */
 
 /* How long a thread that has nothing to do is kept, so that several wrong passwords in a row need only one. */
 #define WORKER_IDLE_NS (10 * NSEC_PER_SEC)

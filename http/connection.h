@@ -12,10 +12,10 @@
 #ifndef HTTP_CONNECTION_H
 #define HTTP_CONNECTION_H
 
-#include "http/limits.h"
-#include "http/peer-count.h"
+#include "http/peer.h"
 #include "http/request.h"
-#include "http/transport.h"
+#include "http/service.h"
+#include "http/tls.h"
 
 /* The deadlines before DEADLINE_NONE have a time. */
 enum deadline {

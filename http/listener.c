@@ -1,13 +1,155 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One address that is listened on: see listener.h. */
 #include "http/listener.h"
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/epoll.h>
+#include <time.h>
 
 #include "base/cleanup.h"
-#include "http/acceptor.h"
+#include "base/timer.h"
 #include "http/socket.h"
+
+struct acceptor;
+
+struct acceptor_calls {
+    /* Takes the descriptor over, which does not block. Must not free the acceptor. */
+    void (*take)(void *userdata, int fd, const struct sockaddr *address, socklen_t size);
+    /*
+     * Clients wait, because there are no descriptors or no memory (-EMFILE, -ENFILE, -ENOBUFS, -ENOMEM), a security
+     * policy forbids it (-EACCES, -EPERM) or the socket was shut down (-EINVAL). At most once a minute.
+     */
+    void (*starve)(void *userdata, int error);
+    void *userdata;
+};
+
+static struct listener *listener_free(struct listener *listener);
+static struct acceptor *acceptor_free(struct acceptor *acceptor);
+
+/* --- The clients of a listening socket --- */
+
+/* How many clients are accepted in a row, before those that are connected have their turn. */
+#define ACCEPTS_MAX 10
+/* After this time it is tried again, where no client can be accepted. */
+#define PAUSE_USEC 100000
+#define REPORT_USEC (60 * USEC_PER_SEC)
+
+struct acceptor {
+    int fd;
+    struct acceptor_calls calls;
+    sd_event *event;
+    sd_event_source *io, *timer;
+    uint64_t reported_usec; /* 0: never */
+};
+
+static void acceptor_starve(struct acceptor *acceptor, int error)
+{
+    uint64_t now = 0;
+
+    sd_event_source_set_enabled(acceptor->io, SD_EVENT_OFF);
+    timer_arm_in(acceptor->timer, PAUSE_USEC);
+    sd_event_now(acceptor->event, CLOCK_MONOTONIC, &now);
+    if (acceptor->reported_usec && now - acceptor->reported_usec < REPORT_USEC)
+        return;
+    acceptor->reported_usec = now;
+    acceptor->calls.starve(acceptor->calls.userdata, error);
+}
+
+/* Whether the error is of one client that has gone (accept(2)); after any other error the same client still waits. */
+static bool is_error_of_client(int error)
+{
+    static const int errors[] = {EINTR,     ECONNABORTED, EPROTO,       ENETDOWN,   ENOPROTOOPT,
+                                 EHOSTDOWN, ENONET,       EHOSTUNREACH, EOPNOTSUPP, ENETUNREACH};
+
+    for (size_t i = 0; i < ARRAY_SIZE(errors); i++)
+        if (errors[i] == error)
+            return true;
+    return false;
+}
+
+/* Takes one client. Returns whether another may wait. */
+static bool acceptor_take_one(struct acceptor *acceptor)
+{
+    struct sockaddr_storage address;
+    socklen_t size = sizeof(address);
+    int fd = accept4(acceptor->fd, (struct sockaddr *)&address, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int error = fd < 0 ? errno : 0;
+
+    if (fd >= 0)
+        acceptor->calls.take(acceptor->calls.userdata, fd, (const struct sockaddr *)&address, size);
+    else if (error != EAGAIN && !is_error_of_client(error))
+        acceptor_starve(acceptor, -error);
+    return fd >= 0 || is_error_of_client(error);
+}
+
+static int acceptor_on_io(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+    (void)source;
+    (void)fd;
+    (void)events;
+    for (unsigned i = 0; i < ACCEPTS_MAX && acceptor_take_one(userdata); i++)
+        continue;
+    return 0;
+}
+
+static int acceptor_on_timer(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    struct acceptor *acceptor = userdata;
+
+    (void)source;
+    (void)usec;
+    sd_event_source_set_enabled(acceptor->io, SD_EVENT_ON);
+    return 0;
+}
+
+DEFINE_CLEANUP(struct acceptor *, acceptor_free);
+
+/* Takes over `fd`, which listens and does not block, on success. */
+static int acceptor_new(sd_event *event, int fd, const struct acceptor_calls *calls, struct acceptor **ret)
+{
+    _cleanup_(acceptor_freep) struct acceptor *acceptor = calloc(1, sizeof(*acceptor));
+
+    if (!acceptor)
+        return -ENOMEM;
+    *acceptor = (struct acceptor){.fd = -1, .calls = *calls, .event = sd_event_ref(event)};
+    int r = sd_event_add_io(event, &acceptor->io, fd, EPOLLIN, acceptor_on_io, acceptor);
+    if (r >= 0)
+        r = timer_init(event, CLOCK_MONOTONIC, 1000, acceptor_on_timer, acceptor, &acceptor->timer);
+    if (r < 0)
+        return r;
+    acceptor->fd = fd;
+    *ret = steal(acceptor);
+    return 0;
+}
+
+/* Takes no more clients, which wait in the socket. */
+static void acceptor_stop(struct acceptor *acceptor)
+{
+    sd_event_source_set_enabled(acceptor->io, SD_EVENT_OFF);
+    timer_disarm(acceptor->timer);
+}
+
+/* Closes the socket: clients that have connected and were not taken are refused, unless there is a duplicate of it. */
+static struct acceptor *acceptor_free(struct acceptor *acceptor)
+{
+    if (!acceptor)
+        return NULL;
+    sd_event_source_disable_unref(acceptor->io);
+    sd_event_source_disable_unref(acceptor->timer);
+    sd_event_unref(acceptor->event);
+    if (acceptor->fd >= 0)
+        close(acceptor->fd);
+    free(acceptor);
+    return NULL;
+}
+
+/* The listening socket, which stays the acceptor's. */
+static int acceptor_fd(const struct acceptor *acceptor)
+{
+    return acceptor->fd;
+}
+
+/* --- One address that is listened on --- */
 
 struct listener {
     struct site *site;
@@ -112,8 +254,9 @@ static int listener_serve(struct listener *listener, int *fd, struct error *erro
     return 0;
 }
 
-int listener_open(struct site *site, struct connections *all, const char *address, const struct mhd_terms *terms,
-                  struct listener **ret, struct error *error)
+/* `site` and `all` must outlive it. -EADDRINUSE... with a sentence that names the address. */
+static int listener_open(struct site *site, struct connections *all, const char *address, const struct mhd_terms *terms,
+                         struct listener **ret, struct error *error)
 {
     _cleanup_(listener_freep) struct listener *listener = listener_new(site, all, terms);
     _cleanup_(closep) int fd = -1;
@@ -131,8 +274,12 @@ int listener_open(struct site *site, struct connections *all, const char *addres
     return 0;
 }
 
-int listener_adopt(struct site *site, struct connections *all, int fd, const struct mhd_terms *terms,
-                   struct listener **ret, struct error *error)
+/*
+ * On a listening socket that was handed over. The descriptor remains the caller's, to be closed on success; the file
+ * of a unix socket stays where it is.
+ */
+static int listener_adopt(struct site *site, struct connections *all, int fd, const struct mhd_terms *terms,
+                          struct listener **ret, struct error *error)
 {
     _cleanup_(listener_freep) struct listener *listener = listener_new(site, all, terms);
     _cleanup_(closep) int own = -1;
@@ -151,8 +298,9 @@ int listener_adopt(struct site *site, struct connections *all, int fd, const str
     return 0;
 }
 
-int listener_succeed(const struct listener *before, const struct mhd_terms *terms, struct listener **ret,
-                     struct error *error)
+/* On the socket of another listener, which has to be retired, on other terms. No client is refused meanwhile. */
+static int listener_succeed(const struct listener *before, const struct mhd_terms *terms, struct listener **ret,
+                            struct error *error)
 {
     _cleanup_(listener_freep) struct listener *listener = listener_new(before->site, before->all, terms);
     _cleanup_(closep) int fd = fcntl(acceptor_fd(before->acceptor), F_DUPFD_CLOEXEC, 0);
@@ -169,19 +317,22 @@ int listener_succeed(const struct listener *before, const struct mhd_terms *term
     return 0;
 }
 
-void listener_inherit(struct listener *listener, struct listener *before)
+/* Takes over the file of a unix socket, once it is certain that the other listener retires. */
+static void listener_inherit(struct listener *listener, struct listener *before)
 {
     listener->file = before->file;
     before->file = (struct socket_file){0};
 }
 
-bool listener_is_on(const struct listener *listener, const struct mhd_terms *terms)
+/* Whether it runs on these terms already. */
+static bool listener_is_on(const struct listener *listener, const struct mhd_terms *terms)
 {
     return listener->terms.tls == terms->tls && listener->terms.connections == terms->connections &&
            listener->terms.memory_per_connection == terms->memory_per_connection;
 }
 
-struct listener *listener_free(struct listener *listener)
+/* Ends its connections as well, at once. */
+static struct listener *listener_free(struct listener *listener)
 {
     if (!listener)
         return NULL;
@@ -194,7 +345,8 @@ struct listener *listener_free(struct listener *listener)
     return NULL;
 }
 
-const char *listener_address(const struct listener *listener)
+/* As configured; for a socket that was handed over, its URL. Borrowed. */
+static const char *listener_address(const struct listener *listener)
 {
     return listener->address;
 }
@@ -219,7 +371,8 @@ void listener_describe(const struct listener *listener, char *text, size_t size)
     snprintf(text, size, "%s%s%s", listener->url, others[reach], open ? ", without a password" : "");
 }
 
-void listener_leave(struct listener *listener)
+/* Accepts no more clients; those that are connected are answered. */
+static void listener_leave(struct listener *listener)
 {
     acceptor_stop(listener->acceptor);
 }
@@ -231,12 +384,211 @@ static void listener_on_loop_empty(void *userdata)
     listener->on_empty(listener, listener->on_empty_userdata);
 }
 
-void listener_retire(struct listener *listener, void (*on_empty)(struct listener *listener, void *userdata),
-                     void *userdata)
+/*
+ * Listens no more, but answers open requests. `on_empty` is called from the event loop when the last connection is
+ * gone, and may free the listener.
+ */
+static void listener_retire(struct listener *listener, void (*on_empty)(struct listener *listener, void *userdata),
+                            void *userdata)
 {
     listener->on_empty = on_empty;
     listener->on_empty_userdata = userdata;
     listener->acceptor = acceptor_free(listener->acceptor);
     socket_file_done(&listener->file);
     mhd_loop_retire(listener->loop, listener_on_loop_empty, listener);
+}
+
+/* --- All that a server listens on --- */
+
+static void listener_list_done(struct listener_list *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        listener_free(list->items[i]);
+    free(list->items);
+    *list = (struct listener_list){0};
+}
+
+static struct listener *listener_list_find(const struct listener_list *list, const char *address)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (str_equal(listener_address(list->items[i]), address))
+            return list->items[i];
+    return NULL;
+}
+
+static bool listener_list_has(const struct listener_list *list, const struct listener *listener)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (list->items[i] == listener)
+            return true;
+    return false;
+}
+
+/* Makes room for `n` more. */
+static int listener_list_reserve(struct listener_list *list, size_t n)
+{
+    struct listener **larger = reallocarray(list->items, list->n + n + 1, sizeof(*larger));
+
+    if (!larger)
+        return -ENOMEM;
+    list->items = larger;
+    return 0;
+}
+
+void listeners_done(struct listeners *listeners)
+{
+    listener_list_done(&listeners->active);
+    listener_list_done(&listeners->retired);
+}
+
+void listeners_leave(struct listeners *listeners)
+{
+    for (size_t i = 0; listeners->adopted && i < listeners->active.n; i++)
+        listener_leave(listeners->active.items[i]);
+}
+
+/* A change in the making: all of it is opened before any of it takes effect. */
+struct listeners_plan {
+    struct listeners *listeners;
+    const struct mhd_terms *terms;
+    struct listener_list wanted; /* each is an active listener, or new */
+};
+
+static int listeners_plan_init(struct listeners_plan *plan, struct listeners *listeners, const struct mhd_terms *terms,
+                               size_t n, struct error *error)
+{
+    size_t n_active = listeners->active.n;
+
+    *plan = (struct listeners_plan){.listeners = listeners, .terms = terms};
+    if (listener_list_reserve(&plan->wanted, MAX(n, n_active)) == 0 &&
+        listener_list_reserve(&listeners->retired, n_active) == 0)
+        return 0;
+    free(plan->wanted.items);
+    return error_oom(error);
+}
+
+/* The listener of an address: the active one, or another in its place, or a new one. */
+static int listeners_plan_address(struct listeners_plan *plan, const char *address, struct error *error)
+{
+    struct listeners *listeners = plan->listeners;
+    struct listener *before = listener_list_find(&listeners->active, address), *listener = before;
+    int r = 0;
+
+    if (listener_list_find(&plan->wanted, address))
+        return 0;
+    if (!before)
+        r = listener_open(listeners->site, listeners->connections, address, plan->terms, &listener, error);
+    else if (!listener_is_on(before, plan->terms))
+        r = listener_succeed(before, plan->terms, &listener, error);
+    if (r == 0)
+        plan->wanted.items[plan->wanted.n++] = listener;
+    return r;
+}
+
+static int listeners_plan_active(struct listeners_plan *plan, struct error *error)
+{
+    const struct listener_list *active = &plan->listeners->active;
+    int r = 0;
+
+    for (size_t i = 0; i < active->n && r == 0; i++)
+        r = listeners_plan_address(plan, listener_address(active->items[i]), error);
+    return r;
+}
+
+static int listeners_plan_adopted(struct listeners_plan *plan, const int *fds, size_t n, struct error *error)
+{
+    struct listeners *listeners = plan->listeners;
+    int r = 0;
+
+    for (size_t i = 0; i < n && r == 0; i++) {
+        struct listener **place = &plan->wanted.items[plan->wanted.n];
+        r = listener_adopt(listeners->site, listeners->connections, fds[i], plan->terms, place, error);
+        plan->wanted.n += r == 0;
+    }
+    return r;
+}
+
+/* Frees the new listeners, and leaves the active ones. */
+static void listeners_plan_drop(struct listeners_plan *plan)
+{
+    struct listener_list *wanted = &plan->wanted;
+    size_t n = 0;
+
+    for (size_t i = 0; i < wanted->n; i++)
+        if (!listener_list_has(&plan->listeners->active, wanted->items[i]))
+            wanted->items[n++] = wanted->items[i];
+    wanted->n = n;
+    listener_list_done(wanted);
+}
+
+static void listeners_on_empty(struct listener *listener, void *userdata)
+{
+    struct listener_list *retired = &((struct listeners *)userdata)->retired;
+
+    for (size_t i = 0; i < retired->n; i++)
+        if (retired->items[i] == listener) {
+            retired->items[i] = retired->items[--retired->n];
+            listener_free(listener);
+            return;
+        }
+}
+
+static void listeners_retire(struct listeners *listeners, struct listener *old, const struct listener_list *wanted)
+{
+    struct listener *successor = listener_list_find(wanted, listener_address(old));
+
+    if (successor)
+        listener_inherit(successor, old);
+    listeners->retired.items[listeners->retired.n++] = old;
+    listener_retire(old, listeners_on_empty, listeners);
+}
+
+/* Carries the plan out; or drops it, where `r` is an error. */
+static int listeners_plan_done(struct listeners_plan *plan, int r)
+{
+    struct listeners *listeners = plan->listeners;
+
+    if (r < 0) {
+        listeners_plan_drop(plan);
+        return r;
+    }
+    for (size_t i = 0; i < listeners->active.n; i++)
+        if (!listener_list_has(&plan->wanted, listeners->active.items[i]))
+            listeners_retire(listeners, listeners->active.items[i], &plan->wanted);
+    free(listeners->active.items);
+    listeners->active = plan->wanted;
+    return 0;
+}
+
+int listeners_change(struct listeners *listeners, const struct mhd_terms *terms, char *const *addresses, size_t n,
+                     struct error *error)
+{
+    struct listeners_plan plan;
+
+    int r = listeners_plan_init(&plan, listeners, terms, n, error);
+    if (r < 0)
+        return r;
+    if (!addresses || listeners->adopted)
+        r = listeners_plan_active(&plan, error);
+    else
+        for (size_t i = 0; i < n && r == 0; i++)
+            r = listeners_plan_address(&plan, addresses[i], error);
+    return listeners_plan_done(&plan, r);
+}
+
+int listeners_adopt(struct listeners *listeners, const struct mhd_terms *terms, const int *fds, size_t n,
+                    struct error *error)
+{
+    struct listeners_plan plan;
+
+    int r = listeners_plan_init(&plan, listeners, terms, n, error);
+    if (r < 0)
+        return r;
+    r = listeners_plan_done(&plan, listeners_plan_adopted(&plan, fds, n, error));
+    if (r < 0)
+        return r;
+    listeners->adopted = true;
+    for (size_t i = 0; i < n; i++)
+        close(fds[i]);
+    return 0;
 }

@@ -1,33 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One address that is listened on: a socket, its acceptor, and the libmicrohttpd daemon that serves its clients. */
+/*
+ * One address that is listened on: a socket, its acceptor, and the libmicrohttpd daemon that serves its clients.
+ *
+ * All that a server listens on, and the change from one set of addresses to another.
+ *
+ * Accepts the clients of a listening socket in the event loop.
+ *
+ * libmicrohttpd 0.9.75 could accept them itself. But where the process has no descriptor left it spins while no client
+ * is connected, and otherwise listens no more once the last connection has ended.
+ */
 #ifndef HTTP_LISTENER_H
 #define HTTP_LISTENER_H
 
+#include <sys/socket.h>
+#include <systemd/sd-event.h>
+
+#include "base/util.h"
 #include "http/mhd.h"
 
 struct listener;
-
-/* `site` and `all` must outlive it. -EADDRINUSE... with a sentence that names the address. */
-int listener_open(struct site *site, struct connections *all, const char *address, const struct mhd_terms *terms,
-                  struct listener **ret, struct error *error);
-/*
- * On a listening socket that was handed over. The descriptor remains the caller's, to be closed on success; the file
- * of a unix socket stays where it is.
- */
-int listener_adopt(struct site *site, struct connections *all, int fd, const struct mhd_terms *terms,
-                   struct listener **ret, struct error *error);
-/* On the socket of another listener, which has to be retired, on other terms. No client is refused meanwhile. */
-int listener_succeed(const struct listener *before, const struct mhd_terms *terms, struct listener **ret,
-                     struct error *error);
-/* Takes over the file of a unix socket, once it is certain that the other listener retires. */
-void listener_inherit(struct listener *listener, struct listener *before);
-/* Whether it runs on these terms already. */
-bool listener_is_on(const struct listener *listener, const struct mhd_terms *terms);
-/* Ends its connections as well, at once. */
-struct listener *listener_free(struct listener *listener);
-
-/* As configured; for a socket that was handed over, its URL. Borrowed. */
-const char *listener_address(const struct listener *listener);
 /* With the port that was bound, as a client writes it. Borrowed. */
 const char *listener_url(const struct listener *listener);
 /*
@@ -36,13 +27,32 @@ const char *listener_url(const struct listener *listener);
  */
 void listener_describe(const struct listener *listener, char *text, size_t size);
 
-/* Accepts no more clients; those that are connected are answered. */
-void listener_leave(struct listener *listener);
+struct listener_list {
+    struct listener **items;
+    size_t n;
+};
+
+struct listeners {
+    struct site *site;
+    struct connections *connections;
+    struct listener_list active;  /* in the order in which they were asked for */
+    struct listener_list retired; /* they answer requests that were open */
+    bool adopted;                 /* the active ones were handed over: addresses do not matter */
+};
+
+/* No more clients are accepted from sockets that were handed over. */
+void listeners_leave(struct listeners *listeners);
+/* Closes all at once. */
+void listeners_done(struct listeners *listeners);
 /*
- * Listens no more, but answers open requests. `on_empty` is called from the event loop when the last connection is
- * gone, and may free the listener.
+ * Listens on exactly these addresses, on these terms; `addresses` NULL: on those that are active. Opens what is new,
+ * then retires what is gone. On failure nothing changes. Errors of listener_open().
  */
-void listener_retire(struct listener *listener, void (*on_empty)(struct listener *listener, void *userdata),
-                     void *userdata);
+int listeners_change(struct listeners *listeners, const struct mhd_terms *terms, char *const *addresses, size_t n,
+                     struct error *error);
+/* The same on sockets that were handed over; from then on addresses do not matter. On success the sockets are closed.
+ */
+int listeners_adopt(struct listeners *listeners, const struct mhd_terms *terms, const int *fds, size_t n,
+                    struct error *error);
 
 #endif

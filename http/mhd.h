@@ -1,12 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Whether the head of a request can be read in one way only (RFC 9112, sections 2.2, 3.2, 5.1, 5.2 and 6.3), so that a
+ * proxy in front sees no other request in it than is seen here. Pure but for framing_is_followed().
+ *
+ * libmicrohttpd 0.9.77 and later refuse a folded line by themselves when an option makes them strict. Earlier versions
+ * glue it to the *name* of the header above. There the head is followed through the buffer that it was read into: it
+ * must consist of the headers that libmicrohttpd has found, and of nothing else.
+ *
  * A libmicrohttpd daemon in the event loop: it serves the clients that were accepted, from the TLS session over the
  * requests to the end.
  */
 #ifndef HTTP_MHD_H
 #define HTTP_MHD_H
 
+#include "base/util.h"
 #include "http/connection.h"
+
+/* Whether this version of libmicrohttpd ("0.9.75", as MHD_get_version() has it) is one whose heads are followed. */
+bool framing_is_followed(const char *version);
 
 struct mhd_loop;
 

@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replies of the page and its files: browsers keep them, and ask each time whether they are still the same. */
+/*
+ * The header If-None-Match (RFC 9110, section 13.1.2). Pure.
+ *
+ * Replies of the page and its files: browsers keep them, and ask each time whether they are still the same.
+ */
 #ifndef HTTP_PAGE_H
 #define HTTP_PAGE_H
 
 #include "base/buffer.h"
+#include "base/util.h"
 #include "http/request.h"
 #include "web/assets.h"
 
+/* Whether a line of If-None-Match has this ETag, which is strong, with its quotes; W/ makes no difference. */
+bool etag_is_in(const char *etag, const char *if_none_match);
+
 #define PAGE_PATH "/page/"
-
-struct page_etag {
-    char text[32];
-};
-
-/* A strong ETag of bytes with this tag, at most 16 characters; compressed by gzip they have another one. */
-struct page_etag page_etag_make(const char *tag, bool gzip);
-/* Replies with a response of reply_label(), which is taken; with its head alone (304) if the client has what the ETag
- * is of. */
-void page_reply(struct request *request, struct MHD_Response *response, const struct page_etag *etag, const char *vary);
 
 /* Appends a file as it is in web/. Errors of gzip_decode(). */
 int page_decode(struct buffer *buffer, const struct asset *asset);

@@ -1,12 +1,154 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Checking passwords: see password.h. By crypt_rn(3), since crypt_r(3) reports its failures by a text, and the
- * sanitizers replace it.
- */
 #include "http/password.h"
 
+#include <gnutls/crypto.h>
 #include <gnutls/gnutls.h>
 #include <stdio.h>
+#include <strings.h>
+#include <sys/random.h>
+
+#define PASSWORD_COST_MAX 31
+
+/* --- A name and a password from the network --- */
+
+static const char scheme[] = "Basic ";
+
+/* GnuTLS overlooks line breaks and blanks. Here each text can be written in one way only. */
+static bool is_base64(const char *text, size_t size)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    size_t n = strspn(text, digits), padding = strspn(text + n, "=");
+
+    return size > 0 && size % 4 == 0 && n + padding == size && padding <= 2;
+}
+
+/* Splits at the first colon: a name has no colon. */
+static int take_decoded(const gnutls_datum_t *decoded, struct credential *credential)
+{
+    if (decoded->size >= sizeof(credential->text) || memchr(decoded->data, '\0', decoded->size))
+        return -EINVAL;
+    memcpy(credential->text, decoded->data, decoded->size);
+    credential->text[decoded->size] = '\0';
+    char *colon = strchr(credential->text, ':');
+    if (!colon)
+        return -EINVAL;
+    *colon = '\0';
+    credential->user = credential->text;
+    credential->password = colon + 1;
+    if (strlen(credential->user) >= CREDENTIAL_MAX || strlen(credential->password) >= CREDENTIAL_MAX)
+        return -EINVAL;
+    return 0;
+}
+
+int credential_parse(const char *value, struct credential *ret)
+{
+    gnutls_datum_t decoded = {0};
+
+    if (strncasecmp(value, scheme, strlen(scheme)) != 0)
+        return -EINVAL;
+    value += strlen(scheme);
+    value += strspn(value, " ");
+    gnutls_datum_t text = {.data = (unsigned char *)value, .size = (unsigned)strnlen(value, 4 * sizeof(ret->text))};
+    int r = is_base64(value, text.size) ? gnutls_base64_decode2(&text, &decoded) : GNUTLS_E_BASE64_DECODING_ERROR;
+    if (r < 0)
+        return r == GNUTLS_E_MEMORY_ERROR ? -ENOMEM : -EINVAL;
+    r = take_decoded(&decoded, ret);
+    explicit_bzero(decoded.data, decoded.size);
+    gnutls_free(decoded.data);
+    if (r < 0)
+        credential_done(ret);
+    return r;
+}
+
+void credential_copy(const struct credential *from, struct credential *to)
+{
+    *to = *from;
+    to->user = to->text + (from->user - from->text);
+    to->password = to->text + (from->password - from->text);
+}
+
+void credential_done(struct credential *credential)
+{
+    explicit_bzero(credential, sizeof(*credential));
+}
+
+/* --- Passwords that were found right and wrong --- */
+
+int password_cache_init(struct password_cache *cache)
+{
+    *cache = (struct password_cache){0};
+    if (getrandom(cache->key, sizeof(cache->key), 0) != sizeof(cache->key))
+        return -EIO;
+    return 0;
+}
+
+void password_cache_done(struct password_cache *cache)
+{
+    explicit_bzero(cache, sizeof(*cache));
+}
+
+/* Each with its NUL, so that no two triples are the same bytes. */
+int password_cache_fingerprint(const struct password_cache *cache, const char *user, const char *hash,
+                               const char *password, struct fingerprint *ret)
+{
+    const char *parts[] = {user, hash, password};
+    gnutls_hmac_hd_t hmac;
+    int r = 0;
+
+    if (gnutls_hmac_init(&hmac, GNUTLS_MAC_SHA256, cache->key, sizeof(cache->key)) < 0)
+        return -EIO;
+    for (size_t i = 0; i < ARRAY_SIZE(parts) && r >= 0; i++)
+        r = gnutls_hmac(hmac, parts[i], strlen(parts[i]) + 1);
+    struct fingerprint made = {0};
+    gnutls_hmac_deinit(hmac, made.bytes);
+    if (r < 0)
+        return -EIO;
+    *ret = made;
+    return 0;
+}
+
+bool fingerprint_equal(const struct fingerprint *a, const struct fingerprint *b)
+{
+    return gnutls_memcmp(a->bytes, b->bytes, sizeof(a->bytes)) == 0;
+}
+
+static bool table_use(struct password_cache_table *table, const struct fingerprint *fingerprint, uint64_t use)
+{
+    for (size_t i = 0; i < PASSWORD_CACHE_MAX; i++) {
+        if (!table->items[i].last_use || !fingerprint_equal(&table->items[i].fingerprint, fingerprint))
+            continue;
+        table->items[i].last_use = use;
+        return true;
+    }
+    return false;
+}
+
+enum verdict password_cache_find(struct password_cache *cache, const struct fingerprint *fingerprint)
+{
+    cache->uses++;
+    if (table_use(&cache->right, fingerprint, cache->uses))
+        return VERDICT_RIGHT;
+    return table_use(&cache->wrong, fingerprint, cache->uses) ? VERDICT_WRONG : VERDICT_UNKNOWN;
+}
+
+void password_cache_remember(struct password_cache *cache, const struct fingerprint *fingerprint, bool right)
+{
+    struct password_cache_table *table = right ? &cache->right : &cache->wrong;
+    size_t oldest = 0;
+
+    if (password_cache_find(cache, fingerprint) != VERDICT_UNKNOWN)
+        return;
+    for (size_t i = 1; i < PASSWORD_CACHE_MAX; i++)
+        if (table->items[i].last_use < table->items[oldest].last_use)
+            oldest = i;
+    table->items[oldest].fingerprint = *fingerprint;
+    table->items[oldest].last_use = cache->uses;
+}
+
+/*
+ * --- Checking passwords. By crypt_rn(3), since crypt_r(3) reports its failures by a text, and the
+ * sanitizers replace it
+ */
 
 /* $2b$CC$, 22 digits of salt and 31 of hash */
 #define HASH_SIZE 60

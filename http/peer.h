@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The client at the other end, as limits and permissions see it. Pure, but for peer_identify(). */
+/*
+ * The client at the other end, as limits and permissions see it. Pure, but for peer_identify().
+ *
+ * Counts for each address, as peer_same() compares addresses; found without looking at other addresses.
+ */
 #ifndef HTTP_PEER_H
 #define HTTP_PEER_H
 
+#include <sys/queue.h>
 #include <sys/socket.h>
 
 #include "base/util.h"
@@ -38,5 +43,29 @@ void peer_identify(struct peer *peer, int fd, gid_t group);
 
 /* Whether limits per address count them as one. */
 bool peer_same(const struct peer *a, const struct peer *b);
+
+/* One address that has something. */
+struct peer_count;
+
+#define PEER_COUNT_BUCKETS 256
+
+/* All zero: nothing is counted. Ends by itself when all is removed. */
+struct peer_counts {
+    unsigned n; /* of all addresses */
+    LIST_HEAD(, peer_count) buckets[PEER_COUNT_BUCKETS];
+};
+
+/* Of the address that has this one; at least one. */
+unsigned peer_count_n(const struct peer_count *count);
+unsigned peer_counts_get(const struct peer_counts *counts, const struct peer *peer);
+/* Counts one more, until peer_counts_remove() is given the result. NULL when out of memory. */
+struct peer_count *peer_counts_add(struct peer_counts *counts, const struct peer *peer);
+void peer_counts_remove(struct peer_counts *counts, struct peer_count *count);
+
+/* How many of `most` one address may have. All clients of a unix socket look the same, and may have half of them. */
+unsigned peer_limit(const struct peer *peer, unsigned most, unsigned most_per_address);
+/* Whether one more fits within the limits. */
+bool peer_counts_have_room(const struct peer_counts *counts, const struct peer *peer, unsigned most,
+                           unsigned most_per_address);
 
 #endif

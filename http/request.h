@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * The headers Accept and Accept-Encoding with their q-values (RFC 9110, sections 12.4 and 12.5). Pure.
+ *
+ * A header may come on several lines; each is considered in turn.
+ *
  * One request of a client, and the reply that is being made for it.
  *
  * A handler leaves its reply in the request. It is queued when libmicrohttpd calls next: at once or, for a request that
@@ -11,11 +15,31 @@
 #include <microhttpd.h>
 #include <sys/queue.h>
 
-#include "http/accept.h"
-#include "http/password-cache.h"
+#include "base/util.h"
+#include "http/password.h"
 #include "http/peer.h"
 #include "http/site.h"
 #include "http/trust.h"
+
+/* One media type that we could send, and how welcome it is. */
+struct offer {
+    const char *type, *subtype;
+    const char *version;  /* the parameter "version", or NULL. Other parameters do not matter. */
+    unsigned quality;     /* 0 to QUALITY_MAX */
+    unsigned specificity; /* of the media range that matched; 0: no range did */
+};
+
+/* Weighs one line of Accept; the most specific media range of all lines counts. */
+void offer_consider(struct offer *offer, const char *accept);
+
+/* Whether to compress. */
+struct codings {
+    int gzip, identity, any; /* 0 to QUALITY_MAX; -1 where not named */
+};
+#define CODINGS_NONE ((struct codings){-1, -1, -1})
+
+void codings_consider(struct codings *codings, const char *accept_encoding);
+bool codings_want_gzip(const struct codings *codings);
 
 /* The wait of a suspended request, registered by the code that will resume it. */
 struct suspension {

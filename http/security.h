@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Versions of a few files, so that a change of one is noticed: by stat(2), through symbolic links.
+ *
  * The conditions for connections and requests, from the web configuration (config/web-config.h). Counted and immutable,
  * so that a connection keeps what it began with while new ones get what a reload brought. A holder beyond one turn of
  * the event loop takes a reference.
@@ -7,9 +9,32 @@
 #ifndef HTTP_SECURITY_H
 #define HTTP_SECURITY_H
 
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/file.h"
 #include "config/web-config.h"
-#include "http/file-versions.h"
 #include "http/tls.h"
+
+#define FILE_VERSIONS_MAX 4
+
+struct file_version {
+    char *path;
+    int error; /* of stat(2), else: */
+    dev_t device;
+    ino_t inode;
+    off_t size;
+    struct timespec modified, changed; /* changed: rights as well */
+};
+
+struct file_versions {
+    const struct file_opener *opener; /* opens files that this process may not stat; NULL: none. Borrowed */
+    struct file_version items[FILE_VERSIONS_MAX];
+    size_t n;
+};
+/* Whether one of the files has changed, gone or come. */
+bool file_versions_changed(const struct file_versions *versions);
+void file_versions_done(struct file_versions *versions);
 
 struct security {
     unsigned references;

@@ -5,12 +5,11 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "config/load.h"
+#include "config/config.h"
 #include "http/api-events.h"
+#include "http/api.h"
 #include "http/auth.h"
-#include "http/dispatch.h"
-#include "http/listeners.h"
-#include "http/rates-wait.h"
+#include "http/listener.h"
 #include "http/routes.h"
 #include "http/worker.h"
 

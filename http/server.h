@@ -8,7 +8,6 @@
 #include <systemd/sd-event.h>
 
 #include "config/standing.h"
-#include "http/limits.h"
 #include "http/service.h"
 
 struct server;

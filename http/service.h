@@ -2,6 +2,8 @@
 /*
  * The daemon as the HTTP server sees it: a table of functions, so that the server knows nothing of counters but the
  * snapshot, and a test can serve any.
+ *
+ * Limits of connections: numbers, bytes, nanoseconds.
  */
 #ifndef HTTP_SERVICE_H
 #define HTTP_SERVICE_H
@@ -11,6 +13,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/util.h"
 #include "collectors/snapshot.h"
 
 struct sampler;
@@ -69,5 +72,14 @@ static inline uint64_t service_now(const struct service *service)
 {
     return service->now(service->userdata);
 }
+
+/* A deadline is for the whole of what it names: a client that sends a byte a second does not extend it. */
+struct server_limits {
+    unsigned connections, connections_per_address;
+    size_t memory_per_connection; /* request line and headers must fit */
+    uint64_t request_ns;          /* from accepting to the end of the first request's headers */
+    uint64_t keepalive_ns;        /* from one response to the end of the next request's headers */
+    uint64_t response_ns;         /* to take the response */
+};
 
 #endif

@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Certificates and keys in PEM form, from a file or a text, with a sentence for all that can be wrong with them.
+ *
+ * The bytes between a TLS session and its socket, so that it is known whether any were moved.
+ *
+ * In libmicrohttpd 0.9.75 a handshake that waits for the client looks as if it had something to do, and a server that
+ * believes it spins until the client goes on. So a run in which no byte moves is not repeated at once.
+ *
+ * A client that speaks plain HTTP gets an error before its connection ends, in the words of Go's net/http.
+ *
  * The settings of a TLS server: certificate, key, the CAs of clients, versions and cipher suites. Immutable and
  * counted: a session keeps the settings that it began with.
  */
@@ -10,7 +19,26 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/file.h"
+#include "base/util.h"
 #include "config/web-config.h"
+
+struct pem {
+    const char *what; /* the key of the web configuration: "cert", for "cert_file" too */
+    const char *file; /* or else */
+    const char *text;
+    const struct file_opener *opener; /* of the file; NULL: this process */
+};
+
+struct tls_transport {
+    int fd;
+    bool begun;         /* the client has sent something */
+    bool ended;         /* each further try is an error: half a message before the end is "try again" to GnuTLS */
+    uint64_t *progress; /* grows with each call that was not in vain */
+};
+
+/* `transport` must be there until the session is gone. */
+void tls_transport_use(struct tls_transport *transport, gnutls_session_t session);
 
 struct tls;
 

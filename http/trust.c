@@ -1,8 +1,179 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far a client is trusted: see standing.h. */
 #include "http/trust.h"
 
-#include "http/forwarding.h"
+#include <arpa/inet.h>
+
+/* --- The machine that the header Host names --- */
+
+/* Longer than any name of DNS and any address. */
+#define NAME_MAX_SIZE 256
+
+/* A name that is compared without regard to case, and to a dot at its end. */
+struct name {
+    const char *text;
+    size_t size;
+};
+
+static struct name host_name(const char *text, size_t size)
+{
+    return (struct name){text, size && text[size - 1] == '.' ? size - 1 : size};
+}
+
+static bool name_is(struct name name, const char *text, size_t size)
+{
+    struct name other = host_name(text, size);
+
+    return name.size > 0 && name.size == other.size && strncasecmp(name.text, other.text, name.size) == 0;
+}
+
+static bool host_is_below(struct name name, const char *end)
+{
+    size_t size = strlen(end);
+
+    return name.size > size && strncasecmp(name.text + name.size - size, end, size) == 0;
+}
+
+static bool is_address(int family, const char *text, size_t size)
+{
+    char copy[NAME_MAX_SIZE];
+    struct in6_addr address;
+
+    if (size >= sizeof(copy))
+        return false;
+    memcpy(copy, text, size);
+    copy[size] = '\0';
+    return inet_pton(family, copy, &address) == 1;
+}
+
+/* Nothing, or a colon and digits. */
+static bool host_is_port(const char *text)
+{
+    return text[0] == '\0' || (text[0] == ':' && text[1 + strspn(text + 1, "0123456789")] == '\0');
+}
+
+bool host_is_own(const char *host, const struct host_names *names)
+{
+    const char *machine = names->machine;
+    size_t size = strcspn(host, host[0] == '[' ? "]" : ":");
+
+    if (host[0] == '[')
+        return host[size] && host_is_port(host + size + 1) && is_address(AF_INET6, host + 1, size - 1);
+    struct name name = host_name(host, size);
+    if (!host_is_port(host + size))
+        return false;
+    for (size_t i = 0; i < names->n_others; i++)
+        if (name_is(name, names->others[i], strlen(names->others[i])))
+            return true;
+    return is_address(AF_INET, name.text, name.size) || name_is(name, "localhost", strlen("localhost")) ||
+           host_is_below(name, ".localhost") || name_is(name, machine, strlen(machine)) ||
+           name_is(name, machine, strcspn(machine, "."));
+}
+
+/* --- The headers of proxies. A row each --- */
+
+/* By the standards (RFC 7239, 8586, 9110), then by usage; after that those of products and content networks. */
+const char *const forwarding_names[] = {
+    "Forwarded",
+    "Forwarded-*",
+    "Via",
+    "CDN-*",
+    "Max-Forwards",
+    "Proxy-*", /* Proxy-Client-IP, and Proxy-Connection, which is for proxies alone */
+    "Surrogate-Capability",
+    "X-Forward*", /* X-Forwarded-For, X-Forwarded, X-Forward-For... */
+    "HTTP-X-Forwarded-*",
+    "Z-Forwarded-For",
+    "X-Via*",
+    "X-Real-*",
+    "Real-IP",
+    "X-Client-*",
+    "Client-IP",
+    "Source-IP",
+    "X-Source-*",
+    "X-Remote-*",
+    "Remote-*",
+    "X-Original-*",
+    "X-Originating-*",
+    "X-Cluster-*",
+    "Cluster-Client-IP",
+    "X-Coming-From",
+    "Coming-From",
+    "X-Host",
+    "X-Proxy*", /* X-ProxyUser-Ip */
+    "X-Scheme",
+    "X-Url-Scheme",
+    "X-SSL*",
+    "SSL-Client-*",
+    "Front-End-Https",
+    "True-Client-*",
+    "X-True-Client-*",
+    /* servers and gateways that are set up by their owners */
+    "X-Accel-*",
+    "X-Arr-*",
+    "X-Auth-Request-*",
+    "X-Authentik-*",
+    "X-BlueCoat-*",
+    "X-Consumer-*",
+    "X-Envoy-*",
+    "X-Haproxy*",
+    "X-Iinfo",
+    "X-IMForwards",
+    "X-Istio-*",
+    "X-Kong-*",
+    "X-NginX-Proxy",
+    "X-Squid-*",
+    "X-Traefik-*",
+    "X-Varnish*",
+    "X-WebAuth-*",
+    "X-WebObjects-*",
+    "WL-Proxy-*",
+    "Tailscale-*",
+    /* content networks and platforms */
+    "Akamai-*",
+    "X-Akamai-*",
+    "Ali-*",
+    "CF-*",
+    "CloudFront-*",
+    "DO-Connecting-IP",
+    "EO-*",
+    "Fastly-*",
+    "Fly-*",
+    "Incap-*",
+    "Oxygen-Buyer-IP",
+    "QVIA",
+    "X-Amz-Cf-*",
+    "X-Amzn-*",
+    "X-Appengine-*",
+    "X-Azure-*",
+    "X-Cdn-*",
+    "X-Cloud-Trace-Context",
+    "X-FD-*",
+    "X-Fastly-*",
+    "X-Goog-*",
+    "X-Google-*",
+    "X-GFE-*",
+    "X-Heroku-*",
+    "X-MS-*",
+    "X-Nf-*",
+    "X-Railway-*",
+    "X-Sucuri-*",
+    "X-Tencent-*",
+    "X-Vercel-*",
+    "X-WAF-*",
+};
+const size_t n_forwarding_names = ARRAY_SIZE(forwarding_names);
+
+bool forwarding_is(const char *name)
+{
+    for (size_t i = 0; i < n_forwarding_names; i++) {
+        size_t size = strcspn(forwarding_names[i], "*");
+        if (strncasecmp(name, forwarding_names[i], size) == 0 && (forwarding_names[i][size] || name[size] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+/* --- How far a client is trusted --- */
 
 int standing_rules_init(struct standing_rules *rules, enum standing operates, char *const *hosts, size_t n_hosts)
 {

@@ -1,14 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * The machine that the header Host names (RFC 9110, section 7.2). Pure.
+ *
+ * The headers of requests that come through a proxy. Pure.
+ *
  * How far the client of a request is trusted (config/standing.h), from what is known of its connection and what its
  * headers claim. Pure.
  */
 #ifndef HTTP_TRUST_H
 #define HTTP_TRUST_H
 
+#include "base/util.h"
 #include "config/standing.h"
-#include "http/host.h"
 #include "http/peer.h"
+
+/* The names of this machine, besides "localhost". Borrowed. */
+struct host_names {
+    const char *machine; /* as gethostname(2) has it, with its domain or without */
+    char *const *others; /* as configured */
+    size_t n_others;
+};
+
+/*
+ * Whether a browser that was sent to this host was sent to this machine and no other: the host is an IP address,
+ * "localhost" or below it, this machine's name with or without its domain, or one of the others. Any other name may be
+ * an attacker's, made to lead here by DNS or, without a dot, by LLMNR or mDNS, and so may the pages under that name. A
+ * port is ignored.
+ */
+bool host_is_own(const char *host, const struct host_names *names);
+
+/* Whether proxies, load balancers and content networks add a header of this name to the requests that they pass on. */
+bool forwarding_is(const char *name);
+
+/* The table, for tests: names as they are usually written; "*" at the end stands for any rest. */
+extern const char *const forwarding_names[];
+extern const size_t n_forwarding_names;
 
 /* The clients that the server trusts, as configured. */
 struct standing_rules {

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Metric families and their series, rendered once, and the exposition as text and OpenMetrics.
+ *
  * Metric families and their series, each rendered once: a series holds its `{labels} ` as text, and a scrape writes the
  * name of its family before it and digits behind it. The sample lines of the Prometheus text format 0.0.4 and of
  * OpenMetrics 1.0.0 are the same; only the comment lines of a family differ.
  *
  * The series of a family lie one behind the other in blocks of memory, in the order in which they are written.
+ *
+ * The metrics for Prometheus: text format 0.0.4
+ * (https://prometheus.io/docs/instrumenting/exposition_formats/) and OpenMetrics 1.0.0. Pure.
  */
 #ifndef METRICS_METRICS_H
 #define METRICS_METRICS_H
 
+#include "base/buffer.h"
 #include "base/util.h"
 
 enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_INFO };
@@ -91,9 +97,6 @@ size_t metrics_text_size(const struct metrics *metrics, uint32_t mask, bool crea
 void metrics_hold(struct metrics *metrics);
 void metrics_release(struct metrics *metrics);
 
-/* `NAME_created` takes the place of `NAME_total`. */
-#define CREATED_SUFFIX "_created"
-
 static inline void series_set(struct series *series, uint64_t value)
 {
     series->value = value;
@@ -120,5 +123,10 @@ static inline double series_real(const struct series *series)
     memcpy(&value, &series->value, sizeof(value));
     return value;
 }
+
+enum exposition { EXPOSITION_TEXT, EXPOSITION_OPENMETRICS };
+
+/* Appends the visible series of the collectors whose bits are in `mask`. -ENOMEM. */
+int exposition_write(struct buffer *buffer, const struct metrics *metrics, uint32_t mask, enum exposition format);
 
 #endif

@@ -7,9 +7,9 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 
-#include "base/sanitizer.h"
-#include "process/call-filter.h"
+#include "base/compat.h"
 #include "process/privileges.h"
+#include "process/sandbox.h"
 
 /*
  * System calls by which a process without capabilities may still reach other processes, or much of the kernel. Names

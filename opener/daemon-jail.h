@@ -6,7 +6,7 @@
 #ifndef OPENER_DAEMON_JAIL_H
 #define OPENER_DAEMON_JAIL_H
 
-#include "process/user.h"
+#include "process/privileges.h"
 
 /*
  * Becomes `user`; has no capability and cannot get one; is not dumpable, so that no process of the same user reads its

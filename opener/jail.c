@@ -12,9 +12,9 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "base/fd.h"
-#include "base/newer.h"
-#include "bpf/libbpf-api.h"
+#include "base/compat.h"
+#include "base/file.h"
+#include "bpf/program.h"
 #include "process/privileges.h"
 #include "process/sandbox.h"
 

@@ -1,21 +1,444 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The opener's work: see server.h. It allocates nothing. */
 #include "opener/opener-server.h"
 
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "opener/open-events.h"
+#include "base/file.h"
+#include "base/intern.h"
 #include "opener/safe-open.h"
-#include "opener/state-file.h"
-#include "opener/tally-server.h"
+#include "process/child.h"
+#include "process/fdpass.h"
+#include "process/finder.h"
+
+struct event_opening {
+    struct sys *sys;
+    const struct opener_rules *rules;
+    struct stragglers *programs; /* children, each for one program; NULL: events are opened without a child */
+};
+
+/* --- A state file for the reader. It allocates nothing --- */
+
+/* The reader reads on later (unix(7): only some descriptors may be in flight), or it reads no more. */
+static int error_of_reader(int r)
+{
+    if (r == -ETOOMANYREFS || r == -ENOBUFS || r == -ENOMEM)
+        return -EAGAIN;
+    return r == -EPIPE || r == -ECONNRESET || r == -ENOTCONN ? -ENOSYS : r;
+}
+
+/* Returns 0 or -errno. May block forever if the path leads to a file system of another user. */
+static int open_and_send(struct sys *sys, const struct state_request *request, const char *path, int reader)
+{
+    struct stat status;
+
+    _cleanup_(closep) int fd = opener_safe_path_open_of(sys, path, request->user);
+    if (fd == -ENOTDIR) /* the difference would say what exists on the path */
+        return -ENOENT;
+    if (fd < 0)
+        return fd == -EAGAIN ? -EHOSTDOWN : fd; /* a process holds a lease on the file (fcntl(2), F_SETLEASE) */
+    if (fstat(fd, &status) < 0)
+        return -errno;
+    if (state_file_version(&status) == request->version)
+        return -EALREADY;
+    return error_of_reader(fd_socket_send_one_now(reader, request, sizeof(*request), fd));
+}
+
+/*
+ * Runs in the child. The exit status is 0 or an errno. Closes the daemon's socket, so that a child that hangs does not
+ * keep it open.
+ */
+static _Noreturn void state_child_run(struct sys *sys, const struct state_request *request, const char *path,
+                                      int reader)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    fd_close_all_but(&reader, 1);
+    _exit(-open_and_send(sys, request, path, reader));
+}
+
+static int send_by_child(struct sys *sys, const struct state_request *request, const char *path, int reader,
+                         struct stragglers *stragglers)
+{
+    struct straggler child = {.user = request->user};
+    uint64_t patience;
+
+    int r = straggler_fork(&child, stragglers, &patience);
+    if (r < 0)
+        return r;
+    if (r == 0)
+        state_child_run(sys, request, path, reader);
+    r = straggler_await(&child, stragglers, patience);
+    return r == -EINPROGRESS ? 0 : r;
+}
+
+int opener_state_file_send(struct sys *sys, const struct state_request *request, int reader,
+                           struct stragglers *stragglers)
+{
+    char path[STATE_PATH_MAX];
+
+    if (reader < 0)
+        return -ENOSYS;
+    if (state_request_path(request, path, sizeof(path)) < 0)
+        return -EBADRQC;
+    return request->user ? send_by_child(sys, request, path, reader, stragglers)
+                         : open_and_send(sys, request, path, reader);
+}
+
+static int own_read_state(struct sys *sys, const struct state_request *request)
+{
+    struct own_state_files *files = sys->userdata;
+
+    return opener_state_file_send(sys, request, *files->reader, &files->stragglers);
+}
+
+void opener_state_file_attach(struct sys *sys, struct own_state_files *files)
+{
+    sys->userdata = files;
+    sys->read_state = own_read_state;
+}
+
+/* --- Opens the events of a request, without allocating memory --- */
+
+/* The longest wait for a child. It is shorter than the daemon's wait for the opener (client.h, OPENER_PATIENCE_MS). */
+#define PATIENCE_NS NSEC_PER_SEC
+
+static bool is_program(const char *text)
+{
+    return text && strchr(text, '/');
+}
+
+/*
+ * A process that holds the descriptor of a tracepoint or probe may set its filter without any capability, and a filter
+ * can make the kernel follow pointers of the record. A filter can be set only once (kernel/trace/trace_events_filter.c,
+ * ftrace_profile_set_filter()), so the opener sets one here that lets everything pass.
+ */
+#define SEAL "common_pid >= 0"
+
+static int event_seal(const struct event_opening *opening, uint32_t type, int fd)
+{
+    struct sys *sys = opening->sys;
+
+    if (fd < 0 || !opener_rules_type_takes_filter(opening->rules, type))
+        return fd;
+    if (sys->ioctl(sys, fd, PERF_EVENT_IOC_SET_FILTER, (unsigned long)SEAL) == 0)
+        return fd;
+    sys->close(sys, fd);
+    return -EBADRQC;
+}
+
+/* The programs of a request's uprobes. They are held open, so that nobody can replace them meanwhile. */
+struct programs {
+    int fds[OPENER_EVENTS_MAX]; /* a descriptor, -errno of opening it, or -ENODATA for an event without a program */
+    char links[OPENER_EVENTS_MAX][32];
+};
+
+static void programs_done(struct programs *programs, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        closep(&programs->fds[i]);
+}
+
+/*
+ * Returns the text to pass to the kernel for the n-th event: for a uprobe, the path of a descriptor. The owner of a
+ * program could replace it by another one, and a uprobe in the middle of an instruction would change that program.
+ */
+static const char *programs_find(struct programs *programs, struct sys *sys, size_t n, const char *text)
+{
+    programs->fds[n] = is_program(text) ? opener_safe_path_open(sys, text) : -ENODATA;
+    if (programs->fds[n] == -ENODATA)
+        return text;
+    snprintf(programs->links[n], sizeof(programs->links[n]), "/proc/self/fd/%d", programs->fds[n]);
+    return programs->fds[n] < 0 ? "" : programs->links[n];
+}
+
+static int programs_result(const struct programs *programs, struct sys *sys, size_t n, int result)
+{
+    if (programs->fds[n] >= 0 || programs->fds[n] == -ENODATA || result == -ECANCELED)
+        return result;
+    if (result >= 0)
+        sys->close(sys, result);
+    return programs->fds[n];
+}
+
+static void open_here(const struct event_opening *opening, const struct opener_request *request,
+                      const struct fd_list *given, int *ret)
+{
+    struct perf_event_attr attrs[OPENER_EVENTS_MAX];
+    const char *texts[OPENER_EVENTS_MAX];
+    struct programs programs;
+    const struct opener_group_packet *asked = request->group;
+    const struct sys_group group = {
+        .attrs = attrs,
+        .texts = texts,
+        .n = asked->n_events,
+        .pid = asked->flags & PERF_FLAG_PID_CGROUP ? given->fds[0] : asked->pid,
+        .cpu = asked->cpu,
+        .leader = asked->leader ? given->fds[given->n - 1] : -1,
+        .flags = asked->flags | PERF_FLAG_FD_CLOEXEC,
+        .whole = asked->whole,
+    };
+
+    for (size_t i = 0; i < group.n; i++) {
+        attrs[i] = request->events[i].attr;
+        texts[i] = programs_find(&programs, opening->sys, i, opener_request_text(request, i));
+    }
+    opening->sys->open_group(opening->sys, &group, ret);
+    for (size_t i = 0; i < group.n; i++)
+        ret[i] = programs_result(&programs, opening->sys, i, event_seal(opening, attrs[i].type, ret[i]));
+    programs_done(&programs, group.n);
+}
+
+/* --- the child that opens uprobes --- */
+
+/* Returns a hash of the paths of all programs in a request, usually one; 0 if the request has no uprobe. */
+static uint32_t programs_key(const struct opener_request *request)
+{
+    uint64_t hash = 0;
+
+    for (size_t i = 0; i < request->group->n_events; i++) {
+        const char *text = opener_request_text(request, i);
+        for (const char *at = is_program(text) ? text : ""; *at; at++)
+            hash = hash_mix(hash, (unsigned char)*at);
+    }
+    return hash ? hash_fold(hash) | 1 : 0;
+}
+
+/* Runs in the child. Closes the opener's other descriptors, so that a child that hangs does not keep them open. */
+static _Noreturn void events_child_run(const struct event_opening *opening, const struct opener_request *request,
+                                       const struct fd_list *given, int socket)
+{
+    int kept[FD_LIST_MAX + 1], results[OPENER_EVENTS_MAX];
+    struct opener_reply reply = {0};
+    struct fd_list opened = {0};
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    memcpy(kept, given->fds, given->n * sizeof(kept[0]));
+    kept[given->n] = socket;
+    fd_close_all_but(kept, given->n + 1);
+    open_here(opening, request, given, results);
+    for (size_t i = 0; i < request->group->n_events; i++)
+        opener_reply_add(&reply, &opened, results[i]);
+    _exit(-fd_socket_send(socket, &reply, opener_reply_size(&reply), &opened));
+}
+
+/* Receives the reply of a child that has ended. Fills `ret` and returns 0, or returns -errno. */
+static int child_take_results(int socket, size_t n, int *ret)
+{
+    struct opener_reply reply;
+    struct fd_list opened = {0};
+    ssize_t size = fd_socket_receive(socket, &reply, sizeof(reply), &opened, NULL);
+    size_t at = 0;
+
+    if (size <= 0)
+        return size < 0 ? (int)size : -EIO;
+    for (size_t i = 0; i < n; i++)
+        ret[i] = reply.results[i] < 0 ? reply.results[i] : opened.fds[at++];
+    return 0;
+}
+
+static int open_by_child(const struct event_opening *opening, const struct opener_request *request,
+                         const struct fd_list *given, uint32_t key, int *ret)
+{
+    struct straggler child = {.user = key};
+    uint64_t patience;
+    int ends[2];
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+        return -errno;
+    _cleanup_(closep) int socket = ends[0], its_socket = ends[1];
+    int r = straggler_fork(&child, opening->programs, &patience);
+    if (r < 0)
+        return r;
+    if (r == 0)
+        events_child_run(opening, request, given, its_socket);
+    close(steal_fd(&its_socket)); /* so that a child that ends without a reply is noticed */
+    r = straggler_await(&child, opening->programs, MIN(patience, PATIENCE_NS));
+    if (r != 0)
+        return r == -EINPROGRESS ? -EHOSTDOWN : r;
+    return child_take_results(socket, request->group->n_events, ret);
+}
+
+/* Sets ret[i] to a descriptor of the i-th event, which the caller owns, or to -errno. */
+static void opener_open_events(const struct event_opening *opening, const struct opener_request *request,
+                               const struct fd_list *given, int *ret)
+{
+    uint32_t key = opening->programs ? programs_key(request) : 0;
+    int r = 0;
+
+    if (!key)
+        open_here(opening, request, given, ret);
+    else
+        r = open_by_child(opening, request, given, key, ret);
+    for (size_t i = 0; r < 0 && i < request->group->n_events; i++)
+        ret[i] = r;
+}
+
+/* --- The finders of the opener. They have its privileges, its filter of system calls, and no other socket --- */
+
+static _Noreturn void finder_run(pid_t opener, int in, int out)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (getppid() != opener)
+        _exit(EXIT_FAILURE);
+    program_set_name("perfcountd-finder");
+    fd_close_all_but((const int[]){in, out}, 2);
+    _exit(finder_serve(in, out, false));
+}
+
+/* Returns how many have not ended; *ret_place is a free place, or NULL. */
+static int finders_reap(struct finders *finders, pid_t **ret_place)
+{
+    int n = 0;
+
+    *ret_place = NULL;
+    for (size_t i = 0; i < OPENER_FINDERS_MAX; i++) {
+        pid_t *pid = &finders->pids[i];
+        if (*pid && waitpid(*pid, NULL, WNOHANG) != 0)
+            *pid = 0;
+        if (!*pid)
+            *ret_place = pid;
+        n += *pid != 0;
+    }
+    return n;
+}
+
+int finders_start(struct finders *finders, int ret[2])
+{
+    int requests[2], files[2];
+    pid_t *place, opener = getpid();
+
+    int n = finders_reap(finders, &place);
+    if (!place)
+        return -EBUSY;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, requests) < 0)
+        return -errno;
+    _cleanup_(closep) int own_requests = requests[0], its_requests = requests[1];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, files) < 0)
+        return -errno;
+    _cleanup_(closep) int own_files = files[0], its_files = files[1];
+    pid_t pid = fork();
+    if (pid < 0)
+        return -errno;
+    if (pid == 0)
+        finder_run(opener, its_requests, its_files);
+    *place = pid;
+    ret[0] = steal_fd(&own_requests);
+    ret[1] = steal_fd(&own_files);
+    return n;
+}
+
+/* --- The opener's part of counting cgroups --- */
+
+/* Each tally has two maps. */
+static int check_quota(struct quota *quota, struct error *error)
+{
+    int r = quota_check(quota, 0, 1, 2, (uint64_t)2 * OPENER_TALLIES_MAX);
+
+    if (r == -EDQUOT)
+        return error_set(error, -EBUSY, "%d programs that count cgroups are in memory, and no more may be",
+                         OPENER_TALLIES_MAX);
+    return r < 0 ? error_set(error, r, "cannot count the programs that count cgroups: %s", strerror(-r)) : 0;
+}
+
+static int add_to_quota(struct quota *quota, const struct tally_maps *maps, struct error *error)
+{
+    int r = quota_add(quota, 0, maps->counts);
+
+    if (r == 0)
+        r = quota_add(quota, 0, maps->records);
+    return r < 0 ? error_set(error, r, "cannot keep count of the maps of the program that counts cgroups: %s%s",
+                             strerror(-r), r == -EUSERS ? "; raise fs.epoll.max_user_watches" : "")
+                 : 0;
+}
+
+static int start_tally(struct sys *sys, struct quota *quota, const struct tally_shape *shape, struct fd_list *opened,
+                       struct error *error)
+{
+    struct tally_maps maps;
+    int r = check_quota(quota, error);
+
+    if (r == 0)
+        r = sys->tally->start(sys, shape, &maps, error);
+    if (r < 0)
+        return r;
+    r = add_to_quota(quota, &maps, error);
+    if (r < 0) {
+        sys->close(sys, maps.counts);
+        sys->close(sys, maps.records);
+        return r;
+    }
+    opened->fds[opened->n++] = maps.counts;
+    opened->fds[opened->n++] = maps.records;
+    return 0;
+}
+
+static int serve_start(struct sys *sys, struct quota *quota, const struct tally_shape *shape,
+                       struct opener_reply *reply, struct fd_list *opened)
+{
+    struct error error = {0};
+    int r = start_tally(sys, quota, shape, opened, &error);
+
+    if (r < 0)
+        snprintf(reply->message, sizeof(reply->message), "%s", error.message);
+    else
+        reply->n = 2;
+    return r;
+}
+
+static int serve_set_cpu(struct sys *sys, const struct opener_tally_packet *packet, const struct fd_list *given)
+{
+    int fds[TALLY_EVENTS_MAX];
+    size_t n = 0;
+
+    for (size_t i = 0; i < TALLY_EVENTS_MAX; i++)
+        fds[i] = packet->events[i].source == TALLY_READ ? given->fds[n++] : -1;
+    return sys->tally->set_cpu(sys, packet->number, packet->events, fds);
+}
+
+/*
+ * Makes a call that is parsed and allowed, with the descriptors that came along, by sys->tally. 0, or the error of the
+ * call, with its sentence in the reply; -ENOSYS where there is no tally; -EBUSY where there are too many. `quota` has
+ * one account.
+ */
+static int opener_tally_serve(struct sys *sys, struct quota *quota, const struct opener_tally_packet *packet,
+                              const struct fd_list *given, struct opener_reply *reply, struct fd_list *opened)
+{
+    if (!sys->tally)
+        return -ENOSYS;
+    switch ((enum opener_tally_call)packet->call) {
+    case OPENER_TALLY_START:
+        return serve_start(sys, quota, &packet->shape, reply, opened);
+    case OPENER_TALLY_SET_CPU:
+        return serve_set_cpu(sys, packet, given);
+    case OPENER_TALLY_ATTACH:
+        return sys->tally->attach(sys, packet->number == 1);
+    case OPENER_TALLY_ASSIGN:
+        return sys->tally->assign(sys, given->fds[0], packet->number, &reply->id);
+    case OPENER_TALLY_WITHDRAW:
+        return sys->tally->withdraw(sys, packet->id);
+    case OPENER_TALLY_FLUSH:
+        return sys->tally->flush(sys);
+    case OPENER_TALLY_STOP:
+        sys->tally->stop(sys);
+        return 0;
+    case N_OPENER_TALLY_CALLS:
+        break;
+    }
+    return -EBADMSG;
+}
+
+/* --- The opener's work. It allocates nothing --- */
 
 static bool fd_is_on(int fd, long magic)
 {

@@ -1,13 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * What may be opened, settled at the start; shapes of paths.
+ *
+ * The files that the opener opens: a table of the shapes of their paths. The shape alone says what a path names. No
+ * shape has room for dots, so that a path cannot leave its directory. Pure.
+ *
  * The rules that say what the opener may open. They are decided before the two processes part, and no request widens
  * them: only a restart permits more.
  */
 #ifndef OPENER_RULES_H
 #define OPENER_RULES_H
 
+#include "base/util.h"
 #include "perf/attr.h"
 #include "perf/sys.h"
+
+#define OPENER_PATH_MAX 256
+
+enum opener_file_kind {
+    OPENER_FILE_UNKNOWN, /* no shape has it, or only one for a daemon that samples */
+    OPENER_FILE_TRACEFS,
+    OPENER_FILE_PROC,
+};
+
+enum opener_file_kind opener_path_kind(const char *path, bool sampling);
+/* Whether the daemon asks the opener first: every process may open the file, but reads less without privileges. */
+bool opener_path_asks_opener_first(const char *path, bool sampling);
 
 /*
  * An event whose descriptor could do more than count. The opener opens it exactly as the configuration has it: a

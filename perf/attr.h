@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An event and the PMU that counts it, as the perf_event_attr that the kernel wants (perf_event_open(2)). */
+/*
+ * An event on a PMU to its perf_event_attr.
+ *
+ * From the terms of an event to the words of perf_event_attr, by a PMU's formats. Serves attr.h.
+ *
+ * An event and the PMU that counts it, as the perf_event_attr that the kernel wants (perf_event_open(2)).
+ */
 #ifndef PERF_ATTR_H
 #define PERF_ATTR_H
 
 #include "perf/event.h"
 #include "perf/machine.h"
+#include "perf/pmu.h"
 
 /*
  * An event bound to a PMU. The kernel's count times `scale` is in `unit`. Borrows `pmu` and `unit` from the machine,

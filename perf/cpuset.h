@@ -1,9 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A set of the kernel's CPU numbers. Embedded; a zeroed one is the empty set. */
+/*
+ * Sets of CPUs, and their text as sysfs writes it: "0-3,6".
+ *
+ * A number or a range of numbers in a list as the kernel writes it: "6" or "0-3" in "0-3,6".
+ *
+ * A set of the kernel's CPU numbers. Embedded; a zeroed one is the empty set.
+ */
 #ifndef PERF_CPUSET_H
 #define PERF_CPUSET_H
 
 #include "base/error.h"
+
+struct range {
+    unsigned first, last; /* first <= last */
+};
+
+/*
+ * Parses the range at *at and moves *at behind it. `noun` names a number in sentences: "a CPU number". With an error at
+ * the offending character: -EINVAL where none stands there or the range runs backwards; -ERANGE for one above `max`.
+ */
+int range_parse(const char *text, size_t *at, unsigned max, const char *noun, struct range *ret, struct error *error);
 
 /* More than any kernel can have (CONFIG_NR_CPUS is at most 8192). */
 #define CPUSET_MAX 16384

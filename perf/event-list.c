@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "base/escape.h"
+#include "base/text.h"
 #include "perf/event-parse.h"
 #include "perf/generic-events.h"
 #include "perf/group.h"

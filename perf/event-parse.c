@@ -1,16 +1,244 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* perf's event syntax: the kinds of event, and groups. See parse.h. */
 #include "perf/event-parse.h"
 
+#include <inttypes.h>
+#include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 
 #include "base/cleanup.h"
 #include "base/number.h"
-#include "perf/breakpoint.h"
-#include "perf/cursor.h"
-#include "perf/event-term.h"
 #include "perf/generic-events.h"
-#include "perf/numeric.h"
+
+/* --- Accesses to memory --- */
+
+#define PREFIX "mem:"
+#define LENGTH_MAX 8
+
+static const struct {
+    char letter;
+    unsigned access;
+} accesses[] = {{'r', HW_BREAKPOINT_R}, {'w', HW_BREAKPOINT_W}, {'x', HW_BREAKPOINT_X}};
+
+/* Whether a breakpoint begins at the cursor. */
+static bool breakpoint_starts_here(const struct event_cursor *cursor)
+{
+    const char *text = cursor->text + cursor->at;
+
+    /* No tracepoint's name begins with a digit. */
+    return str_starts(text, PREFIX) && text[strlen(PREFIX)] >= '0' && text[strlen(PREFIX)] <= '9';
+}
+
+static int parse_operand(struct event_cursor *cursor, const char *what, uint64_t *ret, struct error *error)
+{
+    size_t size = cursor_name(cursor);
+
+    if (size == 0)
+        return cursor_set_error(cursor, what, error);
+    if (number_parse_u64_n(cursor->text + cursor->at, size, ret) < 0)
+        return error_set_at(error, -EINVAL, cursor->at, "%s is a number like 4096 or 0x1000, of at most 64 bits", what);
+    cursor->at += size;
+    return 0;
+}
+
+static unsigned find_access(char c)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(accesses); i++)
+        if (accesses[i].letter == c)
+            return accesses[i].access;
+    return 0;
+}
+
+/* Parses ":rw" and the like; other letters are modifiers, which stay. */
+static int parse_access(struct event_cursor *cursor, unsigned *ret, struct error *error)
+{
+    unsigned access = 0;
+
+    if (cursor_peek(cursor) != ':' || !find_access(cursor->text[cursor->at + 1])) {
+        *ret = HW_BREAKPOINT_RW;
+        return 0;
+    }
+    for (cursor->at++; find_access(cursor_peek(cursor)); cursor->at++) {
+        unsigned one = find_access(cursor_peek(cursor));
+        if (access & one)
+            return error_set_at(error, -EINVAL, cursor->at, "the access \"%c\" stands here twice", cursor_peek(cursor));
+        access |= one;
+    }
+    *ret = access;
+    return 0;
+}
+
+/* A letter behind the slash begins a term, and a second slash ends them: "mem:0/name=x/". */
+static bool has_length(const struct event_cursor *cursor)
+{
+    char c = cursor_peek(cursor) == '/' ? cursor->text[cursor->at + 1] : 'a';
+
+    return c != '/' && !(c >= 'a' && c <= 'z');
+}
+
+static int parse_length(struct event_cursor *cursor, uint64_t *ret, struct error *error)
+{
+    uint64_t length;
+    size_t at = cursor->at + 1;
+
+    if (!has_length(cursor))
+        return 0;
+    cursor->at++;
+    int r = parse_operand(cursor, "the length", &length, error);
+    if (r < 0)
+        return r;
+    if (length < 1 || length > LENGTH_MAX)
+        return error_set_at(error, -EINVAL, at, "the length is 1 to %d bytes, the sizes that a CPU can watch",
+                            LENGTH_MAX);
+    *ret = length;
+    return 0;
+}
+
+/*
+ * Parses "mem:0x1000/8:w" up to the modifiers or the end. The access is "rw" where it is left out. So is the length 4
+ * bytes, or the size of a pointer where the access is an execution. -EINVAL at the offending character; -ENOMEM.
+ */
+static int breakpoint_parse(struct event_cursor *cursor, struct event *event, struct error *error)
+{
+    const char *text = cursor->text + cursor->at;
+    struct event_breakpoint breakpoint = {0};
+    size_t start = cursor->at;
+
+    cursor->at += strlen(PREFIX);
+    int r = parse_operand(cursor, "the address", &breakpoint.address, error);
+    if (r == 0)
+        r = parse_length(cursor, &breakpoint.length, error);
+    if (r == 0)
+        r = parse_access(cursor, &breakpoint.access, error);
+    if (r < 0)
+        return r;
+    if (breakpoint.length == 0) /* as perf does; the kernel wants a pointer's size for instructions */
+        breakpoint.length = breakpoint.access & HW_BREAKPOINT_X ? sizeof(long) : HW_BREAKPOINT_LEN_4;
+    event->kind = EVENT_BREAKPOINT;
+    event->type = PERF_TYPE_BREAKPOINT;
+    event->breakpoint = breakpoint;
+    event->pmu = strdup("breakpoint");
+    event->name = strndup(text, cursor->at - start);
+    return event->pmu && event->name ? 0 : error_oom(error);
+}
+
+bool breakpoint_is_in_user_memory(const struct perf_event_attr *attr)
+{
+    return attr->exclude_kernel || (sizeof(void *) == 8 && attr->bp_addr >> 63 == 0);
+}
+
+/* --- Events by the kernel's numbers --- */
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Whether two numbers with a colon between them begin at the cursor. */
+static bool numeric_starts_here(const struct event_cursor *cursor)
+{
+    const char *text = cursor->text + cursor->at;
+    size_t size = cursor_name(cursor);
+    uint64_t type;
+
+    return size > 0 && text[size] == ':' && is_digit(text[size + 1]) &&
+           number_parse_u64_n(text, size, &type) != -EINVAL;
+}
+
+static int parse_numeric_part(struct event_cursor *cursor, uint64_t *ret, struct error *error)
+{
+    size_t size = cursor_name(cursor);
+
+    if (number_parse_u64_n(cursor->text + cursor->at, size, ret) < 0)
+        return error_set_at(error, -EINVAL, cursor->at,
+                            "the number of an event is one like 17 or 0x11, of at most 64 bits");
+    cursor->at += size;
+    return 0;
+}
+
+static int refuse_type(uint64_t type, size_t offset, struct error *error)
+{
+    if (type == PERF_TYPE_TRACEPOINT)
+        return error_set_at(error, -EINVAL, offset,
+                            "the number of a tracepoint may be another one after the next boot: write its name, as in "
+                            "sched:sched_switch");
+    if (type == PERF_TYPE_BREAKPOINT)
+        return error_set_at(error, -EINVAL, offset, "a breakpoint has an address: write it as in mem:0x1000/8:w");
+    return error_set_at(
+        error, -EINVAL, offset,
+        "the number %" PRIu64
+        " of a PMU may be another one after the next boot: write its name, as in PMU/config=0x11/ (0 is "
+        "hardware, 1 software, 3 cache, 4 raw)",
+        type);
+}
+
+static int make_raw(uint64_t config, struct event *event, struct error *error)
+{
+    event->kind = EVENT_RAW;
+    event->config = config;
+    return asprintf(&event->name, "r%" PRIx64, config) < 0 ? error_oom(error) : 0;
+}
+
+static int make_cache(uint64_t config, size_t offset, struct event *event, struct error *error)
+{
+    char name[64];
+    uint64_t known;
+
+    for (size_t i = 0; generic_find_cache(i, name, sizeof(name), &known); i++)
+        if (known == config) {
+            event->config = config;
+            event->name = strdup(name);
+            return event->name ? 0 : error_oom(error);
+        }
+    return error_set_at(error, -EINVAL, offset,
+                        "there is no cache event 0x%" PRIx64
+                        ": its bytes are the cache, the operation and the result (perf_event_open(2))",
+                        config);
+}
+
+static int make_generic(uint64_t config, size_t offset, struct event *event, struct error *error)
+{
+    event->generic = generic_find_config(event->type, config);
+    if (!event->generic)
+        return error_set_at(error, -EINVAL, offset, "there is no %s event %" PRIu64 "; 0 is %s",
+                            event->type == PERF_TYPE_HARDWARE ? "hardware" : "software", config,
+                            generic_find_config(event->type, 0)->name);
+    event->config = config;
+    event->name = strdup(event->generic->name);
+    return event->name ? 0 : error_oom(error);
+}
+
+/*
+ * Parses them into the event that has a name: "1:1" is task-clock, "4:0x11" is r11. Types 0, 1, 3 and 4 mean the same
+ * on every kernel (include/uapi/linux/perf_event.h); PMUs and tracepoints get other numbers at another boot, and a
+ * breakpoint is more than two numbers. -EINVAL at the number that is refused; -ENOMEM.
+ */
+static int numeric_parse(struct event_cursor *cursor, struct event *event, struct error *error)
+{
+    size_t start = cursor->at;
+    uint64_t type, config;
+
+    int r = parse_numeric_part(cursor, &type, error);
+    size_t offset = ++cursor->at;
+    if (r == 0)
+        r = parse_numeric_part(cursor, &config, error);
+    if (r < 0)
+        return r;
+    event->kind = EVENT_GENERIC;
+    event->type = (uint32_t)type;
+    switch (type) {
+    case PERF_TYPE_HARDWARE:
+    case PERF_TYPE_SOFTWARE:
+        return make_generic(config, offset, event, error);
+    case PERF_TYPE_HW_CACHE:
+        return make_cache(config, offset, event, error);
+    case PERF_TYPE_RAW:
+        return make_raw(config, event, error);
+    }
+    return refuse_type(type, start, error);
+}
+
+/* --- perf's event syntax: the kinds of event, and groups. See parse.h --- */
 
 #define TEXT_MAX 65536
 #define EVENTS_MAX 64

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Text to events: groups, raw events, TYPE:CONFIG, breakpoints.
+ *
+ * "mem:ADDRESS[/LENGTH][:ACCESS]", an access to memory as perf-record(1) writes it. Serves parse.h.
+ *
+ * "TYPE:CONFIG", an event by the kernel's numbers as perf-record(1) writes it. Serves parse.h.
+ *
  * The parser of events as `perf` writes them (perf-list(1)): pure syntax, without any machine.
  *
  *     cycles   L1-dcache-load-misses   r11   cpu/event=0x3c,umask=0x0/   armv8_cortex_a76/l2d_cache_refill/
@@ -9,7 +15,17 @@
 #ifndef PERF_EVENT_PARSE_H
 #define PERF_EVENT_PARSE_H
 
+#include "perf/event-term.h"
 #include "perf/event.h"
+
+struct perf_event_attr;
+
+/*
+ * Whether a breakpoint watches a program's memory, never the kernel's. The upper half of 64 bits is the kernel's on
+ * every machine. Where addresses have 32 bits, the border depends on the kernel, which refuses its own part with
+ * exclude_kernel (kernel/events/hw_breakpoint.c, hw_breakpoint_parse()): there the attr must have exclude_kernel. Pure.
+ */
+bool breakpoint_is_in_user_memory(const struct perf_event_attr *attr);
 
 /*
  * Parses groups: "{a,b}:k", "name{a,b}" or "name:{a,b}", several with commas between them. Events outside of braces

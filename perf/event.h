@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * An event as perf-list(1) describes it, its metric name and its HELP.
+ *
+ * The kind of a PMU: what the descriptors of its events can do besides counting. No file of the kernel says this, but
+ * the PMUs that can do more are known by name. Pure.
+ *
  * An event as perf-list(1) writes it, parsed (parse.h) and without any machine, and its metric name (the rules are in
  * doc/perfcountd.yaml.5, "METRIC NAMES": "cycles:u" is "cycles_user").
  */
@@ -7,6 +12,17 @@
 #define PERF_EVENT_H
 
 #include "base/error.h"
+#include "base/util.h"
+
+enum pmu_kind {
+    PMU_COUNTING,   /* nothing else */
+    PMU_TRACEPOINT, /* a holder of the descriptor can set a filter (PERF_EVENT_IOC_SET_FILTER) */
+    PMU_PROBE, /* as tracepoints, and opening one changes the kernel's or a program's instructions: kprobe, uprobe */
+    PMU_BREAKPOINT, /* a holder of the descriptor can move it to another address (PERF_EVENT_IOC_MODIFY_ATTRIBUTES) */
+    PMU_TRACING,    /* shows all that a CPU executes, in a second ring: the PMUs that have setup_aux() */
+};
+
+enum pmu_kind pmu_kind(const char *name);
 
 enum event_kind {
     EVENT_GENERIC,    /* hardware, software, cache, by name or TYPE:CONFIG: `type` and `config` are the kernel's */

@@ -1,14 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * A perf group: opened, split where it does not fit the PMU, shared, read by one read(2).
+ *
+ * Subsets of a configured group's events: bit i of a mask is the group's i-th event.
+ *
  * A group of events that the kernel schedules together (perf_event_open(2)): one leader, its siblings, one read(2) for
  * all.
  *
  * Opened disabled; group_enable() starts all members at once.
+ *
+ * How the events of a configured group fit a PMU: in one perf group, in several, or without some of the events.
+ *
+ * A weak group leaves out events that the PMU does not have, and opens those that do not fit beside the others in a
+ * further perf group. A strict group opens whole or not at all.
  */
 #ifndef PERF_GROUP_H
 #define PERF_GROUP_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include "perf/attr.h"
+
+static inline uint64_t event_bit(size_t event)
+{
+    return UINT64_C(1) << event;
+}
+
+static inline size_t event_count(uint64_t mask)
+{
+    return (size_t)__builtin_popcountll(mask);
+}
+
+#define EVENTS_FOREACH(event, mask)                                                                                    \
+    for (uint64_t event##_rest = (mask), event; event##_rest && (event = (uint64_t)__builtin_ctzll(event##_rest), 1);  \
+         event##_rest &= event##_rest - 1)
 
 #define GROUP_MEMBERS_MAX 64
 
@@ -38,8 +64,6 @@ int group_open(struct sys *sys, const struct attr *leader, const struct group_ta
  */
 int group_open_many(struct sys *sys, const struct attr *attrs, size_t n, bool whole, const struct group_target *target,
                     int *ret_errors, struct group **ret);
-/* Adds an owner. */
-struct group *group_ref(struct group *group);
 /* Removes an owner; the last one closes all descriptors. */
 struct group *group_free(struct group *group);
 
@@ -81,5 +105,26 @@ bool group_always_runs(const struct group *group);
  * with; errors of perf_event_open(2).
  */
 int group_probe_capacity(struct sys *sys, const struct pmu *pmu, unsigned *ret_counters);
+
+struct partition_group {
+    struct group *group; /* enabled, unless the target is paused */
+    uint64_t events;     /* its members, in this order */
+};
+
+struct partition {
+    struct partition_group *groups;
+    size_t n_groups;
+    int errors[GROUP_MEMBERS_MAX]; /* by event: 0, or why it is not counted (-errno) */
+    size_t culprit;                /* where a strict group did not open: the event that failed */
+    size_t fits;                   /* and where that event opens by itself: how many events the PMU takes at once */
+};
+
+/*
+ * Opens `events` on the target and enables them; `attrs` are by event. An event that does not open is no failure: its
+ * reason is in ret->errors. -ENOMEM; -EINVAL for no events.
+ */
+int partition_open(struct sys *sys, const struct attr *attrs, uint64_t events, bool strict,
+                   const struct group_target *target, struct partition *ret);
+void partition_done(struct partition *partition);
 
 #endif

@@ -1,13 +1,142 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The machine that is measured: see machine.h. */
 #include "perf/machine.h"
 
 #include <limits.h>
+#include <linux/netlink.h>
 #include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/number.h"
 #include "perf/perf-event.h"
+
+/* --- CPUs that come and go --- */
+
+#define CPU_PATH "@/devices/system/cpu/cpu"
+#define KERNEL_GROUP 1
+/* Buffers of the kernel's own messages are 2 KiB (UEVENT_BUFFER_SIZE). */
+#define MESSAGE_MAX 8192
+
+static const struct {
+    const char *action;
+    enum uevent_change change;
+} actions[] = {
+    {"online", UEVENT_ONLINE},
+    {"add", UEVENT_ONLINE},
+    {"offline", UEVENT_OFFLINE},
+    {"remove", UEVENT_OFFLINE},
+};
+
+int uevent_parse(const char *message, size_t size, enum uevent_change *ret_change, unsigned *ret_cpu)
+{
+    size_t end = strnlen(message, size);
+    const char *path = memmem(message, end, CPU_PATH, strlen(CPU_PATH));
+    uint64_t cpu;
+
+    if (!path || end == size)
+        return -ENOENT;
+    const char *number = path + strlen(CPU_PATH);
+    if (number_parse_u64(number, &cpu) < 0 || cpu > UINT32_MAX)
+        return -ENOENT;
+    for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
+        size_t length = strlen(actions[i].action);
+        if (length != (size_t)(path - message) || memcmp(message, actions[i].action, length) != 0)
+            continue;
+        *ret_change = actions[i].change;
+        *ret_cpu = (unsigned)cpu;
+        return 0;
+    }
+    return -ENOENT;
+}
+
+int uevent_open(void)
+{
+    struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = KERNEL_GROUP};
+    _cleanup_(closep) int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_KOBJECT_UEVENT);
+
+    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+        return -errno;
+    return steal_fd(&fd);
+}
+
+int uevent_receive(int fd, enum uevent_change *ret_change, unsigned *ret_cpu)
+{
+    char message[MESSAGE_MAX];
+
+    for (;;) {
+        struct sockaddr_nl sender = {0};
+        struct iovec vector = {.iov_base = message, .iov_len = sizeof(message)};
+        struct msghdr header = {
+            .msg_name = &sender, .msg_namelen = sizeof(sender), .msg_iov = &vector, .msg_iovlen = 1};
+        ssize_t n = recvmsg(fd, &header, 0);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -errno;
+        /* Any process may send to a netlink group; port 0 is the kernel. */
+        if (sender.nl_pid == 0 && uevent_parse(message, (size_t)n, ret_change, ret_cpu) == 0)
+            return 0;
+    }
+}
+
+/* --- How long each CPU has had nothing to run --- */
+
+/* A line for each CPU, and a number for each interrupt of the machine. */
+#define STAT_MAX (2 * 1024 * 1024)
+
+void idle_times_done(struct idle_times *times)
+{
+    free(times->items);
+    *times = (struct idle_times){0};
+}
+
+/* "cpu0 USER NICE SYSTEM IDLE IOWAIT ...", in ticks. */
+static bool parse_cpu(const char *line, long ticks, struct idle_time *ret)
+{
+    unsigned long long idle, iowait;
+    unsigned cpu;
+
+    if (sscanf(line, "cpu%5u %*u %*u %*u %20llu %20llu", &cpu, &idle, &iowait) != 3)
+        return false;
+    *ret = (struct idle_time){cpu, ((double)idle + (double)iowait) / (double)ticks};
+    return true;
+}
+
+int idle_times_parse(const char *text, long ticks, struct idle_times *ret)
+{
+    _cleanup_(idle_times_done) struct idle_times times = {0};
+    struct idle_time time;
+
+    for (const char *line = text; line && strncmp(line, "cpu", 3) == 0;) {
+        if (line[3] != ' ' && parse_cpu(line, ticks, &time)) {
+            if (array_grow(&times.items, times.n) < 0)
+                return -ENOMEM;
+            times.items[times.n++] = time;
+        }
+        line = strchr(line, '\n');
+        line = line ? line + 1 : NULL;
+    }
+    if (times.n == 0)
+        return -EBADMSG;
+    *ret = times;
+    times = (struct idle_times){0};
+    return 0;
+}
+
+int idle_times_load(struct sys *sys, struct idle_times *ret)
+{
+    _cleanup_(closep) int fd = sys->open_file(sys, "/proc/stat", 0);
+    _cleanup_(freep) char *text = NULL;
+
+    if (fd < 0)
+        return fd;
+    int r = file_read_fd(fd, STAT_MAX, &text, NULL);
+    return r < 0 ? r : idle_times_parse(text, sysconf(_SC_CLK_TCK), ret);
+}
+
+/* --- The machine that is measured --- */
 
 #define DEVICES "/sys/bus/event_source/devices"
 /* Bytes of tracefs's list of tracepoints, which has 62 KB on Linux 6.18, and more with more modules. */

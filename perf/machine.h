@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * The machine: CPUs, PMUs, perf_event_paranoid, hotplug messages, idle times.
+ *
+ * CPUs that come and go, from the kernel's messages over NETLINK_KOBJECT_UEVENT (lib/kobject_uevent.c): those of group
+ * 1, which the kernel itself sends, so that it works without udevd.
+ *
+ * How long each CPU has had nothing to run, as /proc/stat says.
+ *
  * The machine that is measured: its CPUs and the list of its PMUs. Immutable once loaded.
  *
  * Each possible CPU has a core PMU. CPUs for which sysfs has none (virtual machines, boards without the device tree
@@ -8,7 +15,41 @@
 #ifndef PERF_MACHINE_H
 #define PERF_MACHINE_H
 
+#include "base/util.h"
 #include "perf/pmu.h"
+#include "perf/sys.h"
+
+enum uevent_change { UEVENT_ONLINE, UEVENT_OFFLINE };
+
+/* Pure: "offline@/devices/system/cpu/cpu3", NUL, pairs... -ENOENT where the message is about something else. */
+int uevent_parse(const char *message, size_t size, enum uevent_change *ret_change, unsigned *ret_cpu);
+
+/* A non-blocking socket that receives the messages; errors of socket(2) and bind(2). The caller closes it. */
+int uevent_open(void);
+
+/*
+ * The next change of a CPU that waits in the socket; messages about other things, and from anybody but the kernel, are
+ * skipped. -EAGAIN: there is none. -ENOBUFS: messages were lost, so any CPU may have come or gone. Errors of
+ * recvmsg(2).
+ */
+int uevent_receive(int fd, enum uevent_change *ret_change, unsigned *ret_cpu);
+
+struct idle_time {
+    unsigned cpu;
+    double seconds; /* since the system started, waiting for I/O included (proc(5)): now and then it falls a little */
+};
+
+/* Of the CPUs that are online, in their order. */
+struct idle_times {
+    struct idle_time *items;
+    size_t n;
+};
+
+/* -errno where /proc/stat cannot be read; -EBADMSG where it has no CPU. Needs no privilege. */
+int idle_times_load(struct sys *sys, struct idle_times *ret);
+/* The same of a text, in which a second has `ticks`. */
+int idle_times_parse(const char *text, long ticks, struct idle_times *ret);
+void idle_times_done(struct idle_times *times);
 
 struct machine {
     unsigned references; /* counted by the event loop's thread alone */

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * The PMU of sysfs for each PMU of libpfm4: names and a table, without the library. Serves pfm.h.
+ *
+ * libpfm4 names a kind of core ("arm_ac76", "skl"), and sysfs names the kernel's PMU for it ("armv8_cortex_a76",
+ * "cpu"). Arm's names in sysfs identify the kind; x86's do not, and only libpfm4's detection of the CPU does.
+ *
+ * libpfm4 and its tables of events. Serves pfm.h where perfcountd is built with libpfm4.
+ *
  * The names that libpfm4 has for the events of each model of CPU: "SKL::UNHALTED_CORE_CYCLES", "INST_RETIRED:ANY_P".
  *
  * The library, which takes 2 MB of memory, is loaded when a name is first looked up, and stays. Where perfcountd is
@@ -8,8 +15,31 @@
 #ifndef PERF_PFM_H
 #define PERF_PFM_H
 
-#include "base/suggest.h"
+#include <linux/perf_event.h>
+#include <perfmon/pfmlib.h>
+#include <perfmon/pfmlib_perf_event.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/util.h"
 #include "perf/machine.h"
+
+struct pfm_pmu {
+    const char *name;     /* libpfm4's */
+    const char *alias;    /* as in libpfm4's constants and documents: "arm_cortex_a76"; or NULL */
+    const char *sysfs;    /* the kernel's */
+    bool any_model;       /* several models share sysfs's name: only the one that libpfm4 detected counts there */
+    const char *stand_in; /* the PMU whose common events serve where libpfm4 does not have this one; or NULL */
+};
+
+extern const struct pfm_pmu pfm_pmus[];
+extern const size_t n_pfm_pmus;
+
+/*
+ * Whether events of libpfm4's core PMU `name` can be counted on sysfs's PMU `sysfs`. `detected`: libpfm4 found it on
+ * the machine; `named`: a person gave its name, which suffices where one Arm PMU stands for all kinds of core.
+ */
+bool pfm_pmu_counts_on(const char *name, const char *sysfs, bool detected, bool named);
 
 #define PFM_WORDS 3
 

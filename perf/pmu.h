@@ -1,14 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * A PMU of sysfs: its formats, named events, units and scales.
+ *
+ * The unit that a driver writes beside the scale of an event, turned into a base unit of Prometheus. Pure.
+ *
+ * A term of a PMU's `format/` in sysfs: where its value goes in perf_event_attr
+ * (Documentation/ABI/testing/sysfs-bus-event_source-devices-format). Pure.
+ *
  * A performance monitoring unit as sysfs describes it (Documentation/ABI/testing/sysfs-bus-event_source-devices*):
  * its type number, the CPUs it covers, the place of its terms in perf_event_attr, and the events it names.
  */
 #ifndef PERF_PMU_H
 #define PERF_PMU_H
 
+#include "base/error.h"
+#include "base/util.h"
 #include "perf/cpuset.h"
-#include "perf/pmu-format.h"
 #include "perf/sys.h"
+
+/*
+ * One count of an event with the files `.scale` and `.unit` is *ret_scale of *ret_base: "MiB" at 6.1e-5 is 64 "bytes".
+ * A unit that nobody knows becomes a part of a metric's name with its scale as it is; one without a letter is none,
+ * "". -ENOMEM; the caller frees *ret_base.
+ *
+ * A number of bytes that is whole but for the digits that the driver left out is whole: 9.536743164e-07 MiB is 1 byte.
+ * Where powers of 1000 make no whole number of bytes, and powers of 1024 do, the driver means those: "MB" at
+ * 1.52587890625e-05 is 16 bytes, and "MB" at 0.000001 is 1 byte.
+ */
+int unit_resolve(const char *text, double scale, char **ret_base, double *ret_scale);
+
+/* Whether it is a base unit: "bytes", "seconds", ... */
+bool unit_is_base(const char *text);
+
+/* The bits of a word that take the value; the value's lowest bit goes into the lowest of them. */
+struct pmu_format {
+    char *name;
+    unsigned word; /* 0 to 3: config, config1, config2, config3 */
+    uint64_t bits;
+};
+
+/* Parses "config1:0-7,32-35"; `ret` gets no name. -EINVAL, with the error at the offending character. */
+int pmu_format_parse(const char *text, struct pmu_format *ret, struct error *error);
+/* Puts `value` into the bits of `format` in `word`. -ERANGE where the value has more bits than the format. */
+int pmu_format_deposit(const struct pmu_format *format, uint64_t value, uint64_t *word);
 
 enum pmu_scope {
     PMU_CORE,   /* has `cpus`, or is named "cpu": counts on each CPU of `cpus` */

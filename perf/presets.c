@@ -6,7 +6,7 @@
  */
 #include "perf/presets.h"
 
-#include "base/suggest.h"
+#include "base/text.h"
 
 /*
  * drivers/perf/arm_pmuv3.c lists cpu_cycles and whatever else PMCEID says that the CPU has;

@@ -5,8 +5,8 @@
 #include <limits.h>
 #include <stdio.h>
 
-#include "perf/pmu-kind.h"
-#include "process/program.h"
+#include "perf/event.h"
+#include "process/child.h"
 
 struct circumstances {
     const struct machine *machine;

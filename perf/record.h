@@ -1,14 +1,116 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * A cursor over the words of a record. It may be asked for more words than there are, and remembers that: so a decoder
+ * is a list of the fields in the kernel's order, and checks once, at the end, whether all of them were there.
+ *
+ * The fields of a PERF_RECORD_SAMPLE, and those that other records have too (perf_event_open(2)). Arrays and
+ * pointers point into the record's bytes.
+ *
  * One record of a perf ring buffer, decoded (perf_event_open(2), "MMAP layout"; include/uapi/linux/perf_event.h).
  *
  * Pure and bounds-checked: whatever the bytes are, nothing outside of them is read. Arrays and strings point into the
  * record's bytes, in the machine's byte order; they live as long as those.
+ *
+ * The addresses of a sample's callchain, one after the other, innermost first.
  */
 #ifndef PERF_RECORD_H
 #define PERF_RECORD_H
 
-#include "perf/record-sample.h"
+#include <linux/perf_event.h>
+
+#include "base/util.h"
+
+#define WORD sizeof(uint64_t)
+
+struct record_cursor {
+    const uint64_t *at, *end;
+    bool bad; /* more was asked for than there is; from then on every word is 0 */
+};
+
+/* NULL where fewer than `n` are left. */
+static inline const void *take_words(struct record_cursor *cursor, uint64_t n)
+{
+    const uint64_t *words = cursor->at;
+
+    if (n > (uint64_t)(cursor->end - words)) {
+        cursor->bad = true;
+        cursor->at = cursor->end;
+        return NULL;
+    }
+    cursor->at += n;
+    return words;
+}
+
+/* The rest of the record as a text; "" where the text does not end. */
+static inline const char *take_text(struct record_cursor *cursor)
+{
+    const char *text = (const char *)cursor->at;
+    size_t size = (size_t)(cursor->end - cursor->at) * WORD;
+
+    cursor->at = cursor->end;
+    if (memchr(text, '\0', size))
+        return text;
+    cursor->bad = true;
+    return "";
+}
+
+/* The members of the events' attr that decide which fields a record has. */
+struct record_layout {
+    uint64_t sample_type, read_format, branch_sample_type;
+    uint64_t sample_regs_user, sample_regs_intr;
+    bool sample_id_all;
+};
+/* The layout of the records of an event that was opened with `attr`. */
+struct record_layout record_layout_of(const struct perf_event_attr *attr);
+
+/* The fields that every record can have: in a sample among its fields, else in the trailer that sample_id_all adds. */
+struct record_id {
+    uint32_t pid, tid; /* UINT32_MAX where not known */
+    uint64_t time;     /* ns of the attr's clock; 0 where not known */
+    uint64_t id, stream_id;
+    uint32_t cpu; /* UINT32_MAX where not known */
+};
+
+struct record_value {
+    uint64_t value, id, lost;
+};
+
+/* PERF_SAMPLE_REGS_USER or _INTR: one value for each bit of the attr's mask, from the lowest. */
+struct record_registers {
+    uint64_t abi;           /* PERF_SAMPLE_REGS_ABI_*; where it is NONE there are no values */
+    const uint64_t *values; /* NULL: none */
+};
+
+/* Fields that the sample_type does not ask for are 0. */
+struct record_sample {
+    uint64_t ip, address, period, weight, data_source, transaction, physical_address, cgroup;
+    uint64_t data_page_size, code_page_size;
+    uint64_t time_enabled, time_running; /* of `read` */
+    const uint64_t *read;                /* the values of PERF_SAMPLE_READ as they stand: use record_read_value() */
+    size_t n_read;
+    const uint64_t *callchain; /* innermost first, with the PERF_CONTEXT_* markers among the addresses */
+    size_t n_callchain;
+    const void *raw; /* with the kernel's padding at its end */
+    size_t raw_size;
+    const struct perf_branch_entry *branches; /* the latest first */
+    const uint64_t *branch_counters;          /* one for each branch; NULL: none */
+    size_t n_branches;
+    uint64_t branch_index; /* PERF_SAMPLE_BRANCH_HW_INDEX */
+    struct record_registers user_registers, interrupt_registers;
+    const void *stack; /* of user space, from the stack pointer */
+    size_t stack_size; /* the bytes that were copied, at most those that the attr asks for */
+    const void *aux;
+    size_t aux_size;
+};
+
+/* The n-th value of a sample's read; all 0 beyond `n_read`, `id` and `lost` also where the layout does not have them.
+ */
+struct record_value record_read_value(const struct record_sample *sample, const struct record_layout *layout, size_t n);
+
+/* The words of the n-th value in the record; `n` is below `n_read`. */
+const uint64_t *record_read_words(const struct record_sample *sample, const struct record_layout *layout, size_t n);
+
+struct record_cursor;
 
 struct record_mmap {
     uint32_t pid, tid;
@@ -69,5 +171,56 @@ int record_decode(const void *bytes, size_t size, const struct record_layout *la
 
 /* "SAMPLE", "MMAP2"...; NULL for an unknown type (known are those of Linux 6.19). */
 const char *record_type_name(uint32_t type);
+
+/* Whose address space an address is in. Nothing is known here of those of guests and hypervisors. */
+enum address_space { SPACE_USER, SPACE_KERNEL, SPACE_OTHER };
+
+struct callchain {
+    const struct record_sample *sample;
+    size_t next, start;       /* `start`: of the addresses behind the last marker */
+    enum address_space space; /* of the address that callchain_next() gave last */
+};
+
+/* The address space that a record's `misc` names. */
+static inline enum address_space address_space_of(const struct record *record)
+{
+    switch (record->misc & PERF_RECORD_MISC_CPUMODE_MASK) {
+    case PERF_RECORD_MISC_KERNEL:
+        return SPACE_KERNEL;
+    case PERF_RECORD_MISC_USER:
+        return SPACE_USER;
+    default:
+        return SPACE_OTHER;
+    }
+}
+
+static inline struct callchain callchain_begin(const struct record *record)
+{
+    return (struct callchain){.sample = &record->sample, .space = address_space_of(record)};
+}
+
+/* The next address; false after the last. PERF_CONTEXT_* markers among the addresses name their address space. */
+static inline bool callchain_next(struct callchain *chain, uint64_t *ret_ip)
+{
+    while (chain->next < chain->sample->n_callchain) {
+        uint64_t ip = chain->sample->callchain[chain->next++];
+        if (ip < PERF_CONTEXT_MAX) {
+            *ret_ip = ip;
+            return true;
+        }
+        chain->start = chain->next;
+        chain->space = ip == PERF_CONTEXT_KERNEL ? SPACE_KERNEL : ip == PERF_CONTEXT_USER ? SPACE_USER : SPACE_OTHER;
+    }
+    return false;
+}
+
+/*
+ * Whether the address that came last is of a caller, which goes on there after the call. The call itself ends one byte
+ * before; the address may already be in another line or function.
+ */
+static inline bool callchain_is_caller(const struct callchain *chain)
+{
+    return chain->next - 1 > chain->start;
+}
 
 #endif

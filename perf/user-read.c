@@ -1,13 +1,305 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A hardware event of the calling thread: see thread-counter.h. */
 #include "perf/user-read.h"
 
 #include <stdio.h>
 #include <sys/mman.h>
 
+#ifdef __aarch64__
+#include <signal.h>
+#include <ucontext.h>
+#endif
+
+#ifdef __x86_64__
+#include <signal.h>
+#include <ucontext.h>
+#endif
+
 #include "base/cleanup.h"
 #include "perf/event-parse.h"
 #include "perf/group.h"
+
+/*
+ * --- A counter of the own task, read without a system call.
+ *
+ * The kernel writes the page only on the CPU on which the task runs. So a reader sees a change that interrupted it, and
+ * never a change under way: program order and a barrier for the compiler suffice
+ */
+
+#define TRIES_MAX 64
+#define barrier() __asm__ volatile("" ::: "memory")
+
+/* The result of one pass over the page, which is valid if the page did not change meanwhile. */
+struct pass {
+    struct userpage_reading reading;
+    uint64_t cycles, offset, base_cycles, mask;
+    uint32_t mult;
+    uint16_t shift;
+};
+
+/* The hardware's counter may be narrower than the count; the kernel's offset is relative to the extended value. */
+static uint64_t sign_extend(uint64_t value, unsigned width)
+{
+    return (uint64_t)((int64_t)(value << (64 - width)) >> (64 - width));
+}
+
+/* Whether the event of this page can be read in user space. */
+static bool userpage_offers(const volatile struct perf_event_mmap_page *page, const struct userpage_reader *reader)
+{
+    return reader->counter && page->cap_user_rdpmc && page->cap_user_time;
+}
+
+static int read_pass(const volatile struct perf_event_mmap_page *page, const struct userpage_reader *reader,
+                     struct pass *pass)
+{
+    uint32_t index = page->index;
+    unsigned width = page->pmc_width;
+    uint64_t hardware;
+
+    if (!userpage_offers(page, reader))
+        return -EOPNOTSUPP;
+    pass->reading = (struct userpage_reading){
+        .active = index != 0,
+        .enabled = page->time_enabled,
+        .running = page->time_running,
+        .value = (uint64_t)page->offset,
+    };
+    if (index == 0)
+        return 0;
+    if (width == 0 || width > 64 || page->time_shift > 63)
+        return -EOPNOTSUPP;
+    pass->cycles = reader->clock(reader);
+    pass->offset = page->time_offset;
+    pass->mult = page->time_mult;
+    pass->shift = page->time_shift;
+    /* A clock of fewer than 64 bits wraps: the bits above the mask come from the kernel. */
+    pass->base_cycles = page->cap_user_time_short ? page->time_cycles : 0;
+    pass->mask = page->cap_user_time_short ? page->time_mask : UINT64_MAX;
+    int r = reader->counter(reader, index - 1, &hardware);
+    if (r == 0)
+        pass->reading.value += sign_extend(hardware, width);
+    return r;
+}
+
+/* Nanoseconds since the times of the page were written. */
+static uint64_t elapsed(const struct pass *pass)
+{
+    uint64_t cycles = pass->base_cycles + ((pass->cycles - pass->base_cycles) & pass->mask);
+    uint64_t whole = cycles >> pass->shift, rest = cycles & ((UINT64_C(1) << pass->shift) - 1);
+
+    return pass->offset + whole * pass->mult + ((rest * pass->mult) >> pass->shift);
+}
+
+int userpage_read(const volatile struct perf_event_mmap_page *page, const struct userpage_reader *reader,
+                  struct userpage_reading *ret)
+{
+    struct pass pass = {0};
+
+    for (unsigned tries = 0; tries < TRIES_MAX; tries++) {
+        uint32_t lock = page->lock;
+        barrier();
+        int r = read_pass(page, reader, &pass);
+        barrier();
+        if (page->lock != lock)
+            continue;
+        if (r < 0)
+            return r;
+        if (pass.reading.active) {
+            uint64_t more = elapsed(&pass);
+            pass.reading.enabled += more;
+            pass.reading.running += more;
+        }
+        *ret = pass.reading;
+        return 0;
+    }
+    return -EAGAIN;
+}
+
+#ifdef __aarch64__
+
+/*
+ * --- How an arm64 CPU reads a counter in user space: mrs, and the virtual counter as the clock. See userpage.h and
+ * Documentation/arch/arm64/perf.rst of the kernel.
+ *
+ * When kernel.perf_user_access becomes 0, the page still offers it until the next switch of tasks, and the instruction
+ * is undefined. So that this does not end the process, a signal handler steps over the instruction and records the
+ * refusal
+ */
+
+#define MRS_SIZE 4
+
+/*
+ * config1 of the PMU: bit 1 is `rdpmc`. Without `long` (bit 0): before PMUv3p5 that binds cycles to the cycle counter,
+ * which a CPU's own cycles hold, and the event would never run. 32 bits suffice, since the kernel adds up overflows.
+ */
+#define ASK_USER 2
+
+/* The linker's names for where the section below begins and ends. */
+extern const char __start_userpage_counter[], __stop_userpage_counter[];
+
+struct outcome {
+    uint64_t value, refused;
+};
+
+/* The number of a register is part of the instruction. */
+#define READ(number, name)                                                                                             \
+    case number:                                                                                                       \
+        __asm__ volatile("mrs %0, " name : "=r"(value), "+r"(refused));                                                \
+        break;
+#define READ_EVENT(number) READ(number, "pmevcntr" #number "_el0")
+#define EVENT_COUNTERS(f)                                                                                              \
+    f(0) f(1) f(2) f(3) f(4) f(5) f(6) f(7) f(8) f(9) f(10) f(11) f(12) f(13) f(14) f(15) f(16) f(17) f(18) f(19)      \
+        f(20) f(21) f(22) f(23) f(24) f(25) f(26) f(27) f(28) f(29) f(30)
+
+/* Alone in its section, so that the handler knows the instructions by their address. The handler sets x9 to refuse. */
+__attribute__((section("userpage_counter"), noinline)) static struct outcome read_register(unsigned number)
+{
+    register uint64_t refused __asm__("x9") = 0;
+    uint64_t value = 0;
+
+    switch (number) {
+        EVENT_COUNTERS(READ_EVENT)
+        READ(31, "pmccntr_el0")
+    default:
+        refused = 1;
+    }
+    return (struct outcome){value, refused};
+}
+
+/* Another fault ends the process, as it would without the handler. */
+static void on_undefined(int number, siginfo_t *info, void *context)
+{
+    mcontext_t *registers = &((ucontext_t *)context)->uc_mcontext;
+
+    (void)info;
+    if (registers->pc >= (uintptr_t)__start_userpage_counter && registers->pc < (uintptr_t)__stop_userpage_counter) {
+        registers->pc += MRS_SIZE;
+        registers->regs[9] = 1;
+        return;
+    }
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static int arm64_prepare(const struct userpage_reader *reader)
+{
+    struct sigaction action = {.sa_sigaction = on_undefined, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+
+    (void)reader;
+    return sigaction(SIGILL, &action, NULL) < 0 ? -errno : 0;
+}
+
+static int arm64_counter(const struct userpage_reader *reader, unsigned number, uint64_t *ret)
+{
+    (void)reader;
+    struct outcome outcome = read_register(number);
+    if (outcome.refused)
+        return -EACCES;
+    *ret = outcome.value;
+    return 0;
+}
+
+/* With a barrier, since the CPU may read the counter before earlier instructions are done. */
+static uint64_t arm64_clock(const struct userpage_reader *reader)
+{
+    uint64_t now;
+
+    (void)reader;
+    __asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(now)::"memory");
+    return now;
+}
+
+const struct userpage_reader userpage_reader = {
+    .prepare = arm64_prepare,
+    .counter = arm64_counter,
+    .clock = arm64_clock,
+    .allowed_path = "/proc/sys/kernel/perf_user_access",
+    .ask = ASK_USER,
+};
+
+#elif defined(__x86_64__)
+
+/*
+ * --- How an x86-64 CPU reads a counter in user space: rdpmc, and the time-stamp counter as the clock. See userpage.h.
+ *
+ * When an administrator forbids it (0 in /sys/bus/event_source/devices/cpu/rdpmc), the page still offers it, and the
+ * instruction faults. So that this does not end the process, a signal handler steps over the instruction and records
+ * the refusal
+ */
+
+#define RDPMC_SIZE 2
+
+/* The linker's names for where the section below begins and ends. */
+extern const char __start_userpage_counter[], __stop_userpage_counter[];
+
+struct outcome {
+    uint64_t value, refused;
+};
+
+/* Alone in its section, so that the handler knows the instruction by its address. The handler sets rsi to refuse. */
+__attribute__((section("userpage_counter"), noinline)) static struct outcome rdpmc(uint32_t number)
+{
+    struct outcome outcome = {0};
+    uint32_t low, high;
+
+    __asm__ volatile("rdpmc" : "=a"(low), "=d"(high), "+S"(outcome.refused) : "c"(number));
+    outcome.value = (uint64_t)high << 32 | low;
+    return outcome;
+}
+
+/* Another fault ends the process, as it would without the handler. */
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+    greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
+    uintptr_t at = (uintptr_t)registers[REG_RIP];
+
+    (void)info;
+    if (at >= (uintptr_t)__start_userpage_counter && at < (uintptr_t)__stop_userpage_counter) {
+        registers[REG_RIP] += RDPMC_SIZE;
+        registers[REG_RSI] = 1;
+        return;
+    }
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static int x86_prepare(const struct userpage_reader *reader)
+{
+    struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+
+    (void)reader;
+    return sigaction(SIGSEGV, &action, NULL) < 0 ? -errno : 0;
+}
+
+static int x86_counter(const struct userpage_reader *reader, unsigned number, uint64_t *ret)
+{
+    (void)reader;
+    struct outcome outcome = rdpmc(number);
+    if (outcome.refused)
+        return -EACCES;
+    *ret = outcome.value;
+    return 0;
+}
+
+static uint64_t x86_clock(const struct userpage_reader *reader)
+{
+    (void)reader;
+    return __builtin_ia32_rdtsc();
+}
+
+const struct userpage_reader userpage_reader = {
+    .prepare = x86_prepare,
+    .counter = x86_counter,
+    .clock = x86_clock,
+};
+
+#else
+
+/* A CPU whose instructions to read a counter in user space are not known. */
+const struct userpage_reader userpage_reader = {.counter = NULL};
+
+#endif
+
+/* --- A hardware event of the calling thread --- */
 
 /* The event on one kind of core. */
 struct core_counter {

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/newer.h"
+#include "base/compat.h"
 #include "base/number.h"
 #include "process/fdpass.h"
 

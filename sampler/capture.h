@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * The events that a capture has open, with their attrs and ids, as writers need them. Shared by references: a stream
+ * reads them until its end, when the capture may have others, or be gone.
+ *
  * Samples one spec: a lane for each CPU, whose records go to all subscribers in the order of time.
  *
  * A round takes the records that were in the rings when it began, a bounded number in each turn of the event loop.
@@ -10,7 +13,11 @@
 #include <sys/queue.h>
 
 #include "sampler/record-options.h"
-#include "sampler/sampled-events.h"
+#include "sampler/rings.h"
+#include "sampler/writer.h"
+
+struct sampled_events;
+struct sampled_events *sampled_events_unref(struct sampled_events *sampled);
 
 struct subscriber {
     void *userdata;

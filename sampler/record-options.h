@@ -1,8 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The spec of a capture: its events, how and where they sample. Clients whose specs are equal share one capture. */
+/*
+ * The spec of a capture: its events, how and where they sample. Clients whose specs are equal share one capture.
+ *
+ * The events that a client may name: those that count, and the tracepoints that the configuration lists. Pure.
+ *
+ * A client's request for samples, from the query of its URL.
+ *
+ * From a client's request to a spec: completed by the configuration, and checked against the machine.
+ */
 #ifndef SAMPLER_RECORD_OPTIONS_H
 #define SAMPLER_RECORD_OPTIONS_H
 
+#include "base/error.h"
+#include "config/config.h"
+#include "config/standing.h"
 #include "perf/group.h"
 
 struct spec {
@@ -35,13 +46,6 @@ struct spec_group {
 /* Errors of attr_build(), with a sentence. */
 int spec_bind(const struct spec *spec, struct sys *sys, const struct machine *machine, unsigned cpu,
               struct spec_group *ret, struct error *error);
-
-/*
- * Processes move to the CPUs that are sampled from CPUs that are not, where they were started and mapped their files.
- * Whether the spec needs the records of those CPUs, and the event that gives them: its records have the same layout,
- * and it never samples, so its ring is small.
- */
-#define TRACKING_PAGES 8
 bool spec_tracks(const struct spec *spec);
 void spec_bind_tracking(const struct spec *spec, struct spec_group *ret);
 
@@ -51,5 +55,39 @@ void spec_bind_tracking(const struct spec *spec, struct spec_group *ret);
  */
 int spec_refused(const struct spec *spec, const struct machine *machine, const struct pmu *pmu, unsigned cpu, int code,
                  struct error *error);
+
+/*
+ * -EACCES with a sentence for a probe, a breakpoint, an event of a PMU that traces, and a tracepoint that
+ * sampler.tracepoints does not list: a probe that is not at the start of an instruction changes the program, and the
+ * others show more than samples do. 0 otherwise, also for events that this machine does not have.
+ */
+int client_event_check(const struct config_sampler *config, const struct machine *machine, const struct event *event,
+                       struct error *error);
+
+/* Zeroed, it asks for the defaults. Texts are owned. */
+struct stream_request {
+    double seconds;             /* 0: the writer's default */
+    char *event;                /* NULL: as configured */
+    uint64_t frequency, period; /* Hz, or events; 0: as configured */
+    char *cpus;                 /* a list; NULL: all */
+    char *cgroup;               /* a path from the root of the cgroups; NULL: none */
+    uint32_t pid;               /* 0: all */
+    uint64_t max;               /* records; 0: no limit */
+    bool read;                  /* each sample has the values of the group's events */
+    enum standing standing;     /* of the client: see sampler_admit() */
+};
+
+/* The parameters of formats that show each record (NDJSON, perf.data), and of profiles. NULL-terminated. */
+extern const char *const stream_record_parameters[], *const stream_profile_parameters[];
+/* Sets one parameter of the query; -EINVAL with a sentence. */
+int stream_request_set(struct stream_request *request, const char *name, const char *value, struct error *error);
+void stream_request_done(struct stream_request *request);
+
+/*
+ * Opens and closes an event, since only the kernel knows what it allows. With a sentence: -EINVAL (no such event or
+ * CPU, a frequency over the limit...), -ENOENT (no such cgroup or process), errors of spec_refused().
+ */
+int spec_make(struct sys *sys, const struct machine *machine, const struct config_sampler *config,
+              const struct stream_request *request, struct spec *ret, struct error *error);
 
 #endif

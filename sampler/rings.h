@@ -1,9 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lanes of a capture: one on each CPU that is online, their records in the order of time. */
+/*
+ * One CPU of a capture: the events that sample there, and the ring that takes their records.
+ *
+ * If a process is sampled, each of its threads has events of its own here. They share the ring, since the kernel maps
+ * none for events that move from CPU to CPU. On a CPU that is not sampled, a lane only tracks processes: see
+ * spec_tracks().
+ *
+ * The lanes of a capture: one on each CPU that is online, their records in the order of time.
+ */
 #ifndef SAMPLER_RINGS_H
 #define SAMPLER_RINGS_H
 
-#include "sampler/lane.h"
+#include <systemd/sd-event.h>
+
+#include "perf/ring.h"
+#include "sampler/record-options.h"
+
+struct lane {
+    struct sys *sys;
+    unsigned cpu;
+    bool samples;            /* false: it only tracks */
+    struct spec_group group; /* that each thread has here; without a process, the CPU */
+    int *fds;                /* `group.n` of each; the first has the ring */
+    uint64_t *ids;           /* of each descriptor, as samples have them */
+    size_t n_fds;
+    struct ring *ring;
+    struct record record; /* the next one, if `has_record` */
+    bool has_record;
+    sd_event_source *io; /* of the ring, the lane set's */
+};
+
+/*
+ * Decodes the next record into `lane->record`, unless one is there already. Returns 1 if there is one, 0 if the ring is
+ * empty, -ENOMEM. Records that cannot be decoded are skipped, and counted in *malformed.
+ */
+int lane_peek(struct lane *lane, const struct record_layout *layout, uint64_t *malformed);
+/* Removes the record that lane_peek() decoded. */
+void lane_take(struct lane *lane);
 
 /* The most descriptors that the threads of a process may need, of one capture. */
 #define LANE_SET_DESCRIPTORS_MAX 8192

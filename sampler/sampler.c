@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/timer.h"
-#include "sampler/spec-make.h"
+#include "sampler/record-options.h"
 
 /* Memory of all processes for sampling, without the rings; tables of symbols have what the rest leaves. */
 #define BYTES_MAX (16 * 1024 * 1024)

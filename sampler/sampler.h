@@ -7,7 +7,7 @@
 
 #include "config/config.h"
 #include "sampler/capture.h"
-#include "sampler/stream-request.h"
+#include "sampler/record-options.h"
 
 struct sampler;
 

@@ -1,12 +1,106 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A client's stream: records become bytes by a format's writer, and wait until the client takes them. See stream.h. */
 #include "sampler/stream.h"
 
 #include "base/cleanup.h"
 #include "base/timer.h"
-#include "sampler/backlog.h"
-#include "sampler/rescan.h"
-#include "sampler/sampler.h"
+
+/* --- Bytes that wait for a client --- */
+
+/* Memory that is kept for later bytes, while nothing waits. */
+#define KEPT_BYTES ((size_t)1024 * 1024)
+
+void backlog_done(struct backlog *backlog)
+{
+    buffer_done(&backlog->bytes);
+    backlog->taken = 0;
+}
+
+/* Whether a record must be dropped since about `limit` bytes wait. `sample`: it is a sample. */
+static bool backlog_refuses(struct backlog *backlog, size_t limit, bool sample)
+{
+    size_t waiting = backlog->bytes.size - backlog->taken;
+
+    if (waiting >= limit)
+        backlog->slow = true;
+    else if (waiting < limit / 2)
+        backlog->slow = false;
+    return sample ? backlog->slow : waiting >= limit + limit / 4;
+}
+
+/* Calls `ready` if the client waits and there is something for it: bytes, or the end. */
+static void backlog_notify(struct backlog *backlog)
+{
+    if (!backlog->waiting || (backlog->bytes.size == backlog->taken && !backlog->complete))
+        return;
+    backlog->waiting = false;
+    backlog->ready(backlog->userdata);
+}
+
+/* Moves the rest to the front once more than half was taken. Frees memory that only a slow client needed. */
+static void backlog_compact(struct backlog *backlog)
+{
+    size_t rest = backlog->bytes.size - backlog->taken;
+
+    if (backlog->taken < rest)
+        return;
+    if (rest == 0 && backlog->bytes.capacity > KEPT_BYTES && !backlog->bytes.failed) {
+        backlog_done(backlog);
+        return;
+    }
+    memmove(backlog->bytes.data, backlog->bytes.data + backlog->taken, rest);
+    backlog->bytes.size = rest;
+    backlog->taken = 0;
+}
+
+ssize_t backlog_take(struct backlog *backlog, char *bytes, size_t size)
+{
+    size_t n = MIN(size, backlog->bytes.size - backlog->taken);
+
+    if (n == 0 && backlog->complete)
+        return backlog->bytes.failed ? -ENOMEM : -ENODATA;
+    backlog->waiting = n == 0;
+    if (n == 0)
+        return 0;
+    memcpy(bytes, backlog->bytes.data + backlog->taken, n);
+    backlog->taken += n;
+    backlog_compact(backlog);
+    return (ssize_t)n;
+}
+
+/* --- Reads /proc again --- */
+
+#define INTERVAL_NS NSEC_PER_SEC
+
+/* Begins a scan; if one runs, it is repeated. */
+static void rescan_begin(struct rescan *rescan)
+{
+    rescan->again = rescan->running;
+    if (rescan->running)
+        return;
+    rescan->running = symbols_scan(rescan->symbols, rescan->pid, rescan->done, rescan->userdata) == 0;
+    rescan->lost = !rescan->running;
+}
+
+/* Begins a scan if records were lost, at most once a second. `malformed`: how many of them could not be decoded yet. */
+static void rescan_begin_if_lost(struct rescan *rescan, uint64_t malformed, uint64_t now_ns)
+{
+    rescan->lost |= malformed != rescan->malformed;
+    rescan->malformed = malformed;
+    if (rescan->lost && !rescan->running && now_ns >= rescan->last_ns + INTERVAL_NS)
+        rescan_begin(rescan);
+}
+
+/* The scan has ended. False if it must be repeated: then the caller calls rescan_begin() if it still takes records. */
+static bool rescan_end(struct rescan *rescan, uint64_t now_ns)
+{
+    rescan->running = false;
+    rescan->last_ns = now_ns;
+    return !rescan->again;
+}
+
+/*
+ * --- A client's stream: records become bytes by a format's writer, and wait until the client takes them. See stream.h
+ */
 
 /* A format that writes everything at its end waits for missing symbols at most this long. */
 #define SYMBOLS_USEC (5 * USEC_PER_SEC)

@@ -9,7 +9,7 @@
 
 #include "base/buffer.h"
 #include "perf/record.h"
-#include "symbols/kernel-view.h"
+#include "symbols/kernel.h"
 #include "symbols/symbols.h"
 
 /* One event of the sampled group. */

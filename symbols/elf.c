@@ -1,14 +1,109 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions of an ELF file, by libdwfl: see elf-symbols.h. */
 #include "symbols/elf.h"
 
+#ifdef HAVE_LIBIBERTY
+#include <libiberty/demangle.h>
+#endif
+
+#ifdef HAVE_LIBDW
 #include <elfutils/libdwfl.h>
 #include <gelf.h>
 #include <unistd.h>
+#endif
 
 #include "base/cleanup.h"
 #include "base/library.h"
-#include "symbols/demangle.h"
+
+#ifdef HAVE_LIBIBERTY
+
+/*
+ * --- Names of C++ and Rust, by libiberty, which limits its recursion, and allocates nothing for C++. See demangle.h
+ */
+
+/*
+ * A name of Rust's newer kind ("_R") may refer back to a part that it is in itself. libiberty/rust-demangle.c follows
+ * that without end in GCC before 12 (CVE-2021-46195): there, names that may refer back ('B') stay as they are.
+ */
+static bool is_endless(const char *name)
+{
+    return !DEMANGLE_LIMITS_RUST && str_starts(name, "_R") && strchr(name, 'B');
+}
+
+struct text {
+    char *data;
+    size_t size, used;
+};
+
+const char *demangle_built(void)
+{
+    return "yes";
+}
+
+static void text_append(const char *part, size_t size, void *userdata)
+{
+    struct text *text = userdata;
+    size_t room = text->size - 1 - text->used, n = MIN(size, room);
+
+    if (n > 0) /* an empty part may be NULL: the name of a crate has none */
+        memcpy(text->data + text->used, part, n);
+    text->used += n;
+}
+
+/* GCC before 12 does not know a suffix of the compiler (".llvm.") behind such a name, which itself has no stop. */
+static const char *stem_of(const char *name, char stem[static DEMANGLE_SIZE_MAX])
+{
+    if (!str_starts(name, "_R"))
+        return name;
+    size_t size = strcspn(name, ".");
+    memcpy(stem, name, size);
+    stem[size] = '\0';
+    return stem;
+}
+
+bool demangle(const char *name, char *ret_text, size_t size)
+{
+    /* Rust first: its legacy names are valid names of C++ as well. */
+    char stem[DEMANGLE_SIZE_MAX];
+    static int (*const languages[])(const char *name, int options, demangle_callbackref callback,
+                                    void *userdata) = {rust_demangle_callback, cplus_demangle_v3_callback};
+
+    if (name[0] != '_' || strnlen(name, DEMANGLE_SIZE_MAX) == DEMANGLE_SIZE_MAX || is_endless(name))
+        return false;
+    name = stem_of(name, stem);
+    for (size_t i = 0; i < ARRAY_SIZE(languages); i++) {
+        char part[DEMANGLE_SIZE_MAX];
+        struct text text = {.data = part, .size = MIN(size, sizeof(part))};
+        if (languages[i](name, DMGL_NO_OPTS, text_append, &text) && text.used) {
+            memcpy(ret_text, part, text.used);
+            ret_text[text.used] = '\0';
+            return true;
+        }
+    }
+    return false;
+}
+
+#else
+
+/* --- Replaces demangle.c if perfcountd is built without libiberty --- */
+
+const char *demangle_built(void)
+{
+    return "no";
+}
+
+bool demangle(const char *name, char *ret_text, size_t size)
+{
+    (void)name;
+    (void)ret_text;
+    (void)size;
+    return false;
+}
+
+#endif
+
+#ifdef HAVE_LIBDW
+
+/* --- The functions of an ELF file, by libdwfl --- */
 
 struct elf_library {
     __typeof__(&dwfl_begin) begin;
@@ -171,3 +266,33 @@ int elf_symbols_read(const struct elf_library *library, int fd, struct symbol_li
     library->end(dwfl);
     return r;
 }
+
+#else
+
+/* --- Replaces elf-symbols.c if perfcountd is built without libdw --- */
+
+const char *elf_symbols_built(void)
+{
+    return "no";
+}
+
+const char *elf_symbols_remedy(void)
+{
+    return "the symbols of programs are not known, since libdw is not built into this perfcountd (configure "
+           "--with-libdw)";
+}
+
+const struct elf_library *elf_symbols_load(void)
+{
+    return NULL;
+}
+
+int elf_symbols_read(const struct elf_library *library, int fd, struct symbol_list *list)
+{
+    (void)library;
+    (void)fd;
+    (void)list;
+    return -ENOPKG;
+}
+
+#endif

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/number.h"
 #include "perf/reason.h"
-#include "symbols/proc-maps.h"
+#include "symbols/processes.h"
 
 /* Requests for the mappings of one process: they may change while they are read, or no answer may come in time. */
 #define TRIES_MAX 3

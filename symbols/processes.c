@@ -1,10 +1,285 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes that are known: see processes.h. */
 #include "symbols/processes.h"
 
 #include <sys/mman.h>
 
-#include "symbols/proc-maps.h"
+#include "base/number.h"
+
+/* --- The mappings of a process --- */
+
+static void mappings_done(struct mappings *mappings)
+{
+    for (size_t i = 0; i < mappings->n; i++)
+        image_unref(mappings->mappings[i].image);
+    free(mappings->mappings);
+    *mappings = (struct mappings){0};
+}
+
+/* The index of the first mapping that ends behind the address. */
+static size_t mappings_search(const struct mappings *mappings, uint64_t address)
+{
+    return array_search(mappings->n, i, mappings->mappings[i].end <= address);
+}
+
+static bool mapping_covers(const struct mapping *mapping, uint64_t address)
+{
+    return address >= mapping->start && address < mapping->end;
+}
+
+struct mapping *mappings_find(struct mappings *mappings, uint64_t address)
+{
+    if (mappings->last < mappings->n && mapping_covers(&mappings->mappings[mappings->last], address))
+        return &mappings->mappings[mappings->last];
+    size_t at = mappings_search(mappings, address);
+    if (at == mappings->n || !mapping_covers(&mappings->mappings[at], address))
+        return NULL;
+    mappings->last = at;
+    return &mappings->mappings[at];
+}
+
+static int mappings_insert(struct mappings *mappings, size_t at, struct mapping mapping)
+{
+    if (mappings->n >= MAPPINGS_MAX)
+        return -ENOSPC;
+    if (array_grow(&mappings->mappings, mappings->n) < 0)
+        return -ENOMEM;
+    memmove(&mappings->mappings[at + 1], &mappings->mappings[at], (mappings->n++ - at) * sizeof(mapping));
+    mappings->mappings[at] = mapping;
+    return 0;
+}
+
+static void mappings_remove(struct mappings *mappings, size_t at, size_t n)
+{
+    if (n == 0)
+        return;
+    for (size_t i = at; i < at + n; i++)
+        image_unref(mappings->mappings[i].image);
+    memmove(&mappings->mappings[at], &mappings->mappings[at + n],
+            (mappings->n - at - n) * sizeof(mappings->mappings[0]));
+    mappings->n -= n;
+}
+
+static void mapping_move_start(struct mapping *mapping, uint64_t start)
+{
+    mapping->offset += start - mapping->start;
+    mapping->start = start;
+    mapping->number = image_number(mapping->image, mapping->offset);
+}
+
+/* The mapping that begins before `start` and reaches behind it ends there, and goes on behind `end`. */
+static void cut_within(struct mappings *mappings, size_t at, uint64_t start, uint64_t end)
+{
+    struct mapping rest = mappings->mappings[at];
+
+    mappings->mappings[at].end = start;
+    if (rest.end <= end)
+        return;
+    mapping_move_start(&rest, end);
+    if (mappings_insert(mappings, at + 1, rest) == 0)
+        image_ref(rest.image);
+}
+
+/*
+ * Removes what is mapped from `start` to `end`: the kernel reports what is mapped, and never what is unmapped. A
+ * mapping that goes on behind the end is split; if there is no room for its rest, that is forgotten.
+ */
+static void mappings_cut(struct mappings *mappings, uint64_t start, uint64_t end)
+{
+    size_t at = mappings_search(mappings, start);
+
+    if (at < mappings->n && mappings->mappings[at].start < start)
+        cut_within(mappings, at++, start, end);
+    size_t stop = at;
+    while (stop < mappings->n && mappings->mappings[stop].end <= end)
+        stop++;
+    if (stop < mappings->n && mappings->mappings[stop].start < end)
+        mapping_move_start(&mappings->mappings[stop], end);
+    mappings_remove(mappings, at, stop - at);
+}
+
+/* Adds a mapping at a range that was cut; takes the reference to its image. Without room, it is not added. */
+static void mappings_put(struct mappings *mappings, const struct mapping *mapping, struct image *image)
+{
+    struct mapping put = *mapping;
+
+    put.image = image;
+    put.file = image->file;
+    put.build_id = image->build_id;
+    put.build_id_size = image->build_id_size;
+    if (image->jit_pid) /* as in the kernel's records; /proc has the offset 0, and all numbers would be the same */
+        put.offset = mapping->start;
+    put.number = image_number(image, put.offset);
+    if (mappings_insert(mappings, mappings_search(mappings, mapping->start), put) < 0)
+        image_unref(image);
+}
+
+/* Copies into `to`, which is empty, as far as there is memory. */
+static void mappings_copy(const struct mappings *from, struct mappings *to)
+{
+    for (size_t i = 0; i < from->n && mappings_insert(to, i, from->mappings[i]) == 0; i++)
+        image_ref(to->mappings[i].image);
+}
+
+/* Of memory. */
+static size_t mappings_bytes(const struct mappings *mappings)
+{
+    return array_bytes(mappings->n, sizeof(mappings->mappings[0]));
+}
+
+/* --- The names of threads --- */
+
+static void thread_names_done(struct thread_names *names)
+{
+    free(names->names);
+    *names = (struct thread_names){0};
+}
+
+/* The index of the first thread that is not below `tid`. Returns whether it is `tid`. */
+static bool thread_names_search(const struct thread_names *names, uint32_t tid, size_t *ret_at)
+{
+    *ret_at = array_search(names->n, i, names->names[i].tid < tid);
+    return *ret_at < names->n && names->names[*ret_at].tid == tid;
+}
+
+/* NULL if it is not known. */
+static const char *thread_names_find(const struct thread_names *names, uint32_t tid)
+{
+    size_t at;
+
+    return thread_names_search(names, tid, &at) ? names->names[at].comm : NULL;
+}
+
+/* If there is no room for another thread, its name is not kept. */
+static void thread_names_set(struct thread_names *names, uint32_t tid, const char *comm)
+{
+    size_t at, size = MIN(strlen(comm), sizeof(names->names[0].comm) - 1);
+
+    if (!thread_names_search(names, tid, &at)) {
+        if (names->n >= THREADS_MAX || array_grow(&names->names, names->n) < 0)
+            return;
+        memmove(&names->names[at + 1], &names->names[at], (names->n++ - at) * sizeof(names->names[0]));
+    }
+    names->names[at] = (struct thread_name){.tid = tid};
+    memcpy(names->names[at].comm, comm, size);
+}
+
+static void thread_names_remove(struct thread_names *names, uint32_t tid)
+{
+    size_t at;
+
+    if (thread_names_search(names, tid, &at))
+        memmove(&names->names[at], &names->names[at + 1], (--names->n - at) * sizeof(names->names[0]));
+}
+
+/* Of memory. */
+static size_t thread_names_bytes(const struct thread_names *names)
+{
+    return array_bytes(names->n, sizeof(names->names[0]));
+}
+
+/* --- A line of /proc/PID/maps --- */
+
+#define DELETED " (deleted)"
+
+/* Parses the hexadecimal number before `end`, and moves `at` behind that. */
+static bool maps_take_hex(char **at, char end, uint64_t *ret)
+{
+    char *stop = strchr(*at, end);
+
+    if (!stop || number_parse_hex_n(*at, (size_t)(stop - *at), ret) < 0)
+        return false;
+    *at = stop + 1;
+    return true;
+}
+
+static bool maps_take_protection(char **at, struct mapping *mapping)
+{
+    static const struct {
+        char character;
+        uint32_t bit;
+    } bits[] = {{'r', PROT_READ}, {'w', PROT_WRITE}, {'x', PROT_EXEC}};
+    const char *text = *at;
+
+    if (strnlen(text, 5) < 5 || text[4] != ' ')
+        return false;
+    for (size_t i = 0; i < ARRAY_SIZE(bits); i++) {
+        if (text[i] == bits[i].character)
+            mapping->protection |= bits[i].bit;
+        else if (text[i] != '-')
+            return false;
+    }
+    mapping->flags = text[3] == 's' ? MAP_SHARED : MAP_PRIVATE;
+    *at += 5;
+    return true;
+}
+
+static bool is_octal_escape(const char *text)
+{
+    for (int i = 0; i < 3; i++)
+        if (text[i] < '0' || text[i] > '7')
+            return false;
+    return true;
+}
+
+/* Today the kernel escapes only newlines. */
+static void maps_unescape(char *text)
+{
+    char *to = text;
+
+    while (*text)
+        if (text[0] == '\\' && is_octal_escape(text + 1)) {
+            *to++ = (char)((text[1] - '0') << 6 | (text[2] - '0') << 3 | (text[3] - '0'));
+            text += 4;
+        } else {
+            *to++ = *text++;
+        }
+    *to = '\0';
+}
+
+bool proc_maps_is_anonymous(const char *file)
+{
+    static const char *const begins[] = {"//anon", "[anon:", "/dev/zero", "/anon_hugepage"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(begins); i++)
+        if (str_starts(file, begins[i]))
+            return true;
+    return false;
+}
+
+/* Removes " (deleted)", which the kernel appends to the name of a file that was deleted. */
+static void proc_maps_strip_deleted(char *file)
+{
+    size_t size = strlen(file), mark = strlen(DELETED);
+
+    if (size > mark && str_equal(file + size - mark, DELETED))
+        file[size - mark] = '\0';
+}
+
+int proc_maps_parse_line(char *line, struct mapping *ret)
+{
+    struct mapping mapping = {0};
+    uint64_t device_major, device_minor;
+
+    if (!maps_take_hex(&line, '-', &mapping.start) || !maps_take_hex(&line, ' ', &mapping.end) ||
+        mapping.end <= mapping.start || !maps_take_protection(&line, &mapping) ||
+        !maps_take_hex(&line, ' ', &mapping.offset) || !maps_take_hex(&line, ':', &device_major) ||
+        !maps_take_hex(&line, ' ', &device_minor))
+        return -EBADMSG;
+    size_t digits = strspn(line, "0123456789");
+    if (number_parse_u64_n(line, digits, &mapping.inode) < 0)
+        return -EBADMSG;
+    line += digits;
+    line += strspn(line, " ");
+    maps_unescape(line);
+    proc_maps_strip_deleted(line);
+    mapping.major = (uint32_t)device_major;
+    mapping.minor = (uint32_t)device_minor;
+    mapping.file = *line ? line : "//anon";
+    *ret = mapping;
+    return 0;
+}
+
+/* --- Processes that are known --- */
 
 #define BUCKETS 1024
 #define FILE_SIZE_MAX 4096

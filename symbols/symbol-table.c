@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A block of symbols: see symbol-table.h. */
 #include "symbols/symbol-table.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+/* --- A block of symbols --- */
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 /* Symbols may lie within others: the number of symbols before an address that are tried. */
@@ -103,4 +107,249 @@ const char *symbol_table_find(const struct symbol_table *table, uint64_t address
         }
     }
     return NULL;
+}
+
+/* --- Symbols on their way into a block --- */
+
+#define SYMBOLS_MAX 2000000 /* more are ignored */
+#define CHUNK (64 * 1024)
+#define NAMELESS ((UINT32_C(1) << 30) - 1)
+/* For a function of unknown size. */
+#define SIZE_GUESS_MAX (64 * 1024)
+
+void symbol_list_done(struct symbol_list *list)
+{
+    free(list->symbols);
+    buffer_done(&list->names);
+    *list = (struct symbol_list){0};
+}
+
+static size_t cost(const struct symbol_list *list, const struct listed_symbol *symbol)
+{
+    return sizeof(struct symbol_entry) + strlen(list->names.data + symbol->name) + 1;
+}
+
+static int list_append(struct symbol_list *list, struct listed_symbol symbol)
+{
+    if (list->n >= SYMBOLS_MAX) {
+        list->was_cut = true;
+        return 0;
+    }
+    if (array_grow(&list->symbols, list->n) < 0)
+        return -ENOMEM;
+    list->symbols[list->n++] = symbol;
+    return 0;
+}
+
+int symbol_list_add_end(struct symbol_list *list, uint64_t address)
+{
+    return list_append(list, (struct listed_symbol){.address = address, .name = NAMELESS, .rank = SYMBOL_WEAK});
+}
+
+static size_t leading_underscores(const char *name)
+{
+    return strspn(name, "_");
+}
+
+/* By address; at one address, the better first, by perf's rules (tools/perf/util/symbol.c, choose_best_symbol()). */
+static int compare_addresses(const void *a, const void *b, void *userdata)
+{
+    const struct listed_symbol *one = a, *other = b;
+    const char *names = userdata;
+
+    if (one->address != other->address)
+        return one->address < other->address ? -1 : 1;
+    if (one->name == NAMELESS || other->name == NAMELESS)
+        return (one->name == NAMELESS) - (other->name == NAMELESS);
+    if (one->rank == SYMBOL_NEWEST && other->rank == SYMBOL_NEWEST)
+        return (one->name < other->name) - (one->name > other->name);
+    if (!one->size != !other->size)
+        return one->size ? -1 : 1;
+    if ((one->rank == SYMBOL_WEAK) != (other->rank == SYMBOL_WEAK))
+        return one->rank == SYMBOL_WEAK ? 1 : -1;
+    if (one->rank != other->rank)
+        return one->rank < other->rank ? -1 : 1;
+    const char *name = names + one->name, *other_name = names + other->name;
+    size_t underscores = leading_underscores(name), other_underscores = leading_underscores(other_name);
+    if (underscores != other_underscores)
+        return underscores < other_underscores ? -1 : 1;
+    size_t size = strlen(name), other_size = strlen(other_name);
+    if (size != other_size)
+        return size > other_size ? -1 : 1;
+    return strcmp(name, other_name);
+}
+
+static int compare_sizes(const void *a, const void *b)
+{
+    const struct listed_symbol *one = a, *other = b;
+    return (one->size < other->size) - (one->size > other->size);
+}
+
+static void list_sort(struct symbol_list *list)
+{
+    if (list->n)
+        qsort_r(list->symbols, list->n, sizeof(list->symbols[0]), compare_addresses, list->names.data);
+}
+
+/* Leaves one symbol for each address, with a size, and no ends. */
+static void list_merge(struct symbol_list *list)
+{
+    size_t n = 0;
+
+    for (size_t i = 0, next; i < list->n; i = next) {
+        struct listed_symbol *symbol = &list->symbols[i];
+        for (next = i + 1; next < list->n && list->symbols[next].address == symbol->address;)
+            next++;
+        if (symbol->name == NAMELESS)
+            continue;
+        uint64_t room = next < list->n ? list->symbols[next].address - symbol->address : SIZE_GUESS_MAX;
+        if (symbol->size == 0)
+            symbol->size = (uint32_t)MIN(room, SIZE_GUESS_MAX);
+        list->symbols[n++] = *symbol;
+    }
+    list->n = n;
+}
+
+/* Leaves the largest symbols that fit. Returns the size of the block. */
+static size_t list_fit(struct symbol_list *list, size_t max)
+{
+    size_t head = sizeof(struct symbol_table_head) + list->n_segments * sizeof(list->segments[0]), total = head;
+
+    for (size_t i = 0; i < list->n; i++)
+        total += cost(list, &list->symbols[i]);
+    if (total <= max)
+        return total;
+    qsort(list->symbols, list->n, sizeof(list->symbols[0]), compare_sizes);
+    size_t n = 0;
+    for (total = head; n < list->n && total + cost(list, &list->symbols[n]) <= max; n++)
+        total += cost(list, &list->symbols[n]);
+    list->n = n;
+    list->was_cut = true;
+    list->smallest = n ? list->symbols[n - 1].size : 0;
+    list_sort(list);
+    return total;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    const struct listed_symbol *one = a, *other = b;
+    return (one->name > other->name) - (one->name < other->name);
+}
+
+/* Closes the gaps between the names of the symbols that are left. The list is not sorted by address then. */
+static void list_compact_names(struct symbol_list *list)
+{
+    char *names = list->names.data;
+    size_t at = 0;
+
+    if (list->n)
+        qsort(list->symbols, list->n, sizeof(list->symbols[0]), compare_names);
+    for (size_t i = 0; i < list->n; i++) {
+        size_t size = strlen(names + list->symbols[i].name) + 1;
+        memmove(names + at, names + list->symbols[i].name, size);
+        list->symbols[i].name = (uint32_t)at & NAMELESS;
+        at += size;
+    }
+    list->names.size = at;
+}
+
+/* Limits the memory for large files. A symbol without a size ends where the next one begins that is known by now. */
+static void list_make_room(struct symbol_list *list)
+{
+    list_sort(list);
+    list_merge(list);
+    list_fit(list, list->max);
+    list_compact_names(list);
+}
+
+static size_t list_bytes(const struct symbol_list *list)
+{
+    return list->n * sizeof(list->symbols[0]) + list->names.size;
+}
+
+int symbol_list_add(struct symbol_list *list, uint64_t address, uint64_t size, enum symbol_rank rank, const char *name)
+{
+    size_t length = strlen(name);
+
+    if (length == 0 || name[0] == '$' || str_starts(name, ".L")) /* marks of the assembler */
+        return 0;
+    if ((size && size < list->smallest) || list->names.size > NAMELESS - SYMBOL_NAME_MAX - 1) {
+        list->was_cut = true;
+        return 0;
+    }
+    struct listed_symbol symbol = {
+        .address = address,
+        .size = (uint32_t)MIN(size, UINT32_MAX),
+        .name = (uint32_t)list->names.size & NAMELESS,
+        .rank = rank & 3,
+    };
+    buffer_append(&list->names, name, MIN(length, SYMBOL_NAME_MAX));
+    buffer_append_char(&list->names, '\0');
+    int r = list->names.failed ? -ENOMEM : list_append(list, symbol);
+    if (r == 0 && list->max && list_bytes(list) > list->max + list->max / 4)
+        list_make_room(list);
+    return r;
+}
+
+/* Gives the memory of copied names back on the way, so that there are never two complete copies. */
+static void move_names(struct symbol_list *list, char *to)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const struct buffer *names = &list->names;
+
+    for (size_t at = 0, size; at < names->size; at += size) {
+        size = MIN(names->size - at, (size_t)CHUNK);
+        memcpy(to + at, names->data + at, size);
+        uintptr_t start = ((uintptr_t)(names->data + at) + page - 1) & ~(page - 1);
+        uintptr_t end = (uintptr_t)(names->data + at + size) & ~(page - 1);
+        if (start < end)
+            madvise((void *)start, end - start, MADV_DONTNEED);
+    }
+    buffer_done(&list->names);
+}
+
+static void fill_block(struct symbol_list *list, char *block)
+{
+    struct symbol_table_head head = {
+        .magic = SYMBOL_TABLE_MAGIC,
+        .n_segments = (uint32_t)list->n_segments,
+        .n_symbols = (uint32_t)list->n,
+        .was_cut = list->was_cut,
+        .build_id_size = (uint32_t)list->build_id_size,
+    };
+    size_t segments_size = list->n_segments * sizeof(list->segments[0]);
+    struct symbol_entry *symbols = (struct symbol_entry *)(block + sizeof(head) + segments_size);
+
+    head.names_size = (uint32_t)list->names.size;
+    memcpy(head.build_id, list->build_id, list->build_id_size);
+    memcpy(block, &head, sizeof(head));
+    memcpy(block + sizeof(head), list->segments, segments_size);
+    for (size_t i = 0; i < list->n; i++) {
+        const struct listed_symbol *symbol = &list->symbols[i];
+        symbols[i] = (struct symbol_entry){symbol->address, symbol->size, symbol->name};
+    }
+    move_names(list, (char *)(symbols + list->n));
+}
+
+int symbol_list_seal(struct symbol_list *list, size_t max, int *ret_fd)
+{
+    if (list->names.failed)
+        return -ENOMEM;
+    list_sort(list);
+    list_merge(list);
+    size_t size = list_fit(list, MIN(max, SYMBOL_TABLE_SIZE_MAX));
+    list_compact_names(list);
+    list_sort(list);
+    _cleanup_(closep) int fd = memfd_create("symbols", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0 || ftruncate(fd, (off_t)size) < 0)
+        return -errno;
+    void *block = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (block == MAP_FAILED)
+        return -errno;
+    fill_block(list, block);
+    munmap(block, size); /* a writable mapping would prevent the seal */
+    if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0)
+        return -errno;
+    *ret_fd = steal_fd(&fd);
+    return 0;
 }

@@ -11,12 +11,15 @@
  * request fails and the others go to another chain. Processes that a file system blocks, so that SIGKILL does not end
  * them, are left behind, at most SYMBOLISER_ABANDONED of them. Requests for a user are refused for an hour after a file
  * or the mappings of one of the user's processes have hung.
+ *
+ * Takes powers away from the symboliser's process when it has started: see symboliser.h.
  */
 #ifndef SYMBOLS_SYMBOLISER_H
 #define SYMBOLS_SYMBOLISER_H
 
 #include <systemd/sd-event.h>
 
+#include "base/util.h"
 #include "perf/sys.h"
 #include "process/child.h"
 #include "process/finder.h"
@@ -30,10 +33,8 @@
  */
 #define SYMBOLISER_ROLE "PERFCOUNTD_SYMBOLISER"
 #define SYMBOLISER_FINDER "finder"
-#define SYMBOLISER_FILE_MAX ((size_t)4 << 20)   /* bytes of a table */
-#define SYMBOLISER_KERNEL_MAX ((size_t)5 << 20) /* bytes of the kernel's table */
-#define SYMBOLISER_QUEUE 64                     /* requests */
-#define SYMBOLISER_UNCONFINED 78                /* the exit status of a process that cannot be jailed */
+#define SYMBOLISER_FILE_MAX ((size_t)4 << 20) /* bytes of a table */
+#define SYMBOLISER_UNCONFINED 78              /* the exit status of a process that cannot be jailed */
 
 enum symboliser_kind { SYMBOLISER_ELF, SYMBOLISER_KALLSYMS, SYMBOLISER_JIT, SYMBOLISER_MAPS };
 
@@ -48,13 +49,6 @@ struct symboliser_answer {
     uint64_t inode, size; /* of the file */
 };
 #define SYMBOLISER_HELLO 1
-#define SYMBOLISER_TEXT 2                       /* `text` has whole lines */
-#define SYMBOLISER_TEXT_MAX ((size_t)16 * 1024) /* bytes in a message; no line is longer */
-#define SYMBOLISER_MAPS_MAX ((size_t)4 << 20)   /* bytes read for a request; the rest is left out */
-struct symboliser_message {
-    struct symboliser_answer answer;
-    char text[SYMBOLISER_TEXT_MAX];
-};
 #define SYMBOLISER_MAGIC UINT32_C(0x326d7973)
 
 struct symboliser;
@@ -104,5 +98,14 @@ void symboliser_set_child(struct symboliser *symboliser, struct child *child);
 
 /* The other side, in the process: serves as the symboliser or a finder. Returns the exit status. */
 int symboliser_serve(void);
+
+/*
+ * Afterwards this process has no descriptors but its two sockets, is not root, has no groups and no capabilities and
+ * gets none, cannot be traced, and ends with its parent. It may only make the system calls that a parser of open files
+ * needs: it opens, starts and connects to nothing. Libraries must be loaded before.
+ *
+ * -errno if any of this fails; what was given up until then stays given up. A kernel without filters is no error.
+ */
+int symboliser_jail_enter(void);
 
 #endif

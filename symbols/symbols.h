@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Callers that wait until /proc was read and the tables that all need are made, or until no table is being made.
+ *
+ * Functions that the kernel made while it ran, mostly BPF programs, from KSYMBOL records. Bounded.
+ *
  * From an address of a process, or of the kernel, to a symbol: the mappings of processes (from /proc, then from the
  * kernel's records), and the symbols of each mapped file and of the kernel.
  *
@@ -9,11 +13,31 @@
 #ifndef SYMBOLS_SYMBOLS_H
 #define SYMBOLS_SYMBOLS_H
 
+#include <sys/queue.h>
 #include <systemd/sd-event.h>
 
+#include "base/util.h"
 #include "perf/record.h"
 #include "perf/sys.h"
-#include "symbols/mapping.h"
+#include "symbols/proc.h"
+#include "symbols/processes.h"
+
+#define KSYMBOLS_MAX 2048
+
+struct ksymbols {
+    struct ksymbol {
+        uint64_t address;
+        uint32_t length;
+        char name[68]; /* KSYM_NAME_LEN is 512, those of BPF are shorter */
+    } * symbols;       /* sorted */
+    size_t n;
+};
+
+void ksymbols_done(struct ksymbols *ksymbols);
+/* Replaces a symbol at the same address. If there are too many, it is not added. */
+void ksymbols_add(struct ksymbols *ksymbols, uint64_t address, uint32_t length, const char *name);
+void ksymbols_remove(struct ksymbols *ksymbols, uint64_t address);
+const char *ksymbols_find(const struct ksymbols *ksymbols, uint64_t address, uint64_t *ret_offset);
 
 struct symbols;
 struct child;

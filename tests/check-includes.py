@@ -28,12 +28,12 @@ perf: base process
 bpf: base process perf
 cgroups: base process perf
 symbols: base process perf
-config: base perf cgroups/names.h cgroups/name-kind.h
+config: base perf cgroups/names.h
 opener: base process perf bpf cgroups
 collectors: base process perf bpf cgroups config metrics
 collectors/cgroup: base process perf bpf cgroups config metrics collectors
 sampler: base perf cgroups config symbols
-formats: base perf metrics cgroups/names.h cgroups/label.h collectors sampler/writer.h symbols
+formats: base perf metrics cgroups/names.h cgroups/path.h collectors sampler/writer.h symbols
 http: base config formats web collectors/snapshot.h collectors/rates.h sampler/stream.h
 daemon: base process perf bpf cgroups symbols config opener collectors/* metrics sampler formats http systemd
 top: base metrics cgroups/names.h collectors formats daemon
@@ -105,7 +105,7 @@ def check_tree(root):
 
 def noun(path):
     """
-    The file without its extension and the name of a variant: base/muldiv-fallback.c is base/muldiv.
+    The file without its extension and the name of a variant: base/number.c is base/muldiv.
     """
     return re.sub(r"-(fallback|portable|arm64|x86)$", "", re.sub(r"\.[cho]$", "", path))
 

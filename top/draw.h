@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All that `perfcountd top` shows at once, and how it becomes a frame: a head, a page and a line of keys. */
+/*
+ * The pages of `perfcountd top` that are text: keys, and what is not counted.
+ *
+ * All that `perfcountd top` shows at once, and how it becomes a frame: a head, a page and a line of keys.
+ */
 #ifndef TOP_DRAW_H
 #define TOP_DRAW_H
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows that `perfcountd top` shows of one reading: see top-table.h. */
 #include "top/rows.h"
 
 #include <math.h>
@@ -7,7 +6,295 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
-#include "top/sum.h"
+#include "metrics/derived.h"
+#include "metrics/formula.h"
+
+/* Zeroed at first. */
+struct top_sum {
+    json_t *events, *ratios;               /* as a row of /api/v1/rates has them; null: not known */
+    json_t *common_events, *common_ratios; /* those that all rows have in which anything happened; NULL: no such row */
+    const char *pmu;                       /* NULL where it has several */
+    double counted; /* the smallest share of the time that any row was counted; 1 where none says it */
+    size_t n;
+};
+
+/* --- The columns of numbers --- */
+
+static const struct top_column columns[] = {
+    {"cpu", "%CPU", "CPU time; 100 is one CPU", {"cpu_utilization"}, {0}, {0}, TOP_PERCENT, 'P'},
+    {"ipc", "IPC", "instructions for each cycle", {"ipc"}, {0}, {0}, TOP_RATIO, 'I'},
+    {"frequency", "GHZ", "cycles for each second of CPU time", {"frequency_hertz"}, {0}, {0}, TOP_GIGA, 'G'},
+    {"stalls", "STALL%", "cycles that waited for data", {"backend_stall_ratio"}, {0}, {0}, TOP_PERCENT, 'B'},
+    {.name = "misses",
+     .title = "MISSES/s",
+     .help = "misses of the last cache that is counted",
+     .events = {"ll_cache_miss_rd", "cache_misses", "llc_load_misses", "l3d_cache_refill", "l2d_cache_refill"},
+     .format = TOP_QUANTITY,
+     .key = 'M'},
+    {"mpki", "MPKI", "those misses in 1000 instructions", {"llc_mpki", "l2_mpki"}, {0}, {0}, TOP_RATIO, 'L'},
+    {"branches", "BR-MPKI", "branch misses in 1000 instructions", {"branch_mpki"}, {0}, {0}, TOP_RATIO, 'R'},
+    {"faults", "FAULTS/s", "page faults", {0}, {"page_faults"}, {"minor_faults", "major_faults"}, TOP_QUANTITY, 'F'},
+    {"switches", "SWITCH/s", "context switches", {0}, {"context_switches"}, {0}, TOP_QUANTITY, 'S'},
+    {"migrations", "MIGR/s", "moves to another CPU", {0}, {"cpu_migrations"}, {0}, TOP_QUANTITY, 'V'},
+    {"counted", "COUNTED%", "share of the time that was counted", {"running_ratio"}, {0}, {0}, TOP_PERCENT, 'C'},
+};
+
+_Static_assert(ARRAY_SIZE(columns) <= TOP_COLUMNS_MAX, "a table has room for all columns");
+
+size_t top_column_count(void)
+{
+    return ARRAY_SIZE(columns);
+}
+
+const struct top_column *top_column_at(size_t i)
+{
+    return &columns[i];
+}
+
+/* Whether it is one of the texts, which may end with NULL; "-" and "_" are the same. */
+static bool is_named(const char *name, const char *const *texts, size_t n)
+{
+    for (size_t i = 0; i < n && texts[i]; i++) {
+        size_t k = 0;
+        while (texts[i][k] && (texts[i][k] == name[k] || (texts[i][k] == '_' && name[k] == '-')))
+            k++;
+        if (!texts[i][k] && !name[k])
+            return true;
+    }
+    return false;
+}
+
+size_t top_column_find(const char *name)
+{
+    size_t i = 0;
+
+    while (i < ARRAY_SIZE(columns) && !is_named(name, &columns[i].name, 1))
+        i++;
+    for (size_t k = 0; i == ARRAY_SIZE(columns) && k < ARRAY_SIZE(columns); k++)
+        if (is_named(name, columns[k].metrics, ARRAY_SIZE(columns[k].metrics)) ||
+            is_named(name, columns[k].events, ARRAY_SIZE(columns[k].events)))
+            return k;
+    return i;
+}
+
+static bool find_number(const json_t *object, const char *name, double *ret)
+{
+    const json_t *value = json_object_get(object, name);
+
+    if (value)
+        *ret = json_is_number(value) ? json_number_value(value) : NAN;
+    return value != NULL;
+}
+
+/*
+ * The column's value from the "events" and "ratios" of a group of /api/v1/rates. Returns whether the group has it at
+ * all; *ret is NAN where it is not known.
+ */
+static bool top_column_value(const struct top_column *column, const json_t *events, const json_t *ratios, double *ret)
+{
+    double sum = 0, part;
+    bool any = false;
+
+    for (size_t i = 0; i < ARRAY_SIZE(column->metrics) && column->metrics[i]; i++)
+        if (find_number(ratios, column->metrics[i], ret))
+            return true;
+    for (size_t i = 0; i < ARRAY_SIZE(column->events) && column->events[i]; i++)
+        if (find_number(events, column->events[i], ret))
+            return true;
+    for (size_t i = 0; i < ARRAY_SIZE(column->sum) && column->sum[i]; i++) {
+        if (find_number(events, column->sum[i], &part)) {
+            sum += part;
+            any = true;
+        }
+    }
+    if (any)
+        *ret = sum;
+    return any;
+}
+
+static void format_quantity(double value, char *text, size_t size)
+{
+    static const char prefixes[] = " kMGTPE";
+    size_t at = 0;
+
+    for (; value >= 999.5 && at + 2 < sizeof(prefixes); at++)
+        value /= 1000;
+    if (at == 0)
+        snprintf(text, size, "%.0f", value);
+    else
+        snprintf(text, size, "%.*f%c", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, prefixes[at]);
+}
+
+void top_column_format(const struct top_column *column, double value, bool estimate, char *text, size_t size)
+{
+    char digits[32];
+
+    switch (column->format) {
+    case TOP_PERCENT:
+        snprintf(digits, sizeof(digits), "%.1f", MIN(100 * value, 99999.9));
+        break;
+    case TOP_RATIO:
+        snprintf(digits, sizeof(digits), "%.2f", MIN(value, 9999.99));
+        break;
+    case TOP_GIGA:
+        snprintf(digits, sizeof(digits), "%.2f", MIN(value / 1e9, 9999.99));
+        break;
+    default:
+        format_quantity(MIN(value, 9e18), digits, sizeof(digits));
+    }
+    snprintf(text, size, "%s%s", estimate && isfinite(value) ? "~" : "", isfinite(value) ? digits : "-");
+}
+
+/* --- One group over several PMUs or CPUs --- */
+
+DEFINE_CLEANUP(struct derivation *, derivation_free);
+
+static void top_sum_done(struct top_sum *sum)
+{
+    json_decref(sum->events);
+    json_decref(sum->ratios);
+    json_decref(sum->common_events);
+    json_decref(sum->common_ratios);
+    *sum = (struct top_sum){0};
+}
+
+static double share_counted(const json_t *ratios)
+{
+    const json_t *share = json_object_get(ratios, "running_ratio");
+
+    return json_is_number(share) ? json_number_value(share) : 1;
+}
+
+/* A sum with an unknown part is unknown. */
+static void add_event(json_t *events, const char *name, const json_t *rate)
+{
+    const json_t *before = json_object_get(events, name);
+
+    if (!json_is_number(rate) || (before && !json_is_number(before)))
+        json_object_set_new_nocheck(events, name, json_null());
+    else
+        json_object_set_new_nocheck(events, name,
+                                    json_real(json_number_value(rate) + (before ? json_number_value(before) : 0)));
+}
+
+/* Whether anything happened in a row, or may have. */
+static bool is_active(const json_t *events)
+{
+    const char *name;
+    json_t *rate;
+
+    json_object_foreach((json_t *)events, name, rate)
+    {
+        if (!json_is_number(rate) || json_number_value(rate) > 0)
+            return true;
+    }
+    return false;
+}
+
+/* Keeps in *common what `object` has too; the first object is taken as it is. */
+static void keep_common(json_t **common, const json_t *object)
+{
+    const char *name;
+    json_t *value;
+    void *next;
+
+    if (!*common) {
+        *common = json_copy((json_t *)object);
+        return;
+    }
+    json_object_foreach_safe(*common, next, name, value)
+    {
+        if (!json_object_get(object, name))
+            json_object_del(*common, name);
+    }
+}
+
+/* Adds a row of /api/v1/rates, whose texts last longer than the sum. */
+static void top_sum_add(struct top_sum *sum, const char *pmu, const json_t *row)
+{
+    json_t *events = json_object_get(row, "events"), *ratios = json_object_get(row, "ratios"), *rate;
+    const char *name;
+
+    sum->counted = MIN(sum->n ? sum->counted : 1, share_counted(ratios));
+    if (is_active(events)) {
+        keep_common(&sum->common_events, events);
+        keep_common(&sum->common_ratios, ratios);
+    }
+    if (sum->n++ == 0) {
+        sum->events = json_copy(events);
+        sum->ratios = json_incref(ratios);
+        sum->pmu = pmu;
+        return;
+    }
+    if (sum->pmu && !str_equal(sum->pmu, pmu))
+        sum->pmu = NULL;
+    json_object_foreach(events, name, rate) add_event(sum->events, name, rate);
+}
+
+/* The names and the rates of the events of a sum, as derivation.h takes them. */
+struct sum_events {
+    const char **names;
+    double *rates;
+    size_t n;
+};
+
+static void sum_events_done(struct sum_events *events)
+{
+    free(events->names);
+    free(events->rates);
+}
+
+static int sum_events_init(struct sum_events *events, json_t *document)
+{
+    size_t n = json_object_size(document);
+    const char *name;
+    json_t *rate;
+
+    *events = (struct sum_events){calloc(n + 1, sizeof(*events->names)), calloc(n + 1, sizeof(*events->rates)), 0};
+    if (!events->names || !events->rates)
+        return -ENOMEM;
+    json_object_foreach(document, name, rate)
+    {
+        events->names[events->n] = name;
+        events->rates[events->n++] = json_is_number(rate) ? json_number_value(rate) : NAN;
+    }
+    return 0;
+}
+
+/* A metric without a value is absent, as it is in /api/v1/rates. */
+static void add_metrics(struct top_sum *sum, const struct derivation *derivation, const double *rates)
+{
+    const struct derivation_times times = {.running = sum->counted, .enabled = 1};
+
+    for (size_t i = 0; i < derivation_count(derivation); i++) {
+        const char *name = derivation_metric(derivation, i)->name;
+        double value = derivation_value(derivation, i, rates, &times);
+        if (isfinite(value) && (!sum->common_ratios || json_object_get(sum->common_ratios, name)))
+            json_object_set_new_nocheck(sum->ratios, name, json_real(value));
+    }
+}
+
+/* Makes the derived metrics. Of one row they are its own. */
+static void top_sum_finish(struct top_sum *sum, enum derived_target target)
+{
+    _cleanup_(sum_events_done) struct sum_events events = {0};
+
+    if (sum->n < 2)
+        return;
+    json_decref(sum->ratios);
+    sum->ratios = json_object();
+    if (sum->common_events)
+        keep_common(&sum->events, sum->common_events);
+    if (sum_events_init(&events, sum->events) < 0)
+        return;
+    const struct derivation_events list = {
+        .target = target, .pmu = sum->pmu ? sum->pmu : "", .events = events.names, .n = events.n};
+    _cleanup_(derivation_freep) struct derivation *derivation = derivation_new(&list);
+    if (derivation)
+        add_metrics(sum, derivation, events.rates);
+}
+
+/* --- The rows that `perfcountd top` shows of one reading --- */
 
 #define CPU_MAX 65535 /* above every number that Linux gives */
 

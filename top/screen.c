@@ -1,18 +1,80 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The terminal of `perfcountd top`: see top-screen.h. */
+#define NCURSES_NOMACROS
 #include "top/screen.h"
 
-#define NCURSES_NOMACROS
+#ifdef HAVE_NCURSES
 #include <curses.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
+#endif
 
 #include "base/cleanup.h"
 #include "base/library.h"
-#include "top/terminal.h"
 #include "top/view.h"
+
+#ifdef HAVE_NCURSES
+
+/* --- The terminal as it was before --- */
+
+/* Signals that end a process, but those that the event loop waits for, and SIGKILL. */
+static const int deadly[] = {SIGSEGV, SIGBUS,  SIGFPE,  SIGILL,  SIGABRT,   SIGSYS,  SIGTRAP, SIGQUIT,
+                             SIGALRM, SIGUSR1, SIGUSR2, SIGXCPU, SIGVTALRM, SIGXFSZ, SIGPROF, SIGPIPE};
+
+static struct {
+    int fd;
+    struct termios modes;
+    char bytes[256];
+    size_t size;
+    char stack[64 * 1024]; /* a handler of a stack that overflowed needs another one */
+} terminal;
+
+static void terminal_on_signal(int signal)
+{
+    ssize_t n = write(terminal.fd, terminal.bytes, terminal.size);
+
+    (void)n;
+    tcsetattr(terminal.fd, TCSANOW, &terminal.modes);
+    raise(signal); /* SA_RESETHAND gave it back its default action, which follows when the handler returns */
+}
+
+/*
+ * Remembers the modes of the terminal, before a program changes them. `bytes` (copied, at most 256) show its normal
+ * screen and its cursor. There is one terminal in a process: what a handler needs is global. -errno of tcgetattr(3).
+ */
+static int top_terminal_arm(int fd)
+{
+    struct sigaction action = {.sa_handler = terminal_on_signal, .sa_flags = SA_RESETHAND | SA_ONSTACK};
+    stack_t stack = {.ss_sp = terminal.stack, .ss_size = sizeof(terminal.stack)};
+
+    terminal.fd = fd;
+    terminal.size = 0;
+    if (tcgetattr(fd, &terminal.modes) < 0)
+        return -errno;
+    sigaltstack(&stack, NULL);
+    sigfillset(&action.sa_mask);
+    for (size_t i = 0; i < ARRAY_SIZE(deadly); i++)
+        sigaction(deadly[i], &action, NULL);
+    return 0;
+}
+
+static void top_terminal_set_bytes(const char *bytes, size_t size)
+{
+    terminal.size = MIN(size, sizeof(terminal.bytes));
+    memcpy(terminal.bytes, bytes, terminal.size);
+}
+
+/* The signals have their default action again. */
+static void top_terminal_disarm(void)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(deadly); i++)
+        signal(deadly[i], SIG_DFL);
+}
+
+/* --- The terminal of `perfcountd top` --- */
 
 #define ESCAPE_MS 25 /* after the key Escape, before it is known that no sequence of another key follows */
 #define PAIR_WARNING 1
@@ -290,3 +352,62 @@ void top_screen_resume(struct top_screen *screen)
     top_screen_update_size(screen);
     screen->ncurses.clearok(screen->window, TRUE);
 }
+
+#else
+
+/* --- Without ncurses there is no screen --- */
+
+int top_screen_open(struct top_screen **ret, struct error *error)
+{
+    (void)ret;
+    return error_set(error, -ENOSYS,
+                     "perfcountd was built without ncurses, which draws on terminals; --count=1 prints "
+                     "plain text, and a build with libncurses-dev has both");
+}
+
+struct top_screen *top_screen_close(struct top_screen *screen)
+{
+    (void)screen;
+    return NULL;
+}
+
+size_t top_screen_width(const struct top_screen *screen)
+{
+    (void)screen;
+    return 80;
+}
+
+size_t top_screen_height(const struct top_screen *screen)
+{
+    (void)screen;
+    return 24;
+}
+
+void top_screen_update_size(struct top_screen *screen)
+{
+    (void)screen;
+}
+
+void top_screen_show(struct top_screen *screen, const struct top_frame *frame)
+{
+    (void)screen;
+    (void)frame;
+}
+
+int top_screen_read_key(struct top_screen *screen)
+{
+    (void)screen;
+    return -EAGAIN;
+}
+
+void top_screen_suspend(struct top_screen *screen)
+{
+    (void)screen;
+}
+
+void top_screen_resume(struct top_screen *screen)
+{
+    (void)screen;
+}
+
+#endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * The terminal as it was before, for a process that dies of a signal: a fault, an abort, a timer of another program. It
+ * is put back by a handler that calls only what signal-safety(7) lists, and then the signal ends the process as ever.
+ *
  * The terminal of `perfcountd top`, by ncurses, which is loaded when the screen is opened: only what differs from the
  * frame before is written.
  */

@@ -1,10 +1,239 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The counts of a cgroup that is counted by a tally: see tallied.h. */
 #include "collectors/cgroup/bpf-counts.h"
 
 #include "base/cleanup.h"
-#include "collectors/cgroup/tallied-row.h"
-#include "collectors/cgroup/tally-waits.h"
+
+struct tallied_total {
+    struct fixed scaled;
+    uint64_t raw;
+};
+
+struct tallied_row {
+    struct group_row own; /* `row` NULL: it could not be made */
+    const char *signature;
+    struct tallied_total *totals; /* by counter */
+    struct scale_times times;
+    uint64_t ran;        /* events that ran at least once, on any CPU */
+    uint32_t activities; /* as in struct row_sum, since the row was shown last */
+};
+
+/* A cgroup had this of a perf group on a CPU. */
+struct tallied_increment {
+    const struct tally_part *part;
+    struct scale_times times;
+    bool ran;                          /* the perf group did */
+    enum group_activity activity;      /* by tallied_increment_scale() */
+    uint64_t values[TALLY_EVENTS_MAX]; /* by field of the part */
+    struct fixed scaled[TALLY_EVENTS_MAX];
+};
+
+struct tally_wait {
+    uint64_t pending_ns;
+    uint32_t row; /* of the perf group: a row has at most one on a CPU */
+    uint16_t cpu;
+    bool starved; /* it did not run since */
+};
+
+/* All zero at first. */
+struct tally_waits {
+    struct tally_wait *items; /* by CPU and row */
+    uint32_t n;
+};
+
+/* Rows have other numbers: new ones by old ones, TALLY_WAITS_GONE where a row is not there any more. */
+#define TALLY_WAITS_GONE UINT32_MAX
+
+/* --- A row of a cgroup that is counted by a tally --- */
+
+/* Whether it is the row that `wanted` describes, maybe with other events. */
+static bool tallied_row_matches(const struct tallied_row *row, const struct tally_row *wanted)
+{
+    const struct group_row *planned = wanted->planned;
+
+    return row->own.row && row->own.ordinal == planned->ordinal && row->own.cpu == planned->cpu &&
+           str_equal(row->own.pmu, planned->pmu) && str_equal(row->signature, wanted->signature);
+}
+
+/* Makes it; `whose` as for row_draft_make(). -ENOMEM; tallied_row_done() in any case. */
+static int tallied_row_init(struct tallied_row *row, const struct collector_context *context,
+                            const struct tally_row *wanted, const struct row_target *whose)
+{
+    *row = (struct tallied_row){.own = *wanted->planned, .signature = wanted->signature};
+    row->own.created_ns = whose->created_ns;
+    row->totals = calloc(wanted->draft->n, sizeof(row->totals[0]));
+    row->own.row = row->totals ? row_draft_make(wanted->draft, context, wanted->planned, whose) : NULL;
+    return row->own.row ? 0 : -ENOMEM;
+}
+
+/* Removes it; all zero then. */
+static void tallied_row_done(struct tallied_row *row, struct snapshot *snapshot)
+{
+    if (row->own.row)
+        snapshot_remove_row(snapshot, row->own.row);
+    free(row->totals);
+    *row = (struct tallied_row){0};
+}
+
+static size_t counter_of(const struct tallied_row *row, size_t event)
+{
+    return event_count(row->own.events & (event_bit(event) - 1));
+}
+
+/* It takes the place of `before`, which had other events: what that counted goes on. */
+static void tallied_row_take(struct tallied_row *row, const struct tallied_row *before)
+{
+    row->times = before->times;
+    row->ran = before->ran;
+    row->activities = before->activities;
+    row->own.row->state = before->own.row->state;
+    EVENTS_FOREACH (event, row->own.events & before->own.events)
+        row->totals[counter_of(row, event)] = before->totals[counter_of(before, event)];
+}
+
+/* --- crediting --- */
+
+/* Takes the words of the part. */
+static void tallied_increment_init(struct tallied_increment *increment, const struct tally_part *part,
+                                   const uint64_t *delta)
+{
+    increment->part = part;
+    increment->times = (struct scale_times){delta[part->enabled], delta[part->enabled + 1]};
+    increment->ran = increment->times.running > 0;
+    for (uint32_t i = 0; i < part->n_fields; i++) {
+        increment->values[i] = delta[part->fields[i].word];
+        increment->ran |= increment->values[i] > 0;
+    }
+}
+
+/* Scales them with time enabled that waited. A value that comes without its time counts as it is. */
+static void tallied_increment_scale(struct tallied_increment *increment, uint64_t pending_ns)
+{
+    uint64_t enabled = increment->times.enabled + pending_ns, running = increment->times.running;
+    bool is_scaled = running > 0 && running < enabled;
+
+    increment->activity = !increment->ran ? GROUP_STARVED : running < enabled ? GROUP_MULTIPLEXED : GROUP_COUNTED;
+    for (uint32_t i = 0; i < increment->part->n_fields; i++)
+        increment->scaled[i] =
+            is_scaled ? muldiv(increment->values[i], enabled, running) : (struct fixed){.whole = increment->values[i]};
+}
+
+static void tallied_row_credit(struct tallied_row *row, const struct tallied_increment *increment)
+{
+    const struct tally_part *part = increment->part;
+
+    row->times.enabled += increment->times.enabled;
+    row->times.running += increment->times.running;
+    row->activities |= 1U << increment->activity;
+    if (!increment->ran)
+        return;
+    for (uint32_t i = 0; i < part->n_fields; i++) {
+        struct tallied_total *total = &row->totals[part->fields[i].counter];
+        total->scaled = fixed_add(total->scaled, increment->scaled[i]);
+        total->raw += increment->values[i];
+    }
+    row->ran |= part->events;
+}
+
+/* --- showing --- */
+
+/* Shows it; `known` are the events that may have run, and `sum` has the activities of CPUs where nothing ran. */
+static void tallied_row_show(struct tallied_row *row, uint64_t known, struct row_sum *sum)
+{
+    size_t n = 0;
+
+    sum->activities |= row->activities;
+    sum->times = (struct scale_times){row->times.enabled, MIN(row->times.running, row->times.enabled)};
+    EVENTS_FOREACH (event, row->own.events) {
+        sum->counters[n] = (struct counter_sum){
+            .total = row->totals[n].scaled, .raw = row->totals[n].raw, .known = (row->ran | known) & event_bit(event)};
+        n++;
+    }
+    row_sum_show(sum, row->own.row);
+    row->activities = 0;
+}
+
+/* --- Perf groups that did not run for a cgroup --- */
+
+static void tally_waits_done(struct tally_waits *waits)
+{
+    free(waits->items);
+    *waits = (struct tally_waits){0};
+}
+
+static bool is_before(const struct tally_wait *wait, unsigned cpu, uint32_t row)
+{
+    return wait->cpu != cpu ? wait->cpu < cpu : wait->row < row;
+}
+
+/* Where it is, or belongs. */
+static size_t search_wait(const struct tally_waits *waits, unsigned cpu, uint32_t row)
+{
+    return array_search(waits->n, i, is_before(&waits->items[i], cpu, row));
+}
+
+/* NULL where nothing waits. */
+static struct tally_wait *tally_waits_find(const struct tally_waits *waits, unsigned cpu, uint32_t row)
+{
+    size_t at = search_wait(waits, cpu, row);
+
+    if (at == waits->n || waits->items[at].cpu != cpu || waits->items[at].row != row)
+        return NULL;
+    return &waits->items[at];
+}
+
+/* Without memory the time is lost, so that totals become a little too low. */
+static void tally_waits_add(struct tally_waits *waits, unsigned cpu, uint32_t row, uint64_t pending_ns, bool starved)
+{
+    struct tally_wait *wait = tally_waits_find(waits, cpu, row);
+
+    if (!wait) {
+        if (array_grow(&waits->items, waits->n) < 0)
+            return;
+        size_t at = search_wait(waits, cpu, row);
+        wait = &waits->items[at];
+        memmove(wait + 1, wait, (waits->n++ - at) * sizeof(*wait));
+        *wait = (struct tally_wait){.row = row, .cpu = (uint16_t)cpu};
+    }
+    wait->pending_ns += pending_ns;
+    wait->starved |= starved;
+}
+
+/* The perf group ran on its CPU; `whole`: for the cgroup itself, so that none of its time waits any more. */
+static void tally_waits_run(struct tally_waits *waits, unsigned cpu, uint32_t row, bool whole)
+{
+    struct tally_wait *wait = tally_waits_find(waits, cpu, row);
+
+    if (!wait)
+        return;
+    wait->starved = false;
+    if (!whole && wait->pending_ns > 0)
+        return;
+    memmove(wait, wait + 1, (size_t)(waits->items + --waits->n - wait) * sizeof(*wait));
+}
+
+static int compare_waits(const void *a, const void *b)
+{
+    const struct tally_wait *one = a, *other = b;
+
+    return is_before(one, other->cpu, other->row) ? -1 : is_before(other, one->cpu, one->row);
+}
+
+static void tally_waits_move(struct tally_waits *waits, const uint32_t *rows)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < waits->n; i++) {
+        struct tally_wait wait = waits->items[i];
+        wait.row = rows[wait.row];
+        if (wait.row != TALLY_WAITS_GONE)
+            waits->items[n++] = wait;
+    }
+    waits->n = n;
+    if (n > 0)
+        qsort(waits->items, n, sizeof(waits->items[0]), compare_waits);
+}
+
+/* --- The counts of a cgroup that is counted by a tally --- */
 
 struct tallied_counts {
     const struct tally_rows *plan; /* NULL: it has ended */

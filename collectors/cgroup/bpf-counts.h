@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * A row of a cgroup that is counted by a tally: its totals over all CPUs, and what a perf group adds to them.
+ *
+ * Perf groups on CPUs that did not run for a cgroup when they were enabled last, and the time enabled that waits until
+ * they do: few at a time. The time is that of the cgroup's own slot; for tasks of a cgroup inside it waits there.
+ *
  * The counts of one cgroup that is counted by a tally: rows and totals, and nothing that is open.
  *
  * What the cgroup's own slot had on a CPU is scaled once, by its own ratio there, and added to the totals of the cgroup
@@ -7,9 +12,10 @@
  * of them goes. Time in which a perf group was enabled and did not run waits for the next time that it runs there; when
  * the cgroup goes, it waits in the one above.
  */
-#ifndef COLLECTORS_CGROUP_TALLIED_H
-#define COLLECTORS_CGROUP_TALLIED_H
+#ifndef COLLECTORS_CGROUP_BPF_COUNTS_H
+#define COLLECTORS_CGROUP_BPF_COUNTS_H
 
+#include "base/util.h"
 #include "collectors/cgroup/bpf-rows.h"
 
 struct tallied_counts;

@@ -1,12 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * The rows of a configured group that a tally counts, before any cgroup has them: which there are, and which of them
+ * each perf group fills. A perf group stays in its row, as long as the group is configured.
+ *
  * The rows that each cgroup has while a tally counts it, and which of them each perf group on a CPU fills: found once
  * for all cgroups. They are the rows that the same perf groups would have if they were opened on the cgroup.
  */
-#ifndef COLLECTORS_CGROUP_TALLY_ROWS_H
-#define COLLECTORS_CGROUP_TALLY_ROWS_H
+#ifndef COLLECTORS_CGROUP_BPF_ROWS_H
+#define COLLECTORS_CGROUP_BPF_ROWS_H
 
-#include "collectors/cgroup/tally-plan.h"
+#include "collectors/cgroup/bpf-groups.h"
+#include "collectors/group-rows.h"
+
+/* A perf group, and its row; TALLY_ROW_NONE where the machine does not know the events any more. */
+struct placed_part {
+    struct row_part part;
+    uint32_t row;
+};
+
+/* All zero: of none. */
+struct tally_plan {
+    const char *signature, *name; /* the snapshot has the texts */
+    struct group_rows rows;       /* without their `row` */
+    struct row_draft *drafts;     /* by row */
+    struct placed_part *placed;   /* by opened group */
+    size_t n_drafts, n_placed;
+};
 
 #define TALLY_PART_NONE UINT32_MAX
 

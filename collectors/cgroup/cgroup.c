@@ -9,11 +9,10 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "cgroups/label.h"
 #include "cgroups/path.h"
-#include "collectors/cgroup/tally-engine.h"
+#include "collectors/cgroup/bpf-engine.h"
 #include "collectors/cgroup/watched.h"
-#include "collectors/group-collector.h"
+#include "collectors/group-counts.h"
 #include "config/keys.h"
 
 /* How often, at a reading, the directories are compared where inotify does not report all changes. */

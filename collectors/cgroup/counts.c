@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The counts of one cgroup: see counts.h. */
 #include "collectors/cgroup/counts.h"
 
 #include "base/cleanup.h"
+
+/* --- The counts of one cgroup --- */
 
 struct cgroup_counts *cgroup_counts_free(struct cgroup_counts *counts, struct snapshot *snapshot)
 {
@@ -164,3 +165,172 @@ size_t cgroup_counts_descriptors(const struct cgroup_counts *counts)
 {
     return counts->engine->type->descriptors(counts);
 }
+
+/*
+ * --- The engine perf.
+ *
+ * Each cgroup has its own events, and the events of two cgroups are never read at the same moment. A cgroup must not
+ * have less than the sum of those inside it, so its events are opened and enabled before theirs, and disabled and read
+ * after them. Lists of counts have a cgroup before those inside it, unless those were chosen earlier: then its total
+ * begins later than theirs
+ */
+
+/* Each possible CPU, and the last place of a list of CPUs. */
+static int list_places(const struct cgroup_counts *counts, const struct collector_context *context, int fd,
+                       struct places *places)
+{
+    places->one_target = true;
+    places->summed = !context->config->cgroup.per_cpu;
+    return places_add_cpus(places, context->machine, &context->machine->possible,
+                           &(struct place){
+                               .target = {.pid = fd, .flags = PERF_FLAG_PID_CGROUP},
+                               .cgroup = counts->label,
+                               .names = &counts->names,
+                           });
+}
+
+/*
+ * The kernel says ENOENT of a removed cgroup, as of an event that a PMU does not have (perf_cgroup_connect(), by way of
+ * css_tryget_online_from_dir()). An event that every kernel has distinguishes the two.
+ */
+static bool is_removed(const struct collector_context *context, int fd)
+{
+    struct perf_event_attr attr = {
+        .type = PERF_TYPE_SOFTWARE,
+        .config = PERF_COUNT_SW_DUMMY,
+        .size = sizeof(attr),
+        .disabled = 1,
+    };
+    int event = context->sys->perf_event_open(context->sys, &attr, fd, cpuset_next(&context->machine->online, -1), -1,
+                                              PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC);
+
+    if (event >= 0)
+        context->sys->close(context->sys, event);
+    return event == -ENOENT;
+}
+
+static int perf_resume(struct cgroup_counts *counts, const struct collector_context *context, int fd)
+{
+    _cleanup_(places_done) struct places places = {0};
+    int r = list_places(counts, context, fd, &places);
+
+    if (r == 0)
+        r = group_collector_configure(&counts->groups, context, &context->config->cgroup.groups, &places);
+    return r == 0 && is_removed(context, fd) ? -ENODEV : r;
+}
+
+static void perf_leave(struct cgroup_counts *counts, const struct collector_context *context)
+{
+    group_collector_leave(&counts->groups, context);
+}
+
+static void perf_close(struct cgroup_counts *counts)
+{
+    for (size_t i = 0; i < counts->groups.n; i++)
+        group_counts_close(counts->groups.items[i]);
+}
+
+static void perf_free(struct cgroup_counts *counts, struct snapshot *snapshot)
+{
+    group_collector_done(&counts->groups, snapshot);
+}
+
+/* Scrapes that share the last reading of all cgroups see this cgroup's new totals, so those above are read after it. */
+static size_t perf_read(struct cgroup_counts *counts, struct sys *sys)
+{
+    size_t n = group_collector_read(&counts->groups, sys);
+
+    for (struct cgroup_counts *above = cgroup_counts_above(counts); above; above = cgroup_counts_above(above))
+        if (!above->ended)
+            group_collector_read(&above->groups, sys);
+    return n;
+}
+
+static void perf_add_states(const struct cgroup_counts *counts, size_t states[N_ROW_STATES])
+{
+    group_collector_add_states(&counts->groups, states);
+}
+
+static int report_cgroup(const struct cgroup_counts *counts, const struct collector_context *context,
+                         struct failures *failures)
+{
+    _cleanup_(failures_done) struct failures own = {0};
+    int r = group_collector_report(context, &counts->groups, &own);
+
+    return r < 0 ? r : failures_add_cgroups(failures, &own, 1);
+}
+
+static int perf_report_all(const struct cgroup_engine *engine, const struct collector_context *context,
+                           struct cgroup_counts *const *counts, size_t n, struct failures *failures)
+{
+    int r = 0;
+
+    (void)engine;
+    for (size_t i = 0; i < n && r == 0; i++)
+        if (!counts[i]->ended)
+            r = report_cgroup(counts[i], context, failures);
+    return r;
+}
+
+static size_t perf_descriptors(const struct cgroup_counts *counts)
+{
+    return group_collector_descriptors(&counts->groups);
+}
+
+static size_t perf_needs(const struct collector_context *context)
+{
+    const struct config_groups *groups = &context->config->cgroup.groups;
+    const struct machine *machine = context->machine;
+    size_t n = 0;
+
+    CPUSET_FOREACH (cpu, &machine->online)
+        for (size_t i = 0; i < groups->n; i++)
+            for (size_t k = 0; k < groups->items[i].n_events; k++) {
+                const struct pmu *pmu = attr_pmu(machine, &groups->items[i].events[k].event, (unsigned)cpu);
+                n += pmu && !pmu->absent;
+            }
+    return n;
+}
+
+static int perf_read_all(struct cgroup_engine *engine, const struct collector_context *context,
+                         struct cgroup_counts *const *counts, size_t n, struct error *error)
+{
+    (void)engine;
+    (void)error;
+    for (size_t i = n; i-- > 0;) {
+        if (!counts[i]->node || counts[i]->ended)
+            continue;
+        group_collector_read(&counts[i]->groups, context->sys);
+        *context->stale |= group_collector_is_stale(&counts[i]->groups);
+    }
+    return 0;
+}
+
+static int perf_pause(struct cgroup_engine *engine, const struct collector_context *context,
+                      struct cgroup_counts *const *counts, size_t n)
+{
+    int r = 0;
+
+    (void)engine;
+    for (size_t i = 0; i < n; i++) {
+        struct cgroup_counts *next = counts[context->paused ? n - 1 - i : i];
+        int error = next->ended ? 0 : group_collector_pause(context, &next->groups);
+        r = r < 0 ? r : error;
+    }
+    return r;
+}
+
+const struct cgroup_engine_type cgroup_engine_perf = {
+    .number = ENGINE_PERF,
+    .needs = perf_needs,
+    .resume = perf_resume,
+    .leave = perf_leave,
+    .close = perf_close,
+    .free = perf_free,
+    .read = perf_read,
+    .add_states = perf_add_states,
+    .descriptors = perf_descriptors,
+    .read_all = perf_read_all,
+    .report_all = perf_report_all,
+    .pause = perf_pause,
+};

@@ -1,15 +1,260 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cgroups of a hierarchy, and which of them are counted: see set.h. */
 #include "collectors/cgroup/watched.h"
 
 #include "base/cleanup.h"
-#include "base/fd.h"
-#include "cgroups/directory.h"
-#include "cgroups/label.h"
-#include "collectors/cgroup/budget.h"
-#include "collectors/cgroup/candidates.h"
-#include "collectors/cgroup/lingering.h"
-#include "collectors/cgroup/verdict.h"
+#include "base/file.h"
+#include "cgroups/path.h"
+#include "collectors/cgroup/bpf-engine.h"
+#include "collectors/cgroup/counts.h"
+#include "config/keys.h"
+#include "perf/sys.h"
+#include "perf/user-read.h"
+#include "process/memory-limit.h"
+
+/* --- Descriptors and memory for cgroups --- */
+
+/*
+ * Bytes, of this process and of the kernel, rather too many than too few: tests/pressure/memory.sh holds them against
+ * what a cgroup of a real machine takes.
+ */
+#define BYTES_PER_CGROUP 2048
+#define BYTES_PER_GROUP 512
+#define BYTES_PER_COUNTER 256
+#define BYTES_PER_DESCRIPTOR 640
+
+/* The descriptors for all cgroups, beside those of other collectors; the collector `self` opens its few last. */
+static uint64_t descriptor_budget(const struct collector_context *context, struct cgroup_counts *const *counts,
+                                  size_t n)
+{
+    uint64_t self =
+        context->config->self_enabled ? N_THREAD_COUNTER_EVENTS * thread_counter_needs(context->machine) : 0;
+    uint64_t own = 0, room;
+
+    for (size_t i = 0; i < n; i++)
+        own += cgroup_counts_descriptors(counts[i]);
+    room = descriptors_room(context->sys, own);
+    return room - MIN(room, self);
+}
+
+static uint64_t memory_each(const struct collector_context *context, uint64_t descriptors)
+{
+    const struct config_cgroup *config = &context->config->cgroup;
+    uint64_t rows = config->per_cpu ? cpuset_count(&context->machine->online) : 1;
+    uint64_t each = BYTES_PER_CGROUP + BYTES_PER_DESCRIPTOR * descriptors;
+
+    for (size_t i = 0; i < config->groups.n; i++)
+        each += rows * (BYTES_PER_GROUP + BYTES_PER_COUNTER * config->groups.items[i].n_events);
+    return each;
+}
+
+/*
+ * Half of what there is and of what the cgroups have: what is counted must also be written for clients. They keep what
+ * they have.
+ */
+static uint64_t memory_budget(const struct collector_context *context, uint64_t own)
+{
+    const struct memory_limit *limit = context->sys->memory;
+    uint64_t room = limit ? memory_limit_room(limit) : UINT64_MAX;
+
+    return room == UINT64_MAX ? room : MAX(own, own / 2 + room / 2);
+}
+
+void cgroup_budget_update(struct cgroup_rules *rules, const struct collector_context *context,
+                          const struct cgroup_engine_type *type, struct cgroup_counts *const *counts, size_t n)
+{
+    rules->max_cgroups = config_max_cgroups(context->config, type->number);
+    rules->descriptor_budget = descriptor_budget(context, counts, n);
+    rules->descriptors_per_cgroup = type->needs(context);
+    rules->memory_per_cgroup = memory_each(context, rules->descriptors_per_cgroup);
+    rules->memory_budget = memory_budget(context, n * rules->memory_per_cgroup);
+}
+
+/* --- The cgroups that the selection chooses from --- */
+
+/* The `userdata` of each is its node; the caller frees the array. -ENOMEM. */
+static int cgroup_candidates_list(const struct cgroup_tree *tree, struct vacancies *vacancies,
+                                  struct cgroup_candidate **ret, size_t *ret_n)
+{
+    struct cgroup_candidate *candidates = NULL;
+    struct cgroup_node *node;
+    size_t n = 0;
+
+    for (size_t i = 0; (node = cgroup_tree_node(tree, i)); i++) {
+        if (node->left_out || (node->wanted && vacancies_find(vacancies, tree, node)))
+            continue;
+        if (array_grow(&candidates, n) < 0) {
+            free(candidates);
+            return -ENOMEM;
+        }
+        candidates[n++] = (struct cgroup_candidate){
+            .path = node->path, .depth = node->depth, .wanted = node->wanted, .userdata = node};
+    }
+    *ret = candidates;
+    *ret_n = n;
+    return 0;
+}
+
+/* --- Whether the patterns want a cgroup --- */
+
+/* Sets node->wanted; whether that is new. Without a book, NULL, names are not known. */
+static bool verdict_update(struct cgroup_node *node, const struct cgroup_rules *rules, struct name_book *book)
+{
+    _cleanup_(names_done) struct names names = {0};
+    bool before = node->wanted;
+
+    /* Without memory it has the names that are known by then. */
+    if (book && cgroup_rules_use_names(rules))
+        name_book_find(book, node->path, &names);
+    node->wanted = cgroup_rules_want(rules, node->path, &names);
+    return node->wanted != before;
+}
+
+/* All nodes of the tree; whether one is new. */
+static bool verdict_update_all(const struct cgroup_tree *tree, const struct cgroup_rules *rules, struct name_book *book)
+{
+    struct cgroup_node *node;
+    bool any = false;
+
+    for (size_t i = 0; (node = cgroup_tree_node(tree, i)); i++)
+        any |= verdict_update(node, rules, book);
+    return any;
+}
+
+/* --- The cgroups that are gone and whose last counts are still shown --- */
+
+/* NULL where none of this path lingers. */
+static struct cgroup_counts *lingering_find(struct cgroup_counts *const *counts, size_t n, const char *path)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!counts[i]->node && str_equal(counts[i]->path, path))
+            return counts[i];
+    return NULL;
+}
+
+static int compare_gone(const void *a, const void *b)
+{
+    const struct cgroup_counts *const *first = a, *const *second = b;
+
+    return (*first)->gone_ns < (*second)->gone_ns ? -1 : (*first)->gone_ns > (*second)->gone_ns;
+}
+
+static size_t count_lingering(struct cgroup_counts *const *counts, size_t n)
+{
+    size_t lingering = 0;
+
+    for (size_t i = 0; i < n; i++)
+        lingering += !counts[i]->node;
+    return lingering;
+}
+
+/* Sets `exceeds` of the oldest beyond `max`. */
+static void lingering_limit(struct cgroup_counts *const *counts, size_t n, uint64_t max)
+{
+    _cleanup_(freep) struct cgroup_counts **lingering = NULL;
+    size_t n_lingering = count_lingering(counts, n), k = 0;
+
+    if (n_lingering > max)
+        lingering = calloc(n_lingering, sizeof(lingering[0]));
+    if (!lingering)
+        return;
+    for (size_t i = 0; i < n; i++)
+        if (!counts[i]->node)
+            lingering[k++] = counts[i];
+    qsort(lingering, k, sizeof(lingering[0]), compare_gone);
+    for (size_t i = 0; i < k - max; i++)
+        lingering[i]->exceeds = true;
+}
+
+static bool is_over(const struct cgroup_counts *counts, uint64_t now, uint64_t linger_ns)
+{
+    return !counts->node && (counts->exceeds || now - counts->gone_ns >= linger_ns);
+}
+
+/* Frees those whose time is over. Returns how many counts there are now. */
+static size_t lingering_expire(struct cgroup_counts **counts, size_t n, const struct collector_context *context,
+                               struct name_book *book)
+{
+    uint64_t now = context->sys->now(context->sys, CLOCK_MONOTONIC);
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (is_over(counts[i], now, context->config->cgroup.linger_ns)) {
+            name_book_forget(book, counts[i]->path);
+            cgroup_counts_free(counts[i], context->snapshot);
+        } else {
+            counts[kept++] = counts[i];
+        }
+    }
+    return kept;
+}
+
+/* --- How cgroups are counted --- */
+
+static int engine_try_bpf(struct cgroup_engine *engine, const struct collector_context *context,
+                          const struct hierarchy *hierarchy, struct error *error)
+{
+    if (hierarchy->kind == HIERARCHY_V1)
+        return error_set(error, -EOPNOTSUPP,
+                         "the program in the kernel knows only cgroup v2, and this is v1; boot with "
+                         "systemd.unified_cgroup_hierarchy=1, or set collectors.cgroup.engine to perf");
+    if (!context->sys->tally)
+        return error_set(error, -ENOSYS, "this process cannot load a program into the kernel");
+    int r = cgroup_tally_new(context, hierarchy->namespaced, &engine->tally, error);
+    if (r == 0)
+        engine->type = &cgroup_engine_bpf;
+    return r;
+}
+
+int cgroup_engine_open(struct cgroup_engine *engine, const struct collector_context *context,
+                       const struct hierarchy *hierarchy, struct error *error)
+{
+    enum config_engine asked = context->config->cgroup.engine;
+    int r = 0;
+
+    *engine = (struct cgroup_engine){.type = &cgroup_engine_perf, .asked = asked};
+    if (asked != ENGINE_PERF)
+        r = engine_try_bpf(engine, context, hierarchy, &engine->reason);
+    /* Without the opener, the engine perf cannot open events either. */
+    if (r == 0 || (asked != ENGINE_BPF && r != -EPIPE))
+        return 0;
+    if (asked == ENGINE_BPF)
+        error_prefix(&engine->reason, "collectors.cgroup.engine is bpf");
+    *error = engine->reason;
+    return r;
+}
+
+void cgroup_engine_done(struct cgroup_engine *engine, const struct collector_context *context)
+{
+    cgroup_tally_free(engine->tally, context);
+    *engine = (struct cgroup_engine){0};
+}
+
+int cgroup_engine_resume(struct cgroup_engine *engine, const struct collector_context *context, struct error *error)
+{
+    if (engine->asked != context->config->cgroup.engine)
+        return error_set(error, -ESTALE, "another engine is configured");
+    if (engine->tally && cgroup_tally_is_lost(engine->tally))
+        return error_set(error, -EPIPE, "the opener is gone; restart perfcountd");
+    return engine->tally ? cgroup_tally_resume(engine->tally, context, error) : 0;
+}
+
+/*
+ * There is room for `n` cgroups, never more than `max`; 1: all counts must be resumed. On failure nothing
+ * has changed, and engine->no_room says why.
+ */
+static int cgroup_engine_make_room(struct cgroup_engine *engine, uint64_t n, uint64_t max)
+{
+    engine->no_room = (struct error){0};
+    return engine->tally ? cgroup_tally_make_room(engine->tally, n, max, &engine->no_room) : 0;
+}
+
+void cgroup_engine_settle(struct cgroup_engine *engine)
+{
+    if (engine->tally)
+        cgroup_tally_settle(engine->tally);
+}
+
+/* --- The cgroups of a hierarchy, and which of them are counted --- */
 
 void cgroup_set_done(struct cgroup_set *set, const struct collector_context *context)
 {

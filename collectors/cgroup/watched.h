@@ -1,5 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * How cgroups are counted: by one of two engines, which show the same rows.
+ *
+ * "perf" opens the configured groups on each cgroup and CPU: exact, and each switch between two cgroups takes all
+ * events off the CPU and puts them back. "bpf" opens them once on each CPU, and a tally (tally.h) divides what they
+ * count among the cgroups.
+ *
+ * How much of the machine cgroups may take, and how much one of them takes: descriptors, and memory where it is
+ * limited.
+ *
+ * The cgroups that the selection (selection.h) chooses from: those that the tree knows, without the vacant ones.
+ *
+ * Whether the patterns want a cgroup, by its path and its names: kept in the node until one of them is another.
+ *
+ * The cgroups that are gone and whose last counts are still shown, among `n` counts.
+ *
  * The cgroups of a hierarchy, and which of them are counted, as they come and go.
  *
  * The tree reports directories, and the selection says which of them there is room for.
@@ -7,11 +22,32 @@
 #ifndef COLLECTORS_CGROUP_WATCHED_H
 #define COLLECTORS_CGROUP_WATCHED_H
 
+#include "cgroups/cgroupfs.h"
 #include "cgroups/resolver.h"
 #include "cgroups/selection.h"
-#include "cgroups/vacancy.h"
+#include "cgroups/tree.h"
 #include "collectors/cgroup/counts.h"
-#include "collectors/cgroup/engine.h"
+
+/*
+ * Chooses as the configuration says. Where it says bpf and that is not possible: the error, with a sentence. -EPIPE
+ * where the opener is gone, also with `auto`. -ENOMEM.
+ */
+int cgroup_engine_open(struct cgroup_engine *engine, const struct collector_context *context,
+                       const struct hierarchy *hierarchy, struct error *error);
+void cgroup_engine_done(struct cgroup_engine *engine, const struct collector_context *context);
+
+/*
+ * After a reload, and when CPUs came or went: before the counts are resumed. On failure the engine is of no use any
+ * more, and must be opened again with counts that begin at 0: another is configured (-ESTALE), or errors of
+ * cgroup_engine_open().
+ */
+int cgroup_engine_resume(struct cgroup_engine *engine, const struct collector_context *context, struct error *error);
+/* After cgroups were opened or ended. */
+void cgroup_engine_settle(struct cgroup_engine *engine);
+
+/* Sets the numbers of the rules, by what there is now beside the `n` cgroups that are counted by this engine. */
+void cgroup_budget_update(struct cgroup_rules *rules, const struct collector_context *context,
+                          const struct cgroup_engine_type *type, struct cgroup_counts *const *counts, size_t n);
 
 struct cgroup_set {
     struct sys *sys;

@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "daemon/serving.h"
-#include "daemon/settings.h"
-#include "metrics/exposition.h"
+#include "daemon/run.h"
+#include "daemon/session.h"
+#include "metrics/metrics.h"
 #include "tests/faults/faults.h"
 #include "tests/faults/faulty-sys.h"
 #include "tests/faults/run.h"

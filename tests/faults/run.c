@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fd.h"
+#include "base/file.h"
 #include "base/util.h"
 #include "daemon/log.h"
 #include "tests/faults/faults.h"

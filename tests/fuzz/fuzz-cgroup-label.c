@@ -4,10 +4,9 @@
  * and a program that reads what is served gets the label back, of the exposition and of JSON.
  */
 #include "base/json.h"
-#include "base/utf8.h"
-#include "cgroups/label.h"
+#include "base/text.h"
 #include "cgroups/names.h"
-#include "metrics/exposition.h"
+#include "cgroups/path.h"
 #include "metrics/metrics.h"
 #include "tests/fuzz/fuzz.h"
 

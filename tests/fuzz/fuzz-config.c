@@ -2,7 +2,7 @@
 /* Any text as a configuration: an error has a sentence, and a configuration that is taken is the same again after a
  * turn through JSON.
  */
-#include "base/utf8.h"
+#include "base/text.h"
 #include "config/config.h"
 #include "tests/fuzz/fuzz.h"
 

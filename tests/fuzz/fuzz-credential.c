@@ -5,7 +5,7 @@
 #include <strings.h>
 
 #include "base/buffer.h"
-#include "http/credential.h"
+#include "http/password.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check(const char *value, const struct credential *credential)

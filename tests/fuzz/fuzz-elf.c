@@ -3,9 +3,9 @@
  * Any bytes as an ELF file, and as a list of the kernel's symbols: what the symboliser reads of it by libdw becomes a
  * sound table, with room for few symbols too.
  */
-#include "base/utf8.h"
+#include "base/text.h"
 #include "symbols/elf.h"
-#include "symbols/kallsyms.h"
+#include "symbols/symbol-lists.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { SMALL = 4096 };

@@ -228,7 +228,7 @@ static void converse(struct fixture *f, const struct buffer *sent, size_t piece)
     close(fds[1]);
 }
 
-/* Heads that http/framing.c cannot distinguish from ordinary ones: with a NUL, or a line that begins with a colon. */
+/* Heads that http/mhd.c cannot distinguish from ordinary ones: with a NUL, or a line that begins with a colon. */
 static bool is_unseen(const uint8_t *data, size_t size)
 {
     return memchr(data, '\0', size) || (size > 0 && data[0] == ':') || memmem(data, size, "\n:", 2);

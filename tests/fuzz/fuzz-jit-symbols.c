@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a list of functions made at run time: the result is a sound table. */
-#include "symbols/jit-symbols.h"
+#include "symbols/symbol-lists.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as lines of /proc/PID/maps, the processes that they make, and the range that a finder looks for in them. */
 #include "process/finder.h"
-#include "symbols/proc-maps.h"
 #include "symbols/processes.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as the path of a cgroup and, behind the first NUL, a unit's file: names are short and can be shown. */
-#include "base/utf8.h"
+#include "base/text.h"
 #include "cgroups/path.h"
-#include "cgroups/unit-file.h"
+#include "cgroups/systemd-units.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check_names(const char *path)

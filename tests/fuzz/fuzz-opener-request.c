@@ -4,7 +4,7 @@
  * counts, points into the packet, and names nobody but the daemon; where samples are allowed, none has data of the
  * process. The first byte is the number of descriptors; with its upper bit the opener is one for samples.
  */
-#include "opener/request.h"
+#include "opener/protocol.h"
 #include "tests/fuzz/fuzz.h"
 
 #define SAMPLING 0x80

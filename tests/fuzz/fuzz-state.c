@@ -3,9 +3,9 @@
  * Any bytes as a container runtime's state file: each container that is found has a sound id, texts that a line may
  * have, and a record that comes back as it was. The first byte, from 'A' on, chooses the place.
  */
-#include "base/utf8.h"
-#include "cgroups/document.h"
-#include "cgroups/names-packet.h"
+#include "base/text.h"
+#include "cgroups/names-reader.h"
+#include "cgroups/state-formats.h"
 #include "tests/fuzz/fuzz.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

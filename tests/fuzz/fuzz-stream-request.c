@@ -5,8 +5,8 @@
  * without a text, for no probe and no breakpoint, and for no tracepoint but the one that the configuration
  * lists; nothing is left open.
  */
-#include "opener/request.h"
-#include "sampler/spec-make.h"
+#include "opener/protocol.h"
+#include "sampler/record-options.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/fake-sys.h"
 

@@ -7,8 +7,8 @@
 
 #include "tests/fuzz/fuzz.h"
 #include "top/draw.h"
-#include "top/reply.h"
-#include "top/text.h"
+#include "top/frame.h"
+#include "top/http-get.h"
 
 DEFINE_CLEANUP(struct top_table *, top_table_free);
 

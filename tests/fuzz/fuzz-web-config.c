@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any text as the exporters' web configuration: an error has a sentence in one line, and a configuration that is taken
  * is coherent. */
-#include "base/utf8.h"
-#include "config/bcrypt.h"
+#include "base/text.h"
 #include "config/web-config.h"
+#include "config/web-keys.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check_tls(const struct web_tls *tls)

@@ -23,7 +23,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/number.h"
-#include "daemon/settings.h"
+#include "daemon/session.h"
 #include "tests/impostor/impostor.h"
 
 #define SKIPPED 77

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/newer.h"
+#include "base/compat.h"
 #include "base/number.h"
 #include "tests/impostor/impostor.h"
 

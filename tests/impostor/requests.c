@@ -18,7 +18,7 @@
 #include "base/error.h"
 #include "bpf/calls.h"
 #include "cgroups/cgroupfs.h"
-#include "cgroups/names-packet.h"
+#include "cgroups/names-reader.h"
 #include "process/finder.h"
 #include "tests/impostor/impostor.h"
 #include "tests/newer.h"

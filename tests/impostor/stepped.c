@@ -24,11 +24,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/compat.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/newer.h"
 #include "cgroups/cgroupfs.h"
-#include "opener/tally-request.h"
+#include "opener/protocol.h"
 #include "process/finder.h"
 #include "tests/impostor/impostor.h"
 

@@ -29,13 +29,12 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/compat.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/newer.h"
-#include "cgroups/reading.h"
+#include "cgroups/names-reader.h"
 #include "process/fdpass.h"
 #include "process/sandbox.h"
-#include "symbols/symboliser-jail.h"
 #include "symbols/symboliser.h"
 
 #define NOBODY 65534

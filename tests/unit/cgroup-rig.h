@@ -4,7 +4,7 @@
 #define TESTS_UNIT_CGROUP_RIG_H
 
 #include "collectors/cgroup/counts.h"
-#include "collectors/cgroup/engine.h"
+#include "collectors/cgroup/watched.h"
 #include "tests/unit/find-series.h"
 #include "tests/unit/rig.h"
 

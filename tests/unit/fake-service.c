@@ -4,7 +4,7 @@
 
 #include <time.h>
 
-#include "cgroups/label.h"
+#include "cgroups/path.h"
 
 #define CYCLES_PER_SEC 1200000000
 #define INSTRUCTIONS_PER_SEC 960000000

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "base/muldiv.h"
+#include "base/number.h"
 #include "tests/unit/fake-event.h"
 
 struct fake_event *fake_find_event(const struct fake_sys *fake, int fd)

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "base/error-list.h"
+#include "base/error.h"
 
 /* Where `name`, relative to the top of the source tree, is. Returns `path`. */
 const char *fixture_path(const char *name, char path[512]);

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/fd.h"
+#include "base/file.h"
 #include "tests/unit/test.h"
 
 struct opener_rig rig;

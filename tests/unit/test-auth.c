@@ -15,11 +15,8 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "config/bcrypt.h"
+#include "config/web-keys.h"
 #include "http/auth.h"
-#include "http/credential.h"
-#include "http/file-versions.h"
-#include "http/password-cache.h"
 #include "http/password.h"
 #include "http/security.h"
 #include "http/trust.h"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "formats/availability-json.h"
+#include "formats/availability.h"
 #include "tests/unit/captured.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/test.h"

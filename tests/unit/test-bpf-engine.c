@@ -8,9 +8,9 @@
 
 #include "base/cleanup.h"
 #include "bpf/calls.h"
+#include "collectors/cgroup/bpf-engine.h"
 #include "collectors/cgroup/counts.h"
-#include "collectors/cgroup/tally-engine.h"
-#include "metrics/exposition.h"
+#include "metrics/metrics.h"
 #include "tests/unit/cgroup-play.h"
 #include "tests/unit/fake-event.h"
 #include "tests/unit/fake-tally.h"

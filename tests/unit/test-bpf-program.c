@@ -21,13 +21,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "bpf/bpf-call.h"
-#include "bpf/libbpf-api.h"
-#include "bpf/load-process.h"
 #include "bpf/loader.h"
 #include "bpf/program.h"
 #include "cgroups/cgroupfs.h"
-#include "perf/descriptors.h"
 #include "perf/sys.h"
 #include "process/privileges.h"
 #include "tests/unit/test.h"
@@ -275,7 +271,7 @@ static void run_task(void)
     assert_int_equal(status, 0);
 }
 
-/* Compares the declarations of bpf/libbpf-api.h with libbpf's own header, if that is installed. */
+/* Compares the declarations of bpf/program.h with libbpf's own header, if that is installed. */
 #if __has_include(<bpf/libbpf.h>)
 #include <bpf/libbpf.h>
 #define SAME(member, function)                                                                                         \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The counts of a cgroup, on played machines, while CPUs, descriptors and the cgroup come and go. */
-#include "collectors/cgroup/tally-engine.h"
+#include "collectors/cgroup/bpf-engine.h"
 #include "perf/machine.h"
 #include "tests/unit/cgroup-rig.h"
 #include "tests/unit/test.h"

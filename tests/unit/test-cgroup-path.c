@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names and labels of a cgroup by its path, as systemd, docker, Kubernetes, podman, LXC, libvirt and ctr make it. */
 #include "base/cleanup.h"
-#include "base/utf8.h"
-#include "cgroups/label.h"
+#include "base/text.h"
 #include "cgroups/path.h"
 #include "tests/unit/test.h"
 

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "cgroups/name-kind.h"
+#include "cgroups/names.h"
 #include "cgroups/path.h"
 #include "cgroups/selection.h"
-#include "collectors/cgroup/budget.h"
+#include "collectors/cgroup/watched.h"
 #include "config/config.h"
 #include "process/memory-limit.h"
 #include "tests/unit/test.h"

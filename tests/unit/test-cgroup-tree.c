@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fd.h"
+#include "base/file.h"
 #include "cgroups/cgroupfs.h"
 #include "cgroups/selection.h"
 #include "cgroups/tree.h"

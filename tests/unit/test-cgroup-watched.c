@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/fd.h"
-#include "perf/descriptors.h"
+#include "base/file.h"
+#include "perf/sys.h"
 #include "tests/unit/cgroup-play.h"
 #include "tests/unit/cgroup-rig.h"
 #include "tests/unit/find-series.h"

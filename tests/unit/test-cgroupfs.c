@@ -8,7 +8,6 @@
 
 #include "base/cleanup.h"
 #include "cgroups/cgroupfs.h"
-#include "cgroups/directory.h"
 #include "tests/unit/fake-sys.h"
 #include "tests/unit/test.h"
 

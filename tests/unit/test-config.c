@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
-#include "base/error-list.h"
+#include "base/error.h"
 #include "config/config.h"
 #include "tests/unit/fixture.h"
 #include "tests/unit/test.h"

@@ -11,7 +11,6 @@
 
 #include "base/cleanup.h"
 #include "http/connection.h"
-#include "http/peer-count.h"
 #include "http/peer.h"
 #include "tests/unit/test.h"
 

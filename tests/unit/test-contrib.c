@@ -10,7 +10,7 @@
 #include "metrics/derived.h"
 #include "metrics/formula.h"
 #include "perf/event.h"
-#include "perf/unit.h"
+#include "perf/pmu.h"
 #include "tests/unit/captured.h"
 #include "tests/unit/fixture.h"
 #include "tests/unit/rig.h"

@@ -5,7 +5,6 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/number.h"
-#include "metrics/derivation.h"
 #include "metrics/derived.h"
 #include "metrics/formula.h"
 #include "perf/event-parse.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of C++ and Rust, made readable. */
-#include "symbols/demangle.h"
+#include "symbols/elf.h"
 #include "tests/unit/test.h"
 
 static void need_it(void)

@@ -2,7 +2,6 @@
 /* Metric names and help texts of events, and events by number. */
 #include "base/cleanup.h"
 #include "perf/event-parse.h"
-#include "perf/numeric.h"
 #include "tests/unit/parse-event.h"
 #include "tests/unit/test.h"
 

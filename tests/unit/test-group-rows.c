@@ -2,7 +2,7 @@
 /* An event with a unit is served with the same name, unit and value in every format. */
 #include "base/cleanup.h"
 #include "formats/counters.h"
-#include "metrics/exposition.h"
+#include "metrics/metrics.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/test.h"
 

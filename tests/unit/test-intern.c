@@ -4,7 +4,6 @@
 
 #include "base/cleanup.h"
 #include "base/intern.h"
-#include "base/string-table.h"
 #include "tests/unit/test.h"
 
 /* Each text is held once. */

@@ -2,7 +2,7 @@
 /* Addresses that the kernel hides from this process stay hidden, even if an opener reported them. */
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "symbols/kernel-view.h"
+#include "symbols/kernel.h"
 #include "tests/unit/hidden-kernel.h"
 #include "tests/unit/test.h"
 

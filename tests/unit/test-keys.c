@@ -6,11 +6,10 @@
 #include "base/cleanup.h"
 #include "config/config.h"
 #include "config/event-groups.h"
-#include "config/groups.h"
 #include "config/keys.h"
-#include "config/option-types.h"
+#include "config/schema.h"
 #include "config/web-config.h"
-#include "config/web-options.h"
+#include "config/web-keys.h"
 #include "tests/unit/fixture.h"
 #include "tests/unit/test.h"
 

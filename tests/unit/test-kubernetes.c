@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cgroups/name-list.h"
+#include "cgroups/kubernetes.h"
 #include "cgroups/name-source.h"
 #include "cgroups/path.h"
 #include "tests/unit/fake-sys.h"

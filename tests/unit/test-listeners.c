@@ -18,7 +18,7 @@
 
 #include "base/cleanup.h"
 #include "http/socket.h"
-#include "systemd/sockets.h"
+#include "systemd/service-manager.h"
 #include "tests/unit/served.h"
 #include "tests/unit/test.h"
 

@@ -10,7 +10,6 @@
 #include <jansson.h>
 
 #include "base/cleanup.h"
-#include "daemon/log-kind.h"
 #include "daemon/log.h"
 #include "tests/unit/fixture.h"
 #include "tests/unit/test.h"

@@ -4,8 +4,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "perf/idle-times.h"
-#include "perf/uevent.h"
+#include "perf/machine.h"
 #include "tests/unit/fake-machine.h"
 #include "tests/unit/test.h"
 

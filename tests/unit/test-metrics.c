@@ -7,7 +7,6 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "metrics/exposition.h"
 #include "metrics/metrics.h"
 #include "tests/unit/fake-service.h"
 #include "tests/unit/test.h"

@@ -10,9 +10,8 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/compat.h"
 #include "base/file.h"
-#include "base/sanitizer.h"
-#include "cgroups/names-packet.h"
 #include "cgroups/names-reader.h"
 #include "process/fdpass.h"
 #include "process/stragglers.h"

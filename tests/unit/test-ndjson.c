@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "formats/writers.h"
 #include "sampler/writer.h"
-#include "symbols/kernel-view.h"
+#include "symbols/kernel.h"
 #include "tests/unit/build-record.h"
 #include "tests/unit/fake-program.h"
 #include "tests/unit/test.h"

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/muldiv.h"
 #include "base/number.h"
 #include "tests/unit/test.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Honest totals, on the readings that break naive scaling. */
 #include "base/cleanup.h"
-#include "perf/scale.h"
+#include "perf/open-group.h"
 #include "tests/unit/test.h"
 
 struct step {

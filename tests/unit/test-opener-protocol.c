@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests that the opener parses, and requests that it refuses: each case spoils one thing of a valid request. */
 #include "base/cleanup.h"
-#include "opener/request.h"
+#include "opener/protocol.h"
 #include "perf/perf-event.h"
 #include "tests/unit/test.h"
 

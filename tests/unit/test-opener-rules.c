@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "daemon/permissions.h"
-#include "opener/request.h"
+#include "daemon/session.h"
+#include "opener/protocol.h"
 #include "opener/rules.h"
 #include "tests/unit/fake-sys.h"
 #include "tests/unit/test.h"

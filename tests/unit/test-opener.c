@@ -19,10 +19,8 @@
 
 #include "base/cleanup.h"
 #include "cgroups/cgroupfs.h"
-#include "opener/opener.h"
-#include "opener/state-file.h"
-#include "opener/tally-client.h"
-#include "opener/tally-server.h"
+#include "opener/client.h"
+#include "opener/opener-server.h"
 #include "process/fdpass.h"
 #include "tests/unit/opener-rig.h"
 #include "tests/unit/test.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* perf's format read back word by word; that perf itself reads it, with its header, is tests/e2e/sampler-perf.sh's. */
 #include "base/cleanup.h"
-#include "formats/perf-data-bytes.h"
+#include "formats/perf-data.h"
 #include "formats/writers.h"
 #include "sampler/writer.h"
-#include "symbols/kernel-view.h"
+#include "symbols/kernel.h"
 #include "tests/unit/build-record.h"
 #include "tests/unit/fake-program.h"
 #include "tests/unit/fake-sys.h"

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Errors of libpfm4's names in a perfcountd that was built without it. */
+#undef HAVE_LIBPFM4
+
 #include "base/cleanup.h"
 #include "perf/attr.h"
 #include "perf/event-parse.h"
-#include "perf/pfm-fallback.c"
+#include "perf/pfm.c"
 #include "tests/unit/fake-machine.h"
 #include "tests/unit/test.h"
 

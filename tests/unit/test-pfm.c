@@ -6,8 +6,6 @@
 
 #include "base/cleanup.h"
 #include "perf/attr.h"
-#include "perf/pfm-library.h"
-#include "perf/pfm-pmu.h"
 #include "perf/pfm.h"
 #include "tests/unit/fake-machine.h"
 #include "tests/unit/parse-event.h"

@@ -2,9 +2,7 @@
 /* PMUs from sysfs, the formats of their terms, and the units of their events. */
 #include "base/cleanup.h"
 #include "base/number.h"
-#include "perf/pmu-format.h"
 #include "perf/pmu.h"
-#include "perf/unit.h"
 #include "tests/unit/fake-sys.h"
 #include "tests/unit/test.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Presets: the table, and what each preset becomes on the captured machines. */
 #include "base/buffer.h"
-#include "cmd/presets.h"
+#include "cmd/list.h"
 #include "collectors/collector.h"
 #include "perf/event-parse.h"
 #include "perf/presets.h"

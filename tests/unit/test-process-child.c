@@ -10,8 +10,6 @@
 
 #include "base/cleanup.h"
 #include "process/child.h"
-#include "process/process-stat.h"
-#include "process/program.h"
 #include "process/stragglers.h"
 #include "tests/unit/test.h"
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fd.h"
+#include "base/file.h"
 #include "process/fdpass.h"
 #include "tests/unit/test.h"
 

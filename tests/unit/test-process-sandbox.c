@@ -16,11 +16,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/sanitizer.h"
+#include "base/compat.h"
 #include "opener/daemon-jail.h"
 #include "opener/jail.h"
-#include "process/call-filter.h"
 #include "process/privileges.h"
+#include "process/sandbox.h"
 #include "tests/unit/test.h"
 
 TEST(test_failures)

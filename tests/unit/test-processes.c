@@ -5,7 +5,6 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "symbols/proc-maps.h"
 #include "symbols/processes.h"
 #include "tests/unit/process-rig.h"
 #include "tests/unit/test.h"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "formats/rates-json.h"
+#include "formats/counters.h"
 #include "tests/unit/fake-service.h"
 #include "tests/unit/readings.h"
 #include "tests/unit/rig.h"

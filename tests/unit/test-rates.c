@@ -5,7 +5,6 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "collectors/rates.h"
-#include "collectors/totals.h"
 #include "tests/unit/readings.h"
 #include "tests/unit/test.h"
 

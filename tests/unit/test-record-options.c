@@ -5,9 +5,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "perf/event-parse.h"
-#include "sampler/client-event.h"
-#include "sampler/spec-make.h"
-#include "sampler/stream-request.h"
+#include "sampler/record-options.h"
 #include "tests/unit/fake-sys.h"
 #include "tests/unit/test.h"
 

@@ -12,7 +12,6 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "http/api-events.h"
-#include "http/compression.h"
 #include "http/reply.h"
 #include "tests/unit/served.h"
 #include "tests/unit/test.h"

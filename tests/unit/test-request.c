@@ -4,12 +4,10 @@
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
-#include "http/accept.h"
-#include "http/etag.h"
-#include "http/forwarding.h"
-#include "http/framing.h"
-#include "http/host.h"
+#include "http/mhd.h"
+#include "http/page.h"
 #include "http/request.h"
+#include "http/trust.h"
 #include "tests/unit/served.h"
 #include "tests/unit/test.h"
 
@@ -329,7 +327,7 @@ TEST_WITH(test_later_heads, setup, served_teardown)
         }
 }
 
-/* Versions of libmicrohttpd whose heads must be followed (http/framing.h). */
+/* Versions of libmicrohttpd whose heads must be followed (http/mhd.h). */
 static const struct {
     const char *in_version;
     bool out_followed;

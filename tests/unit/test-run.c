@@ -9,8 +9,8 @@
 
 #include "base/timer.h"
 #include "base/util.h"
-#include "daemon/pause.h"
-#include "daemon/retry.h"
+#include "daemon/changes.h"
+#include "daemon/daemon.h"
 #include "daemon/status.h"
 #include "systemd/service-manager.h"
 #include "tests/unit/rig.h"

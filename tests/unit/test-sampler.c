@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "sampler/spec-make.h"
+#include "sampler/record-options.h"
 #include "tests/unit/fake-sys.h"
 #include "tests/unit/sampled.h"
 #include "tests/unit/test.h"

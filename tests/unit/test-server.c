@@ -7,8 +7,8 @@
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
-#include "base/fd.h"
-#include "cgroups/name-kind.h"
+#include "base/file.h"
+#include "cgroups/names.h"
 #include "tests/unit/served.h"
 #include "tests/unit/test.h"
 

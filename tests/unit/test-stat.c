@@ -2,7 +2,6 @@
 /* The output of `perfcountd stat` without a terminal: the counts of the machine, and the table of cgroups. */
 #include "base/cleanup.h"
 #include "cgroups/names.h"
-#include "cmd/stat-cgroups.h"
 #include "cmd/stat-tables.h"
 #include "tests/unit/readings.h"
 #include "tests/unit/test.h"

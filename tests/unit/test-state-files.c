@@ -6,11 +6,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "cgroups/container.h"
+#include "cgroups/containers.h"
 #include "cgroups/name-source.h"
-#include "cgroups/names-packet.h"
+#include "cgroups/names-reader.h"
 #include "cgroups/path.h"
-#include "cgroups/question.h"
 #include "cgroups/state-files.h"
 #include "tests/unit/fake-sys.h"
 #include "tests/unit/test.h"

@@ -6,7 +6,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "cgroups/document.h"
+#include "cgroups/state-formats.h"
 #include "tests/unit/fixture.h"
 #include "tests/unit/test.h"
 

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 #include "base/cleanup.h"
-#include "sampler/backlog.h"
+#include "sampler/stream.h"
 #include "tests/unit/build-record.h"
 #include "tests/unit/sampled.h"
 #include "tests/unit/test.h"

@@ -5,10 +5,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "symbols/build-id.h"
-#include "symbols/jit-symbols.h"
-#include "symbols/kallsyms.h"
-#include "symbols/ksymbols.h"
+#include "symbols/kernel.h"
+#include "symbols/symbol-lists.h"
+#include "symbols/symbols.h"
 #include "tests/unit/test.h"
 
 typedef int (*list_reader)(int fd, struct symbol_list *list);

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "symbols/symbol-list.h"
+#include "symbols/symbol-table.h"
 #include "tests/unit/test.h"
 
 static struct symbol_table seal(struct symbol_list *list, size_t max)

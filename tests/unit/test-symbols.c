@@ -16,7 +16,6 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "process/fdpass.h"
-#include "symbols/demangle.h"
 #include "symbols/elf.h"
 #include "symbols/symboliser.h"
 #include "symbols/symbols.h"

@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "perf/descriptors.h"
 #include "perf/sys.h"
 #include "tests/unit/fake-sys.h"
 #include "tests/unit/test.h"

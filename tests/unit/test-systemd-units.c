@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "cgroups/name-source.h"
 #include "cgroups/path.h"
-#include "cgroups/unit-file.h"
+#include "cgroups/systemd-units.h"
 #include "tests/unit/fake-sys.h"
 #include "tests/unit/test.h"
 

@@ -3,10 +3,8 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "base/escape.h"
-#include "base/suggest.h"
-#include "base/unknown.h"
-#include "base/utf8.h"
+#include "base/error.h"
+#include "base/text.h"
 #include "tests/unit/test.h"
 
 static const struct {

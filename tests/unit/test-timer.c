@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Timers and rate limits. */
 #include "base/timer.h"
-#include "base/token-bucket.h"
 #include "tests/unit/test.h"
 
 /* Timers that are made once and armed when needed, in a real event loop. */

@@ -12,7 +12,6 @@
 #include "base/cleanup.h"
 #include "http/tls-priority.h"
 #include "http/tls.h"
-#include "http/transport.h"
 #include "tests/unit/test.h"
 
 /* --- priorities */

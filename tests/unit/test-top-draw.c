@@ -9,7 +9,7 @@
 #include "tests/unit/json-of.h"
 #include "tests/unit/test.h"
 #include "top/draw.h"
-#include "top/text.h"
+#include "top/frame.h"
 
 static const struct {
     const char *in;

@@ -5,8 +5,7 @@
  */
 #include "base/cleanup.h"
 #include "tests/unit/test.h"
-#include "top/address.h"
-#include "top/reply.h"
+#include "top/http-get.h"
 
 static const struct {
     const char *in;

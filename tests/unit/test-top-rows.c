@@ -9,7 +9,6 @@
 #include "metrics/derived.h"
 #include "tests/unit/json-of.h"
 #include "tests/unit/test.h"
-#include "top/column.h"
 #include "top/rows.h"
 
 TEST(test_find)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Counts read in user space: the page of an event, and the counter of a thread. */
 #include "perf/user-read.h"
-#include "perf/userpage.h"
 #include "tests/unit/fake-machine.h"
 #include "tests/unit/test.h"
 

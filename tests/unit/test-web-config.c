@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
-#include "base/error-list.h"
+#include "base/error.h"
 #include "config/config.h"
 #include "config/web-config.h"
 #include "tests/unit/fixture.h"

@@ -4,9 +4,9 @@
  * and go: a container gets a name only by a record of its own id with a ticket that was asked with, and a name can be
  * shown.
  */
-#include "base/utf8.h"
+#include "base/text.h"
 #include "cgroups/name-source.h"
-#include "cgroups/names-packet.h"
+#include "cgroups/names-reader.h"
 #include "cgroups/path.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/fake-sys.h"

@@ -11,7 +11,6 @@
 #include "base/cleanup.h"
 #include "opener/opener-server.h"
 #include "opener/safe-open.h"
-#include "opener/state-file.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/fake-sys.h"
 
@@ -45,7 +44,7 @@ static const char *const paths[] = {
     "/etc/shadow",
 };
 
-/* In place of opener/state-file.c, which forks. */
+/* In place of opener/opener-server.c, which forks. */
 int opener_state_file_send(struct sys *sys, const struct state_request *request, int reader,
                            struct stragglers *stragglers)
 {
@@ -58,7 +57,7 @@ int opener_state_file_send(struct sys *sys, const struct state_request *request,
     return fd < 0 ? fd : fd_socket_send_one_now(reader, request, sizeof(*request), fd);
 }
 
-/* In place of opener/finders.c, which forks. */
+/* In place of opener/opener-server.c, which forks. */
 int finders_start(struct finders *finders, int ret[2])
 {
     (void)finders;

@@ -10,7 +10,7 @@
 #include <spawn.h>
 
 #include "process/fdpass.h"
-#include "symbols/symbol-list.h"
+#include "symbols/symbol-table.h"
 #include "symbols/symboliser.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -6,7 +6,7 @@
  */
 #include <jansson.h>
 
-#include "base/utf8.h"
+#include "base/text.h"
 #include "formats/writers.h"
 #include "process/child.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What older kernel headers, C libraries and compilers lack.
+ *
+ * Names that the headers of the kernel and of libc have since a version that is newer than the oldest one that
+ * perfcountd is built with (Linux 5.10, glibc 2.31). Since Linux 5.1 a new system call has the same number on each
+ * architecture (but Alpha): scripts/syscall.tbl.
+ *
+ * The sanitizers of this build, and what they need of the process.
+ */
+#ifndef BASE_COMPAT_H
+#define BASE_COMPAT_H
+
+#include <linux/capability.h>
+#include <sys/syscall.h>
+
+/* Linux 5.1, fs/io_uring.c; in glibc's <sys/syscall.h> since 2.30 */
+#ifndef SYS_io_uring_setup
+#define SYS_io_uring_setup 425
+#endif
+
+/* Linux 5.3, kernel/fork.c; glibc 2.31 */
+#ifndef SYS_clone3
+#define SYS_clone3 435
+#endif
+
+/* Linux 5.6, fs/open.c; glibc 2.32 */
+#ifndef SYS_openat2
+#define SYS_openat2 437
+#endif
+
+/* Linux 5.6, kernel/pid.c; glibc 2.32 */
+#ifndef SYS_pidfd_getfd
+#define SYS_pidfd_getfd 438
+#endif
+
+/* Linux 5.9, fs/open.c; glibc 2.33 */
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+
+/* Linux 5.8, include/uapi/linux/capability.h */
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#endif
+#ifndef CAP_BPF
+#define CAP_BPF 39
+#endif
+
+/* glibc 2.33: both the function and its struct; what it replaces counts in ints */
+#if defined(__GLIBC__) && !__GLIBC_PREREQ(2, 33)
+#define mallinfo2 mallinfo
+#endif
+
+/* AddressSanitizer reserves terabytes of addresses, and looks for leaks by ptrace(2) when the process ends. */
+#ifdef __has_feature
+#define HAS_ASAN __has_feature(address_sanitizer)
+#elif defined(__SANITIZE_ADDRESS__)
+#define HAS_ASAN 1
+#else
+#define HAS_ASAN 0
+#endif
+#define HAS_LEAK_CHECK HAS_ASAN
+
+#endif
