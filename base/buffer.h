@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Growing bytes, with an error that stays until the end.
+ * A growing byte buffer with a sticky error: callers append without checking, then look at `failed` once.
  *
- * A growing byte buffer with a sticky error: append without checking, then ask once whether it failed.
- * The content is not NUL-terminated; buffer_string() makes it so.
- *
- * Bytes put one behind the other into memory that was reserved for all of them. Returns the place for the next ones.
+ * A zeroed struct is an empty buffer. The content is not NUL-terminated; buffer_string() adds the NUL.
  */
 #ifndef BASE_BUFFER_H
 #define BASE_BUFFER_H
@@ -17,17 +14,20 @@
 struct buffer {
     char *data;
     size_t size, capacity;
-    bool failed; /* out of memory; later appends are lost */
+    bool failed; /* out of memory; later appends are ignored */
 };
 
 void buffer_done(struct buffer *buffer);
-/* Keeps the memory, drops the content and the error. */
+/* Drops the content and the error, and keeps the memory. */
 void buffer_clear(struct buffer *buffer);
 
-/* Gives back the memory that the content does not need. */
+/* Frees the memory beyond the content. Does nothing if the buffer is empty or reallocation fails. */
 void buffer_trim(struct buffer *buffer);
 
-/* Room for `n` more bytes, which the caller writes and then counts by buffer_advance(); NULL when out of memory. */
+/*
+ * Returns room for `n` more bytes, or NULL when out of memory or after an earlier failure. The caller writes the bytes
+ * and then calls buffer_advance(). The pointer is valid until the next append or reservation.
+ */
 char *buffer_reserve(struct buffer *buffer, size_t n);
 static inline void buffer_advance(struct buffer *buffer, size_t n)
 {
@@ -39,9 +39,13 @@ void buffer_append_text(struct buffer *buffer, const char *text);
 void buffer_append_char(struct buffer *buffer, char c);
 void buffer_appendf(struct buffer *buffer, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* The content as a string that the caller frees; the buffer is empty afterwards. NULL if anything failed. */
+/* Returns the content as a string that the caller frees, or NULL if any append failed. Empties the buffer. */
 char *buffer_string(struct buffer *buffer);
 
+/*
+ * put_bytes() and put_text() copy into memory that the caller has reserved. They return the end of the copy, where the
+ * next piece goes.
+ */
 static inline char *put_bytes(char *to, const void *data, size_t size)
 {
     memcpy(to, data, size);

@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cleanup at the end of a scope. steal() and steal_fd() take a pointer and a descriptor out of it.
+ * Variables that release what they hold when they leave their scope.
  *
- * A type T with a `void *t_free(T *)` that takes NULL gets its attribute by DEFINE_CLEANUP(T *, t_free) and is used as
- * `_cleanup_(t_freep) T *t = NULL;`. An embedded type with `void t_done(T *)` is used as `_cleanup_(t_done) T t =
- * {0};`.
+ * For a heap type T, DEFINE_CLEANUP(T *, t_free) defines t_freep(), which skips NULL:
+ *
+ *     _cleanup_(t_freep) T *t = NULL;
+ *
+ * An embedded type with `void t_done(T *)` needs no definition:
+ *
+ *     _cleanup_(t_done) T t = {0};
+ *
+ * steal() and steal_fd() return the pointer or descriptor and leave NULL or -1 in the variable, so that it survives the
+ * scope.
  */
 #ifndef BASE_CLEANUP_H
 #define BASE_CLEANUP_H

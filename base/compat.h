@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What older kernel headers, C libraries and compilers lack.
+ * Definitions that older kernel headers, C libraries and compilers lack. The oldest supported build environment has the
+ * headers of Linux 5.10 and glibc 2.31 (Debian 11).
  *
- * Names that the headers of the kernel and of libc have since a version that is newer than the oldest one that
- * perfcountd is built with (Linux 5.10, glibc 2.31). Since Linux 5.1 a new system call has the same number on each
- * architecture (but Alpha): scripts/syscall.tbl.
- *
- * The sanitizers of this build, and what they need of the process.
+ * Each comment names the version that introduced the name. System calls added since Linux 5.1 have the same number on
+ * every architecture except Alpha (scripts/syscall.tbl).
  */
 #ifndef BASE_COMPAT_H
 #define BASE_COMPAT_H
@@ -47,12 +45,15 @@
 #define CAP_BPF 39
 #endif
 
-/* glibc 2.33: both the function and its struct; what it replaces counts in ints */
+/* glibc 2.33. The macro renames both the function and its struct; the fields of mallinfo(3) are ints. */
 #if defined(__GLIBC__) && !__GLIBC_PREREQ(2, 33)
 #define mallinfo2 mallinfo
 #endif
 
-/* AddressSanitizer reserves terabytes of addresses, and looks for leaks by ptrace(2) when the process ends. */
+/*
+ * AddressSanitizer reserves terabytes of address space, so memory limits cannot apply. Its leak check traces the
+ * threads of the process with ptrace(2) at exit.
+ */
 #ifdef __has_feature
 #define HAS_ASAN __has_feature(address_sanitizer)
 #elif defined(__SANITIZE_ADDRESS__)

@@ -6,14 +6,15 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 
-/* --- An error that a person must fix --- */
-
-/* What is formatted is up to three bytes longer, so that a character cut by vsnprintf() begins where none fits. */
+/*
+ * Longer than a message by three bytes: a UTF-8 character that vsnprintf() truncates then starts beyond the end of the
+ * message, and is dropped rather than replaced.
+ */
 struct draft {
     char text[sizeof(((struct error *)NULL)->message) + 3];
 };
 
-/* Names in a message are a stranger's, and it may be printed on a terminal. */
+/* Messages quote untrusted names and may be printed on a terminal. */
 static void error_set_message(struct error *error, const struct draft *draft)
 {
     utf8_copy_printable(error->message, sizeof(error->message), draft->text, strlen(draft->text));
@@ -52,7 +53,7 @@ int error_set_at(struct error *error, int code, size_t offset, const char *forma
     return code;
 }
 
-/* strerrorname_np(3) is in glibc since 2.32 only, and not in other libraries. */
+/* strerrorname_np(3) exists only in glibc, since 2.32. */
 /* clang-format off */
 #define ERRORS(X)                                                                                                      \
     X(EPERM) X(ENOENT) X(ESRCH) X(EINTR) X(EIO) X(ENXIO) X(E2BIG) X(ENOEXEC) X(EBADF) X(ECHILD) X(EAGAIN) X(ENOMEM)    \
@@ -108,7 +109,7 @@ void error_prefix(struct error *error, const char *format, ...)
     error_set_message(error, &draft);
 }
 
-/* --- Several errors of one text --- */
+/* --- lists --- */
 
 void error_list_done(struct error_list *list)
 {
@@ -141,11 +142,11 @@ void error_list_sort(struct error_list *list)
         qsort(list->items, list->n, sizeof(*list->items), compare_positions);
 }
 
-/* --- The error about a name that nobody knows --- */
+/* --- unknown names --- */
 
-/* The most names that are compared: who has more events configured finds the last ones in the configuration. */
+/* Further known names are neither suggested nor listed. */
 #define NAMES_MAX 1024
-/* The most bytes of the list: a longer one helps nobody. */
+/* The list of known names ends with "..." after this many bytes; a longer one would not help. */
 #define LIST_MAX 320
 
 void unknown_done(struct unknown *unknown)

@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An error as errno, one sentence and a position; lists of errors; "unknown X; did you mean Y?".
+ * An error that a person must fix: one full sentence and, if the cause is in a parsed text, its position there.
  *
- * An error that a person must fix: one full sentence and, where the cause is in a text, its position there.
- *
- * Functions return 0 or -errno, and fill the error that they were given (which may be NULL) only on failure. The caller
- * decides whether to log it.
- *
- * Several errors of one text, for a person who wants to fix all of them at once.
- *
- * The error about a name that nobody knows: it suggests the nearest of the names that are known, and lists them.
- *
- * Each known name is considered once; then the sentence is made.
+ * A function that takes a `struct error *` returns 0 or -errno and fills the error only on failure. The pointer may be
+ * NULL. The caller decides whether to log the error.
  */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
@@ -23,54 +15,57 @@
 #include "base/util.h"
 
 struct error {
-    unsigned line, column; /* from 1; 0 where the cause is not in a file */
-    size_t offset;         /* in bytes, where the cause is at one character of a parsed text */
-    char message[512];     /* printable UTF-8, without a full stop at its end; cut off if it is longer */
+    unsigned line, column; /* from 1; 0 if the cause is not in a file */
+    size_t offset;         /* of the offending character in the parsed text, in bytes */
+    char message[512];     /* printable UTF-8 without a final full stop; truncated if longer */
 };
 
-/*
- * Sets the message, clears the position, and returns `code` (a negative errno), so that `return error_set(...)` reads
- * well.
- */
+/* Sets the message and clears the position. Returns `code`, a negative errno, for use as `return error_set(...)`. */
 int error_set(struct error *error, int code, const char *format, ...) PRINTF_LIKE(3, 4);
-/* The same for a cause at byte `offset` of a text. */
+/* Like error_set(), and records the byte `offset` of the cause in the parsed text. */
 int error_set_at(struct error *error, int code, size_t offset, const char *format, ...) PRINTF_LIKE(4, 5);
-/* -ENOMEM, with its sentence. */
+/* Sets "out of memory" and returns -ENOMEM. */
 int error_oom(struct error *error);
-/* Sets the line and the column, both from 1. */
+/* Sets the line and the column, both counted from 1. */
 void error_set_position(struct error *error, unsigned line, unsigned column);
-/* "EACCES" for -EACCES; "EUNKNOWN" for a number that has no name. */
+/* Returns "EACCES" for -EACCES, and "EUNKNOWN" for a number without a name. */
 const char *error_name(int error);
-/* Puts "text: " before the message; keeps the position. */
+/* Prepends the formatted text and ": " to the message. Keeps the position. */
 void error_prefix(struct error *error, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* More help nobody. */
+/* A list holds at most this many errors; more would not help the reader. */
 #define ERROR_LIST_MAX 64
 
-/* Embedded; a zeroed one is empty. */
+/* All errors of one text, so that a person can fix them in one go. A zeroed list is empty. */
 struct error_list {
     struct error *items;
     size_t n;
 };
 
 void error_list_done(struct error_list *list);
-/* -ENOSPC where it is full; -ENOMEM. */
+/* Adds a copy of the error. Returns -ENOSPC if the list is full, or -ENOMEM. */
 int error_list_add(struct error_list *list, const struct error *error);
-/* By line and column. */
+/* Sorts by line and column. */
 void error_list_sort(struct error_list *list);
 
-/* Embedded: begins as {.suggest.wrong = NAME}. */
+/*
+ * Builds the error for an unknown name: it suggests the nearest known names and lists the known ones. Start with
+ * {.suggest.wrong = NAME}, pass every known name to unknown_consider(), then call unknown_error().
+ */
 struct unknown {
     struct suggest suggest;
-    const char **known; /* each name once, in the order in which they came */
+    const char **known; /* borrowed; each name once, in order of arrival */
     size_t n;
-    bool failed; /* out of memory: the sentence lists nothing */
+    bool failed; /* out of memory: the sentence omits the list */
 };
 
 void unknown_done(struct unknown *unknown);
-/* Considers one more name, whose text must outlive the struct. One that was considered before changes nothing. */
+/* Adds a known name, whose text must outlive the struct. A repeated name is ignored. */
 void unknown_consider(struct unknown *unknown, const char *name);
-/* -EINVAL: the sentence of `format`, then `; did you mean "a"? Known are a, b, c`, or `; known are a, b, c`. */
+/*
+ * Sets the sentence of `format`, followed by `; did you mean "a"? Known are a, b, c` or by `; known are a, b, c`.
+ * Returns -EINVAL.
+ */
 int unknown_error(const struct unknown *unknown, struct error *error, const char *format, ...) PRINTF_LIKE(3, 4);
 
 #endif

@@ -14,7 +14,7 @@
 #include "base/compat.h"
 #include "base/number.h"
 
-/* --- Whole small files --- */
+/* --- small files --- */
 
 #define CHUNK 4096
 
@@ -83,10 +83,10 @@ int file_read_fd(int fd, size_t max, char **ret_text, size_t *ret_size)
     return 0;
 }
 
-/* --- The descriptors of this process --- */
+/* --- descriptors --- */
 
 #define DIRECTORY "/proc/self/fd"
-#define OPEN_MAX_OLD 1024 /* before Linux 5.9, which has no close_range(2) */
+#define OPEN_MAX_OLD 1024 /* for kernels without close_range(2), before Linux 5.9 */
 
 int fd_count_open(int directory, uint64_t *ret)
 {
@@ -95,7 +95,7 @@ int fd_count_open(int directory, uint64_t *ret)
 
     if (r < 0)
         return -errno;
-    /* Before Linux 6.2 the size of the directory is 0, so it is listed. */
+    /* Since Linux 6.2, the directory's size is the number of descriptors; before, it is 0. */
     if (status.st_size > 0) {
         *ret = (uint64_t)status.st_size;
         return 0;
@@ -110,7 +110,7 @@ int fd_count_open(int directory, uint64_t *ret)
     r = -errno;
     closedir(entries);
     if (r == 0)
-        *ret = n - 3; /* ".", ".." and the descriptor of the listing */
+        *ret = n - 3; /* ".", ".." and the descriptor of `entries` */
     return r;
 }
 
@@ -155,7 +155,7 @@ static int close_others(const int *kept, size_t n)
         errno = 0;
         const struct dirent *entry = readdir(directory);
         if (!entry)
-            return -errno; /* a listing that breaks off would leave descriptors open */
+            return -errno; /* a truncated listing would leave descriptors open */
         if (number_parse_u64(entry->d_name, &fd) == 0 && fd > STDERR_FILENO && fd != (uint64_t)dirfd(directory) &&
             !fd_is_in((int)fd, kept, n))
             close((int)fd);
@@ -177,7 +177,7 @@ static void close_between(unsigned first, unsigned last)
         close((int)fd);
 }
 
-/* The lowest of `kept` that is not below `first`. */
+/* The lowest descriptor in `kept` that is at least `first`; ~0U if there is none. */
 static unsigned next_kept(const int *kept, size_t n, unsigned first)
 {
     unsigned next = ~0U;

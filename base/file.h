@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whole small files, and descriptors: counting, duplicating and closing them.
+ * Reading whole small files, and counting, joining and closing the descriptors of this process.
  *
- * Whole small files.
- *
- * The descriptors of this process.
+ * Functions that can fail return 0 or a descriptor on success, and -errno on failure.
  */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
@@ -12,38 +10,40 @@
 #include "base/util.h"
 
 /*
- * Reads all of `path` (below `dir_fd` where it is relative) into a NUL-terminated string that the caller frees. Does
- * not block. Errors of openat(2) and read(2); -EFBIG above `max` bytes; -EISDIR for a directory; -ESPIPE for a FIFO.
+ * Reads all of `path`, which is relative to `dir_fd` as in openat(2), into a NUL-terminated string that the caller
+ * frees. `ret_size` may be NULL. Opens with O_NONBLOCK. Returns -EFBIG if the file has more than `max` bytes, -EISDIR
+ * for a directory, -ESPIPE for a FIFO, -ENOMEM, or an error of openat(2) or read(2).
  */
 int file_read(int dir_fd, const char *path, size_t max, char **ret_text, size_t *ret_size);
+
 /*
- * How files of the configuration are opened. Where it is NULL or has no function, this process opens them; else open()
- * asks a process that may have more privileges, and returns a descriptor for reading, which the caller closes, or
- * -errno.
+ * How configuration files are opened. open() may ask a process with more privileges; it returns a descriptor for
+ * reading, which the caller closes, or -errno. With a NULL opener or a NULL open(), this process opens the file itself.
  */
 struct file_opener {
     int (*open)(void *userdata, const char *path);
     void *userdata;
-    const char *remedy; /* what to do where access is denied, for the end of a sentence; NULL: nothing */
+    const char *remedy; /* advice on -EACCES, for the end of a sentence; NULL: none */
 };
-/* The remedy with ": " before it, or "". */
+/* Writes ": REMEDY" into `text` if `error` is -EACCES and the opener has a remedy, else "". Returns `text`. */
 const char *file_remedy(const struct file_opener *opener, int error, char *text, size_t size);
+/* Opens a file for reading. The caller closes the descriptor. */
 int file_open(const struct file_opener *opener, const char *path);
-/* file_read() of a file that it opens. */
+/* Like file_read(), but opens the file with `opener`. */
 int file_read_by(const struct file_opener *opener, const char *path, size_t max, char **ret_text, size_t *ret_size);
-/* The same for an open file, which stays open. */
+/* Like file_read(), for an open file, which stays open. */
 int file_read_fd(int fd, size_t max, char **ret_text, size_t *ret_size);
 
-/* The number of open descriptors. `directory` is a descriptor of /proc/self/fd that the caller keeps, or -1. -errno. */
-int fd_count_open(int directory, uint64_t *ret);
-/* An epoll descriptor that is readable while one of the `n` is; those that are negative are left out. -errno. */
-int fd_join(const int *fds, size_t n);
 /*
- * Closes all but standard error and those of `kept`. Standard input and output keep their numbers, and are /dev/null.
- * -errno.
+ * Counts the open descriptors. `directory` is a descriptor of /proc/self/fd that the caller keeps open and that is
+ * counted, or -1.
  */
+int fd_count_open(int directory, uint64_t *ret);
+/* Returns an epoll descriptor that is readable while any of the `n` descriptors is. Skips negative ones. */
+int fd_join(const int *fds, size_t n);
+/* Closes all descriptors except standard error and those in `kept`. Redirects 0 and 1 to /dev/null. */
 int fd_keep_only(const int *kept, size_t n);
-/* Closes all descriptors except 0, 1, 2 and those in `kept`. Opens no file, so it also works in a jail. */
+/* Closes all descriptors except 0, 1, 2 and those in `kept`. Opens no file, so it works inside a jail. */
 void fd_close_all_but(const int *kept, size_t n);
 
 #endif

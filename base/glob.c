@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Path patterns: see glob.h. The set of all positions in the pattern that the path can have reached is kept, so that
- * nothing is tried twice.
+ * Patterns are matched without backtracking. For each character of the path, the set of all positions in the pattern
+ * that the path so far can reach is computed, which bounds the time by the product of the lengths.
  */
 #include "base/glob.h"
 
 #define WORD_BITS 64
 
+/* A set of offsets in the pattern, as bits and as a list. */
 struct positions {
     uint64_t has[GLOB_MAX / WORD_BITS];
     uint16_t list[GLOB_MAX];
@@ -17,10 +18,10 @@ enum token_kind { TOKEN_CHARACTER, TOKEN_ANY, TOKEN_SET, TOKEN_STAR, TOKEN_STARS
 
 struct token {
     enum token_kind kind;
-    size_t size; /* in the pattern */
+    size_t size; /* bytes of the pattern */
 };
 
-/* One character of a set, maybe behind a backslash; 0 at the end of the pattern. */
+/* Reads one character of a set, possibly quoted. Returns its size in the pattern, or 0 at the end of the pattern. */
 static size_t set_character(const char *at, unsigned char *ret)
 {
     size_t escape = at[0] == '\\';
@@ -31,7 +32,7 @@ static size_t set_character(const char *at, unsigned char *ret)
     return escape + 1;
 }
 
-/* One character or range of a set; 0 at the end of the pattern. */
+/* Reads one character or range of a set. Returns its size, or 0 at the end of the pattern. */
 static size_t set_range(const char *at, unsigned char *ret_low, unsigned char *ret_high)
 {
     size_t size = set_character(at, ret_low);
@@ -49,8 +50,8 @@ static size_t set_start(const char *set)
 }
 
 /*
- * The size of a set from bracket to bracket, where a closing bracket that comes first is a character. -EINVAL, with the
- * offset of what is wrong.
+ * The size of a set including its brackets. A closing bracket in first place is an ordinary character. Returns -EINVAL
+ * with the offset of a reversed range, or with offset 0 if the set is not closed.
  */
 static int set_size(const char *set, size_t *ret_size, size_t *ret_wrong)
 {
@@ -81,7 +82,7 @@ static bool set_has(const char *set, unsigned char c)
     return listed == (start == 1);
 }
 
-/* -EINVAL, with the offset of what is wrong from `at`. */
+/* Returns -EINVAL, with the offset of the error from `at`. */
 static int token_parse(const char *at, struct token *ret, size_t *ret_wrong)
 {
     struct token token = {.kind = TOKEN_CHARACTER, .size = 1};
@@ -132,7 +133,7 @@ static void positions_clear(struct positions *positions)
     positions->n = 0;
 }
 
-/* The size of the stars at `position` with the slash after them, where nothing else is between two slashes; else 0. */
+/* If a `**` at `position` is a whole component, returns its size including the slash after it; else 0. */
 static size_t whole_component(const char *pattern, size_t position)
 {
     size_t stars = strspn(pattern + position, "*");
@@ -141,7 +142,7 @@ static size_t whole_component(const char *pattern, size_t position)
     return whole ? stars + 1 : 0;
 }
 
-/* Several components of stars in a row match what the last one matches, many times slower. */
+/* Skips to the last of several adjacent `**` components: it matches the same paths, and much faster. */
 static size_t last_of_row(const char *pattern, size_t position)
 {
     size_t size;
@@ -151,7 +152,7 @@ static size_t last_of_row(const char *pattern, size_t position)
     return position;
 }
 
-/* Adds the positions after stars, which may match nothing. */
+/* Adds the positions behind stars, since these can match the empty string. */
 static void positions_add_after_stars(struct positions *positions, const char *pattern)
 {
     for (size_t i = 0; i < positions->n; i++) {
@@ -181,7 +182,7 @@ static bool token_matches(const char *pattern, enum token_kind kind, char c)
     return false;
 }
 
-/* The positions after one more character of the path. */
+/* Computes the positions after one more character of the path. */
 static void positions_step(const struct positions *from, const char *pattern, char c, struct positions *to)
 {
     positions_clear(to);
@@ -196,7 +197,7 @@ static void positions_step(const struct positions *from, const char *pattern, ch
     positions_add_after_stars(to, pattern);
 }
 
-/* The two sets of positions take turns. */
+/* The two sets alternate between the current and the next positions. */
 struct walk {
     struct positions sets[2], *now, *next;
 };
@@ -210,7 +211,7 @@ static void walk_step(struct walk *walk, const char *pattern, char c)
     walk->next = before;
 }
 
-/* The positions that the path can have reached; none for a pattern that is too long. */
+/* Computes the positions that the whole path can reach: none if the pattern is too long. */
 static void walk_run(struct walk *walk, const char *pattern, const char *path)
 {
     walk->now = &walk->sets[0];
@@ -243,7 +244,7 @@ bool glob_match_last(const char *pattern, const char *path)
     return glob_match(pattern, slash && !strchr(pattern, '/') ? slash + 1 : path);
 }
 
-/* Goes on to the slash below the path; the root has it already. */
+/* Also consumes the slash after the path; "/" already ends with it. */
 static void walk_run_below(struct walk *walk, const char *pattern, const char *path)
 {
     walk_run(walk, pattern, path);

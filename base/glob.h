@@ -1,31 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Path patterns: `*` and `?` stop at a slash, `**` crosses slashes, `[a-z]` and `[!a-z]` are one character other than a
- * slash, a backslash makes the next character stand for itself. Where `**` is all that is between two slashes, it may
- * match nothing: "/" and "**" and "/x" match "/x" as well as "/a/b/x". Patterns are bytes, so that any file name can be
- * matched. Pure; the time is at most the product of the two lengths.
+ * Matching of path patterns.
+ *
+ * `*` and `?` do not match a slash, `**` does. `[a-z]` and `[!a-z]` match one character other than a slash. A backslash
+ * quotes the next character. A `**` that is a whole path component also matches no component at all: the pattern made
+ * of "/", "**" and "/x" matches "/x" as well as "/a/b/x". Patterns and paths are bytes, so any file name can be
+ * matched.
+ *
+ * Pure. The running time is bounded by the product of the two lengths.
  */
 #ifndef BASE_GLOB_H
 #define BASE_GLOB_H
 
 #include "base/error.h"
 
-#define GLOB_MAX 4096 /* bytes of a pattern, the NUL included */
+#define GLOB_MAX 4096 /* bytes of a pattern, including the NUL */
 
-/* A pattern that glob_check() refuses matches nothing. */
+/* Whether the whole path matches. A pattern that glob_check() rejects matches nothing. */
 bool glob_match(const char *pattern, const char *path);
-/* A pattern without a slash is compared with what stands behind the last slash: "*.service" is all services. */
+/* Like glob_match(), but a pattern without a slash is matched against the last component only: "*.service". */
 bool glob_match_last(const char *pattern, const char *path);
 /*
- * Whether the pattern may match a path below this one: "/a/b/c" is below "/a", and everything is below "/". Yes where
- * it does match one; the answer may be yes where no path could match ("/a/[/]b").
+ * Whether the pattern can match a path below this one: "/a/b/c" is below "/a", and everything is below "/". Never false
+ * if it does match such a path; may be true although no path can match ("/a/[/]b").
  */
 bool glob_may_match_below(const char *pattern, const char *path);
-/* Whether the pattern matches every path below this one. Yes only where it ends with "**" there. */
+/*
+ * Whether only a final "**" of the pattern remains at this path, so that the pattern matches every path below it. May
+ * be false for other patterns that match every such path.
+ */
 bool glob_match_all_below(const char *pattern, const char *path);
 /*
- * -EINVAL, with the error at the offending character: an open bracket, a range that goes backwards, a backslash at the
- * end, a pattern that is too long.
+ * Returns -EINVAL, with the offset of the offending character, for an unclosed bracket, a reversed range, a trailing
+ * backslash, or a pattern of GLOB_MAX bytes or more.
  */
 int glob_check(const char *pattern, struct error *error);
 

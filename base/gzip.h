@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compression of a whole content at once: a response, a profile. */
+/*
+ * Compression of a whole buffer at once, such as a response or a profile.
+ *
+ * gzip_prepare() allocates everything, so that gzip_run() can run where no memory may be allocated.
+ */
 #ifndef BASE_GZIP_H
 #define BASE_GZIP_H
 
@@ -7,24 +11,24 @@
 
 struct libdeflate_compressor;
 
-/* Memory for one compression, so that it can run where no memory may be allocated. */
+/* The memory for one compression. */
 struct gzip {
     struct libdeflate_compressor *compressor;
     struct buffer compressed;
 };
 
-/* Prepares for a content of at most `size` bytes. -ENOMEM. */
+/* Prepares to compress at most `size` bytes. Initialises the struct. Returns -ENOMEM on failure. */
 int gzip_prepare(struct gzip *gzip, size_t size);
-/* Allocates nothing. -ENOMEM for a content that is larger than the prepared size. */
+/* Compresses `content` without allocating. Returns -ENOMEM if it exceeds the prepared size. */
 int gzip_run(struct gzip *gzip, const struct buffer *content);
-/* Replaces `content` by its compressed form. */
+/* Replaces `content` with the result of gzip_run(). */
 void gzip_take(struct gzip *gzip, struct buffer *content);
 void gzip_done(struct gzip *gzip);
 
-/* Replaces the content by its compressed form. -ENOMEM, and then the content is unchanged. */
+/* All three steps in one. Returns -ENOMEM on failure; the buffer is then unchanged. */
 int gzip_compress(struct buffer *buffer);
 
-/* Appends what was compressed and has `full_size` bytes. -EBADMSG where it has not, -ENOMEM. */
+/* Appends the decompressed data. Returns -EBADMSG if it is invalid or not exactly `full_size` bytes, or -ENOMEM. */
 int gzip_decode(struct buffer *buffer, const void *compressed, size_t size, size_t full_size);
 
 #endif

@@ -3,9 +3,9 @@
 
 #include "base/text.h"
 
-/* --- A set of few texts --- */
+/* --- sorted sets --- */
 
-/* The index of the text, or the index at which it belongs. */
+/* The index of the text, or the index at which to insert it. */
 static size_t intern_find(const struct intern *intern, const char *text)
 {
     return array_search(intern->n, i, strcmp(intern->texts[i], text) < 0);
@@ -39,7 +39,7 @@ void intern_done(struct intern *intern)
     *intern = (struct intern){0};
 }
 
-/* --- The indices of an array's elements by their hash, with open addressing --- */
+/* --- hash index: open addressing, linear probing --- */
 
 #define SIZE_FIRST 64
 
@@ -96,7 +96,7 @@ uint32_t hash_index_next(const struct hash_index *index, uint32_t hash, size_t *
     return HASH_INDEX_NONE;
 }
 
-/* --- Texts, each held once --- */
+/* --- string tables --- */
 
 int string_table_init(struct string_table *strings, size_t max, size_t bytes_max)
 {
@@ -123,6 +123,7 @@ static uint32_t hash_of_text(const char *text)
     return hash_fold(hash);
 }
 
+/* The text at `start` is the last of the bytes. It stays if it is new, and is cut off if the table has it already. */
 static int keep_or_find(struct string_table *strings, size_t start, uint32_t *ret)
 {
     const char *text = strings->bytes.data + start;

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Texts that are held once and found by hash: as pointers, or numbered.
+ * Sets that hold each distinct text once.
  *
- * A set of few texts. Equal texts are held once, for as long as the set lives.
- *
- * The indices of an array's elements by their hash. The array itself stays dense and in the order of arrival.
- *
- * Texts, each held once, numbered from 0 as they come; number 0 is "". Bounded.
+ * A `struct intern` returns pointers, so that equal texts are equal addresses; it is a sorted array, meant for few
+ * texts. A `struct string_table` numbers its texts and is bounded; it finds them with a `struct hash_index`, which
+ * other arrays use too.
  */
 #ifndef BASE_INTERN_H
 #define BASE_INTERN_H
@@ -14,16 +12,17 @@
 #include "base/buffer.h"
 #include "base/util.h"
 
+/* A zeroed set is empty. */
 struct intern {
     char **texts; /* sorted */
     size_t n;
 };
 
-/* The set's own copy, the same for equal texts. NULL when out of memory. */
+/* Returns the set's copy of `text`, valid until intern_done(), or NULL when out of memory. */
 const char *intern_text(struct intern *intern, const char *text);
 void intern_done(struct intern *intern);
 
-/* The length of a set's copy, which is stored in front of it. */
+/* The length of a copy that intern_text() returned. It is stored in front of the text. */
 static inline size_t intern_size(const char *text)
 {
     size_t size;
@@ -35,22 +34,28 @@ static inline size_t intern_size(const char *text)
 #define HASH_INDEX_NONE UINT32_MAX
 
 struct hash_slot {
-    uint32_t hash, id; /* `id` is one more than the element's index; 0: free */
+    uint32_t hash, id; /* `id` is the element's index plus one; 0: free */
 };
 
-/* Zeroed, it is empty. */
+/*
+ * Maps hashes to the indices of an array's elements. The array stays dense and in order of arrival. Elements cannot be
+ * removed. A zeroed index is empty.
+ */
 struct hash_index {
     struct hash_slot *at;
-    size_t n, size; /* `size` is a power of two, or 0 */
+    size_t n, size; /* `size` is 0 or a power of two */
 };
 
 void hash_index_done(struct hash_index *index);
-/* Adds the element of that index. -ENOMEM, and then nothing has changed. */
+/* Adds an element by its index in the array. Returns -ENOMEM on failure; the hash index is then unchanged. */
 int hash_index_add(struct hash_index *index, uint32_t hash, uint32_t element);
-/* The next index with this hash, HASH_INDEX_NONE past the last; `at` starts at 0. */
+/*
+ * Iterates over the elements with this hash: returns the next index, or HASH_INDEX_NONE past the last. `*at` starts at
+ * 0. The caller compares the elements themselves.
+ */
 uint32_t hash_index_next(const struct hash_index *index, uint32_t hash, size_t *at);
 
-/* Mixes one more word into a hash that starts at any number. */
+/* Mixes a word into a hash. The initial hash is arbitrary. */
 static inline uint64_t hash_mix(uint64_t hash, uint64_t word)
 {
     hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
@@ -62,26 +67,29 @@ static inline uint32_t hash_fold(uint64_t hash)
     return (uint32_t)(hash >> 32 ^ hash);
 }
 
+/* Texts numbered from 0 in order of arrival; number 0 is "". */
 struct string_table {
-    struct buffer bytes; /* the texts with their NULs */
+    struct buffer bytes; /* the texts, each with its NUL */
     uint32_t *offsets;
     size_t n, max;
     size_t bytes_max;
     struct hash_index index;
 };
 
-/* With room for `max` texts, of `bytes_max` bytes together. -ENOMEM. */
+/* The table takes at most `max` texts with `bytes_max` bytes in total, including NULs. Returns -ENOMEM on failure. */
 int string_table_init(struct string_table *strings, size_t max, size_t bytes_max);
 void string_table_done(struct string_table *strings);
-/* The number of `text`. Bytes that are not part of a printable character become U+FFFD. -ENOSPC if the table is full;
- * -ENOMEM. */
+/*
+ * Finds or adds `text` and sets *ret to its number. Each byte that is not part of a printable character becomes U+FFFD.
+ * Returns -ENOSPC if the table is full, or -ENOMEM.
+ */
 int string_table_add(struct string_table *strings, const char *text, uint32_t *ret);
 /*
- * The same for the text without its NUL that the caller has appended to `bytes`, where it was `start` bytes long. It is
- * taken back if the table has the same text already, and on errors.
+ * Like string_table_add(), for a text without NUL that the caller has appended to `bytes` at offset `start`. Removes it
+ * again if the table already has the text, and on failure. Bytes are not replaced.
  */
 int string_table_add_appended(struct string_table *strings, size_t start, uint32_t *ret);
-/* Valid until something is added. */
+/* The pointer is valid until the next text is added. */
 static inline const char *string_table_text(const struct string_table *strings, uint32_t number)
 {
     return strings->bytes.data + strings->offsets[number];

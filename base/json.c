@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON as text: see json.h. */
 #include "base/json.h"
 
 #include <math.h>
@@ -75,7 +74,7 @@ void json_write_bool(struct buffer *out, bool value)
     buffer_append_text(out, value ? "true" : "false");
 }
 
-/* The number of bytes at the start that need no escape: in names, nearly always all. */
+/* The length of the prefix that needs no escaping; nearly always the whole text. */
 static size_t plain_prefix(const char *text)
 {
     size_t n = 0;
@@ -110,7 +109,7 @@ static void document_begin_line(struct json_document *document)
         json_write_raw(document->out, "  ");
 }
 
-/* Writes everything of a member up to its value. */
+/* Writes a member up to its value: comma, line break, indentation and key. */
 static void document_begin_member(struct json_document *document, const char *key)
 {
     if (document->depth == 0)
@@ -175,7 +174,7 @@ json_t *json_text(const char *text)
     return valid.failed ? NULL : json_stringn(valid.data ? valid.data : "", valid.size);
 }
 
-/* `r` is jansson's result. */
+/* Returns the container, or releases it if jansson's result `r` is an error. */
 static json_t *json_whole(json_t *container, int r)
 {
     if (r == 0)

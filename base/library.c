@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Optional shared libraries: see library.h. */
 #include "base/library.h"
 
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An optional shared library, loaded when it is first needed: until then it costs no memory, and a machine without it
- * only misses the feature that needs it.
+ * Optional shared libraries, loaded when first needed. Until then they cost no memory, and a machine without the
+ * library lacks only the features that need it.
  */
 #ifndef BASE_LIBRARY_H
 #define BASE_LIBRARY_H
@@ -10,23 +10,22 @@
 
 struct library_function {
     const char *name; /* "pfm_initialize" */
-    size_t offset;    /* where its pointer goes, in the struct of pointers that is filled */
+    size_t offset;    /* of its pointer in the struct that library_load() fills */
 };
 
-/* A library to load: a row of const data. */
+/* A library to load; constant data. */
 struct library {
-    const char *name;           /* its name and use in a sentence: "libpfm4, which knows such names," */
-    const char *package;        /* Debian's package: "libpfm4" */
-    const char *const files[4]; /* names for dlopen(3), the best first; the first that loads is used */
+    const char *name;           /* name and purpose, for a sentence: "libpfm4, which knows such names," */
+    const char *package;        /* Debian package: "libpfm4" */
+    const char *const files[4]; /* names for dlopen(3); the first that loads is used */
     const struct library_function *functions;
     size_t n_functions;
 };
 
 /*
- * Fills the pointers of `ret`, a struct that the offsets of the functions belong to. A later call finds the library
- * loaded: it is never unloaded, so the pointers last as long as the process.
- * -ENOSYS, with a sentence that ends in the package to install or the function that is missing; `ret` is then
- * untouched.
+ * Loads the library and fills the function pointers in `ret`. The library is never unloaded, so the pointers stay valid
+ * for the life of the process. Returns -ENOSYS, with a sentence that names the package to install or the missing
+ * function; `ret` is then untouched.
  */
 int library_load(const struct library *library, void *ret, struct error *error);
 

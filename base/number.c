@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* --- Numbers as text, strictly --- */
+/* --- parsing --- */
 
 static int digit_value(char c)
 {
@@ -85,10 +85,10 @@ static const struct {
     {"ns", 1},
 };
 
-/* The most digits whose power of ten is below 2^64; further digits are less than a nanosecond. */
+/* 10^19 is the largest power of ten below 2^64. Further digits are below a nanosecond. */
 #define FRACTION_DIGITS_MAX 19
 
-/* The digits after the point, as a part of `unit`; fractions of a nanosecond are cut off. */
+/* Converts the digits after the decimal point to a part of `unit`, truncated to nanoseconds. */
 static int parse_fraction(const char *text, size_t size, uint64_t unit, uint64_t *ret)
 {
     uint64_t digits, power = 1;
@@ -136,13 +136,16 @@ void number_format_duration(uint64_t ns, char *text)
     strcpy(text, "0s");
 }
 
+/* --- writing --- */
+
 #define EIGHT_DIGITS UINT64_C(100000000)
 #define SIXTEEN_DIGITS (EIGHT_DIGITS * EIGHT_DIGITS)
 #define ASCII_ZEROS UINT64_C(0x3030303030303030)
 
 /*
- * The eight digits of a value below 10^8, a byte each, the first one lowest. The halves of each piece are found for all
- * pieces in one multiplication: x * 5243 >> 19 is x / 100 up to 9999, x * 103 >> 10 is x / 10 up to 99.
+ * Splits a value below 10^8 into eight digits, one per byte, the most significant digit in the lowest byte. Each step
+ * halves all pieces at once with one multiplication: x * 5243 >> 19 equals x / 100 for x up to 9999, and x * 103 >> 10
+ * equals x / 10 for x up to 99.
  */
 static inline uint64_t split_digits(uint64_t value)
 {
@@ -160,11 +163,11 @@ static void store_digits(char *to, uint64_t digits)
     memcpy(to, &digits, sizeof(digits));
 }
 
-/* A value below 10^8, without leading zeros. Touches eight bytes. */
+/* Writes a value below 10^8 without leading zeros and returns the number of digits. Always stores eight bytes. */
 static size_t write_head(char *to, uint64_t value)
 {
     uint64_t digits = split_digits(value);
-    /* The last digit is always written. */
+    /* The added bit makes 0 one digit long. */
     unsigned zeros = (unsigned)__builtin_ctzll(digits | UINT64_C(1) << 56) / 8;
 
     store_digits(to, digits >> 8 * zeros);
@@ -197,7 +200,7 @@ uint64_t number_power_of_ten(unsigned exponent)
     return power;
 }
 
-/* Writes `n` digits after the point, without the zeros at the end. The fraction is not 0. */
+/* Writes `fraction`, which is not 0, as `n` digits without the trailing zeros. */
 static size_t write_fraction(char *to, uint64_t fraction, unsigned n)
 {
     char rest[8];
@@ -217,7 +220,7 @@ static size_t write_fraction(char *to, uint64_t fraction, unsigned n)
     return size;
 }
 
-/* Most fractions are nanoseconds: here the divisions are by constants. */
+/* The common case of nine decimals, with divisions by constants. */
 static size_t write_nanoseconds(char *to, uint64_t value)
 {
     size_t size = number_write_u64(to, value / NSEC_PER_SEC);
@@ -229,7 +232,7 @@ static size_t write_nanoseconds(char *to, uint64_t value)
     uint64_t digits = split_digits(fraction / 10), last = fraction % 10;
     store_digits(to + size, digits);
     to[size + 8] = (char)('0' + last);
-    /* All zero only where the last digit is not. */
+    /* If `last` is 0, `digits` is not 0, so the count of leading zeros is defined. */
     return size + (last ? 9 : 8 - (unsigned)__builtin_clzll(digits) / 8);
 }
 
@@ -264,7 +267,7 @@ size_t number_write_real(char *to, double value)
     return size;
 }
 
-/* --- a * b / divisor by 64-bit integers alone --- */
+/* --- multiply and divide --- */
 
 struct wide {
     uint64_t high, low;
@@ -281,7 +284,7 @@ static struct wide multiply(uint64_t a, uint64_t b)
     };
 }
 
-/* 128 by 64 bits, a bit at a time; dividend.high is below the divisor, so that the quotient fits. */
+/* Divides 128 by 64 bits, one bit at a time. dividend.high must be below the divisor, so that the quotient fits. */
 static uint64_t divide(struct wide dividend, uint64_t divisor, uint64_t *ret_remainder)
 {
     uint64_t quotient = 0, remainder = dividend.high;
@@ -314,8 +317,6 @@ struct fixed muldiv_portable(uint64_t a, uint64_t b, uint64_t divisor)
 
 #ifdef __SIZEOF_INT128__
 
-/* --- a * b / divisor by the compiler's 128-bit integers --- */
-
 typedef unsigned __int128 u128;
 
 struct fixed muldiv(uint64_t a, uint64_t b, uint64_t divisor)
@@ -332,8 +333,6 @@ struct fixed muldiv(uint64_t a, uint64_t b, uint64_t divisor)
 }
 
 #else
-
-/* --- Used instead of muldiv.c where the compiler has no 128-bit integers --- */
 
 struct fixed muldiv(uint64_t a, uint64_t b, uint64_t divisor)
 {

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers as text. Parsing is strict: the whole text is a number, or it is an error. Writing is exact.
+ * Numbers to and from text, and a 64-bit multiply-and-divide that does not overflow.
  *
- * a * b / divisor without overflow, as 64 bits before the point and 64 behind it.
- *
- * muldiv.c uses the compiler's 128-bit integers; muldiv-portable.c works without them, for 32-bit machines. A unit test
- * compares the two.
+ * Parsing is strict: it fails unless the whole text is a number. Writing is exact.
  */
 #ifndef BASE_NUMBER_H
 #define BASE_NUMBER_H
@@ -14,45 +11,51 @@
 
 #include "base/util.h"
 
-/* The most bytes that the number_write_...() functions write. */
+/* No number_write_*() function touches more bytes than this. */
 #define NUMBER_SIZE_MAX 24
 
-/* Decimal, or hexadecimal after 0x. -EINVAL for anything else (also signs and spaces), -ERANGE above 2^64-1. */
+/* Decimal, or hexadecimal with 0x. Returns -EINVAL otherwise (also for signs and spaces), -ERANGE above 2^64-1. */
 int number_parse_u64(const char *text, uint64_t *ret);
-/* The same for the first `size` bytes of a text. */
+/* The same for the first `size` bytes of `text`. */
 int number_parse_u64_n(const char *text, size_t size, uint64_t *ret);
 /* Hexadecimal digits without a prefix. */
 int number_parse_hex_n(const char *text, size_t size, uint64_t *ret);
-/* A finite decimal number of strtod() in the C locale, without spaces around it. -EINVAL, -ERANGE. */
+/*
+ * A decimal number as strtod(3) reads it in the C locale, without surrounding spaces. Returns -EINVAL, or -ERANGE if it
+ * overflows a double.
+ */
 int number_parse_double(const char *text, double *ret);
-/* A number (fractions allowed) with its unit: ns, us, ms, s, m, h, d. Nanoseconds. -EINVAL, -ERANGE. */
+/*
+ * A number, possibly with a fraction, and its unit: ns, us, ms, s, m, h or d. Truncates to nanoseconds. Returns
+ * -EINVAL, or -ERANGE if the result exceeds 64 bits.
+ */
 int number_parse_duration(const char *text, uint64_t *ret_ns);
 /*
- * Writes a whole number of the largest possible unit, which number_parse_duration() reads as `ns`. `text` has room for
- * NUMBER_SIZE_MAX + 3 bytes.
+ * Writes the duration as a whole number of the largest unit that divides it; number_parse_duration() reads it back as
+ * `ns`. `text` has room for NUMBER_SIZE_MAX + 3 bytes.
  */
 void number_format_duration(uint64_t ns, char *text);
 
-/* Writes the digits of `value`, without a NUL, and returns how many; `to` has room for NUMBER_SIZE_MAX bytes. */
+/* number_write_*() write no NUL and return the number of bytes. `to` has room for NUMBER_SIZE_MAX bytes. */
 size_t number_write_u64(char *to, uint64_t value);
-/* 10 to the power of at most 19. For pow() alone, each process would have the library of mathematics. */
+/* 10^exponent, for an exponent of at most 19. pow(3) would make every process load libm. */
 uint64_t number_power_of_ten(unsigned exponent);
-/* Writes value / 10^decimals exactly, without trailing zeros in the fraction; `decimals` is at most 19. */
+/* Writes value / 10^decimals exactly, without trailing zeros in the fraction. `decimals` is at most 19. */
 size_t number_write_fixed(char *to, uint64_t value, unsigned decimals);
-/* Writes the fewest digits that read back as `value`; "NaN", "+Inf" and "-Inf" as Prometheus spells them. */
+/* Writes 15 to 17 significant digits, the fewest that read back as `value`, or "NaN", "+Inf", "-Inf" for Prometheus. */
 size_t number_write_real(char *to, double value);
 
-/* A number in units of 2^-64; less than one unit is cut off. */
+/* A fixed-point number with 64 fractional bits, rounded down. */
 struct fixed {
     uint64_t whole, fraction;
 };
 
-/* `divisor` is not 0. A quotient of 2^64 or more saturates at whole = UINT64_MAX, fraction = 0. */
+/* Computes a * b / divisor. `divisor` is not 0. A quotient of 2^64 or more saturates: whole UINT64_MAX, fraction 0. */
 struct fixed muldiv(uint64_t a, uint64_t b, uint64_t divisor);
-/* The portable version, which all machines have, for the test that compares the two. */
+/* muldiv() without 128-bit integers, which 32-bit compilers lack. Public for the test that compares the two. */
 struct fixed muldiv_portable(uint64_t a, uint64_t b, uint64_t divisor);
 
-/* Adds, with the carry; saturates at whole = UINT64_MAX. */
+/* Saturates: whole UINT64_MAX, fraction 0. */
 static inline struct fixed fixed_add(struct fixed a, struct fixed b)
 {
     struct fixed sum = {.fraction = a.fraction + b.fraction};
@@ -63,7 +66,7 @@ static inline struct fixed fixed_add(struct fixed a, struct fixed b)
     return sum;
 }
 
-/* The nearest double. */
+/* Converts to double. */
 static inline double fixed_real(struct fixed fixed)
 {
     return (double)fixed.whole + (double)fixed.fraction * 0x1p-64;

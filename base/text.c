@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <strings.h>
 
-/* --- UTF-8 (RFC 3629) --- */
+/* --- UTF-8 --- */
 
-/* Each row: the range of the first byte, the range of the second, how many bytes in all (RFC 3629, section 4). */
+/* Valid sequences (RFC 3629, section 4): range of the first byte, range of the second, total size in bytes. */
 static const struct {
     unsigned char first_low, first_high, second_low, second_high, size;
 } forms[] = {
@@ -44,15 +44,15 @@ size_t utf8_valid_prefix(const char *text, size_t size)
     return offset;
 }
 
-/* Valid characters beyond ASCII that are not printable. Each row: the first bytes, then the range of the last. */
+/* Valid non-ASCII characters that are not printable: all bytes but the last, then the range of the last. */
 static const struct {
     const char *first;
     unsigned char last_low, last_high;
 } unprintable[] = {
-    {"\xc2", 0x80, 0x9f},     /* C1 controls, among them the line break U+0085 */
-    {"\xe2\x80", 0xa8, 0xa9}, /* U+2028 and U+2029, line and paragraph separator */
+    {"\xc2", 0x80, 0x9f},     /* C1 controls, including the line break U+0085 */
+    {"\xe2\x80", 0xa8, 0xa9}, /* U+2028 and U+2029, line and paragraph separators */
     {"\xef\xbb", 0xbf, 0xbf}, /* U+FEFF, the byte order mark */
-    {"\xef\xbf", 0xbe, 0xbf}, /* U+FFFE, U+FFFF */
+    {"\xef\xbf", 0xbe, 0xbf}, /* noncharacters U+FFFE and U+FFFF */
 };
 
 static bool is_printable(const char *character, size_t length)
@@ -101,8 +101,9 @@ size_t utf8_copy_printable(char *to, size_t room, const char *text, size_t size)
     return n;
 }
 
-/* --- Escaping of a text --- */
+/* --- escaping --- */
 
+/* The characters that each format escapes. */
 static const struct {
     bool backslash;
     bool quote;
@@ -156,17 +157,17 @@ void escape_append_printable(struct buffer *buffer, const char *text)
     }
 }
 
-/* --- "Did you mean" --- */
+/* --- suggestions --- */
 
-#define LENGTH_MAX 64
-#define ABBREVIATION_MIN 4
+#define LENGTH_MAX 64      /* longer names are not compared */
+#define ABBREVIATION_MIN 4 /* length from which a prefix counts as an abbreviation */
 
 static char fold(char c)
 {
     return c == '_' ? '-' : (char)tolower((unsigned char)c);
 }
 
-/* Optimal string alignment: insertions, deletions, substitutions and swaps of neighbours cost 1 each. */
+/* Optimal string alignment distance: an insertion, deletion, substitution or swap of neighbours costs 1. */
 static unsigned distance(const char *a, size_t a_size, const char *b, size_t b_size)
 {
     unsigned rows[3][LENGTH_MAX + 1];
@@ -197,7 +198,7 @@ void suggest_consider(struct suggest *suggest, const char *candidate)
     if (wrong_size > LENGTH_MAX || size > LENGTH_MAX)
         return;
     unsigned d = distance(suggest->wrong, wrong_size, candidate, size);
-    /* A name whose end is left off means the whole name. */
+    /* An abbreviation counts as near, whatever is missing. */
     if (wrong_size >= ABBREVIATION_MIN && strncasecmp(suggest->wrong, candidate, wrong_size) == 0)
         d = MIN(d, 2u);
     if (d > wrong_size / 3 + 1)

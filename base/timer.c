@@ -2,8 +2,6 @@
 #define TIMER_MAY_USE_POINTS_IN_TIME
 #include "base/timer.h"
 
-/* --- Timers of an event loop --- */
-
 int timer_init(sd_event *event, clockid_t clock, uint64_t accuracy_usec, sd_event_time_handler_t handler,
                void *userdata, sd_event_source **ret)
 {
@@ -36,7 +34,7 @@ int timer_start(sd_event *event, uint64_t usec, uint64_t accuracy_usec, sd_event
     return 0;
 }
 
-/* Not sd_event_now(3), which is when the event loop woke up: the timer would fire early after a long handler. */
+/* sd_event_now(3) is the time at which the loop woke up; with it, timers would fire early after a long handler. */
 static uint64_t timer_now(sd_event_source *timer)
 {
     clockid_t clock = CLOCK_MONOTONIC;
@@ -69,7 +67,7 @@ uint64_t timer_remaining(sd_event_source *timer)
     return enabled != SD_EVENT_OFF && due > now ? due - now : 0;
 }
 
-/* --- A token bucket --- */
+/* --- token buckets --- */
 
 static uint64_t token_bucket_capacity(const struct token_bucket *bucket)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The length of an array, equality of strings, an array that grows, the search in a sorted array. */
+/* Small helpers: array lengths, string comparison, growing arrays and binary search. */
 #ifndef BASE_UTIL_H
 #define BASE_UTIL_H
 
@@ -45,8 +45,8 @@ static inline bool str_is_one_of(const char *text, const char *const *words, siz
 }
 
 /*
- * Makes room for one more element in an array of `n` elements, whose capacity is `n` rounded up to a power of two.
- * -ENOMEM, and then the array is unchanged.
+ * array_grow(&array, n) makes room for one more element in an array of `n` elements. The capacity is not stored: it is
+ * `n` rounded up to a power of two. Returns -ENOMEM on failure; the array is then unchanged.
  */
 static inline int array_grow_(void **array, size_t n, size_t element_size)
 {
@@ -60,7 +60,7 @@ static inline int array_grow_(void **array, size_t n, size_t element_size)
 }
 #define array_grow(array, n) array_grow_((void **)(array), (n), sizeof(**(array)))
 
-/* The size of that array in bytes, unless it was longer before. */
+/* The allocated size in bytes of an array_grow() array that never had more than `n` elements. */
 static inline size_t array_bytes(size_t n, size_t element_size)
 {
     size_t capacity = n ? 1 : 0;
@@ -71,8 +71,8 @@ static inline size_t array_bytes(size_t n, size_t element_size)
 }
 
 /*
- * The first index below `n` for which `before`, an expression of the index `i`, is false; `n` where it is always true.
- * The array is sorted, so that `before` is false for all later indices.
+ * Binary search: the first index below `n` for which `before`, an expression in `i`, is false, or `n` if it is true for
+ * all. Once `before` is false it must stay false for all later indices.
  */
 #define array_search(n, i, before)                                                                                     \
     ({                                                                                                                 \

@@ -63,7 +63,7 @@ def watchers(bench, cgroups):
 
 
 class Compile:
-    """`make` of the C files of base/ by the flags of the build, without their variants."""
+    """`make` of the C files of base/ by the flags of the build."""
 
     FLAGS = "CFLAGS = -O1 -I. -include config.h -w\n"
 
@@ -71,8 +71,7 @@ class Compile:
         self.directory = os.path.join(directory, "sources")
         os.mkdir(self.directory)
         for file in glob.glob(os.path.join(SOURCES, "base", "*.[ch]")):
-            if not file.endswith("-fallback.c"):
-                shutil.copy(file, self.directory)
+            shutil.copy(file, self.directory)
         shutil.copy(os.path.join(build, "config.h"), self.directory)
         os.symlink(".", self.directory + "/base")
         self.objects = [file[:-2] + ".o" for file in sorted(glob.glob(self.directory + "/*.c"))]

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The seam to a tally (layout.h): what takes privileges to do. Either the process does it itself (loader.h), or it asks
- * its opener (opener/client.h).
+ * The calls to a tally (bpf/layout.h) that need privileges. A process either makes them itself (bpf/loader.h) or asks
+ * its opener to (opener/client.h).
  *
- * There is one tally, and a second one while it is replaced: start() makes one that counts nothing yet, set_cpu() and
- * assign() belong to the one that was started last, and attach() ends the one before. All return 0 or -errno.
+ * There is one tally, and a second one while the first is being replaced: start() makes a tally that does not count
+ * yet, set_cpu() and assign() apply to the tally that was started last, and attach() ends the previous one. All calls
+ * return 0 or -errno.
  */
 #ifndef BPF_CALLS_H
 #define BPF_CALLS_H
@@ -17,44 +18,56 @@
 
 struct sys;
 
-/* Maps of a tally, for mmap(2) with PROT_READ; the caller closes them. They are frozen: nobody writes but the kernel.
+/*
+ * Maps of a tally, for mmap(2) with PROT_READ; the caller closes them. They are frozen: only BPF programs write to
+ * them.
  */
 struct tally_maps {
-    int counts;  /* entries of 8 * (events + 2 * groups) bytes, by cpu * slots + slot */
-    int records; /* struct tally_record, by CPU */
+    int counts;  /* entries of 8 * (events + 2 * groups) bytes, at index cpu * slots + slot */
+    int records; /* a struct tally_record for each CPU */
 };
 
-/* start() takes no longer, even on a slow board. */
+/* The longest time that start() may take, in seconds; enough for a slow board. */
 #define TALLY_PATIENCE_S 20
 
 struct tally_calls {
     /*
-     * Loads the program. With a sentence that says what is missing and the remedy: -ENOSYS without libbpf or built
-     * without it, -EPERM without the right or under lockdown, -ENOENT where the kernel lacks BTF or a hook, -ENOMEM (on
-     * kernels before 5.11 also by RLIMIT_MEMLOCK), -E2BIG for too many events or slots, -ETIMEDOUT.
+     * Loads the program. On failure *error says what is missing and gives the remedy. Returns -ENOSYS if libbpf is not
+     * installed or perfcountd was built without it; -EPERM without the privilege or under lockdown; -ENOENT if the
+     * kernel lacks BTF or a hook; -ENOMEM, on kernels before 5.11 also because of RLIMIT_MEMLOCK; -E2BIG for too many
+     * events or slots; -ETIMEDOUT.
      */
     int (*start)(struct sys *sys, const struct tally_shape *shape, struct tally_maps *ret, struct error *error);
     /*
-     * The events of a CPU, shape.events of each: fds[i] is the counter of a TALLY_READ event, else -1. All TALLY_NONE:
-     * the CPU left. The slot that runs there gets what it had until now by the events of before, unless the CPU is
-     * offline.
+     * Sets the events of a CPU. Both arrays have shape.events elements; fds[i] is the counter of a TALLY_READ event,
+     * and -1 for any other. All events are TALLY_NONE if the CPU has been removed. The slot that runs on the CPU is
+     * first credited with what it has used of the previous events, unless the CPU is offline.
      */
     int (*set_cpu)(struct sys *sys, unsigned cpu, const struct tally_event *events, const int *fds);
     /*
-     * Attaches the program, and every CPU looks at what runs there. Or detaches it, as while counting is paused: the
-     * caller stops the counters before and starts them after, so that nothing is counted meanwhile.
+     * Attaches the program and makes every CPU look at the task that it runs. With false, detaches it, for a pause of
+     * counting: the caller stops the counters before it detaches and starts them after it attaches, so that nothing is
+     * counted in between.
      */
     int (*attach)(struct sys *sys, bool attached);
-    /* Gives a slot to the cgroup of a directory, from flush() on; *ret_id is its id. -EOPNOTSUPP: it is not of v2. */
+    /*
+     * Assigns a slot to the cgroup of an open directory; *ret_id is the cgroup's id. It takes effect at the next
+     * flush(). Returns -EOPNOTSUPP if the directory is not in cgroup v2.
+     */
     int (*assign)(struct sys *sys, int cgroup_fd, uint32_t slot, uint64_t *ret_id);
-    /* From flush() on, the id has its slot no more: its tasks, if there still are any, count for an ancestor. -ENOENT.
+    /*
+     * Takes the slot from the cgroup with this id, with effect from the next flush(). Tasks that are still in the
+     * cgroup then count for an ancestor. Returns -ENOENT if the id has no slot.
      */
     int (*withdraw)(struct sys *sys, uint64_t id);
-    /* Every CPU looks again at what runs there, and at its slot. */
+    /* Makes every CPU look again at the task that it runs and at the slot of that task. */
     int (*flush)(struct sys *sys);
-    /* Ends all tallies, as when nobody counts cgroups any more. */
+    /* Ends all tallies, for when cgroups are no longer counted. */
     void (*stop)(struct sys *sys);
-    /* The process that has the program ended, and the program with it: what records say stands still. NULL: never. */
+    /*
+     * Whether the process that holds the program has ended, and the program with it: the records no longer change. NULL
+     * if that cannot happen.
+     */
     bool (*is_lost)(struct sys *sys);
 };
 

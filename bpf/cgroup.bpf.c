@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * The program of a tally (layout.h), which the kernel runs at its switches between tasks: when another cgroup runs on a
- * CPU than before, what the counters of the CPU advanced goes to the slot of the cgroup that leaves.
+ * The BPF program of a tally (bpf/layout.h), which the kernel runs at each switch between tasks. When the cgroup that
+ * runs on a CPU changes, the advance of the CPU's counters goes to the slot of the cgroup that leaves.
  *
- * Nothing is added up: an entry is stored as the counter's value minus the offset that was taken when the cgroup came.
- * So the sum over all slots is what the CPU's counter advanced, exactly.
+ * Nothing is summed up: an entry is set to the counter's value minus the offset that was taken when the cgroup came. So
+ * the sum over all slots is exactly what the CPU's counters have advanced.
  *
- * It reads the kernel's structs by their BTF, and needs no headers of a kernel.
+ * It reads kernel structs through BTF, and does not need the headers of a kernel.
  */
 #include <linux/bpf.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-#include <bpf/bpf_helpers.h> /* before the others */
+#include <bpf/bpf_helpers.h> /* must precede the other two */
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
@@ -20,8 +20,8 @@
 #include "bpf/layout.h"
 
 /*
- * How many levels are searched for a slot. The search needs a bound: it may hold the lock of the CPU's runqueue, and
- * the owner of a cgroup may nest others in it to any depth.
+ * How many levels are searched for a slot. The search needs a bound, because it may hold the lock of the CPU's
+ * runqueue, and the owner of a cgroup may nest others in it to any depth.
  */
 #define LEVELS_MAX 256
 #define FOUND_MAX 64
@@ -48,26 +48,26 @@ struct task_struct {
 };
 #pragma clang attribute pop
 
-/* One struct, since the compiler orders single constants as it likes. */
+/* A single struct, because the compiler may reorder separate constants. */
 const volatile struct tally_shape shape = {.cpus = 1, .slots = 2, .events = 1, .groups = 1};
 
-/* The slot that was found for a cgroup, in this generation of slots. */
+/* A slot that was found for a cgroup; valid for one generation of slots. */
 struct found {
     __u64 id;
     __u32 slot;
     __u32 generation;
 };
 
-/* Of a CPU, for the program alone. */
+/* State of a CPU, used by the program alone. */
 struct work {
-    __u64 task; /* the address of the one that came at the last switch; 0: it is not known */
-    __u32 busy; /* between two of its stores: an interrupt must not come here */
+    __u64 task; /* address of the task that came at the last switch; 0: unknown */
+    __u32 busy; /* between two stores of the program: a run in an interrupt must do nothing */
     __u32 generation;
     __u64 now[TALLY_WORDS_MAX];
-    struct found found[FOUND_MAX]; /* by the last digits of the id */
+    struct found found[FOUND_MAX]; /* index: id modulo FOUND_MAX */
 };
 
-/* By cpu * events + event. */
+/* Key: cpu * events + event. */
 struct {
     __uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
     __uint(key_size, sizeof(__u32));
@@ -75,7 +75,7 @@ struct {
     __uint(max_entries, 1);
 } events SEC(".maps");
 
-/* From the id of a cgroup. The root has its slot without being here. */
+/* Key: the id of a cgroup. The root has its slot without an element here. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __type(key, __u64);
@@ -113,7 +113,7 @@ struct {
     __uint(max_entries, 1);
 } work SEC(".maps");
 
-/* Where a CPU is in the maps. */
+/* The elements of a CPU in the maps. */
 struct cpu {
     __u32 number;
     __u32 epoch;
@@ -122,7 +122,7 @@ struct cpu {
     struct work *work;
 };
 
-/* The first word of the times of an event's group. Of 64 bits, so that the verifier sees the bound where it is used. */
+/* The first word of the times of an event's group. 64 bits, so that the verifier sees the bound where it is used. */
 static __always_inline __u64 times_of(const struct tally_event *event)
 {
     __u64 times = shape.events + 2ULL * event->group;
@@ -130,7 +130,7 @@ static __always_inline __u64 times_of(const struct tally_event *event)
     return times <= TALLY_WORDS_MAX - 2 ? times : TALLY_WORDS_MAX - 2;
 }
 
-/* Puts an event's value into its word, and the times of its group into theirs. Returns the words that it could read. */
+/* Stores an event's value in its word, and the times of its group in theirs. Returns a mask of the words it read. */
 static __always_inline __u64 read_event(const struct cpu *cpu, const struct tally_event *event, __u32 word)
 {
     struct bpf_perf_event_value value;
@@ -178,7 +178,7 @@ static __always_inline __u64 *find_entry(const struct cpu *cpu, __u32 slot)
     return slot < shape.slots ? bpf_map_lookup_elem(&counts, &index) : NULL;
 }
 
-/* The verifier knows `shape`, and takes the rounds out that it does not have. */
+/* To the verifier `shape` is constant, so it removes the iterations that never run. */
 #define UNROLLED _Pragma("clang loop unroll(full)")
 /* Linux verifies bounded loops since 5.3. */
 #define ROLLED _Pragma("clang loop unroll(disable)")
@@ -188,7 +188,7 @@ static __always_inline __u32 count_words(void)
     return shape.events + 2 * shape.groups;
 }
 
-/* Nobody knows which slot had the interval until now; or some words cannot be read, now or then. */
+/* Adds the interval to `to`: its slot is unknown, or some words could not be read when it began or ended. */
 static __always_inline void credit_some(const struct cpu *cpu, const volatile __u64 *entry, volatile __u64 *to,
                                         __u64 valid)
 {
@@ -197,7 +197,7 @@ static __always_inline void credit_some(const struct cpu *cpu, const volatile __
             to[i] += cpu->work->now[i] - cpu->record->offset[i] - entry[i];
 }
 
-/* The slot of the record had the interval until now. */
+/* Credits the interval up to now to the slot of the record, or to the unknown slot if a switch was missed. */
 static __always_inline void credit(const struct cpu *cpu, __u64 valid, bool missed)
 {
     const struct tally_record *record = cpu->record;
@@ -218,7 +218,7 @@ static __always_inline void credit(const struct cpu *cpu, __u64 valid, bool miss
     }
 }
 
-/* `slot` runs from now on. */
+/* Begins an interval of `slot`. */
 static __always_inline void begin(const struct cpu *cpu, __u64 valid, __u32 slot)
 {
     struct tally_record *record = cpu->record;
@@ -226,7 +226,7 @@ static __always_inline void begin(const struct cpu *cpu, __u64 valid, __u32 slot
     __u32 words = count_words();
     __u64 check;
 
-    if (!entry) /* no loader assigns such a slot; the one before goes on */
+    if (!entry) /* no loader assigns such a slot; the record stays as it is */
         return;
     record->seq++;
     check = tally_check_begin(record->seq, slot, cpu->epoch, valid);
@@ -243,7 +243,7 @@ static __always_inline void begin(const struct cpu *cpu, __u64 valid, __u32 slot
     record->check = check;
 }
 
-/* The CPU that runs this; its control is found where it is needed. */
+/* Finds the CPU that runs this, without its control, which is only looked up when it is needed. */
 static __always_inline bool find_cpu(struct cpu *ret)
 {
     __u32 number = bpf_get_smp_processor_id();
@@ -263,7 +263,7 @@ static __always_inline bool find_control(struct cpu *cpu)
     return true;
 }
 
-/* The slot of a cgroup, or of the nearest ancestor that has one; `typed`: the verifier knows what the pointer is. */
+/* The slot of a cgroup or of the nearest ancestor that has one. `typed`: the verifier knows the pointer's type. */
 static __always_inline __u32 search_slot(struct cgroup *cgroup, __u64 id, bool typed)
 {
     ROLLED
@@ -295,7 +295,7 @@ static __always_inline __u32 find_slot(const struct cpu *cpu, struct cgroup *cgr
     return found->slot;
 }
 
-/* Ends the interval of the slot that the record has, where that is known, and begins one of `slot`. */
+/* Ends the interval of the record's slot, unless the record is outdated, and begins one of `slot`. */
 static __noinline int change(const struct cpu *cpu, __u32 slot, bool is_new, bool missed)
 {
     __u64 valid;
@@ -312,10 +312,10 @@ static __noinline int change(const struct cpu *cpu, __u32 slot, bool is_new, boo
 }
 
 /*
- * The cgroup `id` of this slot runs from now on, and `was` until now. Where the record says another than `was`, either
- * the task of the record was moved, which counts for where it was until now; or another task runs than the record says,
- * since a switch was not seen: then nobody knows whose the interval was. `always`: the interval ends also where nothing
- * changed. 1: between two stores.
+ * Cgroup `id`, which has this slot, runs from now on; `was` ran until now. If the record has a cgroup other than `was`,
+ * either its task was moved, and the interval counts for the old cgroup; or another task ran than the record says,
+ * because a switch was not seen, and the interval's cgroup is unknown. `always`: the interval ends even if nothing has
+ * changed. Returns 1, and does nothing, if it interrupted the program between two stores.
  */
 static __always_inline int run(const struct cpu *cpu, __u64 was, __u64 id, __u32 slot, bool is_same_task, bool always)
 {
@@ -330,12 +330,12 @@ static __always_inline int run(const struct cpu *cpu, __u64 was, __u64 id, __u32
     return 0;
 }
 
-/* Some kernels run no program while a task of this process leaves a CPU (doc/cgroups.md). */
+/* Some kernels do not run the program when a task of this process leaves a CPU (doc/cgroups.md). */
 #define UNTRACED_PROCESS 1
 
 /*
- * Where prev and next are of one cgroup, which the record has, nothing else is looked at. When a task comes whose
- * switch away may not be seen, the interval ends, so that only what follows can become unknown.
+ * If prev and next are both in the cgroup of the record, nothing else is examined. When a task comes whose switch away
+ * may not be seen, the interval ends, so that only what follows can become unknown.
  */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(tally_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
@@ -350,10 +350,10 @@ int BPF_PROG(tally_switch, bool preempt, struct task_struct *prev, struct task_s
     (void)preempt;
     if (!find_cpu(&cpu))
         return 0;
-    cpu.record->switches++; /* of the task that leaves, as context-switches, which is counted after the tracepoint */
+    cpu.record->switches++; /* for the task that leaves; the kernel counts context-switches after the tracepoint */
     is_same_task = cpu.work->task == (__u64)prev;
     cpu.work->task = (__u64)next;
-    /* A css_set is of all hierarchies: it may be another where the cgroup is the same. */
+    /* A css_set covers all hierarchies: it may differ while the cgroup is the same. */
     if (prev_cset != next_cset)
         was = prev_cset->dfl_cgrp->kn->id;
     if (was == cpu.record->cgroup && id == cpu.record->cgroup && !is_untraced)
@@ -366,9 +366,9 @@ int BPF_PROG(tally_switch, bool preempt, struct task_struct *prev, struct task_s
 }
 
 /*
- * The CPU looks at the task that runs there, which moved itself or others to another cgroup. Also run by
- * BPF_PROG_TEST_RUN on a CPU, with an argument of 0, when slots or epochs changed or will change, or tasks were moved;
- * it returns 1 where it came between two stores: run it again. Slots that were found before are looked up again.
+ * Looks at the task that runs on the CPU, after it has moved itself or others to another cgroup. BPF_PROG_TEST_RUN also
+ * runs it on a CPU, with an argument of 0, before and after slots or epochs change, and after tasks were moved: then
+ * slots are looked up again. Returns 1 if it came between two stores: run it again.
  */
 SEC("raw_tp/cgroup_attach_task")
 int tally_look(struct bpf_raw_tracepoint_args *ctx)
@@ -382,7 +382,7 @@ int tally_look(struct bpf_raw_tracepoint_args *ctx)
     if (!find_cpu(&cpu) || !find_control(&cpu))
         return 0;
     if (ctx->args[0])
-        cpu.record->moves++; /* the kernel calls the tracepoint with interrupts disabled */
+        cpu.record->moves++; /* not atomic: the kernel calls the tracepoint with interrupts disabled */
     else
         cpu.work->generation++;
     r = run(&cpu, id, id, find_slot(&cpu, cgroup, id, false), cpu.work->task == (__u64)task, !ctx->args[0]);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tallies of this process: see loader.h. */
 #include "bpf/loader.h"
 
 #include <fcntl.h>
@@ -16,14 +15,14 @@ struct loaded_tally {
     struct sys *sys;
     struct tally_shape shape;
     int parts[N_KERNEL_PARTS];
-    int on_switch, on_attach; /* -1 while it is detached */
-    uint32_t epoch;           /* the last that a CPU had */
+    int on_switch, on_attach; /* descriptors that keep the programs attached; -1: detached */
+    uint32_t epoch;           /* the last epoch that any CPU was given */
 };
 
 struct tally_loader {
     struct tally_calls calls;
-    struct loaded_tally *counting; /* NULL: none was attached yet */
-    struct loaded_tally *started;  /* that replaces it when it is attached; NULL: none */
+    struct loaded_tally *counting; /* NULL: none has been attached yet */
+    struct loaded_tally *started;  /* replaces `counting` when it is attached; NULL: none */
 };
 
 static struct tally_loader *loader_of(const struct sys *sys)
@@ -38,9 +37,9 @@ static struct loaded_tally *last_started(const struct sys *sys)
     return loader->started ? loader->started : loader->counting;
 }
 
-/* One tally */
+/* --- one tally --- */
 
-/* Its descriptors are part of what counting may hold. */
+/* The descriptors were counted by descriptors_keep(), so sys->close() must close them. */
 static void loaded_close(const struct loaded_tally *loaded, int *fd)
 {
     if (*fd >= 0)
@@ -65,7 +64,10 @@ static struct loaded_tally *loaded_free(struct loaded_tally *loaded)
 }
 DEFINE_CLEANUP(struct loaded_tally *, loaded_free);
 
-/* A CPU that is offline runs nothing. The program returns 1 where it came between two stores of its own. */
+/*
+ * An offline CPU runs nothing to look at. The program returns 1 if it ran between two of its own stores: then it runs
+ * again.
+ */
 static int loaded_flush_cpu(const struct loaded_tally *loaded, unsigned cpu)
 {
     int r = 0;
@@ -109,7 +111,7 @@ static int loaded_attach(struct loaded_tally *loaded)
     return r;
 }
 
-/* The events of a CPU */
+/* --- events --- */
 
 static int control_set(struct loaded_tally *loaded, uint32_t cpu, const struct tally_event *events)
 {
@@ -129,7 +131,7 @@ static int event_set(const struct loaded_tally *loaded, uint32_t cpu, uint32_t e
     return fd < 0 && r == -ENOENT ? 0 : r;
 }
 
-/* No interval is counted with one event at its begin and another one at its end: meanwhile the CPU has no events. */
+/* The CPU has no events while they are exchanged, so that no interval begins with one event and ends with another. */
 static int loaded_set_cpu(struct loaded_tally *loaded, unsigned cpu, const struct tally_event *events, const int *fds)
 {
     int r = loaded_flush_cpu(loaded, cpu);
@@ -143,7 +145,7 @@ static int loaded_set_cpu(struct loaded_tally *loaded, unsigned cpu, const struc
     return r < 0 ? r : control_set(loaded, cpu, events);
 }
 
-/* The calls */
+/* --- calls --- */
 
 static int loaded_load(struct loaded_tally *loaded, struct error *error)
 {
@@ -184,7 +186,7 @@ static int loader_set_cpu(struct sys *sys, unsigned cpu, const struct tally_even
     return !loaded || cpu >= loaded->shape.cpus ? -EINVAL : loaded_set_cpu(loaded, cpu, events, fds);
 }
 
-/* Each slot gets what it had until now: after the next attach() nobody knows any more what ran before. */
+/* The flush credits each running slot up to now: after the next attach() it is unknown what ran before. */
 static int loader_detach(struct tally_loader *loader)
 {
     int r = loader->counting ? loaded_flush(loader->counting) : 0;
@@ -211,7 +213,7 @@ static int loader_attach(struct sys *sys, bool attached)
     return r;
 }
 
-/* The identity of a cgroup is the handle of its directory (fs/kernfs/mount.c), of 64 bits on every architecture. */
+/* The id of a cgroup is the file handle of its directory (fs/kernfs/mount.c), 64 bits on every architecture. */
 static int cgroup_find_id(int fd, uint64_t *ret)
 {
     union {
@@ -272,7 +274,7 @@ static void loader_stop(struct sys *sys)
     loader->counting = loaded_free(loader->counting);
 }
 
-/* The loader */
+/* --- loader --- */
 
 int tally_loader_new(struct tally_loader **ret)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A tally (tally.h) by this process's own privileges: it loads the program, attaches it, and says which slot a cgroup
- * has. The daemon without an opener has a loader, or else its opener has.
+ * A tally (bpf/calls.h) by the privileges of this process: it loads and attaches the program and assigns slots to
+ * cgroups. The loader belongs to the opener, or to the daemon if it has no opener.
  *
- * The program is loaded by a child that lives as long as that takes: libbpf needs some 14 MB for the kernel's types,
- * and reads them from files. The descriptors of maps and programs come back; all that follows is bpf(2) with
+ * A short-lived child loads the program, because libbpf needs some 14 MB for the kernel's types and reads them from
+ * files. It hands back the descriptors of maps and programs. After that, only bpf(2) is needed, with
  * BPF_MAP_UPDATE_ELEM, BPF_MAP_DELETE_ELEM, BPF_PROG_TEST_RUN and BPF_RAW_TRACEPOINT_OPEN. Nothing is pinned, so the
- * program is gone when this process ends, in whatever way.
+ * program ends with this process, however that ends.
  */
 #ifndef BPF_LOADER_H
 #define BPF_LOADER_H
@@ -15,11 +15,11 @@
 
 struct tally_loader;
 
-/* -ENOMEM. */
+/* Returns -ENOMEM on failure. */
 int tally_loader_new(struct tally_loader **ret);
 /* Ends all tallies. */
 struct tally_loader *tally_loader_free(struct tally_loader *loader);
-/* sys->tally is this loader from now on, which must not be freed before its last call. */
+/* Sets sys->tally to this loader, which must not be freed before the last call of it. */
 void tally_loader_bind(struct tally_loader *loader, struct sys *sys);
 
 #endif

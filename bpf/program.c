@@ -25,7 +25,8 @@
 #include "process/fdpass.h"
 #include "process/privileges.h"
 
-#define TALLY_OBJECT_NAME "tally" /* for libbpf, which prefixes the maps of constants and variables with it */
+/* The name of the object for libbpf, which prefixes the maps of constants and variables with it. */
+#define TALLY_OBJECT_NAME "tally"
 
 #define TALLY_MAP_SHAPE "tally.rodata" /* struct tally_shape */
 #define TALLY_MAP_EVENTS "events"
@@ -35,9 +36,11 @@
 #define TALLY_MAP_CONTROL "control"
 #define TALLY_MAP_WORK "work"
 
-/* Both are attached. */
-#define TALLY_PROGRAM_SWITCH "tally_switch" /* tp_btf: at each switch */
-/* raw_tp: at each move of a task; BPF_PROG_TEST_RUN on a CPU with a context of one 0: that CPU looks again at what runs
+/* The programs in the object; both are attached. */
+#define TALLY_PROGRAM_SWITCH "tally_switch" /* tp_btf: runs at each switch between tasks */
+/*
+ * raw_tp: runs at each move of a task. BPF_PROG_TEST_RUN on a CPU, with arguments of 0, makes that CPU look again at
+ * the task that it runs.
  */
 #define TALLY_PROGRAM_LOOK "tally_look"
 
@@ -69,7 +72,7 @@ int bpf_call_delete(int map, const void *key)
     return bpf_call(BPF_MAP_DELETE_ELEM, &attr, sizeof(attr));
 }
 
-/* From now on, no system call writes to the map, and nobody maps it for writing; programs go on writing to it. */
+/* After this, system calls can neither write to the map nor map it writable; BPF programs still write to it. */
 static int bpf_call_freeze(int map)
 {
     union bpf_attr attr = {.map_fd = (__u32)map};
@@ -97,7 +100,7 @@ int bpf_call_run_on(int program, unsigned cpu)
     return r < 0 ? r : (int)attr.test.retval;
 }
 
-/* --- libbpf, when it is needed --- */
+/* --- libbpf --- */
 
 static const struct library_function functions[] = {
     {"libbpf_set_print", offsetof(struct libbpf, set_print)},
@@ -122,7 +125,7 @@ static const struct library libbpf_library = {
     .n_functions = ARRAY_SIZE(functions),
 };
 
-/* -ENOSYS with a sentence. */
+/* Returns -ENOSYS, with a message, if libbpf or one of the functions is missing. */
 static int libbpf_load(struct libbpf *ret, struct error *error)
 {
     return library_load(&libbpf_library, ret, error);
@@ -135,13 +138,15 @@ void libbpf_preload(void)
     (void)libbpf_load(&unused, NULL);
 }
 
-/* --- The object is in the daemon compressed, since it is seldom needed, and for a moment only --- */
+/* --- object --- */
+
+/* The object is compressed in the daemon, because it is needed rarely and only for a moment. */
 
 #include TALLY_OBJECT
 
 DEFINE_CLEANUP(struct libdeflate_decompressor *, libdeflate_free_decompressor);
 
-/* The caller frees it. -ENOMEM. */
+/* Unpacks the object; the caller frees *ret. Returns -ENOMEM on failure. */
 static int tally_object_make(void **ret, size_t *ret_size)
 {
     _cleanup_(libdeflate_free_decompressorp) struct libdeflate_decompressor *decompressor =
@@ -157,10 +162,10 @@ static int tally_object_make(void **ret, size_t *ret_size)
     return 0;
 }
 
-/* --- Loads the program by libbpf --- */
+/* --- load errors --- */
 
 #define TYPES "/sys/kernel/btf/vmlinux"
-/* libbpf takes about that much for them. */
+/* The memory that libbpf needs for these types, in bytes, approximately. */
 #define LOADING_BYTES ((size_t)12 << 20)
 #define NO_MEMORY_TO_LOAD                                                                                              \
     "the memory limit of this service or container leaves less than it takes to load the program that counts "         \
@@ -173,15 +178,16 @@ static const char *const names[N_KERNEL_PARTS] = {
     [KERNEL_LOOK] = TALLY_PROGRAM_LOOK,
 };
 
-/* Why it fails */
-
 /*
- * The first warning of libbpf, or better the verdict of the kernel's verifier. The print function has no argument of
- * the caller's, and a process loads one program.
+ * The first warning of libbpf, or the verdict of the kernel's verifier if there is one. Static, because libbpf's print
+ * function takes no user data; a process loads only one program.
  */
 static char warning[200];
 
-/* The last line of the verifier's log before its statistics. */
+/*
+ * Returns the last line of the verifier's log before its statistics, and cuts the log there; NULL if the log has no
+ * statistics.
+ */
 static const char *verdict_find(char *log)
 {
     char *end = strstr(log, "\nprocessed ");
@@ -222,16 +228,19 @@ static bool has_rights(void)
     return own & admin || (own & both) == both;
 }
 
-/* libbpf reads all of the kernel's types; without memory for them it misses one (ESRCH). */
+/* libbpf reads all types of the kernel. If memory for them is short, it fails to find one (ESRCH). */
 static bool is_data_limited(void)
 {
-    void *volatile room = malloc(LOADING_BYTES); /* else the compiler leaves it out */
+    void *volatile room = malloc(LOADING_BYTES); /* volatile, or the compiler would remove the allocation */
 
     free(room);
     return !room;
 }
 
-/* Since Linux 5.11 the memory of maps belongs to the cgroup of the process that makes them. */
+/*
+ * RLIMIT_MEMLOCK limits maps before Linux 5.11. Since then their memory is charged to the cgroup of the process that
+ * creates them.
+ */
 static bool is_memory_limited(void)
 {
     struct rlimit limit;
@@ -242,7 +251,7 @@ static bool is_memory_limited(void)
            sscanf(name.release, "%u.%u", &major, &minor) == 2 && (major < 5 || (major == 5 && minor < 11));
 }
 
-/* As libbpf 0.x says it, and 1.x. */
+/* The warnings of libbpf 0.x and 1.x about BTF that they cannot parse. */
 static bool is_library_older(void)
 {
     return strstr(warning, "valid kernel BTF") || strstr(warning, "loading vmlinux BTF");
@@ -285,9 +294,9 @@ static int explain(int error, struct error *ret)
                      strerror(-error), warning[0] ? warning : "no warning");
 }
 
-/* The object */
+/* --- maps and programs --- */
 
-/* 0, or -errno of a function that returns a pointer. */
+/* Returns the -errno of the libbpf function that has returned `pointer`, or 0 if it has not failed. */
 static int pointer_error(const struct libbpf *libbpf, const void *pointer)
 {
     int error = errno;
@@ -315,7 +324,6 @@ static int object_open(const struct libbpf *libbpf, struct bpf_object **ret, str
     return 0;
 }
 
-/* An absent map fails later, with libbpf's own error. */
 static int map_resize(const struct libbpf *libbpf, struct bpf_object *object, const char *name, uint32_t n)
 {
     struct bpf_map *map = libbpf->find_map(object, name);
@@ -373,8 +381,8 @@ static int shape_check(const struct tally_shape *shape, struct error *error)
 }
 
 /*
- * Loads it for `shape`, with counts and records frozen. The descriptors last until this process ends. Errors and
- * sentences as those of tally_calls.start().
+ * Loads the program for `shape`, and freezes `counts` and `records`. The descriptors stay open until this process ends.
+ * Errors and their messages are those of tally_calls.start().
  */
 static int kernel_program_load(const struct tally_shape *shape, int ret[N_KERNEL_PARTS], struct error *error)
 {
@@ -404,25 +412,23 @@ static int kernel_program_load(const struct tally_shape *shape, int ret[N_KERNEL
     return r < 0 ? explain(r, error) : 0;
 }
 
-/* --- A child that loads the program --- */
+/* --- loading child --- */
 
 struct load_reply {
     int error;
     char message[512];
 };
 
-/* The child */
-
 static void close_others(int socket)
 {
-    /* Where the call is missing, they close soon anyway. */
+    /* Linux before 5.9 lacks close_range(2); there the descriptors stay open until the child ends, which is soon. */
     syscall(SYS_close_range, STDERR_FILENO + 1, socket - 1, 0);
     syscall(SYS_close_range, socket + 1, ~0U, 0);
 }
 
 /*
- * Before Linux 5.11 maps and programs count as locked memory, and that of the real user: an opener of root's has the
- * daemon's (process/privileges.h), who needs it for rings.
+ * Before Linux 5.11 maps and programs count as locked memory of the real user. The real user of a root opener is the
+ * daemon's (process/privileges.h), which needs its limit for ring buffers.
  */
 static void raise_memory_limit(void)
 {
@@ -452,9 +458,9 @@ static _Noreturn void child_run(const struct tally_shape *shape, const struct me
     _exit(fd_socket_send(socket, &reply, sizeof(reply), &fds) < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
-/* Its parent */
+/* --- parent of the child --- */
 
-/* The child does not stop halfway: it has answered, or is killed. */
+/* The child has answered or was killed, so it ends soon. */
 static int child_reap_now(pid_t pid)
 {
     int status = 0;

@@ -1,29 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The compiled BPF program: loaded by libbpf in a child process, and attached.
+ * The compiled BPF program of a tally: libbpf loads it in a child process, and the calls of bpf(2) attach and feed it.
  *
- * bpf(2), a function for each command that a tally takes. All return 0, or a descriptor, or -errno.
+ * The program is an ELF object in the daemon, which libbpf opens from memory. The same bytes serve all architectures.
+ * The loading child sets the map `tally.rodata` to a struct tally_shape, whose values the program sees as constants,
+ * and the sizes of the other maps (bpf/cgroup.bpf.c):
  *
- * libbpf, which adapts a BPF program to the types of the running kernel. It is loaded when it is first needed, and its
- * functions are declared here, so that perfcountd is built the same with and without its headers. They are those that
- * libbpf 0.3 (Debian 11) and 1.x have in common.
+ *     map      key                   value                            entries
+ *     events   cpu * events + event  descriptor of a perf counter     cpus * events
+ *     slots    id of a cgroup        __u32, its slot                  slots
+ *     counts   cpu * slots + slot    tally_words() words of 8 bytes   cpus * slots
+ *     records  cpu                   struct tally_record              cpus
+ *     control  cpu                   struct tally_control             cpus
+ *     work     cpu                   struct work, the program's own   cpus
  *
- * The compiled program of a tally, an ELF object that libbpf opens from memory. The same bytes serve all architectures.
+ * `counts` and `records` are frozen, and the reader maps them. `slots` has no element for the root, whose slot is
+ * fixed. An epoch in `control` is never 0, so a zeroed record is outdated; each change of a CPU's events takes new
+ * epochs.
  *
- * A loader sets the value of TALLY_MAP_SHAPE, which the program takes for constants, and the sizes of maps:
- *
- *     map               key                   value                 entries
- *     TALLY_MAP_EVENTS  cpu * events + event  descriptor            cpus * events
- *     TALLY_MAP_SLOTS   id of a cgroup        uint32_t, its slot    as many as slots: without the root, which has its
- * own TALLY_MAP_COUNTS  cpu * slots + slot    8 * tally_words()     cpus * slots      frozen, mapped TALLY_MAP_RECORDS
- * cpu                   struct tally_record   cpus              frozen, mapped TALLY_MAP_CONTROL cpu struct
- * tally_control  cpus TALLY_MAP_WORK    cpu                   the program's own     cpus
- *
- * An epoch is never 0, and is another each time that a CPU's counters stood still for the program: after attaching too.
- *
- * The program of a tally, as libbpf loads it into the kernel. Takes some 14 MB, which libbpf needs.
- *
- * Loads the program of a tally into the kernel, by a child that ends with it.
+ * libbpf adapts the program to the types of the running kernel. It is loaded with dlopen(3) when it is first needed,
+ * and its functions are declared here, so that perfcountd builds with and without its headers. They are the functions
+ * that libbpf 0.3 (Debian 11) and 1.x have in common.
  */
 #ifndef BPF_PROGRAM_H
 #define BPF_PROGRAM_H
@@ -36,12 +33,17 @@
 #include "bpf/calls.h"
 #include "process/memory-limit.h"
 
-/* Sets an element; removes it. */
+/* Set and remove an element of a map. Return 0, or -errno of bpf(2). */
 int bpf_call_update(int map, const void *key, const void *value);
 int bpf_call_delete(int map, const void *key);
-/* The program runs at the tracepoint until the descriptor is closed. `name` is NULL where the program has it. */
+/*
+ * Attaches a program to a raw tracepoint. Returns a descriptor, which keeps it attached until it is closed, or -errno.
+ * `name` is NULL if the program itself names the tracepoint.
+ */
 int bpf_call_attach(int program, const char *name);
-/* Runs a program of a raw tracepoint once, on a CPU, with arguments of 0; what it returns. -ENXIO: the CPU is offline.
+/*
+ * Runs a raw tracepoint program once on a CPU, with arguments of 0. Returns what the program returns, or -errno: -ENXIO
+ * if the CPU is offline.
  */
 int bpf_call_run_on(int program, unsigned cpu);
 
@@ -49,16 +51,16 @@ struct bpf_map;
 struct bpf_object;
 struct bpf_program;
 
-/* Of an object that is opened; the first fields of libbpf's own struct. */
+/* Options for opening an object: the first fields of libbpf's struct bpf_object_open_opts. */
 struct libbpf_options {
-    size_t size;             /* of this struct */
-    const char *object_name; /* starts the names of the maps of constants and variables */
+    size_t size;             /* sizeof this struct */
+    const char *object_name; /* prefix of the names of the maps of constants and variables */
 };
 
 struct libbpf {
-    /* The print function gets a level, 0 for a warning. */
+    /* `print` gets a level, which is 0 for a warning. */
     int (*(*set_print)(int (*print)(int level, const char *format, va_list arguments)))(int, const char *, va_list);
-    long (*get_error)(const void *pointer); /* 0 or -errno: 0.x gives pointers that are errors */
+    long (*get_error)(const void *pointer); /* 0 or -errno; in 0.x a returned pointer may encode an error */
     struct bpf_object *(*open_mem)(const void *bytes, size_t size, const struct libbpf_options *options);
     int (*load)(struct bpf_object *object);
     void (*close)(struct bpf_object *object);
@@ -70,10 +72,10 @@ struct libbpf {
     int (*map_fd)(const struct bpf_map *map);
     int (*program_fd)(const struct bpf_program *program);
 };
-/* Loads libbpf ahead of time, so that a later libbpf_load() maps no file. Reports nothing: libbpf_load() does. */
+/* Loads libbpf ahead of time, so that a later load opens no file. Reports no error; the later load does. */
 void libbpf_preload(void);
 
-/* The parts of the program in the kernel: maps, then programs. */
+/* The parts of the loaded program: maps first, then programs. */
 enum kernel_part {
     KERNEL_COUNTS,
     KERNEL_RECORDS,
@@ -85,15 +87,15 @@ enum kernel_part {
     N_KERNEL_PARTS
 };
 
-/* The sentence of -EMFILE. */
+/* The message for -EMFILE. */
 #define NO_ROOM_FOR_PROGRAM                                                                                            \
     "the limit of open files leaves no room for the program that counts cgroups: raise it (LimitNOFILE= of the unit, " \
     "ulimit -n)"
 
 /*
- * Errors and sentences as those of tally_calls.start(); the descriptors are the caller's. `memory` (NULL: none) is the
- * limit within which the child stays: beyond it the kernel would kill it, and systemd then stops the service
- * (OOMPolicy=).
+ * Loads the program in a child, which has ended when this returns. The caller owns the descriptors. Errors and their
+ * messages are those of tally_calls.start(). The child stays within `memory`, unless it is NULL: if it exceeded that
+ * limit, the kernel would kill it, and systemd would then stop the service (OOMPolicy=).
  */
 int load_process_run(const struct tally_shape *shape, const struct memory_limit *memory, int ret[N_KERNEL_PARTS],
                      struct error *error);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The slot that runs on a CPU has a total that moves: the counters now, less the offset of the record. All other slots
- * stand still in their entries. The reader keeps what was taken of each, so that the next reading gives the rest.
+ * The total of the slot that runs on a CPU moves: it is the counters now minus the offset of the record. The totals of
+ * all other slots are in their entries and stay the same. The reader keeps what it has taken of each slot, so that the
+ * next reading returns only the rest.
  */
 #include "bpf/reader.h"
 
@@ -13,21 +14,21 @@
 
 #define TRIES 3
 
-/* A 64-bit store of the kernel is seen whole, on 32 bits too. */
+/* Loads a 64-bit word at once, on 32-bit architectures too. */
 #define LOAD(word) __atomic_load_n(&(word), __ATOMIC_RELAXED)
 
 struct reader_cpu {
     struct tally_event events[TALLY_EVENTS_MAX];
-    uint8_t groups[TALLY_GROUPS_MAX]; /* those that have events here */
+    uint8_t groups[TALLY_GROUPS_MAX]; /* the groups with events on this CPU */
     uint8_t n_groups;
-    bool is_split;     /* the times of the first group could not be read: those of others may grow without it */
-    bool over;         /* the record is over as long as its seq is over_seq */
-    uint64_t over_seq; /* when the CPU was set */
+    bool is_split;     /* the times of groups[0] were unreadable once: other groups may grow while it does not */
+    bool over;         /* the record is outdated as long as its seq is over_seq */
+    uint64_t over_seq; /* seq when the events of the CPU were set */
     /* As of the last reading. */
     uint64_t seq;
     uint32_t running;
     bool consistent;
-    /* As of the last consistent one. */
+    /* As of the last consistent reading. */
     uint32_t live, epoch;
 };
 
@@ -38,11 +39,11 @@ struct tally_reader {
     const uint64_t *counts;
     const struct tally_record *records;
     size_t counts_size, records_size;
-    uint64_t *taken;  /* laid out as `counts` */
-    uint64_t *clocks; /* by CPU and slot: what was taken of the first group's time enabled, close together */
+    uint64_t *taken;  /* the part of `counts` that was already read, with the same layout */
+    uint64_t *clocks; /* time_enabled of groups[0] in `taken`, by CPU and slot: a compact copy */
     struct reader_cpu *cpus;
-    uint64_t totals[TALLY_WORDS_MAX]; /* of the slot that ran at the last reading, where that was consistent */
-    uint64_t moves;                   /* of all CPUs, at the last tally_reader_saw_moves() */
+    uint64_t totals[TALLY_WORDS_MAX]; /* of the slot that ran at the last reading, if that was consistent */
+    uint64_t moves;                   /* the sum of all CPUs at the last tally_reader_saw_moves() */
 };
 
 static size_t slot_at(const struct tally_reader *reader, unsigned cpu, uint32_t slot)
@@ -55,7 +56,7 @@ static size_t entry_at(const struct tally_reader *reader, unsigned cpu, uint32_t
     return slot_at(reader, cpu, slot) * reader->words;
 }
 
-/* The word of the time that a group was enabled; of the time that it ran, the next one. */
+/* The word of a group's time_enabled; the next word is its time_running. */
 static size_t enabled_of(const struct tally_reader *reader, uint8_t group)
 {
     return reader->shape.events + 2 * (size_t)group;
@@ -67,7 +68,7 @@ static void clock_keep(struct tally_reader *reader, unsigned cpu, uint32_t slot)
         reader->taken[entry_at(reader, cpu, slot) + enabled_of(reader, reader->cpus[cpu].groups[0])];
 }
 
-/* Zeros, at least one; what is never touched takes no memory. NULL when out of memory. */
+/* Maps zeros, at least one byte; untouched pages use no memory. Returns NULL if out of memory. */
 static void *map_zeros(size_t size)
 {
     void *address = mmap(NULL, MAX(size, 1), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -146,7 +147,7 @@ void tally_reader_set_cpu(struct tally_reader *reader, unsigned cpu, const struc
     c->over_seq = LOAD(reader->records[cpu].seq);
 }
 
-/* Copies what the check covers. Whether it is of one moment. */
+/* Copies what the check covers, and `switches`. Returns whether the copy is of one moment. */
 static bool copy_record(const struct tally_reader *reader, const struct tally_record *from, struct tally_record *ret)
 {
     ret->check = LOAD(from->check);
@@ -163,7 +164,7 @@ static bool copy_record(const struct tally_reader *reader, const struct tally_re
     return check == ret->check;
 }
 
-/* The counters that `now` does not give. */
+/* Fills in the words that `now` does not give. */
 static void complete(const struct tally_reader *reader, unsigned cpu, uint64_t switches, uint64_t *words,
                      uint64_t *valid)
 {
@@ -184,8 +185,8 @@ static void complete(const struct tally_reader *reader, unsigned cpu, uint64_t s
 }
 
 /*
- * Under another epoch, what the slot that ran had since the CPU's last switch was dropped, and it was taken already:
- * its entry goes on from where it is.
+ * In a new epoch, the program has dropped what the slot that ran had gained since the CPU's last switch. The reader has
+ * taken that already, so it goes back to the value in the entry.
  */
 static void begin_epoch(struct tally_reader *reader, unsigned cpu, uint32_t slot)
 {
@@ -199,7 +200,7 @@ static void begin_epoch(struct tally_reader *reader, unsigned cpu, uint32_t slot
     clock_keep(reader, cpu, slot);
 }
 
-/* The record is of one moment, and so are the words. */
+/* `record` and `words` are of the same moment. */
 static void take_record(struct tally_reader *reader, unsigned cpu, const struct tally_record *record, uint64_t *words,
                         uint64_t valid)
 {
@@ -242,13 +243,13 @@ int tally_reader_read(struct tally_reader *reader, unsigned cpu, tally_now now, 
     return r < 0 ? r : c->consistent;
 }
 
-/* A word that fell is an entry that is not visible yet, or a slot that was taken for longer than it ran. */
+/* A word is less than what was taken if its entry is not visible yet, or if more time was taken than its slot ran. */
 static uint64_t growth(uint64_t now, uint64_t taken)
 {
     return (int64_t)(now - taken) > 0 ? now - taken : 0;
 }
 
-/* Where the enabled time of a group stands, nothing of it has grown. */
+/* If the time_enabled of a group has not grown, nothing of the group has. */
 static bool has_grown(const struct tally_reader *reader, const struct reader_cpu *c, const uint64_t *words,
                       const uint64_t *taken)
 {
@@ -261,8 +262,8 @@ static bool has_grown(const struct tally_reader *reader, const struct reader_cpu
 }
 
 /*
- * Time in which nothing grew is passed on: either the group is starved, or the rest is not visible yet. A
- * value waits for time in which it was counted, and running for that in which it was enabled.
+ * Enabled time is taken even if nothing else has grown: the group is starved, or the rest is not visible yet. A value
+ * is only taken together with running time, and running time only together with enabled time and up to its total.
  */
 static void take_words(const struct tally_reader *reader, const struct reader_cpu *c, const uint64_t *words,
                        uint64_t *taken, uint64_t *delta)

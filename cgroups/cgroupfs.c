@@ -11,11 +11,9 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 
-/* --- A directory of a cgroup hierarchy --- */
-
 #define OPEN_FLAGS (O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
 
-/* --- opening --- */
+/* --- directories --- */
 
 static int directory_open_at(int dir_fd, const char *path, int flags)
 {
@@ -23,7 +21,7 @@ static int directory_open_at(int dir_fd, const char *path, int flags)
     return fd < 0 ? -errno : fd;
 }
 
-/* Opens below `root_fd`, in several steps where the path is longer than the kernel takes at once. */
+/* Opens a path below `root_fd`, in several steps if it is longer than PATH_MAX. */
 static int directory_open_path(int root_fd, const char *path)
 {
     _cleanup_(closep) int base = -1;
@@ -67,8 +65,6 @@ bool cgroup_directory_is_gone(int error)
     return error == -ENOENT || error == -ESTALE || error == -ENOTDIR || error == -ENODEV || error == -ELOOP;
 }
 
-/* --- listing --- */
-
 int cgroup_directory_find(const struct cgroup_root *root, int fd, const char *name, uint64_t *ret_inode)
 {
     struct stat status;
@@ -88,7 +84,10 @@ static bool is_candidate(const struct dirent *item)
     return !str_equal(item->d_name, ".") && !str_equal(item->d_name, "..");
 }
 
-/* Two links, its name and its own ".", mean that no directory is in it; kernfs counts so, some file systems do not. */
+/*
+ * A directory with two links, its name and its own ".", has no subdirectories. kernfs counts links in this way; some
+ * file systems do not.
+ */
 static bool has_no_directories(int fd)
 {
     struct stat status;
@@ -122,14 +121,14 @@ int cgroup_directory_list(const struct cgroup_root *root, int *fd,
     }
 }
 
-/* --- The cgroup hierarchy. The fields of a line of mountinfo are those of proc_pid_mountinfo(5) --- */
+/* --- hierarchy --- */
 
-/* A host of containers has thousands of mounts. */
+/* In bytes. A container host has thousands of mounts. */
 #define MOUNTINFO_MAX (16 * 1024 * 1024)
 /* The initial cgroup namespace: PROC_CGROUP_INIT_INO in include/linux/proc_ns.h. */
 #define INITIAL_NAMESPACE "cgroup:[4026531835]"
 
-/* Fields of a line, which they point into. */
+/* Pointers to the fields of a line of mountinfo (proc_pid_mountinfo(5)). */
 struct mount {
     char *root, *point, *type, *options;
 };
@@ -148,7 +147,7 @@ static bool is_octal_escape(const char *text)
     return true;
 }
 
-/* In mountinfo a backslash and three octal digits stand for a blank, a line break or a backslash. */
+/* mountinfo writes a blank, a line break and a backslash as a backslash and three octal digits. */
 static void mount_unescape(char *text)
 {
     char *to = text;
@@ -164,7 +163,10 @@ static void mount_unescape(char *text)
     *to = '\0';
 }
 
-/* id, parent, device, root, mount point, options, any number of optional fields, "-", type, source, super options */
+/*
+ * The fields are: id, parent, device, root, mount point, options, any number of optional fields, "-", type, source,
+ * super options.
+ */
 static bool mount_parse(char *line, struct mount *ret)
 {
     struct mount mount = {0};
@@ -199,7 +201,7 @@ static bool has_option(const char *options, const char *option)
     return false;
 }
 
-/* How well a mount serves, ascending. */
+/* How suitable a mount is, in ascending order. */
 enum { USELESS, PART_OF_V2, WHOLE_V2, PART_OF_V1, WHOLE_V1 };
 
 static int mount_rank(const struct mount *mount)
@@ -258,7 +260,7 @@ int hierarchy_parse(const char *mountinfo, struct hierarchy *ret, struct error *
     return 0;
 }
 
-/* Inside a namespace mountinfo shows its root as "/", so only the identity of the namespace distinguishes it. */
+/* Inside a cgroup namespace, mountinfo shows its root as "/", so only the identity of the namespace tells. */
 static bool in_namespace(const struct sys *sys)
 {
     char path[PATH_MAX], target[64];

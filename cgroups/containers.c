@@ -20,7 +20,7 @@ struct accounts {
     size_t n;
 };
 
-/* --- Why no state file gives a container's name --- */
+/* --- reasons --- */
 
 #define UNNAMED_YET "the state file of its runtime is being looked for"
 #define WITHOUT_READER                                                                                                 \
@@ -66,8 +66,8 @@ static const struct {
 const char *const unnamed_by_runtime = "its runtime has given it no name; name it when it is created (--name)";
 
 /*
- * Of several errors of sys->read_state() or of a file, that of the lowest rank says the most. 0, where there will be an
- * answer, comes first.
+ * The rank of an error of sys->read_state() or of a file: of several errors, the one with the lowest rank says the
+ * most. 0, which means that an answer will come, has the lowest rank.
  */
 static size_t unnamed_rank(int error)
 {
@@ -78,22 +78,22 @@ static size_t unnamed_rank(int error)
     return i;
 }
 
-/* `is_of_user`: its cgroup is below a user's slice. */
+/* `is_of_user`: the cgroup is below a user's slice. */
 static const char *unnamed_reason(int error, bool is_of_user)
 {
     int reason = reasons[unnamed_rank(error)].error;
 
     if (is_of_user && reason == -ENOENT)
         return NOT_FOUND_OF_USER;
-    /* Hidden homes are directories that nobody may enter. */
+    /* A hidden home is a directory that nobody may enter. */
     return is_of_user && reason == -EACCES ? NO_ACCESS HIDDEN_HOMES : reasons[unnamed_rank(error)].reason;
 }
 
-/* --- The accounts whose container runtimes make cgroups --- */
+/* --- accounts --- */
 
 /*
- * The home of a user by /etc/passwd, as an absolute path. Other name services are not asked, since they may wait for
- * the network. -ENOENT; -ENAMETOOLONG; errors of open(2).
+ * Finds the home of a user in /etc/passwd, if it is an absolute path. Does not ask other name services, which may wait
+ * for the network. Returns -ENOENT, -ENAMETOOLONG, or an error of open(2).
  */
 static int account_find_home(struct sys *sys, uint32_t user, char *ret, size_t size)
 {
@@ -124,7 +124,7 @@ static void accounts_done(struct accounts *accounts)
     *accounts = (struct accounts){0};
 }
 
-/* The account, which is added with its home where it is not known. NULL when out of memory. */
+/* Finds an account, and adds it with its home if it is new. Returns NULL if out of memory. */
 static struct account *accounts_find(struct accounts *accounts, struct sys *sys, uint32_t user)
 {
     size_t n_places = 0;
@@ -156,9 +156,9 @@ static void accounts_drop(struct accounts *accounts, uint32_t user)
         }
 }
 
-/* --- The state files that were asked for --- */
+/* --- questions --- */
 
-/* The reader takes a few milliseconds for the largest file. */
+/* The time limit for an answer. The reader needs a few milliseconds for the largest file. */
 #define ANSWER_NS (10 * NSEC_PER_SEC)
 
 int questions_ask(struct questions *questions, const struct account *account, uint32_t place, const char *id,
@@ -212,7 +212,7 @@ uint64_t questions_due(const struct questions *questions)
     return due;
 }
 
-/* --- The containers whose cgroups were asked about --- */
+/* --- containers --- */
 
 static struct container *container_free(struct container *container)
 {
@@ -242,7 +242,7 @@ static int container_compare(const struct container *container, uint32_t user, c
     return strcmp(container->id, id);
 }
 
-/* Its index, or that of the first behind its place. */
+/* Returns the index of the container, or of the place where it would be inserted. */
 static size_t containers_search(const struct containers *containers, uint32_t user, const char *id)
 {
     return array_search(containers->n, i, container_compare(containers->items[i], user, id) < 0);
@@ -253,7 +253,7 @@ static bool containers_have(const struct containers *containers, size_t i, uint3
     return i < containers->n && container_compare(containers->items[i], user, id) == 0;
 }
 
-/* NULL where it is not known. */
+/* Returns NULL if it is not known. */
 static struct container *containers_find(const struct containers *containers, uint32_t user, const char *id)
 {
     size_t i = containers_search(containers, user, id);
@@ -312,7 +312,7 @@ int containers_add(struct containers *containers, uint32_t user, const char *id,
     return 0;
 }
 
-/* With its last cgroup the container goes. */
+/* Removes a cgroup of the container, and the container with its last cgroup. */
 static void containers_forget(struct containers *containers, uint32_t user, const char *id, const char *path)
 {
     size_t i = containers_search(containers, user, id);
@@ -357,45 +357,47 @@ bool container_take(struct container *container, uint32_t place, struct names *n
     return changed;
 }
 
+/* --- source --- */
+
 /*
- * --- The source `state`: names of containers in the state files of their runtimes.
+ * The source `state`: names of containers from the state files of their runtimes. This process never sees the files: it
+ * requests one with sys->read_state(), and receives records of the names in it.
  *
- * This process does not see the files: it asks for one by sys->read_state(), and gets records of what is in it. A
- * container is looked for when its cgroup is new, and some more times soon afterwards, since the file may be written
- * a moment after the cgroup was made; once it is found, its file is compared every few seconds, since it may be
- * renamed. A question has a ticket, so that an answer counts only for what was asked
+ * A file may be written shortly after the cgroup is created, so a container is looked up when its cgroup is new and a
+ * few more times soon afterwards. The container may be renamed, so its file is compared every few seconds once it has
+ * been found. A request has a ticket, and an answer counts only for what was requested.
  */
 
-/* How often, at least, the file of a container that is known is compared. */
+/* The longest time between two comparisons of the file of a container that has a name. */
 #define REFRESH_NS (15 * NSEC_PER_SEC)
 #define REFRESH_STEP_NS (5 * NSEC_PER_SEC)
-/* A container that no file names is looked for more and more seldom: from once a minute to once in 16 minutes. */
+/* A container that no file names is looked up less and less often: from once a minute to once in 16 minutes. */
 #define SLOW_RETRY_NS (60 * NSEC_PER_SEC)
 #define SLOW_DOUBLINGS 4
-/* A user may make any number of cgroups that look like containers'. */
+/* A limit, because a user may create any number of cgroups that look like containers'. */
 #define CONTAINERS_MAX 4096
-/* While the reader has enough to do. */
+/* The pause before the next try while the reader is busy. */
 #define BUSY_NS (50 * NSEC_PER_MSEC)
-/* How much is done at once, so that the event loop is not held up; the descriptor stays readable. */
+/* The amount of work at once, so that the event loop is not blocked; the descriptor stays readable. */
 #define ATTEMPTS_MAX 32
 #define RECORDS_MAX 256
 #define NEVER UINT64_MAX
 
-/* After each attempt to find a new container. */
+/* The pause after each attempt to find a new container. */
 static const uint64_t retries_ns[] = {200 * NSEC_PER_MSEC, 500 * NSEC_PER_MSEC, NSEC_PER_SEC, 2 * NSEC_PER_SEC,
                                       5 * NSEC_PER_SEC};
 
 struct state {
     struct sys *sys;
-    int fd, timer; /* -1 where there is no reader, and never was */
+    int fd, timer; /* -1 if there was no reader at the start */
     bool has_reader;
-    uint64_t armed_ns; /* when the timer fires; NEVER */
+    uint64_t armed_ns; /* when the timer fires, or NEVER */
     struct containers containers;
     struct accounts accounts;
     struct questions questions;
 };
 
-/* Whether that is another reason than before. */
+/* Returns whether the reason of a container without a name has changed. */
 static bool container_set_unnamed(struct container *container, const char *unnamed)
 {
     bool changed = container->unnamed != unnamed && !container_is_named(container);
@@ -403,8 +405,6 @@ static bool container_set_unnamed(struct container *container, const char *unnam
     container->unnamed = unnamed;
     return changed;
 }
-
-/* --- timer --- */
 
 static void state_arm(struct state *state, uint64_t due_ns, uint64_t now)
 {
@@ -430,9 +430,12 @@ static void state_arm_next(struct state *state, uint64_t now)
     state_arm(state, due, now);
 }
 
-/* --- questions --- */
+/* --- requests --- */
 
-/* Several containers ask for a list at a time: it is asked for once. -EALREADY where it says nothing new. */
+/*
+ * Several containers may need a list at the same time; it is requested only once. `as_new` requests it whatever its
+ * version. Returns -EALREADY if the list has not changed.
+ */
 static int state_ask_list(struct state *state, struct account *account, uint32_t place, bool as_new, uint64_t now)
 {
     struct account_list *list = &account->lists[place];
@@ -462,8 +465,8 @@ static int state_ask_place(struct state *state, struct account *account, struct 
 }
 
 /*
- * Asks the place that names the container, or else all of them; *ret_error is the one of their errors that says the
- * most, 0 where there will be an answer. -EAGAIN where too much is asked just now.
+ * Requests the file that names the container, or the files of all places if none does. Of several errors, *ret_error is
+ * the one that says the most; 0 means that an answer will come. Returns -EAGAIN if too many requests are pending.
  */
 static int state_ask_places(struct state *state, struct account *account, struct container *container, uint64_t now,
                             int *ret_error)
@@ -482,7 +485,7 @@ static int state_ask_places(struct state *state, struct account *account, struct
     return 0;
 }
 
-/* At few times, so that the process wakes once for many containers. */
+/* Rounded, so that the process wakes up once for many containers. */
 static uint64_t next_refresh(uint64_t now)
 {
     return (now + REFRESH_NS) / REFRESH_STEP_NS * REFRESH_STEP_NS;
@@ -495,7 +498,7 @@ static uint64_t next_retry(size_t attempts)
     return attempts < n ? retries_ns[attempts] : SLOW_RETRY_NS << (attempts - n);
 }
 
-/* Whether the reason why it has no name is another now. */
+/* Returns whether the reason why the container has no name has changed. */
 static bool state_attempt(struct state *state, struct container *container, uint64_t now)
 {
     struct account *account = accounts_find(&state->accounts, state->sys, container->user);
@@ -515,7 +518,7 @@ static bool state_attempt(struct state *state, struct container *container, uint
         container->due_ns = now + next_retry(container->attempts);
         container->attempts += container->attempts < ARRAY_SIZE(retries_ns) + SLOW_DOUBLINGS;
     }
-    /* The reason of a container that a file has without a name stays. */
+    /* If a file lists the container without a name, that reason stays. */
     return error != 0 && container->place < 0 &&
            container_set_unnamed(container, unnamed_reason(error, container->user != 0));
 }
@@ -538,8 +541,8 @@ static bool state_ask_due(struct state *state, uint64_t now)
 /* --- answers --- */
 
 /*
- * The file's file system does not answer, and may answer soon: the containers that it could name are looked for again
- * without the growing pauses. Whether the reason why one has no name is another now.
+ * The file system of the file does not answer now but may do so soon, so the containers that the file could name are
+ * looked up again without the growing pauses. Returns whether the reason why one has no name has changed.
  */
 static bool state_take_silence(struct state *state, const struct question *question)
 {
@@ -557,13 +560,13 @@ static bool state_take_silence(struct state *state, const struct question *quest
     return changed;
 }
 
-/* The file has been read. Whether the reason why a container has no name is another now. */
+/* Handles the end of an answer. Returns whether the reason why a container has no name has changed. */
 static bool state_take_end(struct state *state, const struct question *question,
                            const struct name_record_header *header)
 {
     bool has_account = containers_have_user(&state->containers, question->user);
     struct account *account = has_account ? accounts_find(&state->accounts, state->sys, question->user) : NULL;
-    bool is_silent = header->error == -EHOSTDOWN; /* it is asked for again even if it is as it was */
+    bool is_silent = header->error == -EHOSTDOWN; /* it is then requested again even if its version is the same */
 
     if (!*question->id && account) {
         account->lists[question->place].version = is_silent ? 0 : header->version;
@@ -590,7 +593,7 @@ static const char *source_of(const struct question *question, const struct names
     return runtime && str_equal(runtime, "cri-o") ? "cri-o" : state_place(question->place)->source;
 }
 
-/* The names of a container. Whether they are other names than before. */
+/* Handles the names of a container. Returns whether they have changed. */
 static bool state_take_names(struct state *state, const struct question *question, struct name_record *record)
 {
     struct container *container = containers_find(&state->containers, question->user, record->header.id);
@@ -615,7 +618,7 @@ static bool state_take_record(struct state *state, struct name_record *record)
     return header->is_last ? state_take_end(state, &question, header) : state_take_names(state, &question, record);
 }
 
-/* The reader has ended: its socket would be readable for ever. */
+/* Called when the reader has ended: its socket would be readable for ever. */
 static void state_lose_reader(struct state *state)
 {
     epoll_ctl(state->fd, EPOLL_CTL_DEL, state->sys->state_records, NULL);
@@ -631,7 +634,7 @@ static bool state_receive(struct state *state)
     for (size_t i = 0; i < RECORDS_MAX && state->has_reader; i++) {
         struct name_record record;
         ssize_t size = recv(state->sys->state_records, packet, sizeof(packet), MSG_DONTWAIT);
-        /* Where memory is short, the record stays in the socket, which stays readable. */
+        /* If memory is short, the record stays in the socket, which stays readable. */
         if (size < 0 && (errno == EAGAIN || errno == EINTR || errno == ENOMEM || errno == ENOBUFS))
             break;
         if (size <= 0)
@@ -644,7 +647,7 @@ static bool state_receive(struct state *state)
     return changed;
 }
 
-/* --- the source --- */
+/* --- callbacks --- */
 
 static void state_close(void *data)
 {

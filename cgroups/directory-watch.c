@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Directories whose names say something: see directory-watch.h.
- *
- * A directory is watched before it is listed, so that a name that comes meanwhile is either listed or reported.
- * After anything that happens to the directory itself, or to a name on the way to it, it is looked for from the start.
+ * A directory is watched before it is listed, so that a name that is created meanwhile is either listed or reported.
+ * After any event of the directory itself, or of a name on the path to it, the search for it starts again at the full
+ * path.
  */
 #include "cgroups/directory-watch.h"
 
@@ -20,21 +19,24 @@
 #define HERE (IN_CREATE | IN_MOVED_TO)
 #define AWAY (IN_DELETE | IN_MOVED_FROM)
 #define SELF (IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT | IN_IGNORED)
-/* The same for all: one that is a directory above two others has one watch. IN_ATTRIB: its owner and mode count. */
+/*
+ * One mask for all watches, because a common ancestor of two directories has only one watch. IN_ATTRIB: the owner and
+ * the mode matter.
+ */
 #define WATCH_MASK (HERE | AWAY | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
 #define EVENTS_SIZE (16 * 1024)
-/* Names that come without end must not hold up the event loop; the descriptor stays readable. */
+/* A limit, because an endless stream of names must not block the event loop; the descriptor stays readable. */
 #define READS_MAX 16
-/* A directory that is replaced again and again while it is looked for is left to its next event. */
+/* A limit for a directory that is replaced again and again during the search; its next event continues. */
 #define TRIES_MAX 8
 
-/* --- finding the directory --- */
+/* --- search --- */
 
-/* The directory, or the nearest one above it that can be opened. */
+/* The directory, or its nearest ancestor that can be opened. */
 struct nearest_directory {
     int fd;
     size_t length; /* of its path */
-    int error;     /* why the directory itself cannot be opened, 0 where it can */
+    int error;     /* why the directory itself cannot be opened; 0 if it can */
     struct stat status;
 };
 
@@ -68,7 +70,7 @@ static bool is_same(const struct nearest_directory *a, const struct nearest_dire
            a->status.st_ino == b->status.st_ino;
 }
 
-/* The watch of a directory that is open; -1 where there can be none. */
+/* Watches an open directory. Returns the watch, or -1 on failure. */
 static int add_watch(const struct directory_watches *watches, int fd)
 {
     char path[32];
@@ -79,7 +81,10 @@ static int add_watch(const struct directory_watches *watches, int fd)
     return inotify_add_watch(watches->fd, path, WATCH_MASK);
 }
 
-/* Watches the nearest directory. It may have been replaced before it was watched: then that one is not the nearest. */
+/*
+ * Watches the nearest directory. If it is replaced before the watch exists, another directory is the nearest: it tries
+ * again.
+ */
 static struct nearest_directory watch_nearest(struct directory_watches *watches, struct directory_watch *watch)
 {
     struct nearest_directory nearest = find_nearest(watches->sys, watch->path);
@@ -87,7 +92,7 @@ static struct nearest_directory watch_nearest(struct directory_watches *watches,
     for (size_t i = 0; i < TRIES_MAX; i++) {
         int old = watch->watch;
         watch->watch = add_watch(watches, nearest.fd);
-        /* Another that shares it hears of that by IN_IGNORED, and looks again. */
+        /* Another user of the same watch gets IN_IGNORED, and searches again. */
         if (old >= 0 && old != watch->watch)
             inotify_rm_watch(watches->fd, old);
         struct nearest_directory again = find_nearest(watches->sys, watch->path);
@@ -101,7 +106,7 @@ static struct nearest_directory watch_nearest(struct directory_watches *watches,
     return nearest;
 }
 
-/* --- listing it --- */
+/* --- listing --- */
 
 static bool is_trusted(const struct stat *status)
 {
@@ -143,7 +148,7 @@ static bool is_listed(enum directory_state state)
     return state == DIRECTORY_LISTED || state == DIRECTORY_UNWATCHED;
 }
 
-/* Looks for it from the start. */
+/* Searches for the directory from the start, watches and lists it. */
 static void look(struct directory_watches *watches, struct directory_watch *watch)
 {
     _cleanup_(nearest_done) struct nearest_directory nearest = watch_nearest(watches, watch);
@@ -155,9 +160,9 @@ static void look(struct directory_watches *watches, struct directory_watch *watc
         watch->listener.cleared(watch->listener.userdata);
 }
 
-/* --- events of inotify --- */
+/* --- events --- */
 
-/* Whether `name` is the next one on the way from the directory that is watched. */
+/* Whether `name` is the next component of the path after the watched directory. */
 static bool leads_on(const struct directory_watch *watch, const char *name)
 {
     const char *rest = watch->path + watch->length;
@@ -166,7 +171,7 @@ static bool leads_on(const struct directory_watch *watch, const char *name)
     return length && strlen(name) == length && memcmp(rest + 1, name, length) == 0;
 }
 
-/* Whether anything changed. */
+/* Returns whether anything has changed, as does take_event(). */
 static bool take_name(struct directory_watches *watches, struct directory_watch *watch,
                       const struct inotify_event *event)
 {
@@ -222,7 +227,7 @@ bool directory_watches_dispatch(struct directory_watches *watches)
     return changed;
 }
 
-/* --- all of them --- */
+/* --- all watches --- */
 
 void directory_watches_rescan(struct directory_watches *watches)
 {

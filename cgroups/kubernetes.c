@@ -9,18 +9,18 @@
 #include "cgroups/path.h"
 #include "cgroups/state-files.h"
 
-/* A part of the name of a file. */
+/* The position of a key in the name of a file. */
 struct name_key {
     size_t at, size;
 };
 
-/* Zeroed, it is empty. */
+/* Names of files, found by their keys. Zeroed, it is empty. */
 struct name_list {
     struct name_item **buckets;
-    size_t n, size; /* `size` is a power of two, or 0 */
+    size_t n, size; /* `size` is the number of buckets: a power of two, or 0 */
 };
 
-/* --- Names of files, found by a part of each --- */
+/* --- name list --- */
 
 struct name_item {
     struct name_item *next; /* in its bucket */
@@ -28,7 +28,7 @@ struct name_item {
     char name[];
 };
 
-/* Where the names are whose keys begin as `key` does. There is a bucket. */
+/* The bucket of the names whose keys begin like `key`. The list must have buckets. */
 static struct name_item **list_bucket(const struct name_list *list, const char *key)
 {
     uint64_t words[NAME_KEY_MIN / sizeof(uint64_t)], hash = 0;
@@ -39,7 +39,7 @@ static struct name_item **list_bucket(const struct name_list *list, const char *
     return &list->buckets[hash_fold(hash) & (list->size - 1)];
 }
 
-/* Twice as many buckets, or the first. */
+/* Doubles the number of buckets, or makes the first. */
 static int list_grow(struct name_list *list)
 {
     struct name_list larger = {.n = list->n, .size = list->size ? 2 * list->size : 16};
@@ -59,7 +59,7 @@ static int list_grow(struct name_list *list)
     return 0;
 }
 
-/* Where the name is, or the end of its bucket. */
+/* Returns the pointer to the name, or the end of its bucket. */
 static struct name_item **list_place(const struct name_list *list, const char *name, struct name_key key)
 {
     struct name_item **at = list_bucket(list, name + key.at);
@@ -69,7 +69,7 @@ static struct name_item **list_place(const struct name_list *list, const char *n
     return at;
 }
 
-/* A name that is there already is not added again. -ENOSPC where the list is full; -ENOMEM. */
+/* A name that is already in the list is not added again. Returns -ENOSPC if the list is full, or -ENOMEM. */
 static int name_list_add(struct name_list *list, const char *name, struct name_key key)
 {
     size_t size = strlen(name) + 1;
@@ -92,7 +92,6 @@ static int name_list_add(struct name_list *list, const char *name, struct name_k
     return 0;
 }
 
-/* Where it is not there, nothing happens. */
 static void name_list_remove(struct name_list *list, const char *name, struct name_key key)
 {
     struct name_item **place = list->n ? list_place(list, name, key) : NULL;
@@ -105,7 +104,10 @@ static void name_list_remove(struct name_list *list, const char *name, struct na
     list->n--;
 }
 
-/* The name whose key is `key`, or is where `key` begins, since a long name may have been cut; NULL: none. */
+/*
+ * Returns the name whose key is `key`, or a prefix of it, because a long name may have been cut. Returns NULL if there
+ * is none.
+ */
 static const char *name_list_find(const struct name_list *list, const char *key, size_t size)
 {
     if (list->n == 0 || size < NAME_KEY_MIN)
@@ -127,22 +129,25 @@ static void name_list_clear(struct name_list *list)
     *list = (struct name_list){0};
 }
 
+/* --- file names --- */
+
 /*
- * --- The names of Kubernetes' containers and pods, from what the kubelet calls its links and directories of logs:
+ * The names of containers and pods of Kubernetes are in the names that the kubelet gives to its links and directories
+ * of logs:
  *
  *     /var/log/containers/POD_NAMESPACE_CONTAINER-ID.log      legacyLogSymlink() of pkg/kubelet/kuberuntime/legacy.go
  *     /var/log/pods/NAMESPACE_POD_UID                         BuildPodLogsDirectory() of kuberuntime/helpers.go
  *
- * The names alone are read: no link is followed, no directory opened but these two, and no log.
+ * Only these names are read: no link is followed, no other directory is opened, and no log is read.
  *
- * Names of pods, namespaces and containers are of lower-case letters, digits, "-" and "." (DNS): a name with anything
- * else in it is not the kubelet's. The kubelet cuts a link's name that is too long for a file, and with it the id
+ * Names of pods, namespaces and containers consist of lower-case letters, digits, "-" and "." (DNS). A name with any
+ * other character is not the kubelet's. If a link's name is too long for a file, the kubelet cuts it, and thereby the
+ * id at its end.
  */
 
 #define LINK_END ".log"
-#define UID_MAX 36 /* "01234567-89ab-cdef-0123-456789abcdef"; of a static pod 32 digits */
+#define UID_MAX 36 /* "01234567-89ab-cdef-0123-456789abcdef"; a static pod has 32 digits */
 
-/* A part of a file's name. */
 struct text_part {
     const char *text;
     size_t size;
@@ -151,15 +156,15 @@ struct text_part {
 /* The parts of the name of a link or directory. */
 struct log_name {
     struct text_part pod, namespace;
-    struct text_part container; /* of a link */
-    struct text_part key;       /* the container's id, the pod's uid */
+    struct text_part container; /* empty in a directory's name */
+    struct text_part key;       /* a link's container id, a directory's pod uid */
 };
 
-/* The names in one of the directories. */
+/* The names in one of the two directories. */
 struct log_names {
-    bool (*parse)(const char *name, struct log_name *ret); /* false where it is none of the kubelet's */
+    bool (*parse)(const char *name, struct log_name *ret); /* false: not a name of the kubelet */
     struct name_list list;
-    bool full; /* some were dropped */
+    bool full; /* some names were dropped */
 };
 
 struct kubernetes_source {
@@ -167,8 +172,6 @@ struct kubernetes_source {
     size_t links_watch;
     struct log_names links, pods;
 };
-
-/* --- the names of links and directories --- */
 
 static bool is_dns_name(struct text_part part)
 {
@@ -178,7 +181,10 @@ static bool is_dns_name(struct text_part part)
     return part.size > 0;
 }
 
-/* The part before `end`, which the rest of the text begins behind. */
+/*
+ * Cuts the part before the character `end` off *text; the rest begins after it. Returns false if that is not a DNS
+ * name.
+ */
 static bool cut_part(const char **text, char end, struct text_part *ret)
 {
     const char *found = strchr(*text, end);
@@ -217,7 +223,7 @@ static bool parse_pod(const char *name, struct log_name *ret)
            strspn(name, "0123456789abcdef-") == ret->key.size;
 }
 
-/* --- what the directories say --- */
+/* --- directories --- */
 
 static struct name_key key_of(const char *name, const struct log_name *parts)
 {
@@ -257,7 +263,7 @@ static size_t log_names_watch(struct kubernetes_source *kubernetes, struct log_n
     return directory_watches_add(&kubernetes->watches, path, &listener);
 }
 
-/* --- the names of a cgroup --- */
+/* --- cgroups --- */
 
 static int set_part(struct names *names, enum name_kind kind, struct text_part part)
 {
@@ -265,8 +271,8 @@ static int set_part(struct names *names, enum name_kind kind, struct text_part p
 }
 
 /*
- * The pod's uid in a path: "kubepods-burstable-podUID.slice" with systemd's driver, where "_" stands for "-", "podUID"
- * with that of plain cgroups.
+ * Finds the pod of a path by its uid: "kubepods-burstable-podUID.slice" with systemd's driver, where "_" stands for
+ * "-", and "podUID" with the driver of plain cgroups. Returns the name of the pod's directory, or NULL.
  */
 static const char *find_pod(const struct kubernetes_source *kubernetes, const char *path)
 {
@@ -285,7 +291,7 @@ static const char *find_pod(const struct kubernetes_source *kubernetes, const ch
     return NULL;
 }
 
-/* Sets what a name of the list says. */
+/* Sets the names that a name of the list contains. */
 static int set_names(struct names *names, const struct log_names *from, const char *name)
 {
     struct log_name parts;
@@ -330,7 +336,7 @@ static int kubernetes_find(void *state, const char *path, struct names *names)
     const char *id = names->texts[NAME_CONTAINER_ID];
     uint32_t user;
 
-    /* A user, or a container, may make a cgroup with the id of another container. The pod around it is true. */
+    /* A user or a container may create a cgroup with the id of another container. The pod around it is still true. */
     if (path_find_user(path, &user) && user != 0)
         return 0;
     const char *link = id && !path_is_nested(path) ? name_list_find(&kubernetes->links.list, id, strlen(id)) : NULL;
@@ -345,7 +351,7 @@ static int kubernetes_find(void *state, const char *path, struct names *names)
     return r;
 }
 
-/* --- the source --- */
+/* --- source --- */
 
 static int kubernetes_open(struct sys *sys, void **ret, int *ret_fd)
 {

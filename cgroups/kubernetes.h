@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of files, found by a part of each, such as the id of a container in the name of its link. */
+/*
+ * Limits of the source of names `kubernetes` (cgroups/name-source.h), which finds the kubelet's log files by the id or
+ * uid in their names.
+ */
 #ifndef CGROUPS_KUBERNETES_H
 #define CGROUPS_KUBERNETES_H
 
 #include "base/util.h"
 
-/* A list drops further names. A node of Kubernetes runs some hundred containers. */
+/* A list drops further names. A Kubernetes node runs some hundred containers. */
 #define NAME_LIST_MAX 16384
-/* Bytes that each key has at least, and by which it is found. */
+/* The least length of a key, in bytes. A name is hashed by these first bytes of its key. */
 #define NAME_KEY_MIN 16
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A source of names: one const table entry and its static functions, in one file. The book (book.h) runs them. Each
- * finds out by itself whether the machine has what it reads, and notices when that comes and goes.
+ * A source of names is a const table entry and its static functions, in one file; the name book (cgroups/resolver.h)
+ * runs all sources. A source finds out by itself whether the machine has what it reads, and notices when that appears
+ * and disappears.
  */
 #ifndef CGROUPS_NAME_SOURCE_H
 #define CGROUPS_NAME_SOURCE_H
@@ -10,23 +11,25 @@
 #include "perf/sys.h"
 
 struct name_source {
-    /* *ret_fd: readable when dispatch has something to do; owned by the state; -1 where there is none. -ENOMEM. */
+    /*
+     * *ret_fd is readable when dispatch() has work; the state owns it; -1 if there is none. Returns -ENOMEM on failure.
+     */
     int (*open)(struct sys *sys, void **ret, int *ret_fd);
-    /* Takes in what changed; whether a name may be another now. */
+    /* Handles changes. Returns whether a name may have changed. */
     bool (*dispatch)(void *state);
     /*
-     * Adds to `names`, which has those of the path, what the source knows of the cgroup; sets names->source where it
-     * gives the container's name. A source that has to ask first remembers the question: dispatch returns true later.
-     * -ENOMEM.
+     * Adds what the source knows about the cgroup to `names`, which already has the names of the path. Sets
+     * names->source if it gives the container's name. A source that has to send a request first remembers it, and
+     * dispatch() returns true later. Returns -ENOMEM on failure.
      */
     int (*find)(void *state, const char *path, struct names *names);
-    /* No cgroup that was asked about is this one's any more; NULL where the source does not mind. */
+    /* The cgroup no longer exists. NULL if the source keeps nothing about cgroups. */
     void (*forget)(void *state, const char *path);
     void (*close)(void *state);
 };
 
 extern const struct name_source name_source_kubernetes; /* the links in /var/log/containers */
-extern const struct name_source name_source_state;      /* state files of container runtimes, by the reader */
-extern const struct name_source name_source_systemd;    /* machines, and descriptions of units */
+extern const struct name_source name_source_state;      /* state files of container runtimes, through the reader */
+extern const struct name_source name_source_systemd;    /* machines of systemd-machined(8), and descriptions of units */
 
 #endif

@@ -21,14 +21,14 @@
 #include "process/stragglers.h"
 
 /*
- * The first two packets of `records`. The first one has a descriptor of its /proc/PID/stat, where it can be opened; the
- * second one has the error.
+ * The first two packets of `records`. The first one has a descriptor of the reader's /proc/PID/stat, if it could be
+ * opened; the second one has the error.
  */
 struct reading_hello {
-    int32_t error; /* why it cannot enter its jail, and ends; 0 */
+    int32_t error; /* why the reader cannot enter its jail, and ends; or 0 */
 };
 
-/* --- A record of the reader --- */
+/* --- records --- */
 
 int name_record_write(const struct name_record *record, struct buffer *packet)
 {
@@ -42,7 +42,7 @@ int name_record_write(const struct name_record *record, struct buffer *packet)
     return packet->failed ? -ENOMEM : 0;
 }
 
-/* The id is whole, or there is none, as where there is no container. */
+/* The last record has no id; any other has a whole one. Only the last record has an error. */
 static bool header_is_sound(const struct name_record_header *header)
 {
     size_t length = strnlen(header->id, sizeof(header->id));
@@ -96,7 +96,7 @@ void name_record_done(struct name_record *record)
     names_done(&record->names);
 }
 
-/* --- The reader's own process --- */
+/* --- jail --- */
 
 /* The time limit for parsing the content of one file. */
 #define PARSE_SECONDS_MAX 2
@@ -105,7 +105,10 @@ void name_record_done(struct name_record *record)
 /* The time limits for a child to receive its file, and to send the names while the daemon accepts them. */
 #define START_NS (10 * NSEC_PER_SEC)
 #define GIVE_NS (10 * NSEC_PER_SEC)
-/* Of the process that reads a file. jansson's tree has several times the size of the text. */
+/*
+ * The limit of data memory, in bytes, of the reader and its children. The tree of jansson takes several times the size
+ * of the text.
+ */
 #define DATA_MAX ((rlim_t)64 << 20)
 
 struct reading {
@@ -131,15 +134,13 @@ struct file_child {
     uint64_t version;
 };
 
-/* The jail */
-
 static const struct jail_limit limits[] = {
     {RLIMIT_DATA, DATA_MAX},
     {RLIMIT_CORE, 0},
     {RLIMIT_NOFILE, 32},
 };
 
-/* fork(3), which neither makes a namespace nor shares memory, and wait(2). */
+/* clone(2) flags that are refused: fork(3) needs none of them, and neither shares memory nor creates namespaces. */
 #define NEVER_CLONED                                                                                                   \
     (CLONE_VM | CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |           \
      CLONE_NEWNET)
@@ -163,7 +164,7 @@ int reading_enter_jail(int files, int records, const int turns[2])
 {
     const int sockets[] = {files, records, turns[0], turns[1]};
 
-    json_object_seed(0); /* jansson reads /dev/urandom for it */
+    json_object_seed(0); /* jansson reads /dev/urandom for its seed, which the jail forbids */
     return jail_enter(&(struct jail){.sockets = sockets,
                                      .n_sockets = ARRAY_SIZE(sockets),
                                      .limits = limits,
@@ -172,7 +173,7 @@ int reading_enter_jail(int files, int records, const int turns[2])
                                      .n_calls = ARRAY_SIZE(calls)});
 }
 
-/* A file, in a process of its own */
+/* --- child for a file --- */
 
 /* The answers to a request. */
 struct answer {
@@ -180,7 +181,7 @@ struct answer {
     int socket;
 };
 
-/* The time that the daemon takes for a record is not the file's. */
+/* The alarm is paused while it sends: the time that the daemon takes to receive is not the file's. */
 static int answer_send(struct answer *answer)
 {
     _cleanup_(buffer_done) struct buffer packet = {0};
@@ -220,7 +221,7 @@ static int read_content(int file, char **ret, size_t *ret_size, uint64_t *ret_ve
 
     if (fstat(file, &status) < 0)
         return -EIO;
-    /* As it was before it is read, so that a change meanwhile is noticed later. */
+    /* The version before the file is read, so that a change during that is noticed later. */
     *ret_version = state_file_version(&status);
     if (!S_ISREG(status.st_mode))
         return -EBADMSG;
@@ -270,7 +271,7 @@ static int read_file(const struct reading *reading)
     return answer_send_last(&answer, r) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* The reader's main process, which starts a child for each file and never holds a file itself */
+/* --- main process --- */
 
 static int send_failure(const struct reading *reading, uint64_t ticket, uint64_t version, int error)
 {
@@ -446,17 +447,15 @@ static _Noreturn void reading_run(int files, int records)
     _exit(r == -EPIPE ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
-/* --- The reader of state files, as the daemon starts and ends it --- */
+/* --- start and end --- */
 
-/* How long the child may take to start, while nothing else waits. */
+/* The time limits for the start of the child, when nothing else has to wait yet, and for its end. */
 #define PATIENCE_MS 10000
 #define END_MS 100
 
-/* Whether there is a runtime */
-
 /*
- * Files that are there where a runtime has been installed, though it has not started since boot, or is a user's: what
- * it writes below /run and below homes may come later.
+ * Files that show that a runtime is installed, even if it has not run since boot or is a user's: its state files below
+ * /run and below homes may be created later.
  */
 static const char *const signs[] = {
     "/var/lib/containerd", "/var/lib/containers", "/var/lib/rancher/k3s", "/usr/bin/podman", "/usr/local/bin/podman",
@@ -471,7 +470,10 @@ static bool path_exists(struct sys *sys, const char *path)
     return fd >= 0;
 }
 
-/* Whether the directory is there that has the ids, or the file. Those of users have no place before users do. */
+/*
+ * Whether the directory exists that has the ids, or the file. Places of users are skipped, because users may create
+ * them later.
+ */
 static bool place_exists(struct sys *sys, const struct state_place *place)
 {
     char path[STATE_PATH_MAX];
@@ -498,8 +500,6 @@ static bool machine_has_runtime(struct sys *sys)
             return true;
     return false;
 }
-
-/* Start and end */
 
 /* The first packet comes before the child enters its jail, the second one afterwards. */
 static int reader_receive_hello(struct name_reader *reader, struct error *error)
@@ -531,7 +531,7 @@ static int reader_fork(struct name_reader *reader, struct error *error)
         return error_set(error, -errno, "cannot make a socket pair: %s", strerror(errno));
     reader->records = records[0];
     _cleanup_(closep) int their_records = records[1];
-    if (fcntl(records[0], F_SETFL, O_NONBLOCK) < 0) /* of this end alone */
+    if (fcntl(records[0], F_SETFL, O_NONBLOCK) < 0) /* only of this end */
         return error_set(error, -errno, "cannot set a socket non-blocking: %s", strerror(errno));
     pid_t pid = fork();
     if (pid < 0)
@@ -558,7 +558,9 @@ int name_reader_start(struct sys *sys, struct name_reader *ret, struct error *er
     return r;
 }
 
-/* One that hangs in the kernel, or that this process may not end any more, is left to the process that inherits it. */
+/*
+ * A child that hangs in the kernel, or that this process may no longer kill, is left to the process that inherits it.
+ */
 void name_reader_end(struct name_reader *reader)
 {
     int status;

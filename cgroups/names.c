@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-/* --- The kinds of names --- */
+/* --- kinds --- */
 
 static const char *const kind_texts[N_NAME_KINDS] = {
     [NAME_UNIT] = "unit",
@@ -40,7 +40,7 @@ int name_kind_parse(const char *pattern, enum name_kind *ret, const char **ret_g
     return -ENOENT;
 }
 
-/* --- The names of what runs in a cgroup --- */
+/* --- names --- */
 
 int names_set(struct names *names, enum name_kind kind, const char *text, size_t size)
 {
@@ -88,7 +88,7 @@ void names_done(struct names *names)
     *names = (struct names){0};
 }
 
-/* Each is joined by slashes where it has its last part. */
+/* The choices for names_best(), the best first. A choice applies if its last part is known; slashes join the parts. */
 static const struct {
     enum name_kind parts[3];
     size_t n;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kinds of names that people give to what runs in a cgroup, and patterns of names: KEY=GLOB. Pure.
- *
- * The names that people have for what runs in a cgroup: the systemd unit, the container, the pod. Strangers write these
- * names: they may be any text, and say nothing that could be trusted.
+ * The names that people give to what runs in a cgroup: the systemd unit, the container, the pod; and patterns of such
+ * names, KEY=GLOB. Strangers write these names: they may be any text and are never trusted. No system calls.
  */
 #ifndef CGROUPS_NAMES_H
 #define CGROUPS_NAMES_H
@@ -11,48 +9,51 @@
 #include "base/util.h"
 
 enum name_kind {
-    /* Of the path alone: a unit, and its slice. */
+    /* From the path alone: a unit and its slice. */
     NAME_UNIT,  /* the innermost systemd unit, unescaped as systemd-escape(1) does: "ssh.service" */
     NAME_SLICE, /* the innermost slice: "system.slice" */
-    /* Where one of the next two begins in a path, a container does. */
+    /* A container begins at the path component that has one of the next two. */
     NAME_CONTAINER_ID, /* 64 hexadecimal digits, of docker, containerd, cri-o, podman */
-    NAME_CONTAINER,    /* of the path, or of what the sources (cgroups/name-source.h) know, as all behind it */
+    NAME_CONTAINER,    /* this and all that follow: from the path, or a source (cgroups/name-source.h) */
     NAME_IMAGE,
     NAME_POD,
-    NAME_NAMESPACE, /* of Kubernetes */
+    NAME_NAMESPACE, /* the Kubernetes namespace */
     NAME_COMPOSE_PROJECT,
     NAME_COMPOSE_SERVICE,
     NAME_RUNTIME,     /* "docker", "podman", "containerd", "cri-o", "lxc", "nspawn", "libvirt" */
-    NAME_DESCRIPTION, /* of the systemd unit; no label, no parameter and no key */
+    NAME_DESCRIPTION, /* of the systemd unit; not a label, a parameter or a key */
     N_NAME_KINDS
 };
 
-/* The kinds that are labels, parameters of requests and keys of patterns come first. */
+/* The kinds before this one are labels, parameters of requests and keys of patterns. */
 #define N_NAME_KEYS NAME_DESCRIPTION
 
-/* "unit", "container", ...: the label, the field of JSON, the parameter and the key of a pattern. */
+/* "unit", "container", ...: the label, the JSON field, the parameter and the key of patterns. */
 const char *name_kind_text(enum name_kind kind);
-/* A pattern "container=grafana-*" and its glob, for glob_match_last(). -ENOENT where it does not begin with a key. */
+/*
+ * Splits a pattern such as "container=grafana-*" into its kind and its glob, which is for glob_match_last(). Returns
+ * -ENOENT if the pattern does not begin with a key.
+ */
 int name_kind_parse(const char *pattern, enum name_kind *ret, const char **ret_glob);
 
-/* Names are cut to this many bytes, at the end of a character. */
+/* Names are cut to this many bytes, at a character boundary. */
 #define NAME_SIZE_MAX 512
 
 struct names {
-    char *texts[N_NAME_KINDS]; /* NULL where there is none */
-    bool is_pause;             /* it only holds the namespaces of a pod */
-    /* The source of the container's name: "docker", "kubernetes", "path"...; NULL where it has none. Static text. */
+    char *texts[N_NAME_KINDS]; /* NULL: no name of this kind */
+    bool is_pause;             /* the container only holds the namespaces of a pod */
+    /* The source of the container's name: "docker", "kubernetes", "path"...; NULL if it has no name. Static text. */
     const char *source;
-    /* Where it is a container without a name, why: a sentence with the remedy. Static text; NULL otherwise. */
+    /* Why a container has no name, with the remedy; NULL if it has one, or if there is no container. Static text. */
     const char *unnamed;
 };
 
 /*
- * Takes the first `size` bytes of `text`, cut to NAME_SIZE_MAX; each byte that is not part of a printable
- * character becomes U+FFFD. Without a byte there is no name. -ENOMEM.
+ * Sets a name to the first `size` bytes of `text`, cut to NAME_SIZE_MAX. Each byte that is not part of a printable
+ * character becomes U+FFFD. With size 0 the name is removed. Returns -ENOMEM on failure.
  */
 int names_set(struct names *names, enum name_kind kind, const char *text, size_t size);
-/* Takes each name from `other` that `names` lacks, and the source where it has none. -ENOMEM. */
+/* Copies each name that `names` lacks from `other`, and the source if it lacks that. Returns -ENOMEM on failure. */
 int names_merge(struct names *names, const struct names *other);
 bool names_equal(const struct names *a, const struct names *b);
 void names_done(struct names *names);
@@ -60,8 +61,8 @@ void names_done(struct names *names);
 #define NAMES_BEST_MAX (3 * (NAME_SIZE_MAX + 1))
 
 /*
- * The name that a person uses: "project/service" of compose, "namespace/pod/container" of Kubernetes, the container,
- * the unit, the slice; NULL: nothing. It is in `room`.
+ * The name for people: "project/service" of compose, "namespace/pod/container" of Kubernetes, the container, the unit,
+ * or the slice. It is written to `room`. Returns NULL if there is no name.
  */
 const char *names_best(const struct names *names, char room[NAMES_BEST_MAX]);
 

@@ -8,36 +8,36 @@
 #include "base/text.h"
 #include "cgroups/state-files.h"
 
+/* --- names --- */
+
 /*
- * --- The names that a cgroup's path has.
- *
- * Units are directories of the unit's name: systemd.unit(5) has the suffixes, and systemd's control-group documentation
- * (https://systemd.io/CGROUP_DELEGATION/) says which types have cgroups. In a unit that delegates, and so in a
- * container, systemd's names may appear again; the innermost unit is the one that runs
+ * Units are directories with the unit's name: systemd.unit(5) lists the suffixes, and systemd's control-group
+ * documentation (https://systemd.io/CGROUP_DELEGATION/) says which types have cgroups. Inside a unit that delegates,
+ * and so inside a container, names of units may appear again; the innermost unit is the one that runs.
  */
 
-/* A component of the path, or a part of it. */
+/* A component of a path, or a part of one; not terminated. */
 struct component {
     const char *text;
     size_t length;
 };
 
-/* Found in the components that were seen so far. */
+/* What the components so far have given. */
 struct path_walk {
     struct component unit, slice, id, container;
-    bool escaped; /* the container's name is that of a unit */
+    bool escaped; /* the container's name is part of a unit's name, with escapes */
     const char *runtime;
-    bool nested; /* it is in another container */
+    bool nested; /* the container is in another container */
 };
 
-/* Units other than slices that have cgroups. */
+/* The units other than slices that have cgroups. */
 static const char *const unit_suffixes[] = {".service", ".scope", ".socket", ".mount", ".swap"};
 
 /*
- * How the names of containers' cgroups begin and end around an id: "docker-ID.scope" with systemd's driver,
- * "/docker/ID" with that of plain cgroups, where the runtime is named by the directory above or not at all (Kubernetes:
- * ".../podUID/ID"). A prefix that begins with ":" has anything before it: runc writes "SLICE:RUNTIME:ID" as a plain
- * cgroup where it is given a name for systemd's driver, but does not use that driver.
+ * The names of containers' cgroups, as a prefix and a suffix around an id. With systemd's driver the name is
+ * "docker-ID.scope". With the driver of plain cgroups it is "/docker/ID": the directory above names the runtime, or
+ * nothing does (Kubernetes: ".../podUID/ID"). Anything may precede a prefix that begins with ":": runc creates a plain
+ * cgroup "SLICE:RUNTIME:ID" if it gets a name for systemd's driver but does not use that driver.
  */
 static const struct {
     const char *prefix, *suffix, *parent, *runtime;
@@ -60,15 +60,15 @@ static const struct {
 };
 
 /*
- * The same around a name. LXC, and Incus and LXD with it: lxc.cgroup.dir.container in lxc.container.conf(5), before LXC
- * 4.0 "/lxc/NAME". systemd-nspawn and libvirt: machine.slice as systemd-machined makes it, and without systemd
- * "/machine/NAME.libvirt-qemu" (https://libvirt.org/cgroups.html). containerd's ctr: "/NAMESPACE/NAME", which only its
- * default namespace makes known.
+ * The same around a name. LXC, and so Incus and LXD: lxc.cgroup.dir.container in lxc.container.conf(5), and "/lxc/NAME"
+ * before LXC 4.0. systemd-nspawn and libvirt: machine.slice of systemd-machined(8), and "/machine/NAME.libvirt-qemu"
+ * without systemd (https://libvirt.org/cgroups.html). containerd's ctr: "/NAMESPACE/NAME", which is only recognized for
+ * its default namespace.
  */
 static const struct {
     const char *prefix, *suffix, *parent, *runtime;
-    const char *dash; /* where it may be libvirt's: what stands for "-" in it */
-    bool at_root;     /* nothing stands before the parent */
+    const char *dash; /* how "-" is written in a libvirt name; NULL: it cannot be libvirt's */
+    bool at_root;     /* the parent must be the first component of the path */
 } name_forms[] = {
     {"lxc.payload.", "", NULL, "lxc", NULL, false},
     {"", "", "lxc", "lxc", NULL, false},
@@ -104,7 +104,7 @@ static bool is_unit(struct component component)
     return false;
 }
 
-/* systemd's cg_escape() puts "_" before names that could be taken for one of the kernel's files. */
+/* systemd's cg_escape() puts "_" before names that could be mistaken for files of the kernel. */
 static struct component as_unit(struct component component)
 {
     size_t escape = component.length > 0 && component.text[0] == '_';
@@ -116,7 +116,7 @@ static bool is_id(const char *text)
     return strspn(text, "0123456789abcdef") >= STATE_ID_LENGTH;
 }
 
-/* The container's id in a component. */
+/* Takes the container's id from a component. Returns whether there is one. */
 static bool take_id(struct path_walk *walk, struct component component, struct component parent)
 {
     for (size_t i = 0; i < ARRAY_SIZE(id_forms); i++) {
@@ -138,7 +138,10 @@ static bool take_id(struct path_walk *walk, struct component component, struct c
     return false;
 }
 
-/* libvirt's name of a machine has its driver and number before the domain's: "qemu-1-". `dash` may be escaped. */
+/*
+ * libvirt's name of a machine begins with the driver and a number: "qemu-1-". Returns the length of that prefix, or 0.
+ * `dash` is how "-" is written in the name.
+ */
 static size_t libvirt_prefix(struct component name, const char *dash)
 {
     static const char *const drivers[] = {"qemu", "lxc", "xen", "ch"};
@@ -155,7 +158,7 @@ static size_t libvirt_prefix(struct component name, const char *dash)
     return 0;
 }
 
-/* The container's name in a component. */
+/* Takes the container's name from a component. */
 static void take_container(struct path_walk *walk, struct component component, struct component parent, size_t depth)
 {
     for (size_t i = 0; i < ARRAY_SIZE(name_forms); i++) {
@@ -194,7 +197,7 @@ int unit_escaped_byte(const char *text, size_t size)
     return high < 0 || low < 0 || (high | low) == 0 ? -1 : high << 4 | low;
 }
 
-/* A "-" stays: only where a name was made of a path does it stand for a slash. */
+/* A "-" is kept: it stands for a slash only in names that were made from paths. */
 static int set_unescaped(struct names *names, enum name_kind kind, struct component component)
 {
     char text[NAME_SIZE_MAX];
@@ -208,7 +211,7 @@ static int set_unescaped(struct names *names, enum name_kind kind, struct compon
     return names_set(names, kind, text, n);
 }
 
-/* The next component from `*at` on; false at the end of the path. */
+/* Returns the next component from `*at` on, or false at the end of the path. */
 static bool next_component(const char **at, struct component *ret)
 {
     *at += strspn(*at, "/");
@@ -237,7 +240,7 @@ static int set_found(struct names *names, const struct path_walk *walk)
     return r;
 }
 
-/* Of the components before `end`; NULL: of all. */
+/* Walks the components before `end`, or all of them if `end` is NULL. */
 static struct path_walk walk_path(const char *path, const char *end)
 {
     static const struct component none = {"", 0};
@@ -273,7 +276,7 @@ bool path_is_in_container(const char *path, const char *part)
     return walk.id.length || walk.container.length;
 }
 
-/* The UID between `prefix` and `suffix`. */
+/* Reads the UID between `prefix` and `suffix`. */
 static bool read_user(struct component component, const char *prefix, const char *suffix, uint32_t *ret)
 {
     uint64_t user = 0;
@@ -299,7 +302,10 @@ bool path_find_user(const char *path, uint32_t *ret)
            next_component(&path, &component) && read_user(component, "user-", ".slice", ret);
 }
 
-/* A manager makes slices, and a unit in them; below the unit are others' cgroups, of a user's manager among them. */
+/*
+ * A service manager creates slices, and units in them. Cgroups below a unit are created by others, such as the manager
+ * of a user.
+ */
 bool path_find_unit(const char *path, struct path_unit *ret)
 {
     struct path_unit found = {0};
@@ -325,11 +331,11 @@ bool path_find_unit(const char *path, struct path_unit *ret)
     return found.name[0] != '\0';
 }
 
-/* --- The label `cgroup` of a cgroup's path --- */
+/* --- label --- */
 
 #define TAIL "#"
 
-/* Two characters for each U+FFFD of the label, so that no two paths have the same text and tail. */
+/* Appends two characters for each U+FFFD of the label, so that no two paths have the same text and tail. */
 static void append_tail(struct buffer *label, const char *path)
 {
     size_t size = strlen(path);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The book of names: see book.h. */
 #include "cgroups/resolver.h"
 
 #include <poll.h>
@@ -8,7 +7,7 @@
 #include "cgroups/name-source.h"
 #include "cgroups/path.h"
 
-/* In the order in which they are asked: the first that knows a name gives it. The last row ends the table. */
+/* In the order in which they are asked: the first source that knows a name gives it. NULL ends the table. */
 static const struct name_source *const sources[] = {
     &name_source_kubernetes,
     &name_source_state,
@@ -17,7 +16,7 @@ static const struct name_source *const sources[] = {
 };
 
 struct name_book {
-    void *states[ARRAY_SIZE(sources)]; /* by source */
+    void *states[ARRAY_SIZE(sources)]; /* by index in `sources` */
     int fds[ARRAY_SIZE(sources)];
 };
 
@@ -62,7 +61,7 @@ size_t name_book_fds(const struct name_book *book, int ret[NAME_BOOK_FDS])
     return n;
 }
 
-/* Most often the tree of cgroups has changed, and no source has anything to do: that costs one system call. */
+/* Usually only the tree of cgroups has changed and no source has work; one poll(2) finds that out. */
 bool name_book_dispatch(struct name_book *book)
 {
     struct pollfd ready[ARRAY_SIZE(sources)];
@@ -74,7 +73,7 @@ bool name_book_dispatch(struct name_book *book)
     int n_ready = poll(ready, n, 0);
     if (n_ready == 0)
         return false;
-    for (size_t i = 0; i < n; i++) /* without an answer all are asked, or the event loop would come back here at once */
+    for (size_t i = 0; i < n; i++) /* after an error of poll(2) all are asked, or the event loop would spin */
         if (book->fds[i] >= 0 && (n_ready < 0 || ready[i].revents))
             changed |= sources[i]->dispatch(book->states[i]);
     return changed;

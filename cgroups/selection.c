@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The choice of the cgroups that are watched: see selection.h. */
 #include "cgroups/selection.h"
 
 #include "base/cleanup.h"
 #include "base/glob.h"
 #include "cgroups/path.h"
 
-/* Whether a pattern has a cgroup of this path; `names` is NULL where none is known. */
+/* Whether a pattern matches a cgroup in some way; `names` is NULL if no names are known. */
 typedef bool (*pattern_test)(const char *pattern, const char *path, const struct names *names);
 
 static bool any_matches(char *const *patterns, size_t n, const char *path, const struct names *names, pattern_test test)
@@ -27,7 +26,7 @@ static bool is_of_names(const char *pattern, const char *path, const struct name
     return name_kind_parse(pattern, &kind, &glob) == 0;
 }
 
-/* A pattern of names matches no path. */
+/* A pattern of names never matches a path: paths begin with "/". */
 static bool matches_path(const char *pattern, const char *path, const struct names *names)
 {
     (void)names;
@@ -65,7 +64,10 @@ static bool matches_all_below(const char *pattern, const char *path, const struc
     return glob_match_all_below(pattern, path);
 }
 
-/* Whether two paths say the same about a unit, or about a container: a cgroup's other names follow from it. */
+/*
+ * Whether two paths give the same unit, or the same container: their other names follow from it. `first` is NAME_UNIT
+ * or NAME_CONTAINER_ID.
+ */
 static bool paths_agree(const struct names *a, const struct names *b, enum name_kind first)
 {
     bool any = false;
@@ -79,7 +81,10 @@ static bool paths_agree(const struct names *a, const struct names *b, enum name_
     return any;
 }
 
-/* Whether a name of this kind is that of the parent: the cgroup is inside of the unit or the container that has it. */
+/*
+ * Whether the parent has the same unit and slice, or the same container: then the cgroup is inside the unit or
+ * container with this kind of name.
+ */
 static bool is_inside(const char *path, enum name_kind kind)
 {
     _cleanup_(names_done) struct names own = {0}, outer = {0};
@@ -124,7 +129,7 @@ bool cgroup_rules_use_names(const struct cgroup_rules *rules)
            any_matches(rules->exclude, rules->n_exclude, NULL, NULL, is_of_names);
 }
 
-/* How many times `each` is in the budget. */
+/* How often `each` fits into the budget. */
 static uint64_t times_in(uint64_t budget, uint64_t each)
 {
     return each ? budget / each : UINT64_MAX;
@@ -157,7 +162,7 @@ struct cgroup_selection cgroup_select(const struct cgroup_rules *rules, struct c
     uint64_t room = cgroup_rules_room(rules);
     struct cgroup_selection selection = {0};
 
-    if (n > 0) /* qsort() takes no NULL */
+    if (n > 0) /* qsort() does not accept NULL */
         qsort(candidates, n, sizeof(*candidates), compare_candidates);
     for (size_t i = 0; i < n; i++) {
         struct cgroup_candidate *candidate = &candidates[i];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The choice of the cgroups that are watched: they match an include pattern and no exclude pattern. Shallow cgroups
- * come first, then it goes by name, up to the configured maximum and to the number for which there are descriptors and
- * memory. Pure.
+ * The choice of the cgroups to watch: those that match an include pattern and no exclude pattern. Shallow cgroups come
+ * first, then the order is by path, up to the configured maximum and to the number that the available descriptors and
+ * memory allow. No system calls.
  */
 #ifndef CGROUPS_SELECTION_H
 #define CGROUPS_SELECTION_H
@@ -10,17 +10,17 @@
 #include "cgroups/names.h"
 
 /*
- * Borrows the patterns: of paths (base/glob.h), or of names (cgroups/names.h). Names may become known at any time,
- * so that a pattern of names in `include` leads everywhere but below what `exclude` has by path.
+ * The patterns are borrowed. A pattern is of paths (base/glob.h) or of names (cgroups/names.h). A name may become known
+ * at any time, so an include pattern of names may match anywhere, except below what an exclude pattern matches by path.
  */
 struct cgroup_rules {
     char *const *include, *const *exclude;
     size_t n_include, n_exclude;
     uint64_t max_cgroups;
-    uint64_t descriptor_budget;      /* for all cgroups; UINT64_MAX where it does not matter */
-    uint64_t descriptors_per_cgroup; /* 0: they cost none */
-    uint64_t memory_budget;          /* bytes, for all cgroups; UINT64_MAX where it is not limited */
-    uint64_t memory_per_cgroup;      /* 0: it does not matter */
+    uint64_t descriptor_budget;      /* for all cgroups; UINT64_MAX: unlimited */
+    uint64_t descriptors_per_cgroup; /* 0: they need none */
+    uint64_t memory_budget;          /* bytes, for all cgroups; UINT64_MAX: unlimited */
+    uint64_t memory_per_cgroup;      /* bytes; 0: not limited by memory */
 };
 
 enum cgroup_choice { CGROUP_UNWANTED, CGROUP_WATCHED, CGROUP_DROPPED };
@@ -28,34 +28,35 @@ enum cgroup_choice { CGROUP_UNWANTED, CGROUP_WATCHED, CGROUP_DROPPED };
 struct cgroup_candidate {
     const char *path;
     unsigned depth;
-    bool wanted;    /* by the patterns */
-    void *userdata; /* the caller's, since the order changes */
+    bool wanted;    /* the patterns want it */
+    void *userdata; /* for the caller, because cgroup_select() sorts */
     enum cgroup_choice choice;
 };
 
 struct cgroup_selection {
-    size_t watched, dropped; /* the numbers of each; watched + dropped match the patterns */
+    size_t watched, dropped; /* how many; together they are all that match the patterns */
 };
 
 /*
- * Whether the patterns want it, however many fit. `names` is NULL where none is known: then only paths can match. A
- * name includes the cgroup of the unit or the container that has it, and not those inside of that one; it excludes all.
+ * Whether the patterns want a cgroup, regardless of limits. `names` is NULL if no names are known: then only paths can
+ * match. A name in an include pattern selects the cgroup of the unit or container with that name, but not the cgroups
+ * inside it. In an exclude pattern it excludes them all.
  */
 bool cgroup_rules_want(const struct cgroup_rules *rules, const char *path, const struct names *names);
-/* Whether they want it by its path, or might by some name. */
+/* Whether the patterns want the cgroup by its path, or might want it by a name. */
 bool cgroup_rules_may_want(const struct cgroup_rules *rules, const char *path);
 /*
  * Whether the patterns may want a path below this one: an include pattern may match there, and no exclude pattern
  * matches everything there.
  */
 bool cgroup_rules_want_below(const struct cgroup_rules *rules, const char *path);
-/* Whether any pattern is one of names. */
+/* Whether any pattern is a pattern of names. */
 bool cgroup_rules_use_names(const struct cgroup_rules *rules);
-/* How many cgroups fit. */
+/* How many cgroups can be watched. */
 uint64_t cgroup_rules_room(const struct cgroup_rules *rules);
-/* Whether it is for want of memory that no more of them do. */
+/* Whether memory is what limits that number. */
 bool cgroup_rules_want_memory(const struct cgroup_rules *rules);
-/* Sets the choices of the candidates, and sorts them: they are watched in this order. */
+/* Sets the choice of each candidate, and sorts the candidates in the order in which they are watched. */
 struct cgroup_selection cgroup_select(const struct cgroup_rules *rules, struct cgroup_candidate *candidates, size_t n);
 
 #endif

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state files of container runtimes: see state-file.h. */
 #include "cgroups/state-files.h"
 
 #include <stdio.h>
@@ -8,12 +7,12 @@
 
 #define BUNDLES "/io.containerd.runtime.v2.task/"
 
-/* The containers that a store of containers/storage has, with one of its drivers (driver.Name() of drivers/). */
+/* The containers of a containers/storage store with one of its drivers (driver.Name() of drivers/). */
 #define STORAGE(root, driver)                                                                                          \
     {                                                                                                                  \
         "podman", STATE_STORAGE, root "/" driver "-containers/containers.json"                                         \
     }
-/* Those of `podman run --rm`. */
+/* The containers of `podman run --rm` in such a store. */
 #define VOLATILE(root, driver)                                                                                         \
     {                                                                                                                  \
         "podman", STATE_STORAGE, root "/" driver "-containers/volatile-containers.json"                                \
@@ -33,12 +32,12 @@
 #define USER_RUN "&/containers"
 
 /*
- * Docker: cmd/dockerd/config_unix.go of moby has the roots, daemon/container.go the file; docker's snap,
- * bin/dockerd-wrapper; balenaEngine; contrib/dockerd-rootless.sh. Podman and CRI-O: types/options.go and containers.go
- * of containers/storage; volatile-containers.json is below the graph root, or below the run root where the store is
- * transient (storage.conf(5), transient_store). containerd: its --state, and runtime/v2/bundle.go; k3s and RKE2; k0s
- * (pkg/component/worker/containerd); the snap of MicroK8s (args/containerd); nerdctl (containerd-rootless.sh binds
- * /run/containerd to a directory of the user's).
+ * Sources. Docker: cmd/dockerd/config_unix.go of moby for the roots, daemon/container.go for the file;
+ * bin/dockerd-wrapper of docker's snap; balenaEngine; contrib/dockerd-rootless.sh. Podman and CRI-O: types/options.go
+ * and containers.go of containers/storage; volatile-containers.json is below the graph root, or below the run root if
+ * the store is transient (transient_store in storage.conf(5)). containerd: its option --state, and
+ * runtime/v2/bundle.go; k3s and RKE2; k0s (pkg/component/worker/containerd); the snap of MicroK8s (args/containerd);
+ * nerdctl (containerd-rootless.sh binds /run/containerd to a directory of the user).
  */
 static const struct state_place places[] = {
     DOCKER("/var/lib/docker"),

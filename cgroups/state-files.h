@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The state files of container runtimes: a fixed list of places, and a request for one file of it. The opener makes the
- * path from the request, so that whoever asks cannot name another file. Pure.
+ * The state files of container runtimes: a fixed list of places, and a request for a file of one. The opener makes the
+ * path from the request, so that the requester cannot name any other file. No system calls.
  */
 #ifndef CGROUPS_STATE_FILES_H
 #define CGROUPS_STATE_FILES_H
@@ -11,12 +11,12 @@
 #include "base/util.h"
 
 #define STATE_ID_LENGTH 64 /* hexadecimal digits of a container's id */
-#define STATE_HOME_MAX 135 /* with it, struct state_request has no padding */
+#define STATE_HOME_MAX 135 /* with this size, struct state_request has no padding */
 #define STATE_PATH_MAX 512
-/* Larger files are not read. */
+/* Larger files are not read. In bytes. */
 #define STATE_FILE_MAX ((size_t)4 << 20)
 
-/* How a file is written, and so how it is read. */
+/* The format of a file. */
 enum state_format {
     STATE_DOCKER,  /* config.v2.json: one container */
     STATE_STORAGE, /* containers.json of containers/storage: all containers */
@@ -25,33 +25,33 @@ enum state_format {
 };
 
 struct state_place {
-    const char *source; /* "docker", "podman", "containerd": who said so, and the runtime where the file does not say */
+    const char *source; /* source of the names: "docker", "podman", "containerd"; also the default runtime */
     enum state_format format;
     /*
-     * '%' is the id. "~/" is the home of a user, and "&/" the user's directory below /run/user: then the file must be
-     * the user's.
+     * '%' stands for the id. A path that begins with "~/" is in the home of a user, and one with "&/" in the user's
+     * directory below /run/user; the file must then belong to that user.
      */
     const char *path;
 };
 
-/* NULL past the last. */
+/* Returns NULL after the last place. */
 const struct state_place *state_place(size_t n);
 bool state_place_is_of_user(const struct state_place *place);
-bool state_place_is_of_one(const struct state_place *place); /* container: its path has the id */
+bool state_place_is_of_one(const struct state_place *place); /* a file is of one container, its path has the id */
 
 struct state_request {
     uint32_t place;
-    uint32_t user;                /* whose file it is; 0 for root's places */
-    uint64_t ticket;              /* comes back with the records */
+    uint32_t user;                /* the owner of the file; 0 for root's places */
+    uint64_t ticket;              /* returned with the records */
     uint64_t version;             /* of the file that was read last; 0: none */
-    char id[STATE_ID_LENGTH + 1]; /* "" where the place has all containers */
-    char home[STATE_HOME_MAX];    /* of the user, "" for root's places */
+    char id[STATE_ID_LENGTH + 1]; /* "" if the file lists all containers */
+    char home[STATE_HOME_MAX];    /* of the user; "" for root's places */
 };
 _Static_assert(sizeof(struct state_request) == 24 + STATE_ID_LENGTH + 1 + STATE_HOME_MAX, "it is sent as it is");
 
-/* The path of the file. -EINVAL where the request is not one that the opener follows. */
+/* Makes the path of the file. Returns -EINVAL if the request is not valid; the opener must then refuse it. */
 int state_request_path(const struct state_request *request, char *ret, size_t size);
-/* Changes with the file's content; never 0. */
+/* A hash that changes with the file's identity, size and times; never 0. */
 uint64_t state_file_version(const struct stat *status);
 
 #endif

@@ -3,13 +3,13 @@
 
 #include "base/cleanup.h"
 
-/* A member of an object whose text is a name. */
+/* A member of a JSON object whose text is a name. */
 struct name_field {
     const char *key;
     enum name_kind kind;
 };
 
-/* --- The content of a state file --- */
+/* --- document --- */
 
 static const struct name_format *const formats[N_STATE_FORMATS] = {
     [STATE_DOCKER] = &name_format_docker,
@@ -32,7 +32,7 @@ static int found_one(void *userdata, const char *id, struct names *names)
     return r < 0 ? r : finding->found(finding->userdata, id, names);
 }
 
-/* jansson reports a failed allocation in its scanner as a wrong token (2.14, load.c), so failures are noted here. */
+/* jansson's scanner reports a failed allocation as a wrong token (2.14, load.c), so failures are recorded here. */
 static bool memory_was_short;
 
 static void *malloc_noting(size_t size)
@@ -55,7 +55,7 @@ int name_document_read(const struct state_request *request, const char *content,
         return 0;
     memory_was_short = false;
     json_set_alloc_funcs(malloc_noting, free);
-    /* Limits of resources are up to 2^64 - 1, which no integer of jansson holds. */
+    /* Resource limits are as large as 2^64 - 1, which an integer of jansson cannot hold. */
     _cleanup_(json_decrefp) json_t *document =
         json_loadb(content, size, JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL, NULL);
     if (!document)
@@ -63,9 +63,12 @@ int name_document_read(const struct state_request *request, const char *content,
     return formats[place->format]->read(document, request->id, found_one, &finding);
 }
 
-/* --- All formats of state files take names out of objects by this --- */
+/* --- members --- */
 
-/* Takes each name that `object` has, if it is an object; a later field replaces an earlier one. -ENOMEM. */
+/*
+ * Takes each name that `object` has, if it is an object; a later field replaces an earlier one. Returns -ENOMEM on
+ * failure.
+ */
 static int name_format_take(const json_t *object, const struct name_field *fields, size_t n, struct names *names)
 {
     int r = 0;
@@ -78,7 +81,7 @@ static int name_format_take(const json_t *object, const struct name_field *field
     return r;
 }
 
-/* Whether a member of `object` is this text. */
+/* Whether the member `key` of `object` is this text. */
 static bool name_format_has(const json_t *object, const char *key, const char *text)
 {
     const char *value = json_string_value(json_object_get(object, key));
@@ -86,10 +89,12 @@ static bool name_format_has(const json_t *object, const char *key, const char *t
     return value && str_equal(value, text);
 }
 
+/* --- OCI bundle --- */
+
 /*
- * --- config.json of an OCI bundle (runtime-spec, config.md), below containerd: a container, whose names are
- * annotations of containerd's plugin for Kubernetes (pkg/cri/annotations/annotations.go) and of nerdctl
- * (pkg/labels/labels.go). Kubernetes and nerdctl leave no label of Compose there
+ * config.json of an OCI bundle (runtime-spec, config.md), below containerd: one container. Its names are annotations of
+ * containerd's plugin for Kubernetes (pkg/cri/annotations/annotations.go) and of nerdctl (pkg/labels/labels.go).
+ * Neither Kubernetes nor nerdctl writes labels of Compose there.
  */
 
 static const struct name_field annotation_fields[] = {
@@ -118,10 +123,11 @@ static int bundle_read(const json_t *document, const char *id, name_found found,
 
 const struct name_format name_format_bundle = {.read = bundle_read};
 
+/* --- docker --- */
+
 /*
- * --- docker's config.v2.json, as moby, balenaEngine and docker write it (moby, container/container.go: Container): a
- * container. Compose and cri-dockerd leave their names in labels (compose, pkg/api/labels.go; cri-dockerd,
- * core/labels.go)
+ * config.v2.json of docker, moby and balenaEngine (moby, container/container.go: Container): one container. Compose and
+ * cri-dockerd write their names in labels (compose, pkg/api/labels.go; cri-dockerd, core/labels.go).
  */
 
 static const struct name_field config_fields[] = {
@@ -134,7 +140,7 @@ static const struct name_field label_fields[] = {
     {"com.docker.compose.service", NAME_COMPOSE_SERVICE},
 };
 
-/* "/grafana" */
+/* Sets the container's name, which docker writes with a slash: "/grafana". Returns -EBADMSG if there is none. */
 static int take_name(const json_t *name, struct names *names)
 {
     const char *text = json_string_value(name);
@@ -161,10 +167,13 @@ static int docker_read(const json_t *document, const char *id, name_found found,
 
 const struct name_format name_format_docker = {.read = docker_read};
 
+/* --- containers/storage --- */
+
 /*
- * --- containers.json of containers/storage (containers.go: Container): all containers of a store. Its owner leaves
- * more in `metadata`, a text that is JSON: podman (libpod/storage.go: RuntimeContainerMetadata) the image, CRI-O
- * (internal/storage/runtime.go, the same name) also the pod. podman-rename(1) changes `names`, and not the metadata
+ * containers.json of containers/storage (containers.go: Container): all containers of a store. The runtime that owns
+ * the store writes more names in `metadata`, a string that contains JSON: podman (libpod/storage.go:
+ * RuntimeContainerMetadata) the image, CRI-O (internal/storage/runtime.go, the same name) also the pod.
+ * podman-rename(1) changes `names` but not the metadata.
  */
 
 static const struct name_field podman_fields[] = {
@@ -172,7 +181,7 @@ static const struct name_field podman_fields[] = {
     {"image-name", NAME_IMAGE},
 };
 
-/* "metadata-name" is that of Kubernetes; "name" is "k8s_CONTAINER_POD_NAMESPACE_UID_ATTEMPT". */
+/* "metadata-name" is the name in Kubernetes; "name" is "k8s_CONTAINER_POD_NAMESPACE_UID_ATTEMPT". */
 static const struct name_field crio_fields[] = {
     {"metadata-name", NAME_CONTAINER},
     {"image-name", NAME_IMAGE},
@@ -186,7 +195,7 @@ static bool is_id(const json_t *id)
            strspn(json_string_value(id), "0123456789abcdef") == STATE_ID_LENGTH;
 }
 
-/* CRI-O's name of a pod is "k8s_POD_NAMESPACE_UID_ATTEMPT"; names of Kubernetes have no underscore. */
+/* CRI-O's name of a pod is "k8s_POD_NAMESPACE_UID_ATTEMPT". Names of Kubernetes contain no underscore. */
 static int split_pod_name(const json_t *pod_name, struct names *names)
 {
     static const char prefix[] = "k8s_";
@@ -212,7 +221,10 @@ static int take_crio(const json_t *metadata, const json_t *id, struct names *nam
     return r == 0 ? split_pod_name(pod_name, names) : r;
 }
 
-/* podman names what holds a pod's namespaces "63c4292d1879-infra", by the pod's id, and makes its image. */
+/*
+ * podman's container that holds the namespaces of a pod is named by the pod's id, "63c4292d1879-infra", and has an
+ * image that podman makes.
+ */
 static bool is_infra(const struct names *names)
 {
     static const char suffix[] = "-infra", image[] = "localhost/podman-pause:";

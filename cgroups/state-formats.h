@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A format of state files (cgroups/state-files.h), as it gives the names of containers: one const table entry and its
- * static functions, in one file each. Pure.
- *
- * The content of a state file, any bytes: the names of the containers in it. Pure.
+ * The formats of state files (cgroups/state-files.h), and the names of containers in such a file, whose content may be
+ * any bytes. A format is a const table entry and its static functions. No system calls.
  */
 #ifndef CGROUPS_STATE_FORMATS_H
 #define CGROUPS_STATE_FORMATS_H
@@ -13,13 +11,16 @@
 #include "cgroups/names.h"
 #include "cgroups/state-files.h"
 
-/* The id is 64 hexadecimal digits. A result other than 0 ends the reading. It may change `names`. */
+/*
+ * Called with a container: `id` has 64 hexadecimal digits. The function may change `names`. A result other than 0 ends
+ * the reading.
+ */
 typedef int (*name_found)(void *userdata, const char *id, struct names *names);
 
 struct name_format {
     /*
-     * Calls `found` for each container of the document. `id` is that of the file where it is of one container. -EBADMSG
-     * where the document is of another kind; -ENOMEM.
+     * Calls `found` for each container of the document. `id` is the container's id if the file is of one container.
+     * Returns -EBADMSG if the document has another format, -ENOMEM, or the result of `found` that is not 0.
      */
     int (*read)(const json_t *document, const char *id, name_found found, void *userdata);
 };
@@ -29,8 +30,8 @@ extern const struct name_format name_format_storage;
 extern const struct name_format name_format_bundle;
 
 /*
- * Calls `found` for each container; each has at least a runtime. -EBADMSG where the content is not what the place has;
- * -ENOMEM; the result of `found` that is not 0.
+ * Calls `found` for each container; its names include at least the runtime. Returns -EBADMSG if the content does not
+ * have the format of the place, -ENOMEM, or the result of `found` that is not 0.
  */
 int name_document_read(const struct state_request *request, const char *content, size_t size, name_found found,
                        void *userdata);

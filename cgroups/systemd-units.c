@@ -12,35 +12,36 @@
 #include "cgroups/name-source.h"
 #include "cgroups/path.h"
 
-/* With one more all are forgotten, and read again where they are asked for. */
+/* At this number, all descriptions are forgotten, and read again when they are needed. */
 #define UNIT_DESCRIPTIONS_MAX 4096
 
 struct kept_description {
     char *unit; /* "ssh.service"; of a user's manager "1000/foo.service" */
-    char *text; /* NULL: it has none */
+    char *text; /* NULL: the unit has no description */
 };
 
-/* Zeroed but for `sys` and `home`, it is empty. */
+/* Zeroed, except for `sys` and `home`, it is empty. */
 struct unit_descriptions {
     struct sys *sys;
-    const char *home;            /* of the user that this process runs as; NULL: unknown */
+    const char *home;            /* of the user of this process; NULL: unknown */
     struct kept_description *at; /* sorted by unit */
     size_t n;
 };
 
-/* Further ones are dropped. */
+/* Further machines are dropped. */
 #define MACHINES_MAX 1024
 
 static void unit_descriptions_clear(struct unit_descriptions *descriptions);
 
-/* --- A unit's name, and its file or drop-in --- */
-
 #define BLANKS " \t\r"
 #define KEY "Description"
 
-/* --- the syntax --- */
+/* --- unit file --- */
 
-/* The next line, with those that a backslash at the end joins to it; NULL at the end of the text, or out of memory. */
+/*
+ * Returns the next line, joined with the following ones after a backslash at the end; NULL at the end of the text or
+ * out of memory.
+ */
 static char *next_line(const char **at)
 {
     struct buffer line = {0};
@@ -64,7 +65,7 @@ static char *next_line(const char **at)
     return NULL;
 }
 
-/* The value of "KEY = value", in `line`; NULL where it is another key's. */
+/* Returns the value of "Description = value", in `line`; NULL if the line has another key. */
 static char *find_value(char *line)
 {
     size_t length = strlen(line);
@@ -106,14 +107,14 @@ int unit_file_description(const char *text, char **ret)
 
 /* --- specifiers --- */
 
-/* Where the instance of "getty@tty1.service" begins: behind the "@". NULL where the unit has none. */
+/* Returns the instance of a unit such as "getty@tty1.service": the text after "@". NULL if the unit has none. */
 static const char *unit_file_instance(const char *unit)
 {
     const char *at = strchr(unit, '@');
     return at ? at + 1 : NULL;
 }
 
-/* As systemd-escape(1) --unescape does: "-" was "/". */
+/* Unescapes like systemd-escape(1) --unescape, which turns "-" into "/". */
 static void append_unescaped(struct buffer *buffer, const char *text, size_t size)
 {
     for (size_t i = 0; i < size;) {
@@ -123,9 +124,9 @@ static void append_unescaped(struct buffer *buffer, const char *text, size_t siz
     }
 }
 
-/* The parts of a unit's name, whose sizes go before the suffix. */
+/* The parts of a unit's name. The sizes exclude the suffix. */
 struct unit_parts {
-    const char *name, *instance, *last; /* `last`: behind the last "-" of the prefix */
+    const char *name, *instance, *last; /* pointers into the name; `last`: after the last "-" of the prefix */
     size_t size, prefix, instance_size, last_size;
 };
 
@@ -146,7 +147,7 @@ static struct unit_parts split_unit(const char *unit)
     return parts;
 }
 
-/* false where the specifier is not of the unit's name. */
+/* Returns false if the specifier does not depend on the unit's name. */
 static bool append_specifier(struct buffer *buffer, const struct unit_parts *parts, char specifier)
 {
     const struct {
@@ -199,19 +200,20 @@ int unit_file_expand(const char *text, const char *unit, char **ret)
     return 0;
 }
 
+/* --- unit search --- */
+
 /*
- * --- Descriptions of systemd's units.
- *
- * A file for the whole name goes before that of the template; a drop-in goes before the file, the drop-in whose name is
- * the last before others, and of two with one name that of the directory that comes first. A drop-in is in "UNIT.d", in
- * that of the template, or in one whose name ends at a dash: "user-.slice.d" is for "user-1000.slice"
+ * A file for the full name takes precedence over that of the template, and a drop-in over the file. Of several
+ * drop-ins, the one whose file name sorts last takes precedence; of two with the same file name, the one in the earlier
+ * directory. Drop-ins are in "UNIT.d", in that of the template, and in directories whose name ends at a dash:
+ * "user-.slice.d" is for "user-1000.slice".
  */
 
 #define DROP_INS_MAX 64
 #define NAMES_MAX 16
 #define KEY_SIZE (UNIT_NAME_SIZE + 11)
 
-/* systemd.unit(5), "Unit File Search Path": "~" is the home of the user, "&" the directory below /run/user. */
+/* systemd.unit(5), "Unit File Search Path". "~" is the home of the user, "&" the user's directory below /run/user. */
 static const char *const system_places[] = {
     "/etc/systemd/system.control",   "/run/systemd/system.control",  "/run/systemd/transient",
     "/run/systemd/generator.early",  "/etc/systemd/system",          "/etc/systemd/system.attached",
@@ -240,18 +242,16 @@ static const char *const user_places[] = {
     "&/systemd/generator.late",
 };
 
-/* The names to look for, and the places. */
+/* The file names to look for, and the directories. */
 struct unit_search {
     struct sys *sys;
     const struct path_unit *unit;
-    const char *home; /* NULL where the unit is not of the user that this process runs as */
+    const char *home; /* NULL if the unit is not one of the user of this process */
     const char *const *places;
     size_t n_places;
-    char names[NAMES_MAX][UNIT_NAME_SIZE]; /* the unit, its template, names that end at a dash */
-    size_t n_files, n_names;               /* the first of them have files; all have drop-ins */
+    char names[NAMES_MAX][UNIT_NAME_SIZE]; /* the unit, its template, and names that end at a dash */
+    size_t n_files, n_names;               /* the first n_files names have files; all have drop-ins */
 };
-
-/* --- the names --- */
 
 static void search_add_name(struct unit_search *search, const char *start, size_t size, const char *suffix)
 {
@@ -278,7 +278,7 @@ static struct unit_search search_begin(const struct unit_descriptions *descripti
     return search;
 }
 
-/* -ENOENT where it is not read. */
+/* Makes the path of `name` in a directory. Returns -ENOENT if the directory is not read. */
 static int search_path(const struct unit_search *search, size_t place, const char *name, char *ret, size_t size)
 {
     const char *path = search->places[place];
@@ -295,9 +295,10 @@ static int search_path(const struct unit_search *search, size_t place, const cha
     return n < 0 || (size_t)n >= size ? -ENOENT : 0;
 }
 
-/* --- the unit's file --- */
-
-/* Of a file: 0 and NULL where it is one without a description. */
+/*
+ * Reads the description in a file; *ret is NULL if the file has none. Returns -ENOENT if the file cannot be read, or
+ * -ENOMEM.
+ */
 static int read_description(struct sys *sys, const char *path, char **ret)
 {
     _cleanup_(freep) char *text = NULL;
@@ -314,7 +315,7 @@ static int read_description(struct sys *sys, const char *path, char **ret)
     return 0;
 }
 
-/* The first file there is. -ENOENT. */
+/* Reads the description in the first file that exists. Returns -ENOENT if there is no file. */
 static int find_in_file(const struct unit_search *search, char **ret)
 {
     char path[PATH_MAX];
@@ -332,7 +333,7 @@ static int find_in_file(const struct unit_search *search, char **ret)
 
 /* --- drop-ins --- */
 
-/* Sorted by the files' names, each once. */
+/* Sorted by file name, without duplicates. */
 struct drop_in_list {
     char *paths[DROP_INS_MAX];
     size_t n;
@@ -387,7 +388,7 @@ static int list_drop_ins(const struct unit_search *search, size_t place, const c
     return r;
 }
 
-/* Of the last drop-in that has one. -ENOENT. */
+/* Reads the description in the last drop-in that has one. Returns -ENOENT if none has. */
 static int find_in_drop_ins(const struct unit_search *search, char **ret)
 {
     _cleanup_(drop_ins_done) struct drop_in_list drop_ins = {0};
@@ -409,9 +410,9 @@ static int find_in_drop_ins(const struct unit_search *search, char **ret)
     return r < 0 ? r : -ENOENT;
 }
 
-/* --- what is kept --- */
+/* --- descriptions --- */
 
-/* *ret is NULL where the unit has none. -ENOMEM. */
+/* Reads a unit's description; *ret is NULL if it has none. Returns -ENOMEM on failure. */
 static int load_description(const struct unit_descriptions *descriptions, const struct path_unit *unit, char **ret)
 {
     struct unit_search search = search_begin(descriptions, unit);
@@ -457,7 +458,10 @@ static int keep_description(struct unit_descriptions *descriptions, size_t at, c
     return 0;
 }
 
-/* *ret is NULL where it has none; valid until the next call. -ENOMEM. */
+/*
+ * Finds a unit's description, which is valid until the next call; *ret is NULL if it has none. Returns -ENOMEM on
+ * failure.
+ */
 static int unit_descriptions_find(struct unit_descriptions *descriptions, const struct path_unit *unit,
                                   const char **ret)
 {
@@ -485,7 +489,7 @@ static void kept_description_done(struct kept_description *kept)
     free(kept->text);
 }
 
-/* The unit is gone: its next one may have another. */
+/* Called when the unit is gone: the next unit with this name may have another description. */
 static void unit_descriptions_forget(struct unit_descriptions *descriptions, const struct path_unit *unit)
 {
     char key[KEY_SIZE];
@@ -507,16 +511,16 @@ static void unit_descriptions_clear(struct unit_descriptions *descriptions)
     descriptions->n = 0;
 }
 
+/* --- machines --- */
+
 /*
- * --- The machines that systemd-machined(8) knows.
- *
- * machine_save() of systemd's src/machine/machine.c writes lines KEY=VALUE; in a value a backslash makes the next
- * character stand for itself. Beside them, links "unit:UNIT" lead to the files
+ * machine_save() of systemd's src/machine/machine.c writes lines KEY=VALUE; in a value, a backslash makes the next
+ * character stand for itself. The directory also has links "unit:UNIT" to the files.
  */
 
 #define DIRECTORY "/run/systemd/machines"
 
-/* The value of a line that begins with `key`, "" where there is none; NULL when out of memory. */
+/* Returns a copy of the value of the line that begins with `key`, "" if there is none, or NULL if out of memory. */
 static char *copy_value(const char *text, const char *key)
 {
     const char *line = text;
@@ -543,7 +547,7 @@ static void registered_machine_done(struct registered_machine *machine)
     free(machine->service);
 }
 
-/* -ENODATA where the machine has no unit of its own. */
+/* Reads a machine's file. Returns -ENODATA if the machine has no unit of its own. */
 static int load_machine(struct sys *sys, const char *name, struct registered_machine *ret)
 {
     _cleanup_(freep) char *text = NULL;
@@ -574,7 +578,7 @@ static void machines_remove(struct machines *machines, const char *name)
     }
 }
 
-/* Reads the machine's file again; without one it is forgotten. */
+/* Reads the machine's file again, and forgets the machine if there is no file. */
 static void machines_update(struct machines *machines, const char *name)
 {
     struct registered_machine machine;
@@ -597,7 +601,7 @@ static void machines_clear(struct machines *machines)
     machines->n = 0;
 }
 
-/* NULL where no machine has this unit. */
+/* Returns NULL if no machine has this unit. */
 static const struct registered_machine *machines_find(const struct machines *machines, const char *unit)
 {
     for (size_t i = 0; i < machines->n; i++)
@@ -606,10 +610,7 @@ static const struct registered_machine *machines_find(const struct machines *mac
     return NULL;
 }
 
-/*
- * --- Names from systemd: of the machines that systemd-machined(8) knows, by /run/systemd/machines, and descriptions of
- * units, by their files
- */
+/* --- source --- */
 
 struct systemd_source {
     struct directory_watches watches;
@@ -617,7 +618,7 @@ struct systemd_source {
     struct unit_descriptions descriptions;
 };
 
-/* The program that registered a machine, and what the machine is called as a runtime. */
+/* The program that registered a machine, and the runtime's name for it. */
 static const char *const services[][2] = {
     {"systemd-nspawn", "nspawn"},
     {"libvirt-qemu", "libvirt"},
@@ -651,14 +652,17 @@ static int set_text(struct names *names, enum name_kind kind, const char *text)
     return names_set(names, kind, text, strlen(text));
 }
 
-/* libvirt calls the domain "debian" the machine "qemu-1-debian"; the path's name is without its number. */
+/*
+ * libvirt registers the domain "debian" as the machine "qemu-1-debian"; the name in the path lacks the prefix with the
+ * number.
+ */
 static int set_machine(const struct registered_machine *machine, struct names *names)
 {
     const char *runtime = machine->service, *container = names->texts[NAME_CONTAINER];
     int r = 0;
 
     if (container && !str_ends(machine->name, container))
-        return 0; /* of a container in the machine */
+        return 0; /* the path is of a container in the machine */
     for (size_t i = 0; i < ARRAY_SIZE(services); i++)
         if (str_equal(services[i][0], machine->service))
             runtime = services[i][1];
@@ -678,7 +682,7 @@ static int systemd_find(void *state, const char *path, struct names *names)
         return 0;
     const struct registered_machine *machine = unit.of_user ? NULL : machines_find(&systemd->machines, unit.name);
     int r = machine && !id ? set_machine(machine, names) : 0;
-    /* The unit of one container has a description that says no more than its id. */
+    /* The description of a container's own unit says no more than its id. */
     if (r < 0 || (id && strstr(unit.name, id)))
         return r;
     r = unit_descriptions_find(&systemd->descriptions, &unit, &description);

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A unit's name, and its file or drop-in: systemd.unit(5), systemd.syntax(7). Pure.
+ * Names from systemd: the text of unit files, and the machines of systemd-machined(8). Syntax: systemd.unit(5),
+ * systemd.syntax(7). The functions make no system calls.
  *
- * Description= of systemd's units, read from their files in the order of systemd.unit(5), and kept.
+ * A unit's description is read from its files in the order of systemd.unit(5), and kept. Directories of other users are
+ * not read: they may be on a file system of the user's own, which could block this process.
  *
- * Directories of other users are not read: their files may be on a file system of the user's own, which could hold this
- * process up.
- *
- * The virtual machines and containers that are registered with systemd-machined(8), by their unit: what its files in
- * /run/systemd/machines say, which everybody may read and only root may write.
+ * systemd-machined(8) registers virtual machines and containers in files in /run/systemd/machines, which everyone may
+ * read and only root may write. A machine is found by its unit.
  */
 #ifndef CGROUPS_SYSTEMD_UNITS_H
 #define CGROUPS_SYSTEMD_UNITS_H
@@ -16,20 +15,24 @@
 #include "base/util.h"
 #include "perf/sys.h"
 
-/* The last Description= of the section [Unit], as it is written. -ENOENT where there is none; -ENOMEM. */
+/*
+ * Finds the last Description= of the section [Unit], as written; the caller frees *ret. Returns -ENOENT if there is
+ * none, or -ENOMEM.
+ */
 int unit_file_description(const char *text, char **ret);
 /*
- * With the specifiers that the name of the unit gives: %n %N %p %P %i %I %j %J %f %%. Others stay as they are. -ENOMEM.
+ * Expands the specifiers that the name of the unit determines: %n %N %p %P %i %I %j %J %f %%. Others stay as they are.
+ * The caller frees *ret. Returns -ENOMEM on failure.
  */
 int unit_file_expand(const char *text, const char *unit, char **ret);
 
 struct registered_machine {
     char *name;    /* "debian", "qemu-1-debian" */
     char *unit;    /* "machine-debian.scope", "systemd-nspawn@debian.service" */
-    char *service; /* the program that registered it: "systemd-nspawn", "libvirt-qemu"; "" where it did not say */
+    char *service; /* the program that registered it: "systemd-nspawn", "libvirt-qemu"; "" if unknown */
 };
 
-/* Zeroed but for `sys`, it is empty. */
+/* Zeroed, except for `sys`, it is empty. */
 struct machines {
     struct sys *sys;
     struct registered_machine *at;

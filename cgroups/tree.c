@@ -13,20 +13,20 @@
 #include "cgroups/cgroupfs.h"
 #include "cgroups/path.h"
 
-/* Longer paths are left out; their ancestors count what is in them. */
+/* In bytes. Cgroups with longer paths are skipped; their ancestors count their tasks. */
 #define CGROUP_PATH_MAX (64 * 1024)
 TAILQ_HEAD(cgroup_queue, cgroup_node);
 
 struct cgroup_index {
     struct cgroup_node *root;
     struct cgroup_node **announced;
-    struct cgroup_list *by_name, *by_inode, *by_watch; /* n_buckets each; a power of two, at least n */
+    struct cgroup_list *by_name, *by_inode, *by_watch; /* n_buckets each, a power of two and at least n */
     size_t n_buckets, n, n_announced, n_watches;
 };
 
 static void cgroup_index_set_watch(struct cgroup_index *index, struct cgroup_node *node, int watch);
 
-/* --- The cgroups that are known --- */
+/* --- index --- */
 
 #define BUCKETS_MIN 64
 
@@ -46,19 +46,19 @@ static struct cgroup_list *name_bucket(const struct cgroup_index *index, const s
     return &index->by_name[hash_name(parent, name) & (index->n_buckets - 1)];
 }
 
-/* The kernel numbers watches one after the other, which spreads them well. */
+/* The kernel numbers watches consecutively, which spreads them well. */
 static struct cgroup_list *watch_bucket(const struct cgroup_index *index, int watch)
 {
     return &index->by_watch[(size_t)watch & (index->n_buckets - 1)];
 }
 
-/* One file system hands them out, mostly one after the other. */
+/* One file system assigns the inodes, mostly consecutively. */
 static struct cgroup_list *inode_bucket(const struct cgroup_index *index, uint64_t inode)
 {
     return &index->by_inode[inode & (index->n_buckets - 1)];
 }
 
-/* Moves every node of the buckets before into those of the index. */
+/* Moves every node from the buckets of `before` to those of the index. */
 static void refill(struct cgroup_index *index, const struct cgroup_index *before)
 {
     for (size_t i = 0; i < before->n_buckets; i++) {
@@ -124,7 +124,10 @@ static void cgroup_index_done(struct cgroup_index *index)
     *index = (struct cgroup_index){0};
 }
 
-/* "/" for the root, "/name" below it, "PARENT/name" elsewhere. */
+/*
+ * Makes the path: "/" for the root, "/name" below it, "PARENT/name" elsewhere. Returns -ENAMETOOLONG above
+ * CGROUP_PATH_MAX, or -ENOMEM.
+ */
 static int cgroup_index_path(const struct cgroup_node *parent, const char *name, char **ret)
 {
     const char *before = parent && parent->parent ? parent->path : "";
@@ -142,7 +145,10 @@ static int cgroup_index_path(const struct cgroup_node *parent, const char *name,
     return 0;
 }
 
-/* The first node, of `parent` NULL, is the root. -ENOMEM; -ENAMETOOLONG above CGROUP_PATH_MAX. */
+/*
+ * Adds a node. The first node, whose parent is NULL, is the root. Returns -ENOMEM, or -ENAMETOOLONG above
+ * CGROUP_PATH_MAX.
+ */
 static int cgroup_index_add(struct cgroup_index *index, struct cgroup_node *parent, const char *name, uint64_t inode,
                             struct cgroup_node **ret)
 {
@@ -169,11 +175,11 @@ static int cgroup_index_add(struct cgroup_index *index, struct cgroup_node *pare
     return 0;
 }
 
-/* Of a node without children. The root goes in cgroup_index_done() only. */
+/* Removes a node without children. The root is only removed by cgroup_index_done(). */
 static void cgroup_index_remove(struct cgroup_index *index, struct cgroup_node *node)
 {
     cgroup_index_set_watch(index, node, -1);
-    if (node->announced) { /* the last one takes its place */
+    if (node->announced) { /* the last node takes its place */
         struct cgroup_node *last = index->announced[--index->n_announced];
         index->announced[node->position] = last;
         last->position = node->position;
@@ -185,7 +191,7 @@ static void cgroup_index_remove(struct cgroup_index *index, struct cgroup_node *
     node_free(node);
 }
 
-/* `watch` -1: it has none any more. */
+/* A watch of -1 means that the node has none. */
 static void cgroup_index_set_watch(struct cgroup_index *index, struct cgroup_node *node, int watch)
 {
     if (node->watch >= 0) {
@@ -199,7 +205,7 @@ static void cgroup_index_set_watch(struct cgroup_index *index, struct cgroup_nod
     }
 }
 
-/* Adds it to `announced`. -ENOMEM. */
+/* Adds the node to `announced`. Returns -ENOMEM on failure. */
 static int cgroup_index_announce(struct cgroup_index *index, struct cgroup_node *node)
 {
     if (array_grow(&index->announced, index->n_announced) < 0)
@@ -210,7 +216,7 @@ static int cgroup_index_announce(struct cgroup_index *index, struct cgroup_node 
     return 0;
 }
 
-/* NULL where there is none. */
+/* Returns NULL if there is no such child. */
 static struct cgroup_node *cgroup_index_child(const struct cgroup_index *index, const struct cgroup_node *parent,
                                               const char *name)
 {
@@ -221,7 +227,7 @@ static struct cgroup_node *cgroup_index_child(const struct cgroup_index *index, 
     return node;
 }
 
-/* Also where they are the same. */
+/* Also true if they are the same node. */
 static bool cgroup_index_is_below(const struct cgroup_node *node, const struct cgroup_node *ancestor)
 {
     while (node && node != ancestor)
@@ -229,7 +235,7 @@ static bool cgroup_index_is_below(const struct cgroup_node *node, const struct c
     return node;
 }
 
-/* Another node of the same directory, which is announced. */
+/* Returns an announced node of the same directory under another path, or NULL. */
 static struct cgroup_node *cgroup_index_twin(const struct cgroup_index *index, const struct cgroup_node *node)
 {
     struct cgroup_node *twin = LIST_FIRST(inode_bucket(index, node->inode));
@@ -249,18 +255,21 @@ static struct cgroup_node *cgroup_index_of_watch(const struct cgroup_index *inde
     return node;
 }
 
+/* --- tree --- */
+
 /*
- * --- The directories of a cgroup hierarchy.
- *
- * An event only says where to look: the name is compared with the directory as it is now, so that late, doubled and
- * stale events do no harm. Directories that are found are queued. Each is announced first, since its events are lost
- * until it is counted, then watched, then listed, so that a directory that is made meanwhile is either listed or
- * reported by an event. Parents come before their children, shallow directories before deep ones
+ * An event only says where to look: its name is compared with the directory as it is now, so that late, repeated and
+ * outdated events do no harm. Directories that are found are queued. Each one is first announced, because its events
+ * are lost until it is counted; then watched; then listed. So a directory that is created meanwhile is either listed
+ * or reported by an event. Parents come before their children, and shallow directories before deep ones.
  */
 
-/* Only directories report names; cgroups of v1 can be renamed. */
+/* IN_ONLYDIR: only directories report names. IN_MOVED_*: cgroups of v1 can be renamed. */
 #define WATCH_MASK (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR)
-/* Of one turn, some 100 names: cgroups without end must not hold up the event loop; the descriptor stays readable. */
+/*
+ * In bytes, for one call: some 100 names. An endless stream of cgroups must not block the event loop; the descriptor
+ * stays readable.
+ */
 #define EVENTS_SIZE (4 * 1024)
 
 enum limitation { NO_INOTIFY, NO_WATCHES_LEFT, NOT_WATCHED, NOT_READ, N_LIMITATIONS };
@@ -286,7 +295,7 @@ struct cgroup_tree {
     struct cgroup_queue pending;
     bool limited[N_LIMITATIONS];
     bool overflow;
-    unsigned scan; /* the number of the last listing: an older number in a node was not seen in it */
+    unsigned scan; /* the number of the last listing; it did not find a node with an older number */
 };
 
 int cgroup_tree_open(const struct cgroup_tree *tree, const struct cgroup_node *node)
@@ -294,21 +303,19 @@ int cgroup_tree_open(const struct cgroup_tree *tree, const struct cgroup_node *n
     return cgroup_directory_open(&tree->root, node->path, node->inode);
 }
 
-/* --- directories that leave --- */
-
 static void tree_forget_node(struct cgroup_tree *tree, struct cgroup_node *node)
 {
     if (node->pending)
         TAILQ_REMOVE(&tree->pending, node, queue);
     if (node->announced)
         tree->listener.removed(tree->listener.userdata, node);
-    /* The removal of a cgroup leaves its watch, and what it pins, in place. */
+    /* The removal of a cgroup does not remove its watch, nor release what the watch pins. */
     if (node->watch >= 0)
         inotify_rm_watch(tree->inotify_fd, node->watch);
     cgroup_index_remove(&tree->index, node);
 }
 
-/* With everything below it, children first. */
+/* Forgets a node and everything below it, children first. */
 static void tree_forget(struct cgroup_tree *tree, struct cgroup_node *top)
 {
     struct cgroup_node *node = top;
@@ -323,8 +330,6 @@ static void tree_forget(struct cgroup_tree *tree, struct cgroup_node *top)
         node = parent;
     } while (!done);
 }
-
-/* --- directories that come --- */
 
 static void tree_enqueue(struct cgroup_tree *tree, struct cgroup_node *node)
 {
@@ -346,7 +351,7 @@ static bool tree_has_elsewhere(struct cgroup_tree *tree, const struct cgroup_nod
         tree->limited[NOT_READ] = true;
     if (!cgroup_directory_is_gone(fd) || cgroup_index_is_below(node, twin))
         return true;         /* a bind mount shows one directory twice */
-    tree_forget(tree, twin); /* it was renamed, and the event that says so is on its way */
+    tree_forget(tree, twin); /* it was renamed, and the event of that has not arrived yet */
     return false;
 }
 
@@ -374,7 +379,7 @@ static int tree_announce(struct cgroup_tree *tree, struct cgroup_node *node, int
     return r;
 }
 
-/* Whether it has a place in the tree. Where its path cannot be made, adding it gives the error. */
+/* Whether the tree needs the directory. If its path cannot be made, returns true: adding it then gives the error. */
 static bool tree_seeks(const struct cgroup_tree *tree, const struct cgroup_node *parent, const char *name)
 {
     const struct cgroup_listener *listener = &tree->listener;
@@ -384,7 +389,7 @@ static bool tree_seeks(const struct cgroup_tree *tree, const struct cgroup_node 
            listener->wants_below(listener->userdata, path);
 }
 
-/* `name` in `parent` is a directory of this inode now. */
+/* Handles that `name` in `parent` is a directory with this inode now. */
 static void tree_found(struct cgroup_tree *tree, struct cgroup_node *parent, const char *name, uint64_t inode)
 {
     struct cgroup_node *node = cgroup_index_child(&tree->index, parent, name);
@@ -428,7 +433,7 @@ static void tree_forget_unseen(struct cgroup_tree *tree, const struct cgroup_nod
     }
 }
 
-/* Lists a directory, which is watched by now. Closes `*fd`. */
+/* Lists a directory, which must be watched already. Closes `*fd`. */
 static void tree_list(struct cgroup_tree *tree, struct cgroup_node *node, int *fd)
 {
     struct directory_listing listing = {.tree = tree, .parent = node};
@@ -440,7 +445,7 @@ static void tree_list(struct cgroup_tree *tree, struct cgroup_node *node, int *f
         tree_forget_unseen(tree, node);
 }
 
-/* Nothing below is wanted any more. */
+/* Forgets everything below, because nothing there is wanted any more. */
 static void tree_leave(struct cgroup_tree *tree, struct cgroup_node *node)
 {
     while (!LIST_EMPTY(&node->children))
@@ -450,7 +455,7 @@ static void tree_leave(struct cgroup_tree *tree, struct cgroup_node *node)
     cgroup_index_set_watch(&tree->index, node, -1);
 }
 
-/* Watches and lists a directory below which something may be wanted. `*fd` may be closed. */
+/* Watches and lists a directory if something below it may be wanted. May close `*fd`. */
 static void tree_enter(struct cgroup_tree *tree, struct cgroup_node *node, int *fd)
 {
     if (!tree->listener.wants_below(tree->listener.userdata, node->path)) {
@@ -491,9 +496,9 @@ static void tree_visit_pending(struct cgroup_tree *tree)
     }
 }
 
-/* --- events of inotify --- */
+/* --- events --- */
 
-/* Compares a name in `parent` with the node that is known. */
+/* Compares a name in `parent` with the known node. */
 static void tree_compare_name(struct cgroup_tree *tree, struct cgroup_node *parent, const char *name)
 {
     struct cgroup_node *known = cgroup_index_child(&tree->index, parent, name);
@@ -502,7 +507,7 @@ static void tree_compare_name(struct cgroup_tree *tree, struct cgroup_node *pare
     if (!known && !tree_seeks(tree, parent, name))
         return;
     _cleanup_(closep) int fd = cgroup_tree_open(tree, parent);
-    if (fd < 0) { /* where the parent is gone itself, an event about it follows */
+    if (fd < 0) { /* if the parent itself is gone, an event about that follows */
         tree->limited[NOT_READ] |= !cgroup_directory_is_gone(fd);
         return;
     }
@@ -516,7 +521,7 @@ static void tree_compare_name(struct cgroup_tree *tree, struct cgroup_node *pare
     tree_visit_pending(tree);
 }
 
-/* The kernel removed a watch, as file systems other than the cgroups' do when a directory is removed. */
+/* Called when the kernel has removed a watch. File systems other than cgroupfs do that when a directory is removed. */
 static void tree_lost_watch(struct cgroup_tree *tree, struct cgroup_node *node)
 {
     struct cgroup_node *parent = node->parent;
@@ -539,7 +544,7 @@ static void tree_take_event(struct cgroup_tree *tree, const struct inotify_event
     if (event->mask & IN_Q_OVERFLOW)
         tree->overflow = true;
     else if (!node)
-        return; /* of a watch that was removed before this was read */
+        return; /* of a watch that was removed before this event was read */
     else if (event->mask & IN_IGNORED)
         tree_lost_watch(tree, node);
     else if (event->mask & IN_ISDIR && event->len > 0)
@@ -570,7 +575,7 @@ void cgroup_tree_rescan(struct cgroup_tree *tree)
     tree_visit_pending(tree);
 }
 
-/* --- the tree as a whole --- */
+/* --- interface --- */
 
 DEFINE_CLEANUP(struct cgroup_tree *, cgroup_tree_free);
 
@@ -633,7 +638,7 @@ struct cgroup_node *cgroup_tree_node(const struct cgroup_tree *tree, size_t n)
     return n < tree->index.n_announced ? tree->index.announced[n] : NULL;
 }
 
-/* --- Scopes and containers' cgroups without processes --- */
+/* --- vacancies --- */
 
 void vacancies_done(struct vacancies *vacancies)
 {
@@ -650,7 +655,7 @@ static bool is_scope(const char *path)
     return last && names_from_path(&names, last) == 0 && names.texts[NAME_CONTAINER_ID];
 }
 
-/* Few machines have a vacant cgroup, and the others need no descriptor. */
+/* Opened on demand: few machines have a vacant cgroup, and the others need no descriptor. */
 static bool vacancies_open(struct vacancies *vacancies)
 {
     struct epoll_event event = {.events = EPOLLIN};
@@ -664,7 +669,7 @@ static bool vacancies_open(struct vacancies *vacancies)
     return true;
 }
 
-/* "populated 0": neither it nor one below has a process. */
+/* False if cgroup.events says "populated 0": neither the cgroup nor one below it has a process. */
 static bool is_populated(int events)
 {
     char text[256];
@@ -682,7 +687,7 @@ static void vacancies_watch(struct vacancies *vacancies, struct cgroup_node *nod
     int watch = vacancies_open(vacancies) ? inotify_add_watch(vacancies->fd, path, IN_MODIFY) : -1;
     node->left_out = watch >= 0;
     node->vacancy = MAX(watch, 0);
-    if (watch >= 0 && is_populated(events)) /* since it was looked at */
+    if (watch >= 0 && is_populated(events)) /* a process has entered meanwhile */
         vacancies_forget(vacancies, node);
 }
 
@@ -721,7 +726,7 @@ static bool vacancies_end(struct vacancies *vacancies, const struct cgroup_tree 
 
 bool vacancies_dispatch(struct vacancies *vacancies, const struct cgroup_tree *tree)
 {
-    struct inotify_event event; /* of a file: without a name */
+    struct inotify_event event; /* events of a file have no name */
     bool any = false;
 
     while (vacancies->fd >= 0 && read(vacancies->fd, &event, sizeof(event)) == sizeof(event))

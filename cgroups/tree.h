@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cgroups that are known, found by parent and name, by inode or by inotify watch in constant time: the memory of
- * the tree. It makes no system calls.
- *
  * The directories of a cgroup hierarchy, kept up to date by inotify(7).
  *
- * A cgroup is its inode, not its name: a cgroup that is removed and made again is another. The removal of a cgroup
- * sends no IN_DELETE_SELF; on the parent's IN_DELETE the watch of the child is removed here.
+ * A cgroup is identified by its inode, not by its name: a cgroup that is removed and created again is another one. The
+ * removal of a cgroup sends no IN_DELETE_SELF; the tree removes the watch of a child when its parent reports IN_DELETE.
  *
- * Scopes and containers' cgroups without processes, as a runtime that failed leaves them behind. One that is found so
- * is left out until a process enters it, which its file cgroup.events reports (cgroup v2; v1 has no such file, and
- * there nothing is vacant).
+ * A vacant cgroup is a scope or a container's cgroup without processes, such as a failed runtime leaves behind. One
+ * that is vacant when it is found is left out until a process enters it, which the file cgroup.events reports. cgroup
+ * v1 has no such file, so nothing is vacant there.
  */
 #ifndef CGROUPS_TREE_H
 #define CGROUPS_TREE_H
@@ -27,36 +24,36 @@ struct cgroup_node {
     uint64_t inode;
     unsigned depth; /* 0 for the root */
     void *userdata; /* the listener's; NULL at first */
-    bool wanted;    /* the listener's, as the next three; false and 0 at first: verdict.h */
-    bool left_out;
-    bool looked_at; /* vacancy.h */
-    int vacancy;    /* the watch that reports when it is not vacant any more; 0: none */
+    bool wanted;    /* the listener's: the patterns want this cgroup; false at first */
+    bool left_out;  /* not a candidate: vacant, or a pause container */
+    bool looked_at; /* vacancies_find() has looked at it */
+    int vacancy;    /* the watch that reports the first process in it; 0: none */
 
-    /* For the tree and the index. */
-    const char *name;           /* the end of `path`; "" for the root */
+    /* For cgroups/tree.c alone. */
+    const char *name;           /* the last component of `path`; "" for the root */
     struct cgroup_node *parent; /* NULL for the root */
     struct cgroup_list children;
     int watch;        /* -1: none */
-    bool announced;   /* the listener knows it */
+    bool announced;   /* `added` has been called for it */
     bool pending;     /* in the queue of directories to visit */
-    unsigned seen_in; /* the number of the last scan that saw it */
+    unsigned seen_in; /* the number of the last scan that found it */
 
     LIST_ENTRY(cgroup_node) siblings;
-    LIST_ENTRY(cgroup_node) of_name, of_inode, of_watch; /* in the buckets */
+    LIST_ENTRY(cgroup_node) of_name, of_inode, of_watch; /* in the hash buckets */
     TAILQ_ENTRY(cgroup_node) queue;
-    size_t position; /* in `announced` */
+    size_t position; /* in the index's array `announced` */
 };
 
 /*
- * Called from cgroup_tree_new(), _dispatch() and _rescan(). Parents are added before their children, and removed after
- * them. Only directories that are wanted, or below which one may be, are in the tree, and only the latter are watched:
- * what nobody wants costs no system call and wakes nobody.
+ * The functions are called from cgroup_tree_new(), cgroup_tree_dispatch() and cgroup_tree_rescan(). Parents are added
+ * before their children, and removed after them. The tree only has directories that are wanted or below which one may
+ * be wanted, and watches only the latter: other directories cost no system call and cause no wakeup.
  */
 struct cgroup_listener {
     void *userdata;
     bool (*wants)(void *userdata, const char *path);
-    bool (*wants_below)(void *userdata, const char *path); /* false: no path below is wanted or has wanted ones below */
-    /* `fd` is its directory, for this call; -1 where it could not be opened now. */
+    bool (*wants_below)(void *userdata, const char *path); /* false: no path at any depth below is wanted */
+    /* `fd` is the open directory, for this call only; -1 if it could not be opened now. */
     void (*added)(void *userdata, struct cgroup_node *node, int fd);
     void (*removed)(void *userdata, struct cgroup_node *node); /* `node` is freed afterwards */
 };
@@ -64,44 +61,50 @@ struct cgroup_listener {
 struct cgroup_tree;
 
 /*
- * `root` is the hierarchy's directory. Errors of opening it, with a sentence. A missing watch is no error: see
- * cgroup_tree_limitation().
+ * `root` is the directory of the hierarchy. Returns an error of opening it, with a message. A missing watch is not an
+ * error: cgroup_tree_limitation() reports it.
  */
 int cgroup_tree_new(const char *root, const struct cgroup_listener *listener, struct cgroup_tree **ret,
                     struct error *error);
 /* Does not call `removed`. */
 struct cgroup_tree *cgroup_tree_free(struct cgroup_tree *tree);
 
-/* Readable when something changed; owned by the tree; -1 where there is no inotify at all. */
+/* Readable when something has changed; owned by the tree; -1 if there is no inotify. */
 int cgroup_tree_fd(const struct cgroup_tree *tree);
-/* Takes in what changed, a part of it where that is much. After an overflow of the queue it rescans. */
+/*
+ * Handles the pending changes, only some of them if there are many: the descriptor then stays readable. Rescans if the
+ * inotify queue has overflowed.
+ */
 void cgroup_tree_dispatch(struct cgroup_tree *tree);
-/* Compares with the directories; also after the listener wants others than before. */
+/* Compares the tree with the directories. Also needed when the listener's wishes have changed. */
 void cgroup_tree_rescan(struct cgroup_tree *tree);
 /*
- * NULL, or why some changes are noticed only by rescans: "the limit of inotify watches is reached
- * (fs.inotify.max_user_watches)...". Static text.
+ * Why some changes are noticed only by rescans: "the limit of inotify watches is reached
+ * (fs.inotify.max_user_watches)..."; NULL if all are noticed. Static text.
  */
 const char *cgroup_tree_limitation(const struct cgroup_tree *tree);
-/* How many inotify watches it holds. */
+/* The number of inotify watches that it holds. */
 size_t cgroup_tree_watches(const struct cgroup_tree *tree);
-/* Opens a node's directory for perf_event_open(2). Errors of open(2); -ESTALE where another cgroup has its place. */
+/*
+ * Opens a node's directory for perf_event_open(2). Returns an error of open(2), or -ESTALE if another cgroup has its
+ * path now.
+ */
 int cgroup_tree_open(const struct cgroup_tree *tree, const struct cgroup_node *node);
 
-/* The n-th node, in no order; NULL past the last. */
+/* The n-th node, in no particular order; NULL after the last. */
 struct cgroup_node *cgroup_tree_node(const struct cgroup_tree *tree, size_t n);
 
 struct vacancies {
-    int fd;     /* reports when one is not vacant any more; -1 while there never was one */
+    int fd;     /* readable when a cgroup is no longer vacant; -1 until one is found vacant */
     int joined; /* the epoll descriptor that `fd` is added to */
 };
 
 void vacancies_done(struct vacancies *vacancies);
-/* Leaves the node out where its cgroup is vacant; each node is looked at once. Whether it is left out. */
+/* Leaves the node out if its cgroup is vacant; each node is examined only once. Returns whether it is left out. */
 bool vacancies_find(struct vacancies *vacancies, const struct cgroup_tree *tree, struct cgroup_node *node);
-/* Nodes whose cgroups have processes now are no longer left out. Whether there are such. */
+/* Nodes whose cgroups have processes now are no longer left out. Returns whether there are any. */
 bool vacancies_dispatch(struct vacancies *vacancies, const struct cgroup_tree *tree);
-/* The node goes. */
+/* Called when the node is removed, or is no longer vacant. */
 void vacancies_forget(struct vacancies *vacancies, struct cgroup_node *node);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `perfcountd check-config [FILE]`: "FILE:LINE:COLUMN: what is wrong", or "FILE: ok". */
+/* `perfcountd check-config [FILE]`: prints "FILE:LINE:COLUMN: what is wrong" for each error, or "FILE: ok". */
 #include "base/cleanup.h"
 #include "daemon/options.h"
 #include "daemon/session.h"
@@ -35,7 +35,10 @@ static bool print_errors(const char *file, struct error_list *errors)
     return errors->n > 0;
 }
 
-/* All errors of the configuration where it has any besides that of flags; false: it has none, or cannot be read. */
+/*
+ * Prints all errors of the configuration file. Returns false if it has none, so that the error is one of a flag, or if
+ * it cannot be read.
+ */
 static bool print_config_errors(struct session *session, const char *file)
 {
     _cleanup_(error_list_done) struct error_list errors = {0};
@@ -59,7 +62,7 @@ static bool print_web_config_errors(const char *file)
     return print_errors(file, &errors);
 }
 
-/* Certificates that it names included. */
+/* Also loads the certificates that the file names. */
 static bool check_web_config(const char *file)
 {
     _cleanup_(security_unrefp) struct security *security = NULL;
@@ -82,7 +85,7 @@ static void warn_event(const struct config *config, const struct config_event *e
     print_error(config->file, error);
 }
 
-/* A clock with the modifiers h, G or H, which perf accepts, is not the clock of the hypervisor or the guests. */
+/* perf accepts the modifiers h, G and H on a clock, which ignores them and counts time whatever the CPU does. */
 static void warn_ignored_modifiers(const struct config *config, const struct config_event *event)
 {
     struct error error;
@@ -95,9 +98,9 @@ static void warn_ignored_modifiers(const struct config *config, const struct con
 }
 
 /*
- * Counts the events that cannot be found here. That is no error of the file: another machine may have them, or another
- * user may see them. A preset leaves out what is not here. A tracepoint that is certainly not here is most often
- * misspelt.
+ * Counts the events that cannot be found here. That is not an error of the file: another machine may have them, or
+ * another user may see them, and a preset leaves out what is missing. Only a tracepoint that certainly does not exist
+ * here gets a warning, since its name is probably misspelt.
  */
 static size_t warn_groups(struct session *session, const struct config_groups *groups)
 {
@@ -141,7 +144,7 @@ static void print_deprecated(const struct config *config)
     print_error(config->file, &warning);
 }
 
-/* Only where this is root, who alone can become another user. */
+/* Has an effect only for root, since nobody else can become another user. */
 static int check_user(const struct config *config, struct error *error)
 {
     struct user user;
@@ -162,7 +165,7 @@ int command_check_config(const struct options *options)
     if (!loaded && print_config_errors(&session, settings_file(options)))
         return EXIT_BAD_USAGE;
     if (!loaded || check_user(session.config, &error) < 0) {
-        fprintf(stderr, "%s\n", error.message); /* it has its place */
+        fprintf(stderr, "%s\n", error.message); /* it includes the position */
         return EXIT_BAD_USAGE;
     }
     if (!check_web_config(session.config->web.config_file))

@@ -10,9 +10,9 @@
 #include "perf/event-parse.h"
 #include "perf/presets.h"
 
-/* --- Presets on this machine --- */
+/* --- presets --- */
 
-/* The variant that a PMU has, or the events of all PMUs; a test parses the texts. -ENOMEM. */
+/* Parses the events of the preset's variant for `pmu`. Fails only with -ENOMEM: the texts are tested to be valid. */
 static int variant_parse(const struct preset *preset, const struct pmu *pmu, struct event_list *ret)
 {
     const char *text = preset->variants[preset_choose(preset, pmu)].events;
@@ -26,7 +26,7 @@ static bool is_of_pmu(const struct machine *machine, const struct preset *preset
     return !preset->of_system || attr_names_pmu(machine, event, pmu);
 }
 
-/* Whether the preset has anything to do with the PMU. */
+/* Whether the preset can count anything on the PMU. */
 static bool is_for_pmu(const struct machine *machine, const struct preset *preset, const struct pmu *pmu,
                        const struct event_list *list)
 {
@@ -37,8 +37,6 @@ static bool is_for_pmu(const struct machine *machine, const struct preset *prese
             return true;
     return false;
 }
-
-/* --- what sysfs lists --- */
 
 static json_t *listed_json(const struct machine *machine, const struct preset *preset, const struct pmu *pmu,
                            const struct event_list *list)
@@ -85,16 +83,14 @@ json_t *presets_list(const struct machine *machine)
     return list;
 }
 
-/* --- what was opened --- */
-
-/* A configured group that is a preset, on a PMU. */
+/* A configured group that is a preset, on one PMU. */
 struct preset_group {
     const char *collector;
     const struct config_group *group;
     const struct pmu *pmu;
 };
 
-/* Whether the row is of the group, or of a part of it: "overview-2". */
+/* Whether the row is of the group, or of a part of it if the group was split: "overview-2". */
 static bool is_row_of(const struct row *row, const struct preset_group *sought)
 {
     size_t size = strlen(sought->group->name);
@@ -122,7 +118,7 @@ static bool is_counted(const struct snapshot *snapshot, const struct preset_grou
     return false;
 }
 
-/* The labels `group` that it has. */
+/* The values of the label `group` that the rows have. */
 static json_t *parts_json(const struct snapshot *snapshot, const struct preset_group *sought)
 {
     json_t *parts = json_array();
@@ -196,7 +192,7 @@ json_t *presets_plan(const struct session *session, const struct snapshot *snaps
     return NULL;
 }
 
-/* --- `perfcountd list-events [--json]`: every event this machine offers --- */
+/* --- `perfcountd list-events` --- */
 
 DEFINE_CLEANUP(struct offered_events *, offered_events_free);
 DEFINE_CLEANUP(struct table *, table_free);
@@ -250,7 +246,7 @@ int command_list_events(const struct options *options)
     return status;
 }
 
-/* --- `perfcountd list-metrics [--json]`: the derived metrics. It is the same on every machine, and opens nothing */
+/* --- `perfcountd list-metrics` --- */
 
 static void print_metric(const struct derived_metric *metric)
 {
@@ -264,6 +260,7 @@ static void print_metric(const struct derived_metric *metric)
     }
 }
 
+/* The output is the same on every machine. Nothing is opened. */
 int command_list_metrics(const struct options *options)
 {
     const struct derived_metric *metric;
@@ -275,14 +272,14 @@ int command_list_metrics(const struct options *options)
     return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* --- `perfcountd list-presets [--json]`: each preset, and what it becomes on the PMUs of this machine --- */
+/* --- `perfcountd list-presets` --- */
 
 static const char *text_of(const json_t *object, const char *key)
 {
     return json_string_value(json_object_get(object, key));
 }
 
-/* "PREFIX a,b", or nothing where the list is empty. */
+/* Prints "PREFIX a,b", or nothing if the list is empty. */
 static void print_names(const char *prefix, const json_t *names, enum table_style style)
 {
     const json_t *name;

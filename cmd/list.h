@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Presets on the PMUs of this machine: the events that each becomes. */
+/* Which events each preset gives on the PMUs of this machine. */
 #ifndef CMD_LIST_H
 #define CMD_LIST_H
 
@@ -8,15 +8,17 @@
 #include "daemon/session.h"
 
 /*
- * Every preset, by what sysfs lists; nothing is opened:
+ * Every preset, as far as sysfs says; opens nothing:
  * [{"preset", "description", "collectors": ["cpu", "cgroup"], "pmus": [{"pmu", "cpus", "events", "left_out"}]}].
- * The events are as `events:` takes them. NULL when out of memory; the caller owns it.
+ * Events are in the syntax of `events:` in the configuration. NULL when out of memory; the caller owns it.
  */
 json_t *presets_list(const struct machine *machine);
 /*
- * The groups of the configuration that are presets, by what was opened:
+ * The configured groups that are presets, from what was opened:
  * [{"collector", "group", "preset", "pmu", "cpus", "events", "left_out", "groups": ["overview", "overview-2"],
- * "fits"}]. The events are named as in metrics. `fits`: all that is counted is in one group.
+ *   "fits"}].
+ * Events are named as in metrics. `fits`: all counted events are in one group. NULL when out of memory; the caller owns
+ * it.
  */
 json_t *presets_plan(const struct session *session, const struct snapshot *snapshot);
 

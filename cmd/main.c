@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* perfcountd: exports Linux hardware counters to Prometheus and as JSON. */
+/* perfcountd exports Linux hardware counters to Prometheus and as JSON. */
 #include <malloc.h>
 
 #include "base/cleanup.h"
@@ -25,11 +25,11 @@ static int (*const commands[])(const struct options *options) = {
 };
 
 /*
- * Larger blocks go back to the system as soon as they are freed. Left to itself, malloc(3) raises this threshold to the
- * size of the largest response, and keeps that much memory.
+ * Larger blocks are returned to the system as soon as they are freed. By default, malloc(3) raises this threshold to
+ * the size of the largest response and keeps that much memory.
  */
 #define MMAP_THRESHOLD (256 * 1024)
-/* Memory for compressing a page is kept, or each scrape would fault it in again. */
+/* Keeps the memory in which a page is compressed; otherwise each scrape would fault it in again. */
 #define TRIM_THRESHOLD (512 * 1024)
 
 int main(int argc, char **argv)

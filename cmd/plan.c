@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/plan.h"
-
+/*
+ * `perfcountd plan`: the groups that a session has opened, with their CPUs, descriptors and series, the derived metrics
+ * that follow from them, and the events that could not be opened.
+ */
 #include <fcntl.h>
+#include <jansson.h>
 #include <linux/capability.h>
 
 #include "base/buffer.h"
@@ -18,13 +21,13 @@
 #include "formats/availability.h"
 #include "perf/group.h"
 
-/* --- The plan of a session --- */
+/* --- plan --- */
 
-/* Rows of several CPUs that count the same. */
+/* Rows of several CPUs or cgroups that count the same events. */
 struct plan_group {
     const struct row *example;
     struct cpuset cpus;
-    size_t n_cgroups; /* rows of cgroups */
+    size_t n_cgroups; /* number of rows of cgroups */
     size_t states[N_ROW_STATES];
     size_t descriptors;
 };
@@ -99,7 +102,7 @@ static void add_cgroup(void *userdata, const struct cgroup_view *view)
     totals->descriptors += (json_int_t)view->descriptors;
 }
 
-/* How many cgroups match, what they cost, and how many are dropped; null where the collector is disabled. */
+/* How many cgroups match, what they cost, and how many are dropped; null if the collector is disabled. */
 static json_t *cgroups_json(const struct registry *registry)
 {
     const void *state = registry_state(registry, &collector_cgroup);
@@ -129,7 +132,10 @@ static json_int_t count_series(const struct metrics *metrics)
     return n;
 }
 
-/* How many events of `pmu` are open on one of its CPUs, and whether a group of theirs ran a part of the time. */
+/*
+ * The number of events of `pmu` that are open on its first CPU. *ret_multiplexed says whether one of their groups was
+ * counted for only a part of the time.
+ */
 static json_int_t count_wanted(const struct snapshot *snapshot, const struct pmu *pmu, bool *ret_multiplexed)
 {
     int cpu = cpuset_next(&pmu->cpus, -1);
@@ -147,8 +153,10 @@ static json_int_t count_wanted(const struct snapshot *snapshot, const struct pmu
     return n;
 }
 
-/* A PMU with fewer counters than events multiplexes its groups. Others may, too: `counters` includes one that may take
- * nothing but cycles. */
+/*
+ * A PMU that has fewer counters than events multiplexes its groups. Others may do so, too: `counters` includes one that
+ * may be able to count only cycles.
+ */
 static json_t *pmu_json(struct sys *sys, const struct snapshot *snapshot, const struct pmu *pmu)
 {
     _cleanup_(freep) char *cpus = cpuset_format(&pmu->cpus);
@@ -172,7 +180,7 @@ static json_t *pmus_json(struct sys *sys, const struct machine *machine, const s
     return pmus;
 }
 
-/* The effective capabilities of the process (capabilities(7)), as /proc/self/status has them. */
+/* The effective capabilities of this process (capabilities(7)), from /proc/self/status. */
 static uint64_t effective_capabilities(void)
 {
     _cleanup_(freep) char *status = NULL;
@@ -199,9 +207,9 @@ static json_t *privileges_json(struct session *session)
 /*
  * {"privileges": {...}, "pmus": [{"pmu", "cpus", "counters", "wanted", "multiplexes"}],
  *  "groups": [{"collector", "group", "pmu", "cpus", "cgroups", "events", "descriptors", "states"}],
- * "presets": [...] (presets.h), "cgroups": {...}, "metrics": {...} (availability-json.h), "missing": [...],
- * "file_descriptors", "file_descriptor_limit", "descriptors": {...}, "series", ...}; NULL when out of memory. The
- * caller owns it.
+ *  "presets": [...] (presets_plan()), "cgroups": {...}, "metrics": {...} (availability_json_summarize()),
+ *  "missing": [...], "file_descriptors", "file_descriptor_limit", "descriptors": {...}, "series", ...}.
+ * NULL when out of memory; the caller owns it.
  */
 static json_t *plan_json(struct session *session)
 {
@@ -230,11 +238,11 @@ static json_t *plan_json(struct session *session)
                      "descriptors", document_descriptors(session), "series", count_series(&snapshot->metrics));
 }
 
-/* --- The derived metrics in a plan --- */
+/* --- derived metrics --- */
 
 DEFINE_CLEANUP(struct table *, table_free);
 
-/* How much the plan says of metrics in a state; the JSON has all. */
+/* How much the text says about metrics in a state. The JSON has everything. */
 enum detail { DETAIL_COUNT, DETAIL_NAMES, DETAIL_EVENTS };
 
 static const struct state {
@@ -262,7 +270,7 @@ static const struct state *state_of(const json_t *entry)
     return &reasons[0];
 }
 
-/* Lines of at most this many characters of metrics: there may be forty. */
+/* Maximum width of a line of metrics, in characters. There may be forty metrics. */
 #define METRICS_WIDTH 72
 
 static void add_line(struct table *table, const json_t *entry, const struct buffer *metrics, bool first)
@@ -275,7 +283,7 @@ static void add_line(struct table *table, const json_t *entry, const struct buff
     table_cell(table, state == &reasons[0] ? TABLE_PLAIN : TABLE_DIM, "%.*s", (int)metrics->size, metrics->data);
 }
 
-/* "l1d_mpki", with the events that are the reason: "l1d_mpki (l1d_cache_refill)". */
+/* "l1d_mpki", or with the events that are the reason: "l1d_mpki (l1d_cache_refill)". */
 static char *metric_text(const json_t *metric, enum detail detail, bool last)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
@@ -305,7 +313,7 @@ static void add_entry(struct table *table, const json_t *entry)
     {
         _cleanup_(freep) char *text = metric_text(metric, detail, i + 1 == n);
         if (line.size > 0 && text && line.size + strlen(text) > METRICS_WIDTH) {
-            line.size--; /* the space behind the comma */
+            line.size--; /* the blank after the comma */
             add_line(table, entry, &line, first);
             buffer_clear(&line);
             first = false;
@@ -315,7 +323,7 @@ static void add_entry(struct table *table, const json_t *entry)
     add_line(table, entry, &line, first);
 }
 
-/* Prints the member "metrics" of a plan. -ENOMEM. */
+/* Prints the member "metrics" of a plan. Returns -ENOMEM. */
 static int plan_print_metrics(const json_t *metrics)
 {
     static const char *const titles[] = {"COLLECTOR", "PMU", "STATE", "DERIVED METRICS"};
@@ -336,7 +344,7 @@ static int plan_print_metrics(const json_t *metrics)
     return r;
 }
 
-/* --- `perfcountd plan [--json]`: what this configuration would open here; it opens, reads and closes everything */
+/* --- `perfcountd plan` --- */
 
 /* Long enough for each multiplexed group to run: the kernel rotates groups every few milliseconds. */
 #define LOOK_NS (200 * NSEC_PER_MSEC)
@@ -356,7 +364,7 @@ static char *join_events(const json_t *events)
     return buffer_string(&text);
 }
 
-/* "counting", or "3 counting, 1 starved" where they differ. */
+/* "counting", or "3 counting, 1 starved" if the rows differ. */
 static char *join_states(json_t *states)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
@@ -418,7 +426,7 @@ static void add_preset(struct table *table, const json_t *preset)
     table_cell(table, TABLE_DIM, "%s", left_out ? left_out : "");
 }
 
-/* The groups themselves are in the first table. */
+/* Their groups are in the table of print_groups(). */
 static int print_presets(const json_t *presets)
 {
     static const char *const titles[] = {"PRESET", "COLLECTOR", "GROUP", "PMU", "BECOMES", "WITHOUT"};
@@ -477,7 +485,7 @@ static void add_container(struct table *table, const json_t *cgroup)
     table_cell(table, TABLE_WARNING, "%s", unnamed ? json_string_value(unnamed) : "");
 }
 
-/* The path of another cgroup says its name. */
+/* Lists only containers: other cgroups are named by their paths. */
 static int print_containers(const json_t *cgroups)
 {
     static const char *const titles[] = {"CONTAINER", "NAMED BY", "CGROUP", ""};
@@ -588,7 +596,7 @@ static int print_plan(const json_t *plan, const struct registry *registry)
     return print_unavailable(registry) < 0 ? command_fail_memory() : EXIT_SUCCESS;
 }
 
-/* As with `stat`, it is a failure that nothing can be counted. */
+/* Opens, reads and closes what this configuration would open here. As for `stat`, it is a failure to count nothing. */
 int command_plan(const struct options *options)
 {
     _cleanup_(session_done) struct session session = {0};

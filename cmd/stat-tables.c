@@ -9,23 +9,21 @@
 #include "cmd/table.h"
 #include "metrics/formula.h"
 
-/* --- The counts of the machine as perf-stat(1) prints them --- */
+/* --- counts --- */
 
 DEFINE_CLEANUP(struct table *, table_free);
 
 #define TEXT_SIZE 96
-#define COUNT_WIDTH 15 /* at least, so that blocks with and without "<not supported>" look alike */
+#define COUNT_WIDTH 15 /* minimum, so that blocks are aligned with and without "<not supported>" */
 
-/* The counts that are being printed. */
+/* What stat_counts_print() prints, and the table that it fills. */
 struct counts {
     const struct totals *totals;
     const struct failures *failures;
     struct table *table;
 };
 
-/* --- the texts of a line */
-
-/* "1,234,567", or with digits behind the point. */
+/* "1,234,567", with `decimals` digits after the point. */
 static void format_count(double value, unsigned decimals, char *text, size_t size)
 {
     char digits[TEXT_SIZE];
@@ -40,7 +38,7 @@ static void format_count(double value, unsigned decimals, char *text, size_t siz
     text[used] = '\0';
 }
 
-/* How counts of a unit are shown; others with two digits behind the point. */
+/* How counts of a unit are printed. Counts of another unit have two decimals. */
 static const struct count_unit {
     const char *unit, *shown;
     double factor;
@@ -59,7 +57,10 @@ static struct count_unit find_unit(const char *unit)
     return (struct count_unit){unit, unit, 1, 2};
 }
 
-/* As perf-stat(1) distinguishes them: the kernel or the PMU has no such event, or it was never counted. */
+/*
+ * Distinguishes, as perf-stat(1) does, an event that the kernel or the PMU does not have ("<not supported>") from one
+ * that was never counted ("<not counted>").
+ */
 static bool is_supported(const struct counts *counts, const struct row *row)
 {
     static const char *const reasons[] = {"ENOENT", "EOPNOTSUPP", "EINVAL", "ENODEV", "ENXIO", "ENOSYS"};
@@ -73,7 +74,7 @@ static bool is_supported(const struct counts *counts, const struct row *row)
     return true;
 }
 
-/* "1.235 k/sec": of counts without a unit, as perf-stat(1) has it; "" for others. */
+/* "# 1.235 k/sec" for a count without a unit, as in perf-stat(1); "" for others. */
 static void format_rate(const struct counter *counter, double rate, char *text, size_t size)
 {
     char quantity[32];
@@ -86,7 +87,7 @@ static void format_rate(const struct counter *counter, double rate, char *text, 
     snprintf(text, size, "# %s%s/sec", quantity, prefixed ? "" : " ");
 }
 
-/* "(71.43%)" of the time, "(3 of 4 CPUs)" where nothing is known of one; "" where all was counted. */
+/* The share of the time, "(71.43%)"; "(3 of 4 CPUs)" if the count of a CPU is unknown; "" if all was counted. */
 static void format_share(const struct total *total, size_t event, char *text, size_t size)
 {
     double share = total_share(total);
@@ -100,9 +101,7 @@ static void format_share(const struct total *total, size_t event, char *text, si
         snprintf(text, size, "(%.2f%%)", 100 * share);
 }
 
-/* --- which metric belongs to which event */
-
-/* A name of the formula is an event of the row, a time, or a number's digits. */
+/* The index of the event that a name in a formula stands for; -1 for a time and for the digits of a number. */
 static int find_name(const struct row *row, const char *name, size_t size)
 {
     char text[64];
@@ -114,7 +113,9 @@ static int find_name(const struct row *row, const char *name, size_t size)
     return -1;
 }
 
-/* It belongs to the only event in front of its first "/". */
+/*
+ * The event next to which a metric is printed: the only one before the first "/" of its formula. -1: not exactly one.
+ */
 static int find_event(const struct total *total, size_t metric)
 {
     const char *text = derivation_formula(total->derivation, metric)->text, *end = text + strcspn(text, "/");
@@ -131,14 +132,12 @@ static int find_event(const struct total *total, size_t metric)
     return found;
 }
 
-/* The share of the time stands in parentheses. */
+/* running_ratio is printed in parentheses instead. */
 static bool is_shown(const struct total *total, size_t metric)
 {
     return !str_equal(derivation_metric(total->derivation, metric)->name, "running_ratio") &&
            !isnan(total_metric(total, metric));
 }
-
-/* --- lines */
 
 static void add_texts(struct counts *counts, const char *count, const char *unit, const char *event, const char *metric)
 {
@@ -174,7 +173,10 @@ static void add_event(struct counts *counts, const struct total *total, size_t e
     table_cell(counts->table, TABLE_WARNING, "%s", share);
 }
 
-/* The metrics that belong to an event, the first in its line; those of several events where `event` is -1. */
+/*
+ * Adds an event with the metrics that belong to it, the first on the same line. `event` -1 adds the metrics that belong
+ * to no single event.
+ */
 static void add_metrics(struct counts *counts, const struct total *total, int event)
 {
     size_t n = total->derivation ? derivation_count(total->derivation) : 0;
@@ -248,13 +250,13 @@ int stat_counts_print(const struct totals *totals, const struct failures *failur
     return r < 0 ? r : table_print(table, file);
 }
 
-/* --- A table of cgroups with their metrics --- */
+/* --- cgroups --- */
 
 /* A metric, or the rate of an event. */
 struct column {
     const char *name, *unit;
     bool is_event;
-    char heads[2][64]; /* its name in two lines */
+    char heads[2][64]; /* the name on two lines */
 };
 
 struct columns {
@@ -279,14 +281,12 @@ static int columns_add(struct columns *columns, const char *name, const char *un
     return 0;
 }
 
-/* --- which columns there are */
-
 static bool is_column(const struct derived_metric *metric)
 {
     return !str_equal(metric->name, "running_ratio");
 }
 
-/* Whether a metric that is a column says what this event does. */
+/* Whether a metric with a column uses this event. */
 static bool is_in_metric(const struct total *total, const char *event)
 {
     struct formula formula;
@@ -328,7 +328,7 @@ static int add_event_columns(struct columns *columns, const struct total *total,
     return r;
 }
 
-/* "context_switches/s" as "context_" and "switches/s". */
+/* Splits "context_switches/s" into "context_" and "switches/s". */
 static void split_name(struct column *column)
 {
     size_t size = strlen(column->name), cut = 0;
@@ -340,7 +340,7 @@ static void split_name(struct column *column)
     snprintf(column->heads[1], sizeof(column->heads[1]), "%s%s", column->name + cut, column->is_event ? "/s" : "");
 }
 
-/* "" where people have no name for the cgroup. */
+/* The name of the cgroup for people; "" if it has none. */
 static const char *row_name(const struct row *row, char room[NAMES_BEST_MAX])
 {
     const char *name = row->names ? names_best(row->names, room) : NULL;
@@ -364,8 +364,6 @@ static int columns_make(const struct totals *totals, const char *sort, struct co
     return r;
 }
 
-/* --- values */
-
 static double metric_value(const struct total *total, const char *name)
 {
     for (size_t i = 0; total->derivation && i < derivation_count(total->derivation); i++)
@@ -382,7 +380,7 @@ static double event_rate(const struct total *total, const char *name)
     return NAN;
 }
 
-/* The first group of the cgroup that has it. */
+/* The value in the first group of the cgroup that has it. */
 static double block_value(const struct totals *totals, uint32_t first, const char *name)
 {
     for (uint32_t i = first; i != TOTAL_END; i = totals->items[i].next) {
@@ -401,8 +399,6 @@ static uint32_t find_block(const struct totals *totals, const struct row *row)
         i++;
     return i;
 }
-
-/* --- lines */
 
 static void add_heads(struct table *table, const struct columns *columns, size_t line)
 {

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The counts of the machine, as perf-stat(1) prints them.
- *
- * A table of cgroups with their metrics.
- */
+/* The output of `perfcountd stat`: the counts of the machine in the form of perf-stat(1), or a table of cgroups. */
 #ifndef CMD_STAT_TABLES_H
 #define CMD_STAT_TABLES_H
 
@@ -14,14 +10,14 @@
 #include "formats/query.h"
 
 /*
- * Prints a block for each group and PMU: a line for each event with its count, the metric that belongs to it, and the
- * share of the time in which it was counted. `failures` say why events are not counted. -ENOMEM.
+ * Prints a block per group and PMU. A line has an event with its count, a metric derived from it, and the share of the
+ * time in which it was counted. `failures` tells why events are not counted. Returns -ENOMEM.
  */
 int stat_counts_print(const struct totals *totals, const struct failures *failures, FILE *file);
 
 /*
- * Prints a line for each cgroup, in `order`: its metrics, then the rates of the events that are in none of them, and of
- * the event to sort by. `totals` are by cgroup. -ENOMEM.
+ * Prints a line per cgroup, sorted and limited by `order`: its metrics, then the rates of the events that are in none
+ * of these metrics, and of the event to sort by. `totals` must be of TOTALS_BY_CGROUP. Returns -ENOMEM.
  */
 int stat_cgroups_print(const struct totals *totals, const struct order *order, FILE *file);
 

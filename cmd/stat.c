@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/stat.h"
-
+/* `perfcountd stat`: what was counted between two readings, while a command ran or for an interval. */
 #include <ctype.h>
 #include <signal.h>
+#include <stdio.h>
 #include <time.h>
 
 #include "base/cleanup.h"
@@ -22,11 +22,11 @@ struct stat_view {
     struct workload workload;
     struct filter filter;
     struct order order;
-    char *sort; /* as events are named in metrics */
-    FILE *file; /* NULL until it is open */
+    char *sort; /* what to sort by, spelt as in metrics: page_faults */
+    FILE *file; /* NULL until it is opened */
 };
 
-/* --- A session, and how its counts are shown --- */
+/* --- view --- */
 
 static void stat_view_done(struct stat_view *view)
 {
@@ -38,9 +38,7 @@ static void stat_view_done(struct stat_view *view)
         fclose(view->file);
 }
 
-/* --- flags */
-
-/* A sentence about a parameter of a request is one about the flag of this name. */
+/* Errors of formats/query.h name a parameter of a request. This names the flag instead. */
 static int refuse_flag(const struct error *error)
 {
     static const char before[] = "parameter \"";
@@ -57,7 +55,7 @@ static int refuse_flag(const struct error *error)
     return command_fail(EXIT_BAD_USAGE, &refused);
 }
 
-/* An event may be named as it is configured: page-faults is page_faults. */
+/* Events may be named as in the configuration: page-faults becomes page_faults. */
 static char *metric_name(const char *name)
 {
     char *copy = strdup(name);
@@ -67,7 +65,7 @@ static char *metric_name(const char *name)
     return copy;
 }
 
-/* "container=grafana" is the parameter of that name. */
+/* "container=grafana" is the parameter `container` of formats/query.h. */
 static int add_cgroups(struct stat_view *view, const char *pattern, struct error *error)
 {
     static const char *const no_collectors[] = {NULL};
@@ -78,7 +76,7 @@ static int add_cgroups(struct stat_view *view, const char *pattern, struct error
     return filter_add(&view->filter, no_collectors, is_name ? name_kind_text(kind) : "cgroup", glob, error);
 }
 
-/* Reads the flags. Returns the exit status; stat_view_done() in either case. */
+/* Reads the flags. Returns the exit status; call stat_view_done() in any case. */
 static int stat_view_parse(struct stat_view *view)
 {
     const struct options *options = view->options;
@@ -97,8 +95,6 @@ static int stat_view_parse(struct stat_view *view)
     view->order.sort = view->sort;
     return EXIT_SUCCESS;
 }
-
-/* --- which rows are shown */
 
 typedef bool (*row_predicate)(const void *userdata, const struct row *row);
 
@@ -128,7 +124,7 @@ static bool has_rows(const struct snapshot *snapshot, row_predicate passes, cons
     return false;
 }
 
-/* Cgroups are shown where they were asked for, and where nothing else is counted. */
+/* Cgroups are shown if a flag asks for them, or if nothing else is counted. */
 static bool stat_view_shows_cgroups(const struct stat_view *view, const struct snapshot *snapshot)
 {
     const struct options *options = view->options;
@@ -137,7 +133,7 @@ static bool stat_view_shows_cgroups(const struct stat_view *view, const struct s
            (!options->per_cpu && !has_rows(snapshot, is_of_machine, NULL));
 }
 
-/* Cgroups are asked for, and none is counted that is meant. */
+/* Reports that none of the cgroups that flags ask for is counted. */
 static int refuse_cgroups(const struct stat_view *view)
 {
     _cleanup_(buffer_done) struct buffer patterns = {0};
@@ -154,7 +150,7 @@ static int refuse_cgroups(const struct stat_view *view)
     return EXIT_FAILURE;
 }
 
-/* Each name once, behind commas. */
+/* Appends " NAME," to `names`, which starts with a comma, unless the name is listed already. */
 static void add_name(struct buffer *names, const char *name)
 {
     char text[128];
@@ -175,7 +171,7 @@ static void add_names(struct buffer *names, const struct row *row)
         add_name(names, row->counters[i].event);
 }
 
-/* Whether one of the rows that are shown has what they are sorted by. */
+/* Checks that a row that is shown has what rows are sorted by. Returns the exit status. */
 static int check_sort(const struct stat_view *view, const struct snapshot *snapshot, row_predicate passes)
 {
     _cleanup_(buffer_done) struct buffer names = {0};
@@ -198,7 +194,7 @@ static int check_sort(const struct stat_view *view, const struct snapshot *snaps
     return EXIT_BAD_USAGE;
 }
 
-/* Whether there is something to show, and to sort by. Returns the exit status. */
+/* Checks that there is something to show and to sort by. Returns the exit status. */
 static int stat_view_check(const struct stat_view *view, const struct snapshot *snapshot)
 {
     row_predicate passes = view->options->json && !view->options->n_cgroups ? is_any : is_chosen_cgroup;
@@ -209,7 +205,7 @@ static int stat_view_check(const struct stat_view *view, const struct snapshot *
     return check_sort(view, snapshot, passes);
 }
 
-/* The rows that are shown, added up. -ENOMEM; totals_done() in either case. */
+/* Adds up the rows that are shown. Returns -ENOMEM; call totals_done() in any case. */
 static int stat_view_totals(const struct stat_view *view, const struct baseline *baseline,
                             const struct snapshot *snapshot, struct totals *ret)
 {
@@ -219,11 +215,9 @@ static int stat_view_totals(const struct stat_view *view, const struct baseline 
                        ret);
 }
 
-/* --- `perfcountd stat [FLAGS] [-- COMMAND]`: two readings, and what was counted between them --- */
+/* --- `perfcountd stat` --- */
 
 DEFINE_CLEANUP(struct baseline *, baseline_free);
-
-/* --- output */
 
 static int open_output(struct stat_view *view)
 {
@@ -307,9 +301,7 @@ static int print_view(struct stat_view *view, const struct baseline *baseline, c
     return command_fail(EXIT_FAILURE, &error);
 }
 
-/* --- measuring */
-
-/* `ret_status` is that of the command, unless the counts cannot be shown. */
+/* Returns the exit status of the command, unless the counts cannot be printed. */
 static int count_workload(struct stat_view *view)
 {
     _cleanup_(baseline_freep) struct baseline *baseline = NULL;
@@ -327,7 +319,7 @@ static int count_workload(struct stat_view *view)
     return status == EXIT_SUCCESS ? view->workload.status : status;
 }
 
-/* Waits for the end of the interval. Returns whether SIGINT or SIGTERM ended it before. */
+/* Sleeps for `ns`. Returns whether SIGINT or SIGTERM ended the sleep. */
 static bool sleep_until_interrupt(uint64_t ns)
 {
     struct timespec now, rest;
@@ -351,7 +343,7 @@ static bool sleep_until_interrupt(uint64_t ns)
     return signal > 0;
 }
 
-/* `ret_last` is set where somebody wants no more: what was counted until then is printed. */
+/* *ret_last is set if a signal ended the interval; what was counted until then is printed. */
 static int count_interval(struct stat_view *view, bool *ret_last)
 {
     _cleanup_(baseline_freep) struct baseline *baseline = NULL;
@@ -372,7 +364,7 @@ static bool any_open(const struct snapshot *snapshot)
     return false;
 }
 
-/* Reports once, on standard error, what is not counted. Returns EXIT_FAILURE where nothing can be. */
+/* Reports on standard error what is not counted. Returns EXIT_FAILURE if nothing can be counted. */
 static int report_unavailable(struct registry *registry)
 {
     bool open = any_open(registry_read(registry, UINT32_MAX, 0));
@@ -411,7 +403,7 @@ int command_stat(const struct options *options)
 
     if (status == EXIT_SUCCESS)
         status = open_output(&view);
-    /* First of all, so that the command has what the caller has. */
+    /* Before anything is opened, so that the command inherits only what the caller has. */
     if (status == EXIT_SUCCESS && options->workload && workload_start(options->workload, &view.workload, &error) < 0)
         status = command_fail(EXIT_FAILURE, &error);
     if (status == EXIT_SUCCESS)

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text in aligned columns for a terminal: see table.h. */
 #include "cmd/table.h"
 
 #include <math.h>
@@ -11,7 +10,7 @@
 struct cell {
     char *text;
     enum table_style style;
-    bool whole; /* a line across all columns; the other cells of its row are empty */
+    bool whole; /* spans all columns; the other cells of its row are empty */
 };
 
 struct table {
@@ -86,7 +85,7 @@ void table_line(struct table *table, enum table_style style, const char *format,
         table_cell(table, TABLE_PLAIN, "%s", "");
 }
 
-/* The number of characters, not of bytes. */
+/* In characters, not bytes. */
 static size_t text_width(const char *text)
 {
     size_t width = 0;
@@ -124,11 +123,11 @@ static bool has_titles(const struct table *table)
     return false;
 }
 
-/* A line that is being printed. */
+/* The line that is being printed. */
 struct table_line {
     FILE *file;
     bool colour;
-    size_t blanks; /* held back until a text follows, so that no line ends in them */
+    size_t blanks; /* not printed until text follows, so that no line ends with blanks */
 };
 
 static void print_cell(struct table_line *line, enum table_style style, const char *text, size_t width, bool right)

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program that runs while something is counted: see workload.h. */
 #include "cmd/workload.h"
 
 #include <sys/prctl.h>
@@ -8,20 +7,20 @@
 
 #include "base/cleanup.h"
 
-#define STATUS_CANNOT_EXECUTE 126 /* as shells have it: sh(1p), "Exit Status for Commands" */
+#define STATUS_CANNOT_EXECUTE 126 /* as in shells: sh(1p), "Exit Status for Commands" */
 #define STATUS_NOT_FOUND 127
 #define STATUS_SIGNAL 128
 
 static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
-/* In the child. An error of execvp(3) goes through the socket, which closes where there is none. */
+/* Runs in the child. An error of execvp(3) is sent through the socket, which closes without a message on success. */
 __attribute__((noreturn)) static void begin_workload(const struct workload *workload, int fd)
 {
     char go;
 
     if (recv(fd, &go, sizeof(go), 0) != sizeof(go))
         _exit(EXIT_FAILURE);
-    /* A service's ambient capabilities are for counting; the program gets what a user of the caller's rights has. */
+    /* The ambient capabilities of a service are for counting. The command gets only the rights of the caller's user. */
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     sigprocmask(SIG_SETMASK, &workload->signals, NULL);
     execvp(workload->arguments[0], workload->arguments);
@@ -38,7 +37,7 @@ static void block_signals(sigset_t *ret_before)
     for (size_t i = 0; i < ARRAY_SIZE(forwarded); i++)
         sigaddset(&set, forwarded[i]);
     sigaddset(&set, SIGCHLD);
-    /* Where the caller ignores it, the kernel would forget how the program ended. */
+    /* If the caller ignores SIGCHLD, the kernel discards the exit status of children. */
     signal(SIGCHLD, SIG_DFL);
     sigprocmask(SIG_BLOCK, &set, ret_before);
 }
@@ -80,7 +79,7 @@ static bool workload_has_ended(struct workload *workload)
     return true;
 }
 
-/* A terminal sends to all processes in front: the program has got that one. */
+/* A terminal sends its signals (SI_KERNEL) to the whole foreground group, so the command has received them, too. */
 static void forward_signal(const struct workload *workload, const siginfo_t *info)
 {
     if (info->si_signo != SIGCHLD && info->si_code != SI_KERNEL)
@@ -99,7 +98,7 @@ static void workload_wait(struct workload *workload)
     while (!workload_has_ended(workload))
         if (sigwaitinfo(&set, &info) > 0)
             forward_signal(workload, &info);
-    /* Those that came at its end are not for what follows. */
+    /* Signals that arrived at its end were for the command, not for what follows. */
     while (sigtimedwait(&set, NULL, &(struct timespec){0}) > 0)
         ;
 }
@@ -110,7 +109,7 @@ int workload_run(struct workload *workload, struct error *error)
     ssize_t n = 0;
     int failure;
 
-    /* Where a signal has ended it already, its status says so. */
+    /* If a signal has already killed the command, its status says so. */
     if (send(workload->fd, "", 1, MSG_NOSIGNAL) == 1)
         n = recv(workload->fd, &failure, sizeof(failure), 0);
     workload_wait(workload);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program that runs while something is counted. It is forked first, with what the caller has, and waits; it begins
- * when everything is open.
+ * A command that runs while something is counted. It is forked before anything is opened, so that it inherits only what
+ * the caller has, and waits; it is executed once all counters are open.
  *
- * While it is there, SIGINT, SIGTERM, SIGHUP and SIGQUIT are for the program: those that only this process got are sent
- * on to it.
+ * From workload_start() to workload_done(), SIGINT, SIGTERM, SIGHUP and SIGQUIT are blocked in this process and meant
+ * for the command: workload_run() forwards those that only this process received.
  */
 #ifndef CMD_WORKLOAD_H
 #define CMD_WORKLOAD_H
@@ -15,20 +15,19 @@
 #include "base/error.h"
 
 struct workload {
-    char *const *arguments; /* borrowed; NULL: none is there */
-    pid_t pid;              /* 0 once it has ended */
-    int fd;                 /* the socket on which it waits */
-    sigset_t signals;       /* the mask that it has, and this process before and after it */
-    int status;             /* of its end: its exit status; 128 and the number of the signal that killed it; 126 or 127
-                               where it could not be started */
+    char *const *arguments; /* borrowed; NULL: there is no command */
+    pid_t pid;              /* 0 after it has ended */
+    int fd;                 /* socket on which it waits for its start */
+    sigset_t signals;       /* mask of the command, and of this process after workload_done() */
+    int status;             /* exit status, or 128 + signal that killed it; 126 or 127: not executed */
     struct rusage usage;
 };
 
-/* Call it before anything is opened. -errno with a sentence. */
+/* Call it before anything is opened. Returns -errno with a sentence. */
 int workload_start(char *const *arguments, struct workload *ret, struct error *error);
-/* Lets it begin, and waits for its end. -errno with a sentence where it could not be started; see `status`. */
+/* Starts the command and waits for its end. Sets `status`. -errno with a sentence if it could not be executed. */
 int workload_run(struct workload *workload, struct error *error);
-/* One that has not begun never begins. */
+/* A command that was never started exits without being executed. */
 void workload_done(struct workload *workload);
 
 #endif

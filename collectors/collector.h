@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A collector: one const table entry and its static functions. The registry runs, times and isolates it.
+ * A collector is one const table entry, `struct collector`, and the static functions it names. The registry
+ * (`collectors/registry.h`) opens, reads and times every collector and isolates it from the others.
+ *
+ * All functions are called on the main thread.
  */
 #ifndef COLLECTORS_COLLECTOR_H
 #define COLLECTORS_COLLECTOR_H
@@ -10,20 +13,23 @@
 #include "config/config.h"
 #include "process/child.h"
 
-/* How the last attempt to load the configuration went; kept by the daemon. */
+/* The result of the last attempt to load the configuration. The daemon owns it. */
 struct reload_outcome {
     bool successful;
-    uint64_t success_realtime_ns; /* of the last attempt that was successful */
+    uint64_t success_realtime_ns; /* CLOCK_REALTIME of the last successful attempt */
 };
 
-/* The daemon's other processes; NULL where there never is one. */
+/* The daemon's other processes. NULL for a process that this daemon never starts. */
 struct children {
     const struct child *opener, *symboliser, *reader;
 };
 
 struct group_collector;
 
-/* The surroundings of a collector, all borrowed. They live until close; machine and config until the next open. */
+/*
+ * The context of every call to a collector. All pointers are borrowed: `machine` and `config` are valid until the next
+ * open, the others until close.
+ */
 struct collector_context {
     struct sys *sys;
     const struct machine *machine;
@@ -31,43 +37,50 @@ struct collector_context {
     struct snapshot *snapshot;
     const struct reload_outcome *reload;
     const struct children *children;
-    const struct group_collector *cpu; /* of the collector cpu, which lends its groups; NULL where it has none. For
-                                          collectors behind it */
-    const struct cpuset *left; /* CPUs that went offline since the last open, or may have, whether or not they are back:
-                                  groups that were open there are dead */
-    bool paused;               /* groups that are opened stay disabled */
-    unsigned collector;        /* its bit number */
+    /*
+     * State of the collector cpu, whose open groups other collectors may share; NULL if it is not open. It is valid
+     * only for collectors that come after cpu in the registry's table.
+     */
+    const struct group_collector *cpu;
+    /*
+     * CPUs that went offline, or may have, since the last open, even if they are online again. Groups that were opened
+     * there before are dead.
+     */
+    const struct cpuset *left;
+    bool paused;        /* groups are opened disabled and stay so */
+    unsigned collector; /* bit number */
 
-    /* For the results of a call. */
-    bool *stale;    /* collect sets it where an open group is no longer the one that was opened: open again soon */
-    size_t *groups; /* collect adds the groups in each state, N_ROW_STATES numbers */
-    int *fd;        /* open sets it to a descriptor that is readable when dispatch has something to do */
+    /* Results of a call. */
+    bool *stale;    /* set by collect if an open group must be opened again, because its CPU was away */
+    size_t *groups; /* collect adds the number of groups in each state to these N_ROW_STATES numbers */
+    int *fd;        /* set by open to a descriptor that becomes readable when dispatch has work to do */
 };
 
 struct collector {
     const char *name;
-    size_t enabled;      /* the offset of its bool in struct config */
-    uint64_t min_age_ns; /* it is read no more often, however fresh a reading is wanted */
-    bool has_groups;     /* it has the series perfcountd_groups */
+    size_t enabled;      /* offset of the collector's bool in struct config */
+    uint64_t min_age_ns; /* minimum age of a reading before it is taken again, even if the caller wants a fresher one */
+    bool has_groups;     /* has the series perfcountd_groups */
     /*
-     * Opens what the configuration wants. `previous` is the state that an earlier open returned, or NULL: it is
-     * consumed, and groups that did not change go on counting. Events that could not be opened are reported, and are no
-     * failure. With -ENOMEM *ret may be a state, too, whose totals go on: the next open completes it.
+     * Opens what the configuration asks for. `previous` is the state that an earlier open returned, or NULL. It is
+     * consumed: unchanged groups continue to count. Events that cannot be opened are no error; `report` lists them.
+     *
+     * On -ENOMEM *ret may still be set to an incomplete state, which keeps the totals; the next open completes it.
      */
     int (*open)(const struct collector_context *context, void *previous, void **ret, struct error *error);
-    /* Reads everything into the snapshot. An error is for the collector as a whole: nothing of it could be read. */
+    /* Reads everything into the snapshot. An error means that nothing of this collector could be read. */
     int (*collect)(const struct collector_context *context, void *state, struct error *error);
     /*
-     * Disables all groups, or enables them again, as context->paused says. Errors of ioctl(2), and then as many groups
-     * as possible did.
+     * Disables all groups if context->paused is set, else enables them. Returns the first error of ioctl(2); the
+     * remaining groups are still tried.
      */
     int (*pause)(const struct collector_context *context, void *state);
-    /* Adds the events that could not be opened. -ENOMEM. */
+    /* Adds the events that could not be opened. Returns -ENOMEM on failure. */
     int (*report)(const struct collector_context *context, const void *state, struct failures *failures);
     void (*close)(const struct collector_context *context, void *state);
     /*
-     * Takes in what made the descriptor readable; NULL for a collector that has none. -ENOMEM where not all of it could
-     * be: `open` makes up for it.
+     * Handles what made the descriptor readable. NULL for a collector without a descriptor. On -ENOMEM some changes are
+     * not handled; the next open makes up for them.
      */
     int (*dispatch)(const struct collector_context *context, void *state);
 };

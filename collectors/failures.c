@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events that could not be opened: see failure.h. */
 #include "collectors/failures.h"
 
 #include "base/buffer.h"
@@ -38,7 +37,6 @@ static struct failure *failures_find(const struct failures *failures, const stru
     return NULL;
 }
 
-/* NULL when out of memory. */
 static struct failure *failures_append(struct failures *failures, const struct failure *failure)
 {
     if (array_grow(&failures->items, failures->n) < 0)
@@ -113,7 +111,9 @@ static bool failed_at_same_targets(const struct failure *a, const struct failure
     return str_equal(a->where, b->where);
 }
 
-/* The failure whose sentence reports the i-th: the first that failed for the same reason at the same targets. */
+/*
+ * Returns the index of the failure whose sentence reports the i-th: the first with the same reason at the same targets.
+ */
 static size_t find_reporter(const struct failures *failures, size_t i)
 {
     const struct failure *failure = &failures->items[i];
@@ -125,7 +125,7 @@ static size_t find_reporter(const struct failures *failures, size_t i)
     return k;
 }
 
-/* Whether the sentence of `reporter` has named the event of the i-th failure already. */
+/* Returns whether the sentence of `reporter` has already named the event of the i-th failure. */
 static bool is_named(const struct failures *failures, const size_t *reporters, size_t reporter, size_t i)
 {
     const char *event = failures->items[i].event;
@@ -136,7 +136,7 @@ static bool is_named(const struct failures *failures, const size_t *reporters, s
     return str_equal(failures->items[reporter].event, event);
 }
 
-/* Whose events they are, as the start of a sentence: some failures have no CPU. */
+/* Writes the targets at the start of a sentence. Some failures have no CPU. */
 static void append_where(struct buffer *sentence, const struct failure *failure, const char *cpus)
 {
     if (failure->where)

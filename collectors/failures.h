@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events that could not be opened: an entry for each event and reason, with the CPUs on which it failed. And reasons
- * why a collector fails, or does not find all its CPUs or cgroups, which are about no event.
+ * What a collector could not do: events that could not be opened, one entry for each event and reason with the CPUs
+ * where it failed, and reasons why a whole collector failed or does not see all of its CPUs or cgroups.
  */
 #ifndef COLLECTORS_FAILURES_H
 #define COLLECTORS_FAILURES_H
@@ -10,21 +10,21 @@
 #include "perf/cpuset.h"
 #include "perf/reason.h"
 
-/* The reason of a collector that could not be opened or read. */
+/* The reason label of a collector that could not be opened or read. */
 #define FAILURE_OF_COLLECTOR "failed"
 
-/* In a list, the list owns the texts. */
+/* Strings are owned by the list if the failure is part of one, else borrowed. */
 struct failure {
     unsigned collector; /* bit number */
     const char *group;
-    const char *event;   /* as it was written; "" where it is about none */
-    const char *metric;  /* as it is named: the label `event` */
-    const char *pmu;     /* "" where there is no PMU of that name */
-    const char *reason;  /* "ENOENT" */
-    const char *message; /* what is wrong and what to do, without the CPUs */
-    const char *where;   /* the place in words, such as "cgroups" or "collector cgroup"; NULL if `cpus` is the place */
+    const char *event;   /* as configured; "" if the failure is not about an event */
+    const char *metric;  /* metric name of the event: the value of the label `event` */
+    const char *pmu;     /* PMU that counts the event or that the event names; else "" */
+    const char *reason;  /* errno name such as "ENOENT", or another short identifier */
+    const char *message; /* cause and remedy, without the CPUs */
+    const char *where;   /* place in words, such as "cgroups" or "collector cgroup"; NULL if `cpus` is the place */
     struct cpuset cpus;
-    bool in_cgroups; /* the targets are cgroups, each on these CPUs; else the targets are the CPUs */
+    bool in_cgroups; /* the targets are cgroups, each counted on `cpus`; else the targets are the CPUs */
     size_t n_targets;
     enum reason_span span;
 };
@@ -32,41 +32,45 @@ struct failure {
 struct failures {
     struct failure *items;
     size_t n;
-    enum reason_span span; /* the latest of all, also of failures that are not listed */
+    enum reason_span span; /* the maximum over all failures, including those passed to failures_note() */
 };
 
 void failures_done(struct failures *failures);
 
 /*
- * Adds a failure on `cpu` (-1: on none), or one more target of a failure that is listed. `failure` is copied; its cpus
- * and n_targets are ignored. -ENOMEM.
+ * Adds a failure on `cpu` (-1: no CPU), or another target to the entry with the same event and reason. `failure` is
+ * copied; its `cpus` and `n_targets` are ignored. Returns -ENOMEM on failure.
  */
 int failures_add(struct failures *failures, const struct failure *failure, int cpu);
-/* Adds the failures that each of `n` cgroups has, each listed by CPU: n more targets for each failure. -ENOMEM. */
+/*
+ * Adds the failures that `n` cgroups have in common, listed by CPU in `cgroup`. Each entry gets `n` more targets.
+ * Returns -ENOMEM on failure.
+ */
 int failures_add_cgroups(struct failures *failures, const struct failures *cgroup, size_t n);
 
-/* A failure that is not listed, because its CPU or cgroup is only away, may be over after this span. */
+/* Records the span of a failure that is not listed because its CPU or cgroup is only temporarily absent. */
 static inline void failures_note(struct failures *failures, enum reason_span span)
 {
     failures->span = MAX(failures->span, span);
 }
 
 /*
- * Calls `visit` with each sentence and the first failure that it reports, until a call fails. -ENOMEM.
+ * Calls `visit` with each sentence and the first failure that it reports. Stops at the first call that returns nonzero,
+ * and returns that value. Returns -ENOMEM if memory runs out.
  *
- * Events that failed for the same reason at the same targets share a sentence, which says whose they are and does not
- * change when cgroups come and go: "cpu 0-3 bus-cycles, ref-cycles: no such event on this PMU (ENOENT): ...", "cgroups,
- * on cpu 0-3: bus-cycles: ...".
+ * Events that failed for the same reason at the same targets share a sentence: "cpu 0-3 bus-cycles, ref-cycles: no such
+ * event on this PMU (ENOENT): ...", "cgroups, on cpu 0-3: bus-cycles: ...". The sentence does not change when cgroups
+ * come and go.
  */
 int failures_visit(const struct failures *failures,
                    int (*visit)(void *userdata, const struct failure *first, const char *sentence), void *userdata);
 
-/* The same sentences as an array; the caller frees them and the array. -ENOMEM. */
+/* Returns the same sentences as an array. The caller frees the strings and the array. Returns -ENOMEM on failure. */
 int failures_sentences(const struct failures *failures, char ***ret, size_t *ret_n);
 
 /*
- * Adds the series of a failure that a list has, of the collector by this name: perfcountd_events_unavailable, or
- * perfcountd_collector_incomplete where it is about no event. NULL: there is no memory.
+ * Adds the series of a listed failure: perfcountd_events_unavailable, or perfcountd_collector_incomplete if the failure
+ * is not about an event. `collector` is the value of the collector label. Returns NULL if memory runs out.
  */
 struct series *failure_add_series(const struct failure *failure, const char *collector, struct metrics *metrics);
 

@@ -8,14 +8,14 @@
 #include "perf/group.h"
 #include "perf/reason.h"
 
-/* --- The counts of a configured group on one target --- */
+/* --- group counts --- */
 
 struct group_counts {
-    /* Held once for all counts of the group, by the snapshot; `pmu` as place_pmu_name() has it. */
+    /* Interned in the snapshot; `pmu` is from place_pmu_name(). */
     const char *signature, *name, *pmu;
     uint32_t n_groups;
-    bool bare, stale; /* bare: without rows */
-    bool awaits_cpu;  /* a CPU that is there and cannot be counted on yet */
+    bool bare, stale; /* bare: makes no rows */
+    bool awaits_cpu;  /* a CPU is online but cannot count yet (ENODEV), as while it is coming up */
     struct opened_group *groups;
     struct group_rows rows;
     struct unavailable_events unavailable;
@@ -54,16 +54,19 @@ static struct group_counts *group_counts_new(const struct collector_context *con
     return counts;
 }
 
-/* The state of opening at one place after the other. */
+/* State of opening a group at one place after the other. */
 struct opening {
     struct group_counts *counts;
     const struct collector_context *context;
-    struct place_events events; /* of the current place */
+    struct place_events events; /* at the current place */
 };
 
-/* --- opening at a place --- */
+/* --- opening --- */
 
-/* A preset asks for what PMUs of its kind may have; the kernel refuses -1 of its tables of cache events by EINVAL. */
+/*
+ * Returns whether the event is silently left out. A preset lists what PMUs of its kind may have, and this PMU lacks the
+ * event. The kernel refuses cache events that are marked -1 in its tables with EINVAL.
+ */
 static bool is_left_out(const struct config_group *group, const struct attr *attr, int error)
 {
     return group->preset && !group->strict && !attr->pmu->absent &&
@@ -87,7 +90,7 @@ static void explain_strict(const struct config_group *group, const struct partit
         snprintf(text, size, "%s", reason);
 }
 
-/* `strict` is the partition of a strict group that could not be opened, else NULL. */
+/* `strict` is the partition of a strict group that could not be opened, or NULL. */
 static int opening_add_refused(struct opening *opening, const struct place *place, size_t i, int error,
                                const struct partition *strict)
 {
@@ -108,7 +111,7 @@ static int opening_add_refused(struct opening *opening, const struct place *plac
     return unavailable_add(&opening->counts->unavailable, opening->context, place->target.cpu, event, why);
 }
 
-/* Some events of a strict group cannot be counted here: the others go with them. */
+/* Leaves out the whole strict group, because some of its events cannot be counted at the place. */
 static int opening_leave_out_strict(struct opening *opening, const struct place *place)
 {
     const struct place_events *events = &opening->events;
@@ -128,7 +131,7 @@ static int opening_leave_out_strict(struct opening *opening, const struct place 
     return r;
 }
 
-/* A group that is opened while counting is paused is enabled at its end. */
+/* A group that is opened while paused stays disabled until group_collector_pause() enables it. */
 static struct group_target opening_target(const struct opening *opening, const struct place *place)
 {
     struct group_target target = place->target;
@@ -161,8 +164,9 @@ static int opening_add_group(struct opening *opening, const struct place *place,
 }
 
 /*
- * A group is left closed where an event is refused for a reason that passes: it is tried again as a whole, so that its
- * events stay together. Another profiler may hold a counter for long, and the rest of the group does without it.
+ * Returns an error that may pass, or 0 if there is none. With such an error the group is left closed and tried again as
+ * a whole, so that its events stay together. EBUSY does not count: another profiler may hold a counter for long, and
+ * the rest of the group is counted without it.
  */
 static int passing_error(const struct partition *partition, uint64_t events)
 {
@@ -213,7 +217,7 @@ static int opening_reopen_group(struct opening *opening, const struct place *pla
     return r;
 }
 
-/* Opens the groups again that were open at the place before and are closed. */
+/* Opens the groups again that were open at this place before. */
 static int opening_reopen_closed(struct opening *opening, const struct place *place)
 {
     struct group_counts *counts = opening->counts;
@@ -225,7 +229,7 @@ static int opening_reopen_closed(struct opening *opening, const struct place *pl
     return r;
 }
 
-/* Nothing of the group is left to be tried: a strict one is open whole, where it is open. */
+/* Returns whether nothing of the group is left to try. A strict group is either open as a whole or closed. */
 static bool is_complete(const struct config_group *group, uint64_t events)
 {
     uint64_t all = group->n_events < 64 ? event_bit(group->n_events) - 1 : UINT64_MAX;
@@ -233,11 +237,14 @@ static bool is_complete(const struct config_group *group, uint64_t events)
     return events == all || (group->strict && events);
 }
 
+/*
+ * Closes the groups that are dead at the place, opens closed ones again, and opens the events that have no group yet.
+ */
 static int opening_resume_at(struct opening *opening, const struct place *place)
 {
     const struct config_group *group = opening->events.group;
     struct group_counts *counts = opening->counts;
-    uint64_t counted = 0, open = 0; /* events that have groups here, and those whose groups are open */
+    uint64_t counted = 0, open = 0; /* events that have a group at this place, and events whose group is open */
 
     for (size_t i = 0; i < counts->n_groups; i++) {
         struct opened_group *opened = &counts->groups[i];
@@ -274,7 +281,7 @@ static int show_unavailable(struct group_counts *counts, const struct collector_
         return 0;
     for (size_t i = 0; i < counts->unavailable.n && r == 0; i++) {
         struct unavailable_event *event = &counts->unavailable.items[i];
-        /* Where CPUs of one kind differ, the row that sums them shows the event. */
+        /* An event that is unavailable only on some CPUs of a kind is shown by the row that sums these CPUs. */
         bool counted = group_rows_have(&counts->rows, event->event, event->cpu, event->pmu);
         r = unavailable_show(event, context, &where, !counted);
     }
@@ -282,9 +289,9 @@ static int show_unavailable(struct group_counts *counts, const struct collector_
 }
 
 /*
- * Closes the groups at places that are away or were (context->left), and opens again those that are closed or stale at
- * the others; totals go on. Events that could not be opened are tried once more, as a further group. `group` is the one
- * that was opened, or its equal. -ENOMEM.
+ * Closes the groups at places that are away or in context->left, and opens groups that are closed or stale at the other
+ * places. Totals continue. Events that could not be opened before are tried once more, as a further perf group. `group`
+ * has the same signature as the group that was opened. Returns -ENOMEM on failure.
  */
 static int group_counts_resume(struct group_counts *counts, const struct collector_context *context,
                                const struct config_group *group, const struct places *target)
@@ -300,8 +307,8 @@ static int group_counts_resume(struct group_counts *counts, const struct collect
 }
 
 /*
- * Opens `group` at the places of a target. Events that cannot be opened are in the report. Fails only with -ENOMEM.
- * Gives NULL, which is no failure, where none of the events is of these places.
+ * Opens `group` at the places of a target. Events that cannot be opened are no error. Fails only with -ENOMEM. *ret is
+ * NULL if no event belongs to these places.
  */
 static int group_counts_open(const struct collector_context *context, const struct config_group *group,
                              const struct places *target, struct group_counts **ret)
@@ -317,7 +324,7 @@ static int group_counts_open(const struct collector_context *context, const stru
     return r;
 }
 
-/* Whether they count this group on this target, so that a reload keeps them. */
+/* Returns whether the counts are of this group on this target, so that a reload keeps them. */
 static bool group_counts_match(const struct group_counts *counts, const struct config_group *group,
                                const struct places *target)
 {
@@ -351,7 +358,7 @@ void group_counts_close(struct group_counts *counts)
     counts->stale = false;
 }
 
-/* Closes the groups at places that are away or were, for a caller that cannot resume yet. */
+/* Closes the groups on CPUs that are offline or in context->left, for a caller that cannot resume yet. */
 static void group_counts_leave(struct group_counts *counts, const struct collector_context *context)
 {
     for (size_t i = 0; i < counts->n_groups; i++) {
@@ -365,7 +372,7 @@ static void group_counts_leave(struct group_counts *counts, const struct collect
 
 /* --- reading --- */
 
-/* Reads each opened group by one read(2) and updates the rows. Returns how many groups could be read. */
+/* Reads each opened group with one read(2) and updates the rows. Returns how many groups could be read. */
 static size_t group_counts_read(struct group_counts *counts, struct sys *sys)
 {
     struct group_reading reading;
@@ -383,13 +390,16 @@ static size_t group_counts_read(struct group_counts *counts, struct sys *sys)
     return readable;
 }
 
-/* Whether the last reading showed a group that is no longer the one that was opened: resume it. */
+/*
+ * Returns whether the last reading found a group that is no longer the one that was opened. group_counts_resume() opens
+ * it again.
+ */
 static bool group_counts_are_stale(const struct group_counts *counts)
 {
     return counts->stale;
 }
 
-/* Disables the open groups, or enables them again. The first error of ioctl(2); all groups are tried. */
+/* Disables or enables the open groups. Returns the first error of ioctl(2); all groups are tried. */
 static int group_counts_pause(struct group_counts *counts, bool paused)
 {
     int r = 0;
@@ -403,7 +413,7 @@ static int group_counts_pause(struct group_counts *counts, bool paused)
 
 /* --- reporting --- */
 
-/* Adds the events that could not be opened, each with its CPUs. -ENOMEM. */
+/* Adds the events that could not be opened, with their CPUs. Returns -ENOMEM on failure. */
 static int group_counts_report(const struct group_counts *counts, const struct collector_context *context,
                                struct failures *failures)
 {
@@ -412,7 +422,7 @@ static int group_counts_report(const struct group_counts *counts, const struct c
     return unavailable_report(&counts->unavailable, context, counts->name, failures);
 }
 
-/* Adds the rows to the number of groups in each state; counts without rows are one group that is unavailable. */
+/* Adds the rows to the number of groups in each state. Counts without rows are one unavailable group. */
 static void group_counts_add_states(const struct group_counts *counts, size_t states[N_ROW_STATES])
 {
     group_rows_count(&counts->rows, states);
@@ -420,7 +430,6 @@ static void group_counts_add_states(const struct group_counts *counts, size_t st
         states[ROW_UNAVAILABLE]++;
 }
 
-/* Open descriptors. */
 static size_t group_counts_descriptors(const struct group_counts *counts)
 {
     size_t n = 0;
@@ -430,7 +439,7 @@ static size_t group_counts_descriptors(const struct group_counts *counts)
     return n;
 }
 
-/* --- The counts of configured groups on targets --- */
+/* --- group collector --- */
 
 void group_collector_done(struct group_collector *collector, struct snapshot *snapshot)
 {
@@ -440,13 +449,15 @@ void group_collector_done(struct group_collector *collector, struct snapshot *sn
     *collector = (struct group_collector){0};
 }
 
-/* The i-th target. */
 static struct places target_at(const struct places *places, size_t i)
 {
     return places->one_target ? *places : (struct places){.items = places->items + i, .n = 1};
 }
 
-/* Takes the counts of this group on this target out. Counts are in the order of targets, so it is mostly the next. */
+/*
+ * Removes and returns the counts of this group on this target. Counts are ordered by target, so the next one usually
+ * matches.
+ */
 static struct group_counts *take_counts(struct group_collector *collector, const struct config_group *group,
                                         const struct places *target)
 {
@@ -482,7 +493,7 @@ int group_collector_configure(struct group_collector *collector, const struct co
         target = target_at(places, i / groups->n);
         items[i] = take_counts(collector, &groups->items[i % groups->n], &target);
     }
-    /* Counts that do not go on are closed first: those that are opened need the room. */
+    /* Counts that do not continue are closed first, to free their descriptors and counters for the new ones. */
     group_collector_done(collector, context->snapshot);
     for (size_t i = 0; i < n; i++) {
         struct group_counts *counts = steal(items[i]);

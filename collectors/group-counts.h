@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The counts of a configured group on one target. A target is a CPU, a PMU on a CPU, or a cgroup on all CPUs. The
- * counts are the perf groups that the configured group became at each place of the target (opened-group.h), the rows
- * that these fill (group-rows.h), and the events that are unavailable (unavailable.h).
+ * Counts the configured groups on a list of targets, for the collectors cpu, pmu and cgroup. A target is a CPU, a PMU
+ * on a CPU, or a cgroup on all CPUs. The collectors cpu and pmu have one group collector each; the collector cgroup has
+ * one for each cgroup (engine perf) or one for all CPUs (engine bpf).
  *
- * The counts of configured groups on targets, which all collectors of groups share. The collectors `cpu` and `pmu` are
- * one group collector each; the collector `cgroup` has one for each cgroup.
+ * The counts of a configured group on one target consist of the perf groups that were opened at each place of the
+ * target (`perf/open-group.h`), the rows they are summed into (`collectors/group-rows.h`), and the events that could
+ * not be opened (`collectors/unavailable.h`). Totals survive a reload and CPU hotplug if the group's signature and
+ * target are unchanged.
  */
 #ifndef COLLECTORS_GROUP_COUNTS_H
 #define COLLECTORS_GROUP_COUNTS_H
@@ -14,37 +16,44 @@
 #include "perf/open-group.h"
 
 struct group_counts;
-/* Opened groups and unavailable events, for callers that show them themselves (places.bare). */
+/*
+ * The opened groups and the unavailable events, for callers that render them themselves (`places.bare`). Borrowed until
+ * the next configure.
+ */
 struct group_counts_view {
     struct opened_group *groups;
     size_t n_groups;
     const struct unavailable_events *unavailable;
 };
 struct group_counts_view group_counts_view(const struct group_counts *counts);
-/* Their configured group among these; NULL where it is not there. */
+/* Finds the configured group with the signature of `counts`. Returns NULL if `groups` does not contain it. */
 const struct config_group *group_counts_find_config(const struct group_counts *counts,
                                                     const struct config_groups *groups);
 
-/* Closes the descriptors; rows and totals stay as they are. */
+/* Closes the descriptors. Rows and totals are kept. */
 void group_counts_close(struct group_counts *counts);
 
-/* All zero at first. */
+/* Must be zeroed before the first use. */
 struct group_collector {
-    struct group_counts **items; /* by target, then in the order of the configuration; groups that are not of a target
-                                    are left out */
-    uint32_t n, next;            /* `next` is behind the counts that were kept last */
+    /* Ordered by target, then by the order of the configuration. Groups without events for a target have no entry. */
+    struct group_counts **items;
+    uint32_t n, next; /* `next` is the index after the last counts that a configure kept */
 };
 
 /*
- * Opens each group on each target; counts that were there and match go on. -ENOMEM, and then as much as possible is
- * kept.
+ * Opens each group on each target. Counts that already exist for the same group and target continue. On -ENOMEM
+ * everything that could be opened is kept.
  */
 int group_collector_configure(struct group_collector *collector, const struct collector_context *context,
                               const struct config_groups *groups, const struct places *places);
 /* Closes the descriptors and removes the rows. */
 void group_collector_done(struct group_collector *collector, struct snapshot *snapshot);
 
-/* As those of group_counts, for all of them. */
+/*
+ * Read all counts; test whether any is stale; add the number of groups in each state; close the groups on CPUs that are
+ * offline or in context->left; count the open descriptors. group_collector_read() returns how many perf groups could be
+ * read.
+ */
 size_t group_collector_read(struct group_collector *collector, struct sys *sys);
 bool group_collector_is_stale(const struct group_collector *collector);
 void group_collector_add_states(const struct group_collector *collector, size_t states[N_ROW_STATES]);
@@ -52,8 +61,8 @@ void group_collector_leave(struct group_collector *collector, const struct colle
 size_t group_collector_descriptors(const struct group_collector *collector);
 
 /*
- * A struct collector whose state is a group collector on the heap. group_collector_open() consumes `previous`, which
- * may be NULL; the functions behind it are those of struct collector.
+ * Implementation of a struct collector whose state is a group collector on the heap. group_collector_open() consumes
+ * `previous`, which may be NULL. The others are the functions of that name in struct collector.
  */
 int group_collector_open(const struct collector_context *context, const struct config_groups *groups,
                          const struct places *places, void *previous, void **ret, struct error *error);

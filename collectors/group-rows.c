@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 
-/* --- The sums that a row shows --- */
+/* --- sums --- */
 
 void row_sum_init(struct row_sum *sum, size_t n)
 {
@@ -13,8 +13,8 @@ void row_sum_init(struct row_sum *sum, size_t n)
 }
 
 /*
- * Nothing is known where no group ran and some were enabled. A CPU that went away says nothing while others are there.
- * Where nothing happened at all the state stays what it was.
+ * The row is starved if groups were enabled and none ran, or if all that happened is that CPUs went away. A row that
+ * was starved counts again once its groups are idle. Otherwise idle groups leave the state unchanged.
  */
 static enum row_state row_sum_state(const struct row_sum *sum, enum row_state before)
 {
@@ -43,7 +43,7 @@ static void counter_sum_show(const struct counter_sum *sum, struct counter *coun
 void row_sum_show(const struct row_sum *sum, struct row *row)
 {
     row->state = row_sum_state(sum, row->state);
-    /* A part of the CPUs of a row may be missing. */
+    /* A multiplexed row may lack the counts of CPUs that could not be read. */
     bool is_explained = row->state == ROW_STARVED || (row->state == ROW_MULTIPLEXED && sum->error);
     row->cause = is_explained ? opened_group_explain(sum->error) : NULL;
     row->enabled_ns = sum->times.enabled;
@@ -61,9 +61,11 @@ void row_hide(struct row *row)
         row->counters[i].series->visible = false;
 }
 
-/* --- The rows of a configured group on a target --- */
+/* --- rows --- */
 
-/* Whether the machine has CPUs of several kinds, and the group counts something that depends on the kind. */
+/*
+ * Returns whether the machine has several kinds of core and the group has an event whose meaning depends on the kind.
+ */
 static bool spans_kinds(const struct machine *machine, const struct config_group *group)
 {
     size_t kinds = 0;
@@ -93,9 +95,11 @@ void group_rows_done(struct group_rows *rows, struct snapshot *snapshot)
     *rows = (struct group_rows){0};
 }
 
-/* --- which row a perf group goes to --- */
+/* --- placement --- */
 
-/* How many perf groups the configured group became on the CPU of `groups[last]`. */
+/*
+ * Returns how many of the perf groups up to `groups[last]` are on the same CPU, which is the ordinal of the last one.
+ */
 static unsigned count_groups_on_cpu(const struct opened_group *groups, uint32_t last)
 {
     unsigned n = 0;
@@ -116,8 +120,11 @@ static struct group_row *group_rows_find(const struct group_rows *rows, unsigned
 }
 
 /*
- * The hardware PMU of a perf group, else that of its first event. Summed rows go by kinds of CPU: where these differ,
- * or where only this CPU lacks the hardware events that the others of its kind have, it is the CPU's PMU in any case.
+ * Returns the hardware PMU of a perf group, or the PMU of its first event if none counts in hardware (software events,
+ * tracepoints).
+ *
+ * A summed row may instead have the PMU of the CPU's core in two cases: the rows distinguish kinds of core, or only
+ * this CPU lacks the hardware events that other CPUs of its kind have.
  */
 static const char *part_pmu(const struct group_rows *rows, const struct machine *machine,
                             const struct place_events *events, const struct row_part *part)
@@ -157,9 +164,12 @@ int group_rows_place(struct group_rows *rows, const struct collector_context *co
     return 0;
 }
 
-/* --- making a row --- */
+/* --- creation --- */
 
-/* Two rows of one name would show the same software event as the same series. */
+/*
+ * Returns whether a row of the same name and CPU has another PMU. Labelled with its own PMU, a software event would be
+ * the same series in both.
+ */
 static bool has_sibling(const struct group_rows *rows, const struct group_row *row)
 {
     for (size_t i = 0; i < rows->n; i++)
@@ -169,7 +179,7 @@ static bool has_sibling(const struct group_rows *rows, const struct group_row *r
     return false;
 }
 
-/* How a counter of this scale is served: exact decimals where the scale is a power of ten, else a double. */
+/* Returns series.decimals for a scale: exact for counts and nanoseconds, else a double. */
 static uint8_t scale_decimals(double scale)
 {
     if (scale == 1.0)
@@ -187,7 +197,7 @@ void row_draft_done(struct row_draft *draft)
     *draft = (struct row_draft){0};
 }
 
-/* Its metric is perf_COLLECTOR_EVENT[_UNIT]_total. -ENOMEM; the draft frees what there is of it. */
+/* Names the metric perf_COLLECTOR_EVENT[_UNIT]_total. On -ENOMEM the draft frees what was allocated. */
 static int row_counter_init(struct row_counter *counter, const struct collector_context *context,
                             const struct config_event *event, const struct attr *attr, const char *pmu)
 {
@@ -211,7 +221,7 @@ static int row_counter_init(struct row_counter *counter, const struct collector_
     return counter->metric.name && counter->metric.help ? 0 : -ENOMEM;
 }
 
-/* "cache", then "cache-2", ...: the configuration refuses groups of such names. */
+/* "cache", then "cache-2", ... The configuration does not accept groups of such names. */
 static char *group_row_name(const char *group, unsigned ordinal)
 {
     char *name;
@@ -232,7 +242,7 @@ int row_draft_init(struct row_draft *draft, struct row_counter *counters, const 
                    const struct group_rows *rows, const struct group_row *row, const struct place_events *events,
                    uint64_t mask)
 {
-    /* Counters name their own PMU, as "software" in a mixed group; else all name the row's. */
+    /* Counters are labelled with their own PMU, such as "software" in a mixed group, unless that is ambiguous. */
     bool own_pmus = !rows->spans_kinds && !has_sibling(rows, row);
     int r;
 
@@ -264,7 +274,7 @@ struct row *row_draft_make(const struct row_draft *draft, const struct collector
     return snapshot_add_row(context->snapshot, &target, draft->counters, draft->n);
 }
 
-/* Gives `group_row` a row with counters of the events in `mask`, in place of the one that it had. */
+/* Replaces the row, if any, by one with counters for the events in `mask`. */
 static int group_row_replace(const struct group_rows *rows, struct group_row *group_row,
                              const struct collector_context *context, const struct place_events *events,
                              const struct place *place, uint64_t mask)
@@ -296,14 +306,14 @@ int group_rows_add(struct group_rows *rows, const struct collector_context *cont
 
     if (r < 0)
         return r;
-    /* Cgroups come and go, and Prometheus cannot see that a series began at 0. */
+    /* Cgroups come and go, and Prometheus cannot tell when a series started from 0 without _created. */
     if (!row->row)
         row->created_ns = place->cgroup ? context->sys->now(context->sys, CLOCK_REALTIME) : 0;
     row->uneven |= row->row && mask != row->events;
     if (mask & ~row->events)
         r = group_row_replace(rows, row, context, events, place, mask | row->events);
     if (r < 0) {
-        rows->n -= !row->row; /* it is the last */
+        rows->n -= !row->row; /* a new row is the last one */
         return r;
     }
     row->row->uneven = row->uneven;
@@ -312,14 +322,14 @@ int group_rows_add(struct group_rows *rows, const struct collector_context *cont
     return 0;
 }
 
-/* --- updating the rows --- */
+/* --- update --- */
 
 static bool is_unreadable(const struct opened_group *group)
 {
     return group->activity == GROUP_STARVED || group->activity == GROUP_STALE;
 }
 
-/* A group has the events of the row, or a few of them where its CPU lacks the others. */
+/* The group has the events of the row, or fewer if its CPU lacks some. */
 static void row_sum_add_counters(struct row_sum *sum, const struct opened_group *group, uint64_t events, bool known)
 {
     size_t k = 0;

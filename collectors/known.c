@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names by which counters can be asked for: see known.h. */
 #include "collectors/known.h"
 
 #include "config/config.h"

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The names by which counters of this machine and this configuration can be asked for, whether or not they are there
- * now: cgroups come and go, and what is asked for again and again is not an error meanwhile.
+ * The names that a query may ask for: those of the rows, of the configuration and of the machine.
+ *
+ * A name is known even if nothing is counted under it now. Cgroups come and go, and a client that polls for one must
+ * not get an error in between.
  */
 #ifndef COLLECTORS_KNOWN_H
 #define COLLECTORS_KNOWN_H
@@ -9,18 +11,23 @@
 #include "collectors/snapshot.h"
 
 enum known_kind {
-    KNOWN_EVENTS, /* of rows and of configured groups, as metrics have them */
-    KNOWN_GROUPS, /* the same */
-    KNOWN_PMUS,   /* of rows, and those of the machine */
+    KNOWN_EVENTS, /* metric names of the events of rows and of configured groups */
+    KNOWN_GROUPS, /* names of rows and of configured groups */
+    KNOWN_PMUS,   /* PMUs of rows and of the machine */
 };
 
-/* Calls `take` for each name, for some more than once. They live as long as the rows of the snapshot do. */
+/*
+ * Calls `take` for each name, possibly more than once for the same name. The names are valid as long as the rows, the
+ * configuration and the machine.
+ */
 void known_each(const struct snapshot *snapshot, enum known_kind kind, void (*take)(void *userdata, const char *name),
                 void *userdata);
 
-/* The CPUs that the machine can have, in the kernel's list format; the caller frees it. NULL: not known. */
+/*
+ * Returns the possible CPUs of the machine in the kernel's list format ("0-3,8"). The caller frees it. NULL if unknown.
+ */
 char *known_cpus(const struct snapshot *snapshot);
-/* Whether the machine can have one of the CPUs `first` to `last`; true where that is not known. */
+/* Returns whether any of the CPUs `first` to `last` is possible on this machine; true if that is unknown. */
 bool known_has_cpu(const struct snapshot *snapshot, unsigned first, unsigned last);
 
 #endif

@@ -6,12 +6,12 @@
 #include "base/cleanup.h"
 #include "base/number.h"
 
-/* --- Rates and ratios between two readings of a snapshot --- */
+/* --- rates --- */
 
 struct past_row {
     uint64_t id;
     uint64_t enabled_ns, running_ns;
-    size_t first; /* of its counters */
+    size_t first; /* index of its first counter */
     size_t n;
     bool unknown, absent; /* unknown: the group was starved, or its collector failed */
 };
@@ -23,7 +23,7 @@ struct past_counter {
 
 struct baseline {
     uint64_t monotonic_ns, pauses;
-    struct past_row *rows; /* ascending by id, as a snapshot has them */
+    struct past_row *rows; /* ascending by id, like the rows of a snapshot */
     size_t n_rows;
     struct past_counter *counters;
 };
@@ -97,7 +97,7 @@ double rates_seconds(const struct baseline *baseline, const struct snapshot *sna
     return (double)(snapshot->monotonic_ns - baseline->monotonic_ns) / (double)NSEC_PER_SEC;
 }
 
-/* The growth of the counter in its unit; NAN where it fell: then the growth is not known. */
+/* Returns the growth of the counter in its unit. NAN if the counter decreased, because the growth is then unknown. */
 static double counter_growth(const struct counter *now, uint64_t then)
 {
     if (now->decimals == SERIES_REAL) {
@@ -111,7 +111,7 @@ static double counter_growth(const struct counter *now, uint64_t then)
     return (double)(now->value - then) / (double)number_power_of_ten(now->decimals);
 }
 
-/* How long the group was enabled and running since the baseline; NAN where that is not known. */
+/* Returns how long the group was enabled and running since the baseline; NAN if unknown. */
 static struct derivation_times rates_times(const struct past_row *then, const struct row *row)
 {
     struct derivation_times times = {NAN, NAN};
@@ -148,7 +148,7 @@ static void rates_compute_events(const struct past_counter *then, const struct r
     }
 }
 
-/* Whether nothing was counted for a part of the interval. */
+/* Returns whether counting was paused for a part of the interval. */
 static bool was_paused(const struct baseline *baseline, const struct snapshot *snapshot)
 {
     return baseline->pauses != snapshot->pauses || snapshot->pauses % 2 != 0;
@@ -162,7 +162,7 @@ int rates_row(const struct baseline *baseline, const struct snapshot *snapshot, 
 
     if (!then || then->absent || then->n != row->n_counters || row->absent || row->state == ROW_UNAVAILABLE)
         return -ENODATA;
-    /* Totals stand still while a group is starved and then catch up at once: neither is a rate of this interval. */
+    /* The totals of a starved group stand still and later catch up at once. Neither is a rate of this interval. */
     bool failed = snapshot_row_failed(snapshot, row);
     bool unknown = then->unknown || failed || row->state == ROW_STARVED || was_paused(baseline, snapshot);
     struct rates rates = {.row = row, .events = events, .times = {NAN, NAN}};
@@ -174,7 +174,7 @@ int rates_row(const struct baseline *baseline, const struct snapshot *snapshot, 
     return 0;
 }
 
-/* --- Rows added up --- */
+/* --- totals --- */
 
 static void total_done(struct total *total)
 {
@@ -192,8 +192,6 @@ void totals_done(struct totals *totals)
     *totals = (struct totals){0};
 }
 
-/* --- which total a row is added to; the group, the PMU and the events are texts that a snapshot has once */
-
 static uint64_t mix_text(uint64_t hash, const char *text)
 {
     for (; *text; text++)
@@ -201,6 +199,7 @@ static uint64_t mix_text(uint64_t hash, const char *text)
     return hash;
 }
 
+/* Groups, PMUs, events and units are interned in the snapshot and compared by address. Cgroups are not. */
 static uint32_t hash_block(enum totals_order order, const struct row *row)
 {
     if (order == TOTALS_BY_CGROUP)
@@ -229,7 +228,7 @@ static bool count_the_same(const struct row *a, const struct row *b)
     return same;
 }
 
-/* Of rows of the same block. */
+/* The rows are of the same block. */
 static bool are_added_up(enum totals_order order, const struct row *a, const struct row *b)
 {
     if (order == TOTALS_BY_CPU && a->cpu != b->cpu)
@@ -237,7 +236,7 @@ static bool are_added_up(enum totals_order order, const struct row *a, const str
     return a->group == b->group && same_cgroup(a, b) && count_the_same(a, b);
 }
 
-/* TOTAL_END where there is none. `ret_first` is of its block, whether or not it is there. */
+/* Returns TOTAL_END if there is no total for the row. *ret_first is the first total of the row's block, in any case. */
 static uint32_t totals_find(const struct totals *totals, uint32_t hash, const struct row *row, uint32_t *ret_first)
 {
     uint32_t found;
@@ -270,7 +269,7 @@ static int total_init(struct total *total, const struct row *row)
     return 0;
 }
 
-/* The new total is the last of its block. */
+/* Appends the new total to its block. */
 static int totals_append(struct totals *totals, uint32_t hash, uint32_t first, const struct row *row)
 {
     uint32_t at = (uint32_t)totals->n;
@@ -289,9 +288,7 @@ static int totals_append(struct totals *totals, uint32_t hash, uint32_t first, c
     return 0;
 }
 
-/* --- adding a row to its total */
-
-/* Whether one's metrics are made as the other's. */
+/* Returns whether both derive the same metrics by the same formulas. */
 static bool derive_the_same(const struct derivation *a, const struct derivation *b)
 {
     bool same = a == b || (a && b && derivation_count(a) == derivation_count(b));
@@ -353,14 +350,12 @@ int totals_make(const struct baseline *baseline, const struct snapshot *snapshot
     return r;
 }
 
-/* --- what they say */
-
 double total_growth(const struct totals *totals, const struct total *total, size_t event)
 {
     return total->rates[event] * totals->seconds;
 }
 
-/* Whether the sums are of other CPUs for one event than for another. */
+/* Returns whether some events were summed over other rows or CPUs than others. */
 static bool is_uneven(const struct total *total)
 {
     for (size_t i = 0; i < total->row->n_counters; i++)

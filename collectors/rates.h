@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rates and ratios between two readings of a snapshot: a baseline remembers the first reading, and rates_row()
- * compares.
+ * Rates and derived metrics between two readings of a snapshot. A baseline remembers the first reading, and rates_row()
+ * compares a row with it.
  *
- * There is a derived metric only where all of its events are in one group, and so were counted at the same time.
+ * A derived metric exists only if all of its events are in one group, and so were counted at the same time.
  *
- * Rows added up: what the CPUs of a PMU, or all PMUs of a cgroup, counted together between two readings. A derived
- * metric of a total is made of the sums, so that it is a ratio of sums.
- *
- * Totals stand in blocks: of the same group and PMU, or of the same cgroup.
+ * A total is the sum of rows, such as all CPUs of a PMU or all PMUs of a cgroup. Its derived metrics are computed from
+ * the sums: each is a ratio of sums, not a mean of ratios. Totals are ordered in blocks, of the same group and PMU or
+ * of the same cgroup.
  */
 #ifndef COLLECTORS_RATES_H
 #define COLLECTORS_RATES_H
@@ -19,75 +18,79 @@
 
 struct baseline;
 
-/* Remembers all rows. NULL when out of memory. */
+/* Remembers the values of all rows. Returns NULL if memory runs out. */
 struct baseline *baseline_new(const struct snapshot *snapshot);
 struct baseline *baseline_free(struct baseline *baseline);
 
 struct ratio {
-    const char *name; /* of a derived metric: "ipc" */
-    double value;     /* in its unit */
+    const char *name; /* name of a derived metric: "ipc" */
+    double value;     /* in the metric's unit */
 };
 
 struct rates {
     const struct row *row;
-    double *events; /* per second, in the counters' units, row->n_counters of them; NAN where the rate is not known */
-    struct derivation_times times; /* of the group in the interval; NAN where they are not known */
+    /* Growth per second of each of the row->n_counters counters, in the counter's unit; NAN if unknown. */
+    double *events;
+    struct derivation_times times; /* of the group between the two readings; NAN if unknown */
     struct ratio ratios[DERIVATION_METRICS_MAX];
     size_t n_ratios;
 };
 
-/* Seconds from the baseline to the snapshot's reading. */
+/* Returns the seconds from the baseline to the last reading of the snapshot. */
 double rates_seconds(const struct baseline *baseline, const struct snapshot *snapshot);
 /*
- * The rates of one row since the baseline. -ENODATA where the row was not there then, is absent or unavailable now.
- * `events` has room for row->n_counters.
+ * Computes the rates of one row since the baseline. `events` has room for row->n_counters numbers and must outlive
+ * `ret`. Returns -ENODATA if the row is not in the baseline, or is absent or unavailable now.
  */
 int rates_row(const struct baseline *baseline, const struct snapshot *snapshot, const struct row *row, double *events,
               struct rates *ret);
 
 enum totals_order {
-    TOTALS_BY_PMU,    /* all CPUs of a PMU are added up; a block is of a group and a PMU */
-    TOTALS_BY_CPU,    /* nothing is added up; a block is of a group and a PMU */
-    TOTALS_BY_CGROUP, /* all PMUs and CPUs of a cgroup's group are added up; a block is of a cgroup */
+    TOTALS_BY_PMU,    /* sums all CPUs of a PMU; a block has the totals of a group and PMU */
+    TOTALS_BY_CPU,    /* sums nothing; a block has the totals of a group and PMU */
+    TOTALS_BY_CGROUP, /* sums all PMUs and CPUs of a group in a cgroup; a block has the totals of a cgroup */
 };
 
 #define TOTAL_END UINT32_MAX
 
 struct total {
-    const struct row *row; /* the first of its rows: it names the target, the group and the events. Borrowed */
+    const struct row *row; /* first of the rows summed; names the target, the group and the events. Borrowed */
     size_t n_rows;
-    struct cpuset cpus; /* of its rows; empty where they are not of one CPU each */
-    double *rates;      /* of each event: the sum over the rows where it is known, see rates_row(); NAN where of none */
-    size_t *known;      /* in how many rows it is known */
-    bool uneven;        /* a row has events that are not counted on all its CPUs */
+    struct cpuset cpus; /* CPUs of the rows; empty if the rows are not of one CPU each */
+    double *rates;      /* by event: sum of the rates over the rows where it is known; NAN if it is known in no row */
+    size_t *known;      /* by event: number of rows where the rate is known */
+    bool uneven;        /* a row has events that are not counted on all of its CPUs */
     struct derivation_times times;
-    const struct derivation *derivation; /* NULL where there is none that holds for all rows */
-    uint32_t first, next;                /* of its block; TOTAL_END behind the last */
-    uint32_t last;                       /* of its block; only the block's first has it */
+    const struct derivation *derivation; /* NULL unless all rows have the same derived metrics */
+    uint32_t first, next;                /* first and next total of the block; `next` is TOTAL_END at its end */
+    uint32_t last;                       /* last total of the block; only valid in the block's first total */
 };
 
 struct totals {
     enum totals_order order;
     double seconds;
-    struct total *items; /* in the order of the rows */
+    struct total *items; /* in the order of their first rows */
     size_t n;
     struct hash_index blocks;
 };
 
 /*
- * Adds up the rows that `passes` takes (NULL: all). Rows of events that could not be opened are there as well, with
- * nothing known; rows that were not there at the baseline are not. -ENOMEM; totals_done() in either case. The totals
- * are valid until the snapshot changes.
+ * Sums the rows that `passes` accepts (NULL: all). Rows of events that could not be opened are included, with no known
+ * rate. Rows that are not in the baseline are left out. Returns -ENOMEM on failure; totals_done() must be called in
+ * either case. The totals borrow from the snapshot and are valid until it changes.
  */
 int totals_make(const struct baseline *baseline, const struct snapshot *snapshot, enum totals_order order,
                 bool (*passes)(const void *userdata, const struct row *row), const void *userdata, struct totals *ret);
 void totals_done(struct totals *totals);
 
-/* The count of an event in the interval, in its unit; NAN where it is known of no row. */
+/* Returns the growth of an event between the two readings, in the event's unit; NAN if it is known in no row. */
 double total_growth(const struct totals *totals, const struct total *total, size_t event);
-/* The value of a metric of its derivation; NAN where it has none, or its events are not known of the same rows. */
+/*
+ * Returns the value of a metric of total->derivation; NAN if it has no value, or if its events are not known in the
+ * same rows.
+ */
 double total_metric(const struct total *total, size_t metric);
-/* The share of the time in which the group was counted, 0 to 1; NAN where it is not known. */
+/* Returns the fraction of the enabled time in which the group was on its PMU, 0 to 1; NAN if unknown. */
 double total_share(const struct total *total);
 
 #endif

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The registry runs the collectors: see registry.h. */
 #include "collectors/registry.h"
 
 #include <stdio.h>
 
 #include "base/cleanup.h"
 
-/* In the order in which they are served; the index is the bit number. A new collector is one row. */
+/* In the order in which they are served; the index is the bit number. */
 static const struct collector *const collectors[] = {
     &collector_cpu,
     &collector_pmu,
@@ -16,12 +15,12 @@ static const struct collector *const collectors[] = {
 #define N_COLLECTORS ARRAY_SIZE(collectors)
 
 struct slot {
-    void *state; /* NULL while it is disabled, and where it could not be opened */
-    int fd;      /* as the collector set it at its opening, or -1 */
+    void *state; /* NULL while it is disabled or could not be opened */
+    int fd;      /* set by the last open, or -1 */
     bool successful;
-    bool incomplete;               /* it could not be opened whole, and goes on with what it has */
+    bool incomplete;               /* the last open failed in part; it continues with what it has */
     uint64_t read_ns, duration_ns; /* read_ns is 0 before the first reading */
-    enum reason_span span;         /* of its failures, the one that is worth the most tries */
+    enum reason_span span;         /* of the failure that is worth the most retries */
     struct error error;
     struct series *success, *duration; /* NULL while it is disabled */
     size_t n_groups[N_ROW_STATES];
@@ -38,8 +37,8 @@ struct registry {
     bool stale;
     struct snapshot snapshot;
     struct failures failures;
-    struct series **failed; /* one for each failure */
-    bool outdated;          /* a collector failed or recovered after `failures` were gathered */
+    struct series **failed; /* parallel to failures.items */
+    bool outdated;          /* an error of a collector changed after `failures` were gathered */
     const char *names[N_COLLECTORS + 1];
     struct slot slots[N_COLLECTORS];
 };
@@ -204,7 +203,7 @@ static int registry_open_collector(struct registry *registry, size_t i, struct e
     return slot_add_series(slot, &registry->snapshot.metrics, i) < 0 ? error_oom(error) : 0;
 }
 
-/* Whether none of the collector's events could be opened: their failures say why it cannot be read. */
+/* Returns whether all of the collector's events failed to open. Their own failures then say why it cannot be read. */
 static bool registry_lacks_events(const struct registry *registry, size_t i)
 {
     const struct snapshot *snapshot = &registry->snapshot;
@@ -221,7 +220,7 @@ static bool registry_lacks_events(const struct registry *registry, size_t i)
     return n > 0;
 }
 
-/* Adds the failure of a collector that could not be opened or read, or not completely. */
+/* Adds the failure of a collector that could not be opened or read, or only in part. */
 static int registry_report_collector(struct registry *registry, size_t i)
 {
     const struct slot *slot = &registry->slots[i];
@@ -273,7 +272,7 @@ static int registry_gather_failures(struct registry *registry)
     return r;
 }
 
-/* Opens the collectors whose failures are worth a retry, or all of them. */
+/* Opens all collectors, or only those whose failures are worth a retry. */
 static int registry_open(struct registry *registry, bool all, struct error *error)
 {
     int r = 0;
@@ -319,7 +318,7 @@ int registry_retry(struct registry *registry, struct error *error)
     return registry_open(registry, false, error);
 }
 
-/* `end_ns` is when the collector before was done. */
+/* *end_ns is when the previous collector was finished, and is set to when this one is. */
 static void registry_read_collector(struct registry *registry, size_t i, uint64_t now_ns, uint64_t *end_ns)
 {
     uint64_t start_ns = *end_ns;
@@ -327,6 +326,7 @@ static void registry_read_collector(struct registry *registry, size_t i, uint64_
     struct collector_context context = registry_context(registry, i);
 
     if (slot->state) {
+        /* The error of an open that failed in part is kept. */
         struct error before = slot->error, unused, *error = slot->incomplete ? &unused : &slot->error;
         *error = (struct error){0};
         memset(slot->n_groups, 0, sizeof(slot->n_groups));
@@ -349,9 +349,12 @@ static void registry_read_collector(struct registry *registry, size_t i, uint64_
 const struct snapshot *registry_read(struct registry *registry, uint32_t mask, uint64_t max_age_ns)
 {
     uint64_t now_ns = registry->sys->now(registry->sys, CLOCK_MONOTONIC), end_ns = now_ns;
-    bool any = max_age_ns == 0; /* also where all of them are disabled */
+    bool any = max_age_ns == 0; /* mark a new reading even if all collectors are disabled */
 
-    /* The CPUs last: in one reading they have at least what cgroups have. */
+    /*
+     * In reverse order, so that cpu is read after cgroup: within one reading CPUs have at least what their cgroups
+     * have.
+     */
     for (size_t i = N_COLLECTORS; i-- > 0;) {
         struct slot *slot = &registry->slots[i];
         if (!slot->success || !(mask >> i & 1))

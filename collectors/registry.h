@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The registry runs the collectors: it opens, reads, times and isolates them, and reports their success. A collector
- * that fails does not harm the others.
+ * The registry runs the collectors: it opens, reads and times them, reports their success, and owns the snapshot. A
+ * collector that fails does not affect the others.
+ *
+ * All functions run on the main thread.
  */
 #ifndef COLLECTORS_REGISTRY_H
 #define COLLECTORS_REGISTRY_H
@@ -10,79 +12,85 @@
 
 struct registry;
 
-/* Opens nothing yet. `sys` and `reload` must outlive the registry. -ENOMEM. */
+/* Makes a registry with nothing open. `sys` and `reload` must outlive it. Returns -ENOMEM on failure. */
 int registry_new(struct sys *sys, const struct reload_outcome *reload, struct registry **ret);
 struct registry *registry_free(struct registry *registry);
-/* The processes whose cost the collector self reports; until then there are none. They must outlive the registry. */
+/* Sets the processes whose cost the collector `self` reports. They must outlive the registry. */
 void registry_set_children(struct registry *registry, const struct children *children);
 
 /*
- * Opens what `config` wants on `machine`, and closes what it no longer wants; groups that did not change go on
- * counting. `left` is that of struct collector_context, or NULL. `machine` and `config` must live until the next call,
- * also where this call fails. A collector that cannot open is reported by its success metric. Fails only when out of
- * memory.
+ * Opens what `config` asks for on `machine`, and closes everything else. Unchanged groups continue to count. `left` may
+ * be NULL; it has the meaning of the member of struct collector_context. `machine` and `config` must stay valid until
+ * the next call, even if this one fails. A collector that cannot be opened is no error; its success metric reports it.
+ * Fails only with -ENOMEM.
  */
 int registry_configure(struct registry *registry, const struct machine *machine, const struct config *config,
                        const struct cpuset *left, struct error *error);
 
 /*
- * Of all that could not be opened, the span that is worth the most tries: REASON_LASTS where registry_retry() is of no
- * use.
+ * Returns the span of the failures that are worth the most frequent retries (see enum reason_span). REASON_LASTS means
+ * that registry_retry() cannot help.
  */
 enum reason_span registry_retry_span(const struct registry *registry);
-/*
- * Tries again what could not be opened, with the collectors whose failures may be over. Fails only when out of memory.
- */
+/* Tries again to open what failed, in those collectors whose failures may have passed. Fails only with -ENOMEM. */
 int registry_retry(struct registry *registry, struct error *error);
 
-/* Whether the last reading showed that something must be opened again: registry_configure() does it. */
+/*
+ * Returns whether a reading since the last registry_configure() found a group that must be opened again;
+ * registry_configure() does so.
+ */
 bool registry_is_stale(const struct registry *registry);
 
 /*
- * Reads the collectors in `mask` (by bit number) whose last reading is older than `max_age_ns` and than their own
- * min_age_ns.
+ * Reads those collectors in `mask` (by bit number) whose last reading is older than both `max_age_ns` and their own
+ * min_age_ns. Returns the snapshot, which the registry owns.
  */
 const struct snapshot *registry_read(struct registry *registry, uint32_t mask, uint64_t max_age_ns);
 
-/* The next call of registry_read() reads all collectors, whatever the age of their last reading. */
+/* Forces the next registry_read() to read all collectors, whatever the age of their last reading. */
 void registry_expire(struct registry *registry);
 
 /*
- * Disables all groups so that other programs can use the PMUs, or enables them again; groups that are opened meanwhile
- * stay disabled. Totals and times stand still, and no state changes. Errors of ioctl(2), and then as many groups as
- * possible did.
+ * Disables all groups so that other programs can use the PMUs, or enables them again. Groups opened while paused stay
+ * disabled. Totals, times and states do not change while paused. Returns the first error of ioctl(2); the remaining
+ * groups are still tried.
  */
 int registry_pause(struct registry *registry, bool paused);
 bool registry_is_paused(const struct registry *registry);
 
-/* The state of `collector`, for the functions of its header; NULL while it is disabled or could not be opened. */
+/*
+ * Returns the state of `collector`, for the functions in that collector's header. NULL if it is disabled or could not
+ * be opened.
+ */
 const void *registry_state(const struct registry *registry, const struct collector *collector);
 
-/* Whether `collector` could not be opened or read the last time, so that its numbers are old. */
+/* Returns whether the last open or read of `collector` failed, so that its numbers are out of date. */
 bool registry_has_failed(const struct registry *registry, const struct collector *collector);
 
 /*
- * The n-th collector's descriptor, which is readable when registry_dispatch() has something to do; -1 where it has
- * none. It may be another after registry_configure(). -ENODEV past the last collector.
+ * Returns the descriptor of the n-th collector, which becomes readable when registry_dispatch() has work to do. Returns
+ * -1 if it has none, and -ENODEV past the last collector. registry_configure() and registry_retry() may change it.
  */
 int registry_fd(const struct registry *registry, size_t n);
-/* -ENOMEM where not all of it could be taken in; then registry_retry() does it. */
+/*
+ * Handles the events of the n-th collector's descriptor. On -ENOMEM some are not handled; registry_retry() makes up for
+ * them.
+ */
 int registry_dispatch(struct registry *registry, size_t n);
 
 /*
- * Collectors that fail, and events that could not be opened; borrowed until the next configure, retry, dispatch or
- * read.
+ * Returns collectors that fail and events that could not be opened. Borrowed until the next configure, retry, dispatch
+ * or read.
  */
 const struct failures *registry_failures(const struct registry *registry);
 
-/* The status of a collector. */
 struct collector_status {
     const char *name;
     bool enabled, successful;
     uint64_t duration_ns; /* of the last reading */
-    const char *error;    /* of the last open or reading; "" where it was successful */
+    const char *error;    /* of the last open or reading; "" on success */
 };
-/* false past the last one. */
+/* Returns false past the last collector. */
 bool registry_status(const struct registry *registry, size_t n, struct collector_status *ret);
 
 #endif

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collectors/self.h"
-
+/*
+ * The collector self: the cost of the daemon itself.
+ *
+ * Series perfcountd_process_*{process="NAME"} give the cost of each other process of the daemon. While that process is
+ * not running, only its CPU time is served; it includes all instances that have ended, so it never decreases.
+ *
+ * Series such as perfcountd_self_cycles_total count hardware events of the daemon's main thread. An event that cannot
+ * be opened has no series, and a starved counter is left out of the scrape.
+ */
 #include <fcntl.h>
 #include <sys/resource.h>
 
@@ -14,18 +21,16 @@
 
 #define SELF_CHILD_VALUES 5
 
-/* Zeroed, it has no series. */
+/* All zero: no series. */
 struct self_child {
     struct series *series[SELF_CHILD_VALUES];
 };
 
-/* The kernel has start times in hundredths of a second (proc(5)). */
+/* The kernel reports start times in clock ticks of 1/100 s (proc_pid_stat(5)). */
 #define START_DECIMALS 2
 #define START_UNIT_NS (NSEC_PER_SEC / 100)
 
-struct self_cost;
-
-/* --- The cost of another process of the daemon --- */
+/* --- other processes --- */
 
 enum child_value { CHILD_CPU_SECONDS, CHILD_RESIDENT_BYTES, CHILD_VIRTUAL_BYTES, CHILD_THREADS, CHILD_START_TIME };
 
@@ -54,7 +59,7 @@ static const struct {
                           START_DECIMALS},
 };
 
-/* -ENOMEM; self_child_done() in either case. */
+/* Returns -ENOMEM on failure. self_child_done() must be called in either case. */
 static int self_child_init(struct self_child *child, const struct collector_context *context, const char *process)
 {
     const struct label label = {"process", process};
@@ -82,7 +87,10 @@ static void self_child_hide(struct self_child *child)
             child->series[i]->visible = false;
 }
 
-/* Of a process that hung when it was given up nothing was added (child_forget()), which must not show as a fall. */
+/*
+ * The time of a process that hung and was abandoned by child_forget() is missing from `cpu_ns`. The total must not
+ * decrease because of that.
+ */
 static void self_child_add_cpu(struct self_child *child, uint64_t cpu_ns)
 {
     struct series *series = child->series[CHILD_CPU_SECONDS];
@@ -90,7 +98,7 @@ static void self_child_add_cpu(struct self_child *child, uint64_t cpu_ns)
     series_set(series, MAX(series->value, cpu_ns));
 }
 
-/* `from` may be NULL. `boot_ns` is since the epoch, 0 where it is not known. */
+/* `from` may be NULL. `boot_ns` is in nanoseconds since the epoch, or 0 if unknown. */
 static void self_child_collect(struct self_child *child, const struct child *from, uint64_t boot_ns)
 {
     struct process_stat stat;
@@ -111,9 +119,9 @@ static void self_child_collect(struct self_child *child, const struct child *fro
         series_set(child->series[CHILD_START_TIME], (boot_ns + stat.start_ns) / START_UNIT_NS);
 }
 
-/* --- The daemon's own cost in hardware events --- */
+/* --- hardware events --- */
 
-/* Either `thread_counter`, or `error` with its `pmu` and `message`. The texts belong to the snapshot. */
+/* Has either `thread_counter`, or `error` with its `pmu` and `message`. The strings are interned in the snapshot. */
 struct cost_counter {
     struct thread_counter *thread_counter;
     struct scale *scale;
@@ -124,7 +132,7 @@ struct cost_counter {
 
 struct self_cost {
     struct cost_counter counters[N_THREAD_COUNTER_EVENTS];
-    struct series *user_reads, *kernel_counted; /* NULL while nothing is open */
+    struct series *user_reads, *kernel_counted; /* NULL while no counter is open */
 };
 
 static const struct metric totals[N_THREAD_COUNTER_EVENTS] = {
@@ -190,7 +198,7 @@ static int cost_counter_open(const struct collector_context *context, struct cos
     return counter->scale && counter->series ? 0 : -ENOMEM;
 }
 
-/* How it is counted says something only while anything is. */
+/* The gauges say how the events are counted, and exist only while any is. */
 static int self_cost_update_gauges(const struct collector_context *context, struct self_cost *cost)
 {
     struct metrics *metrics = &context->snapshot->metrics;
@@ -214,8 +222,8 @@ static int self_cost_update_gauges(const struct collector_context *context, stru
 }
 
 /*
- * Opens the counters that are not open in `previous`, which may be NULL and is consumed; the others go on. Events that
- * cannot be opened are in the report. Fails only with -ENOMEM.
+ * Opens the counters that are not open in `previous`, which may be NULL and is consumed. Open counters continue. Events
+ * that cannot be opened are no error. Fails only with -ENOMEM.
  */
 static int self_cost_open(const struct collector_context *context, struct self_cost *previous, struct self_cost **ret)
 {
@@ -236,8 +244,8 @@ static int self_cost_open(const struct collector_context *context, struct self_c
 }
 
 /*
- * The two ways of reading have clocks that agree to a few nanoseconds. A reading that seems older than the one before
- * is ignored, and the next one covers it.
+ * The clocks of the two ways of reading agree to a few nanoseconds. A reading that seems older than the previous one is
+ * ignored; the next one includes it.
  */
 static void cost_counter_collect(struct cost_counter *counter, bool *user)
 {
@@ -253,7 +261,10 @@ static void cost_counter_collect(struct cost_counter *counter, bool *user)
     counter->series->visible = r == 0 && counter->scale->state != SCALE_STARVED && counter->scale->ran;
 }
 
-/* On the thread that opened it; without a system call where the CPU and the kernel allow it. */
+/*
+ * Must be called on the thread that opened the counters. Makes no system call if the CPU and the kernel allow reads in
+ * user space.
+ */
 static void self_cost_collect(struct self_cost *cost)
 {
     bool user = true;
@@ -265,7 +276,7 @@ static void self_cost_collect(struct self_cost *cost)
         series_set(cost->user_reads, user);
 }
 
-/* Disables the open counters, or enables them again, as context->paused says. Errors of ioctl(2). */
+/* Disables or enables the open counters, as context->paused says. Returns the first error of ioctl(2). */
 static int self_cost_pause(const struct collector_context *context, struct self_cost *cost)
 {
     int r = 0;
@@ -278,7 +289,7 @@ static int self_cost_pause(const struct collector_context *context, struct self_
     return r;
 }
 
-/* Adds the events that could not be opened. -ENOMEM. */
+/* Adds the events that could not be opened. Returns -ENOMEM on failure. */
 static int self_cost_report(const struct self_cost *cost, const struct collector_context *context,
                             struct failures *failures)
 {
@@ -305,11 +316,11 @@ static int self_cost_report(const struct self_cost *cost, const struct collector
 }
 
 /*
- * --- The collector `self`: the metrics that all Prometheus clients have (process_*), the build, the configuration, and
- * the cost of the daemon in hardware events.
+ * --- collector ---
  *
- * It is read at every scrape: its files stay open, and no directory is listed where the kernel knows how many entries
- * it has
+ * Serves the metrics that all Prometheus client libraries have (process_*), the build, the configuration and the two
+ * parts above. It is read at every scrape: its files stay open, and /proc/self/fd is not listed if the kernel reports
+ * its number of entries.
  */
 
 enum value {
@@ -372,10 +383,10 @@ static const struct metric pmu_slots = {
 
 struct self {
     int stat_fd, fd_directory;
-    uint64_t boot_ns; /* since the epoch; 0: not known */
+    uint64_t boot_ns; /* since the epoch; 0: unknown */
     struct series *series[N_VALUES];
     struct series *build;
-    struct series **slots; /* of PMUs */
+    struct series **slots; /* perfcountd_pmu_slots, one for each core PMU */
     size_t n_slots;
     struct self_child opener, symboliser, reader;
     struct self_cost *cost;
@@ -423,7 +434,7 @@ static int self_add_series(const struct collector_context *context, struct self 
     return r < 0 ? r : self_child_init(&self->reader, context, "reader");
 }
 
-/* For recording rules: the divisor of events that count slots. */
+/* For recording rules, as the divisor of events that count slots. */
 static int self_add_slots(const struct collector_context *context, struct self *self)
 {
     const struct machine *machine = context->machine;
@@ -477,7 +488,7 @@ static void self_collect_stat(struct self *self)
         series_set(self->series[START_TIME], (self->boot_ns + stat.start_ns) / START_UNIT_NS);
 }
 
-/* RLIM_INFINITY is 2^64 - 1, as Prometheus's client for Go has it (procfs reads "unlimited" so). */
+/* RLIM_INFINITY is served as 2^64 - 1, like Prometheus's client for Go does (procfs parses "unlimited" so). */
 static void self_collect_limits(struct self *self)
 {
     struct rlimit limit;
@@ -494,7 +505,7 @@ static int self_collect(const struct collector_context *context, void *state, st
     uint64_t open_fds = 0;
 
     (void)error;
-    if (!self->boot_ns) /* there was no memory, or no descriptor, when it was opened */
+    if (!self->boot_ns) /* out of memory or descriptors when it was opened */
         process_stat_read_boot(&self->boot_ns);
     series_set(self->series[CPU_SECONDS], context->sys->now(context->sys, CLOCK_PROCESS_CPUTIME_ID));
     if (fd_count_open(self->fd_directory, &open_fds) == 0)

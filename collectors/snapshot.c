@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The last reading, ready to be served: see snapshot.h. */
 #include "collectors/snapshot.h"
 
 #include <stdio.h>
@@ -55,7 +54,7 @@ static const char *counter_render_head(struct snapshot *snapshot, const struct r
     return snapshot_intern_json(snapshot, &json);
 }
 
-/* Ends behind a value: the writer goes on with a comma. */
+/* Ends after a value, without the comma that the writer adds. */
 static const char *counter_render_tail(struct snapshot *snapshot, const struct row *row, const struct counter *counter)
 {
     struct buffer json = {0};
@@ -129,7 +128,7 @@ static enum derived_target row_derived_target(const struct row *row)
     return str_equal(row->collector_name, "pmu") ? DERIVED_PMU : DERIVED_CPU;
 }
 
-/* NULL when out of memory. There are few: rows of the same group and PMU have one. */
+/* Returns the derivation for these events, which rows of the same group and PMU share. NULL if memory runs out. */
 static const struct derivation *snapshot_find_derivation(struct snapshot *snapshot,
                                                          const struct derivation_events *events)
 {
@@ -158,7 +157,7 @@ static int row_derive(struct row *row, struct snapshot *snapshot, unsigned slots
     return row->derivation ? 0 : -ENOMEM;
 }
 
-/* One piece of memory holds the row, its counters and its texts: they are read together. */
+/* The row, its counters and its texts share one allocation, because they are read together. */
 static struct row *row_new(struct snapshot *snapshot, const struct row_target *target,
                            const struct row_counter *counters, size_t n)
 {
@@ -183,7 +182,6 @@ static struct row *row_new(struct snapshot *snapshot, const struct row_target *t
     return steal(row);
 }
 
-/* The size that its counters may have in the document. */
 size_t row_json_size(const struct row *row)
 {
     size_t each = row->json_size + (row->json_error ? strlen(row->json_error) : 0) + COUNTER_NUMBERS_MAX;
@@ -194,7 +192,7 @@ size_t row_json_size(const struct row *row)
     return size;
 }
 
-/* A series with the labels of the row's target; `pmu` may be an event's own. */
+/* Adds a series with the labels of the row's target. `pmu` may differ from the row's PMU. */
 static struct series *row_add_series(struct snapshot *snapshot, const struct row *row, const struct metric *metric,
                                      const char *pmu, unsigned decimals, uint64_t created_ns)
 {

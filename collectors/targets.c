@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A place where groups are opened: see place.h. */
 #include "collectors/targets.h"
 
 #include "base/cleanup.h"
@@ -44,9 +43,9 @@ const char *place_pmu_name(const struct place *place)
     return place->pmu ? place->pmu->name : "";
 }
 
-/* --- the PMU that counts an event at a place --- */
+/* --- PMU of an event --- */
 
-/* The first PMU that the event names; NULL where it names none. */
+/* Returns the first PMU that the event names, or NULL. */
 static const struct pmu *named_pmu(const struct machine *machine, const struct event *event)
 {
     for (size_t i = 0; i < machine->n_pmus; i++)
@@ -55,7 +54,7 @@ static const struct pmu *named_pmu(const struct machine *machine, const struct e
     return NULL;
 }
 
-/* An event that this machine does not have is an error on each CPU; an event of another CPU's PMU is none. */
+/* An event that this machine does not have is an error on each CPU. An event of another CPU's PMU is not. */
 static int find_on_cpu(const struct place *place, const struct collector_context *context, const struct event *event,
                        const struct pmu **ret, struct error *error)
 {
@@ -89,7 +88,7 @@ static int find_on_target(const struct place *place, const struct collector_cont
                                     : find_on_pmu(place, context, event, ret, error);
 }
 
-/* Whether another place of the list counts the event now, or reports why it cannot. */
+/* Returns whether another place of the list counts the event now, or reports why it cannot. */
 static bool is_found_elsewhere(const struct place *place, const struct collector_context *context,
                                const struct event *event)
 {
@@ -103,7 +102,7 @@ static bool is_found_elsewhere(const struct place *place, const struct collector
     return false;
 }
 
-/* Why no CPU of the list counts the event. Cgroups are counted on all CPUs. */
+/* Writes why no CPU of the list counts the event. A list for a cgroup has all CPUs. */
 static int explain_no_cpu(const struct place *place, const struct machine *machine, const struct event *event,
                           struct error *error)
 {
@@ -125,7 +124,7 @@ static int explain_no_cpu(const struct place *place, const struct machine *machi
                      place->cgroup ? "" : " and in collectors.cpu.cpus");
 }
 
-/* Why no PMU of the list counts the event. */
+/* Writes why no PMU of the list counts the event. */
 static int explain_no_pmu(const struct collector_context *context, const struct event *event, struct error *error)
 {
     int r = attr_check(context->sys, context->machine, event, error);
@@ -136,8 +135,8 @@ static int explain_no_pmu(const struct collector_context *context, const struct 
 }
 
 /*
- * NULL where the event is not of this place, which is no failure. Errors, with their sentence, where the event should
- * be counted here and cannot be.
+ * Finds the PMU that counts the event at the place. *ret is NULL if the event does not belong to the place, which is no
+ * error. Fails, with a sentence in `error`, if it belongs to the place but cannot be counted.
  */
 static int place_find_pmu(const struct place *place, const struct collector_context *context, const struct event *event,
                           const struct pmu **ret, struct error *error)
@@ -152,11 +151,12 @@ static int place_find_pmu(const struct place *place, const struct collector_cont
                                        : explain_no_pmu(context, event, error);
 }
 
-/* --- the events of a place --- */
+/* --- events of a place --- */
 
 /*
- * Whether the event is for this place, which for events of a preset is not said by the event alone. Where no CPU is
- * online, the variant for any PMU says what is not counted. A PMU that a preset names need not be there.
+ * Returns whether the event is meant for this place, which only a preset restricts. On a CPU it must be in the variant
+ * for the CPU's core PMU, and if it is an event by name, the PMU must list it in sysfs. If no CPU is online, the last
+ * variant, which is for any PMU, decides what is reported. An event whose PMU does not exist is not reported.
  */
 static bool is_for_place(const struct place *place, const struct collector_context *context,
                          const struct config_group *group, const struct config_event *event)
@@ -192,13 +192,13 @@ static int place_events_find_event(struct place_events *events, const struct col
         r = place_find_pmu(place, context, event, &pmu, &error);
     if (r == 0 && !pmu)
         return 0;
-    /* The files of a tracepoint are read once, not for every CPU. */
+    /* Reuses the attr, so that the files of a tracepoint are read once and not for every CPU. */
     if (r == 0 && events->attrs[i].pmu != pmu)
         r = attr_build(context->sys, context->machine, event, pmu, &events->attrs[i], &error);
     if (r == -ENOMEM)
         return r;
     if (r < 0) {
-        /* A PMU that is missing does not come by itself; a file that could not be read may be read later. */
+        /* A missing PMU does not appear by itself (-ENODEV). A file that could not be read may become readable. */
         struct unavailable_event why = {.event = i,
                                         .pmu = pmu ? pmu->name : NULL,
                                         .error = r,

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The events of a configured group that are not counted on a target: see unavailable.h. */
 #include "collectors/unavailable.h"
 
 #include "perf/reason.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The collector `pmu`: every configured group on the PMUs that count for several CPUs at once (uncore, DSU, RAPL). A
- * PMU is read on the CPUs of its cpumask; a PMU without a cpumask is read once, on the lowest CPU that is online.
+ * The collector pmu: every configured group on the PMUs that count for several CPUs at once (uncore, DSU, RAPL). A PMU
+ * is read on the CPUs of its cpumask. A PMU without a cpumask is read once, on the lowest CPU that is online.
  */
 #include "base/cleanup.h"
 #include "collectors/group-counts.h"
@@ -12,7 +12,7 @@ static int pmu_add_place(struct places *places, const struct pmu *pmu, int cpu, 
                       &(struct place){.kind = PLACE_PMU, .pmu = pmu, .target = {.pid = -1, .cpu = cpu}, .away = away});
 }
 
-/* The places where it is read now; at least one, so that a PMU whose CPUs are all offline is reported. */
+/* Adds the places where the PMU is read now; at least one, so that a PMU whose CPUs are all offline is reported. */
 static int pmu_add_current(const struct machine *machine, const struct pmu *pmu, struct places *places)
 {
     _cleanup_(cpuset_done) struct cpuset cpus = {0};
@@ -38,8 +38,9 @@ static bool pmu_is_read_on(const struct places *places, size_t first, int cpu)
 }
 
 /*
- * The places where it is not read now; `first` is the first where it is. The kernel moves the cpumask when a CPU goes
- * offline, and may move it back: the totals of the first CPU then go on. The same holds for the lowest CPU online.
+ * Adds the places where the PMU is not read now; `first` is the index of the first place where it is. The kernel moves
+ * the cpumask when a CPU goes offline, and may move it back. The totals of the first CPU then continue. The same holds
+ * for the lowest CPU that is online.
  */
 static int pmu_add_former(const struct machine *machine, const struct pmu *pmu, size_t first, struct places *places)
 {

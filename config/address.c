@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A listen address: see address.h. */
 #include "config/address.h"
 
 #include <arpa/inet.h>
@@ -37,7 +36,7 @@ static int address_parse_port(const char *text, const char *digits, in_port_t *r
 {
     uint64_t port;
 
-    /* number_parse_u64() would accept 0x50. */
+    /* number_parse_u64() would also accept 0x50. */
     if (digits[0] == '\0' || digits[strspn(digits, "0123456789")] != '\0')
         return error_set(error, -EINVAL, "\"%s\": \"%s\" is not a port, a number from 0 to 65535", text, digits);
     if (number_parse_u64(digits, &port) < 0 || port > UINT16_MAX)
@@ -46,7 +45,7 @@ static int address_parse_port(const char *text, const char *digits, in_port_t *r
     return 0;
 }
 
-/* A text without a colon: most often a port alone. */
+/* Refuses a text without a colon, which is most often a port alone. */
 static int address_refuse_portless(const char *text, struct error *error)
 {
     in_port_t port;
@@ -59,7 +58,7 @@ static int address_refuse_portless(const char *text, struct error *error)
     return error_set(error, -EINVAL, "\"%s\" has no port: expected :PORT, HOST:PORT, [IPv6]:PORT or unix:/PATH", text);
 }
 
-/* The zone after the "%" of fe80::1%eth0, by name or number. */
+/* Parses the zone after the "%" of fe80::1%eth0: an interface, by name or number. */
 static int address_parse_zone(const char *text, const char *zone, const struct in6_addr *host, uint32_t *ret,
                               struct error *error)
 {
@@ -171,19 +170,19 @@ static char *address_format_unix(const struct sockaddr_un *name, socklen_t size)
 {
     size_t length = size > offsetof(struct sockaddr_un, sun_path) ? size - offsetof(struct sockaddr_un, sun_path) : 0;
 
-    if (length && name->sun_path[0] == '\0') /* abstract: its bytes count, not a NUL */
+    if (length && name->sun_path[0] == '\0') /* abstract: its length counts, there is no final NUL */
         return text_printf(UNIX_PREFIX "@%.*s", (int)length - 1, name->sun_path + 1);
     return text_printf(UNIX_PREFIX "%.*s", (int)length, name->sun_path);
 }
 
-/* No client can connect to "all addresses": it is shown as this machine's. */
+/* The wildcard address becomes "localhost": it is not an address that a client can connect to. */
 static char *address_format_ipv6(const struct sockaddr_in6 *name)
 {
     char host[INET6_ADDRSTRLEN], zone[IF_NAMESIZE + 3] = "", interface[IF_NAMESIZE];
 
     if (IN6_IS_ADDR_UNSPECIFIED(&name->sin6_addr))
         return text_printf("http://localhost:%u/", ntohs(name->sin6_port));
-    if (name->sin6_scope_id) { /* RFC 6874: the "%" is itself escaped */
+    if (name->sin6_scope_id) { /* RFC 6874: the "%" is escaped in a URL */
         if (!if_indextoname(name->sin6_scope_id, interface))
             snprintf(interface, sizeof(interface), "%u", name->sin6_scope_id);
         snprintf(zone, sizeof(zone), "%%25%s", interface);

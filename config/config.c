@@ -10,7 +10,7 @@
 #include "config/keys.h"
 #include "perf/event-parse.h"
 
-/* --- The typed configuration --- */
+/* --- Values --- */
 
 static int config_set_default(const struct option *option, struct config *config, struct error *error)
 {
@@ -63,7 +63,7 @@ int config_override(struct config *config, const char *path, const char *value, 
 
     if (!option || !option->type->parse)
         return error_set(error, -EINVAL, "the configuration has no key \"%s\" that a flag could set", path);
-    /* In the file the YAML reader checks this. */
+    /* In the file, the YAML reader checks this. */
     if (utf8_printable_prefix(value, strlen(value)) != strlen(value))
         return error_set(error, -EINVAL, "the value has a control character or is not UTF-8");
     return option->type->parse(option, value, config, error);
@@ -76,7 +76,10 @@ void config_clear_listen(struct config *config)
     option->type->done(option, config);
 }
 
-/* Whether the key `path` may have this event. An event that is only missing on this machine is no error. */
+/*
+ * Returns -EINVAL if the key `path` cannot have this event on any machine. An event that is only missing on this
+ * machine is not an error.
+ */
 static int config_check_event(const char *path, const struct event *event, struct sys *sys,
                               const struct machine *machine, struct error *error)
 {
@@ -89,14 +92,15 @@ static int config_check_event(const char *path, const struct event *event, struc
     return 0;
 }
 
-/* A check of all events: the first error ends it, unless there is a list. */
+/* A check of all events. The first error ends it, unless there is a list. */
 struct config_check {
     struct sys *sys;
     const struct machine *machine;
     struct error *error;
-    struct error_list *errors; /* NULL: there is none */
+    struct error_list *errors; /* NULL: the first error ends the check */
 };
 
+/* Adds the error to the list, if there is one and it has room. Returns 0 to continue, or -EINVAL to end the check. */
 static int config_check_keep(const struct config_check *check)
 {
     return check->errors && error_list_add(check->errors, check->error) == 0 ? 0 : -EINVAL;
@@ -121,7 +125,7 @@ static int config_check_groups(const struct config_check *check, const char *pat
     return r;
 }
 
-/* sampler.event is a text, and its position in the file is not kept. */
+/* Checks sampler.event. It is kept as a text without its position in the file, so the message names the key. */
 static int config_check_sampled(const char *text, struct sys *sys, const struct machine *machine, struct error *error)
 {
     _cleanup_(event_list_done) struct event_list list = {0};
@@ -210,7 +214,7 @@ static int groups_each_event(const struct config_groups *groups, visit_event vis
     return r;
 }
 
-/* A text that does not parse was refused before. */
+/* Visits the events of a text, which parses: loading has checked it. */
 static int sampled_each_event(const char *text, visit_event visit, void *userdata)
 {
     _cleanup_(event_list_done) struct event_list list = {0};
@@ -251,7 +255,7 @@ const char *config_format_error(const char *file, const struct error *error, cha
     return text;
 }
 
-/* The object at the key before the first dot of `path`, which is added if necessary; borrowed. */
+/* Returns the object at the key before the first dot of `path`, which is created if necessary. Borrowed. */
 static json_t *json_inner_map(json_t *map, const char *path)
 {
     _cleanup_(freep) char *key = strndup(path, strcspn(path, "."));
@@ -262,6 +266,7 @@ static json_t *json_inner_map(json_t *map, const char *path)
     return inner;
 }
 
+/* Puts the value at a path with dots, and takes over its reference. */
 static int json_put(json_t *map, const char *path, json_t *value)
 {
     const char *dot;
@@ -292,14 +297,17 @@ json_t *config_json(const struct config *config)
     return root;
 }
 
-/* --- From a file to the typed configuration. and load.h --- */
+/* --- Loading --- */
 
 static const yaml_node_t *node_of_key(const yaml_node_t *const *nodes, const char *path)
 {
     return nodes[option_table_find(&config_options, path) - config_options.rows];
 }
 
-/* A rate in the event, as in "cycles/period=100000/", replaces the default; a different one in the file is an error. */
+/*
+ * A rate in the terms of the event, as in "cycles/period=100000/", replaces the defaults of the two keys. A different
+ * rate in the file is an error.
+ */
 static int sampler_take_rate_of_event(const struct document *document, const yaml_node_t *frequency,
                                       const yaml_node_t *period, struct config_sampler *sampler, struct error *error)
 {
@@ -319,7 +327,7 @@ static int sampler_take_rate_of_event(const struct document *document, const yam
     return 0;
 }
 
-/* The kernel samples by a frequency or by a period. The frequency has a default, which a period replaces. */
+/* The kernel samples either by a frequency or by a period. A period replaces the default of the frequency. */
 static int sampler_check_frequency(const struct document *document, const yaml_node_t **nodes, struct config *config,
                                    struct error *error)
 {
@@ -341,7 +349,7 @@ static int sampler_check_frequency(const struct document *document, const yaml_n
     return 0;
 }
 
-/* sampler.allow_remote is what earlier versions had for sampler.allow. */
+/* sampler.allow_remote is the key of earlier versions for sampler.allow. */
 static int sampler_read_allow_remote(const struct document *document, const yaml_node_t **nodes, struct config *config,
                                      struct error *error)
 {
@@ -371,7 +379,10 @@ static int config_read_document(const struct document *document, struct config *
     int r = root ? option_table_read(&config_options, document, root, config, nodes, error) : 0;
     if (r == 0 && !document->errors)
         r = config_set_defaults(config, nodes, error);
-    /* After an error, a value may be the default, which contradicts others. */
+    /*
+     * If errors are collected, a bad value was replaced by its default, which may contradict other values: then the
+     * keys are not checked against each other.
+     */
     if (r == 0)
         r = document_keep(document, sampler_check_frequency(document, nodes, config, error), error);
     if (r == 0)
@@ -380,7 +391,10 @@ static int config_read_document(const struct document *document, struct config *
     return r;
 }
 
-/* Defaults are set behind the values of the file, for the other keys; first of all where a bad value is no end. */
+/*
+ * Makes the struct to read into. Normally the defaults are set after reading, for the keys that are absent. If errors
+ * are collected, they are set before: a bad value does not end the reading then, and the default takes its place.
+ */
 static int config_begin(bool with_defaults, struct config **ret, struct error *error)
 {
     if (with_defaults)
@@ -389,7 +403,10 @@ static int config_begin(bool with_defaults, struct config **ret, struct error *e
     return *ret ? 0 : error_oom(error);
 }
 
-/* With `errors`, they get those of the values, and the rest is read; else the first one is the result. */
+/*
+ * If `errors` is not NULL, wrong values are added to it and reading continues. Otherwise the first wrong value is the
+ * result.
+ */
 static int config_parse_all(const char *text, size_t size, struct error_list *errors, struct config **ret,
                             struct error *error)
 {
@@ -464,7 +481,7 @@ char *config_directory_of(const char *path)
     return strndup(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
-/* Paths in the file are relative to its directory. */
+/* Paths in the file are relative to its directory. Joins them to it. */
 static int config_join_paths(const char *file, struct config *config, struct error *error)
 {
     _cleanup_(freep) char *directory = config_directory_of(file);

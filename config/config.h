@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The typed configuration: the values of perfcountd.yaml, which replace the defaults and are replaced by the flags.
- * Immutable once loaded. config/keys.h is the table of its keys.
+ * The configuration of perfcountd as typed values.
  *
- * The text of a configuration file, and paths that are relative to its directory.
+ * Values of perfcountd.yaml replace the built-in defaults, and flags replace values of the file. A struct config is
+ * immutable once the flags are applied. config/keys.h is the table of its keys.
+ *
+ * Relative paths in a configuration file are relative to the directory of that file; the functions for this at the end
+ * also serve config/web-config.h.
  */
 #ifndef CONFIG_CONFIG_H
 #define CONFIG_CONFIG_H
@@ -16,87 +19,100 @@
 #include "config/values.h"
 #include "perf/attr.h"
 
-/* The largest file that is read, in bytes. */
+/* The largest configuration file that is read, in bytes. */
 #define CONFIG_FILE_MAX (1024 * 1024)
 
-/* The built-in default. */
+/* Returns the built-in defaults. The caller frees them with config_free(). -ENOMEM with a sentence. */
 int config_default(struct config **ret, struct error *error);
 /*
- * Reads `path`, which `opener` opens (base/file.h). -EINVAL for bad content, with line and column in the error; errors
- * of open(2) and read(2); -EFBIG above CONFIG_FILE_MAX. The message does not repeat the file and the position:
- * config_format_error() puts them before it.
+ * Reads and parses `path`, which `opener` opens (base/file.h). Returns -EINVAL for bad content, with line and column in
+ * `error`; errors of open(2) and read(2); -EFBIG above CONFIG_FILE_MAX. The message does not contain the file and the
+ * position: config_format_error() puts them before it.
  */
 int config_load(const struct file_opener *opener, const char *path, struct config **ret, struct error *error);
 /*
- * The same for a person who wants to know all that is wrong: `errors` get the errors of values, each at its position,
- * and the configuration is what remains. It fails where the file cannot be read or is not YAML.
+ * Like config_load(), but collects all errors, for a person who wants to fix them at once: `errors` gets the error of
+ * each bad value with its position, and the configuration has the remaining values. Fails only if the file cannot be
+ * read or is not YAML, or if memory or `errors` is exhausted.
  */
 int config_load_all(const struct file_opener *opener, const char *path, struct error_list *errors, struct config **ret,
                     struct error *error);
-/* config_load() for a text in memory. Pure. */
+/* Like config_load(), for a text in memory. Pure. */
 int config_parse(const char *text, size_t size, struct config **ret, struct error *error);
 struct config *config_free(struct config *config);
 DEFINE_CLEANUP(struct config *, config_free);
 
 /*
- * Checks the events against a machine: -EINVAL, with the nearest names, for a bare name that no PMU knows, and for an
- * event of collectors.pmu that cannot belong to a PMU of the system on any machine (cycles, a tracepoint). The error
- * has the position in the file, except for sampler.event, which it names instead. A PMU, term or tracepoint that is
- * only missing on this machine is no error: it is reported at run time, and the rest is served.
+ * Checks the events against a machine. Returns -EINVAL, with the nearest names, for a bare name that no PMU knows, and
+ * for an event of collectors.pmu that cannot belong to a system-wide PMU on any machine (cycles, a tracepoint). The
+ * error has the position in the file; for sampler.event, whose position is not kept, the message names the key instead.
+ * A PMU, term or tracepoint that is only missing on this machine is not an error: it is reported at run time, and the
+ * other events are served.
  */
 int config_check_events(const struct config *config, struct sys *sys, const struct machine *machine,
                         struct error *error);
-/* The same for all events: adds the errors to the list, as many as it takes. */
+/* Like config_check_events(), but checks all events and adds the errors to `errors` until it is full. */
 void config_check_all_events(const struct config *config, struct sys *sys, const struct machine *machine,
                              struct error_list *errors);
 
 /*
- * Calls `visit` for each event of the configuration: of its groups, of sampler.event and of sampler.tracepoints, with
- * `samples` where the sampler may open the event. Stops where `visit` does not return 0, and returns that. -ENOMEM.
+ * Calls visit() for each event of the configuration: the events of all groups, of sampler.event and of
+ * sampler.tracepoints. `samples` is true if the sampler may open the event. Stops when visit() returns nonzero, and
+ * returns that value. Returns -ENOMEM on failure of its own.
  */
 int config_each_event(const struct config *config,
                       int (*visit)(void *userdata, const struct event *event, bool samples), void *userdata);
 
-/* The lowest standing of clients that may reload and pause, and of clients that may have samples. */
+/* The lowest standing of a client that may reload and pause, and of a client that may have samples. */
 enum standing config_standing_to_operate(const struct config *config);
 enum standing config_standing_to_sample(const struct config *config);
 
-/* The most cgroups that an engine, which is not ENGINE_AUTO, may count. */
+/* The number of cgroups that an engine may count. `engine` is not ENGINE_AUTO. */
 uint64_t config_max_cgroups(const struct config *config, enum config_engine engine);
 
 /*
- * Whether it has a key that a later version will refuse: `warning`, which may be NULL, gets the position and what to
- * write instead, for config_format_error().
+ * Returns whether the configuration has a deprecated key, which a later version will refuse. `warning`, which may be
+ * NULL, gets the key's position and what to write instead, for config_format_error().
  */
 bool config_has_deprecated_key(const struct config *config, struct error *warning);
 
-/* "FILE:LINE:COLUMN: message", without the parts that are unknown. `text` is always NUL-terminated. */
+/*
+ * Writes "FILE:LINE:COLUMN: message" to `text`, without the parts that are unknown, and returns `text`. `file` may be
+ * NULL. The result is cut off at `size` and always NUL-terminated.
+ */
 const char *config_format_error(const char *file, const struct error *error, char *text, size_t size);
 
 /*
- * Sets a value by a flag: replaces web.telemetry_path..., adds to a list such as web.listen; `path` is a key's path.
- * -EINVAL by the same checks as in the file, with a sentence that names neither key nor flag.
+ * Sets the key `path` ("web.telemetry_path") from the text of a flag. A list, such as web.listen, grows by the value.
+ * Returns -EINVAL after the same checks as in the file; the sentence about a bad value names neither the key nor the
+ * flag.
  */
 int config_override(struct config *config, const char *path, const char *value, struct error *error);
-/* Empties web.listen, before the first --web.listen-address. */
+/* Empties web.listen, before the first --web.listen-address adds to it. */
 void config_clear_listen(struct config *config);
 
 /*
- * The configuration as /api/v1/config shows it, which config_parse() reads as the same configuration; the caller owns
- * it. NULL when out of memory.
+ * Returns the configuration as /api/v1/config shows it. config_parse() reads the document as the same configuration.
+ * The caller owns it. NULL when out of memory.
  */
 json_t *config_json(const struct config *config);
 
-/* Of a file that had settings when it was read before. */
+/* Why a reload refuses an empty file: an editor may be about to write it. */
 #define CONFIG_BLANK "the file is empty, as one is that is being written; where it is to set nothing, write {} into it"
 
-/* The whole text, NUL-terminated; the caller frees it. Errors of config_load(), with a sentence. */
+/*
+ * Reads the whole file into a NUL-terminated text, which the caller frees. Errors are those of config_load(), with a
+ * sentence.
+ */
 int config_read_file(const struct file_opener *opener, const char *path, char **ret_text, size_t *ret_size,
                      struct error *error);
 
-/* The directory of `path`, "." where it names none; NULL when out of memory. The caller frees it. */
+/* Returns the directory part of `path`, or "." if it has none. The caller frees it. NULL when out of memory. */
 char *config_directory_of(const char *path);
-/* `path` below `directory`; unchanged where it is absolute, or the directory is "." or "". Likewise. */
+/*
+ * Returns `path` below `directory`, or a copy of `path` if it is absolute or the directory is "." or "". The caller
+ * frees it. NULL when out of memory.
+ */
 char *config_join_path(const char *directory, const char *path);
 
 #endif

@@ -10,9 +10,9 @@
 #include "perf/pmu.h"
 #include "perf/presets.h"
 
-/* --- The keys `events` and `preset` of a group --- */
+/* --- Events --- */
 
-/* An item of the list that is a map, as it is written. */
+/* An item of the list that is a map, as written. */
 struct event_text {
     char *event, *name, *help;
 };
@@ -79,7 +79,10 @@ static void events_done(const struct option *option, void *base)
     group->text = NULL;
 }
 
-/* Gives an error at error->offset of the node's text its position in the file. */
+/*
+ * Converts error->offset, a byte of the node's text, to a position in the file. Returns `r` for -ENOMEM, otherwise
+ * -EINVAL.
+ */
 static int event_fail_in_text(const struct document *document, const yaml_node_t *n, int r, struct error *error)
 {
     unsigned line, column;
@@ -104,7 +107,7 @@ static int events_too_many(const struct document *document, const yaml_node_t *n
     return document_error(document, n, error, "more than %d events in a group", CONFIG_EVENTS_MAX);
 }
 
-/* "{cycles,instructions}:k", or several groups */
+/* Reads a text with one or several groups: "{cycles,instructions}:k". */
 static int events_read_text(const struct document *document, const yaml_node_t *n, struct config_group *group,
                             struct error *error)
 {
@@ -131,7 +134,7 @@ static int event_read_text(const struct document *document, const yaml_node_t *n
     return 0;
 }
 
-/* {event: "r11", name: cpu_cycles_raw, help: "..."} */
+/* Reads an item such as {event: "r11", name: cpu_cycles_raw, help: "..."}. */
 static int event_read_map(const struct document *document, const yaml_node_t *n, struct config_event *event,
                           struct error *error)
 {
@@ -195,13 +198,19 @@ static int events_read_list(const struct document *document, const yaml_node_t *
     return r;
 }
 
-/* The metric names of the group's own times, also without the unit, which is added to the name of a clock. */
+/*
+ * The metrics that every group has for its own times, with the suffixes of OpenMetrics. The names without the unit are
+ * reserved too, because an event of a clock gets the unit appended to its name.
+ */
 static const char *const reserved_metrics[] = {
     "group_enabled", "group_enabled_seconds", "group_enabled_seconds_created", "group_enabled_seconds_total",
     "group_running", "group_running_seconds", "group_running_seconds_created", "group_running_seconds_total",
 };
 
-/* read_bytes and read, which may be in bytes: see event_unit_suffix(). */
+/*
+ * Whether `metric` is `to` with a unit appended, like read_bytes and read: event_unit_suffix() may append the unit to
+ * the latter.
+ */
 static bool adds_unit(const char *metric, const char *to)
 {
     size_t size = strlen(to);
@@ -209,7 +218,7 @@ static bool adds_unit(const char *metric, const char *to)
     return str_starts(metric, to) && metric[size] == '_' && unit_is_base(metric + size + 1);
 }
 
-/* Whether both become the same series: on different PMUs the label `pmu` distinguishes them. */
+/* Whether both events become the same series. On different PMUs the label `pmu` distinguishes them. */
 static bool events_share_series(const struct event *a, const struct event *b)
 {
     if (!str_equal(a->metric, b->metric) && !adds_unit(a->metric, b->metric) && !adds_unit(b->metric, a->metric))
@@ -250,8 +259,10 @@ static int events_check_metrics(const struct config_group *group, struct error *
     return 0;
 }
 
-/* Moves the events of `list`, one group of the text at node `n`, to `group`. -EINVAL with the position of an event that
- * is refused. */
+/*
+ * Moves the events of `list`, one group of the text at node `n`, to `group`. Returns -EINVAL with the position of an
+ * event that is refused.
+ */
 static int events_take_list(const struct document *document, const yaml_node_t *n, struct event_list *list,
                             struct config_group *group, struct error *error)
 {
@@ -323,8 +334,11 @@ static json_t *events_json(const struct option *option, const void *base)
 
 const struct option_type option_events = {"events", events_read, NULL, events_json, events_done};
 
-/* --- presets --- */
+/* --- Presets --- */
 
+/*
+ * Marks that variant number `variant` has the event, and adds the event, emptying *event, if no earlier variant has it.
+ */
 static int events_put_variant(struct config_group *group, struct event *event, size_t variant)
 {
     size_t i = 0;
@@ -341,7 +355,7 @@ static int events_put_variant(struct config_group *group, struct event *event, s
     return 0;
 }
 
-/* The table's texts are correct: a test parses each of them. */
+/* Parsing cannot fail except for memory: a unit test parses each text of the table. */
 static int events_add_variant(struct config_group *group, const struct preset *preset, size_t variant)
 {
     _cleanup_(event_list_done) struct event_list list = {0};
@@ -392,7 +406,7 @@ static json_t *preset_json(const struct option *option, const void *base)
 
 const struct option_type option_preset = {"a preset", preset_read, NULL, preset_json, preset_done};
 
-/* --- The groups of a collector --- */
+/* --- Groups --- */
 
 /* Indices into group_options. */
 enum { GROUP_OPTION_NAME, GROUP_OPTION_PRESET, GROUP_OPTION_EVENTS, GROUP_OPTION_STRICT, GROUP_OPTIONS };
@@ -458,8 +472,9 @@ static void groups_done(const struct option *option, void *base)
 }
 
 /*
- * All that decides which series a group has and what they count: reload keeps the totals of groups whose signature is
- * the same. A line for each event; no text in it has a control character.
+ * Returns a text with all that decides which series a group has and what they count: a reload keeps the totals of
+ * groups with an equal signature. It has a line for each event, which is unambiguous because no text in it has a
+ * control character.
  */
 static char *group_signature(const struct config_group *group)
 {
@@ -529,8 +544,8 @@ static int groups_add(const struct document *document, const yaml_node_t *n, str
 }
 
 /*
- * The name of the i-th group of a text: the one before its braces, or else that of the map that has the text, with the
- * number of the group where there are several: "core-1" and "core-2".
+ * Sets the name of the i-th group of a text: the name before its braces, otherwise the name of the map that has the
+ * text. If the text has several groups, the latter gets the number of the group: "core-1", "core-2".
  */
 static int group_take_name(struct config_group *group, const char *of_map, size_t i, struct event_groups *written,
                            struct error *error)
@@ -554,7 +569,7 @@ static int group_take_name(struct config_group *group, const char *of_map, size_
     return group->name ? 0 : error_oom(error);
 }
 
-/* Whether every group of the text has its own name, so that the key "name" has no use. */
+/* Whether every group of the text has a name before its braces, so that the key "name" would have no effect. */
 static bool all_have_names(const struct event_groups *written)
 {
     for (size_t i = 0; i < written->n; i++)
@@ -563,8 +578,10 @@ static bool all_have_names(const struct event_groups *written)
     return true;
 }
 
-/* Adds the groups of the text of "events", which share the other keys. `n` is the node of the item in the list of
- * groups. */
+/*
+ * Adds the groups of the text of "events", which share the other keys. `n` is the node of the item in the list of
+ * groups.
+ */
 static int groups_add_written(const struct document *document, const yaml_node_t *n, const yaml_node_t *const *nodes,
                               struct config_groups *groups, struct config_group *read, struct error *error)
 {
@@ -592,7 +609,7 @@ static int groups_add_written(const struct document *document, const yaml_node_t
     return r;
 }
 
-/* A group of a preset, or of a list of events. */
+/* Adds the group of a preset or of a list of events. `of_system`: the key is collectors.pmu.groups. */
 static int groups_add_read(const struct document *document, const yaml_node_t *n, const yaml_node_t *const *nodes,
                            bool of_system, struct config_groups *groups, struct config_group *group,
                            struct error *error)
@@ -603,7 +620,7 @@ static int groups_add_read(const struct document *document, const yaml_node_t *n
         r = group_check_preset(document, nodes[GROUP_OPTION_PRESET], group->preset, of_system, error);
     if (r < 0)
         return r;
-    /* A group's position is that of its name, which messages are about. */
+    /* The position of a group is that of its name, because messages about a group are about its name. */
     const yaml_node_t *name = nodes[nodes[GROUP_OPTION_NAME] ? GROUP_OPTION_NAME : GROUP_OPTION_PRESET];
     document_position(document, name, &group->line, &group->column);
     group->strict |= group->preset && group->preset->strict;
@@ -612,7 +629,7 @@ static int groups_add_read(const struct document *document, const yaml_node_t *n
     return group->name ? groups_add(document, n, groups, group, error) : error_oom(error);
 }
 
-/* Adds the groups of an item of the list: one, or those of a text. `of_system`: of collectors.pmu. */
+/* Adds the groups of an item of the list: one, or those of a text. `of_system`: the key is collectors.pmu.groups. */
 static int groups_read_item(const struct document *document, const yaml_node_t *n, bool of_system,
                             struct config_groups *groups, struct error *error)
 {
@@ -639,7 +656,10 @@ static int groups_read_item(const struct document *document, const yaml_node_t *
                                : groups_add_read(document, n, nodes, of_system, groups, &group, error);
 }
 
-/* The size of BASE in "BASE-N" with N from 2, the label of a part of a split group; 0 for other names. */
+/*
+ * A group that is split over several kernel groups gets the labels NAME-2, NAME-3... for its further parts. Returns the
+ * size of NAME in such a label, or 0 for another name.
+ */
 static size_t group_split_base(const char *name, uint64_t *ret_part)
 {
     const char *dash = strrchr(name, '-');
@@ -664,7 +684,7 @@ static int groups_check_same_name(const struct config_group *earlier, const stru
     return group_fail_at(group->line, group->column, error);
 }
 
-/* Whether `group` has the label that a part of `other` would get: a group of n events has at most n parts. */
+/* Returns -EINVAL if `group` has the label of a possible part of `other`. A group of n events has at most n parts. */
 static int groups_check_split(const struct config_group *other, const struct config_group *group, struct error *error)
 {
     uint64_t part;
@@ -691,7 +711,7 @@ static int groups_check_names(const struct config_groups *groups, struct error *
     return 0;
 }
 
-/* By metric, then by position in the file. */
+/* Orders by metric, then by position in the file. */
 static int compare_metrics(const void *a, const void *b)
 {
     const struct config_event *one = *(const struct config_event *const *)a,
@@ -705,7 +725,7 @@ static int compare_metrics(const void *a, const void *b)
     return order;
 }
 
-/* A metric has the same HELP in all groups. */
+/* Checks that a metric has the same HELP in all groups. */
 static int groups_check_help(const struct config_groups *groups, struct error *error)
 {
     _cleanup_(freep) const struct config_event **events = NULL;
@@ -731,10 +751,10 @@ static int groups_check_help(const struct config_groups *groups, struct error *e
     return 0;
 }
 
-/* The suffixes of a counter's samples in OpenMetrics. */
+/* Suffixes of a counter's samples in OpenMetrics. */
 static const char *const sample_suffixes[] = {"_total", "_created"};
 
-/* Whether `name` is the name of a sample of `event`, which has the unit in it for a clock. */
+/* Whether `name` is the name of a sample of `event`. The name of a clock's sample includes the unit. */
 static bool is_name_of_sample(const char *name, const struct event *event)
 {
     const char *unit = event->generic && event->generic->clock ? "_seconds" : "";
@@ -766,7 +786,10 @@ static int groups_check_sample(const struct config_groups *groups, const struct 
     return 0;
 }
 
-/* A strict parser of OpenMetrics refuses the whole scrape where a family has the name of another family's sample. */
+/*
+ * Checks that no family has the name of another family's sample: a strict parser of OpenMetrics would refuse the whole
+ * scrape.
+ */
 static int groups_check_samples(const struct config_groups *groups, struct error *error)
 {
     int r = 0;
@@ -793,7 +816,7 @@ static int groups_read_items(const struct document *document, const yaml_node_t 
     return document_settle(document, 0, before);
 }
 
-/* Checks across groups: each may find one error. */
+/* Checks across groups. Each reports at most one error. */
 static int groups_check(const struct document *document, const struct config_groups *groups, struct error *error)
 {
     static int (*const checks[])(const struct config_groups *groups, struct error *error) = {
@@ -825,7 +848,7 @@ static int groups_read(const struct option *option, const struct document *docum
     config_groups_done(option_member(option, base));
     *(struct config_groups *)option_member(option, base) = groups;
     groups = (struct config_groups){0};
-    /* Without the groups that have errors, so that the events of the others can be checked. */
+    /* Groups with errors are left out, so that the events of the others can still be checked. */
     return document_settle(document, 0, before);
 }
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The keys groups, events and preset.
+ * The keys `groups`, `events` and `preset`: option types that read groups of events and check them against each other.
  *
- * The keys `events` and `preset` of a group, as option types of struct config_group. `events` is one text in perf's
- * syntax, which may have several groups and is read into `written`, or a list, which is read into `events`.
- *
- * The groups of a collector, as an option type of struct config_groups.
+ * `groups` fills a struct config_groups, `events` and `preset` a struct config_group. `events` is either one text in
+ * perf's syntax, which may contain several groups and goes to `written`, or a list of single events, which goes to
+ * `events`. Each group of a text becomes a group of its own.
  */
 #ifndef CONFIG_EVENT_GROUPS_H
 #define CONFIG_EVENT_GROUPS_H
@@ -13,9 +12,9 @@
 #include "config/schema.h"
 
 extern const struct option_type option_events, option_preset;
-extern const struct option_table event_options; /* of an item of the list that is a map */
+extern const struct option_table event_options; /* an item of the list `events` that is a map */
 
 extern const struct option_type option_groups;
-extern const struct option_table group_options; /* of struct config_group, for each item of the list */
+extern const struct option_table group_options; /* an item of the list `groups`, in struct config_group */
 
 #endif

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The keys of perfcountd.yaml: see options.h. */
 #include "config/keys.h"
 
 #include "base/util.h"
@@ -45,9 +44,9 @@ static const struct option_choice max_cgroups[] = {
     "patterns of paths, which start with \"/\", or of names, such as container=grafana-*; \"default\""
 #define SLICES_AND_SERVICES "/*.slice, /system.slice/*.service, /system.slice/*.slice/*.service"
 /*
- * Containers and virtual machines where their runtimes put them, without the slices of pods above them and without what
- * is inside of them. No pattern leads into directories where none of them is: each directory that it leads to is
- * watched.
+ * The cgroups of containers and virtual machines where their runtimes create them, without the slices of pods above
+ * them and without the cgroups inside of them. The patterns match no directory without containers, because each
+ * directory that a pattern leads to is watched.
  */
 #define CONTAINERS                                                                                                     \
     "/system.slice/docker-*.scope, /system.slice/nerdctl-*.scope, /system.slice/cri-containerd-*.scope,"               \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The keys of perfcountd.yaml, one row each. The loader, flags, check-config, /api/v1/config, --help and the check of
- * the manual page follow this table; nothing else knows the keys.
+ * The keys of perfcountd.yaml, one row each. The loader, the flags, check-config, /api/v1/config, --help and the check
+ * of the manual page are driven by this table; no other code lists the keys.
  */
 #ifndef CONFIG_KEYS_H
 #define CONFIG_KEYS_H
@@ -17,8 +17,8 @@ struct config;
 const char *config_engine_name(enum config_engine engine);
 
 /*
- * Gives each member whose option has no node its default; `nodes` are those of option_table_read(), or NULL for all
- * defaults.
+ * Sets the default of each key that the file does not have. `nodes` is the result of option_table_read() for
+ * config_options, or NULL to set all defaults. Returns -ENOMEM on failure.
  */
 int config_set_defaults(struct config *config, const yaml_node_t *const *nodes, struct error *error);
 

@@ -14,9 +14,9 @@
 #include "perf/event-parse.h"
 #include "perf/event.h"
 
-/* --- Tables of keys --- */
+/* --- Tables --- */
 
-/* Longer than any key. */
+/* Size of a buffer for one key of a path; longer than any key. */
 #define KEY_MAX 32
 
 struct table_reading {
@@ -26,7 +26,7 @@ struct table_reading {
     const yaml_node_t **nodes;
 };
 
-/* The part of the row's path after `prefix` ("web."); false for a row that does not have the prefix. */
+/* Gets the key of the row's path after `prefix` ("web."). Returns false for a row without the prefix. */
 static bool row_key(const struct option *row, const char *prefix, char key[KEY_MAX])
 {
     if (!str_starts(row->path, prefix))
@@ -50,7 +50,7 @@ static void table_append_keys(struct buffer *text, const struct option_table *ta
         }
 }
 
-/* The end of `key` in `path`, where it is below another key; NULL where the path does not have it so. */
+/* Returns the end of `key` in `path` if it is below another key, otherwise NULL. */
 static const char *path_end_of_key(const char *path, const char *key)
 {
     const char *dot = path;
@@ -63,7 +63,7 @@ static const char *path_end_of_key(const char *path, const char *key)
     return NULL;
 }
 
-/* A key that is known elsewhere was most often indented wrongly. */
+/* Lists the places where the table knows the key: it was most often indented wrongly. */
 static void table_append_paths(struct buffer *text, const struct option_table *table, const char *key)
 {
     const char *last = "";
@@ -78,6 +78,7 @@ static void table_append_paths(struct buffer *text, const struct option_table *t
     }
 }
 
+/* Fails with the place where the key belongs, or else the nearest keys, or else all keys of this map. */
 static int table_unknown_key(const struct table_reading *reading, const char *prefix, const yaml_node_t *n,
                              struct error *error)
 {
@@ -147,7 +148,7 @@ static int table_read_pair(const struct table_reading *reading, const char *pref
     return table_unknown_key(reading, prefix, key, error);
 }
 
-/* Reads no deeper than the table, however deep or circular the document is. */
+/* The depth of recursion is that of the table, however deep or circular the document is. */
 static int table_read_map(const struct table_reading *reading, const char *prefix, const yaml_node_t *map,
                           struct error *error)
 {
@@ -182,9 +183,9 @@ int option_table_read(const struct option_table *table, const struct document *d
     return table_read_map(&reading, "", map, error);
 }
 
-/* --- The types of values --- */
+/* --- Types --- */
 
-/* Where the option sets no maximum. */
+/* Items of a list if the option sets no maximum. */
 #define LIST_MAX 64
 
 int option_expected(const struct option *option, const struct document *document, const yaml_node_t *n,
@@ -247,7 +248,7 @@ static json_t *bool_json(const struct option *option, const void *base)
 const struct option_type option_bool = {"true or false", bool_read, bool_parse, bool_json, option_done_nothing};
 const struct option_type option_deprecated_bool = {"true or false", bool_read, bool_parse, NULL, option_done_nothing};
 
-/* NULL where the text is none of the choices. */
+/* Returns NULL if the text is not a choice. */
 static const struct option_choice *choice_find(const struct option *option, const char *text)
 {
     const struct option_choice *choice = option->choices;
@@ -257,7 +258,7 @@ static const struct option_choice *choice_find(const struct option *option, cons
     return choice && choice->word ? choice : NULL;
 }
 
-/* NULL where the value is none of the choices. */
+/* Returns NULL if the value is not that of a choice. */
 static const char *choice_word(const struct option *option, uint64_t value)
 {
     const struct option_choice *choice = option->choices;
@@ -386,7 +387,7 @@ static int list_read_items(const struct option *option, const struct document *d
     const yaml_node_t *item;
     int r = 0;
 
-    if (n->type != YAML_SEQUENCE_NODE) /* a text by itself is a list of one */
+    if (n->type != YAML_SEQUENCE_NODE) /* a bare text is a list of one item */
         return option_read_text(option, document, n, base, error);
     for (size_t i = 0; r == 0 && (item = document_item(document, n, i)); i++)
         r = document_keep(document, option_read_text(option, document, item, base, error), error);
@@ -461,7 +462,7 @@ static int number_parse(const struct option *option, const char *text, void *bas
     return option_set_number(option, text, r, value, expected, base, error);
 }
 
-/* A number in quotes is a text. */
+/* Refuses a number in quotes, which is a text in YAML. A word of the option may have quotes. */
 static int number_read(const struct option *option, const struct document *document, const yaml_node_t *n, void *base,
                        struct error *error)
 {
@@ -502,7 +503,7 @@ static json_t *duration_json(const struct option *option, const void *base)
 const struct option_type option_duration = {"a duration", option_read_text, duration_parse, duration_json,
                                             option_done_nothing};
 
-/* --- Checks of values --- */
+/* --- Checks --- */
 
 int option_check_address(const char *text, struct error *error)
 {
@@ -511,7 +512,7 @@ int option_check_address(const char *text, struct error *error)
     return address_parse(text, &address, error);
 }
 
-/* Other pages have paths below these. */
+/* Prefixes of the paths of other pages. */
 static const char *const taken_prefixes[] = {"/api/", "/-/", "/debug/", "/page/"};
 
 /* The characters of a path that need no percent-encoding (RFC 3986, section 3.3). */
@@ -530,7 +531,7 @@ int option_check_telemetry_path(const char *text, struct error *error)
     if (text[usual])
         return error_set(error, -EINVAL, "\"%s\" has a character that the path of a URL cannot have: \"%.*s\"", text,
                          (int)utf8_character(text + usual, strlen(text + usual)), text + usual);
-    /* Clients resolve these before they send a request. */
+    /* Clients resolve these parts before they send a request. */
     if (strstr(text, "//") || strstr(text, "/./") || strstr(text, "/../") || str_equal(strrchr(text, '/'), "/.") ||
         str_equal(strrchr(text, '/'), "/.."))
         return error_set(error, -EINVAL, "\"%s\" has an empty part, \".\" or \"..\"", text);
@@ -592,7 +593,7 @@ static int refuse_key(const char *key, struct error *error)
     return error_set(error, -EINVAL, "\"%s\" is no kind of name; known are %s", key, known);
 }
 
-/* A text that is neither a path nor begins with a key of names and "=". */
+/* Explains why a text is not a pattern: it is neither a path nor starts with a kind of name and "=". */
 static int refuse_pattern(const char *text, struct error *error)
 {
     size_t size = strcspn(text, "=");
@@ -605,7 +606,7 @@ static int refuse_pattern(const char *text, struct error *error)
     return key ? refuse_key(key, error) : error_oom(error);
 }
 
-/* A pattern that cannot match any cgroup is a mistake. */
+/* Refuses patterns that cannot match any cgroup, as they are mistakes. */
 int option_check_pattern(const char *text, struct error *error)
 {
     enum name_kind kind;
@@ -649,7 +650,7 @@ int option_check_tracepoint(const char *text, struct error *error)
     return r;
 }
 
-/* The kernel has rings of these sizes only. */
+/* The kernel accepts no other sizes of ring buffers. */
 int option_check_power_of_two(const char *text, struct error *error)
 {
     uint64_t value = 0;

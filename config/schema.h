@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The schema of a configuration file: tables of keys, their types, ranges and checks.
+ * The schema of a YAML file: a table with the path, type, range, default and help of each key in one row.
  *
- * Tables of keys: path, type, range, default and help of each key in one row; and how a YAML map is read by a table.
- *
- * The types of values that more than one key has. The types of `groups` and `events` are in groups.h and events.h.
- *
- * Checks of the texts that a key of perfcountd.yaml takes: -EINVAL with what is wrong, or -ENOMEM. Pure.
+ * option_table_read() reads a YAML map into a struct by such a table. The module also has the types that more than one
+ * key uses, and the checks of their texts. config/event-groups.h and config/web-keys.h add types of their own.
  */
 #ifndef CONFIG_SCHEMA_H
 #define CONFIG_SCHEMA_H
@@ -18,24 +15,27 @@
 
 struct option;
 
-/* A word that a value can be, and the enumerator that it means. */
+/* A word that a value may be, and the enumerator or number that it means. */
 struct option_choice {
     const char *word;
     unsigned value;
 };
 
 /*
- * The functions of the values of one type. `base` is the struct whose member the option sets; the earlier value is
- * freed. On failure the member is untouched.
+ * The functions for values of one type. `base` is the struct whose member the option sets. A function that sets the
+ * member frees its earlier value; on failure the member is untouched.
  */
 struct option_type {
-    const char *name; /* for the manual: "duration" */
-    /* Reads a value of the file; -EINVAL with its position. */
+    const char *name; /* as error messages name it: "a duration" */
+    /* Reads a value of the file. Returns -EINVAL with its position, or -ENOMEM. */
     int (*read)(const struct option *option, const struct document *document, const yaml_node_t *n, void *base,
                 struct error *error);
-    /* Parses a value of a flag; a list grows by the item. NULL for a type that no flag can have. */
+    /* Parses the text of a flag; a list grows by one item. NULL for a type that flags do not set. */
     int (*parse)(const struct option *option, const char *text, void *base, struct error *error);
-    /* The value as in the file; NULL when out of memory. The function is NULL for a type that is not shown. */
+    /*
+     * Returns the value as it is written in the file, or NULL when out of memory. The pointer is NULL for a type that
+     * is not shown.
+     */
     json_t *(*json)(const struct option *option, const void *base);
     void (*done)(const struct option *option, void *base);
 };
@@ -44,12 +44,18 @@ struct option {
     const char *path; /* "web.min_interval" */
     const struct option_type *type;
     size_t offset;       /* of the member */
-    size_t count_offset; /* of the member that counts the items of a list */
-    uint64_t min, max;   /* of a number, a duration in nanoseconds, or the items of a list; there `max` 0 means 64 */
-    const struct option_choice *choices; /* of an enum; of a number, words beside it; the last has none */
-    int (*check)(const char *text, struct error *error); /* of a text, a number, an item of a list; may be NULL */
-    bool extends;             /* of a list: the item "default" stands for the items of the default */
-    const char *range;        /* in words */
+    size_t count_offset; /* of the member with the number of items of a list */
+    /*
+     * min and max of a number or of a duration in nanoseconds. For a list, of the number of its items; a `max` of 0
+     * means 64.
+     */
+    uint64_t min, max;
+    /* The words of an enum, or those that a number may have instead of digits. The last word is NULL. */
+    const struct option_choice *choices;
+    /* Checks a text, a number or an item of a list. May be NULL. */
+    int (*check)(const char *text, struct error *error);
+    bool extends;             /* in a list, the item "default" means all items of the default */
+    const char *range;        /* in words, for people */
     const char *default_yaml; /* NULL for a key without a default */
     const char *help;         /* a sentence without its full stop */
 };
@@ -60,51 +66,54 @@ struct option_table {
     bool null_is_absent; /* a key without a value counts as absent */
 };
 
-/* The row of a key; NULL where the table does not have it. */
+/* Returns the row of a key, or NULL if the table does not have the key. */
 const struct option *option_table_find(const struct option_table *table, const char *path);
 /*
- * Reads each key of `map` into its member of `base`. A path with dots is a map in a map; a map that is absent or null
- * leaves its members as they are. An unknown key is -EINVAL, with the nearest names. `ret_nodes`, which may be NULL,
- * has an element for each row of the table and gets the nodes of the values, NULL for an absent key.
+ * Reads each key of `map` into its member of `base`. A dot in a path means a map in a map; members of an inner map that
+ * is absent or null stay as they are. An unknown key is -EINVAL, with the nearest names. `ret_nodes`, which may be
+ * NULL, has an element for each row of the table and gets the nodes of the values; the elements of absent keys stay as
+ * they are, so the caller zeroes them first.
  */
 int option_table_read(const struct option_table *table, const struct document *document, const yaml_node_t *map,
                       void *base, const yaml_node_t **ret_nodes, struct error *error);
 
 extern const struct option_type option_bool;            /* bool */
-extern const struct option_type option_deprecated_bool; /* bool; the key is read but not shown */
+extern const struct option_type option_deprecated_bool; /* bool; read but not shown */
 extern const struct option_type option_choice;          /* an enum, by option->choices */
-extern const struct option_type option_text;            /* char *; NULL for an absent key */
+extern const struct option_type option_text;            /* char *; NULL if the key is absent */
 extern const struct option_type option_text_list;       /* char **, with the number of items at count_offset */
 extern const struct option_type option_number;          /* uint64_t */
 extern const struct option_type option_duration;        /* uint64_t, nanoseconds */
 
-/* The member that the option sets. For the functions of types, as all that follows. */
+/* Returns the member that the option sets. This function and the next ones are for the functions of types. */
 static inline void *option_member(const struct option *option, const void *base)
 {
     return (char *)base + option->offset;
 }
-/* `done` of a value that holds no memory, and of a text. */
+/* `done` for values that hold no memory, and for texts. */
 void option_done_nothing(const struct option *option, void *base);
 void option_done_text(const struct option *option, void *base);
-/* -EINVAL with the position: "KEY: expected EXPECTED, found ...". */
+/* Sets "KEY: expected EXPECTED, found ..." with the position of `n`, and returns -EINVAL. */
 int option_expected(const struct option *option, const struct document *document, const yaml_node_t *n,
                     const char *expected, struct error *error);
 /*
- * Sets a number that was parsed with the result `r`: -EINVAL with a sentence where it is out of range, or where
- * `expected` was not found in `text`.
+ * Stores a number that was parsed from `text` with the result `r`. Returns -EINVAL with a sentence if the number is out
+ * of range, fails the option's check, or could not be parsed, in which case the sentence says that `expected` was
+ * expected.
  */
 int option_set_number(const struct option *option, const char *text, int r, uint64_t value, const char *expected,
                       void *base, struct error *error);
-/* Reads a node that is a text by the type's `parse`. Its error gets the position and the key. */
+/* Reads a node that is a text with the type's `parse`, and adds the position and the key to its error. */
 int option_read_text(const struct option *option, const struct document *document, const yaml_node_t *n, void *base,
                      struct error *error);
 
+/* Checks of the text of one value. They return 0, -EINVAL with a sentence, or -ENOMEM. */
 int option_check_not_empty(const char *text, struct error *error);
 int option_check_address(const char *text, struct error *error); /* config/address.h */
 int option_check_telemetry_path(const char *text, struct error *error);
-int option_check_host(const char *text, struct error *error); /* a name as the header "Host" has it, without a port */
-int option_check_cpus(const char *text, struct error *error); /* "all" or a list */
-int option_check_pattern(const char *text, struct error *error);       /* of paths or names of cgroups */
+int option_check_host(const char *text, struct error *error);    /* a name as in the header "Host", without a port */
+int option_check_cpus(const char *text, struct error *error);    /* "all" or a list */
+int option_check_pattern(const char *text, struct error *error); /* of paths or names of cgroups */
 int option_check_sampled_event(const char *text, struct error *error); /* "auto" or a group */
 int option_check_tracepoint(const char *text, struct error *error);
 int option_check_power_of_two(const char *text, struct error *error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The values of the configuration, by section: see config.h for how they are read. */
+/* The values of the configuration, one struct for each section of perfcountd.yaml. config/config.h loads them. */
 #ifndef CONFIG_VALUES_H
 #define CONFIG_VALUES_H
 
@@ -8,17 +8,17 @@
 #include "config/standing.h"
 #include "perf/event.h"
 
-/* The most that is read: groups of a collector, events of a group. */
+/* Limits: the groups of a collector, and the events of a group. */
 #define CONFIG_GROUPS_MAX 256
 #define CONFIG_EVENTS_MAX 64
 
 /* One event of a group, with its position in the file. */
 struct config_event {
     struct event event;
-    char *help;            /* the configured HELP; NULL for the usual one */
+    char *help;            /* the configured HELP; NULL for the default one */
     bool named;            /* `name:` was given */
-    unsigned variants;     /* of the preset: those that have the event, one bit for each; 0 without a preset */
-    unsigned line, column; /* 0 in the built-in default */
+    unsigned variants;     /* a bit for each variant of the preset that has the event; 0 without a preset */
+    unsigned line, column; /* 0 in the built-in defaults */
 };
 
 struct preset;
@@ -27,12 +27,12 @@ struct preset;
 struct config_group {
     char *name;
     bool strict;
-    const struct preset *preset; /* where `events` are those of all its variants; NULL: they are written out */
-    char *text;                  /* the events as they are written; NULL for a list, and for a preset */
-    struct event_groups written; /* while the file is read: the groups of the text of `events`, each to become one */
+    const struct preset *preset; /* `events` has the events of all its variants; NULL if the file lists the events */
+    char *text;                  /* the events as written; NULL for a list and for a preset */
+    struct event_groups written; /* while loading: the groups of `events`, if it is a text */
     struct config_event *events;
     size_t n_events;
-    char *signature; /* the same for groups that count and name the same events in the same way; for reload */
+    char *signature; /* equal for groups with the same series and counts; a reload keeps their totals */
     unsigned line, column;
 };
 
@@ -41,10 +41,10 @@ struct config_groups {
     size_t n;
 };
 
-/* Limits of clients: numbers of connections, bytes, nanoseconds. */
+/* Limits on clients: numbers of connections, bytes, nanoseconds. */
 struct config_limits {
     uint64_t connections, connections_per_address;
-    uint64_t header_size; /* of the request line and the headers together */
+    uint64_t header_size; /* the request line and the headers together */
     uint64_t request_timeout_ns, idle_timeout_ns, response_timeout_ns;
 };
 
@@ -53,9 +53,9 @@ struct config_web {
     size_t n_listen;
     char *telemetry_path;
     uint64_t min_interval_ns;
-    char *config_file; /* of the exporters' web configuration (web-config.h); "" for none */
+    char *config_file; /* the exporters' web configuration (config/web-config.h); "" for none */
     struct config_limits limits;
-    char **hosts; /* more names by which clients reach this machine */
+    char **hosts; /* further names by which clients reach this machine */
     size_t n_hosts;
     bool local_operators;
 };
@@ -73,12 +73,12 @@ struct config_pmu {
 
 /* How cgroups are counted. */
 enum config_engine {
-    ENGINE_AUTO, /* bpf where it works, else perf */
+    ENGINE_AUTO, /* bpf if it works, otherwise perf */
     ENGINE_PERF, /* events of each cgroup on each CPU */
-    ENGINE_BPF,  /* events of each CPU, which a program in the kernel divides among cgroups */
+    ENGINE_BPF,  /* events of each CPU, whose counts a BPF program attributes to cgroups */
 };
 
-/* Of max_cgroups: as the engine needs it. */
+/* max_cgroups is `auto`: the limit depends on the engine. */
 #define MAX_CGROUPS_AUTO UINT_MAX
 
 struct config_cgroup {
@@ -86,7 +86,7 @@ struct config_cgroup {
     enum config_engine engine;
     char **include, **exclude; /* patterns of base/glob.h, checked */
     size_t n_include, n_exclude;
-    uint64_t max_cgroups; /* or MAX_CGROUPS_AUTO; see config_max_cgroups() */
+    uint64_t max_cgroups; /* or MAX_CGROUPS_AUTO; callers use config_max_cgroups() */
     bool per_cpu;
     uint64_t linger_ns;
     struct config_groups groups;
@@ -95,19 +95,19 @@ struct config_cgroup {
 struct config_sampler {
     bool enabled;
     char *event;                /* "auto", or one group in perf's syntax, checked */
-    uint64_t frequency, period; /* Hz, or events; one of them is 0 */
+    uint64_t frequency, period; /* in Hz, and in events; one of them is 0 */
     bool callchain;
-    uint64_t ring_pages; /* of data on each CPU, a power of two */
+    uint64_t ring_pages; /* data pages of each CPU's ring buffer, a power of two */
     uint64_t max_clients, max_seconds;
-    enum standing allow; /* the lowest that may have samples; see config_standing_to_sample() */
-    bool allow_remote;   /* deprecated; it sets `allow` */
-    unsigned allow_remote_line, allow_remote_column; /* 0: it is not there */
-    char **tracepoints;                              /* that clients may name, each checked */
+    enum standing allow; /* the lowest standing that may have samples; callers use config_standing_to_sample() */
+    bool allow_remote;   /* deprecated; sets `allow` */
+    unsigned allow_remote_line, allow_remote_column; /* 0: the key is absent */
+    char **tracepoints;                              /* the tracepoints that clients may sample, each checked */
     size_t n_tracepoints;
 };
 
 struct config {
-    char *file; /* where it was read from; NULL for the built-in default */
+    char *file; /* its path; NULL for the built-in defaults */
     bool blank; /* the file is empty */
     struct config_web web;
     struct config_cpu cpu;
@@ -115,8 +115,8 @@ struct config {
     struct config_cgroup cgroup;
     bool self_enabled;
     struct config_sampler sampler;
-    char *user;              /* a name or number: the user that root's process becomes; "" for the usual one */
-    bool opener_breakpoints; /* the opener may hand out the breakpoints of the configuration */
+    char *user;              /* name or number of the user that a process started by root becomes; "" for the default */
+    bool opener_breakpoints; /* the opener may open the breakpoints of the configuration */
 };
 
 #endif

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The exporters' web configuration, from its file to the checks across its keys: see web-config.h. */
 #include "config/web-config.h"
 
 #include "config/config.h"
@@ -12,8 +11,8 @@ static bool has_line_break(const yaml_node_t *n)
 }
 
 /*
- * Keys are quoted in error messages. "alice:secret", without the space that YAML wants, is a key by itself; so is the
- * hash where somebody swaps it with the name.
+ * Error messages quote keys, so a key must not be a secret. "alice:secret", without the space that YAML wants after the
+ * colon, is a key as a whole; so is a hash that somebody has swapped with the name.
  */
 static int web_check_key(const struct document *document, const yaml_node_t *key, struct error *error)
 {
@@ -63,7 +62,7 @@ static int web_check_map(const struct document *document, const yaml_node_t *map
     return r;
 }
 
-/* Checks what the table cannot check, before a message quotes anything of the text. */
+/* Checks that no key is a secret, before any message quotes the text, and that only PEM has line breaks. */
 static int web_check_texts(const struct document *document, struct error *error)
 {
     const yaml_node_t *item;
@@ -92,7 +91,7 @@ static bool row_is_given(const struct web_reading *reading, int row)
     return n && !(n->type == YAML_SCALAR_NODE && n->data.scalar.value[0] == '\0');
 }
 
-/* The first of the rows that is given; -1 for none. */
+/* Returns the first row from `begin` to `end` - 1 that is given, or -1. */
 static int first_given(const struct web_reading *reading, int begin, int end)
 {
     for (int row = begin; row < end; row++)
@@ -101,14 +100,14 @@ static int first_given(const struct web_reading *reading, int begin, int end)
     return -1;
 }
 
-/* -EINVAL at the value of the row, with its key. */
+/* Fails with -EINVAL at the value of the row, and names its key. */
 static int web_fail_at(const struct web_reading *reading, int row, const char *sentence)
 {
     return document_error(reading->document, reading->nodes[row], reading->error, "%s: %s", web_options.rows[row].path,
                           sentence);
 }
 
-/* Keys that give the same thing as a text and as the name of a file. */
+/* Pairs of keys for the same thing, as a text and as the name of a file. */
 static const struct {
     int text, file;
     const char *sentence;
@@ -118,7 +117,7 @@ static const struct {
     {WEB_CLIENT_CA, WEB_CLIENT_CA_FILE, "client_ca_file is given as well: leave one of them out"},
 };
 
-/* The row of `either[i]` that is given, -1 for none. */
+/* Returns the row of `either[i]` that is given, or -1. */
 static int given_of(const struct web_reading *reading, size_t i)
 {
     return row_is_given(reading, either[i].text)   ? either[i].text
@@ -159,7 +158,7 @@ static int web_check_client_auth(const struct web_reading *reading, const struct
     return 0;
 }
 
-/* Blank values alone ask for no TLS. */
+/* A section whose values are all blank does not enable TLS. */
 static int web_check_tls(const struct web_reading *reading, struct web_tls *tls)
 {
     if (first_given(reading, 0, WEB_TLS_OPTIONS) < 0)
@@ -194,7 +193,10 @@ static int web_read_document(const struct document *document, struct web_config 
     int r = web_check_texts(document, error);
     if (r == 0)
         r = option_table_read(&web_options, document, root, config, reading.nodes, error);
-    /* After an error, a value may be the default, which contradicts others. */
+    /*
+     * If errors are collected, a bad value was replaced by its default, which may contradict other values: then the
+     * keys are not checked against each other.
+     */
     if (r == 0)
         r = document_keep(document, web_check_tls(&reading, &config->tls), error);
     return r < 0 ? r : document_keep(document, web_check_rate(&reading, config), error);
@@ -220,7 +222,10 @@ static int web_join_paths(const char *directory, struct web_tls *tls, struct err
     return r < 0 ? r : path_join(directory, &tls->client_ca_file, error);
 }
 
-/* With `errors`, they get those of the values, and the rest is read; else the first one is the result. */
+/*
+ * If `errors` is not NULL, it gets the errors of values, and the other values are read. Otherwise the first error is
+ * the result.
+ */
 static int web_config_parse_all(const char *text, size_t size, const char *directory, struct error_list *errors,
                                 struct web_config **ret, struct error *error)
 {

@@ -6,14 +6,14 @@
 #include "base/text.h"
 #include "config/web-values.h"
 
-/* --- The form of a bcrypt hash., and crypt(5) --- */
+/* --- bcrypt --- */
 
-/* The variants that libcrypt checks. Go accepts any letter or none, but no program writes other variants. */
+/* The variants that libcrypt checks (crypt(5)). Go accepts any letter or none, but no program writes other variants. */
 #define VARIANTS "abxy"
 #define ALPHABET "./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 #define COST_MIN 4
 #define COST_MAX 31
-/* After the last "$": 22 characters of salt, 31 of the hash. */
+/* Characters after the last "$": 22 of the salt, 31 of the hash. */
 #define DIGEST_SIZE 53
 
 #define HOW_TO "; \"htpasswd -nBC 10 NAME\" asks for the password and prints NAME:HASH"
@@ -46,7 +46,7 @@ static int bcrypt_check_digest(const char *text, struct error *error)
     return 0;
 }
 
-/* "$6$", "$apr1$", "{SHA}" and the like. */
+/* Whether the text looks like a hash of another kind: "$6$...$", "$apr1$...$", "{SHA}...". */
 static bool bcrypt_is_other_hash(const char *text)
 {
     return (text[0] == '$' && strchr(text + 1, '$')) || (text[0] == '{' && strchr(text, '}'));
@@ -68,7 +68,7 @@ int bcrypt_check(const char *text, struct error *error)
     return r < 0 ? r : bcrypt_check_digest(text + strlen(usual) + strlen("10$"), error);
 }
 
-/* --- The scalar types of the web configuration --- */
+/* --- Scalars --- */
 
 static int optional_text_parse(const struct option *option, const char *text, void *base, struct error *error)
 {
@@ -84,7 +84,7 @@ static int optional_text_parse(const struct option *option, const char *text, vo
 const struct option_type option_optional_text = {"a text", option_read_text, optional_text_parse, NULL,
                                                  option_done_text};
 
-/* The name of a file is a common mistake here. Text before the first block is for people. */
+/* Refuses the name of a file, a common mistake here. PEM may have text for people before its first block. */
 static int pem_parse(const struct option *option, const char *text, void *base, struct error *error)
 {
     if (text[0] && !strstr(text, "-----BEGIN "))
@@ -96,7 +96,7 @@ static int pem_parse(const struct option *option, const char *text, void *base, 
 
 const struct option_type option_pem = {"PEM in several lines", option_read_text, pem_parse, NULL, option_done_text};
 
-/* Words besides true and false: the exporters read YAML 1.1. */
+/* Words besides true and false that the exporters accept, because they read YAML 1.1. */
 static const char *const yes_words[] = {"y", "Y", "yes", "Yes", "YES", "on", "On", "ON"};
 static const char *const no_words[] = {"n", "N", "no", "No", "NO", "off", "Off", "OFF"};
 
@@ -120,7 +120,7 @@ static int yaml11_bool_read(const struct option *option, const struct document *
 
 const struct option_type option_yaml11_bool = {"true or false", yaml11_bool_read, NULL, NULL, option_done_nothing};
 
-/* One number with its unit, of `size` bytes; Go writes the micro sign, U+00B5 or U+03BC, as well as u. */
+/* Parses one number with its unit, `size` bytes. Go accepts the micro sign, U+00B5 or U+03BC, besides "u". */
 static int go_duration_part_parse(const char *text, size_t size, uint64_t *ret)
 {
     char part[64];
@@ -136,6 +136,7 @@ static int go_duration_part_parse(const char *text, size_t size, uint64_t *ret)
     return number_parse_duration(part, ret);
 }
 
+/* Parses the sum of several parts, such as 1m30s. A bare number is a number of nanoseconds. */
 static int go_duration_parse_ns(const char *text, uint64_t *ret)
 {
     uint64_t total = 0, ns;
@@ -168,11 +169,11 @@ static int go_duration_parse(const struct option *option, const char *text, void
 const struct option_type option_go_duration = {"a duration", option_read_text, go_duration_parse, NULL,
                                                option_done_nothing};
 
-/* --- The two maps of the web configuration whose keys the operator chooses: users and headers --- */
+/* --- Users and headers --- */
 
-/* A document compares each key with all earlier ones. */
+/* Reading compares each key with all earlier ones, so the number of users is limited. */
 #define USERS_MAX 4096
-/* The sentence about a user needs room for more than the name. */
+/* The name is part of error messages, which need room for more than the name. */
 #define USER_NAME_MAX 255
 
 static int user_read(const struct document *document, const yaml_node_t *key, const yaml_node_t *value,
@@ -241,7 +242,7 @@ static void users_done(const struct option *option, void *base)
 
 const struct option_type option_users = {"a map of names to bcrypt hashes", users_read, NULL, NULL, users_done};
 
-/* The headers that can be set, and their values where only some are allowed. */
+/* The headers that can be set, and their values if only some are allowed. */
 static const struct {
     const char *name, *values[2], *range;
 } headers[] = {
@@ -351,13 +352,13 @@ static void headers_done(const struct option *option, void *base)
 
 const struct option_type option_headers = {"a map", headers_read, NULL, NULL, headers_done};
 
-/* --- The keys of the web configuration --- */
+/* --- Keys --- */
 
 static const struct option_choice client_auths[] = {
     {"NoClientCert", CLIENT_AUTH_NONE},
     {"RequestClientCert", CLIENT_AUTH_REQUEST},
     {"RequireAnyClientCert", CLIENT_AUTH_REQUIRE_ANY},
-    {"RequireClientCert", CLIENT_AUTH_REQUIRE_ANY}, /* the first name that the exporters gave it */
+    {"RequireClientCert", CLIENT_AUTH_REQUIRE_ANY}, /* its name in the first version of the exporters */
     {"VerifyClientCertIfGiven", CLIENT_AUTH_VERIFY_IF_GIVEN},
     {"RequireAndVerifyClientCert", CLIENT_AUTH_REQUIRE_AND_VERIFY},
     {"", CLIENT_AUTH_NONE},
@@ -393,7 +394,7 @@ static const char *const cipher_suites[] = {
     "TLS_RSA_WITH_AES_256_CBC_SHA",
 };
 
-/* The names of crypto/tls.InsecureCipherSuites(); the exporters refuse them. */
+/* The names of crypto/tls.InsecureCipherSuites(), which the exporters refuse. */
 static const char *const weak_cipher_suites[] = {
     "TLS_RSA_WITH_RC4_128_SHA",
     "TLS_RSA_WITH_3DES_EDE_CBC_SHA",
@@ -444,7 +445,7 @@ static int check_path(const char *text, struct error *error)
 
 #define MEMBER(type_of, member) .type = &option_##type_of, .offset = offsetof(struct web_config, member)
 #define LIST(member) MEMBER(text_list, member.items), .count_offset = offsetof(struct web_config, member.n)
-/* The most items of a list: fleets have many names. */
+/* Items of a list of names or paths, of which a fleet may have many. */
 #define MANY 1024
 
 static const struct option web_rows[WEB_OPTIONS] = {

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The form of a bcrypt hash, "$2y$10$" and 53 characters. Pure; no message quotes the text.
- *
- * The types of values that only the web configuration has. They are never shown, because some are secrets.
- *
- * The keys of the web configuration, one row each, as config/keys.h has those of perfcountd.yaml.
+ * The keys of the web configuration, one row each, and the types that only these keys have. Values of these types are
+ * never shown, because some are secrets.
  */
 #ifndef CONFIG_WEB_KEYS_H
 #define CONFIG_WEB_KEYS_H
@@ -12,17 +9,20 @@
 #include "base/error.h"
 #include "config/schema.h"
 
-/* -EINVAL with what is wrong: the text is not a hash, a hash of another kind, or damaged. */
+/*
+ * Checks the form of a bcrypt hash: "$2y$10$" and 53 characters. Returns -EINVAL if the text is not a hash, is a hash
+ * of another kind, or is damaged. The sentence never quotes the text. Pure.
+ */
 int bcrypt_check(const char *text, struct error *error);
 
 extern const struct option_type option_optional_text; /* char *; NULL for "" */
 extern const struct option_type option_pem;           /* char *; NULL for ""; may have several lines */
 extern const struct option_type option_yaml11_bool;   /* bool, with the words of YAML 1.1: yes, off... */
-extern const struct option_type option_go_duration;   /* uint64_t, nanoseconds, as Go's time.ParseDuration has them */
+extern const struct option_type option_go_duration;   /* uint64_t, ns, as Go's time.ParseDuration() */
 extern const struct option_type option_headers;       /* of struct web_config */
 extern const struct option_type option_users;         /* of struct web_config */
 
-/* Indices into web_options; those of tls_server_config come first. */
+/* Indices into web_options. The keys of tls_server_config come first. */
 enum {
     WEB_CERT,
     WEB_KEY,

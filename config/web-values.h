@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The values of the web configuration: see web-config.h for how they are read. */
+/* The values of the web configuration. config/web-config.h loads them. */
 #ifndef CONFIG_WEB_VALUES_H
 #define CONFIG_WEB_VALUES_H
 
@@ -23,15 +23,15 @@ struct text_list {
 
 struct web_tls {
     bool enabled; /* tls_server_config has a certificate */
-    /* Paths, where relative ones are joined to the directory of the file; or PEM texts. NULL: not given. */
+    /* Paths, already joined to the directory of the file, or PEM texts. NULL if not given. */
     char *cert_file, *key_file, *client_ca_file;
     char *cert, *key, *client_ca;
-    enum client_auth client_auth; /* without client_ca by the CAs of the system, as in Go */
+    enum client_auth client_auth; /* without client_ca, the CAs of the system verify clients, as in Go */
     struct text_list client_allowed_sans;
     enum tls_version min_version, max_version; /* by default TLS 1.2 and 1.3 */
-    struct text_list cipher_suites;            /* known names of Go, also those of TLS 1.3; empty: the usual ones */
-    bool prefer_server_cipher_suites;          /* prefer the order above to the client's; true by default */
-    struct text_list curve_preferences;        /* Go's names: CurveP256, X25519...; empty: the usual ones */
+    struct text_list cipher_suites;            /* Go's names, including those of TLS 1.3; empty: the defaults */
+    bool prefer_server_cipher_suites;          /* the order above precedes the client's; true by default */
+    struct text_list curve_preferences;        /* Go's names: CurveP256, X25519...; empty: the defaults */
 };
 
 struct web_header {
@@ -39,11 +39,11 @@ struct web_header {
 };
 
 struct web_user {
-    char *name, *hash; /* bcrypt: one of $2a$, $2b$, $2x$, $2y$, a cost of 4 to 31, and 53 characters */
+    char *name, *hash; /* bcrypt: $2a$, $2b$, $2x$ or $2y$, a cost of 4 to 31, and 53 characters */
 };
 
 struct web_config {
-    char *file; /* where it was read from */
+    char *file; /* its path */
     bool blank; /* the file is empty */
     struct web_tls tls;
     struct web_header *headers;
@@ -51,9 +51,9 @@ struct web_config {
     struct web_user *users;
     size_t n_users;
     struct text_list auth_excluded_paths; /* URL paths that need no password */
-    uint64_t rate_interval_ns;            /* the mean time between two requests; 0: no limit */
-    uint64_t rate_burst;                  /* the most requests at once; 1 or more where there is a limit */
-    bool http2;                           /* allowed explicitly; http/security.c warns of it */
+    uint64_t rate_interval_ns;            /* mean time between two requests; 0: no limit */
+    uint64_t rate_burst;                  /* requests that may come at once; at least 1 if there is a limit */
+    bool http2; /* the file allows it explicitly; http/security.c warns, as only HTTP/1.1 is served */
 };
 
 #endif

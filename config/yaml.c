@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A YAML text as a tree of nodes: see document.h. */
 #include "config/yaml.h"
 
 #include <stdio.h>
@@ -9,7 +8,10 @@
 
 /* The most bytes of a value that an error message quotes. */
 #define QUOTE_MAX 60
-/* Far more than any key has; libyaml's time grows with the square of the depth, and of the number of anchors. */
+/*
+ * Both are far more than a configuration needs. They bound the time of libyaml, which grows with the square of the
+ * depth and with the square of the number of anchors.
+ */
 #define DEPTH_MAX 32
 #define ANCHORS_MAX 256
 
@@ -20,7 +22,7 @@ static const char *const false_words[] = {"false", "False", "FALSE"};
 
 #define IS_ONE_OF(text, words) str_is_one_of(text, words, ARRAY_SIZE(words))
 
-/* Whether the text would mean something else without quotes. */
+/* Whether the text would not be a text if it had no quotes. */
 static bool is_word(const char *text)
 {
     return IS_ONE_OF(text, null_words) || IS_ONE_OF(text, true_words) || IS_ONE_OF(text, false_words);
@@ -35,7 +37,7 @@ static size_t count_characters(const char *text, size_t size)
     return n;
 }
 
-/* The position of a byte in a text that is not parsed yet. */
+/* Sets the position of a byte in a text that is not parsed yet. */
 static void error_set_byte_position(const char *text, size_t offset, struct error *error)
 {
     size_t line = 1, start = 0;
@@ -59,7 +61,10 @@ static int text_check_utf8(const char *text, size_t size, struct error *error)
     return -EINVAL;
 }
 
-/* Whether the line (from 0) has a tab at `column`; libyaml only says that "a character" is out of place. */
+/*
+ * Whether there is a tab at the mark, whose line and column are from 0: libyaml only says that "a character" is out of
+ * place.
+ */
 static bool is_tab(const char *text, size_t size, const yaml_mark_t *mark)
 {
     const char *at = text, *end = text + size;
@@ -108,7 +113,7 @@ static int open_parser(const char *text, size_t size, yaml_parser_t *ret, struct
     return 0;
 }
 
-/* The size of the text so far. */
+/* The extent of the text that has been read so far: its current depth, its documents and its anchors. */
 struct extent {
     int depth;
     unsigned documents, anchors;
@@ -143,7 +148,7 @@ static int extent_check(const struct extent *extent, const yaml_mark_t *mark, st
     return -EINVAL;
 }
 
-/* Checks the syntax of the whole text before a tree is made of it. */
+/* Checks the syntax and the limits of the whole text by its events, before a tree is built from it. */
 static int text_check_syntax(const char *text, size_t size, struct error *error)
 {
     _cleanup_(yaml_parser_delete) yaml_parser_t parser = {0};
@@ -162,7 +167,7 @@ static int text_check_syntax(const char *text, size_t size, struct error *error)
     return r;
 }
 
-/* No value has a control character, which an escape could write. Only PEM has several lines. */
+/* Refuses control characters, which an escape in quotes can write. Only PEM has several lines. */
 static int document_check_scalar(const struct document *document, const yaml_node_t *n, struct error *error)
 {
     const char *text = (const char *)n->data.scalar.value;
@@ -178,7 +183,7 @@ static int document_check_scalar(const struct document *document, const yaml_nod
                           (unsigned char)text[printable]);
 }
 
-/* The tag of a node for which the text gives none. */
+/* Returns the tag that libyaml gives to a node without a tag in the text. */
 static const char *default_tag(const yaml_node_t *n)
 {
     return n->type == YAML_SCALAR_NODE     ? YAML_DEFAULT_SCALAR_TAG
@@ -198,6 +203,7 @@ static int document_check_nodes(const struct document *document, struct error *e
     return 0;
 }
 
+/* Parses the text twice: first as events, to check it against the limits, then as a tree. */
 static int document_parse_as(const char *text, size_t size, bool secret, struct document *ret, struct error *error)
 {
     _cleanup_(document_done) struct document document = {.secret = secret};
@@ -259,7 +265,7 @@ void document_position_at(const struct document *document, const yaml_node_t *n,
         return;
     const char *text = (const char *)n->data.scalar.value;
     size_t size = n->data.scalar.length, quote = n->data.scalar.style == YAML_PLAIN_SCALAR_STYLE ? 0 : 1;
-    /* With escapes the text differs from the line. */
+    /* If the lengths differ, the text has escapes, and an offset in it says nothing about the column. */
     if (n->end_mark.column - n->start_mark.column != count_characters(text, size) + 2 * quote)
         return;
     *ret_column += (unsigned)(quote + count_characters(text, MIN(offset, size)));
@@ -327,7 +333,7 @@ int document_expected(const struct document *document, const yaml_node_t *n, con
                           text[shown] ? "..." : "", is_word(text) ? " in quotes" : "");
 }
 
-/* The text of a scalar without quotes, where the words have their meaning; NULL for other nodes. */
+/* Returns the text of a scalar without quotes, where words such as null have their meaning. NULL for other nodes. */
 static const char *node_plain_text(const yaml_node_t *n)
 {
     if (n->type != YAML_SCALAR_NODE || n->data.scalar.style != YAML_PLAIN_SCALAR_STYLE)

@@ -9,20 +9,23 @@
 #include "daemon/log.h"
 #include "perf/machine.h"
 
-/* --- CPUs that come and go, in the event loop --- */
+/* --- CPU hotplug --- */
 
-/* Between two checks that were asked for, at least. */
+/* Minimum time between two requested checks. */
 #define CHECK_INTERVAL_USEC 1000000
 
 struct hotplug {
     int fd;
     sd_event_source *io, *timer;
-    uint64_t next_usec; /* of the next check that is asked for, at the earliest */
+    uint64_t next_usec; /* earliest time of the next requested check, CLOCK_MONOTONIC */
     void (*on_change)(void *userdata, const struct cpuset *left);
     void *userdata;
 };
 
-/* Returns whether any CPU came or went. */
+/*
+ * Receives all waiting messages. Adds the CPUs that went offline to `left`, and all possible CPUs if messages were
+ * lost. Returns whether any CPU came or went.
+ */
 static bool hotplug_receive(int fd, struct cpuset *left)
 {
     enum uevent_change change;
@@ -111,7 +114,7 @@ struct hotplug *hotplug_free(struct hotplug *hotplug)
     return NULL;
 }
 
-/* --- The collectors' descriptors in the event loop --- */
+/* --- descriptors of collectors --- */
 
 struct watch {
     struct watches *all;
@@ -119,7 +122,7 @@ struct watch {
     sd_event_source *source;
 };
 
-/* More than there are collectors. */
+/* Larger than the number of collectors. */
 #define WATCHES_MAX 16
 
 struct watches {
@@ -127,7 +130,7 @@ struct watches {
     struct registry *registry;
     void (*on_change)(void *userdata, int error);
     void *userdata;
-    struct watch items[WATCHES_MAX]; /* one for each collector that has a descriptor */
+    struct watch items[WATCHES_MAX]; /* one per collector that has a descriptor */
     size_t n;
 };
 
@@ -189,22 +192,22 @@ int watches_update(struct watches *watches, struct registry *registry)
     return r < 0 ? r : 0;
 }
 
-/* --- Tries again what could not be opened --- */
+/* --- retries --- */
 
 #define WAIT_MIN_S 1
 #define WAIT_MAX_S 60
-/* So that it may share a wake-up with others. */
+/* Lets a retry share a wake-up of the process with other timers. */
 #define ACCURACY_USEC 100000
 
 struct retry {
     sd_event_source *timer;
     void (*on_due)(void *userdata);
     void *userdata;
-    unsigned wait_s; /* the last one; 0 before the first */
+    unsigned wait_s; /* of the last retry; 0 before the first */
     bool scheduled;
 };
 
-static int retry_on_duer(sd_event_source *source, uint64_t usec, void *userdata)
+static int retry_on_due(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct retry *retry = userdata;
 
@@ -223,7 +226,7 @@ int retry_new(sd_event *event, void (*on_due)(void *userdata), void *userdata, s
         return -ENOMEM;
     retry->on_due = on_due;
     retry->userdata = userdata;
-    int r = timer_init(event, CLOCK_MONOTONIC, ACCURACY_USEC, retry_on_duer, retry, &retry->timer);
+    int r = timer_init(event, CLOCK_MONOTONIC, ACCURACY_USEC, retry_on_due, retry, &retry->timer);
     if (r < 0) {
         retry_free(retry);
         return r;
@@ -276,16 +279,16 @@ unsigned retry_wait(const struct retry *retry)
     return retry->scheduled ? retry->wait_s : 0;
 }
 
-/* --- Failures are logged once each --- */
+/* --- log of failures --- */
 
-/* One update: `now` replaces `before`. */
+/* One pass over the current failures: if it succeeds, `now` replaces `before`. */
 struct update {
     const struct registry *registry;
     const struct failure_log *before;
     struct failure_log now;
 };
 
-/* By reason; all other failures are of events. */
+/* Kinds of messages by the reason of a failure. A failure with another reason is that of an event. */
 static const struct {
     const char *reason;
     enum log_kind kind;
@@ -311,7 +314,7 @@ void failure_log_done(struct failure_log *failure_log)
     *failure_log = (struct failure_log){0};
 }
 
-/* Whether the sentence is new; -ENOMEM. */
+/* Adds the sentence to update->now. Returns 1 if update->before does not have it, 0 if it does; -ENOMEM. */
 static int update_add(struct update *update, const char *sentence)
 {
     struct failure_log *now = &update->now;

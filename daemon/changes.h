@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CPUs that come and go, in the event loop: messages of the kernel that wait are reported together.
+ * Changes that the daemon follows from its event loop: CPUs that go online and offline, descriptors of collectors that
+ * become readable, failures that a retry may fix, and failures to log.
  *
- * The collectors' descriptors in the event loop.
+ * The first retry comes after 1 s, the next ones after 2 s, 4 s and so on, at most 60 s.
  *
- * When to open again what could not be opened for a reason that may pass: after 1 s, then 2 s, up to 60 s.
- *
- * Logs each failure of the collectors once, not at every scrape or reload, and again if it returns after it was
- * fixed.
+ * Each failure of a collector is logged once, not at every scrape or reload. It is logged again if it returns after it
+ * was fixed.
  */
 #ifndef DAEMON_CHANGES_H
 #define DAEMON_CHANGES_H
@@ -21,62 +20,69 @@
 struct hotplug;
 
 /*
- * `on_change` is given the CPUs that went offline since the last call, whether or not they are back; none where CPUs
- * only came. Where messages were lost, it is given all possible CPUs. Where the kernel's messages cannot be received
- * (hotplug_listen_error()), only hotplug_request_check() leads to a call. -errno.
+ * Calls `on_change` from the event loop with the CPUs that went offline since the last call, even if they are online
+ * again; the set is empty if CPUs only came online. All messages of the kernel that wait in the socket lead to one
+ * call. If messages were lost, the set has all possible CPUs. If the kernel's messages cannot be received
+ * (hotplug_listen_error()), only hotplug_request_check() leads to a call. Returns -ENOMEM or an error of sd-event.
  */
 int hotplug_new(sd_event *event, void (*on_change)(void *userdata, const struct cpuset *left), void *userdata,
                 struct hotplug **ret);
 /*
- * Has the event loop call on_change without any CPU: for callers that suspect a change and have received no message. At
- * most one such call a second.
+ * For a caller that suspects a change without a message from the kernel: the event loop calls `on_change` with an empty
+ * set, at most once a second.
  */
 void hotplug_request_check(struct hotplug *hotplug);
-/* 0, or why the kernel's messages cannot be received: errors of uevent_open(). */
+/* 0, or the error of uevent_open() if the kernel's messages cannot be received. */
 int hotplug_listen_error(const struct hotplug *hotplug);
 struct hotplug *hotplug_free(struct hotplug *hotplug);
 
 struct watches;
 
-/* `on_change` is called after a collector has handled its descriptor; `error` as of registry_dispatch(). -ENOMEM. */
+/*
+ * `on_change` is called each time after a collector has handled its descriptor; `error` is the result of
+ * registry_dispatch(). Returns -ENOMEM.
+ */
 int watches_new(sd_event *event, void (*on_change)(void *userdata, int error), void *userdata, struct watches **ret);
 struct watches *watches_free(struct watches *watches);
 
-/* Watches the descriptors that the collectors have now: after each registry_configure(). -errno of sd_event_add_io(3).
- */
+/* Call it after each registry_configure(), which may change the descriptors. Errors of sd_event_add_io(3). */
 int watches_update(struct watches *watches, struct registry *registry);
 
 struct retry;
 
 /*
- * `on_due` is called from the event loop when the next try is due; it ends with retry_want(). The event loop is not
- * woken while nothing is wanted.
+ * `on_due` is called from the event loop when a retry is due, and must end with retry_want(). The timer is off while no
+ * retry is wanted. Returns -ENOMEM or an error of sd_event_add_time(3).
  */
 int retry_new(sd_event *event, void (*on_due)(void *userdata), void *userdata, struct retry **ret);
 struct retry *retry_free(struct retry *retry);
 
 /*
- * Schedules the next try, where none is scheduled. `span` says how long the reason may last: for REASON_BRIEF it gives
- * up after the longest wait. -errno of sd_event_source_set_time(3).
+ * Schedules the next retry unless one is scheduled. `span` says how long the cause of the failure may last: for
+ * REASON_BRIEF, retries end after the longest wait; REASON_LASTS cancels the scheduled one. Errors of
+ * sd_event_source_set_time(3).
  */
 int retry_want(struct retry *retry, enum reason_span span);
-/* The machine or the configuration changed: the next try is a second after the next retry_want(). */
+/*
+ * Call it when the machine or the configuration has changed: cancels the scheduled retry, and the next retry_want()
+ * waits one second.
+ */
 void retry_restart(struct retry *retry);
 
-/* Seconds to wait after a try that itself waited for `wait_s` (0: the first); 0: no more tries. Pure. */
+/* Seconds to wait after a retry that waited `wait_s` seconds (0: the first retry); 0: no more retries. Pure. */
 unsigned retry_next(unsigned wait_s, enum reason_span span);
 
-/* Seconds that the scheduled try waits, from the start of the wait; 0 where none is scheduled. */
+/* The full wait of the scheduled retry in seconds, not what is left of it; 0 if none is scheduled. */
 unsigned retry_wait(const struct retry *retry);
 
 struct failure_log {
-    char **sentences; /* that failed at the last update */
+    char **sentences; /* the failures of the last successful update */
     size_t n;
-    bool incomplete; /* there was no memory for all of them */
+    bool incomplete; /* the last update ran out of memory, and that was logged */
 };
 
 void failure_log_done(struct failure_log *failure_log);
-/* Logs the failures that are new. */
+/* Logs the failures that were not there at the last update. */
 void failure_log_update(struct failure_log *failure_log, const struct registry *registry);
 
 #endif

@@ -9,7 +9,7 @@
 
 static struct shutdown *shutdown_free(struct shutdown *shutdown);
 
-/* --- The timer of a pause --- */
+/* --- pause --- */
 
 #define ACCURACY_USEC 10000
 
@@ -37,7 +37,7 @@ int pause_new(sd_event *event, void (*on_end)(void *userdata), void *userdata, s
         return -ENOMEM;
     pause->on_end = on_end;
     pause->userdata = userdata;
-    /* Time in suspend counts. */
+    /* The pause also ends on time if the machine is suspended. */
     int r = timer_init(event, CLOCK_BOOTTIME, ACCURACY_USEC, pause_on_timer, pause, &pause->timer);
     if (r < 0) {
         pause_free(pause);
@@ -71,9 +71,9 @@ uint64_t pause_remaining(const struct pause *pause)
     return timer_remaining(pause->timer);
 }
 
-/* --- An orderly end --- */
+/* --- shutdown --- */
 
-/* How long clients have to read the rest, and how often they are looked at. */
+/* How long clients have to read the rest of their responses, and how often it is checked whether they have. */
 #define DRAIN_USEC (1 * USEC_PER_SEC)
 #define STEP_USEC 20000
 
@@ -83,8 +83,8 @@ struct shutdown {
     struct sampler *sampler;
     bool (*is_answering)(void *userdata);
     void *userdata;
-    bool begun, streaming; /* streaming: there are streams that have not ended */
-    unsigned steps;        /* that are left */
+    bool begun, streaming; /* streaming: some streams of samples have not ended */
+    unsigned steps;        /* checks left before the event loop ends anyway */
     int status;
 };
 DEFINE_CLEANUP(struct shutdown *, shutdown_free);
@@ -107,8 +107,8 @@ static int shutdown_on_timer(sd_event_source *source, uint64_t usec, void *userd
 }
 
 /*
- * `sampler` must outlive it. `is_answering` says whether clients are being answered. -ENOMEM; -errno of
- * sd_event_add_time(3).
+ * `sampler` must outlive the result. `is_answering` tells whether a client is still being answered. Returns -ENOMEM or
+ * an error of sd_event_add_time(3).
  */
 static int shutdown_new(sd_event *event, struct sampler *sampler, bool (*is_answering)(void *userdata), void *userdata,
                         struct shutdown **ret)
@@ -158,9 +158,9 @@ static bool shutdown_has_begun(const struct shutdown *shutdown)
     return shutdown->begun;
 }
 
-/* --- Where the server listens --- */
+/* --- listening --- */
 
-/* Whether flags or the file name addresses other than the default. */
+/* Whether flags or the configuration set other addresses than the default. */
 static bool has_chosen_addresses(const struct config_web *web)
 {
     struct config *builtin;
@@ -197,8 +197,8 @@ static struct server_limits server_limits_of(const struct config_limits *limits,
 }
 
 /*
- * Gives the server what `config` says of it, and at most as many clients as there are descriptors for in `budget`.
- * Warns, once, where its addresses are ignored. Errors of server_configure().
+ * Passes the settings of `config` to the server, with at most as many connections as `budget` has descriptors for
+ * clients. Warns once if the configured addresses are ignored. Errors of server_configure().
  */
 static int listening_configure(struct listening *listening, struct server *server, const struct config *config,
                                const struct fd_budget *budget, struct error *error)
@@ -230,18 +230,18 @@ int listening_adopt(struct listening *listening, struct server *server, struct e
     if (r < 0)
         return r;
     listening->handed_over = true;
-    sockets.n = 0; /* they are the server's now */
+    sockets.n = 0; /* the server owns them now */
     return 0;
 }
 
-/* --- The daemon while it runs --- */
+/* --- the running daemon --- */
 
 unsigned daemon_paused_seconds(const struct daemon *daemon)
 {
     return (unsigned)((pause_remaining(daemon->pause) + USEC_PER_SEC - 1) / USEC_PER_SEC);
 }
 
-/* For `systemctl status`; `notify` is notify_ready() or notify_status(). */
+/* Sends the state for `systemctl status`. `notify` is notify_ready() or notify_status(). */
 static void report_state(struct daemon *daemon, void (*notify)(const char *status))
 {
     struct summary_state state = {
@@ -257,7 +257,6 @@ static void report_state(struct daemon *daemon, void (*notify)(const char *statu
     notify(status);
 }
 
-/* At the start, and after a reload. */
 void daemon_log_counting(const struct daemon *daemon)
 {
     char text[1024];
@@ -266,7 +265,6 @@ void daemon_log_counting(const struct daemon *daemon)
     log_event(LOG_KIND_COUNTING, NULL, 0, "%s", text);
 }
 
-/* What is unavailable changes rarely. */
 void daemon_follow_failures(struct daemon *daemon)
 {
     failure_log_update(&daemon->failure_log, daemon->session.registry);
@@ -274,7 +272,7 @@ void daemon_follow_failures(struct daemon *daemon)
         report_state(daemon, notify_status);
 }
 
-/* Opens later what could not be opened now, where the reason may pass. */
+/* Schedules a retry of what could not be opened or watched, if the reason may pass. */
 static void schedule_retry(struct daemon *daemon)
 {
     bool passes = daemon->rescan_failed || daemon->is_deaf;
@@ -309,7 +307,7 @@ int daemon_end(struct daemon *daemon, int status)
     return shutdown_begin(daemon->shutdown, status);
 }
 
-/* A service manager starts it again, with an opener. */
+/* Ends the daemon, so that the service manager restarts it with a new opener. */
 static void end_without_opener(struct daemon *daemon, const char *end)
 {
     log_event(LOG_KIND_OPENER_LOST, NULL, 0,
@@ -321,7 +319,10 @@ static void end_without_opener(struct daemon *daemon, const char *end)
     notify_stopping();
 }
 
-/* The opener is gone, or one that was late answers again: then another try is worth it at once. */
+/*
+ * Called when the opener has ended, and when a late opener has answered again. In the second case a retry may succeed,
+ * so the waits start again from the shortest.
+ */
 static void on_opener_changed(void *userdata)
 {
     struct daemon *daemon = userdata;
@@ -333,7 +334,10 @@ static void on_opener_changed(void *userdata)
         return;
     }
     split_describe_end(daemon->split, end, sizeof(end));
-    /* Read at once: the last reading has counts of the lost program, and would be served until it is too old. */
+    /*
+     * Read now: the BPF program that counts cgroups has ended with the opener, and its last counts would be served
+     * until they are too old.
+     */
     registry_expire(daemon->session.registry);
     registry_read(daemon->session.registry, UINT32_MAX, 0);
     if (notify_is_heard() && !shutdown_has_begun(daemon->shutdown)) {
@@ -347,17 +351,20 @@ static void on_opener_changed(void *userdata)
     report_state(daemon, notify_status);
 }
 
-/* New cgroups take memory of the kernel, too. Without a limit it is looked for only where rows came or went. */
+/*
+ * The kernel's memory for new cgroups is charged to this process's cgroup too, so the limit is computed again. If there
+ * was no limit, it is only looked up after rows came or went, or after -ENOMEM.
+ */
 static void limit_memory(struct daemon *daemon, int error)
 {
-    size_t size = registry_read(daemon->session.registry, 0, UINT64_MAX)->json_size; /* nothing is read */
+    size_t size = registry_read(daemon->session.registry, 0, UINT64_MAX)->json_size; /* mask 0 reads nothing */
 
     if (error < 0 || daemon->is_limited || size != daemon->limited_size)
         daemon->is_limited = memory_limit_apply(&daemon->session.memory);
     daemon->limited_size = size;
 }
 
-/* `error`: some of it could not be taken in, and is when it is tried again. */
+/* `error` is the result of registry_dispatch(). The next retry handles the changes that could not be followed. */
 static void on_collector_changed(void *userdata, int error)
 {
     struct daemon *daemon = userdata;
@@ -389,7 +396,7 @@ static void follow_cpus(struct daemon *daemon)
     int r = rescan(daemon);
     const struct machine *machine = daemon->session.machine;
 
-    if (machine != before) /* also where there was no memory to follow: the one before is gone */
+    if (machine != before) /* also after -ENOMEM, since `before` has been freed */
         sampler_cpus_changed(daemon->sampler, machine, &daemon->unhandled_cpus);
     if (r < 0) {
         schedule_retry(daemon);
@@ -402,7 +409,7 @@ static void follow_cpus(struct daemon *daemon)
     daemon_follow_collectors(daemon);
 }
 
-/* Whether other CPUs are online than are known. Logs, once, that this cannot be read. */
+/* Whether other CPUs are online than session->machine has. Logs once if they cannot be read. */
 static bool cpus_differ(struct daemon *daemon)
 {
     int r = machine_is_outdated(&daemon->session.sys, daemon->session.machine);
@@ -416,7 +423,7 @@ static bool cpus_differ(struct daemon *daemon)
     return r > 0;
 }
 
-/* `left` is empty where a change is suspected and no message of it came. */
+/* `left` is empty if CPUs only came online, and after hotplug_request_check(). */
 static void on_cpus_changed(void *userdata, const struct cpuset *left)
 {
     struct daemon *daemon = userdata;
@@ -566,7 +573,8 @@ void daemon_done(struct daemon *daemon)
     daemon->pause = pause_free(daemon->pause);
     daemon->retry = retry_free(daemon->retry);
     cpuset_done(&daemon->unhandled_cpus);
-    daemon->split = split_free(daemon->split); /* before the session's reader: it ends with the last who could send */
+    /* Before session_done(), because the reader of state files exits only when the opener has closed its socket. */
+    daemon->split = split_free(daemon->split);
     session_done(&daemon->session);
     failure_log_done(&daemon->failure_log);
     sd_event_unref(daemon->event);

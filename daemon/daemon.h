@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The timer of a pause: counting stops for some seconds, so that others can use the PMUs, and resumes by itself.
+ * The running daemon: everything it holds, and how it follows changes of CPUs, cgroups, the opener and the
+ * configuration. daemon/run.c starts and ends it. Single-threaded: all functions run in the event loop's thread.
  *
- * An orderly end: streams end, their clients and those that are being answered have a second to read the rest, and then
- * the event loop ends.
+ * A pause disables all groups and rings for some seconds, so that other programs can use the PMUs; counting resumes by
+ * itself.
  *
- * Where the server listens: on the sockets that the service manager handed over, if there are any, else where flags and
- * configuration say.
+ * A shutdown ends the streams of samples, gives clients up to one second to read the rest of their responses, and then
+ * ends the event loop.
  *
- * The daemon while it runs: everything it holds, and how it follows what changes: CPUs, cgroups, the opener, the
- * configuration, a pause. daemon/run.c starts it and ends it.
+ * The server listens on the sockets that the service manager handed over; if there are none, on the addresses of the
+ * flags and the configuration.
  */
 #ifndef DAEMON_DAEMON_H
 #define DAEMON_DAEMON_H
@@ -27,89 +28,98 @@
 
 struct pause;
 
-/* `on_end` is called from the event loop when the time is over; pause_remaining() is 0 by then. -errno. */
+/*
+ * `on_end` is called from the event loop when the pause is over; pause_remaining() is 0 by then. Returns -ENOMEM or an
+ * error of sd_event_add_time(3).
+ */
 int pause_new(sd_event *event, void (*on_end)(void *userdata), void *userdata, struct pause **ret);
 struct pause *pause_free(struct pause *pause);
 
-/* From now, for that many seconds; replaces an earlier pause. -errno of sd_event_source_set_time(3). */
+/* Pauses for `seconds` from now, in place of an earlier pause. Errors of sd_event_source_set_time(3). */
 int pause_start(struct pause *pause, unsigned seconds);
 void pause_stop(struct pause *pause);
 
-/* Microseconds until it ends; 0 where nothing is paused. */
+/* Microseconds until the pause ends; 0 if there is no pause. */
 uint64_t pause_remaining(const struct pause *pause);
 
 struct shutdown;
 
 /*
- * The event loop ends with `status` at once where nobody waits for the rest of anything, and at the second call. -errno
- * of sd_event_exit(3).
+ * Ends the event loop with `status`: at once if no client waits for anything, and on a second call; otherwise after at
+ * most one second. Errors of sd_event_exit(3).
  */
 int shutdown_begin(struct shutdown *shutdown, int status);
 
 struct listening {
-    bool handed_over; /* by the service manager */
-    bool warned;      /* that the configuration's addresses are ignored */
+    bool handed_over; /* the sockets are from the service manager */
+    bool warned;      /* logged that the configured addresses are ignored */
 };
 
-/* Has the server listen on what was handed over, if anything was. Errors of sockets_take() and server_adopt(). */
+/* Passes the sockets of the service manager, if any, to the server. Errors of sockets_take() and server_adopt(). */
 int listening_adopt(struct listening *listening, struct server *server, struct error *error);
 
 struct daemon {
     const struct options *options;
     struct session session;
     struct split *split;
-    struct service service; /* see serving.h */
+    struct service service; /* filled in by serving_init() */
     struct server *server;
     sd_event *event;
     struct hotplug *hotplug;
     uint64_t cpus_checked_ns;     /* CLOCK_MONOTONIC */
-    struct cpuset unhandled_cpus; /* CPUs that went offline, whose groups are not opened again yet */
-    bool cpus_unseen;             /* which CPUs are online could not be read */
-    bool rescan_failed;           /* CPU groups could not be opened again after the last hotplug */
+    struct cpuset unhandled_cpus; /* went offline, and their groups have not been reopened yet */
+    bool cpus_unseen;             /* the online CPUs could not be read; logged once */
+    bool rescan_failed;           /* CPU groups could not be reopened after the last hotplug */
     struct retry *retry;
-    bool retry_failed; /* the last time; it is logged once */
+    bool retry_failed; /* the last retry failed; logged once */
     struct watches *watches;
-    bool is_deaf;        /* not all of them are watched */
-    bool is_behind;      /* not all that they noticed could be followed */
-    bool is_limited;     /* in its memory, when that was last looked at: */
-    size_t limited_size; /* of the rows then */
+    bool is_deaf;        /* some descriptors of collectors are not watched */
+    bool is_behind;      /* the last changes of cgroups could not be followed completely */
+    bool is_limited;     /* by memory_limit_apply(): the cgroup of this process limits its memory */
+    size_t limited_size; /* snapshot->json_size when `is_limited` was set */
     struct failure_log failure_log;
     struct pause *pause;
     struct sampler *sampler;
     struct child symboliser;
     struct shutdown *shutdown;
     struct listening listening;
-    size_t n_reported_failures; /* in the status that the service manager has */
-    char reload_error[512];     /* "" where the last reload succeeded */
+    size_t n_reported_failures; /* as last sent to the service manager */
+    char reload_error[512];     /* "" if the last reload succeeded */
     bool ready;
     uint64_t started_realtime_ns;
-    uint64_t boot_ns; /* of the machine, since the epoch; 0: not known */
+    uint64_t boot_ns; /* when the machine booted, since the epoch; 0: unknown */
 };
 
-/* Makes what the event loop calls: timers, descriptors, the sampler. -errno; daemon_done() in either case. */
+/* Creates what the event loop calls: timers, watches, the sampler. -errno; call daemon_done() in any case. */
 int daemon_watch(struct daemon *daemon);
 void daemon_done(struct daemon *daemon);
 
-/* After each opening of what the configuration wants: watches what was opened, reports what is unavailable. */
+/*
+ * Call it after each registry_configure(): watches the collectors' descriptors, logs and reports what is unavailable,
+ * and restarts the schedule of retries.
+ */
 void daemon_follow_collectors(struct daemon *daemon);
-/* After what may have failed, or works again: logs and reports what is new. */
+/* Call it when failures may have come or gone: logs the new ones and updates the status in the service manager. */
 void daemon_follow_failures(struct daemon *daemon);
-/* Logs what is counted now. */
+/* Logs one line that describes what is counted: at start and after a reload. */
 void daemon_log_counting(const struct daemon *daemon);
-/* After each reading of the configuration: gives it to the sampler, warns of deprecated keys. */
+/* Call it after the configuration was loaded: passes it to the sampler and warns of deprecated keys. */
 void daemon_apply_config(struct daemon *daemon);
-/* Has the server listen as the configuration says. Errors of server_configure(). */
+/* Applies the configured addresses, limits and files to the server. Errors of server_configure(). */
 int daemon_configure_server(void *daemon, const struct config *config, struct error *error);
-/* The file of the configuration, for log_event(). */
+/* The path of the configuration file, as a field for log_event(). */
 struct log_field daemon_config_field(const struct daemon *daemon);
 
-/* Reads the configuration again. -errno with a sentence, and the old one stays. -ESHUTDOWN while the daemon ends. */
+/*
+ * Loads the configuration again. Returns -errno with a sentence; the old configuration then stays in use, unless memory
+ * ran out while groups were opened (session_reload()). -ESHUTDOWN after daemon_end().
+ */
 int daemon_reload(struct daemon *daemon, struct error *error);
-/* Answers the clients that wait, and ends the event loop with `status`. */
+/* Begins the shutdown; the event loop ends with `status` once waiting clients are answered, or after one second. */
 int daemon_end(struct daemon *daemon, int status);
-/* Disables or enables all groups and rings. -errno of the first that failed; the others are tried. */
+/* Disables or enables all groups and rings. Tries all of them; returns the -errno of the first that failed. */
 int daemon_set_paused(struct daemon *daemon, bool paused);
-/* Until counting resumes, in whole seconds, rounded up. */
+/* Seconds until counting resumes, rounded up; 0 if it is not paused. */
 unsigned daemon_paused_seconds(const struct daemon *daemon);
 
 #endif

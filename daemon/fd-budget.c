@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the limit of open files is divided: see fd-budget.h. */
 #include "daemon/fd-budget.h"
 
 #include <inttypes.h>
@@ -8,9 +7,9 @@
 #include "symbols/symboliser.h"
 
 /*
- * Descriptors for the symboliser and its finders (symbols/symboliser.h): while they are started, six sockets
- * and either two more sockets or two pidfds; two files that wait to be read, the kernel's symbols and the vdso; and the
- * pidfds of processes that were left behind.
+ * Descriptors for the symboliser and its finders (symbols/symboliser.h): six sockets while they are started, plus two
+ * more sockets or two pidfds; two files that wait to be read (the kernel's symbols and the vdso); and pidfds of
+ * abandoned processes, which can exceed SYMBOLISER_ABANDONED by one because a chain has two processes.
  */
 #define SYMBOLISER_FDS (8 + 2 + SYMBOLISER_ABANDONED + 1)
 
@@ -65,26 +64,24 @@ static uint64_t listeners(const struct fd_budget_terms *terms)
     return terms->serves ? MAX(terms->config->web.n_listen, terms->handed_over) : 0;
 }
 
-/* The most that the daemon holds at once, beside clients, counters and rings. */
+/* The maximum that the daemon holds at once, without clients, counters and rings. */
 static const struct {
     unsigned each;
     uint64_t (*times)(const struct fd_budget_terms *terms);
 } needs[] = {
-    {1, inherited},     /* standard streams, sockets that were handed over, what the parent left open */
+    {1, inherited},     /* standard streams, sockets of the service manager, anything else the parent left open */
     {4, when_serving},  /* the event loop: epoll, signalfd, a timerfd for each of two clocks */
-    {1, with_watchdog}, /* the event loop's timerfd for it */
-    {1, with_journal},  /* the socket of the journal */
-    {2, with_opener},   /* the socket to the opener, its /proc/PID/stat; later descriptors over it are counters */
-    {6, with_reader},  /* both sockets of the reader of state files, its /proc/PID/stat, its pidfd; the timer of what it
-                          is asked, and their epoll */
-    {1, when_serving}, /* uevents */
-    {6, with_cgroups}, /* the root of the hierarchy; inotify of the tree, of vacant cgroups, of links of Kubernetes, of
-                          units of systemd; their epoll */
-    {2, with_self},    /* /proc/self/stat, /proc/self/fd */
-    {2, listeners},    /* the socket, and libmicrohttpd's epoll */
-    {2, listeners},    /* again: a reload opens the new set before it closes the old one */
-    {3, always},       /* for a moment: a file and its directory, an event that is tried, the service manager's socket,
-                          a client that is accepted and refused */
+    {1, with_watchdog}, /* the event loop's timerfd for the watchdog */
+    {1, with_journal},  /* socket to the journal */
+    {2, with_opener},   /* socket to the opener, its /proc/PID/stat; what the opener sends later counts as counters */
+    {6, with_reader},   /* the reader: two sockets, /proc/PID/stat, pidfd; the timer of its requests; an epoll */
+    {1, when_serving},  /* uevents */
+    {6, with_cgroups},  /* root of the hierarchy; inotify of the tree, of vacant cgroups, of links of Kubernetes, of
+                           systemd's units; an epoll */
+    {2, with_self},     /* /proc/self/stat, /proc/self/fd */
+    {2, listeners},     /* socket, libmicrohttpd's epoll */
+    {2, listeners},     /* a reload opens the new set before it closes the old one */
+    {3, always}, /* for a moment: a file and its directory, a probed event, the service manager, a refused client */
 };
 
 static uint64_t minus(uint64_t a, uint64_t b)
@@ -101,7 +98,7 @@ static uint64_t daemon_needs(const struct fd_budget_terms *terms)
     return n;
 }
 
-/* `rest`: what the daemon leaves. */
+/* `rest` is the limit minus the daemon's needs. */
 static uint64_t clients_share(const struct fd_budget_terms *terms, uint64_t rest)
 {
     uint64_t connections = terms->config->web.limits.connections;
@@ -110,15 +107,15 @@ static uint64_t clients_share(const struct fd_budget_terms *terms, uint64_t rest
     return terms->serves ? MIN(MAX(most, FD_BUDGET_CLIENTS_MIN), connections) : 0;
 }
 
-/* Returns the sampler's descriptors other than rings: the symboliser's, and a cgroup directory for each client. */
+/* The sampler's descriptors other than rings: the symboliser's, and a cgroup directory per client. */
 static uint64_t sampler_overhead(const struct config_sampler *config)
 {
     return SYMBOLISER_FDS + config->max_clients;
 }
 
 /*
- * Returns the sampler's share: the overhead and one ring per CPU and client, but at most half of `rest`; 0 if that is
- * too little for one client.
+ * The sampler's share: its overhead, and a ring per CPU and client, but at most half of `rest`, which is what the
+ * daemon and its clients leave, and nothing that counters hold. 0 if that is too little for one client.
  */
 static uint64_t sampler_share(const struct fd_budget_terms *terms, uint64_t rest)
 {

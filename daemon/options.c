@@ -9,19 +9,19 @@
 #include "base/text.h"
 #include "symbols/symboliser.h"
 
-#define OPTIONS_LIVE UINT64_MAX /* the count of top where --count is not given */
+#define OPTIONS_LIVE UINT64_MAX /* `count` of `top` without --count: draw on the terminal */
 
-/* --- The command line --- */
+/* --- command line --- */
 
 #define IN(command) (1u << (command))
 #define IN_ALL (~0u)
 
 static const struct {
     const char *name, *argument;
-    const char *help; /* NULL: internal */
+    const char *help; /* NULL: internal, not listed */
 } commands[] = {
     [COMMAND_RUN] = {"run", "", "serve in the foreground (the default)"},
-    [COMMAND_CHECK_CONFIG] = {"check-config", "[FILE]", "check a configuration and report its first error"},
+    [COMMAND_CHECK_CONFIG] = {"check-config", "[FILE]", "check a configuration and report all errors"},
     [COMMAND_LIST_EVENTS] = {"list-events", "", "list every event this machine offers"},
     [COMMAND_LIST_METRICS] = {"list-metrics", "", "list the derived metrics, with their formulas"},
     [COMMAND_LIST_PRESETS] = {"list-presets", "", "list the presets, and what they become on this machine"},
@@ -34,7 +34,7 @@ static const struct {
 };
 
 enum flag_id {
-    FLAG_CONFIG_FILE = 256, /* above every character, as getopt_long(3) wants */
+    FLAG_CONFIG_FILE = 256, /* above all characters, as getopt_long(3) requires */
     FLAG_LISTEN,
     FLAG_TELEMETRY_PATH,
     FLAG_WEB_CONFIG_FILE,
@@ -50,14 +50,14 @@ enum flag_id {
     FLAG_LIMIT,
     FLAG_OUTPUT,
     FLAG_URL,
-    FLAG_WORKLOAD, /* a command to run, which is no flag */
+    FLAG_WORKLOAD, /* stands for a command to run; not a flag */
     FLAG_HELP,
     FLAG_VERSION,
 };
 
 /*
- * A new flag is one row here and one case in apply_flag() or apply_switch(). One whose help differs between commands
- * has a row for each.
+ * A new flag needs a row here and a case in apply_flag(), apply_count_flag() or apply_switch(). A flag whose help
+ * differs between commands has a row for each.
  */
 static const struct {
     const char *name; /* with its dashes */
@@ -113,7 +113,7 @@ static void print_commands(FILE *file)
             fprintf(file, "  %-12s %-12s %s\n", commands[i].name, commands[i].argument, commands[i].help);
 }
 
-/* "stat, top: ", or nothing of a flag that every command has. */
+/* Prints the commands that have the flag, as "stat, top: "; nothing if all have it. */
 static void print_users(FILE *file, unsigned of_commands)
 {
     const char *before = "";
@@ -190,7 +190,7 @@ static int bad_value(struct error *error, const char *flag, const char *value, c
     return error_set(error, -EINVAL, "%s: expected %s, found \"%s\"", flag, expected, value);
 }
 
-/* Of a flag that may be repeated. */
+/* For flags that may be repeated. */
 static int add_value(char ***values, size_t *n, char *value, struct error *error)
 {
     if (array_grow(values, *n) < 0)
@@ -210,7 +210,7 @@ static int parse_interval(const char *value, uint64_t *ret)
     return 0;
 }
 
-/* A flag without an argument. */
+/* Applies a flag without an argument. */
 static int apply_switch(struct options *options, enum flag_id id)
 {
     if (id == FLAG_NO_OPENER)
@@ -285,7 +285,10 @@ static int apply_flag(struct options *options, size_t i, char *value, struct err
     }
 }
 
-/* getopt_long(3) accepts abbreviations; exporters do not, and a new flag could make one ambiguous. */
+/*
+ * Refuses the abbreviations that getopt_long(3) accepts: other exporters do not have them, and a new flag could make
+ * one ambiguous.
+ */
 static int check_spelling(const char *argument, size_t i, struct error *error)
 {
     size_t size = strcspn(argument, "=");
@@ -295,7 +298,7 @@ static int check_spelling(const char *argument, size_t i, struct error *error)
     return 0;
 }
 
-/* getopt_long(3) finds the first row of a name: the one of this command. */
+/* getopt_long(3) finds the first row with the name; this returns the row for `command`. */
 static size_t row_of_command(size_t i, enum command command)
 {
     for (size_t k = i; k < ARRAY_SIZE(flags); k++)
@@ -304,7 +307,7 @@ static size_t row_of_command(size_t i, enum command command)
     return i;
 }
 
-/* A pair of flags that exclude each other; `second` is FLAG_WORKLOAD for a command to run. */
+/* Pairs of flags that exclude each other. `second` may be FLAG_WORKLOAD, a command to run. */
 static const struct {
     enum flag_id first, second;
 } exclusions[] = {
@@ -320,7 +323,7 @@ static const char *given_flag(enum flag_id id, unsigned given)
     return NULL;
 }
 
-/* `given` has a bit for each row of the table. */
+/* `given` has a bit per row of `flags`. */
 static int check_flags(const struct options *options, unsigned given, struct error *error)
 {
     for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
@@ -385,7 +388,10 @@ static int unexpected_argument(const struct options *options, const char *word, 
                                                         : "");
 }
 
-/* `help` and `version` are the flags of that name; `help COMMAND` is that command's. */
+/*
+ * The commands `help` and `version` do what the flags of these names do. `help COMMAND` shows the help of COMMAND,
+ * which is `word`.
+ */
 static int apply_command_word(struct options *options, const char *word, int *rest, struct error *error)
 {
     bool is_help = options->command == COMMAND_HELP;
@@ -429,7 +435,7 @@ int options_parse(int argc, char **argv, struct options *ret, struct error *erro
     return 0;
 }
 
-/* --- Functions that the printing commands share --- */
+/* --- helpers of the commands --- */
 
 int command_fail(int status, const struct error *error)
 {

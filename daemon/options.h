@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The command line: a table with one row for each flag, in the exporters' convention.
+ * The command line: its commands and flags, in the convention of Prometheus exporters (--web.listen-address,
+ * --log.level).
  *
- * The commands. Each returns the exit status: 0, 1 (run time) or 2 (bad usage or configuration).
+ * Each command_NAME() runs a command and returns the exit status: 0, 1 for a failure at run time, or 2 for bad usage or
+ * a bad configuration.
  */
 #ifndef DAEMON_OPTIONS_H
 #define DAEMON_OPTIONS_H
@@ -13,7 +15,7 @@
 #include "base/error.h"
 #include "daemon/log.h"
 
-/* The exit status after a wrong command line or configuration. */
+/* Exit status for a wrong command line or configuration. */
 #define EXIT_BAD_USAGE 2
 
 enum command {
@@ -31,29 +33,29 @@ enum command {
 };
 
 struct options {
-    enum command command; /* COMMAND_HELP and COMMAND_VERSION come with the bool of that name */
+    enum command command; /* with COMMAND_HELP and COMMAND_VERSION, the bool below is set too */
     bool help, version;
     const char *config_file; /* NULL: the default file, if it exists */
-    char **listen;           /* the array is owned, its texts are argv's */
+    char **listen;           /* owned array of strings of argv */
     size_t n_listen;
-    const char *telemetry_path;  /* NULL: as configured */
-    const char *web_config_file; /* NULL: as configured */
+    const char *telemetry_path;  /* NULL: not given */
+    const char *web_config_file; /* NULL: not given */
     enum log_level log_level;
     enum log_format log_format;
     bool no_opener;
     bool json;
     uint64_t interval_ns, count;
     bool per_cpu;
-    char **cgroups; /* patterns; the array is owned, its texts are argv's */
+    char **cgroups; /* patterns; owned array of strings of argv */
     size_t n_cgroups;
     const char *sort, *limit, *output, *url; /* NULL: not given */
-    char **workload;                         /* behind "--", ends with NULL; NULL: none */
+    char **workload;                         /* argv after "--", NULL-terminated; NULL: no command to run */
 };
 
-/* -EINVAL with a sentence; nothing is printed. */
+/* Returns -EINVAL with a sentence; prints nothing. */
 int options_parse(int argc, char **argv, struct options *ret, struct error *error);
 void options_done(struct options *options);
-/* Prints what the command does and its flags; for COMMAND_HELP all commands and flags. */
+/* Prints the help of one command with its flags, or, for COMMAND_HELP, all commands and flags. */
 void options_print_help(FILE *file, enum command command);
 
 int command_run(const struct options *options);
@@ -65,10 +67,10 @@ int command_plan(const struct options *options);
 int command_stat(const struct options *options);
 int command_top(const struct options *options);
 
-/* One sentence on standard error. Returns `status`. */
+/* Prints the error as one line on standard error. Returns `status`. */
 int command_fail(int status, const struct error *error);
 int command_fail_memory(void);
-/* Prints a document, indented, and releases it; NULL: out of memory. Returns the exit status. */
+/* Prints the document with indentation and releases it; NULL means out of memory. Returns the exit status. */
 int command_print_json(json_t *document);
 void command_sleep(uint64_t ns);
 

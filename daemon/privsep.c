@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The daemon's side of the privilege split: see split.h. */
 #include "daemon/privsep.h"
 
 #include <sys/syscall.h>
@@ -19,12 +18,12 @@
 #define REAP_MAX_USEC USEC_PER_SEC
 
 struct split {
-    struct opener *opener;      /* NULL: there is one process */
-    struct name_reader *reader; /* NULL: there is none */
-    struct user user;           /* that this process becomes */
+    struct opener *opener;      /* NULL: this process has no opener */
+    struct name_reader *reader; /* NULL: there is no reader of state files */
+    struct user user;           /* who this process becomes in split_drop() */
     sd_event_source *source, *reaper, *reader_source;
     int reader_pidfd;
-    uint64_t reap_usec; /* between two tries to reap it */
+    uint64_t reap_usec; /* wait before the next attempt to reap the opener */
     void (*on_change)(void *userdata);
     void *userdata;
 };
@@ -43,7 +42,7 @@ static int start_opener(struct split *split, const struct options *options, cons
     if (r == 0)
         r = opener_start(sys, &permissions, &split->user, split->reader ? split->reader->files : -1, &split->opener,
                          error);
-    if (r == 0 && split->reader) /* nobody but the opener sends files from now on */
+    if (r == 0 && split->reader) /* from now on only the opener sends files to the reader */
         close(steal_fd(&split->reader->files));
     if (r == 0)
         log_debug("counters are opened by process %d", (int)split->opener->child.pid);
@@ -96,7 +95,7 @@ struct split *split_free(struct split *split)
     return NULL;
 }
 
-/* An opener that hangs in the kernel, or that a debugger traces, may end long after it was killed. */
+/* A killed opener may end much later if it hangs in the kernel or is traced by a debugger. */
 static int split_on_reaper(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct split *split = userdata;
@@ -160,12 +159,12 @@ static int split_watch_reader(struct split *split, sd_event *event)
     if (!split->reader || split->reader->child.pid <= 0)
         return 0;
     split->reader_pidfd = (int)syscall(SYS_pidfd_open, split->reader->child.pid, 0);
-    if (split->reader_pidfd < 0) /* a filter of a container's may deny it; then its end is not logged */
+    if (split->reader_pidfd < 0) /* a container's seccomp filter may forbid it; then the reader's end is not logged */
         return 0;
     return sd_event_add_io(event, &split->reader_source, split->reader_pidfd, EPOLLIN, split_on_reader_end, split);
 }
 
-/* A request waits for its own reply: what arrives here is a late reply, or the end of the opener. */
+/* Each request waits for its own reply, so what arrives here is a late reply or the end of the opener. */
 int split_watch(struct split *split, sd_event *event, void (*on_change)(void *userdata), void *userdata)
 {
     int r = split_watch_reader(split, event);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The daemon's side of the privilege split: the opener is started where there are privileges, watched and reported. */
+/*
+ * The daemon's side of the privilege split: starts the opener if this process has privileges, watches it, and reports
+ * its state. opener/client.h says what the daemon can still do when the opener is late or lost.
+ */
 #ifndef DAEMON_PRIVSEP_H
 #define DAEMON_PRIVSEP_H
 
@@ -15,38 +18,41 @@
 struct split;
 
 /*
- * Splits where this process has privileges and `options` allow it: `sys` then asks the opener, which opens what
- * `config` names and nothing else. The socket for files of `reader` (NULL: none) then goes to the opener. Call it
- * before there are threads or other open descriptors. -errno with a sentence; -EINVAL where the configured user is
- * wrong.
+ * Starts the opener if this process has capabilities and `options` do not forbid it. From then on `sys` asks the
+ * opener, which opens only what `config` names. The socket that passes state files to `reader` (may be NULL) then
+ * belongs to the opener. Call it before threads are created or other descriptors are opened: the opener is a fork of
+ * this process. Returns -errno with a sentence; -EINVAL if the configured user is wrong.
  */
 int split_new(const struct options *options, const struct config *config, struct sys *sys, struct name_reader *reader,
               struct split **ret, struct error *error);
 /*
- * Where it has split: gives up this process's privileges (opener/daemon-jail.h). Call it when addresses, files and the
- * log are open, which may need privileges, and before any client is served. -errno with a sentence: the process must
- * end then.
+ * Gives up this process's privileges if it has an opener (opener/daemon-jail.h). Call it after addresses, files and the
+ * log are open, which may need privileges, and before any client is served. Returns -errno with a sentence; the process
+ * must then exit.
  */
 int split_drop(struct split *split, struct error *error);
 struct split *split_free(struct split *split);
 
 /*
- * Calls `on_change` when the opener is gone, and when it answers again after it was late. Logs the end of the reader.
- * -errno of sd_event_add_io(3).
+ * Calls `on_change` when the opener has ended, and when a late opener has answered again. Also logs the end of the
+ * reader. Errors of sd_event_add_io(3).
  */
 int split_watch(struct split *split, sd_event *event, void (*on_change)(void *userdata), void *userdata);
-/* -ETIMEDOUT with a sentence where the opener does not answer, which is waited for. */
+/*
+ * Waits for an answer of the opener. Returns -ETIMEDOUT with a sentence if none comes; 0 also if there is no opener or
+ * it has ended.
+ */
 int split_check(const struct split *split, struct error *error);
 bool split_is_lost(const struct split *split);
-/* How the opener ended, where it is lost. */
+/* Describes how a lost opener ended. */
 void split_describe_end(const struct split *split, char *text, size_t size);
-/* NULL where there is one process. */
+/* The opener's process; NULL if there is no opener. */
 const struct child *split_opener(const struct split *split);
-/* The opener's effective user; this process's where there is none. */
+/* The opener's effective user; this process's if there is no opener. */
 uid_t split_opener_user(const struct split *split);
-/* {"state": "running|late|lost|none", "pid", "capabilities", "filtered"} */
+/* {"state": "running|late|lost|none", "pid", "capabilities", "filtered"}; NULL when out of memory. */
 json_t *split_json(const struct split *split);
-/* Of the reader of state files: {"state": "running|lost|none", "pid"} */
+/* The reader of state files: {"state": "running|lost|none", "pid"}; NULL when out of memory. */
 json_t *split_reader_json(const struct split *split);
 
 #endif

@@ -14,12 +14,12 @@
 #include "process/child.h"
 #include "systemd/service-manager.h"
 
-/* --- The functions that the HTTP server calls --- */
+/* --- struct service --- */
 
-/* The CPUs are checked again at a reading this long after the last check, in case an uevent was not received. */
+/* A reading this long after the last check of the online CPUs requests another check, in case an uevent was lost. */
 #define CPU_CHECK_NS (60 * NSEC_PER_SEC)
 
-/* Replies of this size are made only after another look at how much memory there is. */
+/* Before a reply larger than this is rendered, the memory limit is computed again. */
 #define LARGE_REPLY (256 * 1024)
 
 static const struct snapshot *serve_read(void *userdata, uint32_t mask, bool fresh)
@@ -196,7 +196,7 @@ void serving_init(struct daemon *daemon)
     };
 }
 
-/* --- `perfcountd run`: a session served over HTTP from one event loop, until SIGTERM or SIGINT --- */
+/* --- `perfcountd run` --- */
 
 static int on_hangup(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
 {
@@ -237,7 +237,10 @@ static int watch_signals(struct daemon *daemon)
     return r;
 }
 
-/* `systemctl status` has the sentence, too: the journal knows no unit of a process that ends before it has looked. */
+/*
+ * Also sends the sentence to `systemctl status`: the journal cannot tell the unit of a process that has ended by the
+ * time the journal looks it up.
+ */
 static int fail(enum log_kind kind, const struct log_field *field, const char *sentence, int status)
 {
     log_event(kind, field, field ? 1 : 0, "%s", sentence);
@@ -257,7 +260,7 @@ static int fail_config(const struct daemon *daemon, const char *sentence)
     return fail(LOG_KIND_CONFIG_BAD, &field, sentence, EXIT_BAD_USAGE);
 }
 
-/* First of all: the opener is a copy of this process, and has every descriptor that is open by then. */
+/* The first stage, because the opener is a fork of this process and inherits every open descriptor. */
 static int split_off(struct daemon *daemon)
 {
     _cleanup_(config_freep) struct config *config = NULL;
@@ -288,7 +291,7 @@ static int load(struct daemon *daemon)
     return EXIT_SUCCESS;
 }
 
-/* The kernel refuses memory, open files or instances of inotify(7) here. */
+/* The usual causes are limits of memory, open files or inotify(7) instances. */
 static int fail_loop(const char *what, int error)
 {
     char sentence[256];
@@ -331,7 +334,7 @@ static int start_listening(struct daemon *daemon)
     return fail(LOG_KIND_LISTEN_FAILED, NULL, error.message, EXIT_BAD_USAGE);
 }
 
-/* Privileges end here, before a client is heard. */
+/* Drops privileges before any client is served. */
 static int drop_and_open(struct daemon *daemon)
 {
     struct error error = {0};
@@ -358,7 +361,7 @@ static int serve(struct daemon *daemon)
                   strerror(-hotplug_listen_error(daemon->hotplug)));
     for (size_t i = 0; server_describe(daemon->server, i, address, sizeof(address)); i++)
         log_info("listening on %s", address);
-    int status = sd_event_loop(daemon->event); /* that of shutdown_begin() */
+    int status = sd_event_loop(daemon->event); /* the status of shutdown_begin() */
     return status < 0 ? fail_loop("the event loop cannot go on", status) : status;
 }
 

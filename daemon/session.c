@@ -18,7 +18,7 @@
 #include "process/privileges.h"
 #include "sampler/rings.h"
 
-/* --- The configuration in force --- */
+/* --- settings --- */
 
 #define DEFAULT_FILE SYSCONFDIR "/perfcountd/perfcountd.yaml"
 
@@ -107,9 +107,9 @@ int settings_read(const struct options *options, struct sys *sys, struct config 
 }
 
 /*
- * -errno with a sentence, which starts with FILE:LINE:COLUMN where the file is at fault. The web configuration that it
- * names is not read: a user of the printing commands may not have the permission. `machine` may be NULL: then events
- * are not looked up in sysfs.
+ * Loads the configuration and checks its events. Returns -errno with a sentence, which starts with FILE:LINE:COLUMN if
+ * the file is at fault. The web configuration that it names is not read, because the user of a command may not have the
+ * permission. If `machine` is NULL, events are not looked up in sysfs.
  */
 static int settings_load(const struct options *options, struct sys *sys, const struct machine *machine,
                          struct config **ret, struct error *error)
@@ -126,9 +126,9 @@ static int settings_load(const struct options *options, struct sys *sys, const s
     return 0;
 }
 
-/* --- The opener's permissions for a configuration --- */
+/* --- permissions of the opener --- */
 
-/* Events that are opened for a moment: the number of a PMU's counters is found with a group of the largest size. */
+/* Events that are open for a moment: a PMU's counters are probed with a group of the maximum size. */
 #define EVENTS_TRIED GROUP_MEMBERS_MAX
 
 struct permission_walk {
@@ -137,7 +137,7 @@ struct permission_walk {
     struct opener_permissions *permissions;
 };
 
-/* The PMU that is named by the event itself, for those that only the configuration may name. */
+/* The PMU that the event names itself; "" for other events, which need no permission. */
 static const char *pmu_name_of(const struct event *event)
 {
     switch (event->kind) {
@@ -155,7 +155,7 @@ static const char *pmu_name_of(const struct event *event)
     return "";
 }
 
-/* NULL where it cannot be loaded, which is reported later. -ENOMEM. */
+/* *ret is NULL if the machine cannot be loaded, which is reported later. Returns -ENOMEM. */
 static int walk_machine(struct permission_walk *walk, struct machine **ret)
 {
     if (!walk->machine && machine_load(walk->sys, &walk->machine, NULL) == -ENOMEM)
@@ -181,7 +181,7 @@ static int grant(void *userdata, const struct event *event, bool samples)
     return opener_permissions_add_event(walk->permissions, &attr, samples);
 }
 
-/* An error is reported later, when the server reads the file. */
+/* Adds the web configuration and the files that it names. Errors in it are reported later, when the server reads it. */
 static int add_web_files(struct opener_permissions *permissions, const char *path)
 {
     _cleanup_(web_config_freep) struct web_config *config = NULL;
@@ -195,7 +195,10 @@ static int add_web_files(struct opener_permissions *permissions, const char *pat
     return r == 0 ? opener_permissions_add_file(permissions, config->tls.client_ca_file) : r;
 }
 
-/* The number of slots is one of tally.h's: those of the watched cgroups, or the smallest, and it has two of its own. */
+/*
+ * The slots of a tally (bpf/layout.h): one per watched cgroup and two of its own, but at least 256. 0 if cgroups are
+ * not counted by BPF.
+ */
 static uint32_t tally_slots(const struct config *config)
 {
     if (!config->cgroup.enabled || config->cgroup.engine == ENGINE_PERF)
@@ -203,7 +206,7 @@ static uint32_t tally_slots(const struct config *config)
     return (uint32_t)MAX(config_max_cgroups(config, ENGINE_BPF) + TALLY_SLOT_FIRST, 256);
 }
 
-/* A CPU counts the events of one variant of a preset. */
+/* The number of events of one variant of a preset. A CPU counts the events of only one variant. */
 static uint64_t count_of_variant(const struct config_group *group, size_t variant)
 {
     uint64_t n = 0;
@@ -213,7 +216,7 @@ static uint64_t count_of_variant(const struct config_group *group, size_t varian
     return n;
 }
 
-/* The most events that a CPU, or a cgroup on it, may have of these groups. */
+/* The maximum number of events that a CPU, or a cgroup on it, may count for these groups. */
 static uint64_t count_on_cpu(const struct config_groups *groups)
 {
     uint64_t sum = 0;
@@ -228,7 +231,7 @@ static uint64_t count_on_cpu(const struct config_groups *groups)
     return sum;
 }
 
-/* All PMUs of the system may have the same CPU in their cpumask. */
+/* The number of events on system PMUs. All their cpumasks may contain the same CPU. */
 static int count_of_pmus(struct permission_walk *walk, const struct config_groups *groups, uint64_t *ret)
 {
     struct machine *machine = NULL;
@@ -243,9 +246,9 @@ static int count_of_pmus(struct permission_walk *walk, const struct config_group
 }
 
 /*
- * Sets the largest numbers of events that the configuration can need. On a CPU they may double during a reload: the
- * engine bpf opens its new groups before it closes the old ones, which it may share with the collector cpu. Groups of
- * cgroups and of the sampler are closed before others are opened.
+ * Sets the maximum numbers of events that the configuration can need. The number per CPU is doubled for a reload: the
+ * engine bpf opens its new groups before it closes the old ones, and it may share them with the collector cpu. Groups
+ * of cgroups and of the sampler are closed before new ones are opened.
  */
 static int set_limits(struct permission_walk *walk, const struct config *config)
 {
@@ -285,7 +288,7 @@ int permissions_from_config(struct sys *sys, const struct config *config, const 
     return r < 0 ? error_oom(error) : 0;
 }
 
-/* --- A machine, its configuration and its collectors --- */
+/* --- session --- */
 
 #define COLLECTORS_MAX 32
 #define SETTLE_NS (2 * NSEC_PER_SEC)
@@ -293,7 +296,10 @@ int permissions_from_config(struct sys *sys, const struct config *config, const 
 
 DEFINE_CLEANUP(struct machine *, machine_free);
 
-/* Every event of every CPU is a descriptor; the soft limit is only for programs that use select(2). */
+/*
+ * Raises the soft RLIMIT_NOFILE to the hard one and returns it: every event on every CPU takes a descriptor, and the
+ * soft limit only protects programs that use select(2).
+ */
 static uint64_t raise_descriptor_limit(void)
 {
     struct rlimit limit;
@@ -324,7 +330,7 @@ static void start_reader(struct session *session)
 int session_begin(struct session *session, const struct options *options, bool serves, struct error *error)
 {
     uint64_t limit = raise_descriptor_limit(), open = 0;
-    /* -EMFILE: too many are open to even count them. */
+    /* -EMFILE: no descriptor is left even to count them. */
     int r = fd_count_open(-1, &open);
 
     if (serves && (r == -EMFILE || limit < open + FD_BUDGET_START_MIN))
@@ -399,11 +405,14 @@ int session_open(struct session *session, struct error *error)
     r = registry_configure(session->registry, session->machine, session->config, NULL, error);
     if (r == 0)
         registry_read(session->registry, UINT32_MAX, 0);
-    memory_limit_apply(&session->memory); /* the kernel has taken memory for what was opened */
+    memory_limit_apply(&session->memory); /* the kernel took memory for what was opened */
     return r;
 }
 
-/* `accept` reads session->budget. */
+/*
+ * `accept` reads session->budget, which therefore has the new budget during the call; the old one is restored if
+ * `accept` fails.
+ */
 static int accept_with_budget(struct session *session, const struct machine *machine, const struct config *config,
                               int (*accept)(void *userdata, const struct config *config, struct error *error),
                               void *userdata, struct error *error)
@@ -420,7 +429,7 @@ static int accept_with_budget(struct session *session, const struct machine *mac
     return r;
 }
 
-/* Whether a descriptor of a collector was readable within `ms`. */
+/* Waits up to `ms` for a collector's descriptor and handles it. Returns whether one was readable. */
 static bool session_dispatch(struct session *session, int ms)
 {
     struct pollfd fds[COLLECTORS_MAX];
@@ -437,8 +446,9 @@ static bool session_dispatch(struct session *session, int ms)
 }
 
 /*
- * For a command without an event loop: the names of containers come a moment after their cgroups were found. Takes them
- * in until nothing comes any more, for at most two seconds; at once where this machine has no reader of names.
+ * Waits for the names of containers, for a command that has no event loop: names arrive a moment after their cgroups
+ * were found. Returns when none has arrived for SILENCE_MS, after two seconds, or at once if there is no reader of
+ * state files.
  */
 static void session_settle(struct session *session)
 {
@@ -462,7 +472,7 @@ int session_start(struct session *session, const struct options *options, bool s
     return EXIT_SUCCESS;
 }
 
-/* A configuration that was not empty before. */
+/* Refuses an empty file, which may still be in the course of being written, unless the one in use is empty too. */
 static int refuse_blank(const struct session *session, const struct config *config, struct error *error)
 {
     if (!config->blank || session->config->blank)
@@ -490,7 +500,7 @@ int session_reload(struct session *session, const struct options *options,
     if (r < 0)
         return r;
     r = registry_configure(session->registry, machine, config, NULL, error);
-    /* Also where it failed: the collectors work with the new ones by now. */
+    /* Also on failure: the collectors already use the new machine and configuration. */
     machine_free(session->machine);
     config_free(session->config);
     session->machine = steal(machine);

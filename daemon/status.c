@@ -129,7 +129,10 @@ static json_t *machine_json(const struct machine *machine, json_t *idle_times)
                      "perf_event_paranoid", document_paranoid(machine), "cpu_idle_seconds", idle_times);
 }
 
-/* Descriptors of groups that were not opened, and of cgroups that are not watched, because the limit is too low. */
+/*
+ * Descriptors that counters lack because the limit is too low: those of groups refused with EMFILE and of cgroups that
+ * are not watched.
+ */
 static uint64_t refused_descriptors(const struct session *session)
 {
     const void *state = registry_state(session->registry, &collector_cgroup);
@@ -171,7 +174,7 @@ static json_t *processes_add(json_t *processes, const char *name, pid_t pid, uid
                   (json_int_t)stat->threads));
 }
 
-/* As root the process leaves root when it enters its jail. */
+/* If the daemon was started as root, the reader became JAIL_USER when it entered its jail. */
 static uid_t reader_user(uid_t started_as)
 {
     return geteuid() == 0 || started_as == 0 ? JAIL_USER : geteuid();
@@ -194,7 +197,7 @@ json_t *document_processes(const struct children *children, uid_t opener_uid, ui
     return processes;
 }
 
-/* How cgroups are counted; null where they are not. */
+/* How cgroups are counted; null if they are not. */
 static json_t *engine_json(const struct registry *registry)
 {
     const void *state = registry_state(registry, &collector_cgroup);
@@ -229,7 +232,7 @@ json_t *document_status(struct registry *registry, const struct document_process
         starved_json(registry_read(registry, 0, UINT64_MAX)));
 }
 
-/* The names that there are; and where they are from, or why there is none. */
+/* Adds the names of a cgroup and "named_by", their source, or "unnamed", the reason why it has no name. */
 static json_t *add_names(json_t *cgroup, const struct names *names)
 {
     char room[NAMES_BEST_MAX];
@@ -249,7 +252,7 @@ static json_t *add_names(json_t *cgroup, const struct names *names)
 
 struct cgroup_list {
     json_t *items;
-    bool failed; /* none is counted any more */
+    bool failed; /* the collector fails, so no cgroup is counted */
 };
 
 static void add_cgroup(void *userdata, const struct cgroup_view *view)
@@ -280,7 +283,7 @@ json_t *document_cgroups(const struct registry *registry)
                      "cgroups", list.items);
 }
 
-/* --- The daemon's state in one line --- */
+/* --- status line --- */
 
 static void count_watched(void *userdata, const struct cgroup_view *view)
 {
@@ -302,7 +305,7 @@ static size_t count_cgroups(const struct registry *registry)
     return n;
 }
 
-/* All zero where cgroups are not counted. */
+/* All zero if cgroups are not counted. */
 static struct cgroup_summary summarize_cgroups(const struct registry *registry)
 {
     const void *cgroup = registry_state(registry, &collector_cgroup);
@@ -339,7 +342,7 @@ static void append_counted(struct buffer *line, struct registry *registry)
         append_count(line, cpuset_count(&cpus) > 0 ? " and " : " on ", cgroups, "cgroup");
 }
 
-/* Failures of events, and others, such as a limit that was reached. */
+/* Returns the failures of events. *ret_others is the number of others, such as a limit that was reached. */
 static size_t count_failures(const struct registry *registry, size_t *ret_others)
 {
     const struct failures *failures = registry_failures(registry);
@@ -389,9 +392,9 @@ void summary_format(struct registry *registry, const struct summary_state *state
     put_line(&line, text, size);
 }
 
-/* --- what is counted --- */
+/* --- description of what is counted --- */
 
-/* A row of each group and PMU of each collector. */
+/* One example row for each collector, group and PMU. */
 struct row_list {
     const struct row **rows;
     size_t n;
@@ -413,7 +416,7 @@ static int row_list_add(struct row_list *examples, const struct row *row)
     return 0;
 }
 
-/* "cpu 0-7", "pmu", or "24 cgroups by bpf". */
+/* Appends "cpu 0-7", "pmu", or "24 cgroups by bpf". */
 static void append_targets(struct buffer *line, const struct registry *registry, const struct snapshot *snapshot,
                            const struct row *example)
 {
@@ -429,12 +432,12 @@ static void append_targets(struct buffer *line, const struct registry *registry,
             cpuset_add(&cpus, (unsigned)snapshot->rows[i]->cpu) < 0)
             line->failed = true;
     _cleanup_(freep) char *text = cpuset_format(&cpus);
-    /* A PMU of the system names itself; its CPU only reads it. */
+    /* A system PMU is named below; its CPU only reads it. */
     bool is_pmu = str_equal(example->collector_name, "pmu");
     buffer_appendf(line, "%s%s%s", example->collector_name, is_pmu ? "" : " ", is_pmu || !text ? "" : text);
 }
 
-/* "overview (armv8_cortex_a55, armv8_cortex_a76)" */
+/* Appends "overview (armv8_cortex_a55, armv8_cortex_a76)". */
 static void append_group(struct buffer *line, const struct row_list *examples, const struct row *group)
 {
     size_t n = 0;
@@ -449,7 +452,7 @@ static void append_group(struct buffer *line, const struct row_list *examples, c
     buffer_append_text(line, n ? ")" : "");
 }
 
-/* Whether row `i` is the first of its collector, or of its group. */
+/* Whether row `i` is the first of its group, or, if `of_group` is false, of its collector. */
 static bool is_first(const struct row_list *examples, size_t i, bool of_group)
 {
     size_t k = 0;

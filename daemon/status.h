@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON documents for /api/v1/ and for --json. NULL when out of memory; the caller owns them.
+ * The state of the daemon and of its collectors, as JSON documents for /api/v1/ and --json, and as one line of text for
+ * `systemctl status` and the log.
  *
- * The daemon's state in one line, for `systemctl status`, and what it counts, for the log.
+ * A document is NULL when out of memory; the caller owns it.
  */
 #ifndef DAEMON_STATUS_H
 #define DAEMON_STATUS_H
@@ -13,47 +14,47 @@
 #include "daemon/session.h"
 #include "http/service.h"
 
-/* {"pmus": [{"name", "type", "cpus", ...}]}, from sysfs. */
+/* {"pmus": [{"name", "type", "cpus", ...}]}, as loaded from sysfs. */
 json_t *document_pmus(const struct machine *machine);
 
-/* The state of the process, beside that of the registry, for /api/v1/status. */
+/* What /api/v1/status says of the process, in addition to the state of the registry. */
 struct document_process {
     const struct config *config;
     const struct machine *machine;
     const struct reload_outcome *reload;
-    const char *reload_error; /* "" where the last one succeeded */
-    json_t *opener;           /* as split_json() has it */
-    json_t *reader;           /* as split_reader_json() has it; taken over */
+    const char *reload_error; /* "" if the last reload succeeded */
+    json_t *opener;           /* of split_json(); borrowed */
+    json_t *reader;           /* of split_reader_json(); the reference is taken */
     uint64_t started_realtime_ns;
     struct service_pause pause;
-    json_t *descriptors;  /* as document_descriptors() has it; taken over */
-    json_t *processes;    /* as document_processes() has it; taken over */
-    json_t *idle_times;   /* as document_idle_times() has it; taken over */
+    json_t *descriptors;  /* of document_descriptors(); the reference is taken */
+    json_t *processes;    /* of document_processes(); the reference is taken */
+    json_t *idle_times;   /* of document_idle_times(); the reference is taken */
     uint64_t realtime_ns; /* now */
 };
 json_t *document_status(struct registry *registry, const struct document_process *process);
 
-/* {"hierarchy", ..., "cgroups": [{"cgroup", "state", "unit", ...}]}: cgroups that are watched, linger, or were dropped.
- */
+/* {"hierarchy", ..., "cgroups": [{"cgroup", "state", "unit", ...}]}: those that are watched, lingering or dropped. */
 json_t *document_cgroups(const struct registry *registry);
 
 /*
- * {"limit", "daemon", "clients", "sampler", "counters", "open", "sampling", "needed", "connections"}: the shares of the
- * limit of open files, how many descriptors counters ("open") and rings ("sampling") hold now, how many all configured
- * counters need, and how many clients web.limits.connections allows.
+ * {"limit", "daemon", "clients", "sampler", "counters", "open", "sampling", "needed", "connections"}: RLIMIT_NOFILE and
+ * its shares; the descriptors that counters ("open") and rings ("sampling") hold now; how many all configured counters
+ * need; and web.limits.connections.
  */
 json_t *document_descriptors(const struct session *session);
 
 /*
- * [{"process", "pid", "uid", "start_time", "cpu_seconds", "resident_bytes", "virtual_bytes", "threads"}]: the daemon,
- * and its other processes while they run. `opener_uid` is the opener's effective user, `boot_ns` is since the epoch.
+ * [{"process", "pid", "uid", "start_time", "cpu_seconds", "resident_bytes", "virtual_bytes", "threads"}]: the daemon
+ * and its running child processes. `opener_uid` is the opener's effective user; `boot_ns` is the boot time since the
+ * epoch, 0 if unknown.
  */
 json_t *document_processes(const struct children *children, uid_t opener_uid, uint64_t boot_ns);
 
-/* [{"cpu", "seconds"}]: how long each CPU has been idle; null where that cannot be read. */
+/* [{"cpu", "seconds"}]: how long each CPU has been idle; null if that cannot be read. */
 json_t *document_idle_times(struct sys *sys);
 
-/* kernel.perf_event_paranoid; null where it cannot be read. */
+/* kernel.perf_event_paranoid; null if it cannot be read. */
 json_t *document_paranoid(const struct machine *machine);
 
 /* [{"name", "enabled", "success", "duration_seconds", "error"}] */
@@ -63,21 +64,21 @@ json_t *document_collectors(const struct registry *registry);
 json_t *document_failures(const struct registry *registry);
 
 struct summary_state {
-    const char *reload_error; /* "" where the last one succeeded */
+    const char *reload_error; /* "" if the last reload succeeded */
     unsigned paused_seconds;  /* 0: counting is not paused */
     bool opener_lost;
-    bool ends; /* because of that */
+    bool ends; /* the daemon exits because the opener is lost */
 };
 
 /*
- * "counting 30 groups on 8 CPUs and 12 cgroups; 6 events unavailable, see /api/v1/status". Before it stands what an
- * operator did (a pause) or has to do.
+ * Writes "counting 30 groups on 8 CPUs and 12 cgroups; 6 events unavailable, see /api/v1/status", preceded by what an
+ * operator did (a pause) or must do. Always NUL-terminated.
  */
 void summary_format(struct registry *registry, const struct summary_state *state, char *text, size_t size);
 
 /*
- * Describes what is counted: "counting: cpu 0-7: core (armv8_cortex_a55, armv8_cortex_a76), software; 24 cgroups by
- * bpf: core; 3 events are not counted, see "perfcountd plan"".
+ * Writes "counting: cpu 0-7: core (armv8_cortex_a55, armv8_cortex_a76), software; 24 cgroups by bpf: core; 3 events are
+ * not counted, see "perfcountd plan"". Always NUL-terminated.
  */
 void summary_describe(struct registry *registry, char *text, size_t size);
 

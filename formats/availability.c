@@ -12,20 +12,20 @@
 #include "perf/presets.h"
 #include "perf/reason.h"
 
-/* All borrowed. */
+/* A pair of a collector and a PMU. All members are borrowed. */
 struct absence_place {
     const char *collector;
     const char *pmu_name;
-    const struct pmu *pmu;         /* of that name; NULL where the machine no longer has it */
-    const struct row *const *rows; /* of this place, one for all that count the same */
+    const struct pmu *pmu;         /* NULL: the machine no longer has the PMU */
+    const struct row *const *rows; /* one row per set of rows that count the same (struct kinds) */
     size_t n_rows;
     const struct failures *failures;
-    const char *const *collector_names; /* by bit number */
+    const char *const *collector_names; /* indexed by bit number */
 };
 
-/* --- A counting place, and the events that it counts, or could --- */
+/* --- places --- */
 
-/* The row that counts an event of a formula; NULL where none does. */
+/* The row that counts an event of a formula, or NULL. */
 static const struct row *absence_place_find_row(const struct absence_place *place, const char *name)
 {
     for (size_t i = 0; i < place->n_rows; i++)
@@ -35,7 +35,7 @@ static const struct row *absence_place_find_row(const struct absence_place *plac
     return NULL;
 }
 
-/* Why an event that is configured is not counted; NULL where there is no such failure. */
+/* Why a configured event is not counted, or NULL. */
 static const struct failure *absence_place_find_failure(const struct absence_place *place, const char *name)
 {
     for (size_t i = 0; i < place->failures->n; i++) {
@@ -47,7 +47,7 @@ static const struct failure *absence_place_find_failure(const struct absence_pla
     return NULL;
 }
 
-/* Goes past what is no letter and no digit. */
+/* Skips everything but letters and digits. */
 static bool skip_gap(const char **text)
 {
     const char *start = *text;
@@ -57,7 +57,7 @@ static bool skip_gap(const char **text)
     return *text > start;
 }
 
-/* Whether an event of this name has that metric name, as event_metric_name() makes it: without an allocation. */
+/* Whether event_metric_name() makes `metric` of `event`. Unlike event_metric_name(), it allocates no memory. */
 static bool has_metric_name(const char *event, const char *metric)
 {
     bool gap = skip_gap(&event), other = gap;
@@ -79,7 +79,7 @@ static const struct generic_event *find_generic(const char *name)
     return NULL;
 }
 
-/* The event as a user writes it, the way the kernel or sysfs spells it; false where neither has it. */
+/* Writes the event as a user would write it, in the spelling of perf or sysfs. Returns false if neither has it. */
 static bool place_spell_event(const struct absence_place *place, const char *name, char *text, size_t size)
 {
     const struct generic_event *generic = find_generic(name);
@@ -100,7 +100,10 @@ static bool place_spell_event(const struct absence_place *place, const char *nam
     return false;
 }
 
-/* The same for any name of a formula: with modifiers, and by each of its names. */
+/*
+ * Like place_spell_event(), for any name in a formula: tries each spelling, with the modifier that its suffix stands
+ * for. If none is found, writes the name itself.
+ */
 static bool absence_place_spell(const struct absence_place *place, const char *name, char *text, size_t size)
 {
     static const struct {
@@ -132,7 +135,7 @@ static bool absence_event_is_software(const char *name)
     return generic && generic->type == PERF_TYPE_SOFTWARE;
 }
 
-/* --- Why a derived metric has no value at a counting place --- */
+/* --- reasons --- */
 
 static const char *const names[] = {
     [ABSENCE_NONE] = "available",
@@ -156,9 +159,7 @@ const char *absence_name(enum absence absence)
 
 #define SLOTS "slots"
 
-/* --- how near a formula is to a value --- */
-
-/* The events of a formula by what they need to be counted; a later list is worse. */
+/* What must happen before an event of a formula can be counted, in ascending order of difficulty. */
 enum need { NEED_NOTHING, NEED_REPAIR, NEED_GROUP, NEED_EVENT, NEED_PMU, N_NEEDS };
 
 struct fit {
@@ -201,7 +202,7 @@ static bool fit_find(const struct absence_place *place, const struct derived_for
     return true;
 }
 
-/* The nearest formula for this PMU; false where there is none. */
+/* Chooses the formula that comes closest to a value on this PMU. Returns false if none applies to it. */
 static bool fit_choose(const struct absence_place *place, const struct derived_metric *metric, struct fit *ret)
 {
     struct fit fit;
@@ -218,9 +219,7 @@ static bool fit_choose(const struct absence_place *place, const struct derived_m
     return found;
 }
 
-/* --- sentences --- */
-
-/* Adds the events of that need to those that are missing. */
+/* Records the events with this need as missing. */
 static void take_missing(struct availability *availability, const struct fit *fit, enum need need)
 {
     for (size_t i = 0; i < fit->formula.n_names; i++)
@@ -228,7 +227,7 @@ static void take_missing(struct availability *availability, const struct fit *fi
             memcpy(availability->missing[availability->n_missing++], fit->formula.names[i], FORMULA_NAME_SIZE);
 }
 
-/* "branch-misses and instructions", as a user writes them. */
+/* "branch-misses and instructions", in the user's spelling. */
 static void append_missing(struct buffer *message, const struct absence_place *place,
                            const struct availability *availability)
 {
@@ -262,7 +261,7 @@ static void explain_failure(const struct absence_place *place, struct availabili
                    failure->message);
 }
 
-/* The group that has the most of the events. */
+/* The group that counts most of the formula's events; NULL if no group counts any. */
 static const struct row *find_nearest_group(const struct absence_place *place, const struct fit *fit)
 {
     const struct row *nearest = NULL;
@@ -289,8 +288,7 @@ static bool list_has(const struct event_list *list, const char *name)
     return false;
 }
 
-/* The preset that has all events of the formula on this PMU; NULL where there is none. Without memory `message` fails.
- */
+/* A preset that has all events of the formula on this PMU, or NULL. On ENOMEM, `message` is marked as failed. */
 static const struct preset *find_preset(const struct absence_place *place, const struct formula *formula,
                                         struct buffer *message)
 {
@@ -332,7 +330,7 @@ static void explain_not_counted(const struct absence_place *place, struct availa
         buffer_appendf(message, ", or a group with \"preset: %s\"", preset->name);
 }
 
-/* How long the name of the configured group is: "cache-2" is a part of "cache". */
+/* Length of the name of the configured group: the group "cache-2" is the second part of "cache", which was split. */
 static size_t configured_length(const char *group)
 {
     size_t length = strlen(group), digits = length;
@@ -374,7 +372,7 @@ static void explain_no_pmu(const struct absence_place *place, struct availabilit
         buffer_appendf(&availability->message, "it is not defined for the PMU %s", place->pmu_name);
 }
 
-/* The group that has the metric and is of no use; NULL where there is none. */
+/* A group that has the metric but cannot compute it, because the group is starved or uneven. NULL if there is none. */
 static const struct row *find_useless(const struct absence_place *place, const struct derived_metric *metric)
 {
     for (size_t i = 0; i < place->n_rows; i++)
@@ -400,7 +398,7 @@ static void explain_useless(const struct row *row, struct availability *availabi
                        row->group);
 }
 
-/* Fills formula, absence, missing and message of a metric that no row of the place has. */
+/* Fills in formula, absence, missing and message, for a metric that no row of the place has. */
 static void absence_explain(const struct absence_place *place, struct availability *availability)
 {
     static const enum absence reasons[N_NEEDS] = {ABSENCE_APART, ABSENCE_UNAVAILABLE, ABSENCE_NOT_COUNTED,
@@ -429,9 +427,12 @@ static void absence_explain(const struct absence_place *place, struct availabili
         explain_apart(place, availability, &fit);
 }
 
-/* --- The derived metrics that the rows of the snapshot have now, and why not the others --- */
+/* --- survey --- */
 
-/* One row for all that count the same, the best of them: one that is counted, if there is one. */
+/*
+ * One row for each set of rows with the same collector, group, PMU and derivation: preferably one that is neither
+ * starved nor uneven.
+ */
 struct kinds {
     const struct row **rows;
     size_t n;
@@ -446,13 +447,11 @@ struct survey {
     void *userdata;
 };
 
-/* Of each collector with derived metrics. */
+/* The collectors with derived metrics. */
 static const struct {
     enum derived_target target;
     const struct collector *collector;
 } countable[] = {{DERIVED_CPU, &collector_cpu}, {DERIVED_PMU, &collector_pmu}, {DERIVED_CGROUP, &collector_cgroup}};
-
-/* --- kinds of rows --- */
 
 static int kinds_add(struct kinds *kinds, const struct row *row)
 {
@@ -482,8 +481,6 @@ static int kinds_find(struct kinds *kinds, const struct snapshot *snapshot)
     }
     return r;
 }
-
-/* --- one metric at one place --- */
 
 static void take_group(struct availability *availability, const struct row *row)
 {
@@ -516,7 +513,7 @@ static int visit_metric(const struct survey *survey, const struct absence_place 
     return failed ? -ENOMEM : 0;
 }
 
-/* The error of a collector that fails, or "". */
+/* The error of a failing collector, or "". */
 static const char *collector_error(const struct survey *survey, const char *collector)
 {
     struct collector_status status;
@@ -527,7 +524,7 @@ static const char *collector_error(const struct survey *survey, const char *coll
     return "";
 }
 
-/* A metric that a collector has nowhere, for a reason that is not about one PMU. */
+/* Visits a metric that is absent from the whole collector, for a reason that does not depend on the PMU. */
 static int visit_nowhere(const struct survey *survey, const char *collector, const struct derived_metric *metric,
                          enum absence absence)
 {
@@ -553,9 +550,7 @@ static int visit_nowhere(const struct survey *survey, const char *collector, con
     return failed ? -ENOMEM : 0;
 }
 
-/* --- the places of a collector --- */
-
-/* Rows of software events, which no PMU of a CPU counts, are of all CPUs. */
+/* Software events have no core PMU of their own: their rows belong to every core PMU. */
 static bool is_of_place(const struct survey *survey, const struct row *row, const struct pmu *pmu)
 {
     const struct pmu *own = machine_find_pmu(survey->machine, row->pmu);
@@ -563,7 +558,7 @@ static bool is_of_place(const struct survey *survey, const struct row *row, cons
     return str_equal(row->pmu, pmu->name) || (pmu->scope == PMU_CORE && (!own || own->scope == PMU_ANY));
 }
 
-/* Whether the metric has a formula for that PMU; a formula for any PMU is one of those that are counted. */
+/* Whether the metric has a formula for the PMU. A formula without a PMU pattern applies to PMUs that are counted. */
 static bool is_defined_for(const struct derived_metric *metric, const struct absence_place *place)
 {
     for (size_t i = 0; metric->formulas[i].text; i++) {
@@ -574,7 +569,7 @@ static bool is_defined_for(const struct derived_metric *metric, const struct abs
     return false;
 }
 
-/* Visits the metric with the PMU, if the collector can count with that. `rows` has room for all kinds. */
+/* Visits the metric on the PMU, if the collector can use this PMU. `rows` has room for all kinds. */
 static int visit_pmu(const struct survey *survey, size_t bit, enum derived_target target,
                      const struct derived_metric *metric, const struct pmu *pmu, const struct row **rows,
                      bool *ret_visited)
@@ -601,7 +596,10 @@ static int visit_pmu(const struct survey *survey, size_t bit, enum derived_targe
     return visit_metric(survey, &place, metric);
 }
 
-/* Whether the collector failed as a whole. Events that could not be opened have their own reasons. */
+/*
+ * Whether the whole collector failed. Events that could not be opened are not a failure of the collector: each of them
+ * has its own reason.
+ */
 static bool is_failed(const struct survey *survey, const struct collector *collector)
 {
     const struct snapshot *snapshot = survey->snapshot;
@@ -615,7 +613,7 @@ static bool is_failed(const struct survey *survey, const struct collector *colle
     return false;
 }
 
-/* Why the collector as a whole has no derived metric; ABSENCE_NONE where it may have some. */
+/* Why the whole collector has no derived metrics; ABSENCE_NONE if it can have some. */
 static enum absence collector_absence(const struct survey *survey, size_t which)
 {
     const char *collector = countable[which].collector->name;
@@ -668,14 +666,12 @@ int availability_each(struct registry *registry, const struct machine *machine, 
     return r;
 }
 
-/* --- The derived metrics as JSON --- */
+/* --- JSON --- */
 
 static const struct {
     enum derived_target target;
     const char *collector;
 } targets[] = {{DERIVED_CPU, "cpu"}, {DERIVED_PMU, "pmu"}, {DERIVED_CGROUP, "cgroup"}};
-
-/* --- the table --- */
 
 static json_t *collectors_of(const struct derived_metric *metric)
 {
@@ -687,7 +683,7 @@ static json_t *collectors_of(const struct derived_metric *metric)
     return collectors;
 }
 
-/* The ways of writing an event. Returns `spellings` with them, as json_object_add() does. */
+/* Adds the alternative spellings of an event to `spellings`. Takes and returns the object as json_object_add() does. */
 static json_t *add_spellings(json_t *spellings, const char *name)
 {
     json_t *texts = json_array();
@@ -736,8 +732,6 @@ json_t *derived_json(void)
     return json_pack("{s:o, s:o}", "metrics", metrics, "spellings", spellings);
 }
 
-/* --- what is available here --- */
-
 static json_t *texts_json(const char *const *texts, size_t n)
 {
     json_t *array = json_array();
@@ -765,7 +759,7 @@ static json_t *message_json(const struct availability *availability)
     return message->size ? json_stringn(message->data, message->size) : json_string("");
 }
 
-/* The member `key` of an object, an array, which is made where it is missing. */
+/* The array `key` of the object, which is created if missing. */
 static json_t *member_array(json_t *object, const char *key)
 {
     if (!json_object_get(object, key))
@@ -773,7 +767,7 @@ static json_t *member_array(json_t *object, const char *key)
     return json_object_get(object, key);
 }
 
-/* A document in the making: a part of it that finds no memory is the end of it. */
+/* A document being built. Once a part fails for lack of memory, the whole document fails. */
 struct availability_survey {
     json_t *document;
     bool failed;
@@ -814,7 +808,7 @@ static void add_availability(void *userdata, const struct availability *availabi
         availability_survey->failed |= json_array_append_new(absent, absent_json(availability)) < 0 || !available;
 }
 
-/* Takes the document, and has all availabilities added to it. */
+/* Takes ownership of the document. Adds the availability of each metric to it. Returns NULL on failure. */
 static json_t *survey_all(json_t *document, struct registry *registry, const struct machine *machine,
                           availability_visit add)
 {
@@ -833,14 +827,12 @@ json_t *availability_json(struct registry *registry, const struct machine *machi
     return survey_all(derived_json(), registry, machine, add_availability);
 }
 
-/* --- in short --- */
-
 static bool has_text(const json_t *object, const char *key, const char *text)
 {
     return str_equal(json_string_value(json_object_get(object, key)), text);
 }
 
-/* The entry of a list for this collector, PMU and reason. */
+/* The entry for this collector, PMU and reason, which is created if missing. */
 static json_t *summary_entry(json_t *list, const struct availability *availability)
 {
     const char *reason = absence_name(availability->absence);

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A counting place, a collector and a PMU that it counts with: the events that it counts, or could count.
+ * For each derived metric: whether it has a value on this machine, and if not, why.
  *
- * Why a derived metric has no value at a counting place: a collector, and a PMU that it counts with. The reason is that
- * of the formula which is nearest to a value there.
+ * A metric has a value if one group counts all events of one of its formulas and was scheduled on the PMU. Each pair of
+ * a collector and a PMU is considered separately. If no formula can be computed there, the reason given is that of the
+ * formula that comes closest to a value.
  *
- * The derived metrics that the rows of the snapshot have now, and why they do not have the others: of each collector
- * and PMU.
- *
- * A metric is available where one group has all of its events, and is counted.
- *
- * The derived metrics as JSON: the table of them, and which are available here. NULL when out of memory.
+ * The functions that return JSON return NULL when out of memory.
  */
 #ifndef FORMATS_AVAILABILITY_H
 #define FORMATS_AVAILABILITY_H
@@ -25,59 +21,64 @@
 #include "perf/machine.h"
 
 enum absence {
-    ABSENCE_NONE,        /* it has a value */
+    ABSENCE_NONE,        /* the metric has a value */
     ABSENCE_DISABLED,    /* the collector is disabled */
     ABSENCE_FAILED,      /* the collector fails */
     ABSENCE_NO_CGROUP,   /* no cgroup is counted */
-    ABSENCE_NO_PMU,      /* the machine has no PMU that the metric is defined for */
-    ABSENCE_NO_EVENT,    /* the PMU does not list an event */
-    ABSENCE_UNAVAILABLE, /* an event could not be opened */
-    ABSENCE_NOT_COUNTED, /* no group has an event */
+    ABSENCE_NO_PMU,      /* the machine has no PMU for which the metric is defined */
+    ABSENCE_NO_EVENT,    /* the PMU does not list one of the events */
+    ABSENCE_UNAVAILABLE, /* one of the events could not be opened */
+    ABSENCE_NOT_COUNTED, /* no group counts one of the events */
     ABSENCE_APART,       /* the events are in different groups */
-    ABSENCE_SPLIT,       /* they are, since their group did not fit the PMU */
-    ABSENCE_UNEVEN,      /* the group has not all of them on each of its CPUs */
-    ABSENCE_STARVED,     /* the group is enabled and was never counted */
+    ABSENCE_SPLIT,       /* the group was split because it does not fit the PMU's counters */
+    ABSENCE_UNEVEN,      /* some CPUs do not count all events of the group */
+    ABSENCE_STARVED,     /* the group is enabled but never gets onto the PMU */
 };
 
-/* "available", "disabled", "no_cgroup", "no_pmu", ... */
+/* The name in the JSON documents: "available", "disabled", "no_cgroup", "no_pmu", ... */
 const char *absence_name(enum absence absence);
 
 #define AVAILABILITY_GROUPS_MAX 8
 
-/* A derived metric at a counting place. Borrowed for the time of a visit. */
+/* A derived metric on one collector and PMU. Valid only during the visit. */
 struct availability {
     const struct derived_metric *metric;
-    const char *collector, *pmu;           /* `pmu` is "" where all that the collector counts is meant */
-    const struct derived_formula *formula; /* that gives the value, or is nearest to one; NULL where none is */
+    const char *collector, *pmu;           /* `pmu` is "" if the reason applies to the whole collector */
+    const struct derived_formula *formula; /* computes the value, or comes closest to it; NULL: none applies */
     enum absence absence;
-    const char *groups[AVAILABILITY_GROUPS_MAX]; /* that have the metric */
+    const char *groups[AVAILABILITY_GROUPS_MAX]; /* the groups from which the metric is computed */
     size_t n_groups;
-    char missing[FORMULA_NAMES_MAX][FORMULA_NAME_SIZE]; /* events that are the reason */
+    char missing[FORMULA_NAMES_MAX][FORMULA_NAME_SIZE]; /* the events that cause the absence */
     size_t n_missing;
-    struct buffer message; /* a sentence with the remedy; empty where there is a value */
+    struct buffer message; /* a sentence with a remedy; empty if the metric has a value */
 };
 
 typedef void (*availability_visit)(void *userdata, const struct availability *availability);
 
-/* Calls `visit` for each metric on each collector that it is for, and each PMU there, in this order. -ENOMEM. */
+/*
+ * Calls `visit` for each metric, for each collector that supports it, and for each PMU of that collector, nested in
+ * this order. Returns -ENOMEM on failure.
+ */
 int availability_each(struct registry *registry, const struct machine *machine, availability_visit visit,
                       void *userdata);
 
 /*
+ * The table of derived metrics, the same on every machine:
  * {"metrics": [{"name", "unit", "help", "collectors", "formulas": [{"formula", "pmu", "events", "source", "seen"}]}],
- *  "spellings": {"cycles": ["cpu_cycles"]}}: the table, of any machine.
+ *  "spellings": {"cycles": ["cpu_cycles"]}}
  */
 json_t *derived_json(void);
 
 /*
- * The same, each metric with "available": [{"collector", "pmu", "groups", "formula"}] and
- * "absent": [{"collector", "pmu", "reason", "events", "message"}].
+ * derived_json() with the members "available": [{"collector", "pmu", "groups", "formula"}] and "absent": [{"collector",
+ * "pmu", "reason", "events", "message"}] added to each metric.
  */
 json_t *availability_json(struct registry *registry, const struct machine *machine);
 
 /*
- * In short, for the plan: {"available": [{"collector", "pmu", "reason", "metrics": [{"name", "events", "message"}]}],
- * "absent": [the same]}, where "events" are those that are the reason.
+ * A summary by collector, PMU and reason, for `perfcountd plan`: {"available": [{"collector", "pmu", "reason",
+ * "metrics": [{"name", "events", "message"}]}], "absent": [the same]}. "events" lists the events that cause the
+ * absence.
  */
 json_t *availability_json_summarize(struct registry *registry, const struct machine *machine);
 

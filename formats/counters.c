@@ -11,13 +11,13 @@
 #include "formats/writers.h"
 #include "metrics/metrics.h"
 
-/* --- Rates and ratios as JSON --- */
+/* --- rates --- */
 
-/* The two readings that rates are computed from. */
+/* The two readings from which rates are computed. */
 struct interval {
     const struct baseline *baseline;
     const struct snapshot *snapshot;
-    double *events; /* room for the rates of the largest row */
+    double *events; /* scratch space for the rates of the largest row */
 };
 
 static int interval_init(struct interval *interval, const struct baseline *baseline, const struct snapshot *snapshot)
@@ -35,13 +35,13 @@ static void interval_done(struct interval *interval)
     free(interval->events);
 }
 
-/* Errors of rates_row(). `ret` is valid until the next row's. */
+/* Returns the errors of rates_row(). `ret` is valid until the next call. */
 static int interval_rates(struct interval *interval, const struct row *row, struct rates *ret)
 {
     return rates_row(interval->baseline, interval->snapshot, row, interval->events, ret);
 }
 
-/* Puts the rows to write into `keys`, in their order. Returns their number. */
+/* Fills `keys` with the rows to write, in their order. Returns their number. */
 static size_t find_rows(struct interval *interval, const struct filter *filter, const struct order *order,
                         struct order_key *keys)
 {
@@ -67,7 +67,7 @@ static void write_events(struct json_document *document, const struct row *row, 
     json_document_close(document);
 }
 
-/* Why all is null. */
+/* Explains why all rates of the row are null. */
 static void write_failed(struct json_document *document, const struct snapshot *snapshot, const struct row *row)
 {
     if (snapshot_row_failed(snapshot, row))
@@ -95,8 +95,6 @@ static void write_rates(struct json_document *document, const struct snapshot *s
     json_document_close(document);
     json_document_close(document);
 }
-
-/* --- the rows of each PMU, added up */
 
 static bool is_added_up(const void *filter, const struct row *row)
 {
@@ -170,11 +168,11 @@ int rates_json_write(struct buffer *out, const struct baseline *baseline, const 
     return out->failed ? -ENOMEM : 0;
 }
 
+/* --- counters --- */
+
 /*
- * --- Every counter as JSON.
- *
- * The texts of a row were escaped when it was made. Here its numbers are written between them, into memory that is
- * reserved once
+ * The constant text of a row and of its counters was escaped when the row was made. Only the numbers are formatted
+ * here, between these texts, into memory that is reserved once.
  */
 
 #define CACHE_LINE 64
@@ -200,7 +198,7 @@ static char *write_number_member(char *to, const char *key, uint64_t value)
     return to + number_write_u64(to, value);
 }
 
-/* The members that follow the numbers of each counter of the row, the same for all. */
+/* Writes the members that follow the values. They are the same for all counters of a row. */
 static size_t write_row_end(char *start, const struct row *row, bool failed)
 {
     char *to = start;
@@ -228,7 +226,7 @@ static char *write_counter(char *to, const struct row *row, const struct counter
     return write_number_member(to, ", \"raw\": ", counter->raw);
 }
 
-/* Rows are larger than the processor prefetches by itself. */
+/* Prefetches a row that is written later (AHEAD): a row spans more cache lines than the hardware prefetcher fetches. */
 static void prefetch(const struct row *row, size_t n_counters)
 {
     size_t size = sizeof(*row) + n_counters * sizeof(row->counters[0]);
@@ -263,7 +261,7 @@ static char *write_rows(char *to, const struct snapshot *snapshot, const struct 
     return to;
 }
 
-/* A part of the counters takes memory for that part alone. */
+/* An upper bound on the size of the selected counters, in bytes. */
 static size_t room_for(const struct snapshot *snapshot, const struct filter *filter)
 {
     size_t size = 0;
@@ -292,7 +290,7 @@ int counters_write(struct buffer *buffer, const struct snapshot *snapshot, const
     return buffer->failed ? -ENOMEM : 0;
 }
 
-/* --- The formats of counters and of samples --- */
+/* --- formats --- */
 
 static int write_exposition_text(struct buffer *out, const struct snapshot *snapshot, const struct filter *filter)
 {

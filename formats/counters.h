@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rates and ratios as JSON: the body of /api/v1/rates, and of `perfcountd stat --json`.
+ * The documents that counters are served as: /api/v1/counters, /api/v1/rates, and the two Prometheus expositions.
  *
- * Every counter as JSON, exact to the last digit: the body of /api/v1/counters.
- *
- * The formats that counters and samples are served in.
+ * Counter values are exact in JSON: integers are written with all their digits. The tables at the end map each format
+ * of counters and of samples to its content type and its writer.
  */
 #ifndef FORMATS_COUNTERS_H
 #define FORMATS_COUNTERS_H
@@ -15,14 +14,15 @@
 #include "sampler/writer.h"
 
 /*
- * Appends the rows that pass `filter` (NULL: all), from the baseline to the snapshot, in `order` (NULL: that of the
- * snapshot), with a line feed at the end. With `totals`, also the rows that pass, added up over the CPUs of each PMU;
- * the order does not concern them. A rate that is not known is null. -ENOMEM.
+ * Appends one JSON document, followed by a line feed: the rates and ratios from the baseline to the snapshot. It is the
+ * body of /api/v1/rates and the output of `perfcountd stat --json`. Only rows that pass `filter` (NULL: all) are
+ * written, in `order` (NULL: the order of the snapshot). If `totals` is true, the sums of these rows over the CPUs of
+ * each PMU follow; `order` does not apply to them. Unknown rates are null. Returns -ENOMEM on failure.
  */
 int rates_json_write(struct buffer *out, const struct baseline *baseline, const struct snapshot *snapshot,
                      const struct filter *filter, const struct order *order, bool totals);
 
-/* Appends the document of the counters that pass `filter` (NULL: all). -ENOMEM. */
+/* Appends the body of /api/v1/counters: the counters that pass `filter` (NULL: all). Returns -ENOMEM on failure. */
 int counters_write(struct buffer *buffer, const struct snapshot *snapshot, const struct filter *filter,
                    const char *hostname);
 
@@ -30,7 +30,10 @@ enum counter_format_kind { COUNTERS_TEXT, COUNTERS_OPENMETRICS, COUNTERS_JSON };
 
 struct counter_format {
     const char *content_type;
-    /* Appends the counters that pass `filter` (NULL: all); the text formats heed only its collectors. -ENOMEM. */
+    /*
+     * Appends the counters that pass `filter` (NULL: all). The text formats apply only the collectors of the filter.
+     * Returns -ENOMEM on failure.
+     */
     int (*write)(struct buffer *out, const struct snapshot *snapshot, const struct filter *filter);
 };
 

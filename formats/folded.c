@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Folded stacks, as flame graphs are drawn from: a line for each stack, "comm;outermost;...;innermost SAMPLES". Equal
- * lines are merged, and lines are in the order of their bytes.
+ * Folded stacks, the input of flame graph tools: one line per stack, "comm;outermost;...;innermost SAMPLES". Equal
+ * lines are merged, and lines are sorted bytewise.
  *
- * As stackcollapse-perf.pl writes them: spaces of a comm are "_", functions of the kernel end in "_[k]", and an address
- * without a symbol is its file, "[libc.so.6]", or "[unknown]". A ";" within a name becomes ":". Samples that found no
- * room in the profile are in the line "[truncated]".
+ * The details follow stackcollapse-perf.pl: spaces in a comm become "_", kernel functions end in "_[k]", and an address
+ * without a symbol is shown as its file, "[libc.so.6]", or as "[unknown]". A ";" within a name becomes ":". Samples
+ * whose stacks did not fit in the profile are counted in the line "[truncated]".
  */
 #include "base/cleanup.h"
 #include "formats/profile.h"
@@ -15,14 +15,14 @@
 #define TRUNCATED "[truncated]"
 
 struct folded_line {
-    uint32_t text; /* a number of the lines' texts */
+    uint32_t text; /* index into the texts of `struct lines` */
     uint64_t samples;
 };
 
 struct lines {
     struct locations *locations;
     struct string_table texts;
-    struct folded_line *lines; /* of each text but "" */
+    struct folded_line *lines; /* one per text, except "" */
     size_t n;
     uint64_t truncated;
 };
@@ -33,7 +33,7 @@ static void lines_done(struct lines *lines)
     free(lines->lines);
 }
 
-/* The bytes after `from` are a name, in printable characters. Replaces those that would end it. */
+/* Replaces the bytes that would end a name. The name is printable, and begins at `from`. */
 static void clean_name(struct buffer *text, size_t from)
 {
     for (size_t i = from; i < text->size; i++)
@@ -49,7 +49,7 @@ static void append_comm(struct lines *lines, const struct profile_stack *stack)
     if (stack->comm)
         buffer_append_text(text, string_table_text(&lines->locations->strings, stack->comm));
     else
-        buffer_appendf(text, ":%d", (int)stack->pid); /* as perf calls it */
+        buffer_appendf(text, ":%d", (int)stack->pid); /* perf's placeholder for an unknown comm */
     clean_name(text, from);
     for (size_t i = from; i < text->size; i++)
         if (text->data[i] == ' ')
@@ -69,7 +69,7 @@ static void append_location(struct lines *lines, uint32_t number)
         buffer_append_text(text, "_[k]");
 }
 
-/* Counts the samples of the line that was appended behind `from`. */
+/* Counts samples for the line that was appended at `from`. */
 static int count_line(struct lines *lines, size_t from, uint64_t samples)
 {
     uint32_t number;
@@ -132,7 +132,7 @@ static void folded_end(void *state, const struct writer_end *end, struct buffer 
     lines.truncated = profile_skipped(writer->profile).samples;
     if (r == 0)
         r = profile_each(writer->profile, add_stack, &lines);
-    /* The lines are as large, and nothing else is needed any more. */
+    /* The lines may be as large as the profile, which is not needed any longer. */
     writer->profile = profile_free(writer->profile);
     if (r < 0)
         out->failed = true;

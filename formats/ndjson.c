@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "formats/ndjson.h"
-
+/* Samples as NDJSON. The writer is declared in formats/writers.h; nothing else is public. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/utsname.h>
@@ -12,7 +11,7 @@
 #include "perf/record.h"
 #include "sampler/writer.h"
 
-/* Finds the events of values that were read. */
+/* Maps the ids of read values to events. */
 struct ndjson_ids {
     struct ndjson_id {
         uint64_t id;
@@ -23,9 +22,9 @@ struct ndjson_ids {
 
 static void ndjson_ids_done(struct ndjson_ids *ids);
 
-/* --- Records other than samples in NDJSON --- */
+/* --- other records --- */
 
-/* The kernel has -1 for itself and for a task that has ended. Writes nothing if both are -1. */
+/* The kernel reports -1 for itself and for a task that has exited. Writes nothing if both are -1. */
 static void ndjson_write_thread(uint32_t pid, uint32_t tid, struct buffer *out)
 {
     if (pid == UINT32_MAX && tid == UINT32_MAX)
@@ -129,7 +128,7 @@ static void write_ksymbol(const struct record *record, struct buffer *out)
     json_write_member(out, "unregister", bool, (record->ksymbol.flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER) != 0);
 }
 
-/* Records of other types have the thread alone. */
+/* Only the thread is written for all other types. */
 static void (*const field_writers[])(const struct record *record, struct buffer *out) = {
     [PERF_RECORD_MMAP] = write_mmap,
     [PERF_RECORD_MMAP2] = write_mmap,
@@ -152,7 +151,7 @@ static void ndjson_write_fields(const struct record *record, struct buffer *out)
         ndjson_write_thread(record->id.pid, record->id.tid, out);
 }
 
-/* --- Samples in NDJSON --- */
+/* --- samples --- */
 
 #define UNKNOWN "[unknown]"
 
@@ -163,7 +162,7 @@ static int compare_ids(const void *a, const void *b)
     return (first->id > second->id) - (first->id < second->id);
 }
 
-/* The ids of the source's events, in place of those that were there. -ENOMEM: then there are none. */
+/* Replaces the ids by those of the source's events. Returns -ENOMEM on failure; the ids are empty then. */
 static int ndjson_ids_load(struct ndjson_ids *ids, const struct writer_source *source)
 {
     ndjson_ids_done(ids);
@@ -185,7 +184,7 @@ static void ndjson_ids_done(struct ndjson_ids *ids)
     *ids = (struct ndjson_ids){0};
 }
 
-/* The event with the value's id; if values have no ids, the `index`-th event of the group. NULL if there is none. */
+/* The event with the value's id or, if values carry no ids, the `index`-th event of the group. May return NULL. */
 static const char *event_of_value(const struct writer_source *source, const struct ndjson_ids *ids,
                                   const struct record_value *value, size_t index)
 {
@@ -198,7 +197,7 @@ static const char *event_of_value(const struct writer_source *source, const stru
     return index < source->n_events ? source->events[index].name : NULL;
 }
 
-/* The values of the group's counters, on this CPU. */
+/* Writes the values of the group's counters on the sample's CPU. */
 static void write_counts(const struct writer_source *source, const struct ndjson_ids *ids,
                          const struct record_sample *sample, struct buffer *out)
 {
@@ -223,7 +222,7 @@ static void write_counts(const struct writer_source *source, const struct ndjson
         json_write_member(out, "running_ns", u64, sample->time_running);
 }
 
-/* Returns whether its symbol is awaited. */
+/* Returns whether the symbol is still awaited. */
 static bool write_frame(const struct writer_source *source, const struct record *record, enum address_space space,
                         uint64_t ip, bool called, struct buffer *out)
 {
@@ -264,7 +263,7 @@ static size_t write_callchain(const struct writer_source *source, const struct r
     return awaited;
 }
 
-/* Returns how many of its addresses have no symbol yet, since their tables are still being made. */
+/* Returns the number of addresses whose symbols are awaited: the symbol tables of their files are still being made. */
 static size_t ndjson_write_sample(const struct writer_source *source, const struct ndjson_ids *ids,
                                   const struct record *record, struct buffer *out)
 {
@@ -280,27 +279,30 @@ static size_t ndjson_write_sample(const struct writer_source *source, const stru
     return awaited;
 }
 
+/* --- lines --- */
+
 /*
- * --- Records as JSON, a line each (writer_ndjson).
+ * One JSON object per line.
  *
- * {"type":"header"} is the first line and {"type":"end"} the last. After the header come lines without a time about the
- * processes that run already; then the records, under the kernel's names for them in lower case. {"type":"pause"} and
- * {"type":"resume"} stand around a time without records. Behind the latter, and behind {"type":"lost"}, there are lines
- * about all processes again. {"type":"dropped"} stands in the place of records that the client was too slow for.
+ * The first line is {"type":"header"}, the last is {"type":"end"}. The header is followed by lines without a time that
+ * describe the running processes, then by the records, whose types are the kernel's names in lower case.
+ * {"type":"pause"} and {"type":"resume"} enclose a period without records. After {"type":"resume"} and after
+ * {"type":"lost"}, the processes are described again. {"type":"dropped"} takes the place of records that were dropped
+ * because the client was too slow.
  *
- * "time" is in seconds since 1970 with nine decimals. Addresses are texts with hexadecimal numbers. Fields that are not
- * known are left out; an unknown symbol or module is "[unknown]". If addresses of the kernel are hidden
- * (kernel-view.h), "offset" in the symbol takes the place of "ip", and a "ksymbol" has no "address"
+ * "time" is in seconds since 1970, with nine decimals. Addresses are strings with hexadecimal numbers. Unknown fields
+ * are omitted; an unknown symbol or module is "[unknown]". If kernel addresses are hidden (symbols/kernel.h), "ip" is
+ * replaced by "offset", the offset in the symbol, and "ksymbol" has no "address".
  */
 
 struct ndjson {
     const struct writer_source *source;
     struct ndjson_ids ids;
-    uint64_t unknown; /* records of a type that has no name */
-    uint64_t awaited; /* addresses that had no symbol yet */
+    uint64_t unknown; /* records whose type has no name */
+    uint64_t awaited; /* addresses whose symbols were still awaited */
 };
 
-/* The start of a line: `{"type":"mmap2"`. */
+/* Begins a line: `{"type":"mmap2"`. */
 static void ndjson_begin_line(struct buffer *out, uint32_t type)
 {
     const char *name = record_type_name(type);
@@ -394,7 +396,7 @@ static void write_event_fields(const struct writer_source *source, struct buffer
     buffer_append_char(out, ']');
 }
 
-/* `realtime_offset_ns` is added to the time of a record to get "time". */
+/* "time" is the time of the record plus `realtime_offset_ns`. */
 static void write_clock_fields(const struct writer_source *source, struct buffer *out)
 {
     json_write_raw(out, ",\"clock\":\"monotonic\",\"realtime_offset_ns\":");
@@ -409,7 +411,7 @@ static void write_note(struct buffer *out, const char *note, bool *filled)
     json_write_string(out, note);
 }
 
-/* The reasons why many symbols will be missing, or were missing at the beginning. */
+/* The reasons why many symbols are missing, or were missing at the beginning. */
 static void write_notes(const struct writer_source *source, uint64_t awaited, uint64_t throttled, struct buffer *out)
 {
     char early[160], late[sizeof(WRITER_THROTTLED) + 32];
@@ -518,7 +520,7 @@ static void ndjson_notice(void *state, const struct writer_notice *notice, struc
         symbols_each(ndjson->source->symbols, write_known, out);
         break;
     case WRITER_EVENTS:
-        /* Without memory, values that were read are left out. */
+        /* On ENOMEM, read values are omitted from now on. */
         (void)ndjson_ids_load(&ndjson->ids, ndjson->source);
         break;
     }

@@ -11,7 +11,7 @@
 #include "perf/record.h"
 #include "symbols/kernel.h"
 
-/* Types above the kernel's own (tools/lib/perf/include/perf/event.h). */
+/* Record types above the kernel's own (tools/lib/perf/include/perf/event.h). */
 enum {
     PERF_DATA_HEADER_ATTR = 64,
     PERF_DATA_HEADER_BUILD_ID = 67,
@@ -29,7 +29,7 @@ static inline void perf_data_bytes_write_u64(struct buffer *out, uint64_t value)
     buffer_append(out, &value, sizeof(value));
 }
 
-/* --- A record of perf's format --- */
+/* --- primitives --- */
 
 size_t perf_data_bytes_begin(struct buffer *out, uint32_t type, uint16_t misc)
 {
@@ -40,7 +40,7 @@ size_t perf_data_bytes_begin(struct buffer *out, uint32_t type, uint16_t misc)
     return start;
 }
 
-/* Appends zeros up to the next multiple of 8 from `start`. */
+/* Appends zeros until the size since `start` is a multiple of 8. */
 static void perf_data_bytes_pad(struct buffer *out, size_t start)
 {
     static const char zeros[8];
@@ -67,18 +67,19 @@ void perf_data_bytes_end(struct buffer *out, size_t start)
     memcpy(out->data + start + offsetof(struct perf_event_header, size), &size16, sizeof(size16));
 }
 
+/* --- header --- */
+
 /*
- * --- The start of perf's format for pipes. Facts are from tools/perf/Documentation/
- * perf.data-file-format.txt and tools/perf/util/header.c of Linux. Where they differ, the code is right: the number of
- * all CPUs stands in front of the number of those that are online
+ * The source is tools/perf/Documentation/perf.data-file-format.txt and tools/perf/util/header.c of Linux. If they
+ * differ, the code is right: the number of configured CPUs precedes the number of online CPUs.
  */
 
 /*
- * perf before 6.5 takes each attr to be as large as its own, whatever its size says, and looks for the ids behind that.
- * From 5.13 to 6.2 that was PERF_ATTR_SIZE_VER7; later versions read the size.
+ * perf before 6.5 assumes that an attr has the size of its own struct perf_event_attr, whatever attr.size says, and
+ * expects the ids after it. In perf 5.13 to 6.2 this size is PERF_ATTR_SIZE_VER7. perf 6.5 and later use attr.size.
  */
 #define ATTR_SIZE 128
-#define IDS_MAX ((size_t)4096) /* a record has 64 KiB */
+#define IDS_MAX ((size_t)4096) /* a record has at most 64 KiB */
 
 /* Features (tools/perf/util/header.h). */
 enum feature {
@@ -96,8 +97,8 @@ enum feature {
 };
 
 /*
- * perf finds the event of a record by an id, at the same place in all records. So all events get the leader's layout;
- * the others do not sample, their values are read.
+ * perf finds the event of a record by its id, which must be at the same offset in all records. All events therefore get
+ * the layout of the leader. Siblings do not sample; their values are read.
  */
 static void write_attr(const struct writer_source *source, size_t n, struct buffer *out)
 {
@@ -105,7 +106,7 @@ static void write_attr(const struct writer_source *source, size_t n, struct buff
     char bytes[ATTR_SIZE] = {0};
 
     attr.size = ATTR_SIZE;
-    /* The address of a probe, which perf does not need. */
+    /* These may contain the address of a probe, which perf does not need. */
     attr.config1 = kernel_view_hides(source->kernel, false, attr.config1) ? 0 : attr.config1;
     attr.config2 = kernel_view_hides(source->kernel, false, attr.config2) ? 0 : attr.config2;
     attr.sample_type = source->layout.sample_type;
@@ -143,7 +144,7 @@ static size_t begin_feature(struct buffer *out, enum feature feature)
     return start;
 }
 
-/* The length including the padding, then the text. */
+/* Writes the length including the padding, then the text. */
 static void write_string(struct buffer *out, const char *text)
 {
     size_t size = (strlen(text) / 8 + 1) * 8;
@@ -188,7 +189,7 @@ static void write_machine_features(struct buffer *out)
     perf_data_bytes_end(out, start);
 }
 
-/* perf takes the names of the events from here. */
+/* perf takes the names of events from this feature. */
 static void write_event_desc(const struct writer_source *source, struct buffer *out)
 {
     size_t start = begin_feature(out, FEATURE_EVENT_DESC);
@@ -210,13 +211,13 @@ static void write_group_desc(const struct writer_source *source, struct buffer *
         return;
     size_t start = begin_feature(out, FEATURE_GROUP_DESC);
     perf_data_bytes_write_u32(out, 1);
-    write_string(out, "{anon_group}"); /* as perf calls a group without a name */
-    perf_data_bytes_write_u32(out, 0); /* the leader */
+    write_string(out, "{anon_group}"); /* perf's name for an unnamed group */
+    perf_data_bytes_write_u32(out, 0); /* index of the leader */
     perf_data_bytes_write_u32(out, (uint32_t)source->n_events);
     perf_data_bytes_end(out, start);
 }
 
-/* The clock of the records, and the time of day at the start. */
+/* The clock of the records, and the time of day when the stream began. */
 static void write_clock_features(const struct writer_source *source, struct buffer *out)
 {
     struct timespec resolution = {0};
@@ -226,7 +227,7 @@ static void write_clock_features(const struct writer_source *source, struct buff
     perf_data_bytes_write_u64(out, (uint64_t)resolution.tv_nsec);
     perf_data_bytes_end(out, start);
     start = begin_feature(out, FEATURE_CLOCK_DATA);
-    perf_data_bytes_write_u32(out, 1); /* the version */
+    perf_data_bytes_write_u32(out, 1); /* version */
     perf_data_bytes_write_u32(out, CLOCK_MONOTONIC);
     perf_data_bytes_write_u64(out, source->start_realtime_ns);
     perf_data_bytes_write_u64(out, source->start_monotonic_ns);
@@ -236,7 +237,7 @@ static void write_clock_features(const struct writer_source *source, struct buff
 static void perf_data_header_write(const struct writer_source *source, struct buffer *out)
 {
     buffer_append(out, "PERFILE2", 8);
-    perf_data_bytes_write_u64(out, 16); /* of this header */
+    perf_data_bytes_write_u64(out, 16); /* size of this header */
     write_attrs(source, out);
     write_machine_features(out);
     write_event_desc(source, out);
@@ -244,20 +245,21 @@ static void perf_data_header_write(const struct writer_source *source, struct bu
     write_clock_features(source, out);
 }
 
+/* --- records --- */
+
 /*
- * --- Records in perf's format for pipes (writer_perf_data), for `perf report -i -`.
+ * Records in perf's pipe format, for `perf report -i -`.
  *
- * perf-data-header.c writes its start. Then comes a description of the machine, as perf would have recorded it: the
- * kernel and its modules, the name and the mappings of each process, and the build ids that are known. The kernel's
- * records follow as they are, except for counts in samples (start_counts_at_zero()) and addresses of the kernel that
- * are hidden (kernel-view.h). Records of our own have the time 0: perf takes them at once, before all that it sorts by
- * time
+ * The start is followed by a description of the machine, in the form in which perf would have recorded it: the kernel
+ * and its modules, the name and the mappings of each process, and the known build ids. The kernel's records follow
+ * unchanged, except for counts in samples (start_counts_at_zero()) and hidden kernel addresses (symbols/kernel.h).
+ * Records made here have time 0, so perf processes them at once, before all records that it sorts by time.
  */
 
 #define KERNEL_FILE "[kernel.kallsyms]"
-#define BUILD_ID_ROOM 20 /* of a build id in a record of perf's own; its size stands behind it in one byte */
+#define BUILD_ID_ROOM 20 /* space for a build id in perf's own record; a byte with its size follows */
 #define MISC_BUILD_ID_SIZE (1U << 15)
-/* The last type that all versions of perf in use know: they end at a record of a later one. */
+/* The highest record type that all perf versions in use know. perf stops reading at an unknown type. */
 #define TYPE_MAX 21
 
 #define TRAILER_FIELDS                                                                                                 \
@@ -268,18 +270,18 @@ struct perf_data {
     const struct writer_source *source;
     struct counter_base {
         uint64_t id, value;
-    } * bases; /* sorted by id: the value of each counter when the stream began */
+    } * bases; /* sorted by id; `value` is the count when the stream began */
     size_t n_bases;
 };
 
-/* A file's build id. */
+/* The build id of a file. */
 struct known_id {
     char *file;
     unsigned char id[BUILD_ID_ROOM];
     uint8_t size;
 };
 
-/* The processes that run, on their way into the buffer. */
+/* The state of symbols_each() while the running processes are written. */
 struct description {
     const struct writer_source *source;
     struct buffer *out;
@@ -287,7 +289,7 @@ struct description {
     size_t n_ids;
 };
 
-/* Adds the fields of sample_id_all. All are 0, as in records of perf's own: no certain time, CPU or event. */
+/* Adds the fields of sample_id_all. All are 0, as in perf's own synthesized records: no time, CPU or event. */
 static void end_own_record(const struct writer_source *source, size_t start, struct buffer *out)
 {
     size_t n = (size_t)__builtin_popcountll(source->layout.sample_type & TRAILER_FIELDS);
@@ -305,11 +307,11 @@ static void describe_kernel(void *userdata, const struct kernel_map *map)
     bool is_module = !str_starts(map->name, KERNEL_FILE);
 
     size_t start = perf_data_bytes_begin(out, PERF_RECORD_MMAP, PERF_RECORD_MISC_KERNEL);
-    perf_data_bytes_write_u32(out, UINT32_MAX); /* of all processes */
+    perf_data_bytes_write_u32(out, UINT32_MAX); /* all processes */
     perf_data_bytes_write_u32(out, 0);
     perf_data_bytes_write_u64(out, map->start);
     perf_data_bytes_write_u64(out, map->end - map->start);
-    perf_data_bytes_write_u64(out, is_module ? 0 : map->start); /* the address of the symbol in its name */
+    perf_data_bytes_write_u64(out, is_module ? 0 : map->start); /* address of the symbol at the end of the name */
     perf_data_bytes_write_text(out, map->name);
     end_own_record(description->source, start, out);
 }
@@ -345,7 +347,7 @@ static void describe_mapping(struct description *description, uint32_t pid, uint
     end_own_record(description->source, start, out);
 }
 
-/* Without memory, it is left out. */
+/* On ENOMEM, the build id is left out. */
 static void keep_build_id(struct description *description, const struct mapping *mapping)
 {
     if (mapping->build_id_size == 0 || mapping->build_id_size > BUILD_ID_ROOM ||
@@ -393,7 +395,10 @@ static int compare_build_ids(const void *a, const void *b)
     return order ? order : memcmp(first->id, second->id, sizeof(first->id));
 }
 
-/* perf finds files by their path here: if two files, in two containers, have the same path, both ids are left out. */
+/*
+ * perf identifies files by path. If two files, in different containers, have the same path, both build ids are left
+ * out.
+ */
 static void write_build_ids(struct description *description)
 {
     struct known_id *ids = description->ids;
@@ -412,14 +417,14 @@ static void write_build_ids(struct description *description)
     free(ids);
 }
 
-/* Writes nothing if all addresses of the kernel are hidden. */
+/* Writes nothing if all kernel addresses are hidden. */
 static void describe_kernel_view(struct description *description)
 {
     if (description->source->kernel)
         kernel_view_each(description->source->kernel, describe_kernel, description);
 }
 
-/* perf wants the build id of a kernel or a file behind the record of its mapping, and in front of all samples. */
+/* perf expects a build id after the mapping of its kernel or file, and before all samples. */
 static void describe_machine(const struct writer_source *source, struct buffer *out)
 {
     struct description description = {.source = source, .out = out};
@@ -461,7 +466,10 @@ static void show_addresses(const struct writer_source *source, const struct reco
     }
 }
 
-/* The value of a counter when the stream began: `first` if it is seen for the first time. Without memory also then. */
+/*
+ * The value of a counter when the stream began. For a counter that is seen for the first time, or on ENOMEM, it is
+ * `first`.
+ */
 static uint64_t counter_base(struct perf_data *data, uint64_t id, uint64_t first)
 {
     struct counter_base *bases = data->bases;
@@ -478,12 +486,12 @@ static uint64_t counter_base(struct perf_data *data, uint64_t id, uint64_t first
 }
 
 /*
- * Makes the counts in the copy of a sample start at 0 in this stream. perf weighs a sample by the difference to the
- * count in the sample before, and the first sample by its whole count (tools/perf/util/session.c,
- * deliver_sample_value()): in a stream that begins later than its counters, it would outweigh all others.
+ * Makes the counts in the copy of a sample start at 0 in this stream. perf weights a sample by the difference from the
+ * count in the previous sample, and the first sample by its whole count (tools/perf/util/session.c,
+ * deliver_sample_value()). If the stream begins later than its counters, the first sample would outweigh all others.
  *
- * The base of the sampling counter is the start of the period of its first sample. The base of another counter is its
- * count in the first sample, since nothing is known about the time before.
+ * The base of the sampling counter is the start of its first sample's period. The base of another counter is its count
+ * in the first sample, because nothing is known about the time before.
  */
 static void start_counts_at_zero(struct perf_data *data, const struct record *record, char *copy)
 {
@@ -499,7 +507,7 @@ static void start_counts_at_zero(struct perf_data *data, const struct record *re
     }
 }
 
-/* If addresses of the kernel are hidden, records of code that it made or changed while it ran are left out. */
+/* If kernel addresses are hidden, records of code that the kernel generated or patched at run time are left out. */
 static bool may_be_shown(const struct writer_source *source, const struct record *record)
 {
     bool open = !kernel_view_hides(source->kernel, true, 0);
@@ -525,7 +533,7 @@ static bool perf_data_record(void *state, const struct record *record, struct bu
     return true;
 }
 
-/* As if the kernel had lost them, so that perf says that something is missing. */
+/* Reports dropped records as lost by the kernel, so that perf warns about them. */
 static void write_lost_record(const struct writer_source *source, uint64_t n, struct buffer *out)
 {
     size_t start = perf_data_bytes_begin(out, PERF_RECORD_LOST, 0);
@@ -534,7 +542,9 @@ static void write_lost_record(const struct writer_source *source, uint64_t n, st
     end_own_record(source, start, out);
 }
 
-/* For names and mappings that began in a pause, or whose records were lost. Others are repeated, which is harmless. */
+/*
+ * Describes comms and mappings that began during a pause, or whose records were lost. Repeating the others is harmless.
+ */
 static void describe_again(const struct writer_source *source, struct buffer *out)
 {
     struct description description = {.source = source, .out = out};
@@ -565,7 +575,7 @@ static void perf_data_free(void *state)
     free(data);
 }
 
-/* The stream just ends. */
+/* The format has no trailer. */
 static void perf_data_end(void *state, const struct writer_end *end, struct buffer *out)
 {
     (void)state;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A record of perf's format, written field by field into a buffer, in the machine's byte order.
- *
- * The start of perf's format for pipes: events, machine and clock (writer_perf_data).
+ * The primitives with which a record of perf's file format is written into a buffer, in the machine's byte order. The
+ * writer of whole streams (writer_perf_data) is declared in formats/writers.h.
  */
 #ifndef FORMATS_PERF_DATA_H
 #define FORMATS_PERF_DATA_H
@@ -12,11 +11,11 @@
 #include "base/buffer.h"
 #include "sampler/writer.h"
 
-/* Begins a record. Returns where it starts, for perf_data_bytes_end(). */
+/* Begins a record with its header. Returns the record's offset, which perf_data_bytes_end() needs. */
 size_t perf_data_bytes_begin(struct buffer *out, uint32_t type, uint16_t misc);
-/* Pads to a multiple of 8 and writes the size into the header. A record that is too large is taken back. */
+/* Pads the record to a multiple of 8 bytes and fills in its size. A record of more than 64 KiB is removed again. */
 void perf_data_bytes_end(struct buffer *out, size_t start);
-/* With its NUL. */
+/* Appends the text with its NUL. */
 void perf_data_bytes_write_text(struct buffer *out, const char *text);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "formats/pprof.h"
-
+/* Samples as a pprof profile. The writer is declared in formats/writers.h; nothing else is public. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -15,13 +14,20 @@
 static size_t protobuf_begin_message(struct buffer *out, unsigned field);
 static void protobuf_end_message(struct buffer *out, size_t start);
 
-/* --- Messages of Protocol Buffers --- */
+/* --- Protocol Buffers --- */
+
+/*
+ * Messages are written field by field (https://protobuf.dev/programming-guides/encoding/). Errors stick to the buffer.
+ * As in proto3, singular fields with the value 0 are omitted.
+ */
 
 #define VARINT_SIZE_MAX 10
 
 enum wire_type { WIRE_VARINT = 0, WIRE_LENGTH = 2 };
 
-/* Seven bits a byte, the lowest first; the highest bit says that another byte follows. Returns the number of bytes. */
+/*
+ * Seven bits per byte, the lowest first. The highest bit is set in all bytes but the last. Returns the number of bytes.
+ */
 static size_t encode_varint(char *to, uint64_t value)
 {
     size_t n = 0;
@@ -45,7 +51,7 @@ static void write_tag(struct buffer *out, unsigned field, enum wire_type type)
     write_varint(out, (uint64_t)field << 3 | type);
 }
 
-/* uint64, bool, and int64 as its two's complement. */
+/* For uint64, bool, and int64 in two's complement. */
 static void protobuf_write_u64(struct buffer *out, unsigned field, uint64_t value)
 {
     if (value == 0)
@@ -54,7 +60,7 @@ static void protobuf_write_u64(struct buffer *out, unsigned field, uint64_t valu
     write_varint(out, value);
 }
 
-/* An element of a repeated string, even if it is "". */
+/* An element of a repeated string field; "" is written too. */
 static void protobuf_write_text(struct buffer *out, unsigned field, const char *text)
 {
     size_t size = strlen(text);
@@ -64,7 +70,7 @@ static void protobuf_write_text(struct buffer *out, unsigned field, const char *
     buffer_append(out, text, size);
 }
 
-/* All elements of a repeated number; none if `n` is 0. */
+/* All elements of a repeated integer field; nothing if `n` is 0. */
 static void protobuf_write_packed(struct buffer *out, unsigned field, const uint64_t *values, size_t n)
 {
     if (n == 0)
@@ -75,14 +81,14 @@ static void protobuf_write_packed(struct buffer *out, unsigned field, const uint
     protobuf_end_message(out, start);
 }
 
-/* Begins a message inside a message. Returns the start of its fields, for protobuf_end_message(). */
+/* Begins an embedded message. Returns the offset of its fields, which protobuf_end_message() needs. */
 static size_t protobuf_begin_message(struct buffer *out, unsigned field)
 {
     write_tag(out, field, WIRE_LENGTH);
     return out->size;
 }
 
-/* The length goes in front of the fields, which move. */
+/* Inserts the length in front of the fields, which are moved. */
 static void protobuf_end_message(struct buffer *out, size_t start)
 {
     char length[VARINT_SIZE_MAX];
@@ -97,18 +103,20 @@ static void protobuf_end_message(struct buffer *out, size_t start)
     buffer_advance(out, n);
 }
 
+/* --- profile --- */
+
 /*
- * --- The format of pprof: a profile of all samples, written at the end, compressed. Its messages and fields are those
- * of github.com/google/pprof, proto/profile.proto.
+ * A pprof profile of all samples, written at the end and compressed. Messages and fields are those of
+ * proto/profile.proto in github.com/google/pprof.
  *
- * Readers join messages that stand one behind the other: repeated fields are appended. So each sample, location, text
- * is written by itself, and the tree of all of them is never in memory.
+ * Parsers append repeated fields of concatenated messages. Each sample, location and string is therefore written on its
+ * own, and the whole message tree is never in memory.
  *
- * The texts of the profile come first in pprof's string table, in their order. A function has the number of its name; a
- * location and a mapping have their index plus one
+ * pprof's string table begins with the strings of the profile, in their order. The id of a function is the index of its
+ * name; the id of a location or mapping is its index plus one.
  */
 
-/* The fields of each message. */
+/* Field numbers of each message. */
 enum pprof_profile_field {
     PPROF_PROFILE_SAMPLE_TYPE = 1,
     PPROF_PROFILE_SAMPLE = 2,
@@ -148,13 +156,13 @@ struct pprof {
     struct buffer *out;
     const struct locations *locations;
     struct kernel_view *kernel;
-    uint64_t n_strings; /* written so far */
+    uint64_t n_strings; /* number of strings written so far */
     uint64_t key_pid, key_comm;
-    uint64_t *ids; /* of a stack's locations */
-    /* The function of addresses without a symbol, of each mapping and at last of no mapping; 0: not written. */
+    uint64_t *ids; /* scratch space for the location ids of a stack */
+    /* The function of addresses without a symbol, for each mapping, then for no mapping. 0: not written yet. */
     uint64_t *unnamed;
-    bool *has_functions; /* of each mapping */
-    bool *is_function;   /* of each text of the profile: a function of that name was written */
+    bool *has_functions; /* for each mapping */
+    bool *is_function;   /* for each string of the profile: a function with this name was written */
 };
 
 static void pprof_done(struct pprof *pprof)
@@ -165,14 +173,14 @@ static void pprof_done(struct pprof *pprof)
     free(pprof->is_function);
 }
 
-/* Returns its number. */
+/* Returns the string's index. */
 static uint64_t write_string(struct pprof *pprof, const char *text)
 {
     protobuf_write_text(pprof->out, PPROF_PROFILE_STRING_TABLE, text);
     return pprof->n_strings++;
 }
 
-/* The same for a text of any bytes, which are made UTF-8; 0 for "". */
+/* Like write_string(), for arbitrary bytes, which are converted to UTF-8. Returns 0 for "". */
 static uint64_t write_any_string(struct pprof *pprof, const char *text)
 {
     _cleanup_(buffer_done) struct buffer valid = {0};
@@ -194,7 +202,7 @@ static void write_profile_strings(struct pprof *pprof)
         write_string(pprof, string_table_text(strings, (uint32_t)i));
 }
 
-/* Its number is that of its name. */
+/* The function's id is the index of its name. */
 static void write_function(struct pprof *pprof, uint64_t name)
 {
     size_t start = protobuf_begin_message(pprof->out, PPROF_PROFILE_FUNCTION);
@@ -205,7 +213,7 @@ static void write_function(struct pprof *pprof, uint64_t name)
     protobuf_end_message(pprof->out, start);
 }
 
-/* The function of a location. It is written if no location had its name before. */
+/* The id of the location's function, which is written on first use. */
 static uint64_t function_of(struct pprof *pprof, const struct location *location)
 {
     const struct locations *locations = pprof->locations;
@@ -283,7 +291,7 @@ static void write_mapping(struct pprof *pprof, size_t number)
     protobuf_end_message(out, start);
 }
 
-/* Begins a sample of the first `n_ids` of pprof->ids; its labels may follow. */
+/* Begins a sample with the first `n_ids` of pprof->ids. Labels may follow. */
 static size_t begin_sample(struct pprof *pprof, size_t n_ids, const struct profile_weight *weight)
 {
     const uint64_t values[] = {weight->samples, weight->period};
@@ -294,7 +302,7 @@ static size_t begin_sample(struct pprof *pprof, size_t n_ids, const struct profi
     return start;
 }
 
-/* A text or a number: `value` of `field`. */
+/* A label whose value is a string or a number, depending on `field`. */
 static void write_label(struct pprof *pprof, uint64_t key, enum pprof_label_field field, uint64_t value)
 {
     size_t start = protobuf_begin_message(pprof->out, PPROF_SAMPLE_LABEL);
@@ -319,7 +327,7 @@ static int write_stack(void *userdata, const struct profile_stack *stack)
     return pprof->out->failed ? -ENOMEM : 0;
 }
 
-/* The samples that found no room become one sample, so that shares of the total are right. */
+/* Writes the skipped samples as one sample, so that percentages of the total are right. */
 static void write_skipped(struct pprof *pprof, const struct profile_weight *skipped)
 {
     const struct location nowhere = {.mapping = LOCATION_UNMAPPED};
@@ -339,7 +347,7 @@ static bool is_clock(const struct perf_event_attr *attr)
            (attr->config == PERF_COUNT_SW_CPU_CLOCK || attr->config == PERF_COUNT_SW_TASK_CLOCK);
 }
 
-/* If a frequency is given, the kernel changes the period all the time: then the mean. */
+/* With a sampling frequency the kernel adjusts the period all the time; the mean is used then. */
 static uint64_t mean_period(const struct perf_event_attr *attr, struct profile_weight total)
 {
     if (!attr->freq)
@@ -373,7 +381,7 @@ static void write_profile_head(struct pprof *pprof, const struct writer_source *
     protobuf_write_u64(pprof->out, PPROF_PROFILE_DEFAULT_SAMPLE_TYPE, name);
 }
 
-/* `format` has `value`, then `text`. */
+/* `format` takes `value`, then `text`. */
 static void write_comment(struct pprof *pprof, const char *format, uint64_t value, const char *text)
 {
     char comment[256];
@@ -399,7 +407,7 @@ static void write_comments(struct pprof *pprof, const struct writer_end *end, st
         write_comment(pprof, "it ended after %" PRIu64 " ms: %s", end->duration_ns / NSEC_PER_MSEC, end->reason);
 }
 
-/* Appends the profile, not compressed. -ENOMEM. */
+/* Appends the uncompressed profile. Returns -ENOMEM on failure. */
 static int write_profile(struct profile *profile, const struct writer_source *source, const struct writer_end *end,
                          struct buffer *out)
 {

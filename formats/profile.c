@@ -7,9 +7,9 @@
 #define LOCATION_MAPPINGS_MAX 2048
 #define LOCATION_STRINGS_MAX 24576
 #define LOCATION_STRINGS_BYTES_MAX ((size_t)512 << 10)
-#define PROFILE_FRAMES_MAX (256 * 1024) /* of all stacks */
+#define PROFILE_FRAMES_MAX (256 * 1024) /* over all stacks */
 
-/* --- The addresses of a profile --- */
+/* --- locations --- */
 
 static int locations_init(struct locations *locations, struct symbols *symbols)
 {
@@ -37,7 +37,7 @@ static int locations_add_mapping(struct locations *locations, uint32_t pid, cons
         if (locations->mappings[found].mapping.number == frame->mapping->number) {
             struct mapping *kept = &locations->mappings[found].mapping;
             uint64_t size = frame->mapping->end - frame->mapping->start;
-            kept->end = MAX(kept->end, kept->start + size); /* another process may have more of it mapped */
+            kept->end = MAX(kept->end, kept->start + size); /* others mapped less of it */
             kept->build_id_size = frame->mapping->build_id_size;
             *ret = found;
             return 0;
@@ -52,7 +52,7 @@ static int locations_add_mapping(struct locations *locations, uint32_t pid, cons
     return 0;
 }
 
-/* Without room for the name, it stays unknown. */
+/* If the string table has no room for the name, the symbol stays unknown. */
 static void location_set_symbol(struct locations *locations, struct location *location, const char *symbol)
 {
     if (symbol && location->symbol == 0)
@@ -79,7 +79,7 @@ static int locations_keep(struct locations *locations, struct location location,
     return 0;
 }
 
-/* The index of the location of an address of process `pid`. -ENOSPC if there is no room; -ENOMEM. */
+/* Finds or adds the location of an address of process `pid`. Returns -ENOSPC if a limit is reached, -ENOMEM. */
 static int locations_add(struct locations *locations, uint32_t pid, enum address_space space, uint64_t ip,
                          uint32_t *ret)
 {
@@ -103,7 +103,7 @@ static int locations_add(struct locations *locations, uint32_t pid, enum address
     return 0;
 }
 
-/* Asks for up to `n` symbols that are not known. Returns whether it has gone through all, and no symbol is pending. */
+/* Requests up to `n` unknown symbols. Returns true if all locations were visited and no symbol is pending. */
 static bool locations_settle(struct locations *locations, size_t n)
 {
     struct frame frame;
@@ -145,11 +145,11 @@ void location_append_name(const struct locations *locations, const struct locati
     buffer_append_char(name, ']');
 }
 
-/* --- Samples summed up by stack --- */
+/* --- stacks --- */
 
 struct stack {
-    uint32_t pid, comm; /* `comm` is a text of the locations' strings */
-    uint32_t first, n;  /* of the frames */
+    uint32_t pid, comm; /* `comm`: index into the locations' strings */
+    uint32_t first, n;  /* range in `frames` */
     struct profile_weight weight;
 };
 
@@ -211,7 +211,7 @@ static int make_frame_room(struct profile *profile)
     return 0;
 }
 
-/* Puts the sample's frames behind those of the stacks. */
+/* Writes the frames of a sample after those of all stacks. */
 static int put_frames(struct profile *profile, const struct record *record, size_t *ret_n)
 {
     uint32_t *frames = profile->frames + profile->n_frames, pid = record->id.pid;
@@ -246,7 +246,7 @@ static uint32_t hash_of_stack(const struct profile *profile, const struct stack 
     return hash_fold(hash);
 }
 
-/* The stack that equals `wanted`, or a new one, which keeps the frames that were put. */
+/* Finds a stack that equals `wanted`, or adds it together with the frames that put_frames() has written. */
 static int keep_or_find_stack(struct profile *profile, const struct stack *wanted, struct stack **ret)
 {
     uint32_t hash = hash_of_stack(profile, wanted), found;
@@ -359,9 +359,9 @@ size_t profile_bytes(const struct profile *profile)
            locations->strings.bytes.capacity + slots * sizeof(struct hash_slot);
 }
 
-/* --- Writers that sum up samples --- */
+/* --- writers --- */
 
-/* The number of symbols to ask for at once; each takes about 0.1 us. */
+/* The number of symbols requested at a time. Each takes about 0.1 us. */
 #define SETTLE_PER_ROUND 256
 #define SETTLE_PER_CALL 8192
 
@@ -381,7 +381,7 @@ void *profile_writer_begin(const struct writer_source *source, struct buffer *ou
     return writer;
 }
 
-/* A sample that finds no room is counted by the profile, and so is written too. */
+/* A skipped sample counts in the profile, and therefore as written. */
 bool profile_writer_record(void *state, const struct record *record, struct buffer *out)
 {
     struct profile_writer *writer = state;

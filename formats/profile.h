@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The addresses of a profile, each held once: not as the process has them, but as they are in the file that is mapped
- * there, so that they mean the same after the process has ended, runs another program, or another process has its
- * number. A symbol that is not known yet is asked for again. Bounded.
+ * A profile: samples summed up by call stack, from which the formats pprof and folded are written at the end.
  *
- * Samples summed up by stack, for pprof and folded stacks. A stack is counted once for each process and name of a
- * thread. Bounded to PROFILE_BYTES_MAX: samples that find no room are counted, but their stacks are not kept.
+ * A stack is counted separately for each pair of process and thread name. Memory is bounded by PROFILE_BYTES_MAX: a
+ * sample whose stack does not fit is counted as skipped, without its stack.
  *
- * The functions of writers that write nothing before the end: until then they sum up samples in a profile.
+ * Each address is held once, as a location. A location is not an address in a process but an offset in a mapped file,
+ * expressed as an address in one common mapping of that file. It therefore keeps its meaning after the process exits,
+ * executes another program, or its PID is reused. Symbols that are not known when a sample arrives are requested again
+ * later.
  */
 #ifndef FORMATS_PROFILE_H
 #define FORMATS_PROFILE_H
@@ -18,9 +19,9 @@
 #include "symbols/symbols.h"
 
 struct location {
-    uint64_t address; /* as if the file were at the same place in each process, the one of `mapping` */
-    uint32_t mapping; /* an index of the mappings; LOCATION_UNMAPPED */
-    uint32_t symbol;  /* a number of the strings; 0: not known */
+    uint64_t address; /* relative to `mapping`, which stands for all processes that map the file */
+    uint32_t mapping; /* index into `mappings`, or LOCATION_UNMAPPED */
+    uint32_t symbol;  /* index into `strings`; 0: not known */
 };
 #define LOCATION_UNMAPPED UINT32_MAX
 
@@ -32,16 +33,19 @@ struct locations {
     struct symbols_kept *mappings;
     size_t n_mappings;
     struct hash_index index, mapping_index;
-    bool full;      /* nothing new is kept, as if it were at its limits */
-    size_t settled; /* how far locations_settle() has come */
+    bool full;      /* no new entries are accepted, as if all limits were reached */
+    size_t settled; /* index of the next location for locations_settle() */
 };
 
 bool location_is_kernel(const struct locations *locations, const struct location *location);
-/* Appends the name of its function: its symbol, or its file as in "[libc.so.6]", or "[unknown]"; printable. */
+/*
+ * Appends the printable name of the location's function: its symbol; else its file, as in "[libc.so.6]"; else
+ * "[unknown]".
+ */
 void location_append_name(const struct locations *locations, const struct location *location, struct buffer *name);
 
 #define PROFILE_STACKS_MAX 24576
-#define PROFILE_DEPTH_MAX 1024 /* kernel.perf_event_max_stack is 127, and may be set higher */
+#define PROFILE_DEPTH_MAX 1024 /* kernel.perf_event_max_stack is 127 by default and can be raised */
 #define PROFILE_BYTES_MAX ((size_t)5 << 20)
 
 struct profile;
@@ -51,8 +55,8 @@ struct profile_weight {
 };
 
 struct profile_stack {
-    uint32_t pid;              /* UINT32_MAX if not known */
-    uint32_t comm;             /* a number of the locations' strings */
+    uint32_t pid;              /* UINT32_MAX: not known */
+    uint32_t comm;             /* index into the locations' strings */
     const uint32_t *locations; /* innermost first */
     size_t n;
     struct profile_weight weight;
@@ -60,26 +64,30 @@ struct profile_stack {
 
 struct profile *profile_new(struct symbols *symbols);
 struct profile *profile_free(struct profile *profile);
-/* Adds a sample. -ENOSPC if there is no room: then it is counted in profile_skipped(). */
+/* Adds a sample. Returns -ENOSPC if its stack could not be kept; the sample then counts in profile_skipped(). */
 int profile_add(struct profile *profile, const struct record *record);
 /*
- * Asks for up to `n` symbols that were not known when their samples were added; called now and then, so that little is
- * left for the end. Returns whether it has gone through all, and no symbol is pending.
+ * Requests up to `n` symbols that were unknown when their samples were added. Call it regularly, so that little is left
+ * for the end. Returns true if all locations have been visited and no symbol is pending.
  */
 bool profile_settle(struct profile *profile, size_t n);
-/* Asks for all symbols that are not known, once more. */
+/* Requests all unknown symbols one last time. */
 void profile_finish(struct profile *profile);
 
-/* The weight of all samples that were added, skipped ones included. */
+/* The weight of all samples, including skipped ones. */
 struct profile_weight profile_total(const struct profile *profile);
 struct profile_weight profile_skipped(const struct profile *profile);
-/* Owned by the profile; for reading, and to add texts. */
+/* Owned by the profile. Callers read it, and may add strings to its table. */
 struct locations *profile_locations(struct profile *profile);
-/* Calls `visit` for each stack until it returns other than 0; returns that. */
+/* Calls `visit` for each stack, stopping when it returns nonzero. Returns its last result. */
 typedef int (*profile_visit)(void *userdata, const struct profile_stack *stack);
 int profile_each(const struct profile *profile, profile_visit visit, void *userdata);
 size_t profile_bytes(const struct profile *profile);
 
+/*
+ * The callbacks of `struct writer` for formats that write nothing before the end. They collect the samples in a
+ * profile; the format supplies its own end().
+ */
 struct profile_writer {
     const struct writer_source *source;
     struct profile *profile;

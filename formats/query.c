@@ -13,7 +13,7 @@
 
 #define ORDER_LIMIT_MAX 10000
 
-/* --- The counters that a client asks for --- */
+/* --- filter --- */
 
 #define CPU_MAX 65535
 
@@ -27,7 +27,7 @@ static const char *key_text(size_t key)
     return key < FILTER_NAME ? keys[key] : name_kind_text((enum name_kind)(key - FILTER_NAME));
 }
 
-/* Whether the values of it are patterns of what comes and goes. */
+/* Whether the values of this key are patterns. They match things that come and go, so they are not checked. */
 static bool is_pattern(enum filter_key key)
 {
     return key == FILTER_CGROUP || key >= FILTER_NAME;
@@ -158,8 +158,8 @@ bool filter_is_mask(const struct filter *filter)
 }
 
 /*
- * Whether a client means the event `name` of a metric: by this name, or as it is configured, page-faults and
- * L1-dcache-load-misses for page_faults and l1_dcache_load_misses.
+ * Whether a client means the event `name` of a metric. The client may use this name, or that of the configuration:
+ * page-faults and L1-dcache-load-misses for page_faults and l1_dcache_load_misses.
  */
 static bool filter_event_matches(const char *wanted, const char *name)
 {
@@ -182,7 +182,7 @@ static bool matches_text(const struct filter_term *term, const char *text)
     return str_equal(term->text, text) || (term->key == FILTER_EVENT && filter_event_matches(term->text, text));
 }
 
-/* `text` is NULL if the row has nothing of this key. */
+/* `text` is NULL if the row has no value for this key. */
 static bool passes_text(const struct filter *filter, enum filter_key key, const char *text)
 {
     if (!filter->given[key])
@@ -237,8 +237,6 @@ bool filter_passes_some(const struct filter *filter, const struct row *row)
         any = filter_passes_counter(filter, &row->counters[i]);
     return any && filter_passes_row(filter, row);
 }
-
-/* --- names that nothing here has */
 
 static const struct {
     enum known_kind kind;
@@ -302,7 +300,7 @@ int filter_check(const struct filter *filter, const struct snapshot *snapshot, s
     return r;
 }
 
-/* --- The order and the number of the rates that a client wants --- */
+/* --- order --- */
 
 static int parse_limit(const char *value, size_t *ret, struct error *error)
 {
@@ -348,7 +346,7 @@ static bool is_metric(const char *name)
     return false;
 }
 
-/* The name that was given, and those that can be: derived metrics of the rows, and events. */
+/* The requested name, and the known ones for an error message: derived metrics of the rows, and events. */
 struct choice {
     struct unknown unknown;
     bool found;
@@ -367,7 +365,7 @@ static void choice_take(void *userdata, const char *name)
     unknown_consider(&choice->unknown, name);
 }
 
-/* -EINVAL where nothing here ever has the name. */
+/* Returns -EINVAL if nothing on this machine can have the name. */
 static int check_sort(const char *name, const struct snapshot *snapshot, struct error *error)
 {
     _cleanup_(choice_done) struct choice choice = {.unknown.suggest.wrong = name};
@@ -394,7 +392,7 @@ static bool row_has_event(const struct row *row, const char *name)
     return false;
 }
 
-/* Why no row has an event: the failure of a row that would have it; NULL: there is none. */
+/* The failure of a row that would have the event, or NULL. */
 static const char *find_failure(const struct snapshot *snapshot, const struct filter *filter, const char *name)
 {
     for (size_t i = 0; i < snapshot->n_rows; i++) {
@@ -405,7 +403,7 @@ static const char *find_failure(const struct snapshot *snapshot, const struct fi
     return NULL;
 }
 
-/* -EINVAL where there are rows, and none of them has the name. */
+/* Returns -EINVAL if rows pass the filter, but none of them has the name. */
 static int check_rows(const char *name, const struct filter *filter, const struct snapshot *snapshot,
                       struct error *error)
 {
@@ -448,7 +446,7 @@ double order_value(const struct order *order, const struct rates *rates)
     return NAN;
 }
 
-/* Known values stand before unknown values. Equal rows keep the order of the snapshot, in which ids ascend. */
+/* Known values precede unknown ones. Rows with equal values keep the order of the snapshot, in which ids ascend. */
 static int compare_ascending(const void *a, const void *b)
 {
     const struct order_key *one = a, *other = b;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The counters that a client asks for: parameters `collector` (in scrapes `collect[]`, as node_exporter has it), `cpu`,
- * `pmu`, `cgroup`, `group`, `event`, and those of names, `container`, `unit` and so on (cgroups/names.h). Values of
- * one parameter are alternatives; a counter must satisfy each parameter that is given.
+ * The parameters of a request that select counters and order rates.
  *
- * A `cgroup` is a pattern of the whole path, or, without a slash, of its last component: "*.service" is all services.
- * So is a name, as of an image: "nginx:*" is "docker.io/library/nginx:1.25", too. A cgroup is found by its label and by
- * its path.
+ * A filter is made from the parameters `collector` (`collect[]` in scrapes, as in node_exporter), `cpu`, `pmu`,
+ * `cgroup`, `group`, `event`, and the kinds of names, such as `container` and `unit` (cgroups/names.h). Values of the
+ * same parameter are alternatives. A counter must match every parameter that is given.
  *
- * The order and the number of the rates that a client wants: parameters `sort`, `order` and `limit`.
+ * A `cgroup` is a glob pattern (base/glob.h). It is matched against the whole path or, if it contains no slash, against
+ * the last path component: "*.service" selects all services. It matches the cgroup's label as well as its path. Names
+ * are matched in the same way: the image "nginx:*" also matches "docker.io/library/nginx:1.25".
+ *
+ * An order is made from the parameters `sort`, `order` and `limit`.
  */
 #ifndef FORMATS_QUERY_H
 #define FORMATS_QUERY_H
@@ -24,81 +26,83 @@ enum filter_key {
     FILTER_CGROUP,
     FILTER_GROUP,
     FILTER_EVENT,
-    FILTER_NAME, /* and the numbers behind it: the kinds of names */
+    FILTER_NAME, /* FILTER_NAME + k is the kind of name k */
     N_FILTER_KEYS = FILTER_NAME + N_NAME_KEYS
 };
 
 struct filter_term {
     enum filter_key key;
-    const char *text;     /* borrowed; for FILTER_CGROUP and names a pattern of base/glob.h */
-    unsigned first, last; /* of FILTER_CPU */
+    const char *text;     /* borrowed; a pattern if the key is FILTER_CGROUP or a name */
+    unsigned first, last; /* a range, for FILTER_CPU */
     /*
-     * Of a pattern with bytes that labels do not have, as of a path with an escape: the two forms that its label may
-     * have (cgroups/path.h). NULL where the pattern is printable.
+     * If the pattern contains bytes that cannot occur in a label, such as a path with an escape: the two forms that the
+     * label can have (cgroups/path.h). NULL if the pattern is printable.
      */
     char *labels[2];
 };
 
 struct filter {
-    uint32_t mask; /* a bit for each collector that was named; 0 if none was */
+    uint32_t mask; /* one bit per collector that was named; 0: none was named */
     struct filter_term *terms;
     size_t n;
-    unsigned given[N_FILTER_KEYS]; /* the number of terms of each key */
-    bool names_given;              /* of any key of names; most requests have none */
+    unsigned given[N_FILTER_KEYS]; /* number of terms with each key */
+    bool names_given;              /* a term selects by name; false for most requests */
 };
 
 void filter_done(struct filter *filter);
 /*
- * Adds one parameter of the request; `value` must outlive the filter. -EINVAL with a sentence that names the parameter
- * and the values that it takes; -ENOENT if this is not a parameter of the filter; -ENOMEM.
+ * Adds one parameter of the request. `value` must outlive the filter. Returns -EINVAL with a sentence that names the
+ * parameter and its valid values, -ENOENT if the filter has no such parameter, -ENOMEM.
  */
 int filter_add(struct filter *filter, const char *const *collector_names, const char *name, const char *value,
                struct error *error);
 
 /*
- * Checks events, groups, PMUs and CPUs against those that can be here (see collectors/known.h): -EINVAL with a sentence
- * that names the parameter, and lists what is known. Cgroups and their names come and go: a pattern that matches none
- * is no error.
+ * Checks that the events, groups, PMUs and CPUs can exist on this machine (collectors/known.h). Returns -EINVAL with a
+ * sentence that names the parameter and lists the known values. Patterns of cgroups and of names are not checked,
+ * because cgroups come and go.
  */
 int filter_check(const struct filter *filter, const struct snapshot *snapshot, struct error *error);
 
-/* The collectors that must be read; all of them if `filter` is NULL. */
+/* The collectors that must be read, one bit each. All of them if `filter` is NULL. */
 uint32_t filter_mask(const struct filter *filter);
-/* Whether it chooses by collector alone. */
+/* Whether the filter selects by collector only. */
 bool filter_is_mask(const struct filter *filter);
 
-/* NULL passes all. A row passes by collector, cpu, cgroup, names and group; a counter by event and pmu. */
+/*
+ * A NULL filter passes everything. Rows are selected by collector, cpu, cgroup, names and group; counters by event and
+ * pmu.
+ */
 bool filter_passes_row(const struct filter *filter, const struct row *row);
 bool filter_passes_counter(const struct filter *filter, const struct counter *counter);
 /* Whether the row and at least one of its counters pass. */
 bool filter_passes_some(const struct filter *filter, const struct row *row);
 
 struct order {
-    const char
-        *sort; /* an event or a ratio, as filter_event_matches() takes it; borrowed; NULL leaves the rows as they are */
-    bool given; /* the parameter `order` was given */
+    const char *sort; /* event or derived metric; borrowed; NULL: rows are not sorted */
+    bool given;       /* the parameter `order` was given */
     bool ascending;
-    size_t limit; /* 0 for all */
+    size_t limit; /* 0: no limit */
 };
 
-/* Takes one parameter, as filter_add() does. */
+/* Adds one parameter. The arguments and errors are those of filter_add(). */
 int order_add(struct order *order, const char *name, const char *value, struct error *error);
 /*
- * Checks the order against the rows of the snapshot that pass `filter` (NULL: all). -EINVAL with a sentence that lists
- * the names to sort by, or says why no row has the one that was given. Where no row passes, any known name will do.
+ * Checks the order against the rows that pass `filter` (NULL: all). Returns -EINVAL with a sentence that lists the
+ * names to sort by, or explains why no row has the given one. If no row passes the filter, every known name is valid.
  */
 int order_check(const struct order *order, const struct filter *filter, const struct snapshot *snapshot,
                 struct error *error);
 
-/* A row with the value that it is sorted by. */
+/* A row and its sort key. */
 struct order_key {
     const struct row *row;
-    double value; /* NAN if it is not known: these rows come last */
+    double value; /* NAN if not known; such rows are sorted last */
 };
 
-/* The value to sort the rates of a row by; NAN if the row has none. */
+/* The sort key of a row, from its rates. NAN if the row does not have it. */
 double order_value(const struct order *order, const struct rates *rates);
-/* Sorts `n` rows. Returns the number of rows that the client wants, from the first. */
+/* Sorts `n` rows. Returns how many of them, from the first, are within the limit. */
 size_t order_apply(const struct order *order, struct order_key *keys, size_t n);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The writers of samples: formats/ndjson.c, perf-data.c, pprof.c and folded.c. */
+/* The sample formats, one writer each (sampler/writer.h). */
 #ifndef FORMATS_WRITERS_H
 #define FORMATS_WRITERS_H
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The document of /api/v1/events, made once and held: see events-document.h. */
 #include "http/api-events.h"
 
 #include "base/cleanup.h"
@@ -11,16 +10,16 @@
 #include "http/reply.h"
 
 /*
- * Room for the text, reserved before it is made, so that the worker asks for no memory but the few bytes that libpfm4
- * wants. Pages that are not touched cost none.
+ * Reserved for the document before it is written, so that the worker allocates no memory except for the few bytes that
+ * libpfm4 needs. Untouched pages cost nothing.
  */
 #define ROOM ((size_t)4 << 20)
-/* How often an answer is held back before it is refused: for two seconds. */
+/* How often a reply is delayed before the request is refused: 8 * 250 ms = 2 s. */
 #define DELAYS_MAX 8
 
 enum stage { STAGE_WRITING, STAGE_COMPRESSING, STAGE_DONE };
 
-/* The worker knows its members up to `result`. */
+/* The worker thread accesses the members up to `result`. */
 struct events_document {
     struct job job;
     struct draft *draft;
@@ -29,12 +28,12 @@ struct events_document {
     struct gzip gzip;
     int result;
 
-    unsigned references; /* one of the site or the job, and one of each response */
+    unsigned references; /* one of the site or the job, and one per response */
     struct site *site;
     uint64_t generation;
     uint64_t last_use_ns;
     struct waiting_requests waiting;
-    sd_event_source *timer; /* once it is done and held */
+    sd_event_source *timer; /* set when the document is finished and owned by the site */
 };
 
 static void events_document_unref(struct events_document *document)
@@ -73,7 +72,7 @@ void events_document_drop(struct site *site)
 {
     struct events_document *document = steal(site->events);
 
-    /* One that is being made is still its job's. */
+    /* A document that is still being made belongs to its job. */
     if (document && document->stage == STAGE_DONE)
         events_document_unref(document);
 }
@@ -107,7 +106,7 @@ static void document_release(struct events_document *document)
     }
 }
 
-/* From now on the site owns it, if the site still wants it. */
+/* The site becomes the owner, unless it has dropped the document. */
 static void document_finish(struct events_document *document)
 {
     struct site *site = document->site;
@@ -134,7 +133,7 @@ static void document_run(struct job *job)
         document->result = gzip_run(&document->gzip, &document->plain);
 }
 
-/* Has the text compressed. False: it goes out as it is. */
+/* Submits the compression. Returns false on failure; the document is then sent uncompressed. */
 static bool document_compress(struct events_document *document)
 {
     document->draft->free(document->draft);
@@ -159,7 +158,7 @@ static void document_on_done(struct job *job, bool cancelled)
     document_finish(document);
 }
 
-/* NULL: there is no memory, or too much to do. */
+/* Returns NULL if there is no memory, or the worker's queue is full. */
 static struct events_document *document_begin(struct site *site)
 {
     const struct service *service = site->service;
@@ -185,7 +184,7 @@ static bool client_is_known(const struct request *request)
     return request_is_authenticated(request) || request->peer->unix_socket;
 }
 
-/* Whether its turn has not come; then the request is held back, or has a reply. */
+/* Returns true if the request was delayed, or refused with a reply, because of the rate limit for unknown clients. */
 static bool document_hold_back(struct request *request)
 {
     struct site *site = request->site;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A response that goes on: a stream of the sampler, sent as it comes.
+ * Streams of samples: replies whose content is sent as the sampler produces it.
  *
- * While there is nothing to send the connection is suspended, and its socket is watched for the client's end.
+ * While there is nothing to send, the connection is suspended, and its socket is watched for a disconnect.
  */
 #include "http/handlers.h"
 
@@ -18,7 +18,7 @@
 struct feed {
     struct request *request;
     struct connection *connection;
-    struct stream *stream; /* NULL: the client is gone */
+    struct stream *stream; /* NULL: the client has disconnected */
     sd_event_source *hangup;
 };
 
@@ -38,7 +38,7 @@ static void feed_cancel(struct request *request)
     feed_free(request->suspension.userdata);
 }
 
-/* While it is suspended, nothing is expected of the client. */
+/* A suspended connection has no deadline, because nothing is expected of the client. */
 static void feed_suspend(struct feed *feed)
 {
     request_suspend(feed->request, feed_cancel, feed);
@@ -56,7 +56,7 @@ static void feed_resume(void *userdata)
     request_on_end(feed->request, feed_cancel, feed);
 }
 
-/* libmicrohttpd does not look at a suspended connection, and a stream without a client is useless at any time. */
+/* libmicrohttpd does not watch a suspended connection. A stream without a client is ended at once. */
 static int feed_on_hangup(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
     struct feed *feed = userdata;
@@ -71,8 +71,9 @@ static int feed_on_hangup(sd_event_source *source, int fd, uint32_t events, void
 }
 
 /*
- * So that nobody takes the stream for whole: its end is not sent any more. libmicrohttpd 0.9.75 does not always close a
- * connection whose content ends with an error after a suspension, but does where it cannot send the end.
+ * Breaks the connection before the end of the content is sent, so that nobody mistakes the stream for complete. If the
+ * content ends with an error after a suspension, libmicrohttpd 0.9.75 does not always close the connection; it does so
+ * if it cannot send the end.
  */
 static ssize_t feed_break_off(struct feed *feed)
 {
@@ -80,7 +81,7 @@ static ssize_t feed_break_off(struct feed *feed)
     return MHD_CONTENT_READER_END_OF_STREAM;
 }
 
-/* Each block that the client has room for gives it the whole time for the next. */
+/* The deadline starts anew with each block that the client has room for. */
 static ssize_t feed_on_read(void *userdata, uint64_t position, char *bytes, size_t size)
 {
     struct feed *feed = userdata;
@@ -119,7 +120,7 @@ static const struct {
     {EBUSY, MHD_HTTP_SERVICE_UNAVAILABLE}, {ENOSYS, MHD_HTTP_NOT_IMPLEMENTED},
 };
 
-/* 503 for other errors: neither the client nor the operator has caused them, and they may pass. */
+/* All other errors are 503: neither client nor operator has caused them, and they may be temporary. */
 static unsigned feed_status_of(int error)
 {
     for (size_t i = 0; i < ARRAY_SIZE(statuses); i++)
@@ -146,7 +147,7 @@ static struct MHD_Response *feed_response(struct feed *feed, const char *content
     return response;
 }
 
-/* For a client that asks for the headers alone nothing is opened. */
+/* HEAD requests open no stream. */
 static int feed_open(struct feed *feed, struct sampler *sampler, const struct stream_request *wanted,
                      const struct writer *writer, struct error *error)
 {

@@ -14,17 +14,20 @@
 #define RATES_SECONDS_MIN 0.05
 #define RATES_SECONDS_MAX 60.0
 
-/* The query of a request. The texts are borrowed from the request. */
+/* The query of a request. Strings are borrowed from the request. */
 struct rates_question {
     struct filter filter;
     struct order order;
     double seconds;
-    bool totals; /* the rows of each PMU, added up */
+    bool totals; /* also write the sums over the rows of each PMU */
 };
 
-/* --- The two readings of /api/v1/rates --- */
+/* --- rates --- */
 
-/* Each keeps a copy of all counters. Clients of a unix socket may have half of them. */
+/*
+ * Limits of waiting requests, in total and per address. Each of them holds a copy of all counters. Clients of unix
+ * sockets share one address, which may have half of them.
+ */
 #define WAITS_MAX 64
 #define WAITS_PER_ADDRESS_MAX 16
 
@@ -35,7 +38,7 @@ struct rates_wait {
     struct rates_question question;
     bool gzip;
     sd_event_source *timer;
-    LIST_ENTRY(rates_wait) entry; /* of the site's */
+    LIST_ENTRY(rates_wait) entry; /* in site->rates */
 };
 
 static struct rates_wait *rates_wait_free(struct rates_wait *wait)
@@ -74,7 +77,7 @@ static int rates_wait_on_timer(sd_event_source *source, uint64_t usec, void *use
     if (rates_json_write(&content, wait->baseline, snapshot, &question->filter, &question->order, question->totals) ==
         0)
         content_reply(request, &content, TYPE_JSON, wait->gzip, NULL, NULL);
-    /* The reply may have to be compressed first. */
+    /* If the reply is being compressed, the request is resumed later. */
     if (!request->suspension.cancel)
         request_resume(request);
     return 0;
@@ -104,13 +107,13 @@ void rates_waits_hurry(struct site *site)
         timer_arm_in(wait->timer, 0);
 }
 
-/* Counts also clients that have left since: libmicrohttpd does not look at a suspended connection. */
+/* Disconnected clients count as well: libmicrohttpd does not watch a suspended connection. */
 static bool rates_wait_has_room(const struct request *request)
 {
     return peer_counts_have_room(&request->site->rates_waits, request->peer, WAITS_MAX, WAITS_PER_ADDRESS_MAX);
 }
 
-/* Takes the filter. The request waits afterwards, or has an error as its reply. */
+/* Takes ownership of the filter. Afterwards the request is suspended, or has an error as its reply. */
 static void rates_wait_start(struct request *request, struct rates_question *question, bool gzip)
 {
     struct site *site = request->site;
@@ -141,10 +144,10 @@ static void rates_wait_start(struct request *request, struct rates_question *que
     request_suspend(request, rates_wait_cancel, steal(wait));
 }
 
-/* --- The metrics under the telemetry path, and the documents under /api/v1/ --- */
+/* --- documents --- */
 
 struct question {
-    struct rates_question rates; /* its filter alone where the counters are asked for */
+    struct rates_question rates; /* only its filter is used for counters */
     const char *const *names;
 };
 
@@ -180,7 +183,7 @@ static int question_take(void *userdata, const char *name, const char *value, st
     return 0;
 }
 
-/* Fills the question from the query; false with an error as the reply. */
+/* Fills in the question from the query. Returns false after an error, which is set as the reply. */
 static bool question_ask(struct request *request, const struct route *route, struct question *question)
 {
     const struct service *service = request->site->service;
@@ -193,7 +196,10 @@ static bool question_ask(struct request *request, const struct route *route, str
     return r == 0;
 }
 
-/* OpenMetrics where the client prefers it by q-value or, at the same value, names it more exactly; else text. */
+/*
+ * Chooses OpenMetrics if the client prefers it by q-value or, at the same q-value, names it more specifically.
+ * Otherwise chooses text.
+ */
 static enum counter_format_kind exposition_negotiate(struct request *request, bool *ret_gzip)
 {
     struct offer offers[] = {
@@ -258,9 +264,9 @@ void handle_document(struct request *request, const struct route *route)
     content_reply_json(request, service->document(service->userdata, route->document), gzip);
 }
 
-/* --- The paths under /-/, and the pause --- */
+/* --- control --- */
 
-#define PAUSE_SECONDS 60 /* where the client gives none */
+#define PAUSE_SECONDS 60 /* default */
 #define PAUSE_SECONDS_MAX 3600
 
 void handle_healthy(struct request *request, const struct route *route)
@@ -280,7 +286,7 @@ void handle_ready(struct request *request, const struct route *route)
         reply_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "not ready: there has been no reading yet");
 }
 
-/* A configuration that is wrong is the client's to fix; the rest may work later. */
+/* The client has to fix an invalid configuration. Other errors may be temporary. */
 static unsigned reload_status(int error)
 {
     return error == -ENOMEM      ? MHD_HTTP_INTERNAL_SERVER_ERROR
@@ -301,7 +307,7 @@ void handle_reload(struct request *request, const struct route *route)
         reply_text(request, MHD_HTTP_OK, "reloaded");
 }
 
-/* With the reason why this client may not pause or reload, if it may not. */
+/* Includes the reason if this client may not pause or reload. */
 static void reply_paused(struct request *request)
 {
     const struct service *service = request->site->service;
@@ -343,7 +349,7 @@ static void set_pause(struct request *request, unsigned seconds)
         reply_paused(request);
 }
 
-/* A time in a body would be ignored, and another one would be in force. */
+/* `seconds` in a body would be ignored, and the default would apply instead. */
 static bool has_body(struct request *request)
 {
     const char *length = request_header(request, MHD_HTTP_HEADER_CONTENT_LENGTH);

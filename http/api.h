@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /api/v1/rates: a reading, a time in which the connection is suspended and nobody is held up, and a second reading.
+ * The documents of the API. /api/v1/rates takes one reading, suspends the connection for the requested time without
+ * blocking others, and takes a second reading.
  */
 #ifndef HTTP_API_H
 #define HTTP_API_H
 
 #include "http/request.h"
 
-/* Has all second readings made now; the answers say what the seconds were. */
+/*
+ * Takes the second reading of all waiting requests now, before shutdown. The replies state the time that was actually
+ * measured.
+ */
 void rates_waits_hurry(struct site *site);
 
 #endif

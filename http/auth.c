@@ -11,9 +11,9 @@
 
 #define REFUSAL_DELAY_NS (250 * NSEC_PER_MSEC)
 
-/* --- A refusal that is held back --- */
+/* --- delayed refusals --- */
 
-/* It may be late, so that one wake-up serves many. */
+/* The delay may be exceeded by this much, so that one wakeup serves many requests. */
 #define ACCURACY_USEC 50000
 
 static void refusal_delay_cancel(struct request *request)
@@ -48,7 +48,7 @@ bool refusal_delay_start(struct request *request)
     return true;
 }
 
-/* --- The sentences for clients that may not start work --- */
+/* --- permissions --- */
 
 static const char forbidden_to_pages[] =
     "this may come from a page in a browser that somebody else has made, and such a page may read documents but start "
@@ -69,38 +69,41 @@ const char *refusal_sentence(struct request *request, bool restricted)
     return restricted && request->standing < request->site->standing_rules.operates ? operators_only : NULL;
 }
 
-/* --- Passwords --- */
+/* --- passwords --- */
 
-/* How long a thread that has nothing to do is kept, so that several wrong passwords in a row need only one. */
+/* How long an idle worker thread is kept, so that a series of wrong passwords does not start one each. */
 #define WORKER_IDLE_NS (10 * NSEC_PER_SEC)
 
-/* How often a client without a password is answered at once: all such clients together. */
+/* How often requests without a password are refused without delay, counted over all clients. */
 #define CHALLENGES_PER_SECOND 50
 
 #define CHALLENGE "Basic realm=\"perfcountd\", charset=\"UTF-8\""
 
-/* No browser knows this scheme, so that the page hears of a password that has been changed, and says so: a browser
- * would ask its reader at each request of the page, and again at the next. */
+/*
+ * Used for requests of the daemon's own page. No browser knows this scheme, so the page's script gets the reply and can
+ * report that the password has changed. With a known scheme, the browser would ask the user for a password at every
+ * request of the page.
+ */
 #define CHALLENGE_OF_PAGE "X-" CHALLENGE
 
 struct auth {
     struct worker *worker;
     struct password_cache cache;
-    LIST_HEAD(, password_check) checks; /* all that wait or run */
-    struct peer_counts peers;           /* whose checks they are */
+    LIST_HEAD(, password_check) checks; /* waiting or running */
+    struct peer_counts peers;           /* counts of waiting and running checks */
 };
 
-/* A password that is being checked. The worker knows its members up to `right`. */
+/* A password being checked. The worker thread accesses the members up to `right`. */
 struct password_check {
     struct job job;
     struct credential credential;
-    char *hash;            /* NULL: nobody has this name */
-    unsigned highest_cost; /* of all users */
+    char *hash;            /* NULL: no such user */
+    unsigned highest_cost; /* over all users */
     struct crypt_data data;
     bool right;
 
     struct auth *auth;
-    struct request *request; /* NULL: it waits no more */
+    struct request *request; /* NULL: the request no longer waits */
     struct peer_count *count;
     struct fingerprint fingerprint;
     LIST_ENTRY(password_check) entry;
@@ -114,9 +117,7 @@ static void check_destroy(struct password_check *check)
 }
 DEFINE_CLEANUP(struct password_check *, check_destroy);
 
-/* --- requests that wait */
-
-/* The request goes on, and asks again. */
+/* Resumes the request, which is then admitted anew. */
 static void check_release(struct password_check *check, enum verdict verdict)
 {
     struct request *request = check->request;
@@ -141,7 +142,7 @@ static void check_settle(struct password_check *check, bool right)
     check_release(check, right ? VERDICT_RIGHT : VERDICT_WRONG);
 }
 
-/* The same password may have been sent more than once before it was known. */
+/* The same password may have been sent several times before the result was known. */
 static void checks_settle_same(struct auth *auth, const struct fingerprint *fingerprint, bool right)
 {
     for (struct password_check *check = LIST_FIRST(&auth->checks), *next; check; check = next) {
@@ -174,8 +175,6 @@ static void check_on_done(struct job *job, bool cancelled)
     checks_settle_same(auth, &check->fingerprint, check->right);
 }
 
-/* --- how many may wait */
-
 static bool request_has_left(const struct request *request)
 {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(request->mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -184,7 +183,7 @@ static bool request_has_left(const struct request *request)
     return poll(&fd, 1, 0) > 0;
 }
 
-/* Clients that have closed their end make room. Should one of them still read, it gets an answer. */
+/* Drops the checks of clients that have closed their end. A client that still reads gets a reply. */
 static void checks_drop_left(struct auth *auth)
 {
     for (struct password_check *check = LIST_FIRST(&auth->checks), *next; check; check = next) {
@@ -200,8 +199,6 @@ static bool checks_have_room(const struct auth *auth, const struct peer *peer)
 {
     return peer_counts_have_room(&auth->peers, peer, CHECKS_MAX, CHECKS_PER_ADDRESS_MAX);
 }
-
-/* --- a request */
 
 static int auth_new(sd_event *event, struct auth **ret)
 {
@@ -238,7 +235,7 @@ static bool is_excluded(const struct web_config *config, const char *path)
     return false;
 }
 
-/* NULL: nobody has the name. Compares it with all, so that the time says nothing about them. */
+/* Returns NULL if there is no such user. Compares all names, so that timing reveals nothing about them. */
 static const char *find_hash(const struct web_config *config, const char *name)
 {
     const char *hash = NULL;
@@ -275,7 +272,7 @@ static struct password_check *check_new(struct request *request, const struct cr
     return steal(check);
 }
 
-/* Has it checked; without memory or a thread nobody is let in. */
+/* Starts a check. Returns VERDICT_BUSY if there is no memory or no thread: nobody is admitted then. */
 static enum verdict check_start(struct request *request, const struct credential *credential, const char *hash,
                                 const struct fingerprint *fingerprint)
 {
@@ -330,7 +327,7 @@ static enum verdict request_judge(struct request *request)
     return verdict;
 }
 
-/* Says what is wrong with the request, and nothing about the users. */
+/* Explains what is wrong with the request, but reveals nothing about the users. */
 static const char *challenge_sentence(struct request *request)
 {
     const char *value = request_header(request, MHD_HTTP_HEADER_AUTHORIZATION);
@@ -346,7 +343,7 @@ static const char *challenge_sentence(struct request *request)
     return "the name or the password is wrong";
 }
 
-/* Our page asks, and its browser knows a password: a wrong one, where this matters. */
+/* Whether the daemon's own page sent the request, with a password. Called only if the password is wrong. */
 static bool page_has_password(const struct request *request)
 {
     const char *proof = request_header(request, STANDING_PROOF);
@@ -363,7 +360,10 @@ static void reply_challenge(struct request *request)
                                 page_has_password(request) ? CHALLENGE_OF_PAGE : CHALLENGE);
 }
 
-/* A client that has sent no password only asks what is wanted, unless the number of such clients makes a flood. */
+/*
+ * A client without a password usually just asks which scheme is required. It is refused at once, unless too many
+ * clients ask.
+ */
 static bool refusal_must_wait(struct request *request)
 {
     struct site *site = request->site;

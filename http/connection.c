@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The open connections of all listeners: see connection.h. */
 #include "http/connection.h"
 
 #include <gnutls/gnutls.h>
 
 #include "base/timer.h"
 
-/* A deadline may be late by this much, so that it wakes the process together with something else. */
+/* A deadline may be late by this much, so that it can share a wakeup with other timers. */
 #define ACCURACY_USEC 10000
 
-/* How many connections of a list are looked at for one of a crowded address. */
+/* How many connections of a list are searched for one with a crowded address. */
 #define LOOKED_AT_MAX 64
 
 static const struct server_limits default_limits = {
@@ -53,7 +52,7 @@ static void connection_list_append(struct connection *connection)
     TAILQ_INSERT_TAIL(connection_list(connection), connection, entry);
 }
 
-/* A client that does not take its response leaves it in the kernel's buffers: throw that away as well. */
+/* Discards what the kernel still buffers for a client that does not take its response. */
 static void connection_discard_unsent(const struct connection *connection)
 {
     struct linger linger = {.l_onoff = 1};
@@ -61,7 +60,7 @@ static void connection_discard_unsent(const struct connection *connection)
     setsockopt(connection->fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
 }
 
-/* As its step has it. */
+/* Ends the connection in the way that fits its step. */
 static void connection_stop(struct connection *connection)
 {
     if (connection->deadline == DEADLINE_KEEPALIVE)
@@ -104,7 +103,7 @@ int connections_init(struct connections *all, sd_event *event, const struct serv
     return timer_init(event, CLOCK_MONOTONIC, ACCURACY_USEC, connections_on_timer, all, &all->timer);
 }
 
-/* All deadlines of a list move by the same time, so that it stays in order. */
+/* All deadlines of a list move by the same amount, so the list stays ordered. */
 static void connections_move_deadlines(struct connections *all, const struct connections *old)
 {
     struct connection *c;
@@ -149,7 +148,7 @@ static enum tenure tenure_of(const struct peer *peer)
     return peer->local ? TENURE_LOCAL : TENURE_STRANGER;
 }
 
-/* The first of a list whose address has that many connections, among those that have waited longest; else NULL. */
+/* The first connection whose address has at least `crowd` connections, among those at the head of the list, or NULL. */
 static struct connection *find_crowded(const struct connection_list *list, unsigned crowd)
 {
     struct connection *connection = TAILQ_FIRST(list);
@@ -160,7 +159,10 @@ static struct connection *find_crowded(const struct connection_list *list, unsig
     return NULL;
 }
 
-/* Of the connections that may be ended and come in such a crowd, the one that has waited longest; else NULL. */
+/*
+ * The connection to end: the one that has waited longest, of those with at most tenure `most` whose address has at
+ * least `crowd` connections. Returns NULL if no connection qualifies.
+ */
 static struct connection *find_idle(struct connections *all, enum tenure most, unsigned crowd)
 {
     static const enum deadline order[] = {DEADLINE_KEEPALIVE, DEADLINE_HELD, DEADLINE_REQUEST};
@@ -175,9 +177,9 @@ static struct connection *find_idle(struct connections *all, enum tenure most, u
 }
 
 /*
- * Whether there is room then for one more of an address that has `same` already. A connection to end is sought first in
- * a crowd, then among addresses that have more connections than this one: a flood makes room for itself, and ends no
- * others.
+ * Ends a connection to make room for one of an address that has `same` connections. Returns false if no connection may
+ * be ended. The connection is taken from a crowded address first, then from an address that has more connections than
+ * this one. A flood thus makes room for itself and ends no other connections.
  */
 static bool connections_make_room(struct connections *all, enum tenure most, unsigned same)
 {
@@ -238,7 +240,10 @@ void connections_arm(struct connections *all)
         next = MIN(next, next_deadline(all, i));
     if (next == UINT64_MAX)
         return;
-    /* The short deadline of a first request is over: do not wake up for it while the connection is merely kept. */
+    /*
+     * The timer is set for the short deadline of a first request that is complete. Do not let it wake the process while
+     * the connection is merely kept open.
+     */
     bool requests = next_deadline(all, DEADLINE_REQUEST) < UINT64_MAX;
     bool outdated = all->armed_for_request && !requests;
     if (all->armed_ns && all->armed_ns <= next && !outdated)
@@ -285,7 +290,7 @@ struct connection *connection_new(struct connections *all, struct mhd_loop *loop
     return connection;
 }
 
-/* It counts no more. */
+/* Stops counting the connection. */
 static void connection_leave(struct connection *connection)
 {
     if (connection->ended)
@@ -320,7 +325,7 @@ void connection_update_tenure(struct connection *connection)
         tenure = tenure_of(&connection->peer);
     if (connection->ended || tenure == connection->tenure)
         return;
-    /* To the end of another list, where it is out of order until it has its deadline. */
+    /* Append to the list of the new tenure. The list is out of order until connection_set_deadline() is called. */
     connection_list_remove(connection);
     connection->all->n[connection->tenure]--;
     connection->tenure = tenure;

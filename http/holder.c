@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process that listens on an address already: see holder.h. */
 #include "http/holder.h"
 
 #include <dirent.h>
@@ -12,12 +11,12 @@
 #include "base/cleanup.h"
 #include "base/number.h"
 
-/* TCP_LISTEN of include/net/tcp_states.h, as /proc/net/tcp has it. */
+/* TCP_LISTEN (include/net/tcp_states.h), as shown in /proc/net/tcp. */
 #define STATE_LISTEN 0x0a
-/* __SO_ACCEPTCON of include/uapi/linux/net.h: the flag of a unix socket that listens. */
+/* __SO_ACCEPTCON (include/uapi/linux/net.h): the flag of a listening unix socket. */
 #define FLAG_LISTENS 0x10000
 
-/* IPv4 addresses as IPv6 has them. */
+/* IPv4 addresses are mapped to IPv6. */
 static struct in6_addr ip_of(const struct address *address)
 {
     const struct sockaddr_in *v4 = (const struct sockaddr_in *)&address->socket;
@@ -41,7 +40,10 @@ static bool ip_is_any(const struct in6_addr *ip)
            (IN6_IS_ADDR_V4MAPPED(ip) && memcmp(&ip->s6_addr[12], &(struct in_addr){0}, sizeof(struct in_addr)) == 0);
 }
 
-/* The words of an address, each in the byte order of the machine, as net/ipv6/tcp_ipv6.c and ipv4/tcp_ipv4.c print. */
+/*
+ * Parses the words of an address. Each of them is printed in host byte order (net/ipv4/tcp_ipv4.c,
+ * net/ipv6/tcp_ipv6.c).
+ */
 static bool parse_ip(const char *digits, size_t size, struct in6_addr *ret)
 {
     struct in6_addr ip = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
@@ -59,7 +61,9 @@ static bool parse_ip(const char *digits, size_t size, struct in6_addr *ret)
     return true;
 }
 
-/* 2: the line is a socket that listens at the address; 1: at all addresses, or this is all; 0: at another one. */
+/*
+ * Returns 2 if the line is a socket that listens on the address, 1 if either address is the wildcard, else 0.
+ */
 static int match_ip_line(const char *line, const struct address *address, uint64_t *ret_inode)
 {
     struct in6_addr ip, own = ip_of(address);
@@ -87,7 +91,9 @@ static int match_unix_line(const char *line, const struct address *address, uint
     return (flags & FLAG_LISTENS) && strncmp(line + start, path, size) == 0 && line[start + (int)size] == '\n' ? 2 : 0;
 }
 
-/* The best match of a table of /proc/net replaces `*ret_inode`, if it is better than `best`. Returns what is best now.
+/*
+ * Searches a table of /proc/net. A match better than `best` replaces `*ret_inode`. Returns the better of `best` and the
+ * best match.
  */
 static int search_table(const char *path, const struct address *address, int best, uint64_t *ret_inode)
 {
@@ -108,7 +114,7 @@ static int search_table(const char *path, const struct address *address, int bes
     return best;
 }
 
-/* Whether a process has the socket; false also where this user may not see that. */
+/* Whether the process has the socket open. Also false if this user may not see its descriptors. */
 static bool process_has_socket(int process, const char *link)
 {
     int fd = openat(process, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

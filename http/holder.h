@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The process that listens on an address already, as far as /proc shows it to this user: proc(5), /proc/net/tcp,
- * /proc/net/unix and /proc/PID/fd.
+ * Finds the process that already listens on an address, as far as this user can see it in /proc: /proc/net/tcp,
+ * /proc/net/tcp6, /proc/net/unix and /proc/PID/fd (proc(5)).
  */
 #ifndef HTTP_HOLDER_H
 #define HTTP_HOLDER_H
@@ -12,10 +12,10 @@
 
 struct holder {
     pid_t pid;
-    char name[16]; /* of its first thread, with "?" for bytes that are not printable ASCII */
+    char name[16]; /* of the main thread; bytes other than printable ASCII are "?" */
 };
 
-/* -ENOENT where no process can be seen that listens there. */
+/* Returns -ENOENT if no visible process listens on the address. */
 int holder_find(const struct address *address, struct holder *ret);
 
 #endif

@@ -13,11 +13,12 @@
 struct acceptor;
 
 struct acceptor_calls {
-    /* Takes the descriptor over, which does not block. Must not free the acceptor. */
+    /* Takes ownership of the nonblocking descriptor. Must not free the acceptor. */
     void (*take)(void *userdata, int fd, const struct sockaddr *address, socklen_t size);
     /*
-     * Clients wait, because there are no descriptors or no memory (-EMFILE, -ENFILE, -ENOBUFS, -ENOMEM), a security
-     * policy forbids it (-EACCES, -EPERM) or the socket was shut down (-EINVAL). At most once a minute.
+     * Clients cannot be accepted: there are no descriptors or no memory (-EMFILE, -ENFILE, -ENOBUFS, -ENOMEM), a
+     * security policy forbids it (-EACCES, -EPERM), or the socket was shut down (-EINVAL). Called at most once a
+     * minute.
      */
     void (*starve)(void *userdata, int error);
     void *userdata;
@@ -26,11 +27,11 @@ struct acceptor_calls {
 static struct listener *listener_free(struct listener *listener);
 static struct acceptor *acceptor_free(struct acceptor *acceptor);
 
-/* --- The clients of a listening socket --- */
+/* --- acceptor --- */
 
-/* How many clients are accepted in a row, before those that are connected have their turn. */
+/* How many clients are accepted in a row before connected clients are served. */
 #define ACCEPTS_MAX 10
-/* After this time it is tried again, where no client can be accepted. */
+/* Time until the next attempt if no client can be accepted. */
 #define PAUSE_USEC 100000
 #define REPORT_USEC (60 * USEC_PER_SEC)
 
@@ -55,7 +56,9 @@ static void acceptor_starve(struct acceptor *acceptor, int error)
     acceptor->calls.starve(acceptor->calls.userdata, error);
 }
 
-/* Whether the error is of one client that has gone (accept(2)); after any other error the same client still waits. */
+/*
+ * Whether the error concerns one client that is gone (accept(2)). After any other error, the same client still waits.
+ */
 static bool is_error_of_client(int error)
 {
     static const int errors[] = {EINTR,     ECONNABORTED, EPROTO,       ENETDOWN,   ENOPROTOOPT,
@@ -67,7 +70,7 @@ static bool is_error_of_client(int error)
     return false;
 }
 
-/* Takes one client. Returns whether another may wait. */
+/* Accepts one client. Returns whether another one may be waiting. */
 static bool acceptor_take_one(struct acceptor *acceptor)
 {
     struct sockaddr_storage address;
@@ -104,7 +107,7 @@ static int acceptor_on_timer(sd_event_source *source, uint64_t usec, void *userd
 
 DEFINE_CLEANUP(struct acceptor *, acceptor_free);
 
-/* Takes over `fd`, which listens and does not block, on success. */
+/* Takes ownership of the nonblocking listening socket `fd` on success. */
 static int acceptor_new(sd_event *event, int fd, const struct acceptor_calls *calls, struct acceptor **ret)
 {
     _cleanup_(acceptor_freep) struct acceptor *acceptor = calloc(1, sizeof(*acceptor));
@@ -122,14 +125,14 @@ static int acceptor_new(sd_event *event, int fd, const struct acceptor_calls *ca
     return 0;
 }
 
-/* Takes no more clients, which wait in the socket. */
+/* Stops accepting. Clients wait in the socket's backlog. */
 static void acceptor_stop(struct acceptor *acceptor)
 {
     sd_event_source_set_enabled(acceptor->io, SD_EVENT_OFF);
     timer_disarm(acceptor->timer);
 }
 
-/* Closes the socket: clients that have connected and were not taken are refused, unless there is a duplicate of it. */
+/* Closes the socket. Clients in its backlog are refused, unless there is a duplicate of the descriptor. */
 static struct acceptor *acceptor_free(struct acceptor *acceptor)
 {
     if (!acceptor)
@@ -143,13 +146,13 @@ static struct acceptor *acceptor_free(struct acceptor *acceptor)
     return NULL;
 }
 
-/* The listening socket, which stays the acceptor's. */
+/* The listening socket, borrowed. */
 static int acceptor_fd(const struct acceptor *acceptor)
 {
     return acceptor->fd;
 }
 
-/* --- One address that is listened on --- */
+/* --- listener --- */
 
 struct listener {
     struct site *site;
@@ -157,7 +160,7 @@ struct listener {
     char *address, *url;
     struct mhd_terms terms;
     struct socket_file file;
-    struct acceptor *acceptor; /* NULL: it is retired */
+    struct acceptor *acceptor; /* NULL: retired */
     struct mhd_loop *loop;
     void (*on_empty)(struct listener *listener, void *userdata);
     void *on_empty_userdata;
@@ -170,7 +173,7 @@ static void listener_take(void *userdata, int fd, const struct sockaddr *address
     mhd_loop_take(listener->loop, fd, address, size);
 }
 
-/* For an operator, by the error of accept(2). */
+/* Remedies for an operator, by the error of accept(2). */
 static const struct {
     int error;
     const char *remedy;
@@ -212,7 +215,7 @@ static struct listener *listener_new(struct site *site, struct connections *all,
     return listener;
 }
 
-/* A URL with the scheme that is spoken here. */
+/* Sets the scheme of the URL, depending on TLS. */
 static int listener_fix_scheme(struct listener *listener)
 {
     const char *rest = strstr(listener->url, "://");
@@ -227,14 +230,14 @@ static int listener_fix_scheme(struct listener *listener)
     return 0;
 }
 
-/* The group of its file as it was bound: a file that replaces it later does not matter. */
+/* The group of the file to which the socket is bound. A file that replaces it later is not considered. */
 static void listener_find_group(struct listener *listener, int fd)
 {
     if (socket_group(fd, &listener->terms.group) < 0)
         listener->terms.group = PEER_ID_NOBODY;
 }
 
-/* For a listener that has its address and URL; takes the socket over on success. */
+/* Begins to serve a listener whose address and URL are set. Takes ownership of the socket on success. */
 static int listener_serve(struct listener *listener, int *fd, struct error *error)
 {
     const struct acceptor_calls calls = {.take = listener_take, .starve = listener_starve, .userdata = listener};
@@ -254,7 +257,7 @@ static int listener_serve(struct listener *listener, int *fd, struct error *erro
     return 0;
 }
 
-/* `site` and `all` must outlive it. -EADDRINUSE... with a sentence that names the address. */
+/* `site` and `all` must outlive the listener. Returns -EADDRINUSE etc., with a sentence that names the address. */
 static int listener_open(struct site *site, struct connections *all, const char *address, const struct mhd_terms *terms,
                          struct listener **ret, struct error *error)
 {
@@ -275,8 +278,8 @@ static int listener_open(struct site *site, struct connections *all, const char 
 }
 
 /*
- * On a listening socket that was handed over. The descriptor remains the caller's, to be closed on success; the file
- * of a unix socket stays where it is.
+ * Listens on a socket that was passed in. The caller keeps the descriptor, and closes it on success. The file of a unix
+ * socket is never removed.
  */
 static int listener_adopt(struct site *site, struct connections *all, int fd, const struct mhd_terms *terms,
                           struct listener **ret, struct error *error)
@@ -298,7 +301,10 @@ static int listener_adopt(struct site *site, struct connections *all, int fd, co
     return 0;
 }
 
-/* On the socket of another listener, which has to be retired, on other terms. No client is refused meanwhile. */
+/*
+ * Listens with other terms on the socket of another listener, which must then be retired. Clients are not refused in
+ * between.
+ */
 static int listener_succeed(const struct listener *before, const struct mhd_terms *terms, struct listener **ret,
                             struct error *error)
 {
@@ -317,21 +323,21 @@ static int listener_succeed(const struct listener *before, const struct mhd_term
     return 0;
 }
 
-/* Takes over the file of a unix socket, once it is certain that the other listener retires. */
+/* Takes over the file of a unix socket. Called when it is certain that the other listener will be retired. */
 static void listener_inherit(struct listener *listener, struct listener *before)
 {
     listener->file = before->file;
     before->file = (struct socket_file){0};
 }
 
-/* Whether it runs on these terms already. */
+/* Whether the listener already uses these terms. */
 static bool listener_is_on(const struct listener *listener, const struct mhd_terms *terms)
 {
     return listener->terms.tls == terms->tls && listener->terms.connections == terms->connections &&
            listener->terms.memory_per_connection == terms->memory_per_connection;
 }
 
-/* Ends its connections as well, at once. */
+/* Also ends its connections at once. */
 static struct listener *listener_free(struct listener *listener)
 {
     if (!listener)
@@ -345,7 +351,7 @@ static struct listener *listener_free(struct listener *listener)
     return NULL;
 }
 
-/* As configured; for a socket that was handed over, its URL. Borrowed. */
+/* The address as configured; for a socket that was passed in, its URL. Borrowed. */
 static const char *listener_address(const struct listener *listener)
 {
     return listener->address;
@@ -371,7 +377,7 @@ void listener_describe(const struct listener *listener, char *text, size_t size)
     snprintf(text, size, "%s%s%s", listener->url, others[reach], open ? ", without a password" : "");
 }
 
-/* Accepts no more clients; those that are connected are answered. */
+/* Stops accepting clients. Connected clients are still answered. */
 static void listener_leave(struct listener *listener)
 {
     acceptor_stop(listener->acceptor);
@@ -385,8 +391,8 @@ static void listener_on_loop_empty(void *userdata)
 }
 
 /*
- * Listens no more, but answers open requests. `on_empty` is called from the event loop when the last connection is
- * gone, and may free the listener.
+ * Stops listening, but answers open requests. When the last connection has closed, `on_empty` is called from the event
+ * loop; it may free the listener.
  */
 static void listener_retire(struct listener *listener, void (*on_empty)(struct listener *listener, void *userdata),
                             void *userdata)
@@ -398,7 +404,7 @@ static void listener_retire(struct listener *listener, void (*on_empty)(struct l
     mhd_loop_retire(listener->loop, listener_on_loop_empty, listener);
 }
 
-/* --- All that a server listens on --- */
+/* --- listeners --- */
 
 static void listener_list_done(struct listener_list *list)
 {
@@ -424,7 +430,7 @@ static bool listener_list_has(const struct listener_list *list, const struct lis
     return false;
 }
 
-/* Makes room for `n` more. */
+/* Reserves space for `n` more. */
 static int listener_list_reserve(struct listener_list *list, size_t n)
 {
     struct listener **larger = reallocarray(list->items, list->n + n + 1, sizeof(*larger));
@@ -447,11 +453,11 @@ void listeners_leave(struct listeners *listeners)
         listener_leave(listeners->active.items[i]);
 }
 
-/* A change in the making: all of it is opened before any of it takes effect. */
+/* A change in progress: everything is opened before anything takes effect. */
 struct listeners_plan {
     struct listeners *listeners;
     const struct mhd_terms *terms;
-    struct listener_list wanted; /* each is an active listener, or new */
+    struct listener_list wanted; /* active or new listeners */
 };
 
 static int listeners_plan_init(struct listeners_plan *plan, struct listeners *listeners, const struct mhd_terms *terms,
@@ -467,7 +473,7 @@ static int listeners_plan_init(struct listeners_plan *plan, struct listeners *li
     return error_oom(error);
 }
 
-/* The listener of an address: the active one, or another in its place, or a new one. */
+/* Plans the listener of an address: the active one, a successor on its socket, or a new one. */
 static int listeners_plan_address(struct listeners_plan *plan, const char *address, struct error *error)
 {
     struct listeners *listeners = plan->listeners;
@@ -508,7 +514,7 @@ static int listeners_plan_adopted(struct listeners_plan *plan, const int *fds, s
     return r;
 }
 
-/* Frees the new listeners, and leaves the active ones. */
+/* Frees the new listeners. The active ones remain. */
 static void listeners_plan_drop(struct listeners_plan *plan)
 {
     struct listener_list *wanted = &plan->wanted;
@@ -543,7 +549,7 @@ static void listeners_retire(struct listeners *listeners, struct listener *old, 
     listener_retire(old, listeners_on_empty, listeners);
 }
 
-/* Carries the plan out; or drops it, where `r` is an error. */
+/* Carries out the plan, or drops it if `r` is an error. */
 static int listeners_plan_done(struct listeners_plan *plan, int r)
 {
     struct listeners *listeners = plan->listeners;

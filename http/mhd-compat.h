@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names that libmicrohttpd has since a version that is newer than the oldest one that perfcountd is built with
- * (0.9.72).
- */
+/* Names that are missing in libmicrohttpd 0.9.72, the oldest supported version. */
 #ifndef HTTP_MHD_COMPAT_H
 #define HTTP_MHD_COMPAT_H
 
@@ -9,24 +7,24 @@
 
 #include "base/util.h"
 
-/* 0.9.74; before it, RFC 7231's name of the same status. */
+/* Added in 0.9.74. Older versions have RFC 7231's name of the same status. */
 #ifndef MHD_HTTP_CONTENT_TOO_LARGE
 #define MHD_HTTP_CONTENT_TOO_LARGE MHD_HTTP_PAYLOAD_TOO_LARGE
 #endif
 
-/* 0.9.72.07. Before it there is no ALPN to be switched off, and this ends the list of options. */
+/* Added in 0.9.72.07. Older versions have no ALPN to disable; this value ends the list of options. */
 #if MHD_VERSION < 0x00097207
 #define MHD_OPTION_TLS_NO_ALPN MHD_OPTION_END
 #endif
 
-/* The option that makes a daemon strict in what it accepts. */
+/* The option that makes a daemon reject malformed requests. It was renamed in 0.9.77.01. */
 #if MHD_VERSION >= 0x00097701
 #define FRAMING_STRICT MHD_OPTION_CLIENT_DISCIPLINE_LVL
 #else
 #define FRAMING_STRICT MHD_OPTION_STRICT_FOR_CLIENT
 #endif
 
-/* 0.9.73.02. Before it, the data are copied a block at a time. */
+/* Added in 0.9.73.02. With older versions, the data are copied block by block. */
 #if MHD_VERSION < 0x00097302
 #define SHARED_BLOCK_SIZE ((size_t)64 * 1024)
 

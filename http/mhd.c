@@ -16,34 +16,34 @@
 #include "http/reply.h"
 
 struct framing {
-    const char *at;   /* the end of the line that was followed last; NULL: the head is not followed */
-    const char *what; /* part of a sentence: what is ambiguous; NULL: nothing so far */
+    const char *at;   /* end of the last line that was followed; NULL: not following */
+    const char *what; /* what is ambiguous, as part of a sentence; NULL: nothing so far */
     const char *length;
     unsigned n_hosts, n_headers;
 };
 
+/* --- framing --- */
+
 /*
- * --- Heads that can be read in one way only.
- *
- * The head is followed as src/microhttpd/connection.c of libmicrohttpd 0.9.72 to 0.9.76 leaves it:
- * get_next_header_line() cuts the buffer where it is, and writes a NUL over each CR and LF at the end of a line;
- * process_header_line() writes one over the first colon, skips blanks, and has name and value point into the buffer.
- * process_broken_line(), for a line that begins with a blank, appends it to the name: MHD_pool_reallocate()
- * (memorypool.c) moves the name to a new block, or lets it grow over its value where it is the last in the pool. Either
- * way, a name, a value or a line end is no longer in its place, or the folded line is left over behind the value
+ * How libmicrohttpd 0.9.72 to 0.9.76 parses a head (src/microhttpd/connection.c): get_next_header_line() splits the
+ * buffer in place, and writes a NUL over each CR and LF at the end of a line. process_header_line() writes a NUL over
+ * the first colon and skips blanks; name and value point into the buffer. process_broken_line() handles a line that
+ * begins with a blank, and appends it to the *name*: MHD_pool_reallocate() (memorypool.c) moves the name to a new block
+ * or, if it is the last in the pool, grows it over its value. In both cases a name, a value or a line end is no longer
+ * in its place, or the folded line is left over after the value.
  */
 
 /*
- * A line ends in CR LF. Heads that leave the same NULs behind are not noticed: a NUL in place of the CR; a line of a
- * colon and LF in place of the empty one, or of a colon and CR LF behind a bare LF; and lines that begin with a NUL
- * before the request line, which libmicrohttpd skips. A proxy that keeps to RFC 9112 does not pass them on. Other
- * proxies were not tried.
+ * A line ends in CR LF. Some malformed heads leave the same NULs behind and are not detected: a NUL instead of the CR;
+ * a line of a colon and LF instead of the empty line, or of a colon and CR LF after a bare LF; and lines before the
+ * request line that begin with a NUL, which libmicrohttpd skips. A proxy that conforms to RFC 9112 does not forward
+ * them. Other proxies were not tested.
  */
 #define LINE_END 2
 
 /*
- * libmicrohttpd 0.9.72 gives, in place of the size of the head, how far its empty line begins before its end: -2, or -1
- * for a bare LF. There, a bare LF at the end of the last header is not noticed either.
+ * libmicrohttpd 0.9.72 reports the negative length of the final empty line instead of the size of the head: -2, or -1
+ * for a bare LF. With this version, a bare LF at the end of the last header is not detected either.
  */
 #define EMPTY_LINE_ALONE ((size_t)-LINE_END)
 
@@ -51,13 +51,13 @@ bool framing_is_followed(const char *version)
 {
     unsigned major, minor, micro;
 
-    /* An unknown version is followed: then it may refuse good heads, but misreads no bad one. */
+    /* If the version is unknown, heads are followed: this may refuse good heads, but accepts no bad ones. */
     if (sscanf(version, "%u.%u.%u", &major, &minor, &micro) != 3)
         return true;
     return major == 0 && (minor < 9 || (minor == 9 && micro < 77));
 }
 
-/* A token of RFC 9110, section 5.6.2. */
+/* A token as in RFC 9110, section 5.6.2. */
 static bool is_token(const char *text)
 {
     const char *at = text;
@@ -67,7 +67,7 @@ static bool is_token(const char *text)
     return at > text && *at == '\0';
 }
 
-/* RFC 9110, section 5.5. A CR or NUL inside of it is the end of a line to some. */
+/* RFC 9110, section 5.5. Some parsers take a CR or NUL inside a value for the end of the line. */
 static bool has_controls(const char *text)
 {
     for (; *text; text++)
@@ -82,13 +82,16 @@ static void framing_refuse(struct framing *framing, const char *what)
         framing->what = what;
 }
 
-/* Whether `next` is where the next line begins. Pointers to other blocks are compared, and never dereferenced. */
+/*
+ * Whether `next` is the start of the next line. The pointers may belong to different blocks; `next` is compared, but
+ * never dereferenced.
+ */
 static bool line_follows(const char *end, const char *next)
 {
     return (uintptr_t)next == (uintptr_t)end + LINE_END && end[0] == '\0' && end[1] == '\0';
 }
 
-/* Whether a colon and blanks were between name and value. */
+/* Whether only a colon and blanks lie between name and value. */
 static bool belongs_to(const char *name, const char *value)
 {
     const char *behind = name + strlen(name) + 1;
@@ -106,13 +109,13 @@ static void framing_follow(struct framing *framing, const char *name, const char
         framing_refuse(framing, "a line that continues in the next, or does not end in CR LF");
 }
 
-/* `version` is the last word of the request line, where libmicrohttpd has it; NULL where the head is not followed. */
+/* `version` is the last word of the request line, in libmicrohttpd's buffer; NULL if the head is not followed. */
 static void framing_begin(struct framing *framing, const char *version)
 {
     *framing = (struct framing){.at = version ? version + strlen(version) : NULL};
 }
 
-/* The next header, in the order of the head. */
+/* Must be called for each header, in the order of the head. */
 static void framing_header(struct framing *framing, const char *name, const char *value)
 {
     framing->n_headers++;
@@ -132,8 +135,8 @@ static void framing_header(struct framing *framing, const char *name, const char
 }
 
 /*
- * `method` is where the head begins, and `size` its size with the empty line, as libmicrohttpd has it; not looked at
- * where the head is not followed.
+ * `method` is the start of the head. `size` is its size including the empty line, as reported by libmicrohttpd. Both
+ * are ignored if the head is not followed.
  */
 static void framing_end(struct framing *framing, const char *method, size_t size)
 {
@@ -141,27 +144,28 @@ static void framing_end(struct framing *framing, const char *method, size_t size
     const char *end = size == EMPTY_LINE_ALONE ? at + LINE_END + LINE_END : method + size;
 
     if (size == EMPTY_LINE_ALONE && framing->n_headers == 0)
-        return; /* no line to be continued; and nothing is known to be behind the empty line */
-    /* The end of the last line, and the empty line. */
+        return; /* no header could be continued, and the size of the empty line is all that is known */
+    /* Both the last line and the empty line must end in CR LF. */
     if (at && !framing->what &&
         ((uintptr_t)end != (uintptr_t)at + LINE_END + LINE_END || !line_follows(at, at + LINE_END) ||
          !line_follows(at + LINE_END, end)))
         framing_refuse(framing, "a line that continues in the next, or does not end in CR LF");
 }
 
+/* --- loop --- */
+
 /*
- * --- A libmicrohttpd daemon in the event loop.
- *
- * It calls back in this order: mhd_on_connection (started); for each request mhd_on_uri, mhd_on_request (headers),
- * mhd_on_request (body, if any), mhd_on_request (complete), mhd_on_completed; and mhd_on_connection (closed)
+ * libmicrohttpd's callbacks come in this order: mhd_on_connection (started); for each request mhd_on_uri,
+ * mhd_on_request (headers), mhd_on_request (body, if any), mhd_on_request (complete), mhd_on_completed; finally
+ * mhd_on_connection (closed).
  */
 
-/* How often in a row it may run while it has something to do, before other event sources have their turn. */
+/* How many times in a row it may run while it has work, before other event sources are dispatched. */
 #define RUNS_MAX 16
-/* How often in a row it may run in vain. Then it runs again after the pause, or when something comes in. */
+/* How many times in a row it may run without progress. Then it runs again after the pause, or on input. */
 #define VAIN_RUNS_MAX 4
 #define VAIN_PAUSE_USEC 20000
-/* A body up to this size is read and thrown away: some clients send one without need. */
+/* Bodies up to this size are read and discarded. Some clients send one needlessly. */
 #define BODY_MAX 1024
 
 struct mhd_loop {
@@ -169,17 +173,17 @@ struct mhd_loop {
     struct connections *all;
     struct mhd_terms terms;
     struct MHD_Daemon *daemon;
-    /* `again` is a timer: a defer source that is enabled again in each turn comes before all other sources. */
+    /* `again` is a timer. A defer source that is enabled again in each iteration would starve all other sources. */
     sd_event_source *io, *again, *later;
-    uint64_t progress; /* grows with everything that happens */
+    uint64_t progress; /* incremented by everything that happens */
     unsigned n_connections;
-    bool follows_heads; /* framing_is_followed() of this libmicrohttpd */
+    bool follows_heads; /* framing_is_followed() for the libmicrohttpd in use */
     bool retired;
     void (*on_empty)(void *userdata);
     void *on_empty_userdata;
 };
 
-/* Never called: each session has credentials of its own. Without them, a handshake fails here. */
+/* Never called, because each session gets its own credentials. If it had none, its handshake would fail here. */
 static int no_certificate(gnutls_session_t session, const gnutls_datum_t *cas, int n_cas,
                           const gnutls_pk_algorithm_t *algorithms, int n_algorithms, gnutls_pcert_st **certificates,
                           unsigned *n_certificates, gnutls_privkey_t *key)
@@ -202,7 +206,7 @@ static struct connection *mhd_connection_new(struct mhd_loop *loop, struct MHD_C
         return NULL;
     peer_identify(&peer, fd->connect_fd, loop->terms.group);
     struct connection *connection = connection_new(loop->all, loop, mhd, fd->connect_fd, &peer);
-    /* One that is not known has no deadline, and is not counted: it may not stay. */
+    /* A connection without this object has no deadline and is not counted, so it may not stay. */
     if (!connection)
         shutdown(fd->connect_fd, SHUT_RDWR);
     return connection;
@@ -234,11 +238,11 @@ static void mhd_loop_wake(void *userdata)
 }
 
 /*
- * libmicrohttpd needs this many bytes of the connection's memory for each parameter. Where they do not fit, together
- * with the headers of request and response, it gives no answer, and the client waits for its deadline. In 0.9.72 all
- * that is to fit into the half of the memory that is not for reading; a quarter of that half is left to the headers.
- * When it calls back with the URI it has looked for the question mark and for nothing behind it, so that the query can
- * be taken away.
+ * libmicrohttpd needs this much of the connection's memory for each parameter. If the parameters do not fit, together
+ * with the headers of request and response, it does not reply at all and the client waits for its deadline. In 0.9.72,
+ * all of this must fit into the half of the memory that is not the read buffer; a quarter of that half is reserved for
+ * the headers here. When libmicrohttpd calls back with the URI, it has located the question mark but parsed nothing
+ * after it, so the query can be removed.
  */
 #define PARAMETER_SIZE 64
 
@@ -255,7 +259,7 @@ static bool drop_long_query(char *uri, size_t memory)
     return true;
 }
 
-/* Returns the context of the request in the calls that follow. */
+/* The result is the context of the request in later callbacks. */
 static void *mhd_on_uri(void *userdata, const char *uri, struct MHD_Connection *mhd)
 {
     struct mhd_loop *loop = userdata;
@@ -282,8 +286,8 @@ static enum MHD_Result request_on_header(void *userdata, enum MHD_ValueKind kind
 }
 
 /*
- * Whether its headers can be read in two ways (framing.h), so that a proxy in front may see another request in it; then
- * there is a reply. `version` is that of the request line, as libmicrohttpd has it; NULL: the head is not followed.
+ * Refuses a request whose headers are ambiguous. Returns true if it did, with a reply set. `version` is the version in
+ * the request line, in libmicrohttpd's buffer; NULL if the head is not followed.
  */
 static bool request_refuse_framing(struct request *request, const char *version)
 {
@@ -299,7 +303,10 @@ static bool request_refuse_framing(struct request *request, const char *version)
     return framing.what != NULL;
 }
 
-/* Whether it announces a body that nobody will read; then there is a reply. */
+/*
+ * Refuses a request that announces a body of unknown size, or one too large to discard. Returns true if it did, with a
+ * reply set.
+ */
 static bool request_refuse_body(struct request *request)
 {
     const char *length = request_header(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
@@ -314,7 +321,10 @@ static bool request_refuse_body(struct request *request)
     return true;
 }
 
-/* Queueing already on the first call costs the connection. That is right only for a request that is read no further. */
+/*
+ * Queueing a reply in the first callback closes the connection afterwards. This is right only for a request whose rest
+ * is not read.
+ */
 static enum MHD_Result request_on_head(struct connection *connection, const char *version)
 {
     struct request *request = &connection->request;
@@ -352,7 +362,7 @@ static enum MHD_Result mhd_on_request(void *userdata, struct MHD_Connection *mhd
                                                               : DEADLINE_RESPONSE);
     if (suspension->active)
         return MHD_YES;
-    if (!request->response) /* there was no memory for it; there may be for a sentence */
+    if (!request->response) /* there was no memory for the reply, but perhaps for a sentence */
         reply_busy(request, REPLY_NO_MEMORY);
     return request_queue(request);
 }
@@ -379,8 +389,8 @@ static void mhd_on_completed(void *userdata, struct MHD_Connection *mhd, void **
 }
 
 /*
- * Lets libmicrohttpd work until it waits for the network. It has no timer of its own, since it was given no timeouts,
- * so MHD_get_timeout() says 0 or nothing.
+ * Lets libmicrohttpd work until it waits for the network. No timeouts were configured, so it has no timer of its own,
+ * and MHD_get_timeout() reports 0 or nothing.
  */
 static void mhd_loop_run(struct mhd_loop *loop)
 {
@@ -425,7 +435,10 @@ static struct MHD_Daemon *mhd_daemon_start(struct mhd_loop *loop)
     const struct mhd_terms *terms = &loop->terms;
     unsigned flags =
         MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | (terms->tls ? MHD_USE_TLS : 0);
-    /* For plain HTTP the end of the list; an array cannot have functions. */
+    /*
+     * The callback cannot be in the array, whose pointers are object pointers. For plain HTTP, this value ends the
+     * list of options.
+     */
     enum MHD_OPTION secure = terms->tls ? MHD_OPTION_HTTPS_CERT_CALLBACK : MHD_OPTION_END;
     struct MHD_OptionItem options[] = {
         {FRAMING_STRICT, 1, NULL},
@@ -438,8 +451,8 @@ static struct MHD_Daemon *mhd_daemon_start(struct mhd_loop *loop)
     };
 
     /*
-     * ALPN is set by tls_begin(). The priorities are those that it has anyway: without them it starts also where there
-     * is no memory for them, and then no client gets through (MHD_start_daemon_va() of 0.9.75).
+     * tls_begin() sets ALPN. "NORMAL" is the default, but must be given: without it, libmicrohttpd 0.9.75 starts even
+     * if there is no memory for the default priorities, and then no client can connect (MHD_start_daemon_va()).
      */
     return MHD_start_daemon(flags, 0, NULL, NULL, mhd_on_request, loop, MHD_OPTION_ARRAY, options, secure,
                             no_certificate, MHD_OPTION_TLS_NO_ALPN, 1, MHD_OPTION_HTTPS_PRIORITIES, "NORMAL",
@@ -484,7 +497,7 @@ int mhd_loop_new(struct site *site, struct connections *all, const struct mhd_te
     return 0;
 }
 
-/* libmicrohttpd must not be stopped with a suspended connection; its request ends by mhd_on_completed. */
+/* libmicrohttpd must not be stopped while a connection is suspended. The request ends in mhd_on_completed(). */
 static void connection_resume_for_stop(struct connection *connection, void *userdata)
 {
     if (connection->loop == userdata && connection->request.suspension.active)
@@ -506,7 +519,7 @@ struct mhd_loop *mhd_loop_free(struct mhd_loop *loop)
     return NULL;
 }
 
-/* libmicrohttpd closes a socket that it does not take. */
+/* libmicrohttpd closes the socket if it does not accept it. */
 void mhd_loop_take(struct mhd_loop *loop, int fd, const struct sockaddr *address, socklen_t size)
 {
     struct peer peer = peer_of(address, size);
@@ -520,8 +533,8 @@ void mhd_loop_take(struct mhd_loop *loop, int fd, const struct sockaddr *address
     unsigned before = loop->n_connections;
     MHD_add_connection(loop->daemon, fd, address, size);
     /*
-     * libmicrohttpd 1.0 announces the connection in its next run, and until then it does not count: clients that come
-     * together would exceed the limits.
+     * libmicrohttpd 1.0 announces the connection only in its next run, and it is not counted before: clients that
+     * arrive together would exceed the limits.
      */
     if (loop->n_connections == before)
         MHD_run(loop->daemon);

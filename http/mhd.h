@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether the head of a request can be read in one way only (RFC 9112, sections 2.2, 3.2, 5.1, 5.2 and 6.3), so that a
- * proxy in front sees no other request in it than is seen here. Pure but for framing_is_followed().
+ * One libmicrohttpd daemon in the event loop: it serves accepted clients from the TLS handshake to the end of the
+ * connection.
  *
- * libmicrohttpd 0.9.77 and later refuse a folded line by themselves when an option makes them strict. Earlier versions
- * glue it to the *name* of the header above. There the head is followed through the buffer that it was read into: it
- * must consist of the headers that libmicrohttpd has found, and of nothing else.
- *
- * A libmicrohttpd daemon in the event loop: it serves the clients that were accepted, from the TLS session over the
- * requests to the end.
+ * Requests whose head can be read in more than one way are refused (RFC 9112, sections 2.2, 3.2, 5.1, 5.2 and 6.3), so
+ * that a proxy in front of the daemon cannot see a different request. libmicrohttpd 0.9.77 and later refuse folded
+ * lines themselves if an option makes them strict. Older versions append a folded line to the *name* of the preceding
+ * header. With these versions the head is followed through the buffer into which it was read: it must consist of
+ * exactly the headers that libmicrohttpd found.
  */
 #ifndef HTTP_MHD_H
 #define HTTP_MHD_H
@@ -16,28 +15,34 @@
 #include "base/util.h"
 #include "http/connection.h"
 
-/* Whether this version of libmicrohttpd ("0.9.75", as MHD_get_version() has it) is one whose heads are followed. */
+/*
+ * Whether request heads must be followed with this version of libmicrohttpd, as returned by MHD_get_version():
+ * "0.9.75". Pure.
+ */
 bool framing_is_followed(const char *version);
 
 struct mhd_loop;
 
-/* Settings that cannot change while it runs. */
+/* Settings that are fixed for the lifetime of a loop. */
 struct mhd_terms {
     bool tls;
     size_t memory_per_connection;
     unsigned connections;
-    gid_t group; /* of a unix socket: its members are operators; PEER_ID_NOBODY: it has none */
+    gid_t group; /* group of a unix socket, whose members are operators; PEER_ID_NOBODY: none */
 };
 
-/* `site` and `all` must outlive it. -EOPNOTSUPP: libmicrohttpd was built without TLS; -EIO: it does not start. */
+/*
+ * `site` and `all` must outlive the loop. Returns -EOPNOTSUPP if libmicrohttpd was built without TLS, -EIO if it does
+ * not start.
+ */
 int mhd_loop_new(struct site *site, struct connections *all, const struct mhd_terms *terms, struct mhd_loop **ret);
-/* Ends its connections as well, at once. */
+/* Also ends all its connections at once. */
 struct mhd_loop *mhd_loop_free(struct mhd_loop *loop);
-/* Takes over a client's socket, which does not block; closes it where the limits are reached. */
+/* Takes ownership of a client's nonblocking socket. Closes it if the limits are reached. */
 void mhd_loop_take(struct mhd_loop *loop, int fd, const struct sockaddr *address, socklen_t size);
 /*
- * Ends each connection as soon as its request is answered. `on_empty` is called from the event loop when the last one
- * is gone, and may free the loop.
+ * Ends each connection once its request is answered. When the last one has closed, `on_empty` is called from the event
+ * loop; it may free the loop.
  */
 void mhd_loop_retire(struct mhd_loop *loop, void (*on_empty)(void *userdata), void *userdata);
 

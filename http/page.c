@@ -15,7 +15,7 @@ struct page_etag {
     char text[32];
 };
 
-/* --- The header If-None-Match --- */
+/* --- If-None-Match --- */
 
 bool etag_is_in(const char *etag, const char *if_none_match)
 {
@@ -28,7 +28,7 @@ bool etag_is_in(const char *etag, const char *if_none_match)
             next += 2;
         const char *end = *next == '"' ? strchr(next + 1, '"') : NULL;
         if (!end)
-            return false; /* malformed from here on */
+            return false; /* the rest is malformed */
         size_t size = (size_t)(end + 1 - next);
         if (size == strlen(etag) && memcmp(next, etag, size) == 0)
             return true;
@@ -37,13 +37,13 @@ bool etag_is_in(const char *etag, const char *if_none_match)
     return false;
 }
 
-/*
- * --- The files of the page, from the daemon's own memory: no path of a request becomes a path of a file. See page.h
- */
+/* --- files --- */
 
 #define VARY_CODING "Accept-Encoding"
 
-/* There are dozens of answers: the encoding of text, and the policies, are in that of the page alone. */
+/*
+ * The page loads dozens of these files. To keep their headers short, only the page itself has a charset and policies.
+ */
 static const char *const types[] = {
     [ASSET_CSS] = "text/css",
     [ASSET_HTML] = TYPE_HTML,
@@ -51,7 +51,9 @@ static const char *const types[] = {
     [ASSET_SVG] = "image/svg+xml",
 };
 
-/* A strong ETag of bytes with this tag, at most 16 characters; compressed by gzip they have another one. */
+/*
+ * A strong ETag for content with this tag, of at most 16 characters. Content compressed by gzip has a different ETag.
+ */
 static struct page_etag page_etag_make(const char *tag, bool gzip)
 {
     struct page_etag etag;
@@ -75,8 +77,10 @@ static enum MHD_Result sought_on_header(void *userdata, enum MHD_ValueKind kind,
     return MHD_YES;
 }
 
-/* Replies with a response of reply_label(), which is taken; with its head alone (304) if the client has what the ETag
- * is of. */
+/*
+ * Replies with a response of reply_label(), which is taken. If the client has the content with this ETag already, only
+ * the head is sent (304).
+ */
 static void page_reply(struct request *request, struct MHD_Response *response, const struct page_etag *etag,
                        const char *vary)
 {
@@ -88,7 +92,7 @@ static void page_reply(struct request *request, struct MHD_Response *response, c
     MHD_add_response_header(response, MHD_HTTP_HEADER_VARY, vary);
     MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache");
     MHD_get_connection_values(request->mhd, MHD_HEADER_KIND, sought_on_header, &sought);
-    /* libmicrohttpd sends no body then, and the length that it would have (RFC 9110, section 8.6). */
+    /* For 304, libmicrohttpd sends no body, but the length that the body would have (RFC 9110, section 8.6). */
     reply_set(request, sought.found ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK, response);
 }
 
@@ -97,7 +101,7 @@ int page_decode(struct buffer *buffer, const struct asset *asset)
     return gzip_decode(buffer, asset_bytes + asset->begin, asset->size, asset->full_size);
 }
 
-/* Compressed it is sent from where it is, without a copy. */
+/* Compressed content is sent from static memory, without a copy. */
 static struct MHD_Response *response_of(const struct asset *asset, bool gzip)
 {
     _cleanup_(buffer_done) struct buffer content = {0};
@@ -123,7 +127,7 @@ void handle_page_file(struct request *request, const struct route *route)
     const char *path = request->path + strlen(route->path);
     const struct asset *asset = asset_find(path);
 
-    /* The page itself is at /, with its policy. */
+    /* The page itself is served only at /, where it has its policy. */
     if (!asset || asset->type == ASSET_HTML) {
         reply_no_file(request, path);
         return;
@@ -133,16 +137,18 @@ void handle_page_file(struct request *request, const struct route *route)
     page_reply(request, response_of(asset, gzip), &etag, VARY_CODING);
 }
 
+/* --- index --- */
+
 /*
- * --- The answers at /: web/index.html, which has every path, its description and an example for browsers without
- * JavaScript; or these as text, for clients that are no browsers
+ * The reply at / is web/index.html. It lists every path, with a description and an example, for browsers without
+ * JavaScript. Other clients get the list as plain text.
  */
 
-/* Where web/index.html gets what the daemon knows. */
+/* Where generated content is inserted into web/index.html. */
 #define MODULES_MARKER "<!-- modules -->\n"
 #define PATHS_MARKER "<!-- paths -->\n"
 
-/* Only what is needed, and from here alone. */
+/* The page loads only what it needs, and only from this server. */
 static const char policy[] = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
                              "img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'; form-action 'none'";
 
@@ -162,7 +168,7 @@ static void append_escaped(struct buffer *page, const char *text)
     }
 }
 
-/* The host as the client wrote it, so that examples can be pasted; but only if it is a host and a port. */
+/* The host as the client wrote it, so that examples can be pasted; only if it is a plain host and port. */
 static const char *host_of(struct request *request)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]";
@@ -172,8 +178,8 @@ static const char *host_of(struct request *request)
 }
 
 /*
- * Relative, since a proxy may have the page below a path of its own. The link of a stream has the query of its example:
- * without `seconds`, it would last for sampler.max_seconds.
+ * Links are relative, because a proxy may serve the page below another path. The link of a stream has the query of the
+ * stream's example: without `seconds`, it would run for sampler.max_seconds.
  */
 static void append_link(struct buffer *page, const struct route *route, const char *path)
 {
@@ -213,7 +219,7 @@ static void append_paths(struct buffer *page, const struct site *site, const cha
     buffer_append_text(page, "</dl>\n");
 }
 
-/* All modules are asked for at once, and not each when the one that imports it is there. */
+/* Lets the browser load all modules at once, not one after the other as they are imported. */
 static void append_modules(struct buffer *page)
 {
     for (size_t i = 0; i < n_assets; i++)
@@ -221,12 +227,12 @@ static void append_modules(struct buffer *page)
             buffer_appendf(page, "<link rel=\"modulepreload\" href=\".%s%s\">\n", PAGE_PATH, assets[i].path);
 }
 
-/* Appends the template up to a marker; returns what is behind it. */
+/* Appends the template up to the marker. Returns the rest after it. */
 static const char *append_until(struct buffer *page, const char *template, const char *marker)
 {
     const char *at = strstr(template, marker);
 
-    if (!at) /* a test looks for each of them */
+    if (!at) /* cannot happen: a test checks for each marker */
         return template;
     buffer_append(page, template, (size_t)(at - template));
     return at + strlen(marker);
@@ -256,7 +262,7 @@ static void append_list(struct buffer *list, const struct site *site, const char
     }
 }
 
-/* Browsers name text/html; curl takes anything. */
+/* Browsers name text/html; curl accepts anything. */
 static bool wants_html(struct request *request, bool *ret_gzip)
 {
     struct offer offers[] = {
@@ -270,7 +276,7 @@ static bool wants_html(struct request *request, bool *ret_gzip)
            (html->quality > 0 && html->quality == text->quality && html->specificity > text->specificity);
 }
 
-/* 64 bits, as of the files. */
+/* The tag has 64 bits, like those of the files. */
 static struct page_etag etag_of(const struct buffer *page, bool gzip)
 {
     uint64_t hash = page->size;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The header If-None-Match (RFC 9110, section 13.1.2). Pure.
+ * The web page at / and its files, which are served from the daemon's own memory.
  *
- * Replies of the page and its files: browsers keep them, and ask each time whether they are still the same.
+ * Browsers cache the files and revalidate them on each use, by ETag.
  */
 #ifndef HTTP_PAGE_H
 #define HTTP_PAGE_H
@@ -12,12 +12,15 @@
 #include "http/request.h"
 #include "web/assets.h"
 
-/* Whether a line of If-None-Match has this ETag, which is strong, with its quotes; W/ makes no difference. */
+/*
+ * Whether a line of If-None-Match contains this strong ETag, given with its quotes. The comparison is weak: W/ is
+ * ignored (RFC 9110, section 13.1.2). Pure.
+ */
 bool etag_is_in(const char *etag, const char *if_none_match);
 
 #define PAGE_PATH "/page/"
 
-/* Appends a file as it is in web/. Errors of gzip_decode(). */
+/* Appends the uncompressed content of a file of web/. Returns the errors of gzip_decode(). */
 int page_decode(struct buffer *buffer, const struct asset *asset);
 
 #endif

@@ -9,11 +9,11 @@
 
 #define PASSWORD_COST_MAX 31
 
-/* --- A name and a password from the network --- */
+/* --- credentials --- */
 
 static const char scheme[] = "Basic ";
 
-/* GnuTLS overlooks line breaks and blanks. Here each text can be written in one way only. */
+/* Accepts strict base64 only, so that each text has exactly one encoding. GnuTLS ignores line breaks and blanks. */
 static bool is_base64(const char *text, size_t size)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -22,7 +22,7 @@ static bool is_base64(const char *text, size_t size)
     return size > 0 && size % 4 == 0 && n + padding == size && padding <= 2;
 }
 
-/* Splits at the first colon: a name has no colon. */
+/* Splits at the first colon: a user name cannot contain one. */
 static int take_decoded(const gnutls_datum_t *decoded, struct credential *credential)
 {
     if (decoded->size >= sizeof(credential->text) || memchr(decoded->data, '\0', decoded->size))
@@ -72,7 +72,7 @@ void credential_done(struct credential *credential)
     explicit_bzero(credential, sizeof(*credential));
 }
 
-/* --- Passwords that were found right and wrong --- */
+/* --- cache --- */
 
 int password_cache_init(struct password_cache *cache)
 {
@@ -87,7 +87,7 @@ void password_cache_done(struct password_cache *cache)
     explicit_bzero(cache, sizeof(*cache));
 }
 
-/* Each with its NUL, so that no two triples are the same bytes. */
+/* Each part includes its NUL, so that different triples are different bytes. */
 int password_cache_fingerprint(const struct password_cache *cache, const char *user, const char *hash,
                                const char *password, struct fingerprint *ret)
 {
@@ -145,12 +145,11 @@ void password_cache_remember(struct password_cache *cache, const struct fingerpr
     table->items[oldest].last_use = cache->uses;
 }
 
-/*
- * --- Checking passwords. By crypt_rn(3), since crypt_r(3) reports its failures by a text, and the
- * sanitizers replace it
- */
+/* --- checks --- */
 
-/* $2b$CC$, 22 digits of salt and 31 of hash */
+/* crypt_rn(3) is used, because crypt_r(3) reports failures as a text, and sanitizers intercept it. */
+
+/* "$2b$CC$", 22 characters of salt and 31 of hash */
 #define HASH_SIZE 60
 
 unsigned password_cost(const char *hash)
@@ -169,7 +168,7 @@ static bool hash_matches(const char *password, const char *hash, struct crypt_da
     return made && strlen(made) == strlen(hash) && gnutls_memcmp(made, hash, strlen(hash)) == 0;
 }
 
-/* The work of a check at this cost, for a hash that nobody has. */
+/* Does the work of a check at this cost, for a user that does not exist. */
 static void password_spend(const char *password, unsigned cost, struct crypt_data *data)
 {
     char setting[HASH_SIZE + 1];
@@ -183,7 +182,10 @@ bool password_matches(const char *password, const char *hash, unsigned most, str
     unsigned cost = hash ? password_cost(hash) : 0;
     bool right = cost && hash_matches(password, hash, data);
 
-    /* Each cost is as much work as all below it together: 2^c + 2^c + 2^(c+1) + ... + 2^(most-1) = 2^most. */
+    /*
+     * Each increment of the cost doubles the work, so a check at each cost from c to most-1, after the real one at c,
+     * adds up to one check at `most`: 2^c + 2^c + 2^(c+1) + ... + 2^(most-1) = 2^most.
+     */
     for (unsigned i = cost; !right && cost && i < most; i++)
         password_spend(password, i, data);
     if (!cost)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A name and a password, as `Authorization: Basic` has them (RFC 7617). Pure; secrets are wiped from memory.
+ * Passwords: parsing them from a request, checking them against a bcrypt hash, and remembering the result. Secrets are
+ * wiped from memory.
  *
- * Passwords that were found right and wrong, so that each is checked once. An entry is a keyed hash of name, stored
- * hash and password (HMAC-SHA256, with a key made at the start): it reveals nothing, and a user whose stored hash
- * changes is unknown again. Bounded: the least recently used entry makes room. Anybody can send any number of wrong
- * passwords, so they never push out right ones.
+ * Checking is slow on purpose: it takes tens of milliseconds at the usual cost, and doubles with each increment of the
+ * cost. It runs in a worker thread. A wrong password takes the same time whether or not the user exists.
  *
- * Whether a password is the one of a bcrypt hash, in a time that depends on neither. Pure, and slow on purpose: tens of
- * milliseconds at the usual cost, and twice as long for each step of the cost. For the worker.
+ * The cache remembers results, so that each password is checked only once. An entry is an HMAC-SHA256 of name, stored
+ * hash and password, with a key made at startup. It reveals nothing, and a user whose stored hash changes is unknown
+ * again. The cache is bounded: the least recently used entry is replaced. Right and wrong passwords have separate
+ * tables, because anybody can send any number of wrong passwords.
  */
 #ifndef HTTP_PASSWORD_H
 #define HTTP_PASSWORD_H
@@ -17,26 +18,27 @@
 
 #include "base/util.h"
 
-/* Longer than the passwords that crypt(3) takes, and than any name that a person chooses. */
+/* Longer than any password that crypt(3) accepts, and than any plausible user name. */
 #define CREDENTIAL_MAX 512
 
 struct credential {
-    char text[2 * CREDENTIAL_MAX]; /* both strings */
-    const char *user, *password;   /* into it */
+    char text[2 * CREDENTIAL_MAX]; /* user and password, each with its NUL */
+    const char *user, *password;   /* they point into `text` */
 };
 
 /*
- * Parses the value of the header. -EINVAL for another scheme, and for text that is not exactly base64, is too long, or
- * has no colon or a NUL, which would end the comparison; -ENOMEM. The strings are bytes, and need not be UTF-8.
+ * Parses the value of an `Authorization: Basic` header (RFC 7617). Returns -EINVAL for another scheme, and if the rest
+ * is not strict base64, is too long, has no colon, or contains a NUL, which would end the comparison early; -ENOMEM.
+ * The strings are bytes and need not be valid UTF-8. Pure.
  */
 int credential_parse(const char *value, struct credential *ret);
-/* The strings of a copy are its own. */
+/* The strings of the copy point into the copy. */
 void credential_copy(const struct credential *from, struct credential *to);
 void credential_done(struct credential *credential);
 
 enum verdict { VERDICT_UNKNOWN, VERDICT_RIGHT, VERDICT_WRONG, VERDICT_BUSY /* it cannot be checked now */ };
 
-#define PASSWORD_CACHE_MAX 128 /* of each kind */
+#define PASSWORD_CACHE_MAX 128 /* entries per table */
 
 struct fingerprint {
     unsigned char bytes[32];
@@ -55,27 +57,27 @@ struct password_cache {
     struct password_cache_table right, wrong;
 };
 
-/* Errors of getrandom(2). */
+/* Returns -EIO if getrandom(2) fails. */
 int password_cache_init(struct password_cache *cache);
 void password_cache_done(struct password_cache *cache);
 
-/* `hash` is "" for a name that nobody has. -EIO where the hash cannot be made. */
+/* `hash` is "" if the user does not exist. Returns -EIO if the fingerprint cannot be computed. */
 int password_cache_fingerprint(const struct password_cache *cache, const char *user, const char *hash,
                                const char *password, struct fingerprint *ret);
-/* VERDICT_UNKNOWN where it was never checked, or its entry has made room. */
+/* Returns VERDICT_UNKNOWN if the password was not checked yet, or its entry has been replaced. */
 enum verdict password_cache_find(struct password_cache *cache, const struct fingerprint *fingerprint);
 void password_cache_remember(struct password_cache *cache, const struct fingerprint *fingerprint, bool right);
 bool fingerprint_equal(const struct fingerprint *a, const struct fingerprint *b);
 
 #define PASSWORD_COST_MIN 4
-/* Above this a check takes seconds, and minutes from 18 or 20 on. */
+/* A check takes seconds above this cost, and minutes from about 18 to 20. */
 #define PASSWORD_COST_BEARABLE 14
 
-/* The cost in a bcrypt hash; 0 for any other text. */
+/* The cost of a bcrypt hash; 0 for any other text. */
 unsigned password_cost(const char *hash);
 /*
- * `hash` may be NULL: nobody has that name, and every password is wrong. A wrong password takes as long as the check of
- * a hash of cost `most`, or of its own cost where that is higher. `data` is scratch, and wiped.
+ * `hash` is NULL if the user does not exist; every password is wrong then. Checking a wrong password takes as long as a
+ * check at cost `most`, or at the hash's own cost if that is higher. `data` is scratch space, and is wiped. Pure.
  */
 bool password_matches(const char *password, const char *hash, unsigned most, struct crypt_data *data);
 

@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 
-/* --- The client at the other end --- */
+/* --- peer --- */
 
 /* 127.0.0.0/8 */
 #define IPV4_LOOPBACK_NET 127
@@ -20,7 +20,7 @@ static struct peer ipv4_peer(const unsigned char *bytes)
     return peer;
 }
 
-/* A host has a whole /64 to choose its addresses from (RFC 6177), so that single addresses would be no limit. */
+/* A host can choose its addresses from a whole /64 (RFC 6177), so limits apply to the /64. */
 static struct peer ipv6_peer(const struct in6_addr *address)
 {
     struct peer peer = {.local = IN6_IS_ADDR_LOOPBACK(address)};
@@ -59,7 +59,7 @@ bool peer_may_operate(const struct peer_credentials *credentials, uid_t own, gid
            (group != PEER_ID_NOBODY && peer_is_of_group(credentials, group));
 }
 
-/* Kernels before 4.13 do not know the option: there the group that a process runs as counts alone. */
+/* Kernels before 4.13 do not have this option. With them, only the group that the process runs as counts. */
 static gid_t *peer_groups(int fd, size_t *ret_n)
 {
     socklen_t size = 0;
@@ -98,15 +98,15 @@ bool peer_same(const struct peer *a, const struct peer *b)
     return a->unix_socket == b->unix_socket && memcmp(a->key, b->key, sizeof(a->key)) == 0;
 }
 
-/* --- Counts for each address --- */
+/* --- counts --- */
 
 struct peer_count {
     struct peer peer;
     unsigned n;
-    LIST_ENTRY(peer_count) entry; /* of its bucket */
+    LIST_ENTRY(peer_count) entry; /* in its bucket */
 };
 
-/* Even if a client chooses its addresses for one bucket, its list is no longer than the limit of the whole. */
+/* A client that chooses addresses with the same hash cannot make a list longer than the total limit. */
 static size_t peer_bucket(const struct peer *peer)
 {
     size_t sum = peer->unix_socket;

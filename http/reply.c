@@ -10,14 +10,14 @@
 #include "base/text.h"
 #include "http/mhd-compat.h"
 
-/* --- Making the reply of a request --- */
+/* --- replies --- */
 
-/* Compressing less than this saves less than the headers weigh. */
+/* Compressing less than this saves less than the additional headers cost. */
 #define GZIP_SIZE_MIN 1024
 
 DEFINE_CLEANUP(struct MHD_Response *, MHD_destroy_response);
 
-/* A header that is there already is replaced. */
+/* Replaces headers that are already present. */
 static struct MHD_Response *reply_add_configured_headers(struct request *request, struct MHD_Response *response)
 {
     _cleanup_(MHD_destroy_responsep) struct MHD_Response *complete = response;
@@ -49,7 +49,7 @@ void reply_set(struct request *request, unsigned status, struct MHD_Response *re
     reply_replace(request, status, reply_add_configured_headers(request, response), false);
 }
 
-/* Replies with a response that belongs to site->cache. */
+/* The response belongs to site->cache. */
 static void reply_borrowed(struct request *request, unsigned status, struct MHD_Response *response)
 {
     reply_replace(request, status, response, true);
@@ -78,7 +78,7 @@ struct MHD_Response *reply_make(struct buffer *content, const char *type, const 
 {
     if (content->failed)
         return NULL;
-    /* Without memory to compress it, the content goes out as it is. */
+    /* On ENOMEM the content is sent uncompressed. */
     bool compressed = gzip && content->size > GZIP_SIZE_MIN && gzip_compress(content) == 0;
     struct MHD_Response *response =
         MHD_create_response_from_buffer(content->size, content->data, MHD_RESPMEM_MUST_FREE);
@@ -137,23 +137,23 @@ void reply_busy(struct request *request, const char *sentence)
         MHD_add_response_header(request->response, MHD_HTTP_HEADER_RETRY_AFTER, "1");
 }
 
-/* --- Compressing large content in a worker thread --- */
+/* --- compression --- */
 
 #define WORKER_IDLE_NS (10 * NSEC_PER_SEC)
 
-/* The worker knows its members up to `result`. */
+/* The worker thread accesses the members up to `result`. */
 struct compression {
     struct job job;
-    struct buffer content; /* shared by all responses that are made of it */
+    struct buffer content; /* shared by all responses made of it */
     struct gzip gzip;
     int result;
 
-    unsigned references; /* one of the job, and one of each response */
+    unsigned references; /* one of the job, and one per response */
     struct site *site;
     const char *type;
-    const struct snapshot *snapshot; /* NULL: it is for one request alone, and has no key */
+    const struct snapshot *snapshot; /* NULL: for one request only, without a key */
     struct response_key key;
-    uint64_t generation; /* of the snapshot then */
+    uint64_t generation; /* of the snapshot, when the content was written */
     struct waiting_requests waiting;
     LIST_ENTRY(compression) entry;
 };
@@ -172,7 +172,7 @@ static void compression_on_response_freed(void *userdata)
     compression_unref(userdata);
 }
 
-/* Each request has a response of its own, since libmicrohttpd has no references to give, of the one content. */
+/* libmicrohttpd's responses cannot be referenced by others, so each request gets its own. All share the content. */
 static struct MHD_Response *compression_response(struct compression *compression)
 {
     struct buffer *content = &compression->content;
@@ -185,7 +185,7 @@ static struct MHD_Response *compression_response(struct compression *compression
     return reply_label(response, compression->type, VARY_ALL, compression->result == 0);
 }
 
-/* For requests that come within the same reading. */
+/* Caches the response for requests within the same reading. */
 static void compression_keep(struct compression *compression, struct request *request)
 {
     struct response_cache *cache = &compression->site->cache;
@@ -232,8 +232,9 @@ int compression_submit(struct site *site, struct job *job)
 }
 
 /*
- * Takes the content over, if it is large enough; the reply (200) comes with the connection's resumption. With a key it
- * is for all that ask for this form of the snapshot; NULL: for this request alone. False: nothing has happened.
+ * Takes ownership of the content if it is large enough. The reply (200) is set when the connection is resumed. With a
+ * key, the content also serves all other requests for this form of the snapshot; if `key` is NULL, it is for this
+ * request only. Returns false if nothing was done.
  */
 static bool compression_start(struct request *request, struct buffer *content, const char *type,
                               const struct snapshot *snapshot, const struct response_key *key)
@@ -266,7 +267,7 @@ static bool compression_start(struct request *request, struct buffer *content, c
     return true;
 }
 
-/* Waits for the same content that is being compressed already. False: it is not. */
+/* Waits for the same content if it is already being compressed. Returns false if it is not. */
 static bool compression_join(struct request *request, const struct snapshot *snapshot, const struct response_key *key)
 {
     struct compression *compression;
@@ -280,9 +281,9 @@ static bool compression_join(struct request *request, const struct snapshot *sna
     return false;
 }
 
-/* --- The content of a document as a reply --- */
+/* --- content --- */
 
-/* A line per member, and doubles without the digits that only their binary form has: 0.8, not 0.80000000000000004. */
+/* Indented by two spaces. 15 digits print 0.8, not 0.80000000000000004. */
 #define JSON_FLAGS (JSON_INDENT(2) | JSON_REAL_PRECISION(15))
 
 bool content_find(struct request *request, const struct snapshot *snapshot, const struct response_key *key)

@@ -9,11 +9,11 @@
 #include "base/error.h"
 #include "base/text.h"
 
-#define QUALITY_MAX 1000 /* q=1, in thousandths */
+#define QUALITY_MAX 1000 /* q=1; the unit is 1/1000 */
 
-/* --- Accept and Accept-Encoding --- */
+/* --- negotiation --- */
 
-/* A piece of a header's text. */
+/* A part of a header's text. */
 struct piece {
     const char *text;
     size_t size;
@@ -30,7 +30,7 @@ static struct piece piece_trim(struct piece piece)
     return piece;
 }
 
-/* Cuts the piece before the next `separator` outside of quotes off the front of `rest`; false at the end. */
+/* Removes the part up to the next `separator` outside of quotes from the front of `rest`. Returns false at the end. */
 static bool piece_next(struct piece *rest, char separator, struct piece *ret)
 {
     bool quoted = false;
@@ -61,7 +61,7 @@ static struct piece piece_unquote(struct piece piece)
     return piece;
 }
 
-/* "0", "1", "0.123", "1.000"; -1 for anything else. */
+/* Parses "0", "1", "0.123" or "1.000". Returns -1 for anything else. */
 static int piece_quality(struct piece piece)
 {
     int quality = 0, unit = QUALITY_MAX;
@@ -81,9 +81,9 @@ static int piece_quality(struct piece piece)
     return quality <= QUALITY_MAX ? quality : -1;
 }
 
-/* The parameters that matter. */
+/* Other parameters are ignored. */
 struct media_parameters {
-    int quality; /* -1 where malformed */
+    int quality; /* -1: malformed */
     struct piece version;
 };
 
@@ -105,7 +105,7 @@ static struct media_parameters parse_parameters(struct piece rest)
     return parameters;
 }
 
-/* How specific a matching range is, from 1; 0 where it does not match. */
+/* Returns how specific the matching range is, from 1; 0 if it does not match. */
 static unsigned offer_match(const struct offer *offer, struct piece range, struct piece version)
 {
     struct piece type, subtype = range;
@@ -168,9 +168,9 @@ bool codings_want_gzip(const struct codings *codings)
     return gzip > 0 && gzip >= codings->identity;
 }
 
-/* --- One request --- */
+/* --- request --- */
 
-/* libmicrohttpd lets everything pass. */
+/* libmicrohttpd does not check this. */
 bool request_uri_is_valid(const char *uri)
 {
     while ((uri = strchr(uri, '%'))) {
@@ -236,7 +236,7 @@ struct request *waiting_requests_take(struct waiting_requests *list)
     return request;
 }
 
-/* Inside a foreign event loop, libmicrohttpd does not make itself heard after a resumption. */
+/* In an external event loop, libmicrohttpd does not report a resumed connection by itself. */
 void request_resume(struct request *request)
 {
     request->suspension = (struct suspension){0};

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The headers Accept and Accept-Encoding with their q-values (RFC 9110, sections 12.4 and 12.5). Pure.
- *
- * A header may come on several lines; each is considered in turn.
- *
  * One request of a client, and the reply that is being made for it.
  *
- * A handler leaves its reply in the request. It is queued when libmicrohttpd calls next: at once or, for a request that
- * was suspended, in the call that follows the resumption.
+ * A handler leaves its reply in the request. The reply is queued in libmicrohttpd's next callback: at once or, if the
+ * request was suspended, in the callback that follows its resumption.
+ *
+ * Offers and codings weigh the headers Accept and Accept-Encoding with their q-values (RFC 9110, sections 12.4 and
+ * 12.5). These headers may be repeated; each line is considered in turn. These functions are pure.
  */
 #ifndef HTTP_REQUEST_H
 #define HTTP_REQUEST_H
@@ -21,35 +20,35 @@
 #include "http/site.h"
 #include "http/trust.h"
 
-/* One media type that we could send, and how welcome it is. */
+/* A media type that can be sent, and the client's preference for it. */
 struct offer {
     const char *type, *subtype;
-    const char *version;  /* the parameter "version", or NULL. Other parameters do not matter. */
+    const char *version;  /* the parameter "version", or NULL; other parameters are ignored */
     unsigned quality;     /* 0 to QUALITY_MAX */
-    unsigned specificity; /* of the media range that matched; 0: no range did */
+    unsigned specificity; /* of the media range that matched; 0: none */
 };
 
-/* Weighs one line of Accept; the most specific media range of all lines counts. */
+/* Weighs one line of Accept. The most specific media range of all lines decides. */
 void offer_consider(struct offer *offer, const char *accept);
 
-/* Whether to compress. */
+/* The client's preferences for content codings. */
 struct codings {
-    int gzip, identity, any; /* 0 to QUALITY_MAX; -1 where not named */
+    int gzip, identity, any; /* 0 to QUALITY_MAX; -1: not named */
 };
 #define CODINGS_NONE ((struct codings){-1, -1, -1})
 
 void codings_consider(struct codings *codings, const char *accept_encoding);
 bool codings_want_gzip(const struct codings *codings);
 
-/* The wait of a suspended request, registered by the code that will resume it. */
+/* The suspension of a request, registered by the code that will resume it. */
 struct suspension {
-    bool active; /* libmicrohttpd does not look at the connection */
-    /* The request ends: frees what would resume it. NULL: there is nothing to free. */
+    bool active; /* the connection is suspended in libmicrohttpd */
+    /* Called when the request ends; releases the timer or job that would resume it. May be NULL. */
     void (*cancel)(struct request *request);
-    /* Resumes it now. NULL where it waits for more than the time. */
+    /* Resumes the request now. NULL if it waits for something other than time. */
     void (*cut_short)(struct request *request);
-    void *userdata;            /* theirs */
-    LIST_ENTRY(request) entry; /* of a list of requests that wait for the same */
+    void *userdata;            /* for `cancel` and `cut_short` */
+    LIST_ENTRY(request) entry; /* in a list of requests that wait for the same event */
 };
 
 LIST_HEAD(waiting_requests, request);
@@ -59,61 +58,64 @@ struct request {
     struct MHD_Connection *mhd;
     const char *method, *path;
     const struct peer *peer;
-    enum standing standing; /* of its client, where its route is not for all clients */
+    enum standing standing; /* set only for routes that not every client may use */
     bool certified;         /* the client is known by its certificate: tls_peer_is_known() */
-    bool seen;              /* libmicrohttpd has announced it */
-    bool counted;           /* against the rate limit */
+    bool seen;              /* its head was seen: the first callback was made */
+    bool counted;           /* counted against the rate limit */
     bool answered;          /* its handler has run, or it was refused */
-    bool bad_encoding;      /* of the URL */
-    bool query_too_long;    /* libmicrohttpd was not shown it */
-    enum verdict verdict;   /* on its password */
-    unsigned delays;        /* how often its refusal was held back */
+    bool bad_encoding;      /* the URL has bad percent-encoding */
+    bool query_too_long;    /* the query was removed before libmicrohttpd parsed it */
+    enum verdict verdict;   /* of the password */
+    unsigned delays;        /* how often its refusal was delayed */
     struct suspension suspension;
     unsigned status;
-    struct MHD_Response *response; /* NULL until there is one */
+    struct MHD_Response *response; /* NULL: no reply yet */
     bool borrowed;                 /* the response belongs to site->cache */
-    void (*wake)(void *userdata);  /* has libmicrohttpd run soon */
+    void (*wake)(void *userdata);  /* schedules a run of libmicrohttpd */
     void *wake_userdata;
 };
 
-/* Whether each % of a URL is followed by two hexadecimal digits, and none makes a NUL (RFC 3986, section 2.1). Pure. */
+/* Whether every % is followed by two hexadecimal digits that are not 00 (RFC 3986, section 2.1). Pure. */
 bool request_uri_is_valid(const char *uri);
-/* Starts again on the connection; `uri` is as the client sent it. */
+/* Begins the connection's next request. `uri` is the raw URI that the client sent. */
 void request_begin(struct request *request, struct site *site, struct MHD_Connection *mhd, const struct peer *peer,
                    const char *uri);
-/* Frees what is left, also of a client that went away. */
+/* Releases everything the request holds. Also called if the client disconnects. */
 void request_end(struct request *request);
 
-/* `cancel` is called when the request ends, from now on; NULL: nothing is. */
+/* Sets the function that is called when the request ends; NULL: none. */
 void request_on_end(struct request *request, void (*cancel)(struct request *request), void *userdata);
-/* The same, and suspends the connection if it is not suspended yet. */
+/* Like request_on_end(), and suspends the connection if it is not suspended. */
 void request_suspend(struct request *request, void (*cancel)(struct request *request), void *userdata);
-/* The same, in a list of requests that wait for the same; it leaves the list when it ends. */
+/*
+ * Suspends the connection and adds the request to a list of requests that wait for the same event. The request leaves
+ * the list when it ends.
+ */
 void request_suspend_in(struct request *request, struct waiting_requests *list);
-/* Takes the first out of such a list, to be resumed; NULL: there is none. */
+/* Removes the first request from the list, so that the caller can resume it. Returns NULL if the list is empty. */
 struct request *waiting_requests_take(struct waiting_requests *list);
-/* Goes on with a suspended connection, which waits for nothing now: queues the reply from the event loop. */
+/* Resumes a suspended connection. The event loop then queues the reply. */
 void request_resume(struct request *request);
-/* Hands the reply to libmicrohttpd; MHD_NO (close the connection) where there is no reply. */
+/* Hands the reply to libmicrohttpd. Returns MHD_NO, which closes the connection, if there is no reply. */
 enum MHD_Result request_queue(struct request *request);
 
 /*
- * Calls `take` for each parameter of the query, until one fails. A parameter that is not in `known` (NULL-terminated)
- * is -EINVAL, with its name.
+ * Calls `take` for each parameter of the query until one fails. Returns -EINVAL, with the name in the error, for a
+ * parameter that is not in `known` (NULL-terminated; NULL: none is known).
  */
 typedef int (*take_parameter)(void *userdata, const char *name, const char *value, struct error *error);
 int request_parameters(struct request *request, const char *const *known, take_parameter take, void *userdata,
                        struct error *error);
 
-/* How far its client is trusted; after auth_admit(), where passwords are asked for. */
+/* The client's standing. If passwords are required, it is valid only after auth_admit(). */
 enum standing request_standing(struct request *request);
-/* Whether the client has shown a right password, or a certificate that was verified. */
+/* Whether the client has shown a right password, or is known by its certificate. */
 bool request_is_authenticated(const struct request *request);
 /* The first value of a header, or NULL. */
 const char *request_header(const struct request *request, const char *name);
-/* Weighs the offers; without an Accept all are welcome. Returns whether the client wants gzip. */
+/* Weighs the offers. Without an Accept header, all are equally welcome. Returns whether the client wants gzip. */
 bool request_negotiate(struct request *request, struct offer *offers, size_t n);
-/* Whether its path is below /api/, where errors are JSON. */
+/* Whether the path is below /api/, where errors are JSON. */
 bool request_is_api(const struct request *request);
 
 #endif

@@ -12,10 +12,10 @@
 #include "http/reply.h"
 #include "sampler/stream.h"
 
-/* --- The table of routes --- */
+/* --- routes --- */
 
 static const char *const telemetry_parameters[] = {"collect[]", NULL};
-/* As formats/query.h has them. */
+/* The filter parameters of formats/query.h. */
 #define FILTERS                                                                                                        \
     "collector", "cpu", "pmu", "cgroup", "group", "event", "unit", "slice", "container_id", "container", "image",      \
         "pod", "namespace", "compose_project", "compose_service", "runtime"
@@ -162,9 +162,9 @@ const struct route routes[] = {
 };
 const size_t n_routes = ARRAY_SIZE(routes);
 
-/* --- From a request to its handler --- */
+/* --- dispatch --- */
 
-/* The most characters that a path may differ from one that it may have meant. */
+/* Largest edit distance at which an existing path is suggested. */
 #define PATH_DISTANCE_MAX 3
 
 static void reply_add_retry_after(struct request *request, uint64_t wait_ns)
@@ -177,7 +177,7 @@ static void reply_add_retry_after(struct request *request, uint64_t wait_ns)
     MHD_add_response_header(request->response, MHD_HTTP_HEADER_RETRY_AFTER, seconds);
 }
 
-/* Counted once, however often the request comes here. */
+/* Counts the request once, even if it is dispatched again after a suspension. */
 static bool request_is_within_rate(struct request *request)
 {
     struct site *site = request->site;
@@ -210,7 +210,10 @@ static bool route_is_at(const struct route *route, const struct site *site, cons
     return route->below ? str_starts(path, route->path) : str_equal(path, route_path(route, site));
 }
 
-/* The route that takes the method; else NULL, with the methods that would be taken, "" where the path is unknown. */
+/*
+ * Returns NULL if no route takes the method. `allow` is then the list of methods that the path takes, or "" if the path
+ * is unknown.
+ */
 static const struct route *route_find(const struct request *request, char *allow, size_t size)
 {
     const struct site *site = request->site;
@@ -239,7 +242,7 @@ static void reply_not_found(struct request *request)
     for (size_t i = 0; i < site->n_routes; i++)
         if (!site->routes[i].below)
             suggest_consider(&suggest, route_path(&site->routes[i], site));
-    /* Long paths are all alike. */
+    /* Long paths resemble each other too easily. */
     suggest.n = suggest.n > 0 && suggest.distances[0] <= PATH_DISTANCE_MAX;
     suggest_format(&suggest, text, sizeof(text));
     reply_error(request, MHD_HTTP_NOT_FOUND, "there is nothing at %.256s%s %s / for what there is", request->path,
@@ -265,7 +268,7 @@ static bool accepts_json(struct request *request)
     return offer.quality > 0;
 }
 
-/* Leaves a reply where the client may not use the route. */
+/* Returns true if the client may not use the route, with a reply set. */
 static bool route_is_forbidden(struct request *request, const struct route *route)
 {
     const char *refusal = route->starts ? refusal_sentence(request, route->restricted) : NULL;

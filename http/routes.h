@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All that the server answers: one row for each path and method.
+ * The table of everything that the server answers, one row per path and method, and the dispatcher.
  *
- * From a request to its handler: past the rate limit of the whole server and its password, by path and method to its
- * route, and only where its client is trusted as far as the route demands.
+ * The dispatcher applies the server's rate limit, checks the password, finds the route by path and method, and checks
+ * that the client may use it.
  */
 #ifndef HTTP_ROUTES_H
 #define HTTP_ROUTES_H
@@ -15,8 +15,8 @@ extern const struct route routes[];
 extern const size_t n_routes;
 
 /*
- * Leaves a reply in the request or, without request->answered, has its connection suspended: then it is called again
- * when the connection goes on.
+ * Sets a reply in the request. If request->answered is still false, the connection was suspended, and the function must
+ * be called again after its resumption.
  */
 void dispatch_request(struct request *request);
 

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "http/password.h"
 
-/* --- Versions of a few files --- */
+/* --- file versions --- */
 
 static int file_status(const struct file_opener *opener, const char *path, struct stat *ret)
 {
@@ -48,7 +48,10 @@ static bool file_version_same(const struct file_version *a, const struct file_ve
            same_time(&a->modified, &b->modified) && same_time(&a->changed, &b->changed);
 }
 
-/* Notes the version of a file, if `path` is not NULL; call it before the file is read. -ENOMEM. */
+/*
+ * Records the version of a file; does nothing if `path` is NULL. Call it before the file is read, so that no change is
+ * missed. Returns -ENOMEM on failure.
+ */
 static int file_versions_add(struct file_versions *versions, const char *path)
 {
     if (!path)
@@ -78,7 +81,7 @@ void file_versions_done(struct file_versions *versions)
     *versions = (struct file_versions){0};
 }
 
-/* --- The conditions for connections and requests --- */
+/* --- terms --- */
 
 static int load_tls(struct security *security, struct file_versions *versions, struct error *error)
 {
@@ -92,7 +95,7 @@ static int load_tls(struct security *security, struct file_versions *versions, s
     return tls_new(tls, versions->opener, &security->tls, error);
 }
 
-/* A password for a name that nobody has takes as long as this user's. */
+/* Checking a password for an unknown name takes as long as for this user. */
 static const struct web_user *slowest_user(const struct web_config *config)
 {
     const struct web_user *slowest = NULL;
@@ -103,7 +106,7 @@ static const struct web_user *slowest_user(const struct web_config *config)
     return slowest;
 }
 
-/* No error, since other exporters take it as well. */
+/* This is only a warning, because other exporters accept such hashes. */
 static int note_slow_password(struct security *security)
 {
     const struct web_user *user = slowest_user(security->config);
@@ -161,7 +164,7 @@ int security_load(const struct file_opener *opener, const char *path, struct sec
     return 0;
 }
 
-/* No error either, and only where the key is written: for the exporters it is true by default. */
+/* This is only a warning, too, and only if the key is present: other exporters default to true. */
 static const char http2_is_unused[] =
     "http_server_config.http2: HTTP/2 is allowed, but perfcountd serves HTTP/1.1 only, which every client of HTTP/2 "
     "speaks as well; write \"http2: false\", or leave the key out";

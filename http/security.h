@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Versions of a few files, so that a change of one is noticed: by stat(2), through symbolic links.
+ * The terms for connections and requests, from the web configuration (config/web-config.h): TLS, passwords, headers.
  *
- * The conditions for connections and requests, from the web configuration (config/web-config.h). Counted and immutable,
- * so that a connection keeps what it began with while new ones get what a reload brought. A holder beyond one turn of
- * the event loop takes a reference.
+ * They are immutable and reference-counted: a connection keeps the terms with which it began, while new connections get
+ * those of a reload. Whoever needs them beyond one iteration of the event loop takes a reference.
+ *
+ * File versions detect changes of the files that were read, by stat(2), through symbolic links.
  */
 #ifndef HTTP_SECURITY_H
 #define HTTP_SECURITY_H
@@ -20,19 +21,19 @@
 
 struct file_version {
     char *path;
-    int error; /* of stat(2), else: */
+    int error; /* of stat(2); if nonzero, the members below are unset */
     dev_t device;
     ino_t inode;
     off_t size;
-    struct timespec modified, changed; /* changed: rights as well */
+    struct timespec modified, changed; /* `changed` includes permissions */
 };
 
 struct file_versions {
-    const struct file_opener *opener; /* opens files that this process may not stat; NULL: none. Borrowed */
+    const struct file_opener *opener; /* opens files that this process may not stat; NULL: none; borrowed */
     struct file_version items[FILE_VERSIONS_MAX];
     size_t n;
 };
-/* Whether one of the files has changed, gone or come. */
+/* Whether one of the files was modified, created or removed. */
 bool file_versions_changed(const struct file_versions *versions);
 void file_versions_done(struct file_versions *versions);
 
@@ -40,10 +41,10 @@ struct security {
     unsigned references;
     struct web_config *config; /* NULL: plain HTTP, open to all */
     struct tls *tls;           /* NULL: plain HTTP */
-    char *slow_password;       /* a sentence; NULL: no password is slow */
+    char *slow_password;       /* the sentence of the warning; NULL: no password is slow to check */
 };
 
-/* Problems that an operator should fix although it serves, each a sentence or NULL. */
+/* Problems that do not prevent serving, but that an operator should fix. */
 enum security_warning {
     SECURITY_CERTIFICATE_EXPIRED,
     SECURITY_CLIENTS_UNKNOWN,
@@ -53,20 +54,21 @@ enum security_warning {
 };
 
 /*
- * Reads the file, and the certificates that it names, which `opener` opens (base/file.h); "" or NULL for no file. The
- * error's sentence names the file (and line and column where there is one). `ret_versions` is set on failure too, to
- * the files that were read: when one changes, it is worth another try. The caller ends it.
+ * Reads the file, and the certificates that it names, through `opener` (base/file.h). `path` is "" or NULL for no file.
+ * On failure the error names the file, with line and column if known. `ret_versions` is also set on failure, to the
+ * files that were read: a change of one is a reason to try again. The caller releases it with file_versions_done().
  */
 int security_load(const struct file_opener *opener, const char *path, struct security **ret,
                   struct file_versions *ret_versions, struct error *error);
+/* The sentence of the warning, or NULL if it does not apply. Borrowed. */
 const char *security_warning(const struct security *security, enum security_warning which);
-/* Whether a client is asked for a password or a certificate. */
+/* Whether clients are asked for a password or a certificate. */
 bool security_asks(const struct security *security);
-/* Whether a client without either is let in. */
+/* Whether clients are served without a password and without a certificate. */
 bool security_is_open(const struct security *security);
-/* Whether its file is empty, which sets nothing. */
+/* Whether the file exists but contains no settings. */
 bool security_is_blank(const struct security *security);
-/* The last reference frees it. security_unref() takes NULL, and returns it. */
+/* The object is freed with its last reference. security_unref() accepts NULL, and returns NULL. */
 struct security *security_ref(struct security *security);
 struct security *security_unref(struct security *security);
 DEFINE_CLEANUP(struct security *, security_unref);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The HTTP server: its site and its settings. See server.h. */
 #include "http/server.h"
 
 #include <stdio.h>
@@ -13,7 +12,7 @@
 #include "http/routes.h"
 #include "http/worker.h"
 
-/* The files of the web configuration are checked at most this often. */
+/* Minimum interval between checks of the web configuration's files. */
 #define CHECK_NS NSEC_PER_SEC
 
 #define SWAP(a, b)                                                                                                     \
@@ -28,12 +27,12 @@ struct server {
     struct connections connections;
     struct listeners listeners;
     char *web_config;                  /* path; NULL: none */
-    struct file_versions versions;     /* of the files that the security is from, or that were tried last */
-    uint64_t checked_ns;               /* when they were */
-    char *warned[N_SECURITY_WARNINGS]; /* what was reported the last time */
-    bool again;                        /* they could not be read, and are read again */
-    char reported[512];                /* the error then */
-    struct security *pending;          /* to be applied in a turn of its own: TLS goes on or off */
+    struct file_versions versions;     /* of the files that were last read, successfully or not */
+    uint64_t checked_ns;               /* time of the last check; 0: never */
+    char *warned[N_SECURITY_WARNINGS]; /* the warnings that were last reported */
+    bool again;                        /* the files could not be read; try again at each check */
+    char reported[512];                /* the error of that attempt */
+    struct security *pending;          /* applied in an iteration of its own, because TLS is switched on or off */
     sd_event_source *turn;
 };
 
@@ -119,7 +118,7 @@ int server_trust(struct server *server, enum standing operates, char *const *hos
     return r;
 }
 
-/* Once for each problem. */
+/* Reports each problem once. */
 static void server_warn(struct server *server, enum security_warning which)
 {
     const char *warning = security_warning(server->site.security, which);
@@ -131,7 +130,7 @@ static void server_warn(struct server *server, enum security_warning which)
     *warned = warning ? strdup(warning) : NULL;
 }
 
-/* Takes `security` over. */
+/* Takes ownership of `security`. */
 static void server_use_security(struct server *server, struct security *security)
 {
     sd_event_source_set_enabled(server->turn, SD_EVENT_OFF);
@@ -140,7 +139,7 @@ static void server_use_security(struct server *server, struct security *security
     security_unref(server->site.security);
     server->site.security = security;
     connections_set_asking(&server->connections, security_asks(security));
-    /* The responses in it have the headers of before. */
+    /* Cached responses carry the headers of the previous configuration. */
     response_cache_done(&server->site.cache);
     for (int i = 0; i < N_SECURITY_WARNINGS; i++)
         server_warn(server, (enum security_warning)i);
@@ -155,7 +154,7 @@ static struct mhd_terms terms_of(const struct security *security, const struct s
     };
 }
 
-/* `addresses` NULL: those that are active remain. */
+/* `addresses` NULL: keeps the active ones. */
 static int server_apply(struct server *server, struct security *security, const struct server_limits *limits,
                         char *const *addresses, size_t n, struct error *error)
 {
@@ -183,7 +182,10 @@ int server_adopt(struct server *server, const int *fds, size_t n, struct error *
     return listeners_adopt(&server->listeners, &terms, fds, n, error);
 }
 
-/* As security_load(). A file that had settings and is empty now does not open the server to everybody. */
+/*
+ * Like security_load(). Refuses an empty file if the same file had settings before, because it would open the server to
+ * everybody.
+ */
 static int server_load(const struct server *server, const char *path, struct security **ret,
                        struct file_versions *ret_versions, struct error *error)
 {
@@ -243,8 +245,8 @@ static void server_complain(const struct server *server, const struct error *err
 }
 
 /*
- * Reports it once. It may pass, as a want of memory or descriptors does, which GnuTLS calls damage: the files are read
- * again at each check, changed or not.
+ * Reports an error once. It may be temporary, such as a lack of memory or descriptors, which GnuTLS reports as damaged
+ * files. The files are therefore read again at each check, whether or not they have changed.
  */
 static void server_fail_reading(struct server *server, const struct error *error)
 {
@@ -254,7 +256,9 @@ static void server_fail_reading(struct server *server, const struct error *error
     server->again = true;
 }
 
-/* In a turn of its own, since an acceptor cannot be freed while it hands over the client that has the files checked. */
+/*
+ * Runs in an iteration of its own: an acceptor cannot be freed while it hands over the client that triggers the check.
+ */
 static int server_on_turn(sd_event_source *source, void *userdata)
 {
     struct server *server = userdata;
@@ -275,7 +279,7 @@ static void server_read_again(struct server *server)
     struct error error;
 
     int r = server_load(server, server->web_config, &security, &versions, &error);
-    /* After a failure too: a change of the files is another reason to read them. */
+    /* After a failure too: a change of these files is a reason to read them again. */
     file_versions_done(&server->versions);
     server->versions = versions;
     if (r < 0) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The daemon as the HTTP server sees it: a table of functions, so that the server knows nothing of counters but the
- * snapshot, and a test can serve any.
+ * The daemon as the HTTP server sees it: a table of functions. Of counters, the server knows only the snapshot, so
+ * tests can serve their own.
  *
- * Limits of connections: numbers, bytes, nanoseconds.
+ * All functions are called in the event loop's thread, unless noted otherwise.
  */
 #ifndef HTTP_SERVICE_H
 #define HTTP_SERVICE_H
@@ -18,51 +18,55 @@
 
 struct sampler;
 
-/* The documents under /api/v1/ that are made on request. */
+/* The documents under /api/v1/ that are made for each request. */
 enum service_document { DOCUMENT_PMUS, DOCUMENT_METRICS, DOCUMENT_CGROUPS, DOCUMENT_STATUS, DOCUMENT_CONFIG };
 
-/* Counting that is paused, so that others can use the PMUs. */
+/* Whether counting is paused, so that others can use the PMUs. */
 struct service_pause {
     bool paused;
-    unsigned seconds; /* until it goes on by itself, rounded up */
-    double until;     /* the same, since the epoch */
+    unsigned seconds; /* until counting resumes by itself, rounded up */
+    double until;     /* the time at which it resumes, in seconds since the epoch */
 };
 
-/* A document that is written beside the event loop. */
+/* A document that is written in a worker thread. */
 struct draft {
-    /* In another thread: reads what does not change, and touches nothing but `content`. */
+    /* Called in the worker thread. Reads only immutable data, and writes only to `content`. */
     void (*write)(struct draft *draft, struct buffer *content);
-    /* In the event loop. */
+    /* Called in the event loop's thread. */
     void (*free)(struct draft *draft);
 };
 
 struct service {
     void *userdata;
-    /* Opens the files of the web configuration; without a function they are opened as usual. */
+    /* Opens the files of the web configuration. If its function is NULL, files are opened normally. */
     struct file_opener files;
     /*
-     * A snapshot whose collectors in `mask` were read at most min_interval ago, or, if `fresh`, just now. Never NULL; a
-     * collector that failed has its series as they were. A mask of 0 reads nothing: it only asks for the names of the
-     * collectors. Borrowed until the event loop runs again.
+     * Returns a snapshot in which the collectors in `mask` were read at most min_interval ago or, if `fresh` is true,
+     * just now. Never returns NULL; the series of a collector that fails keep their previous values. A mask of 0 reads
+     * nothing, and serves to get the collectors' names. Borrowed until the next iteration of the event loop.
      */
     const struct snapshot *(*read)(void *userdata, uint32_t mask, bool fresh);
-    /* NULL when out of memory; the caller owns it. */
+    /* The caller owns the result. NULL when out of memory. */
     json_t *(*document)(void *userdata, enum service_document which);
-    /* The catalogue of events: while this number stays the same, so does the catalogue. */
+    /* A number that changes whenever the catalogue of events changes. */
     uint64_t (*events_generation)(void *userdata);
-    /* The catalogue as it is now; NULL when out of memory. */
+    /* A draft of the current catalogue. NULL when out of memory. */
     struct draft *(*draft_events)(void *userdata);
-    /* -EINVAL with the configuration error, and the old configuration goes on. */
+    /*
+     * Reloads the configuration. Returns -EINVAL with the configuration's error; the previous configuration stays in
+     * effect.
+     */
     int (*reload)(void *userdata, struct error *error);
-    /* Whether there was a first reading. */
+    /* Whether a first reading was taken. */
     bool (*ready)(void *userdata);
-    uint64_t (*now)(void *userdata); /* CLOCK_MONOTONIC, nanoseconds */
-    /* Opens streams; never NULL. */
+    uint64_t (*now)(void *userdata); /* CLOCK_MONOTONIC, in nanoseconds */
+    /* Opens streams of samples. Never NULL. */
     struct sampler *(*sampler)(void *userdata);
-    /* Reports what an operator has to fix: a sentence for the log. NULL: it is not reported. */
+    /* Logs a sentence about a problem that an operator has to fix. NULL: such problems are not reported. */
     void (*complain)(void *userdata, const char *sentence);
-    /* Pauses for that many seconds from now, also where it is paused already; 0 goes on at once. -errno with a
-     * sentence.
+    /*
+     * Pauses counting for `seconds` from now, replacing a pause that is in effect. 0 resumes counting. Returns -errno
+     * with a sentence in the error.
      */
     int (*pause)(void *userdata, unsigned seconds, struct error *error);
     struct service_pause (*paused)(void *userdata);
@@ -73,13 +77,16 @@ static inline uint64_t service_now(const struct service *service)
     return service->now(service->userdata);
 }
 
-/* A deadline is for the whole of what it names: a client that sends a byte a second does not extend it. */
+/*
+ * Limits of connections. A deadline covers the whole of what it names: a client that sends one byte per second does not
+ * extend it.
+ */
 struct server_limits {
     unsigned connections, connections_per_address;
-    size_t memory_per_connection; /* request line and headers must fit */
+    size_t memory_per_connection; /* in bytes; the request line and headers must fit */
     uint64_t request_ns;          /* from accepting to the end of the first request's headers */
     uint64_t keepalive_ns;        /* from one response to the end of the next request's headers */
-    uint64_t response_ns;         /* to take the response */
+    uint64_t response_ns;         /* until the client has received the response */
 };
 
 #endif

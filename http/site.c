@@ -3,7 +3,7 @@
 
 static void cached_response_clear(struct cached_response *item)
 {
-    /* A response that is still being sent has its own reference. */
+    /* Responses that are being sent hold their own reference. */
     if (item->response)
         MHD_destroy_response(item->response);
     *item = (struct cached_response){0};

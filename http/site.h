@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rendered responses, kept until there is a new reading: however many clients ask within one reading, each form is
- * rendered and compressed once.
+ * The site: the state from which all requests are answered. The server owns it.
  *
- * The site: all that requests are answered from. The server owns it.
+ * Rendered responses are cached until the next reading. However many clients ask within one reading, each form of the
+ * snapshot is rendered and compressed once.
  */
 #ifndef HTTP_SITE_H
 #define HTTP_SITE_H
@@ -21,11 +21,11 @@
 
 struct response_key {
     enum counter_format_kind format;
-    bool gzip; /* the client takes it */
+    bool gzip; /* the client accepts gzip */
     uint32_t mask;
 };
 
-/* Whether one response serves for both. */
+/* Whether both can be answered by the same response. */
 bool response_key_equal(const struct response_key *a, const struct response_key *b);
 
 struct cached_response {
@@ -37,18 +37,24 @@ struct cached_response {
 #define RESPONSE_CACHE_MAX 8
 
 struct response_cache {
-    struct cached_response items[RESPONSE_CACHE_MAX]; /* all of one reading */
+    struct cached_response items[RESPONSE_CACHE_MAX]; /* all from the same reading */
     const struct snapshot *snapshot;
     uint64_t generation;
     uint64_t uses;
 };
 
-/* Forgets all; also where the headers that responses carry change. */
+/* Empties the cache. Also called when the headers that responses carry change. */
 void response_cache_done(struct response_cache *cache);
-/* Forgets responses of another reading. NULL where it must be rendered; borrowed until the next store. */
+/*
+ * Drops responses of an older reading first. Returns NULL if the response must be rendered. The result is borrowed
+ * until the next store.
+ */
 struct MHD_Response *response_cache_find(struct response_cache *cache, const struct snapshot *snapshot,
                                          const struct response_key *key);
-/* Takes over the response, in place of the least recently used. Call it after a find that found nothing. */
+/*
+ * Takes ownership of the response, which replaces the least recently used one. Call it only after response_cache_find()
+ * has returned NULL for the key.
+ */
 void response_cache_store(struct response_cache *cache, const struct response_key *key, struct MHD_Response *response);
 
 struct auth;
@@ -62,24 +68,26 @@ struct worker;
 struct site {
     sd_event *event;
     const struct service *service;
-    const struct route *routes; /* the table of routes.h */
+    const struct route *routes; /* the table of http/routes.h */
     size_t n_routes;
     char *telemetry_path;
-    struct security *security; /* in force now; never NULL. Another one after any turn of the event loop */
+    struct security *security; /* current terms; never NULL; may be replaced in any iteration of the event loop */
     struct standing_rules standing_rules;
     struct auth *auth;                   /* NULL until there is a password to check */
-    struct token_bucket requests;        /* of all clients */
-    struct token_bucket challenges;      /* of requests without a password, where one is asked for */
-    struct token_bucket event_documents; /* sent to clients that are not known */
+    struct token_bucket requests;        /* over all clients */
+    struct token_bucket challenges;      /* for requests without a password where one is required */
+    struct token_bucket event_documents; /* for sending the catalogue to unknown clients */
     struct response_cache cache;
-    struct worker *compressor; /* NULL until something large is compressed; see compression.h */
+    struct worker *compressor; /* NULL until something large is compressed (http/reply.h) */
     LIST_HEAD(, compression) compressions;
-    struct events_document *events; /* NULL: there is none, or it is outdated */
+    struct events_document *events; /* NULL: not made, or outdated */
     struct peer_counts rates_waits; /* clients that wait for their second reading */
     LIST_HEAD(, rates_wait) rates;  /* their waits */
-    /* Leaves a reply in a request, or has its connection suspended: see dispatch.h. */
+    /* Sets a reply in the request, or suspends its connection: dispatch_request(). */
     void (*answer)(struct request *request);
-    /* Has the server check whether files of its web configuration have changed; called before anything depends on them.
+    /*
+     * Makes the server check whether the files of its web configuration have changed. Called before anything depends on
+     * their content.
      */
     void (*check_files)(void *userdata);
     void *check_files_userdata;

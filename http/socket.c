@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A listening socket from an address as configured: see socket.h. */
 #include "http/socket.h"
 
 #include <fcntl.h>
@@ -29,7 +28,7 @@ static const struct {
     {EMFILE, "EMFILE", "the limit of open files is reached (RLIMIT_NOFILE)"},
 };
 
-/* EADDRINUSE by a process that can be seen. */
+/* For EADDRINUSE, if the other process is visible. */
 static int busy_error(struct error *error, const char *text, const struct holder *holder)
 {
     return error_set(error, -EADDRINUSE,
@@ -52,7 +51,9 @@ static int listen_error(struct error *error, const char *text, const struct addr
     return error_set(error, -code, "cannot listen on \"%.128s\": %s", text, strerror(code));
 }
 
-/* -EADDRINUSE where a process answers, -ENOTSOCK where it is no socket. */
+/*
+ * Removes the file of a dead process. Returns -EADDRINUSE if a process answers, -ENOTSOCK if the file is not a socket.
+ */
 static int remove_stale(const struct address *address, const char *path)
 {
     struct stat status;
@@ -77,7 +78,7 @@ static int bind_unix(int fd, const struct address *address)
 
     if (r < 0)
         return r;
-    /* Rights from the start: between bind(2) and a chmod(2) any user could connect. */
+    /* The umask sets the mode from the start. Between bind(2) and chmod(2) any user could connect. */
     mode_t mask = umask(0117);
     r = bind(fd, (const struct sockaddr *)&address->socket, address->size) < 0 ? -errno : 0;
     umask(mask);
@@ -119,7 +120,7 @@ static in_port_t port_of(const struct address *address)
     return ((const struct sockaddr_in *)&address->socket)->sin_port;
 }
 
-/* All addresses of a machine whose kernel has no IPv6. */
+/* The IPv4 wildcard address, for kernels without IPv6. */
 static struct address any_ipv4(const struct address *address)
 {
     struct address ipv4 = {.size = sizeof(struct sockaddr_in), .any = true};
@@ -130,7 +131,7 @@ static struct address any_ipv4(const struct address *address)
     return ipv4;
 }
 
-/* As it was bound; a client on this machine reaches "any" as localhost. */
+/* The URL of the bound address. For a wildcard address it is localhost, which works on this machine. */
 static char *bound_url(int fd, const struct address *address)
 {
     _cleanup_(buffer_done) struct buffer url = {0};
@@ -164,7 +165,7 @@ static int describe_file(const struct address *address, struct socket_file *file
 int socket_group(int fd, gid_t *ret)
 {
     struct sockaddr_un address = {0};
-    socklen_t size = sizeof(address) - 1; /* the path ends in a NUL */
+    socklen_t size = sizeof(address) - 1; /* leaves room for a NUL */
     struct stat status;
 
     if (getsockname(fd, (struct sockaddr *)&address, &size) < 0)

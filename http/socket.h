@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A listening socket from an address as configured. */
+/*
+ * Listening sockets, made from a configured address or passed in by a service manager.
+ *
+ * For a unix socket, `struct socket_file` remembers the file that was created, so that only this file is removed later.
+ */
 #ifndef HTTP_SOCKET_H
 #define HTTP_SOCKET_H
 
@@ -7,7 +11,7 @@
 
 #include "base/error.h"
 
-/* The file of a unix socket; `path` is NULL for other sockets. */
+/* The file of a unix socket. `path` is NULL for other sockets. */
 struct socket_file {
     char *path;
     dev_t device;
@@ -15,31 +19,32 @@ struct socket_file {
 };
 
 /*
- * The group of the file to which a listening unix socket is bound. -ENOTSOCK where it has no file or another file is
- * there now; -errno of stat(2); -EAFNOSUPPORT for other sockets.
+ * The group of the file to which a listening unix socket is bound. Returns -ENOTSOCK if the socket has no file or the
+ * path is now another kind of file, the errors of lstat(2), or -EAFNOSUPPORT for other sockets.
  */
 int socket_group(int fd, gid_t *ret);
 
 /*
- * Listens, without blocking. For a unix socket a file that a dead process left is removed first, and the new one has
- * mode 0660. `ret_url`, which the caller frees, is as a client writes it. The error names the address and a remedy.
+ * Opens a nonblocking listening socket. For a unix socket, a file left behind by a dead process is removed first; the
+ * new file has mode 0660. `ret_url` is the URL for clients; the caller frees it. On failure the error names the address
+ * and a remedy.
  */
 int socket_listen(const char *text, int *ret_fd, char **ret_url, struct socket_file *ret_file, struct error *error);
 /*
- * A duplicate, which does not block, of a listening socket that was handed over. -EINVAL with a sentence for any other
- * descriptor.
+ * Returns a nonblocking duplicate of a listening socket that was passed in. Returns -EINVAL, with a sentence, if the
+ * descriptor is not a listening stream socket.
  */
 int socket_adopt(int fd, int *ret_fd, char **ret_url, struct error *error);
-/* From where clients come to a listening socket. */
+/* Where the clients of a listening socket can be. */
 enum socket_reach {
-    SOCKET_REACH_MACHINE, /* a unix socket, or a loopback address */
+    SOCKET_REACH_MACHINE, /* a unix socket or a loopback address */
     SOCKET_REACH_NETWORK, /* one other address */
-    SOCKET_REACH_IPV4,    /* all addresses of the machine, of one version of IP or of both */
-    SOCKET_REACH_IPV6,
-    SOCKET_REACH_ALL,
+    SOCKET_REACH_IPV4,    /* all IPv4 addresses of the machine */
+    SOCKET_REACH_IPV6,    /* all IPv6 addresses of the machine */
+    SOCKET_REACH_ALL,     /* all addresses of the machine */
 };
 enum socket_reach socket_reach(int fd);
-/* Removes the file, if it is still the one that was made. */
+/* Removes the file, if it is still the one that was created. */
 void socket_file_done(struct socket_file *file);
 
 #endif

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Versions, cipher suites and curves: see priority.h. */
 #include "http/tls-priority.h"
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
 
-/* The names of crypto/tls of Go; the two bytes are those of IANA's registry of TLS cipher suites. */
+/* Names are those of Go's crypto/tls. The two bytes are from IANA's registry of TLS cipher suites. */
 static const struct suite {
     const char *name;
     unsigned char id[2];
     const char *exchange, *cipher, *mac;
-    bool usual; /* enabled where the configuration names no suite */
+    bool usual; /* enabled if the configuration names no suites */
 } suites[] = {
     {"TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", {0xc0, 0x2b}, "ECDHE-ECDSA", "AES-128-GCM", "AEAD", true},
     {"TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", {0xc0, 0x2f}, "ECDHE-RSA", "AES-128-GCM", "AEAD", true},
@@ -35,15 +34,17 @@ static const struct suite {
     {"TLS_RSA_WITH_3DES_EDE_CBC_SHA", {0x00, 0x0a}, "RSA", "3DES-CBC", "SHA1", false},
 };
 
-/* As in Go, these are there wherever TLS 1.3 is, named or not. */
+/* As in Go, these are enabled whenever TLS 1.3 is, whether or not they are named. */
 static const char *const suites_1_3[] = {
     "TLS_AES_128_GCM_SHA256",
     "TLS_AES_256_GCM_SHA384",
     "TLS_CHACHA20_POLY1305_SHA256",
 };
 
-/* In Go's order of preference, for a configuration that names no curve: clients send a share for the first, and any
- * other curve costs a round trip. */
+/*
+ * Curves in Go's order of preference, used if the configuration names none. Clients send a key share for the first; any
+ * other curve costs a round trip.
+ */
 static const struct {
     const char *name, *group;
 } curves[] = {
@@ -84,7 +85,7 @@ static const struct suite *suite_by_id(const unsigned char id[2])
     return NULL;
 }
 
-/* In the order of preference. */
+/* Suites in order of preference. */
 struct chosen {
     const struct suite *items[ARRAY_SIZE(suites)];
     size_t n;
@@ -170,7 +171,10 @@ static int priority_compile(const struct web_tls *config, const char *suites_tex
     return 0;
 }
 
-/* GnuTLS enables the product of exchanges, ciphers and MACs. Refuses a suite of it that was not asked for. */
+/*
+ * GnuTLS enables the product of key exchanges, ciphers and MACs. Refuses the configuration if this includes a suite
+ * that was not named.
+ */
 static int priority_refuse_extra(gnutls_priority_t priority, const struct chosen *chosen, struct error *error)
 {
     unsigned suite;
@@ -203,7 +207,7 @@ static void append_once(struct buffer *text, const char *word)
         buffer_appendf(text, ":+%s", word);
 }
 
-/* ":+ECDHE-RSA:+AES-128-GCM:+AEAD": each once, in the order of the suites. */
+/* ":+ECDHE-RSA:+AES-128-GCM:+AEAD": each item once, in the order of the suites. */
 static char *suites_text(const struct chosen *chosen)
 {
     _cleanup_(buffer_done) struct buffer text = {0};

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Versions, cipher suites and curves of a TLS server: from Go's names, as the web configuration has them, to GnuTLS's
+ * Translates the TLS versions, cipher suites and curves of the web configuration, which uses Go's names, to GnuTLS
  * priorities. Pure.
  *
- * GnuTLS enables key exchanges, ciphers and MACs, and with them every suite that they make up, also those of TLS 1.3.
- * Go's cipher suites are those up to TLS 1.2 and leave TLS 1.3 alone. So there are two priorities: a handshake begins
- * with `first`, and one that turns out to be of an older version than 1.3 goes on with `older`.
+ * GnuTLS enables key exchanges, ciphers and MACs, and with them every suite that is a combination of these, including
+ * those of TLS 1.3. Go's list of cipher suites covers versions up to TLS 1.2 and does not affect TLS 1.3. Two
+ * priorities are therefore needed: a handshake begins with `first`, and switches to `older` if a version before 1.3 is
+ * negotiated.
  */
 #ifndef HTTP_TLS_PRIORITY_H
 #define HTTP_TLS_PRIORITY_H
@@ -17,10 +18,10 @@
 
 struct tls_priorities {
     gnutls_priority_t first;
-    gnutls_priority_t older; /* NULL: `first` serves for all */
+    gnutls_priority_t older; /* NULL: `first` is used for all versions */
 };
 
-/* -EINVAL with a sentence for what GnuTLS does not have or cannot do exactly. */
+/* Returns -EINVAL, with a sentence, for anything that GnuTLS does not support or cannot express exactly. */
 int tls_priorities_init(struct tls_priorities *priorities, const struct web_tls *config, struct error *error);
 void tls_priorities_done(struct tls_priorities *priorities);
 

@@ -11,9 +11,9 @@
 
 #include "http/tls-priority.h"
 
-/* --- Certificates and keys in PEM form --- */
+/* --- certificates --- */
 
-/* A bundle of all public CAs is below half of it. */
+/* A bundle of all public CAs is less than half of this. */
 #define PEM_MAX (1 << 20)
 #define SAN_MAX 1024
 
@@ -41,7 +41,7 @@ static void crt_done(gnutls_x509_crt_t *crt)
         gnutls_x509_crt_deinit(*crt);
 }
 
-/* Private keys do not stay in memory that is used again. */
+/* Private keys must not stay in freed memory. */
 static void wipe_and_free(char **text)
 {
     if (*text)
@@ -49,7 +49,7 @@ static void wipe_and_free(char **text)
     free(*text);
 }
 
-/* "the key_file \"/etc/x.pem\"", or "the key" of the text itself. */
+/* "key_file \"/etc/x.pem\"", or "key" if the configuration contains the text itself. */
 static const char *pem_name(const struct pem *pem, char *text, size_t size)
 {
     if (pem->file)
@@ -127,7 +127,7 @@ static int key_read(const struct pem *pem, gnutls_x509_privkey_t *key, struct er
     return 0;
 }
 
-/* No error, as in Go: a client that does not mind can still scrape. */
+/* As in Go this is no error: clients that ignore the dates can still scrape. */
 static int warn_of_dates(const struct pem *pem, gnutls_x509_crt_t certificate, char **ret)
 {
     time_t now = time(NULL), begin = gnutls_x509_crt_get_activation_time(certificate),
@@ -148,8 +148,8 @@ static int warn_of_dates(const struct pem *pem, gnutls_x509_crt_t certificate, c
 }
 
 /*
- * Has `credentials` show this certificate (with its chain). `ret_warning` is NULL, or a sentence that the caller frees:
- * that it is not valid now. -EINVAL, -EACCES, -ENOENT...
+ * Loads a certificate with its chain, and its key, into `credentials`. `ret_warning` is set to NULL or, if the
+ * certificate is not valid now, to a sentence that the caller frees. Returns -EINVAL, -EACCES, -ENOENT...
  */
 static int tls_certificate_load(gnutls_certificate_credentials_t credentials, const struct pem *certificate,
                                 const struct pem *key, char **ret_warning, struct error *error)
@@ -177,7 +177,7 @@ static int tls_certificate_load(gnutls_certificate_credentials_t credentials, co
     return 0;
 }
 
-/* Has `credentials` trust these CAs of clients. */
+/* Adds these CAs to those that are trusted for client certificates. */
 static int tls_certificate_trust(gnutls_certificate_credentials_t credentials, const struct pem *cas,
                                  struct error *error)
 {
@@ -194,7 +194,7 @@ static int tls_certificate_trust(gnutls_certificate_credentials_t credentials, c
     return 0;
 }
 
-/* In the usual form, which Go writes too. */
+/* Compares the canonical form, which Go also uses. */
 static bool same_ip(const char *bytes, size_t size, const char *san)
 {
     char text[INET6_ADDRSTRLEN];
@@ -205,7 +205,7 @@ static bool same_ip(const char *bytes, size_t size, const char *san)
     return inet_ntop(family, bytes, text, sizeof(text)) && str_equal(text, san);
 }
 
-/* Whether a certificate (DER) has this DNS name, IP address, e-mail address or URI, character by character. */
+/* Whether a DER certificate has exactly this DNS name, IP address, e-mail address or URI. */
 static bool tls_certificate_has_san(const gnutls_datum_t *certificate, const char *san)
 {
     _cleanup_(crt_done) gnutls_x509_crt_t crt = NULL;
@@ -228,9 +228,12 @@ static bool tls_certificate_has_san(const gnutls_datum_t *certificate, const cha
     }
 }
 
-/* --- The bytes between a TLS session and its socket --- */
+/* --- transport --- */
 
-/* At most this much is read of such a client: if data is unread when a socket is closed, the answer may be lost. */
+/*
+ * How much is read from a client that speaks plain HTTP. If a socket is closed with unread data, the kernel resets the
+ * connection and the reply may be lost.
+ */
 #define DRAIN_MAX (16 * 1024)
 
 static ssize_t transport_note(struct tls_transport *transport, ssize_t n)
@@ -246,7 +249,10 @@ static ssize_t transport_ended(void)
     return -1;
 }
 
-/* A record of TLS begins with its type, which is never a letter (RFC 8446, section 5.1); a request with its method. */
+/*
+ * The first byte of a TLS record is its type, which is never a letter (RFC 8446, section 5.1). A request begins with a
+ * method.
+ */
 static bool is_http(const unsigned char *data)
 {
     return *data >= 'A' && *data <= 'Z';
@@ -305,11 +311,11 @@ void tls_transport_use(struct tls_transport *transport, gnutls_session_t session
     gnutls_transport_set_vec_push_function(session, transport_push);
 }
 
+/* --- settings --- */
+
 /*
- * --- The settings of a TLS server.
- *
- * libmicrohttpd 0.9.75 ends a connection whose handshake failed without a word. So the alert that gives the client the
- * reason is sent here, where the reason is known
+ * If a handshake fails, libmicrohttpd 0.9.75 closes the connection without an alert. The alerts that tell the client
+ * the reason are therefore sent here, where the reason is known.
  */
 
 struct tls {
@@ -318,7 +324,7 @@ struct tls {
     struct tls_priorities priorities;
     enum tls_version min_version, max_version;
     enum client_auth client_auth;
-    bool named_cas; /* the client is sent the names of the CAs whose certificates are accepted */
+    bool named_cas; /* the client is sent the names of the accepted CAs */
     char **sans;
     size_t n_sans;
     char *warning;
@@ -334,7 +340,7 @@ static bool tls_needs_client_certificate(const struct tls *tls)
     return tls->client_auth == CLIENT_AUTH_REQUIRE_ANY || tls->client_auth == CLIENT_AUTH_REQUIRE_AND_VERIFY;
 }
 
-/* Without a file the machine's CAs, as in Go and exporter-toolkit. */
+/* Without client_ca_file the machine's CAs are trusted, as in Go and exporter-toolkit. */
 static int tls_trust_clients(struct tls *tls, const struct web_tls *config, const struct file_opener *opener,
                              struct error *error)
 {
@@ -432,7 +438,10 @@ const char *tls_warning(const struct tls *tls)
     return tls->warning;
 }
 
-/* Whether a certificate that was verified says who the client is: a CA of the system may sign for anybody. */
+/*
+ * Whether a verified certificate identifies the client. One that is signed by any of the system's CAs does not: they
+ * sign for everybody.
+ */
 static bool tls_knows_clients(const struct tls *tls)
 {
     return tls->named_cas || tls->n_sans > 0;
@@ -452,7 +461,7 @@ static int tls_refuse(gnutls_session_t session, gnutls_alert_description_t alert
     return GNUTLS_E_CERTIFICATE_ERROR;
 }
 
-/* The same alerts as Go sends. */
+/* The alerts are those that Go sends. */
 static gnutls_alert_description_t alert_of(unsigned status)
 {
     if (status & (GNUTLS_CERT_EXPIRED | GNUTLS_CERT_NOT_ACTIVATED))
@@ -471,7 +480,7 @@ static bool san_allowed(const struct tls *tls, const gnutls_datum_t *certificate
     return allowed;
 }
 
-/* Called also for a client that has shown no certificate. */
+/* Also called if the client has sent no certificate. */
 static int tls_verify_client(gnutls_session_t session)
 {
     const struct tls *tls = gnutls_session_get_ptr(session);
@@ -492,15 +501,15 @@ static int tls_verify_client(gnutls_session_t session)
 }
 
 #define SUPPORTED_VERSIONS 43 /* RFC 8446, section 4.2.1 */
-#define MAJOR 3               /* of all of TLS */
+#define MAJOR 3               /* the same in all versions of TLS */
 
 struct hello_offers {
     enum tls_version min, max;
-    bool listed; /* the versions are in the extension, and nothing else counts */
+    bool listed; /* the extension lists the versions; nothing else counts */
     bool fits;
 };
 
-/* TLS 1.0 is 3.1. */
+/* TLS 1.0 is encoded as 3.1. */
 static bool offers_fit(const struct hello_offers *offers, unsigned major, unsigned minor)
 {
     return major == MAJOR && minor >= offers->min + 1U && minor <= offers->max + 1U;
@@ -519,8 +528,8 @@ static int hello_on_extension(void *context, unsigned id, const unsigned char *d
 }
 
 /*
- * Whether one of the versions is offered in a ClientHello (RFC 8446, section 4.1.2; without the header of the
- * handshake). GnuTLS refuses versions before it calls back, and sends no alert that says so.
+ * Whether a ClientHello offers one of the versions (RFC 8446, section 4.1.2). The message does not include the
+ * handshake header. GnuTLS rejects unsupported versions before its callbacks, and without an alert that says so.
  */
 static bool hello_offers(const gnutls_datum_t *hello, enum tls_version min, enum tls_version max)
 {
@@ -528,12 +537,12 @@ static bool hello_offers(const gnutls_datum_t *hello, enum tls_version min, enum
 
     if (hello->size < 2 ||
         gnutls_ext_raw_parse(&offers, hello_on_extension, hello, GNUTLS_EXT_RAW_FLAG_TLS_CLIENT_HELLO) < 0)
-        return true; /* GnuTLS says what is wrong with it */
-    /* An older client names its highest version, and takes those below. */
+        return true; /* GnuTLS reports malformed messages */
+    /* Older clients send their highest version, and accept all lower ones. */
     return offers.listed ? offers.fits : hello->data[0] != MAJOR || hello->data[1] >= min + 1U;
 }
 
-/* Called before GnuTLS looks at the message. */
+/* Called before GnuTLS parses the message. */
 static int tls_before_hello(gnutls_session_t session, unsigned type, unsigned when, unsigned incoming,
                             const gnutls_datum_t *message)
 {
@@ -546,7 +555,7 @@ static int tls_before_hello(gnutls_session_t session, unsigned type, unsigned wh
     return GNUTLS_E_UNSUPPORTED_VERSION_PACKET;
 }
 
-/* Called when the version is known and the cipher suite is not. */
+/* Called when the version is known, but not yet the cipher suite. */
 static int tls_on_hello(gnutls_session_t session)
 {
     const struct tls *tls = gnutls_session_get_ptr(session);
@@ -556,7 +565,10 @@ static int tls_on_hello(gnutls_session_t session)
     return gnutls_priority_set(session, tls->priorities.older);
 }
 
-/* No resumption: libmicrohttpd's sessions have neither tickets nor a store, so each is verified. */
+/*
+ * Sessions are never resumed: libmicrohttpd enables neither tickets nor a session store. Each client is therefore
+ * verified.
+ */
 int tls_begin(struct tls *tls, gnutls_session_t session)
 {
     const gnutls_datum_t protocol = {(unsigned char *)"http/1.1", 8};
@@ -571,7 +583,7 @@ int tls_begin(struct tls *tls, gnutls_session_t session)
     gnutls_session_set_ptr(session, tls);
     gnutls_handshake_set_hook_function(session, GNUTLS_HANDSHAKE_CLIENT_HELLO, GNUTLS_HOOK_PRE, tls_before_hello);
     gnutls_handshake_set_post_client_hello_function(session, tls_on_hello);
-    /* A request only: where a client has to show one, tls_verify_client() refuses it. */
+    /* The certificate is only requested. If it is required, tls_verify_client() refuses a client without one. */
     gnutls_certificate_server_set_request(session, tls->client_auth == CLIENT_AUTH_NONE ? GNUTLS_CERT_IGNORE
                                                                                         : GNUTLS_CERT_REQUEST);
     gnutls_certificate_send_x509_rdn_sequence(session, !tls->named_cas);

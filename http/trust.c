@@ -3,12 +3,12 @@
 
 #include <arpa/inet.h>
 
-/* --- The machine that the header Host names --- */
+/* --- host --- */
 
-/* Longer than any name of DNS and any address. */
+/* Longer than any DNS name and any address. */
 #define NAME_MAX_SIZE 256
 
-/* A name that is compared without regard to case, and to a dot at its end. */
+/* Names are compared ignoring case and a trailing dot. */
 struct name {
     const char *text;
     size_t size;
@@ -45,7 +45,7 @@ static bool is_address(int family, const char *text, size_t size)
     return inet_pton(family, copy, &address) == 1;
 }
 
-/* Nothing, or a colon and digits. */
+/* "", or a colon and digits. */
 static bool host_is_port(const char *text)
 {
     return text[0] == '\0' || (text[0] == ':' && text[1 + strspn(text + 1, "0123456789")] == '\0');
@@ -69,16 +69,16 @@ bool host_is_own(const char *host, const struct host_names *names)
            name_is(name, machine, strcspn(machine, "."));
 }
 
-/* --- The headers of proxies. A row each --- */
+/* --- proxies --- */
 
-/* By the standards (RFC 7239, 8586, 9110), then by usage; after that those of products and content networks. */
+/* Sorted by origin: standards (RFC 7239, 8586, 9110), de facto standards, products, CDNs. */
 const char *const forwarding_names[] = {
     "Forwarded",
     "Forwarded-*",
     "Via",
     "CDN-*",
     "Max-Forwards",
-    "Proxy-*", /* Proxy-Client-IP, and Proxy-Connection, which is for proxies alone */
+    "Proxy-*", /* Proxy-Client-IP, and Proxy-Connection, which is only sent to proxies */
     "Surrogate-Capability",
     "X-Forward*", /* X-Forwarded-For, X-Forwarded, X-Forward-For... */
     "HTTP-X-Forwarded-*",
@@ -107,7 +107,7 @@ const char *const forwarding_names[] = {
     "Front-End-Https",
     "True-Client-*",
     "X-True-Client-*",
-    /* servers and gateways that are set up by their owners */
+    /* self-hosted servers and gateways */
     "X-Accel-*",
     "X-Arr-*",
     "X-Auth-Request-*",
@@ -128,7 +128,7 @@ const char *const forwarding_names[] = {
     "X-WebObjects-*",
     "WL-Proxy-*",
     "Tailscale-*",
-    /* content networks and platforms */
+    /* CDNs and platforms */
     "Akamai-*",
     "X-Akamai-*",
     "Ali-*",
@@ -173,7 +173,7 @@ bool forwarding_is(const char *name)
     return false;
 }
 
-/* --- How far a client is trusted --- */
+/* --- standing --- */
 
 int standing_rules_init(struct standing_rules *rules, enum standing operates, char *const *hosts, size_t n_hosts)
 {
@@ -204,8 +204,9 @@ static bool is_header(const char *name, const char *other)
 }
 
 /*
- * All browsers send the first two. To an address that they do not trust, as http://192.0.2.1/, they send no Sec-Fetch-
- * headers, and with an image no Origin. A script can replace User-Agent in some, but it cannot remove Accept-Language.
+ * All browsers send a User-Agent with "Mozilla/" and Accept-Language. To origins that they do not consider trustworthy,
+ * such as http://192.0.2.1/, they send no Sec-Fetch-* headers; requests for images have no Origin. In some browsers a
+ * script can replace User-Agent, but it cannot remove Accept-Language.
  */
 static bool comes_from_browser(const char *name, const char *value)
 {
@@ -213,8 +214,10 @@ static bool comes_from_browser(const char *name, const char *value)
            is_header(name, "Origin") || strncasecmp(name, "Sec-", 4) == 0;
 }
 
-/* A script can set neither for another origin: the browser sets the first, and asks us before it sends the other
- * (CORS). */
+/*
+ * A script cannot set either header for another origin: Sec-Fetch-Site is set by the browser, and for STANDING_PROOF
+ * the browser asks the server first (CORS).
+ */
 static void claim_origin(struct standing_claims *claims, const char *name, const char *value)
 {
     if (is_header(name, "Sec-Fetch-Site")) {
@@ -235,7 +238,7 @@ void standing_claim(struct standing_claims *claims, const char *name, const char
     claim_origin(claims, name, value);
 }
 
-/* Same origin means only that page and server have the same name, and anybody may own that name (DNS rebinding). */
+/* The same origin only means that the page and the server have the same name, which anybody may own (DNS rebinding). */
 static bool comes_from_page(const struct standing_claims *claims, bool trusted_name)
 {
     return claims->foreign || (claims->browser && !(claims->same_origin && trusted_name));
@@ -246,7 +249,7 @@ enum standing standing_of(bool authenticated, const struct peer *peer, const str
 {
     bool own_name = !claims->host || host_is_own(claims->host, names);
 
-    /* The owner of a foreign name has no password or certificate of ours. */
+    /* The owner of a foreign name has no password or certificate for this server. */
     if (comes_from_page(claims, own_name || authenticated))
         return STANDING_PAGE;
     if (authenticated)

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The machine that the header Host names (RFC 9110, section 7.2). Pure.
- *
- * The headers of requests that come through a proxy. Pure.
- *
- * How far the client of a request is trusted (config/standing.h), from what is known of its connection and what its
- * headers claim. Pure.
+ * How far the client of a request is trusted (config/standing.h). It is derived from the connection and from what the
+ * request's headers claim: Host, the headers of proxies, and those of browsers. Pure.
  */
 #ifndef HTTP_TRUST_H
 #define HTTP_TRUST_H
@@ -16,58 +12,62 @@
 
 /* The names of this machine, besides "localhost". Borrowed. */
 struct host_names {
-    const char *machine; /* as gethostname(2) has it, with its domain or without */
+    const char *machine; /* as from gethostname(2), with or without a domain */
     char *const *others; /* as configured */
     size_t n_others;
 };
 
 /*
- * Whether a browser that was sent to this host was sent to this machine and no other: the host is an IP address,
- * "localhost" or below it, this machine's name with or without its domain, or one of the others. Any other name may be
- * an attacker's, made to lead here by DNS or, without a dot, by LLMNR or mDNS, and so may the pages under that name. A
- * port is ignored.
+ * Whether a browser that connects to this host can only reach this machine: the host is an IP address, "localhost" or a
+ * name below it, this machine's name with or without its domain, or one of the others. Any other name may belong to an
+ * attacker, who directs it to this machine by DNS or, for a name without a dot, by LLMNR or mDNS; pages under that name
+ * would be the attacker's. A port in `host` is ignored.
  */
 bool host_is_own(const char *host, const struct host_names *names);
 
-/* Whether proxies, load balancers and content networks add a header of this name to the requests that they pass on. */
+/* Whether proxies, load balancers and CDNs add a header of this name to requests that they forward. */
 bool forwarding_is(const char *name);
 
-/* The table, for tests: names as they are usually written; "*" at the end stands for any rest. */
+/* The table of these headers, for tests. A "*" at the end of a name matches any rest. */
 extern const char *const forwarding_names[];
 extern const size_t n_forwarding_names;
 
-/* The clients that the server trusts, as configured. */
+/* Which clients the server trusts, as configured. */
 struct standing_rules {
     char **hosts; /* names of this machine, besides its own */
     size_t n_hosts;
-    enum standing operates; /* the lowest that may reload and pause */
+    enum standing operates; /* the lowest standing that may reload and pause */
 };
 
-/* Copies the names. -ENOMEM; standing_rules_done() in either case. */
+/* Copies the names. Returns -ENOMEM on failure. Call standing_rules_done() in either case. */
 int standing_rules_init(struct standing_rules *rules, enum standing operates, char *const *hosts, size_t n_hosts);
 void standing_rules_done(struct standing_rules *rules);
 
-/* The claims of the headers about the origin of a request; zeroed before the first. Borrows values. */
+/*
+ * What the headers claim about the origin of a request. Zero-initialize it before the first header. Values are
+ * borrowed.
+ */
 struct standing_claims {
-    const char *host; /* NULL: there is none, as in HTTP/1.0 */
-    bool forwarded;   /* a proxy has passed it on */
-    bool browser;     /* a browser sends it, so that a page may have caused it */
-    bool foreign;     /* the browser says that a page of another origin has caused it */
-    bool same_origin; /* the browser says that no such page has, or only a script of the same origin can have sent it */
+    const char *host; /* NULL: no Host header, as in HTTP/1.0 */
+    bool forwarded;   /* a proxy forwarded the request */
+    bool browser;     /* sent by a browser, so a web page may have caused it */
+    bool foreign;     /* the browser says that a page of another origin caused it */
+    bool same_origin; /* no page of another origin can have caused it */
 };
 
+/* Adds one header. */
 void standing_claim(struct standing_claims *claims, const char *name, const char *value);
 
 /*
- * An operator has shown a right password, or a certificate by which it is known, or is a trusted peer of a unix socket.
- * A local client is any other client of loopback or a unix socket that asks for a name of this machine. Behind a proxy,
- * only a password or certificate makes an operator, and no client is local. A request from a browser is a page's,
- * unless it has a proof that no page of another owner has caused it: see STANDING_PROOF.
+ * An operator has shown a right password, is known by its certificate, or is a trusted peer of a unix socket. A local
+ * client is any other client on loopback or a unix socket that uses a name of this machine. If a proxy forwarded the
+ * request, only a password or certificate makes an operator, and no client is local. A request from a browser is
+ * attributed to a web page, unless it carries proof that no page of another owner caused it: see STANDING_PROOF.
  */
 enum standing standing_of(bool authenticated, const struct peer *peer, const struct standing_claims *claims,
                           const struct host_names *names);
 
-/* The header and the value by which a page of this daemon identifies itself. */
+/* The header with which the daemon's own web page identifies itself, and its value. */
 #define STANDING_PROOF "X-Requested-With"
 #define STANDING_PROOF_VALUE "perfcountd"
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One thread for work that would hold up the event loop: see worker.h. */
 #include "http/worker.h"
 
 #include <pthread.h>
@@ -13,7 +12,10 @@
 
 #define STACK_SIZE (256 * 1024)
 #define PATIENCE_SEC 5
-/* Above that of the process: a third of the weight of the event loop and of other processes, so that none starves. */
+/*
+ * Added to the nice value of the process. The thread gets a third of the weight of the event loop and of other
+ * processes, so neither side starves.
+ */
 #define NICENESS 5
 
 TAILQ_HEAD(job_list, job);
@@ -21,12 +23,12 @@ TAILQ_HEAD(job_list, job);
 struct worker {
     struct worker_limits limits;
     sd_event_source *source;
-    int wake_fd; /* written by the thread when the loop has something to do */
-    unsigned n;  /* jobs whose done() is to come */
+    int wake_fd; /* written by the thread when the event loop has something to do */
+    unsigned n;  /* jobs whose done() was not called yet */
     pthread_t thread;
-    bool started; /* and not joined yet */
+    bool started; /* not joined yet */
 
-    pthread_mutex_t lock; /* for what follows */
+    pthread_mutex_t lock; /* protects the members below */
     pthread_cond_t more;
     struct job_list queue, finished;
     bool stopping, ended;
@@ -38,7 +40,7 @@ static void job_list_append(struct job_list *list, struct job *job)
     job->list = list;
 }
 
-/* Whether it was in a list. */
+/* Returns whether the job was in a list. */
 static bool job_list_remove(struct job *job)
 {
     if (!job->list)
@@ -57,7 +59,7 @@ static struct job *job_list_take(struct job_list *list)
     return job;
 }
 
-/* --- the thread's side */
+/* --- thread --- */
 
 static void worker_wake_loop(const struct worker *worker)
 {
@@ -78,7 +80,7 @@ static struct timespec worker_idle_end(const struct worker *worker)
     return end;
 }
 
-/* The next job, with the lock held; NULL when the thread is to end. */
+/* Waits for the next job, with the lock held. Returns NULL when the thread must exit. */
 static struct job *worker_await_job(struct worker *worker)
 {
     struct timespec end = worker_idle_end(worker);
@@ -94,7 +96,7 @@ static void *worker_main(void *userdata)
     struct worker *worker = userdata;
     struct job *job;
 
-    /* On Linux the priority is each thread's own (setpriority(2)). Where it may not be lowered, it works as well. */
+    /* On Linux the nice value is per thread (setpriority(2)). Failure is harmless. */
     setpriority(PRIO_PROCESS, (id_t)gettid(), getpriority(PRIO_PROCESS, (id_t)gettid()) + NICENESS);
     pthread_mutex_lock(&worker->lock);
     while ((job = worker_await_job(worker))) {
@@ -110,9 +112,9 @@ static void *worker_main(void *userdata)
     return NULL;
 }
 
-/* --- the event loop's side */
+/* --- event loop --- */
 
-/* The thread inherits the mask: signals are the event loop's. */
+/* All signals are blocked in the thread, which inherits the mask. The event loop handles them. */
 static int worker_create_thread(struct worker *worker, const pthread_attr_t *attributes)
 {
     sigset_t all, before;
@@ -138,7 +140,7 @@ static int worker_start(struct worker *worker)
     return r;
 }
 
-/* Joins a thread that has ended by itself, which happens only while the queue is empty, under the same lock. */
+/* Joins a thread that has exited by itself. A thread exits only while the queue is empty, with the lock held. */
 static void worker_reap(struct worker *worker)
 {
     pthread_mutex_lock(&worker->lock);
@@ -213,7 +215,7 @@ int worker_new(sd_event *event, const struct worker_limits *limits, struct worke
     return 0;
 }
 
-/* No job is begun from now on. */
+/* No further job is started. */
 static void worker_stop(struct worker *worker)
 {
     pthread_mutex_lock(&worker->lock);
@@ -232,7 +234,7 @@ static void worker_cancel_all(struct worker *worker, struct job_list *list)
     }
 }
 
-/* Whether the thread has gone. */
+/* Returns whether the thread has exited. */
 static bool worker_join(struct worker *worker)
 {
     struct timespec end;
@@ -271,7 +273,7 @@ static void worker_enqueue(struct worker *worker, struct job *job)
     pthread_mutex_unlock(&worker->lock);
 }
 
-/* Takes it out of its list; false: it runs. */
+/* Removes the job from its list. Returns false if it is running. */
 static bool worker_remove(struct worker *worker, struct job *job)
 {
     pthread_mutex_lock(&worker->lock);
@@ -287,7 +289,7 @@ int worker_submit(struct worker *worker, struct job *job)
     job->worker = worker;
     job->cancelled = false;
     worker_enqueue(worker, job);
-    /* A thread that has ended meanwhile has missed the job. */
+    /* A thread that has exited in the meantime has missed the job. */
     worker_reap(worker);
     int r = worker->started ? 0 : worker_start(worker);
     if (r < 0) {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One thread for work that would hold up the event loop, with a bounded queue. It has a lower priority, so that work
- * for some clients does not slow the answers to others. It starts with the first job, and ends when there was none for
- * a while. The program's only lock is in here.
+ * A thread for work that would block the event loop, with a bounded queue of jobs.
+ *
+ * The thread starts with the first job, and exits after it was idle for a while. It runs at a lower priority, so that
+ * work for some clients does not delay the replies to others. Functions are called in the event loop's thread, unless
+ * noted otherwise. The only lock of the program is in this module.
  */
 #ifndef HTTP_WORKER_H
 #define HTTP_WORKER_H
@@ -15,35 +17,38 @@
 struct worker;
 
 struct worker_limits {
-    unsigned jobs; /* those that run or wait, until their done() */
+    unsigned jobs; /* limit of jobs that wait or run, until their done() */
     uint64_t idle_ns;
 };
 
-/* A job is embedded in what it works on; the members below the line are the worker's. */
+/* A job is embedded in the object that it works on. The members below the line belong to the worker. */
 struct job {
-    /* In the thread. Touches nothing but the job and what belongs to it, and allocates no memory. */
+    /* Called in the worker thread. Accesses only the job and what it owns, and allocates no memory. */
     void (*run)(struct job *job);
-    /* In the event loop, once for each job that was submitted; may free it. Cancelled: its result does not count. */
+    /*
+     * Called in the event loop's thread, once for each submitted job; may free it. If `cancelled`, the result is void.
+     */
     void (*done)(struct job *job, bool cancelled);
     /* --- */
     struct worker *worker;
-    struct job_list *list; /* that it is in; NULL while it runs */
+    struct job_list *list; /* list that contains it; NULL while it runs */
     TAILQ_ENTRY(job) entry;
-    bool cancelled; /* the event loop's: the thread does not look at it */
+    bool cancelled; /* used only by the event loop's thread */
 };
 
+/* Starts no thread yet. Returns -errno on failure. */
 int worker_new(sd_event *event, const struct worker_limits *limits, struct worker **ret);
 /*
- * Cancels all jobs. Waits for the job that runs, but no longer than five seconds: then the thread is left behind with
- * its job, whose done() is not called, since the process ends anyway.
+ * Cancels all jobs and waits up to five seconds for the running one. If it has not finished by then, the thread and its
+ * job are leaked, and its done() is not called; the process is about to exit anyway.
  */
 struct worker *worker_free(struct worker *worker);
 
-/* -EAGAIN where the queue is full; errors of pthread_create(3). On failure the job remains the caller's. */
+/* Returns -EAGAIN if the queue is full, or the errors of pthread_create(3). On failure the caller keeps the job. */
 int worker_submit(struct worker *worker, struct job *job);
-/* Calls its done(): at once or, where it runs, when it has run. */
+/* Calls the job's done() now or, if the job is running, when it has finished. */
 void job_cancel(struct job *job);
-/* Whether there is a thread; for tests. */
+/* Whether the thread is running; for tests. */
 bool worker_is_awake(const struct worker *worker);
 
 #endif

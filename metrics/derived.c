@@ -3,7 +3,7 @@
 
 #define DERIVED_EVERYWHERE (DERIVED_CPU | DERIVED_CGROUP)
 
-/* Its formulas, each {text, PMU, source, seen}. */
+/* The formulas of a metric, each {text, pmu, source, seen}. */
 #define FORMULAS(...)                                                                                                  \
     (const struct derived_formula[])                                                                                   \
     {                                                                                                                  \
@@ -13,7 +13,7 @@
         }                                                                                                              \
     }
 
-/* --- Derived cpu_metrics of how a CPU works --- */
+/* --- CPU pipeline --- */
 
 #define STAT "perf stat (tools/perf/util/stat-shadow.c)"
 #define NEOVERSE_N1 "arm64/arm/neoverse-n1/metrics.json, 6.8"
@@ -147,11 +147,11 @@ static const struct derived_metric cpu_metrics[] = {
 
 const struct derived_table derived_cpu_table = {cpu_metrics, ARRAY_SIZE(cpu_metrics)};
 
-/* --- Derived cache_metrics of caches and TLBs --- */
+/* --- caches and TLBs --- */
 
 #define ICELAKE "x86/icelakex/icx-metrics.json, 6.8"
 #define ZEN4 "x86/amdzen4/recommended.json, 6.8"
-/* spr_hw_cache_event_ids: the events that the generic ones are there. */
+/* spr_hw_cache_event_ids: on cpu_core, the generic TLB miss events count completed page walks. */
 #define INTEL_TLB "arch/x86/events/intel/core.c, 6.1"
 
 static const struct derived_metric cache_metrics[] = {
@@ -263,15 +263,20 @@ static const struct derived_metric cache_metrics[] = {
 
 const struct derived_table derived_cache_table = {cache_metrics, ARRAY_SIZE(cache_metrics)};
 
+/* --- top-down --- */
+
 /*
- * --- Derived topdown_metrics of the pipeline's slots, level 1 of the top-down method.
+ * Level 1 of the top-down method: the shares of the pipeline's slots.
  *
- * Arm: only where sysfs lists the events by which slots are counted (Cortex-A78, Neoverse N2 and V1, not A55 or A76).
- * Intel since Ice Lake: the kernel takes topdown-* only in a group that `slots` leads (arch/x86/events/intel/core.c,
- * intel_pmu_hw_config()), and gives each as a part of the slots; on small cores they are common events. The events of
- * older Intel count for both threads of a core, so that they say nothing of a CPU or a cgroup, and are left out. AMD:
- * sysfs does not name these events: the preset topdown does. How many slots a cycle has differs by
- * generation, and so they are added up
+ * Arm: available if sysfs lists the slot events (Cortex-A78, Neoverse N2 and V1, but not Cortex-A55 or A76).
+ *
+ * Intel since Ice Lake: the kernel accepts topdown-* events only in a group whose leader is `slots`
+ * (arch/x86/events/intel/core.c, intel_pmu_hw_config()), and reports each as a part of the slots. On small cores they
+ * are ordinary events. The events of older CPUs count for both threads of a core, so they cannot be attributed to a CPU
+ * or a cgroup, and are not used.
+ *
+ * AMD: sysfs does not name the events; the preset `topdown` does. The number of slots per cycle differs between
+ * generations, so the total is the sum of the parts.
  */
 
 #define SBSA "arm64/sbsa.json, 6.8"
@@ -322,12 +327,13 @@ static const struct derived_metric topdown_metrics[] = {
 
 const struct derived_table derived_topdown_table = {topdown_metrics, ARRAY_SIZE(topdown_metrics)};
 
+/* --- memory controllers and energy --- */
+
 /*
- * --- Derived machine_metrics of memory controllers and energy.
- *
- * Where the driver writes a unit, the event's rate is in bytes or joules already (perf/pmu.h). Where it writes none,
- * the formula has the bytes of an event: 64 for a cache line or a burst of DDR4 or DDR5. The PMU of i.MX 8 is called
- * the same on all of them, and the bytes of a cycle differ: there an event needs the name that perf has for it
+ * If the driver exports a scale and unit, the event's rate is already in bytes or joules per second (perf/pmu.h).
+ * Otherwise the formula has the bytes per event: 64 for a cache line or for a burst of DDR4 or DDR5. All i.MX 8 models
+ * name their PMU alike but differ in the bytes per cycle; there an event must be configured with the name that perf
+ * gives it for the model.
  */
 
 #define ROCKCHIP "drivers/devfreq/event/rockchip-dfi.c, 6.7"
@@ -341,7 +347,7 @@ const struct derived_table derived_topdown_table = {topdown_metrics, ARRAY_SIZE(
 #define IMX8 "arm64/freescale/imx8mm/sys/metrics.json, imx8mq, imx8mn, 6.8"
 #define MESON "drivers/perf/amlogic/meson_ddr_pmu_core.c, 6.12"
 #define RAPL "arch/x86/events/rapl.c, 6.1"
-/* Of the twelve channels of a socket; what another socket asks for is not among them. */
+/* Sums the twelve channels of a socket. Accesses from other sockets are not included. */
 #define BEATS(kind)                                                                                                    \
     "64 * (local_processor_" kind "_data_beats_cs0 + local_processor_" kind "_data_beats_cs1 + "                       \
     "local_processor_" kind "_data_beats_cs2 + local_processor_" kind "_data_beats_cs3 + "                             \
@@ -450,7 +456,7 @@ static const struct derived_metric machine_metrics[] = {
 
 const struct derived_table derived_machine_table = {machine_metrics, ARRAY_SIZE(machine_metrics)};
 
-/* --- The table of derived metrics --- */
+/* --- lookup --- */
 
 static const struct derived_table *const tables[] = {
     &derived_cpu_table,
@@ -488,7 +494,7 @@ const struct derived_metric *derived_find(const char *name)
     return NULL;
 }
 
-/* Two names of one event: INST_RETIRED and CPU_CYCLES of Arm's PMUv3 are what perf's generic names count there. */
+/* Arm's PMUv3 counts perf's generic events `instructions` and `cycles` with INST_RETIRED and CPU_CYCLES. */
 static const struct {
     const char *name, *event;
 } spellings[] = {
@@ -500,7 +506,7 @@ static const struct {
     {"instructions_kernel", "inst_retired_kernel"},
 };
 
-/* Most names differ in their first letter: this is done for each event of a group and each name of the table. */
+/* Compares the first letter inline, since this runs for each event of a group and each name in the table. */
 static bool same_name(const char *a, const char *b)
 {
     return a[0] == b[0] && str_equal(a, b);

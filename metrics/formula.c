@@ -7,7 +7,7 @@
 #include "base/glob.h"
 #include "base/number.h"
 
-/* --- The formula of a derived metric --- */
+/* --- formulas --- */
 
 static bool starts_name(char c)
 {
@@ -19,7 +19,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* strspn(3) costs more than all else here: it makes a table of the characters each time. */
+/* strspn(3) would dominate the parsing time, since it builds a table of the characters on each call. */
 static size_t name_size(const char *text)
 {
     size_t size = 0;
@@ -38,13 +38,13 @@ static size_t number_size(const char *text)
     return size;
 }
 
-/* No formula of the table needs more. */
+/* Maximum nesting of parentheses; bounds the recursion. */
 #define DEPTH_MAX 8
 
 struct formula_parser {
     const char *text, *at;
     struct formula *formula;
-    unsigned depth; /* of parentheses */
+    unsigned depth; /* open parentheses */
     struct error *error;
 };
 
@@ -137,7 +137,7 @@ static int parse_operand(struct formula_parser *parser)
     return r;
 }
 
-/* Operands of `next` with any of `operators` between them: they group from the left. */
+/* Parses operands with `next`, separated by any of `operators`, which are left-associative. */
 static int parse_chain(struct formula_parser *parser, const char *operators, int (*next)(struct formula_parser *parser))
 {
     int r = next(parser);
@@ -214,9 +214,9 @@ double formula_value(const struct formula_step *steps, size_t n, const double *o
     return stack[0];
 }
 
-/* --- The derived metrics that a list of events has --- */
+/* --- derivations --- */
 
-/* The operands of a formula that are no events stand behind these. */
+/* Operands that are not events. Event i is operand OPERAND_EVENTS + i. */
 enum { OPERAND_RUNNING_TIME, OPERAND_ENABLED_TIME, OPERAND_SLOTS, OPERAND_EVENTS };
 
 struct derivation_item {
@@ -224,7 +224,7 @@ struct derivation_item {
     const struct derived_formula *formula;
     struct formula_step *steps;
     uint32_t n_steps, n_operands;
-    uint32_t operands[FORMULA_NAMES_MAX]; /* OPERAND_..., or OPERAND_EVENTS and the index of the event */
+    uint32_t operands[FORMULA_NAMES_MAX]; /* by index of the formula's names */
 };
 
 struct derivation {
@@ -252,7 +252,7 @@ static bool find_operand(const struct derivation_events *of, const char *name, u
     return false;
 }
 
-/* Whether the events have all that the formula needs. */
+/* Returns whether all operands of the formula are available. */
 static bool item_find_operands(struct derivation_item *item, const struct derivation_events *of,
                                const struct formula *formula)
 {
@@ -279,7 +279,7 @@ static int derivation_add(struct derivation *derivation, const struct derivation
     return 0;
 }
 
-/* A group has few of the events of the table: for most formulas, their first name shows that. */
+/* A quick check that avoids parsing: most formulas do not apply to a group, and their first name already shows it. */
 static bool may_have(const struct derivation_events *of, const struct derived_formula *formula)
 {
     char first[FORMULA_NAME_SIZE];
@@ -291,7 +291,7 @@ static bool may_have(const struct derivation_events *of, const struct derived_fo
     return find_operand(of, first, &operand);
 }
 
-/* Adds the metric where the events have one of its formulas. */
+/* Adds the metric with the first of its formulas that applies, if any. */
 static int derivation_consider(struct derivation *derivation, const struct derived_metric *metric)
 {
     const struct derivation_events *of = &derivation->of;

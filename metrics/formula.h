@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The formula of a derived metric: "1000 * branch_misses / instructions". It has decimal numbers, + - * / ( ) with
- * their usual precedence, and names of [a-z0-9_] that start with a letter. There is no sign before an operand. Pure.
+ * Parsing and evaluation of the formulas of derived metrics, such as "1000 * branch_misses / instructions". Pure.
  *
- * The derived metrics that a list of events has, which are counted together in one group. It is found once for the
- * events of a group; then each reading costs a few operations.
+ * A formula has decimal numbers, + - * / and parentheses with the usual precedence, and names of [a-z0-9_] that start
+ * with a letter. There are no unary signs.
+ *
+ * A `struct derivation` is the set of derived metrics that the events of one group allow. It is built once per list of
+ * events; then each reading costs a few operations.
  */
 #ifndef METRICS_FORMULA_H
 #define METRICS_FORMULA_H
@@ -16,68 +18,67 @@
 #define FORMULA_STEPS_MAX 64
 #define FORMULA_NAME_SIZE 48
 
-/* A step of the formula in reverse Polish notation: a number, an operand by its index, or an operator on the last two.
- */
+/* A step in reverse Polish notation: a number, an operand, or an operator on the two topmost values. */
 struct formula_step {
     enum { FORMULA_NUMBER, FORMULA_OPERAND, FORMULA_OPERATOR } kind;
-    unsigned operand; /* at first the index in `names`; whoever gives the operands may renumber them */
-    char sign;        /* of an operator: + - * / */
+    unsigned operand; /* index in `names` of the formula */
+    char sign;        /* operator: one of + - * / */
     double number;
 };
 
 struct formula {
-    char names[FORMULA_NAMES_MAX][FORMULA_NAME_SIZE]; /* each once, in order of appearance */
+    char names[FORMULA_NAMES_MAX][FORMULA_NAME_SIZE]; /* each name once, in order of appearance */
     size_t n_names;
     struct formula_step steps[FORMULA_STEPS_MAX];
     size_t n_steps;
 };
 
-/* -EINVAL with the error at the offending character; also for a formula that is too large. */
+/* Returns -EINVAL, with the offset of the offending character, also for a formula that exceeds the limits above. */
 int formula_parse(const char *text, struct formula *ret, struct error *error);
 
-/* The first name in the text, which formula_parse() takes; "" where there is none. Much cheaper than all of it. */
+/* Copies the first name in the text of a valid formula, or "". Much cheaper than formula_parse(). */
 void formula_first_name(const char *text, char name[FORMULA_NAME_SIZE]);
 
 /*
- * The value for these operands, by their index. NAN where an operand that it needs is NAN, or a divisor is not greater
- * than 0: a ratio of nothing has no value. `steps` are those of a parsed formula.
+ * Evaluates the steps of a parsed formula; operands[i] is the value of names[i]. The result is NAN if an operand is
+ * NAN, or if a divisor is not greater than 0.
  */
 double formula_value(const struct formula_step *steps, size_t n, const double *operands);
 
-/* The events of a group on a target. Borrowed; they must live as long as what is made of them. */
+/* The events of a group on a target. All strings are borrowed and must outlive a derivation made from them. */
 struct derivation_events {
     enum derived_target target;
     const char *pmu;
-    unsigned slots; /* of a CPU of this PMU; 0 where they are not known */
+    unsigned slots; /* of a CPU of this PMU (metrics/derived.h); 0: unknown */
     const char *const *events;
     size_t n;
 };
 
 struct derivation;
 
-/* NULL when out of memory. It keeps a copy of the array, not of the texts. */
+/* Copies the array of events, but not the strings. Returns NULL when out of memory. */
 struct derivation *derivation_new(const struct derivation_events *events);
 struct derivation *derivation_free(struct derivation *derivation);
 
-/* Whether it was made of these. Texts are compared by their address: they are those of one intern set. */
+/* Whether it was made from equal events. Strings are compared by address, so they must be from one intern set. */
 bool derivation_is_of(const struct derivation *derivation, const struct derivation_events *events);
 
-/* The most metrics that one list of events has. */
+/* A derivation has at most this many metrics; further ones are dropped. */
 #define DERIVATION_METRICS_MAX 48
 
-/* Seconds in the interval. */
+/* time_running and time_enabled within the interval, in seconds. */
 struct derivation_times {
     double running, enabled;
 };
 
-/* The number of metrics, and each. */
+/* The number of metrics, and metric `i` below that number. */
 size_t derivation_count(const struct derivation *derivation);
 const struct derived_metric *derivation_metric(const struct derivation *derivation, size_t i);
-/* The formula of that metric, of the table. */
+/* The formula that applies to metric `i`. */
 const struct derived_formula *derivation_formula(const struct derivation *derivation, size_t i);
-/* Whether it is made of two events or more. */
+/* Whether metric `i` uses two or more events. */
 bool derivation_compares_events(const struct derivation *derivation, size_t i);
-/* Its value; `rates` are per second, by event, NAN where one is not known. NAN where the metric has no value. */
+/* The value of metric `i`, or NAN. rates[k] is the rate per second of event k, NAN if unknown. */
 double derivation_value(const struct derivation *derivation, size_t i, const double *rates,
                         const struct derivation_times *times);
 

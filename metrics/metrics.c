@@ -5,17 +5,17 @@
 #include "base/number.h"
 #include "base/text.h"
 
-/* `NAME_created` takes the place of `NAME_total`. */
+/* Replaces _total in the name of a counter. */
 #define CREATED_SUFFIX "_created"
 
-/* --- Metric families and their series, each rendered once --- */
+/* --- families --- */
 
-/* The digits and the line feed that a scrape writes behind a series. */
+/* The value and the line feed of a sample line. */
 #define VALUE_SIZE_MAX (NUMBER_SIZE_MAX + 1)
 
 /*
- * The name of a type in the TYPE line, and the end of a sample's name behind the family's name in OpenMetrics; in the
- * text format the two names are the same.
+ * The type in the TYPE line of both formats, and the suffix that OpenMetrics appends to the family's name for its
+ * samples. In the text format, the family is named like its samples.
  */
 static const struct {
     const char *text, *openmetrics, *suffix;
@@ -32,7 +32,7 @@ static bool ends_with(const char *text, size_t size, const char *suffix)
     return size > n && memcmp(text + size - n, suffix, n) == 0;
 }
 
-/* The size of a counter's name without _total; 0 for another type or another name. */
+/* The length of a counter's name without _total; 0 if the metric is no counter or has no such suffix. */
 static size_t counter_size(const struct metric *metric)
 {
     const char *suffix = types[METRIC_COUNTER].suffix;
@@ -57,13 +57,13 @@ static char *render_openmetrics_header(const struct metric *metric)
     const char *suffix = types[metric->type].suffix, *type = types[metric->type].openmetrics;
     size_t size = strlen(metric->name), unit = strlen(metric->unit);
 
-    /* A sample without its type's suffix would be a syntax error; "unknown" takes any name. */
+    /* OpenMetrics requires the suffix of the type; "unknown" allows any name. */
     if (*suffix && ends_with(metric->name, size, suffix))
         size -= strlen(suffix);
     else if (*suffix)
         type = "unknown";
     buffer_appendf(&header, "# TYPE %.*s %s\n", (int)size, metric->name, type);
-    /* The specification wants the unit at the end of the family's name. */
+    /* OpenMetrics requires the family's name to end with the unit. */
     if (unit && ends_with(metric->name, size, metric->unit) && metric->name[size - unit - 1] == '_')
         buffer_appendf(&header, "# UNIT %.*s %s\n", (int)size, metric->name, metric->unit);
     buffer_appendf(&header, "# HELP %.*s ", (int)size, metric->name);
@@ -73,20 +73,20 @@ static char *render_openmetrics_header(const struct metric *metric)
 }
 
 /*
- * Memory for some series of one family. A block is larger where there are more in other blocks, up to a page, so that a
- * family of two series takes little, and no more after many reloads. One series may need more than a page.
+ * Memory for several series of one family. The size of a new block grows with the number of series in the family, up to
+ * a page, so that a small family takes little, also after many reloads. A series larger than a page has its own block.
  */
 struct block {
     struct family *family;
-    uint32_t n; /* series that are there, removed ones included */
+    uint32_t n; /* series in the block, including removed ones */
     uint32_t used, capacity;
     _Alignas(struct series) char data[];
 };
 #define BLOCK_SIZE_MIN 256
 #define BLOCK_SIZE_MAX 4096
-#define BLOCK_HEAD (sizeof(struct block) + sizeof(size_t)) /* malloc(3) has a word of its own */
+#define BLOCK_HEAD (sizeof(struct block) + sizeof(size_t)) /* the word is malloc(3)'s own */
 
-/* `collector` of a series that was removed, while removals are held; no collector has this number. */
+/* `collector` of a removed series that is still in its family. No collector has this number. */
 #define REMOVED UINT8_MAX
 
 static struct block *block_of(struct series *series)
@@ -96,7 +96,7 @@ static struct block *block_of(struct series *series)
 
 static struct block *block_new(struct family *family, size_t size)
 {
-    size_t more = family->n * size / 4; /* a block that is hardly used is no more than a fifth of the family */
+    size_t more = family->n * size / 4; /* so an almost empty block is at most a fifth of the family */
     size_t capacity = MIN(BLOCK_SIZE_MIN + more, (size_t)BLOCK_SIZE_MAX) - BLOCK_HEAD;
 
     capacity = MAX(capacity, size);
@@ -107,7 +107,7 @@ static struct block *block_new(struct family *family, size_t size)
     return block;
 }
 
-/* A zeroed series with room for a text; NULL when out of memory. */
+/* Returns a zeroed series with room for its text, or NULL when out of memory. */
 static struct series *block_take(struct family *family, size_t text_size)
 {
     size_t align = _Alignof(struct series);
@@ -127,6 +127,7 @@ static struct series *block_take(struct family *family, size_t text_size)
     return series;
 }
 
+/* Frees the block with its last series. */
 static void block_give_back(struct series *series)
 {
     struct block *block = block_of(series);
@@ -153,6 +154,7 @@ static struct family *family_free(struct family *family)
 }
 DEFINE_CLEANUP(struct family *, family_free);
 
+/* Renders the headers, or replaces them. */
 static int family_describe(struct family *family, const struct metric *metric)
 {
     _cleanup_(freep) char *text = render_text_header(metric), *openmetrics = render_openmetrics_header(metric);
@@ -185,7 +187,7 @@ static size_t family_header_size(const struct family *family)
     return MAX(strlen(family->text_header), strlen(family->openmetrics_header));
 }
 
-/* metrics->n where there is none. */
+/* Returns the family's index, or metrics->n if there is no such family. */
 static size_t metrics_find_family(const struct metrics *metrics, const char *name)
 {
     size_t i;
@@ -196,7 +198,7 @@ static size_t metrics_find_family(const struct metrics *metrics, const char *nam
     return i;
 }
 
-/* The first HELP of a new configuration replaces the HELP of the old one, and stays. */
+/* After a reload, the first HELP of the new configuration replaces the old one. */
 static int family_follow_edition(struct metrics *metrics, struct family *family, const struct metric *metric)
 {
     if (family->edition == metrics->edition)
@@ -235,7 +237,7 @@ static void metrics_remove_family(struct metrics *metrics, size_t i)
     memmove(&metrics->families[i], &metrics->families[i + 1], (metrics->n - i) * sizeof(metrics->families[0]));
 }
 
-/* In milliseconds. */
+/* Appends seconds with up to three decimals. */
 static void buffer_append_created(struct buffer *text, uint64_t created_ns)
 {
     char *to = buffer_reserve(text, VALUE_SIZE_MAX);
@@ -269,13 +271,13 @@ static struct series *series_new(struct family *family, const struct label *labe
     return series;
 }
 
-/* No line of the series is larger. */
+/* Upper bound of the sample line. */
 static size_t series_line_size(const struct family *family, const struct series *series)
 {
     return family->name_size + series->size + VALUE_SIZE_MAX;
 }
 
-/* The _created line: another name, the series' text, and the part behind that text. */
+/* The _created line: its own name, the labels, and the creation time. */
 static size_t series_created_line_size(const struct family *family, const struct series *series)
 {
     size_t name_size = family->counter_size + strlen(CREATED_SUFFIX);
@@ -328,7 +330,7 @@ struct series *metrics_add_created(struct metrics *metrics, const struct metric 
     return family->series[family->n++] = series;
 }
 
-/* Drops the series that were removed; the others keep their order. */
+/* Drops the removed series. The others keep their order. */
 static void family_settle(struct family *family)
 {
     size_t n = 0;
@@ -346,6 +348,7 @@ static void family_settle(struct family *family)
     family->n_removed = 0;
 }
 
+/* Drops all removed series, and the families that are empty then. */
 static void metrics_settle(struct metrics *metrics)
 {
     size_t n = 0;
@@ -395,7 +398,7 @@ void metrics_done(struct metrics *metrics)
     *metrics = (struct metrics){0};
 }
 
-/* --- The metrics for Prometheus --- */
+/* --- exposition --- */
 
 #define OPENMETRICS_END "# EOF\n"
 
@@ -413,7 +416,7 @@ static char *write_series(char *to, const struct family *family, const struct se
     return to;
 }
 
-/* It stands directly behind its sample: OpenMetrics wants the samples of one label set together. */
+/* Written directly after its sample, since OpenMetrics requires the samples of a label set to be adjacent. */
 static char *write_created(char *to, const struct family *family, const struct series *series)
 {
     to = put_bytes(to, family->name, family->counter_size);
@@ -421,7 +424,7 @@ static char *write_created(char *to, const struct family *family, const struct s
     return put_bytes(to, series->text, (size_t)series->size + series->created_size);
 }
 
-/* The header is written in front of the first series, so that there is none without series. */
+/* Writes the header before the first visible series, so that a family without any has no header. */
 static char *write_family(char *to, const struct metrics *metrics, const struct family *family, uint32_t mask,
                           enum exposition format)
 {

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Metric families and their series, rendered once, and the exposition as text and OpenMetrics.
+ * Metric families and their series, and the exposition for Prometheus.
  *
- * Metric families and their series, each rendered once: a series holds its `{labels} ` as text, and a scrape writes the
- * name of its family before it and digits behind it. The sample lines of the Prometheus text format 0.0.4 and of
- * OpenMetrics 1.0.0 are the same; only the comment lines of a family differ.
+ * Labels are rendered once: a series stores its "{labels} " as text, so that a scrape only copies the family's name and
+ * this text and appends the digits. The sample lines are the same in the text format 0.0.4
+ * (https://prometheus.io/docs/instrumenting/exposition_formats/) and in OpenMetrics 1.0.0; only a family's comment
+ * lines differ.
  *
- * The series of a family lie one behind the other in blocks of memory, in the order in which they are written.
- *
- * The metrics for Prometheus: text format 0.0.4
- * (https://prometheus.io/docs/instrumenting/exposition_formats/) and OpenMetrics 1.0.0. Pure.
+ * The series of a family are adjacent in blocks of memory, in the order in which a scrape writes them. Pure.
  */
 #ifndef METRICS_METRICS_H
 #define METRICS_METRICS_H
@@ -20,79 +18,82 @@
 enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_INFO };
 
 struct metric {
-    const char *name; /* of the sample: with _total for a counter, with _info for an info */
+    const char *name; /* of the sample: ends with _total for a counter, _info for an info */
     const char *help;
-    const char *unit; /* Prometheus base unit that the name contains, or "" */
+    const char *unit; /* Prometheus base unit that is part of the name, or "" */
     enum metric_type type;
 };
 
 struct label {
     const char *name;  /* a valid label name */
-    const char *value; /* any UTF-8; escaped here */
+    const char *value; /* any bytes; escaped here (base/text.h) */
 };
 
-/* `decimals` of a series whose value is a double, stored by its bits. */
+/* `decimals` of a series whose `value` holds the bits of a double. */
 #define SERIES_REAL 255
 
 struct series {
-    uint64_t value;       /* in 10^-decimals of the unit, exact; or the bits of a double */
-    uint32_t size;        /* of `text` */
-    uint16_t offset;      /* within its block */
+    uint64_t value;       /* exact, in 10^-decimals of the unit; or the bits of a double */
+    uint32_t size;        /* of "{labels} " in `text` */
+    uint16_t offset;      /* in its block */
     uint8_t decimals;     /* 0 for counts, 9 for nanoseconds, or SERIES_REAL */
-    uint8_t collector;    /* bit number of the collector it belongs to */
-    bool visible;         /* false leaves it out of the exposition: its value is not known */
-    bool lasting;         /* shown also while its collector fails */
-    uint8_t created_size; /* of the part of `text` behind its `size` bytes; 0 for most series */
-    char text[]; /* "{labels} ", not NUL-terminated; then "1700000000.123\n", the time when the counter was 0 */
+    uint8_t collector;    /* bit number of the collector that owns it */
+    bool visible;         /* false: the value is unknown, so the exposition omits it */
+    bool lasting;         /* exposed even while its collector fails */
+    uint8_t created_size; /* of the rest of `text`, the creation time; 0 for most series */
+    char text[];          /* "{labels} ", then "1700000000.123\n", when the counter started at 0; no NUL */
 };
 
 struct block;
 
-/* Opaque to collectors; the writers read it. */
+/* For writers of an exposition; collectors do not access it. */
 struct family {
     char *name;
     char *text_header;        /* "# HELP ...\n# TYPE ...\n" */
-    char *openmetrics_header; /* the same, with "# UNIT ...\n" where there is one */
+    char *openmetrics_header; /* the same, with "# UNIT ...\n" if it has a unit */
     size_t name_size;
-    size_t counter_size; /* of `name` without _total; 0 where its series have no _created */
+    size_t counter_size; /* of `name` without _total; 0: its series have no _created */
     struct series **series;
     size_t n;
-    size_t n_removed;   /* series that are removed and still in `series` */
-    struct block *last; /* may have room for more series; NULL */
-    unsigned edition;   /* of its headers */
+    size_t n_removed;   /* removed series that are still in `series` */
+    struct block *last; /* may have room for more series; may be NULL */
+    unsigned edition;   /* of the configuration that its headers are from */
 };
 
 struct metrics {
     struct family **families; /* in order of creation */
     size_t n;
-    size_t text_size;         /* no exposition is larger, without OpenMetrics' _created lines and its last line */
-    size_t created_text_size; /* no exposition has more in its _created lines */
-    unsigned held;            /* removed series stay in their families while it is not 0 */
-    unsigned edition;         /* of the configuration */
-    uint32_t failed;          /* bit mask of the collectors that fail: only their lasting series are shown */
+    size_t text_size;         /* upper bound of an exposition, without OpenMetrics' _created lines and its last line */
+    size_t created_text_size; /* upper bound of all _created lines */
+    unsigned held;            /* depth of metrics_hold() */
+    unsigned edition;         /* of the configuration; the owner increments it on reload */
+    uint32_t failed;          /* mask of failing collectors: only their lasting series are exposed */
 };
 
 void metrics_done(struct metrics *metrics);
 /*
- * Adds a series to the family of that name, which is made where it is missing; the first HELP of an edition stays. The
- * series belongs to `metrics`. NULL when out of memory. Starts invisible, with value 0.
+ * Adds a series to the family of that name, and creates the family if it does not exist. Within one edition, the first
+ * HELP of a family stays. The series belongs to `metrics` and starts invisible, with value 0. Returns NULL when out of
+ * memory.
  */
 struct series *metrics_add(struct metrics *metrics, const struct metric *metric, unsigned collector, unsigned decimals,
                            const struct label *labels, size_t n_labels);
 /*
- * The same, for a counter that comes and goes: `created_ns` (CLOCK_REALTIME) is when it started from 0. OpenMetrics has
- * it as NAME_created, unless it is 0 or the family is no counter NAME_total.
+ * The same for a counter whose target may come and go. `created_ns` is the CLOCK_REALTIME at which it started at 0;
+ * OpenMetrics exposes it as NAME_created if it is not 0 and the family is a counter NAME_total.
  */
 struct series *metrics_add_created(struct metrics *metrics, const struct metric *metric, unsigned collector,
                                    unsigned decimals, const struct label *labels, size_t n_labels, uint64_t created_ns);
-/* NULL is ignored. A family is removed with its last series. */
+/* Removes a series, and its family with the last one. Ignores NULL. */
 void metrics_remove(struct metrics *metrics, struct series *series);
-/* No exposition of the collectors in `mask` is larger, without OpenMetrics' last line; `created`: with _created lines.
+/*
+ * Upper bound, in bytes, of an exposition of the collectors in `mask`, without OpenMetrics' last line. `created`
+ * includes the _created lines.
  */
 size_t metrics_text_size(const struct metrics *metrics, uint32_t mask, bool created);
 /*
- * Series that are removed between the two calls are gone at the end, all at once: the time does not grow with the
- * square of their number. Nothing may be written meanwhile. The calls may be nested.
+ * Series removed between the two calls are dropped together at the end, so that removing many takes linear time. No
+ * exposition may be written meanwhile. The calls nest.
  */
 void metrics_hold(struct metrics *metrics);
 void metrics_release(struct metrics *metrics);
@@ -110,12 +111,13 @@ static inline void series_set_real(struct series *series, double value)
     series->visible = true;
 }
 
-/* Whether the series is part of the exposition. */
+/* Whether the exposition includes the series. */
 static inline bool series_is_shown(const struct metrics *metrics, const struct series *series)
 {
     return series->visible && (series->lasting || !(metrics->failed >> series->collector & 1));
 }
 
+/* The value of a series with decimals SERIES_REAL. */
 static inline double series_real(const struct series *series)
 {
     double value;
@@ -126,7 +128,7 @@ static inline double series_real(const struct series *series)
 
 enum exposition { EXPOSITION_TEXT, EXPOSITION_OPENMETRICS };
 
-/* Appends the visible series of the collectors whose bits are in `mask`. -ENOMEM. */
+/* Appends the visible series of the collectors in `mask`. Returns -ENOMEM on failure. */
 int exposition_write(struct buffer *buffer, const struct metrics *metrics, uint32_t mask, enum exposition format);
 
 #endif

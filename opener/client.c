@@ -21,19 +21,22 @@
 #include "perf/machine.h"
 #include "process/fdpass.h"
 
-/* How long a request waits for its reply, and what each result adds. The watchdog of the service waits much longer. */
+/*
+ * How long a request waits for its reply, plus a time for each of its results. The watchdog of the service waits much
+ * longer.
+ */
 #define OPENER_PATIENCE_MS 2000
 #define OPENER_PATIENCE_EACH_MS 100
 
 /*
- * How long start() waits, since the opener has a child load the program; bpf/loader.h gives up before. The
- * watchdog of the service waits longer.
+ * How long start() of a tally waits: a child of the opener loads the program, and bpf/loader.h gives up before this
+ * time. The watchdog of the service waits longer.
  */
 #define OPENER_TALLY_PATIENCE_MS 22000
 
-/* --- The daemon's side of the opener --- */
+/* --- Requests --- */
 
-/* The socket is shut down rather than closed, so that poll(2) reports it. */
+/* Shuts the socket down rather than closing it, so that poll(2) reports it. */
 static int client_give_up(struct opener_client *client)
 {
     client->lost = true;
@@ -41,13 +44,15 @@ static int client_give_up(struct opener_client *client)
     return -EPIPE;
 }
 
-/* A request that could not be sent, because memory is short or a descriptor is invalid, is no reason to give up. */
+/* A failure to send because memory is short or a descriptor is invalid does not end the connection. */
 static bool error_is_fatal(int error)
 {
     return error == -EPIPE || error == -ECONNRESET || error == -ENOTCONN || error == -EAGAIN;
 }
 
-/* The reply is still in the socket: it is late, as one that has not come yet. */
+/*
+ * Whether the reply has not come yet, or could not be taken out of the socket for lack of memory: both count as late.
+ */
 static bool reply_is_late(ssize_t size)
 {
     return size == -EAGAIN || size == -ENOMEM || size == -ENOBUFS;
@@ -60,7 +65,7 @@ static bool socket_is_readable(int socket)
     return poll(&fd, 1, 0) > 0;
 }
 
-/* Sets how long a reply is waited for; the socket remembers it. */
+/* Sets the receive timeout, unless the socket has it already. */
 static int client_set_patience(struct opener_client *client, unsigned ms)
 {
     struct timeval patience = {.tv_sec = ms / 1000, .tv_usec = (suseconds_t)(ms % 1000) * 1000};
@@ -97,7 +102,7 @@ int opener_client_take_late_reply(struct opener_client *client)
     return client->late ? client_receive_late_reply(client) : client_give_up(client);
 }
 
-/* The opener would reply to the next request only after the late one. */
+/* Returns -ETIMEDOUT while a late reply is outstanding: the opener would answer the next request only after it. */
 static int client_check_late(struct opener_client *client)
 {
     int r = client->late ? opener_client_take_late_reply(client) : 1;
@@ -115,9 +120,9 @@ static size_t count_opened(const struct opener_reply *reply)
 }
 
 /*
- * Sends client->packet and waits for the reply, which has `n` results. 0, or the error of the request as a whole: that
- * of the reply, or one from before it. `reply` and `opened` are empty at first; there are fewer descriptors than
- * results of 0 where this process had no room for more.
+ * Sends client->packet and waits for the reply, which must have `n` results. Returns 0, or the error of the request as
+ * a whole: from the reply, or from sending and receiving. `reply` and `opened` are empty at first. `opened` has fewer
+ * descriptors than there are results of 0 if this process had no room for more.
  */
 static int opener_client_ask(struct opener_client *client, const struct fd_list *given, size_t n, unsigned patience_ms,
                              struct opener_reply *reply, struct fd_list *opened)
@@ -148,7 +153,7 @@ static int opener_client_ask(struct opener_client *client, const struct fd_list 
     return opened->n == wanted || (had_no_room && opened->n < wanted) ? 0 : client_give_up(client);
 }
 
-/* With a tenth of a second more for each result. */
+/* Adds OPENER_PATIENCE_EACH_MS for each result. */
 static int client_ask(struct opener_client *client, const struct fd_list *given, size_t n, struct opener_reply *reply,
                       struct fd_list *opened)
 {
@@ -156,7 +161,10 @@ static int client_ask(struct opener_client *client, const struct fd_list *given,
                              opened);
 }
 
-/* An event whose descriptor this process had no room for fails because too many files are open. */
+/*
+ * Moves the descriptors to `ret`. A result whose descriptor did not fit becomes -EMFILE: this process has too many
+ * files open.
+ */
 static void reply_to_results(const struct opener_reply *reply, struct fd_list *opened, int *ret)
 {
     size_t k = 0;
@@ -166,7 +174,7 @@ static void reply_to_results(const struct opener_reply *reply, struct fd_list *o
     opened->n = 0;
 }
 
-/* Asks for as many of the group's events, from `first` on, as one request has room for. */
+/* Asks for as many of the group's events, from `first` on, as fit into one request. */
 static int client_ask_for_events(struct opener_client *client, const struct sys_group *group, size_t first,
                                  size_t *ret_n, int *ret)
 {
@@ -188,7 +196,7 @@ static int client_ask_for_events(struct opener_client *client, const struct sys_
     return r;
 }
 
-/* The first event that was opened leads the events of the next request. */
+/* If the group has no leader, the first event that was opened leads the events of the next request. */
 static int leader_of(const struct sys_group *group, const int *results, size_t n)
 {
     for (size_t i = 0; group->leader < 0 && i < n; i++)
@@ -242,7 +250,7 @@ static int client_ask_for_file(struct opener_client *client, const char *path)
     return fd;
 }
 
-/* No rule allows this file: any opener refuses it, and a refusal is an answer. */
+/* No rule allows "/": every opener refuses it, and the refusal is the answer. */
 int opener_client_check(struct opener_client *client)
 {
     int r = client_ask_for_file(client, "/");
@@ -256,7 +264,8 @@ static bool error_is_denied(int error)
 }
 
 /*
- * Only root may read a few files; the others this process opens itself. A descriptor of the opener is for reading,
+ * Asks the opener first for the few files that show more to a privileged process. This process opens all others itself,
+ * and asks the opener for a path that the rules know only if it is denied. A descriptor of the opener is for reading,
  * whatever `flags` are.
  */
 static int client_open_file(struct sys *sys, const char *path, int flags)
@@ -274,7 +283,7 @@ static int client_open_file(struct sys *sys, const char *path, int flags)
     if (!error_is_denied(fd) || !known)
         return fd;
     int given = client_ask_for_file(client, path);
-    /* The opener refused the file for a reason of its own, and the first error says more. */
+    /* The opener's path checks refused the file; the error of this process says more. */
     return given == -EBADRQC ? fd : given;
 }
 
@@ -329,11 +338,14 @@ void opener_client_done(struct opener_client *client)
     client->socket = -1;
 }
 
-/* --- The opener --- */
+/* --- Process --- */
 
-/* How long the opener may take to start, while nothing else waits. */
+/* How long the opener may take to start; nothing else waits in the meantime. */
 #define PATIENCE_S 10
-/* For a program of uprobes at once: they are opened on each CPU, and there the kernel visits all its processes. */
+/*
+ * How long the opener may wait for one program of uprobes at a stretch: the uprobes are opened on each CPU, and each
+ * time the kernel visits all processes that run the program.
+ */
 #define PROGRAMS_PATIENCE_NS (5 * NSEC_PER_SEC)
 #define END_MS 1000
 #define END_SOON_MS 100
@@ -352,9 +364,12 @@ static int opener_find_cgroups(struct sys *sys, char **ret)
     return *ret ? 0 : -ENOMEM;
 }
 
-/* The opener */
+/* --- Child --- */
 
-/* With its /proc/PID/stat, which a /proc that hides processes (hidepid=) would not show to the daemon. */
+/*
+ * Sends the hello with a descriptor of /proc/PID/stat, which the daemon could not open if /proc hides processes
+ * (hidepid=).
+ */
 static int opener_send_hello(int socket, const struct opener_hello *hello)
 {
     _cleanup_(closep) int stat = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
@@ -362,7 +377,7 @@ static int opener_send_hello(int socket, const struct opener_hello *hello)
     return fd_socket_send_one(socket, hello, sizeof(*hello), stat);
 }
 
-/* It lives as long as this process. */
+/* Makes the loader of tallies, which is never freed: it lives as long as this process. */
 static int bind_tally(struct sys *sys, const struct opener_rules *rules, struct error *error)
 {
     struct tally_loader *loader;
@@ -375,7 +390,7 @@ static int bind_tally(struct sys *sys, const struct opener_rules *rules, struct 
     return 0;
 }
 
-/* Before the jail, in which nothing below /proc/self may be opened by those who are not root. */
+/* Called before the jail: the process is not dumpable in it, so that only root may open files below /proc/self. */
 static int open_quotas(const struct opener_server *server, struct error *error)
 {
     struct rlimit limit;
@@ -410,7 +425,7 @@ static int enter_jail(const struct opener_server *server, struct opener_hello *h
     return r;
 }
 
-/* _exit(2) does not run the handlers of exit(3), which are the daemon's. */
+/* Ends with _exit(2), which does not run the daemon's exit(3) handlers. */
 static _Noreturn void opener_run(struct sys *sys, const struct opener *opener, const struct user *user, int socket,
                                  int reader)
 {
@@ -441,14 +456,14 @@ static _Noreturn void opener_run(struct sys *sys, const struct opener *opener, c
         hello.error = enter_jail(&server, &hello, &error);
     if (hello.error < 0)
         snprintf(hello.message, sizeof(hello.message), "%.200s", error.message);
-    malloc_trim(0); /* of the filter, which was put together on the heap */
+    malloc_trim(0); /* frees the memory in which the filter was built */
     int r = opener_send_hello(socket, &hello);
     if (r == 0 && hello.error == 0)
         r = opener_server_run(&server);
     _exit(r < 0 || hello.error < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
-/* The daemon */
+/* --- Parent --- */
 
 static int socket_set_patience(int socket)
 {
@@ -512,7 +527,7 @@ static struct opener *opener_new(struct sys *sys, struct opener_permissions *per
 int opener_start(struct sys *sys, struct opener_permissions *permissions, const struct user *user, int reader,
                  struct opener **ret, struct error *error)
 {
-    /* Neither of the two processes can mount tracefs later. */
+    /* Neither process can mount tracefs later. */
     machine_find_tracefs(sys);
     _cleanup_(opener_freep) struct opener *opener = opener_new(sys, permissions);
     if (!opener)
@@ -534,7 +549,7 @@ bool opener_reap(struct opener *opener)
     return child_reap(&opener->child, &opener->status);
 }
 
-/* Without a descriptor poll(2) sleeps. */
+/* If pidfd_open(2) fails, poll(2) sleeps for the whole time. */
 static void opener_wait_for_end(const struct opener *opener, int ms)
 {
     struct pollfd fd = {.fd = (int)syscall(SYS_pidfd_open, opener->child.pid, 0), .events = POLLIN};
@@ -544,7 +559,7 @@ static void opener_wait_for_end(const struct opener *opener, int ms)
         close(fd.fd);
 }
 
-/* The opener has nothing to finish, and no other signal ends a process that is stopped. */
+/* SIGKILL is safe, as the opener has nothing to finish, and no other signal ends a stopped process. */
 bool opener_kill(struct opener *opener)
 {
     opener->client.lost = true;
@@ -589,7 +604,7 @@ struct opener *opener_free(struct opener *opener)
 {
     if (!opener)
         return NULL;
-    if (opener->sys) /* collectors are closed later */
+    if (opener->sys) /* the collectors are closed after the opener */
         opener->sys->tally = NULL;
     opener_client_done(&opener->client);
     opener_end(opener);
@@ -599,9 +614,9 @@ struct opener *opener_free(struct opener *opener)
     return NULL;
 }
 
-/* --- The daemon's part of counting cgroups --- */
+/* --- Tallies --- */
 
-/* The sentence for an error without one: the opener did not come to making the call. */
+/* Sets the sentence for an error that came without one, because the opener did not get as far as making the call. */
 static int start_fail(int code, const char *message, struct error *error)
 {
     static const struct {
@@ -635,7 +650,7 @@ static int client_ask_tally(struct sys *sys, const struct opener_tally_packet *p
                                      start ? OPENER_TALLY_PATIENCE_MS : OPENER_PATIENCE_MS, reply, opened);
 }
 
-/* A call whose reply is an error or nothing. */
+/* Makes a call whose reply is an error or nothing. */
 static int client_order_tally(struct sys *sys, const struct opener_tally_packet *packet, const struct fd_list *given)
 {
     _cleanup_(fd_list_close) struct fd_list opened = {0};
@@ -712,7 +727,7 @@ static int client_flush(struct sys *sys)
     return client_order_tally(sys, &packet, &(struct fd_list){0});
 }
 
-/* Before the daemon has heard of it, too. */
+/* Also true if the opener has ended and the daemon has not noticed yet. */
 static bool client_is_lost(struct sys *sys)
 {
     const struct opener_client *client = sys->userdata;

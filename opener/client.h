@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The daemon's side of the opener: a `struct sys` that asks the opener where privileges are needed, and otherwise works
- * as before.
+ * The daemon's side of the opener, a process that keeps the privileges and opens counters and files for the daemon,
+ * which has none.
  *
- * An opener that has ended is given up: each later request fails with -EPIPE, and what is open stays open. An opener
- * that does not reply in time is late: the request that waited for it fails with -ETIMEDOUT, and so do later ones, at
- * once, until the late reply has come. Nobody uses that reply.
+ * A `struct sys` that is attached to the opener sends it the calls that need privileges, and makes all others itself.
+ * The calls that count cgroups by BPF (bpf/calls.h) are requests too.
  *
- * A refused request fails as opener_request_check() says, and with -EXDEV where a directory is not a cgroup of the
- * hierarchy; perf/reason.c explains both.
+ * The client gives up an opener that has ended or breaks the protocol: each later request fails with -EPIPE, and open
+ * descriptors stay open. An opener that does not reply in time is late: the request that waited fails with -ETIMEDOUT,
+ * and so does each later one at once, until the late reply has arrived and been dropped.
  *
- * The opener: a process that keeps the privileges and opens counters and files for the daemon, which has no privileges.
- *
- * The daemon's part of counting cgroups: the seam's calls, which the opener makes for it.
+ * A refused request fails as opener_request_check() says, or with -EXDEV if a directory is not a cgroup of the
+ * hierarchy; perf/reason.c explains the errors.
  */
 #ifndef OPENER_CLIENT_H
 #define OPENER_CLIENT_H
@@ -27,59 +26,63 @@ struct opener_client {
     struct opener_rules rules;
     struct buffer packet;
     bool lost, late;
-    uint32_t tally_events; /* of the tally that was started last */
-    unsigned patience_ms;  /* of the socket; 0: not set yet */
+    uint32_t tally_events; /* events of each CPU in the tally that was started last */
+    unsigned patience_ms;  /* receive timeout of the socket; 0: not set yet */
 };
 
-/* From now on `sys` asks the opener; the client must outlive `sys`. */
+/* From now on `sys` asks the opener. The client must outlive `sys`. */
 void opener_client_attach(struct opener_client *client, struct sys *sys);
 /*
- * To be called when the socket is readable: 1 after a late reply, 0 where nothing came, -EPIPE when the opener has
- * ended or has sent something that was not asked for.
+ * The caller calls this when the socket is readable. Returns 1 after a late reply, 0 if there is nothing to read, and
+ * -EPIPE if the opener has ended or has sent an unsolicited packet.
  */
 int opener_client_take_late_reply(struct opener_client *client);
-/* Whether the opener answers now, which is waited for: 0, -ETIMEDOUT where it is late, -EPIPE where it has ended. */
+/* Waits for an answer of the opener. Returns 0, -ETIMEDOUT if the opener is late, or -EPIPE if it has ended. */
 int opener_client_check(struct opener_client *client);
 void opener_client_done(struct opener_client *client);
 
 struct opener {
     struct opener_client client;
-    struct sys *sys; /* that asks it; NULL before */
+    struct sys *sys; /* the sys that asks the opener; NULL until it does */
     struct child child;
-    uid_t user;            /* of the opener */
-    pid_t pid;             /* child.pid is 0 once it is reaped */
-    int status;            /* of wait4(2), once it is reaped */
-    bool killed;           /* by opener_kill(), since it did not end */
-    uint64_t capabilities; /* of the opener, a bit each */
-    bool filtered;         /* its system calls are filtered */
+    uid_t user;            /* the opener's user */
+    pid_t pid;             /* stays set when child.pid becomes 0, once the opener is reaped */
+    int status;            /* status of wait4(2), once the opener is reaped */
+    bool killed;           /* by opener_kill(), as it did not end by itself */
+    uint64_t capabilities; /* the opener's, a bit each */
+    bool filtered;         /* a seccomp filter limits its system calls */
+    /* The directory of the cgroup hierarchy in which perf counts; "" if there is none. */
     char *cgroups;
 };
 
 /*
- * Forks the opener, which opens by `sys` what `permissions` allow (taken over in any case); from now on `sys` asks it.
- * To be called while there is one thread. `reader` (-1: none) is the socket to which the opener sends state files; it
- * stays the caller's, who closes it then. This process keeps its privileges: the caller must call daemon_jail_enter()
- * with `user` before it listens to a network. -errno with a sentence.
+ * Forks the opener, which uses `sys` to open what `permissions` allow, and lets `sys` ask it from now on. Takes over
+ * the permissions in any case. The process must have one thread. The opener sends state files to the socket `reader`
+ * (-1: none), which stays the caller's, who closes it afterwards. `user` is the user that this process becomes later;
+ * it may end the opener.
+ *
+ * This process keeps its privileges: the caller must call daemon_jail_enter() with `user` before it listens to a
+ * network. Returns -errno with a sentence.
  */
 int opener_start(struct sys *sys, struct opener_permissions *permissions, const struct user *user, int reader,
                  struct opener **ret, struct error *error);
-/* Kills the opener if it still runs, and reaps it; waits at most one second for its end. */
+/* Ends the opener if it still runs, and reaps it. Waits about a second at most. Always returns NULL. */
 struct opener *opener_free(struct opener *opener);
 
-/* Readable when the opener has ended or sends a late reply; see opener_client_take_late_reply(). */
+/* Readable when the opener has ended or sends a late reply: the caller then calls opener_take_late_reply(). */
 int opener_poll_fd(const struct opener *opener);
 int opener_take_late_reply(struct opener *opener);
 /*
- * Kills the opener if it does not end within a tenth of a second; requests fail from now on. Whether it is reaped
- * already, which can take time.
+ * Kills the opener if it does not end within a tenth of a second. Later requests fail with -EPIPE. Returns whether the
+ * opener is reaped already; otherwise the caller calls opener_reap() later.
  */
 bool opener_kill(struct opener *opener);
-/* Reaps the opener if it has ended, without waiting; whether nothing is left to reap. */
+/* Reaps the opener if it has ended, without waiting. Returns whether nothing is left to reap. */
 bool opener_reap(struct opener *opener);
-/* How an opener ended that was lost: "process 123 was ended by signal 9 (Killed)". */
+/* Describes how a lost opener ended: "process 123 was ended by signal 9 (Killed)". */
 void opener_describe_end(const struct opener *opener, char *text, size_t size);
 
-/* After opener_client_attach(): sys->tally asks the opener. */
+/* Lets sys->tally ask the opener, after opener_client_attach(). */
 void opener_client_attach_tally(struct sys *sys);
 
 #endif

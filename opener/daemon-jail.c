@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The jail of the daemon: see daemon-jail.h. */
 #include "opener/daemon-jail.h"
 
 #include <linux/perf_event.h>
@@ -12,8 +11,8 @@
 #include "process/sandbox.h"
 
 /*
- * System calls by which a process without capabilities may still reach other processes, or much of the kernel. Names
- * that this libseccomp or machine does not know are skipped.
+ * System calls by which a process without capabilities may still reach other processes, or large parts of the kernel.
+ * Names that this libseccomp or architecture does not know are skipped.
  */
 static const char *const denied[] = {
     /* counters, programs in the kernel */
@@ -46,10 +45,10 @@ static const char *const denied[] = {
     "quotactl",
     "quotactl_fd",
     "fanotify_init",
-    /* namespaces; clone(2) is below */
+    /* namespaces; for clone(2) see deny_namespaces() */
     "setns",
     "unshare",
-    /* modules, keys, other kernels, the machine as a whole */
+    /* modules, keys, kexec, the machine as a whole */
     "init_module",
     "finit_module",
     "delete_module",
@@ -94,7 +93,7 @@ static int call_deny_where(scmp_filter_ctx context, int number, struct scmp_arg_
     return seccomp_rule_add_array(context, SCMP_ACT_ERRNO(EPERM), number, 1, &argument);
 }
 
-/* clone3(2) keeps its flags in memory; without it libc uses clone(2). */
+/* clone3(2) has its flags in memory, where the filter cannot see them. On ENOSYS, libc falls back to clone(2). */
 static int deny_namespaces(scmp_filter_ctx context)
 {
     static const uint32_t flags[] = {CLONE_NEWNS,   CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC,
@@ -107,12 +106,12 @@ static int deny_namespaces(scmp_filter_ctx context)
 }
 
 /*
- * Five requests of perf ('$', include/uapi/linux/perf_event.h) stay allowed, by number: ENABLE, DISABLE, SET_OUTPUT,
- * ID, PAUSE_OUTPUT. The kernel looks only at the lower half of the argument.
+ * Of the requests of perf ('$', include/uapi/linux/perf_event.h), five stay allowed, by number: ENABLE, DISABLE,
+ * SET_OUTPUT, ID, PAUSE_OUTPUT. The kernel looks only at the lower 32 bits of the argument.
  */
 #define PERF_REQUESTS ((uint64_t)'$' << 8)
 #define REQUEST_TYPE_AND_NUMBER UINT64_C(0xffff)
-#define NUMBERS 16 /* numbers below this are compared one by one */
+#define NUMBERS 16 /* numbers below this are compared one by one, the others by their higher bits */
 
 static bool perf_request_is_allowed(unsigned number)
 {
@@ -139,8 +138,8 @@ static int deny_perf_requests(scmp_filter_ctx context)
 }
 
 /*
- * Requests that put characters into the terminal in which the daemon was started, as if its user had typed them
- * (ioctl_tty(2)).
+ * Denies the requests that put characters into the terminal in which the daemon was started, as if its user had typed
+ * them (ioctl_tty(2)).
  */
 static int deny_terminal(scmp_filter_ctx context)
 {
@@ -154,14 +153,14 @@ static int deny_terminal(scmp_filter_ctx context)
 
 static int daemon_filter_fill(scmp_filter_ctx context)
 {
-    /* Otherwise libseccomp reports every failure of the kernel with the same error. */
+    /* Without this, libseccomp reports every failure of the kernel with the same error. */
     int r = seccomp_attr_set(context, SCMP_FLTATR_API_SYSRAWRC, 1);
 
-    if (r == 0) /* a tree: each call passes few comparisons */
+    if (r == 0) /* a binary tree, so that each call passes few comparisons */
         r = seccomp_attr_set(context, SCMP_FLTATR_CTL_OPTIMIZE, 2);
     for (size_t i = 0; i < ARRAY_SIZE(denied) && r == 0; i++)
         r = call_deny(context, denied[i], EPERM);
-    if (r == 0 && !HAS_LEAK_CHECK) /* which traces the process's own threads when it ends */
+    if (r == 0 && !HAS_LEAK_CHECK) /* LeakSanitizer traces the process's own threads at exit */
         r = call_deny(context, "ptrace", EPERM);
     if (r == 0)
         r = deny_namespaces(context);
@@ -180,7 +179,7 @@ int daemon_jail_enter(const struct user *user, bool *ret_filtered, struct error 
         r = capabilities_keep_only(0, error);
     if (r < 0)
         return r;
-    /* After the change of user, which sets it to fs.suid_dumpable. */
+    /* Comes after the change of user, which sets the flag to fs.suid_dumpable. */
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
         return error_set(error, -errno, "cannot protect the daemon's memory: %s", strerror(errno));
     scmp_filter_ctx context = seccomp_init(SCMP_ACT_ALLOW);

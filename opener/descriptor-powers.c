@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The powers of a stranger over a descriptor of the opener: see descriptor-powers.h. */
 #include "opener/descriptor-powers.h"
 
 #include "base/util.h"
@@ -18,17 +17,18 @@
 #define ERRORS(...) .n_errors = sizeof((int[]){__VA_ARGS__}) / sizeof(int), .errors = {__VA_ARGS__}
 #define CORE "kernel/events/core.c: "
 #define BPF "kernel/bpf/syscall.c: "
-/* Requests of perf_event_open(2) to a map. */
+/* Rows of a map for requests that perf events take by ioctl(2). */
 #define NO_REQUEST(operation, ...)                                                                                     \
     {                                                                                                                  \
         TALLY, operation, ERRORS(ENOTTY, __VA_ARGS__), "A map takes no requests of ioctl(2).", BPF "bpf_map_fops"      \
     }
+/* Rows of a map for mappings that can be written to. */
 #define NO_WRITING(operation)                                                                                          \
     {                                                                                                                  \
         TALLY, operation, ERRORS(EPERM), "The map is frozen, so the kernel maps it for reading only.",                 \
             BPF "bpf_map_mmap()"                                                                                       \
     }
-/* Commands of bpf(2) to an event. */
+/* Rows of an event for commands of bpf(2), and rows of a map for commands that would change it. */
 #define NO_MAP(operation, ...)                                                                                         \
     {                                                                                                                  \
         EVENTS, operation, ERRORS(EINVAL, EPERM, ENOSYS, __VA_ARGS__), "An event is no map.", BPF "__bpf_map_get()"    \

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The jail of the opener: see jail.h. */
 #include "opener/jail.h"
 
 #include <fcntl.h>
@@ -18,7 +17,7 @@
 #include "process/privileges.h"
 #include "process/sandbox.h"
 
-/* A capability or a system call is for one of these purposes. */
+/* The purpose of a capability or of a set of system calls. */
 enum jail_purpose { ALWAYS, SAMPLING, TALLY, FORKING, N_PURPOSES };
 
 static bool has_purpose(const struct opener_permissions *permissions, enum jail_purpose purpose)
@@ -38,20 +37,20 @@ static bool has_purpose(const struct opener_permissions *permissions, enum jail_
 }
 
 /*
- * The capabilities that opening needs. Some are younger than others: where this process does not have one of these,
- * since the kernel or who started it does not know it, CAP_SYS_ADMIN stands for it.
+ * The capabilities that opening needs. If this process lacks one with `replaces_admin`, because the kernel or whoever
+ * started the process does not know it, CAP_SYS_ADMIN takes its place.
  */
 static const struct {
     unsigned capability;
     enum jail_purpose purpose;
     bool replaces_admin;
 } kept[] = {
-    {CAP_PERFMON, ALWAYS, true},              /* Linux 5.8: all events but those that rules.h names */
-    {CAP_DAC_READ_SEARCH, ALWAYS, false},     /* tracefs is root's, and not everybody may read every program */
-    {CAP_SYS_PTRACE, SAMPLING, false},        /* what processes have mapped, */
-    {CAP_CHECKPOINT_RESTORE, SAMPLING, true}, /* and the mapped files themselves: Linux 5.9 */
+    {CAP_PERFMON, ALWAYS, true},              /* Linux 5.8: suffices for all events unless opener_rules.needs_admin */
+    {CAP_DAC_READ_SEARCH, ALWAYS, false},     /* tracefs is root's, and not every program is readable for everybody */
+    {CAP_SYS_PTRACE, SAMPLING, false},        /* what processes have mapped */
+    {CAP_CHECKPOINT_RESTORE, SAMPLING, true}, /* Linux 5.9: and the mapped files themselves */
     {CAP_SYSLOG, SAMPLING, false},            /* the addresses of the kernel's functions */
-    {CAP_BPF, TALLY, true},                   /* Linux 5.8: a program that needs CAP_PERFMON as well */
+    {CAP_BPF, TALLY, true},                   /* Linux 5.8: a BPF program; it needs CAP_PERFMON as well */
 };
 
 uint64_t opener_jail_capabilities(const struct opener_rules *rules, uint64_t own)
@@ -72,8 +71,8 @@ uint64_t opener_jail_capabilities(const struct opener_rules *rules, uint64_t own
 }
 
 /*
- * Kernels before 5.11 count maps and programs as locked memory. It takes CAP_SYS_RESOURCE, or a hard limit that is high
- * enough; where it fails, loading the program says so.
+ * Raises RLIMIT_MEMLOCK: kernels before 5.11 count maps and programs as locked memory. It takes CAP_SYS_RESOURCE or a
+ * sufficient hard limit; if it fails, loading the program reports it.
  */
 static void raise_locked_memory(void)
 {
@@ -85,8 +84,7 @@ static void raise_locked_memory(void)
     setrlimit(RLIMIT_MEMLOCK, &limit);
 }
 
-/* Signals */
-
+/* Lets the opener end with the daemon, and fails if the daemon has ended before. */
 static int end_with(pid_t parent, struct error *error)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
@@ -94,9 +92,9 @@ static int end_with(pid_t parent, struct error *error)
     return getppid() == parent ? 0 : error_set(error, -ESRCH, "the daemon has ended");
 }
 
-/* System calls */
+/* --- System calls --- */
 
-/* The calls of server.c, then those that libc and a sanitizer make by themselves. */
+/* The calls of opener/opener-server.c, then those that libc and a sanitizer make by themselves. */
 static const struct call_rule calls_of_all[] = {
     {SCMP_SYS(recvmsg), 0, {{0}}},
     {SCMP_SYS(sendmsg), 0, {{0}}},
@@ -104,7 +102,7 @@ static const struct call_rule calls_of_all[] = {
     {SCMP_SYS(ioctl), 1, {{1, SCMP_CMP_MASKED_EQ, UINT32_MAX, PERF_EVENT_IOC_SET_FILTER}}},
     {SCMP_SYS(ioctl), 1, {{1, SCMP_CMP_MASKED_EQ, UINT32_MAX, PERF_EVENT_IOC_ENABLE}}},
     {SCMP_SYS(close), 0, {{0}}},
-    {SCMP_SYS(epoll_ctl), 1, {CALL_EXACTLY(1, EPOLL_CTL_ADD)}}, /* quota.c */
+    {SCMP_SYS(epoll_ctl), 1, {CALL_EXACTLY(1, EPOLL_CTL_ADD)}}, /* opener/quota.c */
     {SCMP_SYS(pread64), 0, {{0}}},
     {SCMP_SYS(openat), 1, {{2, SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY}}},
     {SCMP_SYS(open), 1, {{1, SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY}}},
@@ -118,7 +116,7 @@ static const struct call_rule calls_of_all[] = {
     {SCMP_SYS(readlink), 0, {{0}}},
     {SCMP_SYS(readlinkat), 0, {{0}}},
     {SCMP_SYS(write), 1, {{0, SCMP_CMP_EQ, STDERR_FILENO, 0}}},
-    {SCMP_SYS(sigaltstack), 0, {{0}}}, /* AddressSanitizer, when it ends */
+    {SCMP_SYS(sigaltstack), 0, {{0}}}, /* AddressSanitizer, at exit */
     {SCMP_SYS(exit), 0, {{0}}},
     {SCMP_SYS(exit_group), 0, {{0}}},
     {SCMP_SYS(restart_syscall), 0, {{0}}},
@@ -143,12 +141,12 @@ static const struct call_rule calls_of_all[] = {
             }                                                                                                          \
         }                                                                                                              \
     }
-/* How fork(3) calls clone(2): no thread, no namespace. */
+/* The bits of the flags of clone(2) that must equal SIGCHLD, as when fork(3) calls it: no thread, no namespace. */
 #define FORK_FLAGS ((uint64_t)UINT32_MAX & ~(uint64_t)(CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | CLONE_PARENT_SETTID))
 
 /*
- * The system calls of an opener that forks, and of its children: finders.c, process/finder.c, bpf/,
- * state-file.c, open-events.c.
+ * The system calls of an opener that forks, and of its children: of process/finder.c, process/stragglers.c,
+ * bpf/loader.c and opener/opener-server.c.
  */
 static const struct call_rule calls_of_forking[] = {
     {SCMP_SYS(read), 0, {{0}}},
@@ -172,16 +170,16 @@ static const struct call_rule calls_of_forking[] = {
     {SCMP_SYS(rt_sigprocmask), 0, {{0}}},
 };
 
-/* Of user ids, only that root becomes the real user. */
+/* An argument that must be -1, an id to leave as it is: setresuid(2) may only make root the real user. */
 #define NO_ID(n)                                                                                                       \
     {                                                                                                                  \
         n, SCMP_CMP_MASKED_EQ, UINT32_MAX, UINT32_MAX                                                                  \
     }
 
 /*
- * The calls of bpf/: those of the loader, and of its child, in which libbpf loads the program. Nothing can be
- * mapped as executable: libbpf is in memory before the filter is (libbpf_preload()). Of bpf(2) there are no commands
- * that find, pin or attach what others loaded.
+ * The calls of the loader in bpf/, and of its child, in which libbpf loads the program. Nothing can be mapped as
+ * executable: libbpf is in memory before the filter is loaded (libbpf_preload()). The commands of bpf(2) that find, pin
+ * or attach what others loaded are left out.
  */
 static const struct call_rule calls_of_tally[] = {
     BPF_COMMAND(BPF_MAP_UPDATE_ELEM),
@@ -218,7 +216,7 @@ static const struct call_rule calls_of_tally[] = {
     {SCMP_SYS(getdents64), 0, {{0}}},
     {SCMP_SYS(memfd_create),
      1,
-     {CALL_EXACTLY(1, MFD_CLOEXEC)}},                  /* libbpf 1.4 reserves the descriptors of maps by it, */
+     {CALL_EXACTLY(1, MFD_CLOEXEC)}},                  /* libbpf 1.4 reserves the descriptors of maps with this, */
     {SCMP_SYS(dup3), 1, {CALL_EXACTLY(2, O_CLOEXEC)}}, /* and replaces them by the maps with this */
     {SCMP_SYS(mprotect), 1, {CALL_WITHOUT(2, PROT_EXEC)}},
     {SCMP_SYS(mremap), 0, {{0}}},
@@ -234,11 +232,11 @@ static const struct {
     [FORKING] = {calls_of_forking, ARRAY_SIZE(calls_of_forking)},
 };
 
-/* Any other call fails and ends nothing, so that a libc which makes more calls than these still works. */
+/* Any other call fails with EPERM but does not end the process, so that a libc that makes more calls still works. */
 static int opener_filter_calls(const struct opener_permissions *permissions, bool *ret_filtered, struct error *error)
 {
     scmp_filter_ctx context = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-    /* Otherwise libseccomp reports every failure of the kernel with the same error. */
+    /* Without this, libseccomp reports every failure of the kernel with the same error. */
     int r = context ? seccomp_attr_set(context, SCMP_FLTATR_API_SYSRAWRC, 1) : -ENOMEM;
 
     for (enum jail_purpose i = ALWAYS; i < N_PURPOSES && r == 0; i++)

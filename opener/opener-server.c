@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Serving a request allocates no memory, apart from the calls of sys->tally. */
 #include "opener/opener-server.h"
 
 #include <fcntl.h>
@@ -28,9 +29,12 @@ struct event_opening {
     struct stragglers *programs; /* children, each for one program; NULL: events are opened without a child */
 };
 
-/* --- A state file for the reader. It allocates nothing --- */
+/* --- State files --- */
 
-/* The reader reads on later (unix(7): only some descriptors may be in flight), or it reads no more. */
+/*
+ * Converts an error of sending to the reader. -EAGAIN: the reader has too much to read already (unix(7) limits the
+ * descriptors in flight). -ENOSYS: the reader has ended.
+ */
 static int error_of_reader(int r)
 {
     if (r == -ETOOMANYREFS || r == -ENOBUFS || r == -ENOMEM)
@@ -38,13 +42,13 @@ static int error_of_reader(int r)
     return r == -EPIPE || r == -ECONNRESET || r == -ENOTCONN ? -ENOSYS : r;
 }
 
-/* Returns 0 or -errno. May block forever if the path leads to a file system of another user. */
+/* Returns 0 or -errno. May block forever if the path leads to a file system of another user. Allocates nothing. */
 static int open_and_send(struct sys *sys, const struct state_request *request, const char *path, int reader)
 {
     struct stat status;
 
     _cleanup_(closep) int fd = opener_safe_path_open_of(sys, path, request->user);
-    if (fd == -ENOTDIR) /* the difference would say what exists on the path */
+    if (fd == -ENOTDIR) /* the difference would reveal what exists on the path */
         return -ENOENT;
     if (fd < 0)
         return fd == -EAGAIN ? -EHOSTDOWN : fd; /* a process holds a lease on the file (fcntl(2), F_SETLEASE) */
@@ -108,9 +112,12 @@ void opener_state_file_attach(struct sys *sys, struct own_state_files *files)
     sys->read_state = own_read_state;
 }
 
-/* --- Opens the events of a request, without allocating memory --- */
+/* --- Events --- */
 
-/* The longest wait for a child. It is shorter than the daemon's wait for the opener (client.h, OPENER_PATIENCE_MS). */
+/*
+ * The longest wait for a child. It is shorter than the daemon's wait for the opener (opener/client.c,
+ * OPENER_PATIENCE_MS).
+ */
 #define PATIENCE_NS NSEC_PER_SEC
 
 static bool is_program(const char *text)
@@ -121,7 +128,7 @@ static bool is_program(const char *text)
 /*
  * A process that holds the descriptor of a tracepoint or probe may set its filter without any capability, and a filter
  * can make the kernel follow pointers of the record. A filter can be set only once (kernel/trace/trace_events_filter.c,
- * ftrace_profile_set_filter()), so the opener sets one here that lets everything pass.
+ * ftrace_profile_set_filter()), so the opener sets one that lets everything pass.
  */
 #define SEAL "common_pid >= 0"
 
@@ -150,8 +157,9 @@ static void programs_done(struct programs *programs, size_t n)
 }
 
 /*
- * Returns the text to pass to the kernel for the n-th event: for a uprobe, the path of a descriptor. The owner of a
- * program could replace it by another one, and a uprobe in the middle of an instruction would change that program.
+ * Returns the text to pass to the kernel for the n-th event: for a uprobe, the path of a descriptor. By its own path,
+ * the owner of the program could replace it by another one, and a uprobe in the middle of an instruction would change
+ * that program.
  */
 static const char *programs_find(struct programs *programs, struct sys *sys, size_t n, const char *text)
 {
@@ -162,6 +170,7 @@ static const char *programs_find(struct programs *programs, struct sys *sys, siz
     return programs->fds[n] < 0 ? "" : programs->links[n];
 }
 
+/* Returns the result of the n-th event, or the error of opening its program. */
 static int programs_result(const struct programs *programs, struct sys *sys, size_t n, int result)
 {
     if (programs->fds[n] >= 0 || programs->fds[n] == -ENODATA || result == -ECANCELED)
@@ -171,6 +180,7 @@ static int programs_result(const struct programs *programs, struct sys *sys, siz
     return programs->fds[n];
 }
 
+/* Opens the events in this process. Allocates no memory. */
 static void open_here(const struct event_opening *opening, const struct opener_request *request,
                       const struct fd_list *given, int *ret)
 {
@@ -199,7 +209,7 @@ static void open_here(const struct event_opening *opening, const struct opener_r
     programs_done(&programs, group.n);
 }
 
-/* --- the child that opens uprobes --- */
+/* --- Uprobes --- */
 
 /* Returns a hash of the paths of all programs in a request, usually one; 0 if the request has no uprobe. */
 static uint32_t programs_key(const struct opener_request *request)
@@ -284,8 +294,12 @@ static void opener_open_events(const struct event_opening *opening, const struct
         ret[i] = r;
 }
 
-/* --- The finders of the opener. They have its privileges, its filter of system calls, and no other socket --- */
+/* --- Finders --- */
 
+/*
+ * Runs in the child. A finder has the privileges of the opener and its filter of system calls, and no sockets but its
+ * own.
+ */
 static _Noreturn void finder_run(pid_t opener, int in, int out)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
@@ -296,7 +310,7 @@ static _Noreturn void finder_run(pid_t opener, int in, int out)
     _exit(finder_serve(in, out, false));
 }
 
-/* Returns how many have not ended; *ret_place is a free place, or NULL. */
+/* Reaps finders. Returns how many have not ended; *ret_place is a free place, or NULL. */
 static int finders_reap(struct finders *finders, pid_t **ret_place)
 {
     int n = 0;
@@ -338,9 +352,9 @@ int finders_start(struct finders *finders, int ret[2])
     return n;
 }
 
-/* --- The opener's part of counting cgroups --- */
+/* --- Tallies --- */
 
-/* Each tally has two maps. */
+/* Checks that one more tally may have its two maps. */
 static int check_quota(struct quota *quota, struct error *error)
 {
     int r = quota_check(quota, 0, 1, 2, (uint64_t)2 * OPENER_TALLIES_MAX);
@@ -407,9 +421,9 @@ static int serve_set_cpu(struct sys *sys, const struct opener_tally_packet *pack
 }
 
 /*
- * Makes a call that is parsed and allowed, with the descriptors that came along, by sys->tally. 0, or the error of the
- * call, with its sentence in the reply; -ENOSYS where there is no tally; -EBUSY where there are too many. `quota` has
- * one account.
+ * Makes a call that is parsed and allowed with the descriptors that came along, through sys->tally. Returns 0, or the
+ * error of the call, with its sentence in the reply; -ENOSYS if this process has no tally; -EBUSY if there are too
+ * many. `quota` has one account.
  */
 static int opener_tally_serve(struct sys *sys, struct quota *quota, const struct opener_tally_packet *packet,
                               const struct fd_list *given, struct opener_reply *reply, struct fd_list *opened)
@@ -438,7 +452,7 @@ static int opener_tally_serve(struct sys *sys, struct quota *quota, const struct
     return -EBADMSG;
 }
 
-/* --- The opener's work. It allocates nothing --- */
+/* --- Requests --- */
 
 static bool fd_is_on(int fd, long magic)
 {
@@ -447,7 +461,10 @@ static bool fd_is_on(int fd, long magic)
     return fstatfs(fd, &status) == 0 && (unsigned long)status.f_type == (unsigned long)magic;
 }
 
-/* The kernel names the file by the mount through which it was opened, and adds " (deleted)" to one that is removed. */
+/*
+ * Whether the file is `directory` or below it. The kernel gives the path through the mount by which the file was
+ * opened, and appends " (deleted)" if it is removed.
+ */
 static bool fd_is_below(int fd, const char *directory)
 {
     char link[64], path[PATH_MAX];
@@ -461,7 +478,7 @@ static bool fd_is_below(int fd, const char *directory)
     return str_starts(path, directory) && (path[length] == '/' || path[length] == '\0');
 }
 
-/* -EXDEV where `fd` is not a directory of the hierarchy in which perf counts. */
+/* Returns -EXDEV if `fd` is not a directory of the hierarchy in which perf counts. */
 static int server_check_cgroup(const struct opener_server *server, int fd)
 {
     struct stat status;
@@ -493,7 +510,10 @@ static int server_open_group(const struct opener_server *server, const struct op
     return r;
 }
 
-/* Where the file system is not mounted, or another one hides it, the path may name another file. */
+/*
+ * Opens a file of a pseudo file system. If that is not mounted, or another mount hides it, the path may name another
+ * file.
+ */
 static int server_open_on(const struct opener_server *server, const char *path, long magic)
 {
     _cleanup_(closep) int fd = server->sys->open_file(server->sys, path, O_NOFOLLOW);
@@ -523,7 +543,7 @@ static int server_open_file(const struct opener_server *server, const struct ope
     return 0;
 }
 
-/* A tally knows cgroups by their ids in the second version's hierarchy. */
+/* A tally knows cgroups by their ids in the hierarchy of cgroup v2, so it takes no others. */
 static int server_tally(const struct opener_server *server, const struct opener_tally_packet *packet,
                         const struct fd_list *given, struct opener_reply *reply, struct fd_list *opened)
 {
@@ -533,7 +553,10 @@ static int server_tally(const struct opener_server *server, const struct opener_
         r = -EXDEV;
     if (r == 0)
         r = opener_tally_serve(server->sys, server->tallies, packet, given, reply, opened);
-    /* The daemon has tested the tally before it assigns cgroups, and would otherwise have gone on without it. */
+    /*
+     * The daemon assigns cgroups only after it has tested the tally. If the test had failed, it would continue without
+     * the tally, and need the events of each cgroup.
+     */
     if (r == 0 && packet->call == OPENER_TALLY_ASSIGN)
         event_quota_use_tally(server->events);
     return r;
@@ -585,13 +608,13 @@ static int server_refuse(const struct opener_server *server, int error)
     unsigned tries = 0;
     int r;
 
-    do /* memory that is short for a moment ends nothing */
+    do /* a short lack of memory must not end the opener */
         r = fd_socket_send(server->socket, &reply, opener_reply_size(&reply), &(struct fd_list){0});
     while ((r == -ENOMEM || r == -ENOBUFS) && ++tries < TRIES_MAX && sched_yield() == 0);
     return r;
 }
 
-/* 1 after a reply, 0 when the daemon has closed its end, -errno. */
+/* Returns 1 after a reply, 0 when the daemon has closed its end, or -errno. */
 static int server_run_once(const struct opener_server *server)
 {
     uint64_t packet[OPENER_PACKET_MAX / sizeof(uint64_t) + 1];
@@ -603,7 +626,10 @@ static int server_run_once(const struct opener_server *server)
         return (int)n;
     reply.error = n < 0 ? (int)n : server_reply(server, packet, (size_t)n, &given, &reply, &opened);
     int r = fd_socket_send(server->socket, &reply, opener_reply_size(&reply), &opened);
-    /* Descriptors need memory (ENOMEM), and only some may be in flight (ETOOMANYREFS): the error goes without them. */
+    /*
+     * Sending descriptors needs memory (ENOMEM), and the number in flight is limited (ETOOMANYREFS): then the error is
+     * sent without them.
+     */
     if (r == -ENOMEM || r == -ENOBUFS || (r < 0 && opened.n > 0))
         r = server_refuse(server, r);
     return r < 0 ? r : 1;

@@ -8,11 +8,9 @@
 #include "perf/event-parse.h"
 #include "perf/perf-event.h"
 
-/* --- A call of counting cgroups as a packet --- */
+/* --- Tally calls --- */
 
-/* Parsing */
-
-/* The fields that each call has, as bits, and the directory of a cgroup that comes along. */
+/* The fields that a call uses, and whether the directory of a cgroup comes along, as bits. */
 enum { NUMBER = 1, ID = 2, SHAPE = 4, EVENTS = 8, DIRECTORY = 16 };
 
 static const unsigned fields[N_OPENER_TALLY_CALLS] = {
@@ -47,7 +45,7 @@ static size_t count_fds(const struct opener_tally_packet *packet)
     return n;
 }
 
-/* -EBADMSG where it is not a call with its fields, or not one with `n_fds` descriptors. */
+/* Returns -EBADMSG if it is not a call with exactly its fields and `n_fds` descriptors. */
 static int opener_tally_parse(const struct opener_tally_packet *packet, size_t size, size_t n_fds)
 {
     if (size != sizeof(*packet) || packet->call < OPENER_TALLY_START || packet->call >= N_OPENER_TALLY_CALLS ||
@@ -58,8 +56,6 @@ static int opener_tally_parse(const struct opener_tally_packet *packet, size_t s
             return -EBADMSG;
     return packet->call == OPENER_TALLY_ATTACH && packet->number > 1 ? -EBADMSG : 0;
 }
-
-/* Checking */
 
 static bool shape_is_allowed(const struct tally_shape *shape, const struct opener_rules *rules)
 {
@@ -87,13 +83,11 @@ static bool call_is_allowed(const struct opener_tally_packet *packet, const stru
     return true;
 }
 
-/* -EBADRQC where the rules have no tally, or none that is as large. */
+/* Returns -EBADRQC if the rules permit no tally, or none as large as this. */
 static int opener_tally_check(const struct opener_tally_packet *packet, const struct opener_rules *rules)
 {
     return rules->permissions.tally_slots && call_is_allowed(packet, rules) ? 0 : -EBADRQC;
 }
-
-/* Writing */
 
 int opener_tally_write(const struct opener_tally_packet *packet, struct buffer *ret_packet)
 {
@@ -105,13 +99,13 @@ int opener_tally_write(const struct opener_tally_packet *packet, struct buffer *
     return ret_packet->failed ? -ENOMEM : 0;
 }
 
-/* --- A request of the daemon to its opener --- */
+/* --- Requests --- */
 
 #define KNOWN_FLAGS (PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC)
 #define KNOWN_FORMATS                                                                                                  \
     (PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
 
-/* PERF_ATTR_SIZE_VER0 to _VER8 (include/uapi/linux/perf_event.h); installed headers may not know the last ones. */
+/* PERF_ATTR_SIZE_VER0 to _VER8 (include/uapi/linux/perf_event.h). Installed headers may lack the last ones. */
 static const uint32_t attr_sizes[] = {64, 72, 80, 96, 104, 112, 120, 128, 136, sizeof(struct perf_event_attr)};
 
 /* Parsing */
@@ -203,14 +197,14 @@ static bool attr_size_is_known(const struct perf_event_attr *attr)
     return false;
 }
 
-/* A sample may have the CPU's position and the counts, but no registers, memory or data of tasks. */
+/* A sample may contain the CPU's position and the counts, but no registers, memory or data of tasks. */
 #define KNOWN_SAMPLES                                                                                                  \
     (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |                  \
      PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_READ)
 
 /*
- * Copies the fields of an event that samples, and of its records of tasks (sampler/record-options.c). The kernel itself
- * limits how often it samples.
+ * Copies the fields of an event that samples, and of its records about tasks (sampler/record-options.c). The kernel
+ * itself limits the rate of samples.
  */
 static void copy_sampling(const struct perf_event_attr *from, struct perf_event_attr *to)
 {
@@ -230,7 +224,7 @@ static void copy_sampling(const struct perf_event_attr *from, struct perf_event_
         to->wakeup_watermark = from->wakeup_watermark;
 }
 
-/* Copies the fields that all events of its group have. */
+/* Copies the fields that all events of a sampled group may have. */
 static void copy_sampled(const struct perf_event_attr *from, struct perf_event_attr *to)
 {
     to->inherit = from->inherit;
@@ -242,9 +236,9 @@ static void copy_sampled(const struct perf_event_attr *from, struct perf_event_a
 }
 
 /*
- * Compares the attributes with a copy of their known fields. A difference is an unknown field: signals, other data of
- * tasks, or samples where the opener gives none. perf/group.c explains enable_on_exec; the opener takes it only where
- * it cannot enable an event, on a CPU or a cgroup.
+ * Compares the attributes with a copy of their known fields. They differ if an unknown field is set: signals, other
+ * data of tasks, or samples if the opener gives none. perf/group.c explains enable_on_exec. The opener accepts it only
+ * on a CPU or a cgroup, where exec(2) does not enable events.
  */
 static bool attr_is_known(const struct perf_event_attr *attr, bool of_task, bool sampling)
 {
@@ -273,13 +267,13 @@ static bool attr_is_known(const struct perf_event_attr *attr, bool of_task, bool
         copy_sampled(attr, &known);
     if (sampling && attr->sample_period)
         copy_sampling(attr, &known);
-    /* config3, where the headers have it. */
+    /* config3, if the headers have it. */
     if (sizeof(known) >= PERF_ATTR_SIZE_VER8)
         memcpy((char *)&known + PERF_ATTR_SIZE_VER7, (const char *)attr + PERF_ATTR_SIZE_VER7, sizeof(uint64_t));
     return memcmp(&known, attr, sizeof(known)) == 0;
 }
 
-/* An event whose descriptor could do more than count is permitted one by one. */
+/* An event whose descriptor could do more than count must be one of the permitted events. */
 static int check_permitted_event(const struct opener_rules *rules, const struct perf_event_attr *attr, const char *text)
 {
     bool is_breakpoint = attr->type == PERF_TYPE_BREAKPOINT;
@@ -304,7 +298,10 @@ static int request_check_event(const struct opener_request *request, const struc
     return opener_types_have(&rules->counting, attr->type) ? 0 : check_permitted_event(rules, attr, text);
 }
 
-/* An event that joins a leader has the leader's target. */
+/*
+ * Whether the request is for a group that samples. An event that joins a leader has the leader's target, and the leader
+ * was checked when it was opened.
+ */
 static bool group_samples(const struct opener_request *request)
 {
     return request->group->leader || request->events[0].attr.sample_period;

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The packets between the daemon and the opener, and whether the rules allow a request. Pure.
+ * The packets between the daemon and its opener, and the check of requests against the opener's rules. Pure: it turns
+ * bytes into a request, and a request into a verdict.
  *
- * The first bytes of each packet from the daemon to its opener. Both ends are the same binary.
- *
- * A call of the seam to counting cgroups (bpf/calls.h), as a packet of the daemon to its opener. The daemon
- * names counters and cgroups by descriptors that go beside the packet, and nothing else of the program that is loaded.
- *
- * A request of the daemon to its opener, as one packet of a socket pair; whether the rules allow it; the reply. Pure:
- * bytes to a request, a request to a verdict.
- *
- * Both ends are the same binary, so numbers are in the machine's byte order. Descriptors go beside the packet
- * (process/fdpass.h), in this order: the cgroup's directory, the leader.
+ * Each request is one packet of a SOCK_SEQPACKET pair, and has one reply. Both ends are the same binary, so numbers are
+ * in the machine's byte order. Descriptors go beside the packet (process/fdpass.h): for a group first the directory of
+ * the cgroup, then the leader; for a tally the counters or the directory of the cgroup. The daemon cannot choose the
+ * program that a tally loads, only its shape.
  */
 #ifndef OPENER_PROTOCOL_H
 #define OPENER_PROTOCOL_H
@@ -35,6 +30,7 @@ enum opener_request_kind {
     OPENER_REQUEST_FINDER,
 };
 
+/* The first bytes of each request. */
 struct opener_packet_header {
     uint16_t version, kind;
     uint32_t size; /* of the whole packet */
@@ -52,8 +48,8 @@ enum opener_tally_call {
 };
 
 /*
- * OPENER_REQUEST_TALLY. Fields without a use for the call are zero. Its reply has the error's sentence where `start`
- * failed, two descriptors where it did not, and the id of the cgroup of `assign`.
+ * OPENER_REQUEST_TALLY: a call of struct tally_calls (bpf/calls.h). Fields that the call does not use are zero. The
+ * reply to `start` has two descriptors, or the sentence of the error; the reply to `assign` has the id of the cgroup.
  */
 struct opener_tally_packet {
     struct opener_packet_header header;
@@ -61,29 +57,32 @@ struct opener_tally_packet {
     uint32_t number;          /* set_cpu: the CPU; attach: 0 or 1; assign: the slot */
     uint64_t id;              /* withdraw */
     struct tally_shape shape; /* start */
-    /* set_cpu: zero past those of the shape. A descriptor comes along for each TALLY_READ event, in order. */
+    /* set_cpu: zero past the shape's events. A descriptor comes along for each TALLY_READ event, in order. */
     struct tally_event events[TALLY_EVENTS_MAX];
 };
-/* Fills the header; the rest is as the caller has it. -ENOMEM. */
+/* Writes the packet with its header filled in to the empty buffer. Returns -ENOMEM on failure. */
 int opener_tally_write(const struct opener_tally_packet *packet, struct buffer *ret_packet);
 
 #define OPENER_EVENTS_MAX FD_LIST_MAX
-/* All texts of one request: names of functions, and paths of programs, that probes are set in. */
+/* The texts of one request together: names of functions and paths of programs, for probes. */
 #define OPENER_TEXT_MAX (16 * 1024)
 #define OPENER_MESSAGE_MAX 512
 
-/* OPENER_REQUEST_GROUP: this, `n_events` events, `text_size` bytes of text. No number in it becomes a pointer. */
+/*
+ * OPENER_REQUEST_GROUP: this, then `n_events` events, then `text_size` bytes of text. No number in it becomes a
+ * pointer.
+ */
 struct opener_group_packet {
     struct opener_packet_header header;
     int32_t pid, cpu; /* pid: -1, the daemon itself, or a task that is sampled */
     uint64_t flags;
     uint32_t n_events, text_size;
-    uint32_t leader, whole; /* 0 or 1: a leader is among the descriptors; struct sys_group's `whole` */
+    uint32_t leader, whole; /* 0 or 1: a leader is among the descriptors; `whole` of struct sys_group */
 };
 
 struct opener_packet_event {
     struct perf_event_attr attr;
-    uint32_t text; /* a probe's function or file: 1 + its offset in the text; 0: none */
+    uint32_t text; /* a probe's function or file: 1 plus its offset in the text; 0: none */
     uint32_t zero;
 };
 
@@ -94,11 +93,11 @@ struct opener_file_packet {
 
 /*
  * OPENER_REQUEST_FINDER: the header alone. Its reply has two sockets: see start_finder() of struct sys. A finder that
- * hangs cannot be ended, so there are at most this many at a time, and then the error is -EBUSY.
+ * hangs cannot be ended, so their number is limited; above it, the error is -EBUSY.
  */
 #define OPENER_FINDERS_MAX 8
 
-/* OPENER_REQUEST_STATE: its reply has an error or nothing, and no descriptor. */
+/* OPENER_REQUEST_STATE. The reply has an error or nothing, and no descriptor. */
 struct opener_state_packet {
     struct opener_packet_header header;
     struct state_request request;
@@ -107,7 +106,7 @@ struct opener_state_packet {
 #define OPENER_PACKET_MAX                                                                                              \
     (sizeof(struct opener_group_packet) + OPENER_EVENTS_MAX * sizeof(struct opener_packet_event) + OPENER_TEXT_MAX)
 
-/* A parsed packet; it points into the packet. */
+/* A parsed packet. Its pointers point into the packet. */
 struct opener_request {
     enum opener_request_kind kind;
     const struct opener_group_packet *group;
@@ -117,46 +116,48 @@ struct opener_request {
     const struct opener_tally_packet *tally;
 };
 
-/* `packet` is aligned as uint64_t. -EBADMSG where it is not a request, or not one with `n_fds` descriptors. */
+/* `packet` is aligned like uint64_t. Returns -EBADMSG if it is not a valid request with exactly `n_fds` descriptors. */
 int opener_request_parse(const void *packet, size_t size, size_t n_fds, struct opener_request *ret);
 /*
- * 0, or why the request is refused: -EUNATCH where an opener that was started for sampling, or for a tally with as many
+ * Returns 0, or why the request is refused: -EUNATCH if an opener started for sampling, or for a tally with this many
  * slots, would allow it; -ENOPKG for a tracepoint, probe or breakpoint that was not in the configuration at the start,
  * or a PMU that did not exist then; -ENOKEY for a breakpoint of the configuration without opener.breakpoints; -EBADRQC
- * for all else that no daemon needs or may have.
+ * for anything else, which no daemon needs or may have.
  */
 int opener_request_check(const struct opener_request *request, const struct opener_rules *rules);
-/* The text of the n-th event, NULL where it has none; borrowed from the packet. */
+/* Returns the text of the n-th event, or NULL. It is borrowed from the packet. */
 const char *opener_request_text(const struct opener_request *request, size_t n);
 
 /*
- * Writes a request for the group's events from `first` on, for as many as it has room for, which *ret_n says. -EINVAL
- * where it has no room for one event.
+ * Writes a request for as many of the group's events as fit, from `first` on, to the empty buffer `packet`; *ret_n is
+ * their number. Returns -EINVAL if not even one event fits, and -ENOMEM when out of memory.
  */
 int opener_request_write(const struct opener_rules *rules, const struct sys_group *group, size_t first,
                          struct buffer *packet, size_t *ret_n);
+/* Write a request of another kind to an empty buffer. They return -ENOMEM on failure. */
 int opener_request_write_file(const char *path, struct buffer *packet);
 int opener_request_write_finder(struct buffer *packet);
 int opener_request_write_state(const struct state_request *request, struct buffer *packet);
 
 /* The reply to a request. A descriptor comes along for each result that is 0, in order. */
 struct opener_reply {
-    int32_t error; /* of the request as a whole: nothing was tried, or all of it failed */
+    int32_t error; /* of the request as a whole, and then there are no results */
     uint32_t n;
-    uint64_t id; /* of a cgroup; of finders, how many that were started before have not ended */
+    /* The id of a cgroup, or how many earlier finders have not ended. */
+    uint64_t id;
     union {
         int32_t results[OPENER_EVENTS_MAX];
-        char message[OPENER_MESSAGE_MAX]; /* with an error: its sentence with its NUL, if it has one */
+        char message[OPENER_MESSAGE_MAX]; /* with an error: its sentence with its NUL, or "" */
     };
 };
-/* How many of its bytes are sent. */
+/* The number of bytes to send. */
 size_t opener_reply_size(const struct opener_reply *reply);
-/* One more result: a descriptor, or -errno. */
+/* Adds a result: a descriptor, which also goes to `opened`, or -errno. */
 void opener_reply_add(struct opener_reply *reply, struct fd_list *opened, int result);
 
-/* The first packet of the opener, with a descriptor of its /proc/PID/stat where it can be opened. */
+/* The first packet of the opener. A descriptor of its /proc/PID/stat comes along if it could be opened. */
 struct opener_hello {
-    int32_t error; /* 0, or why it cannot start: `message` says so */
+    int32_t error; /* 0, or why the opener cannot start, which `message` says in words */
     uint32_t filtered;
     uint64_t capabilities; /* a bit each */
     char message[240];

@@ -10,15 +10,18 @@
 
 #include "base/cleanup.h"
 
-/* --- How many events may be open on each CPU --- */
+/* --- Events --- */
 
 /*
- * Where other processes are sampled. A capture has one event of each thread on a CPU, mostly; where many threads share
- * an account it still has room for them (daemon/session.c).
+ * Accounts for threads on each CPU if other processes are sampled. A capture mostly has one event of each thread on a
+ * CPU. If many threads share an account, its limit still has room for them (daemon/session.c).
  */
 #define THREAD_ACCOUNTS 512
 
-/* The accounts of a CPU, or of events of threads that are on no certain CPU: first that of whole CPUs and cgroups. */
+/*
+ * The accounts of a CPU, or of events of threads that are not bound to a CPU. The first account is that of the whole
+ * CPU and of cgroups, the others are those of threads.
+ */
 struct row {
     struct quota *quota;
     size_t first;
@@ -101,7 +104,7 @@ void event_quota_use_tally(struct event_quota *quota)
     quota->tallied = true;
 }
 
-/* --- How many of the files that were handed out are still there --- */
+/* --- Files --- */
 
 void quota_close(struct quota *quota)
 {
@@ -112,7 +115,10 @@ void quota_close(struct quota *quota)
     *quota = QUOTA_CLOSED;
 }
 
-/* "tfd:        5 events:       18 data:                3  pos:0 ino:71 sdev:f" (fs/eventpoll.c, ep_show_fdinfo()). */
+/*
+ * Counts the file of a line such as "tfd: 5 events: 18 data: 3 pos:0 ino:71 sdev:f" (fs/eventpoll.c, ep_show_fdinfo()).
+ * `data` is the account, in hexadecimal.
+ */
 static void quota_count_line(struct quota *quota, const char *line)
 {
     const char *data = str_starts(line, "tfd:") ? strstr(line, "data:") : NULL;
@@ -122,7 +128,7 @@ static void quota_count_line(struct quota *quota, const char *line)
         quota->fresh[account]++;
 }
 
-/* Takes the whole lines of the text, and returns how many bytes they have. */
+/* Counts the complete lines of the text, and returns their size in bytes. */
 static size_t quota_count_lines(struct quota *quota, char *text)
 {
     char *line = text, *end;
@@ -134,7 +140,7 @@ static size_t quota_count_lines(struct quota *quota, char *text)
     return (size_t)(line - text);
 }
 
-/* The bounds stay as they are where not all can be read. */
+/* Counts the open files of all accounts anew. On failure the bounds stay as they are. */
 static int quota_count(struct quota *quota)
 {
     char text[4096];
@@ -189,8 +195,8 @@ int quota_add(struct quota *quota, size_t account, int fd)
 }
 
 /*
- * Before Linux 5.14 the file belongs to root and nobody else may open it while the process is not dumpable, as one is
- * not whose program has capabilities by setcap(8).
+ * Opens the fdinfo file. Before Linux 5.14, it belongs to root if the process is not dumpable, and nobody else may open
+ * it. A process is not dumpable if its program has capabilities by setcap(8).
  */
 static int open_list(int epoll)
 {
@@ -206,7 +212,10 @@ static int open_list(int epoll)
     return fd < 0 ? -error : fd;
 }
 
-/* A kernel that listed nothing would let everything pass. */
+/*
+ * Checks with an eventfd that the kernel lists registered files, and drops closed ones. If it listed nothing, every
+ * request would pass.
+ */
 static int quota_test(struct quota *quota)
 {
     _cleanup_(closep) int fd = eventfd(0, EFD_CLOEXEC);

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How much the daemon may have open: events and BPF objects, counted by the opener.
+ * Limits on what the daemon may have open: events and BPF maps, counted by the opener.
  *
- * How many of the files that the opener hands out are still there. The daemon, and everybody to whom it passes a
- * descriptor, close files without telling the opener. So each file is registered with an epoll instance that nobody
- * ever waits for: a registration keeps no file, and ends with the last descriptor of the file, wherever that is, in a
- * process or on its way between two (epoll(7); the kernel's eventpoll_release() in __fput()). What is registered is in
- * /proc/self/fdinfo.
+ * The daemon, and everybody to whom it passes a descriptor, closes files without telling the opener. So the opener
+ * registers each file with an epoll instance that nobody ever waits for. A registration does not keep the file open,
+ * and ends with the last descriptor of the file, wherever that is, in a process or in flight between two (epoll(7); the
+ * kernel's eventpoll_release() in __fput()). /proc/self/fdinfo lists the registered files.
  *
- * Every file is on an account. An account has an upper bound of its files: how many were counted last, and all that
- * were added since. Files are counted afresh only where the bound says that there may be too many.
+ * Every file is on an account. An account has an upper bound on its open files: the last count, plus the files added
+ * since. Files are counted afresh only if the bound is too high for a request.
  *
- * How many events may be open on each CPU. The kernel goes through those of whole CPUs and of cgroups when tasks switch
- * there, whoever's tasks they are: with thousands of them, every program on the CPU is slow. Events of a thread cost
- * that thread alone, so each has a limit of its own; threads are told apart by a few bits of their numbers.
+ * Events are limited per CPU. When tasks switch on a CPU, whoever's they are, the kernel goes through the events of the
+ * whole CPU and of cgroups there: with thousands of them, every program on the CPU is slow. Events of a thread cost
+ * only that thread, so they have limits of their own; threads are told apart by a few bits of their numbers.
  */
 #ifndef OPENER_QUOTA_H
 #define OPENER_QUOTA_H
@@ -21,9 +20,9 @@
 #include "base/util.h"
 #include "opener/protocol.h"
 
-/* Closed, it is zeroed but for the descriptors, which are -1. */
+/* When it is closed, it is zeroed, and the descriptors are -1. */
 struct quota {
-    int epoll, list; /* `list`: the instance's file in /proc/self/fdinfo */
+    int epoll, list; /* `list`: the file of the instance in /proc/self/fdinfo */
     size_t n_accounts;
     uint32_t *bounds; /* upper bound on the open files of each account */
     uint32_t *fresh;  /* scratch space for a recount */
@@ -31,47 +30,53 @@ struct quota {
 #define QUOTA_CLOSED ((struct quota){.epoll = -1, .list = -1})
 
 /*
- * -ENOMEM; errors of epoll_create1(2) and open(2); -ENOSYS where the kernel does not list what is registered. For a
- * time the process may be dumpable, and then it is not.
+ * Returns -ENOMEM; errors of epoll_create1(2) and open(2); -ENOSYS if the kernel does not list registered files. The
+ * process may become dumpable for a moment; it is not dumpable afterwards in that case.
  */
 int quota_open(struct quota *quota, size_t n_accounts);
 void quota_close(struct quota *quota);
 
 /*
- * Whether the `n_accounts` accounts from `first` on may together have `n` files more, and then have at most `most`: 0,
- * or -EDQUOT. Errors of reading, where it had to count.
+ * Checks whether the `n_accounts` accounts from `first` on may together get `n` more files without exceeding `most`.
+ * Returns 0 or -EDQUOT, or an error of pread(2) if the files had to be counted.
  */
 int quota_check(struct quota *quota, size_t first, size_t n_accounts, uint64_t n, uint64_t most);
 /*
- * The file is on the account from now on. -EUSERS where fs.epoll.max_user_watches is reached, other errors of
- * epoll_ctl(2): then it is on none.
+ * Puts the file on the account. On failure it is on none: -EUSERS if fs.epoll.max_user_watches is reached, other errors
+ * of epoll_ctl(2).
  */
 int quota_add(struct quota *quota, size_t account, int fd);
 
-/* CPUs share quotas, since each takes two descriptors, and counting goes through all files of one. */
+/* CPUs share quotas, because each quota takes two descriptors, and a count goes through all files of one quota. */
 #define EVENT_QUOTAS 4
 
 struct event_quota {
     struct opener_event_limits limits;
     unsigned n_cpus;
-    size_t n_threads; /* accounts of threads that each CPU has */
-    bool tallied;     /* limits.cpu_tallied holds, and not limits.cpu */
+    size_t n_threads; /* number of accounts for threads on each CPU */
+    bool tallied;     /* limits.cpu_tallied applies instead of limits.cpu */
     struct quota quotas[EVENT_QUOTAS];
 };
 #define EVENT_QUOTA_CLOSED ((struct event_quota){.quotas = {QUOTA_CLOSED, QUOTA_CLOSED, QUOTA_CLOSED, QUOTA_CLOSED}})
 
-/* Errors of quota_open(). */
+/* Returns the errors of quota_open(). */
 int event_quota_open(struct event_quota *quota, const struct opener_rules *rules);
 void event_quota_close(struct event_quota *quota);
 
-/* 0 where all events of the group may be open; -EDQUOT; -ENXIO for a CPU that is not possible; errors of reading. */
+/*
+ * Checks whether all events of the group may be opened. Returns 0; -EDQUOT; -ENXIO for a CPU that is not possible;
+ * errors of pread(2).
+ */
 int event_quota_check(struct event_quota *quota, const struct opener_group_packet *group);
 /*
- * They were opened: fds[i] is the descriptor of the i-th event, or negative. Errors of quota_add(), and then the caller
- * must close them.
+ * Counts opened events: fds[i] is the descriptor of the i-th event, or negative. Returns the errors of quota_add();
+ * then the caller must close them all.
  */
 int event_quota_add(struct event_quota *quota, const struct opener_group_packet *group, const int *fds);
-/* From now on a tally counts cgroups, and events of each of them are not needed any more. */
+/*
+ * From now on a tally counts cgroups, so that events of each cgroup are not needed any more: lowers the limit of each
+ * CPU.
+ */
 void event_quota_use_tally(struct event_quota *quota);
 
 #endif

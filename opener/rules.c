@@ -8,9 +8,9 @@
 #include "perf/cpuset.h"
 #include "perf/event.h"
 
-/* --- The files that the opener opens --- */
+/* --- Files --- */
 
-/* In a pattern each of these marks stands for one or more of its characters, as many as there are. */
+/* In a pattern, each of these marks matches a run of one to `most` of its characters. */
 static const struct {
     char mark;
     const char *characters;
@@ -21,10 +21,12 @@ static const struct {
 };
 
 /*
- * The list of tracepoints, and their numbers; the kernel's symbols and modules; processes and their names. What they
- * have mapped is read through finders (opener/opener-server.h). procfs checks the process that opens a file
- * (fs/proc/base.c, kernel/kallsyms.c), not the one that reads it. No directory of tracefs: whoever has a descriptor of
- * one opens what is below it, past the mode of the root of tracefs, which keeps others out.
+ * The files: the list of tracepoints, and their ids; the kernel's symbols and modules; processes and their names.
+ * Finders read what processes have mapped (opener/opener-server.h).
+ *
+ * procfs checks the process that opens a file (fs/proc/base.c, kernel/kallsyms.c), not the one that reads it. No
+ * directory of tracefs is in the table: who has its descriptor can open what is below it, and bypasses the mode of the
+ * root of tracefs, which keeps others out.
  */
 static const struct shape {
     const char *pattern;
@@ -43,7 +45,10 @@ static const struct shape {
     {"/proc/#/task/#/comm", OPENER_FILE_PROC, true, false},
 };
 
-/* How many bytes of the path the mark stands for; SIZE_MAX where it is no mark. */
+/*
+ * Returns how many bytes of the path the mark matches (0: none, or too many), or SIZE_MAX if `mark` is an ordinary
+ * character.
+ */
 static size_t length_at(char mark, const char *path)
 {
     for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
@@ -89,14 +94,12 @@ bool opener_path_asks_opener_first(const char *path, bool sampling)
     return shape && shape->for_all;
 }
 
-/* --- The rules of the opener --- */
+/* --- Rules --- */
 
 #define DEVICES "/sys/bus/event_source/devices"
 
-/* Types that every kernel has, whatever sysfs shows (include/uapi/linux/perf_event.h). */
+/* Types that every kernel has, whatever sysfs lists (include/uapi/linux/perf_event.h). */
 static const uint32_t always_counting[] = {PERF_TYPE_HARDWARE, PERF_TYPE_SOFTWARE, PERF_TYPE_HW_CACHE, PERF_TYPE_RAW};
-
-/* Permissions */
 
 static void permitted_event_done(struct opener_permitted_event *event)
 {
@@ -126,7 +129,9 @@ int opener_permissions_add_event(struct opener_permissions *permissions, const s
         .samples = samples,
     };
 
-    /* The parser of events refuses a probe whose pointer is not a text (perf/event.c). Here it would become one.
+    /*
+     * The kernel takes config1 of a probe for a pointer. The parser of events refuses a number there
+     * (perf/event-term.c); the opener must never pass one on.
      */
     if (kind == PMU_COUNTING || kind == PMU_TRACING || (kind == PMU_PROBE && event.config1)) {
         permitted_event_done(&event);
@@ -153,8 +158,6 @@ int opener_permissions_add_file(struct opener_permissions *permissions, const ch
     permissions->files[permissions->n_files++] = copy;
     return 0;
 }
-
-/* The rules */
 
 static int opener_types_add(struct opener_types *types, uint32_t type)
 {
@@ -223,7 +226,7 @@ static int rules_find_pmus(struct opener_rules *rules, struct sys *sys)
     return r;
 }
 
-/* 0 where sysfs does not say it. */
+/* Returns 0 if sysfs does not list the possible CPUs. */
 static unsigned count_cpus(struct sys *sys)
 {
     _cleanup_(cpuset_done) struct cpuset cpus = {0};

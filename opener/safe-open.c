@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file that is opened by a safe path: see safe-path.h. It allocates nothing. */
+/*
+ * The path is walked one name at a time with O_PATH descriptors, following symbolic links by hand. So each directory,
+ * link and file is checked on the descriptor through which the walk continues, and nobody can exchange it in between.
+ */
 #include "opener/safe-open.h"
 
 #include <fcntl.h>
@@ -12,14 +15,15 @@
 
 #define LINKS_MAX 16
 
-/* The walk along a path, and the rest of that path. */
+/* The state of the walk along a path. */
 struct walk {
     struct sys *sys;
-    int at; /* O_PATH: a directory, at the end the file */
+    int at; /* O_PATH descriptor of the current directory; at the end, of the file */
     struct stat status;
-    uid_t owner;       /* the one user besides root to whom anything belonged; 0: nobody so far */
-    const uid_t *user; /* to whom the file must belong; NULL: to any one user */
+    uid_t owner;       /* the one user besides root who owns something on the path; 0: none so far */
+    const uid_t *user; /* who must own the file; NULL: any one user */
     unsigned links;
+    /* The part of the path that is not walked yet. */
     char rest[PATH_MAX];
 };
 
@@ -34,7 +38,7 @@ static int walk_check_owner(struct walk *walk)
     return 0;
 }
 
-/* Takes the descriptor over. */
+/* Continues at `fd`, which it takes over. */
 static int walk_enter(struct walk *walk, int fd)
 {
     if (fd < 0)
@@ -49,7 +53,7 @@ static int walk_begin(struct walk *walk, const char *path)
     return walk_enter(walk, open(path[0] == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
-/* Cuts the next name off the rest: 1; 0 at the end; -ENAMETOOLONG. */
+/* Moves the next name from the rest to `name`. Returns 1, 0 at the end of the path, or -ENAMETOOLONG. */
 static int walk_next_name(struct walk *walk, char name[NAME_MAX + 1])
 {
     const char *start = walk->rest + strspn(walk->rest, "/");
@@ -65,7 +69,7 @@ static int walk_next_name(struct walk *walk, char name[NAME_MAX + 1])
     return 1;
 }
 
-/* Puts the link's text before the rest of the path. */
+/* Puts the text of the link before the rest of the path. */
 static int walk_follow(struct walk *walk, int link)
 {
     char text[PATH_MAX];
@@ -82,8 +86,8 @@ static int walk_follow(struct walk *walk, int link)
 }
 
 /*
- * Whether others could have put something into the directory: -EBADRQC. A user has nothing in a directory that is
- * closed to all but root, and nobody learns by that user's name what is in there: -EACCES.
+ * Returns -EBADRQC if others could have put something into the directory. Returns -EACCES for a directory that is
+ * closed to the user: the user's files cannot be there, and nobody may use the user's name to learn what is.
  */
 static int directory_check(const struct walk *walk)
 {
@@ -116,7 +120,7 @@ static int walk_step(struct walk *walk, const char *name)
     return r < 0 ? r : walk_follow(walk, fd);
 }
 
-/* Opening a device has effects, so the file is looked at first. */
+/* Checks the file before opening it, because opening a device has effects. */
 static int walk_open(const struct walk *walk)
 {
     char link[64];

@@ -19,17 +19,20 @@
 
 struct attr_words {
     uint64_t words[ATTR_WORDS]; /* config, config1, config2, config3 */
-    const char *text;           /* the function or file that a probe is set on, borrowed from the event; NULL: none */
-    double scale;               /* sysfs's for an event that it names, else 1 */
-    const char *unit;           /* the same, borrowed from the PMU; else "" */
+    const char *text;           /* the function or file of a probe, borrowed from the event; NULL: none */
+    double scale;               /* the scale of an event that sysfs names; otherwise 1 */
+    const char *unit;           /* its unit, borrowed from the PMU; otherwise "" */
 };
 
-/* --- Terms into words --- */
+/* --- Terms --- */
 
-/* Terms that every PMU has: whole words. */
+/* Every PMU has these terms, each of which sets a whole word. */
 static const char *const word_names[ATTR_WORDS] = {"config", "config1", "config2", "config3"};
 
-/* Terms of probes are not in `format/`. "func" and "path" are text (perf_event_open(2)), which has no word. */
+/*
+ * The terms of probes are not in `format/` of sysfs. "func" and "path" are text (perf_event_open(2)), which no word can
+ * hold.
+ */
 #define TEXT (-1)
 static const struct {
     const char *pmu, *term;
@@ -53,7 +56,7 @@ static bool lay_probe(const struct pmu *pmu, const struct event_term *term, stru
     return false;
 }
 
-/* The number of the word that a term sets as a whole, or -1. A format of that name comes first. */
+/* Returns the index of the word that a term sets as a whole, or -1. A format with the same name takes precedence. */
 static int whole_word(const struct pmu *pmu, const char *name)
 {
     for (int i = 0; i < ATTR_WORDS; i++)
@@ -80,7 +83,7 @@ static int unknown_term(const struct pmu *pmu, const char *name, size_t offset, 
                         suggest_format(&suggest, nearest, sizeof(nearest)));
 }
 
-/* The kernel refuses a threshold above the CPU's maximum without a reason. */
+/* The kernel refuses a threshold above the CPU's maximum without giving a reason. */
 static int check_threshold(const struct pmu *pmu, const char *name, uint64_t value, size_t offset, struct error *error)
 {
     if (!str_equal(name, "threshold") || value <= pmu->threshold_max)
@@ -116,7 +119,7 @@ static int lay_term(const struct pmu *pmu, const char *name, uint64_t value, siz
     return 0;
 }
 
-/* "cpu/r1a/": the whole config, where the PMU has nothing of that name. */
+/* "cpu/r1a/" sets the whole config, unless the PMU has a format of that name. */
 static bool is_raw(const struct pmu *pmu, const struct event_term *term, uint64_t *ret_config)
 {
     return !term->text && !pmu_find_format(pmu, term->name) &&
@@ -131,7 +134,7 @@ static bool has_value(const struct event *event, const char *name)
     return false;
 }
 
-/* Lays the terms of an event that sysfs names. "?" as a value stands for one that the user of the event must give. */
+/* Sets the terms of an event that sysfs names. The value "?" means that the user of the event must give one. */
 static int lay_named(const struct event *event, const struct pmu *pmu, const struct pmu_event *named, size_t offset,
                      struct attr_words *words, struct error *error)
 {
@@ -163,7 +166,10 @@ static const struct pmu_event *event_of_term(const struct pmu *pmu, const struct
     return term->text ? NULL : pmu_find_event(pmu, term->name);
 }
 
-/* Named events first, then whole words, then single terms, whatever their order: the more exact term wins. */
+/*
+ * Named events are set first, then whole words, then single terms, in whatever order they are written: the more
+ * specific term wins.
+ */
 static int lay_terms(const struct event *event, const struct pmu *pmu, struct attr_words *words, struct error *error)
 {
     enum { NAMED, WHOLE, SINGLE, N_PASSES };
@@ -191,7 +197,7 @@ static int lay_terms(const struct event *event, const struct pmu *pmu, struct at
     return 0;
 }
 
-/* Lays a name of sysfs, or else of libpfm4. */
+/* Looks the name up in sysfs, then in libpfm4. */
 static int lay_event_name(const struct event *event, const struct pmu *pmu, struct attr_words *words,
                           struct error *error)
 {
@@ -200,7 +206,7 @@ static int lay_event_name(const struct event *event, const struct pmu *pmu, stru
 
     if (named)
         return lay_named(event, pmu, named, event->offset, words, error);
-    /* The number of a file that is garbled may be another than libpfm4's. */
+    /* If sysfs has the name in a garbled file, its number may differ from libpfm4's, so libpfm4 is not asked. */
     if (defects_find(&pmu->defects, event->name) || pfm_encode(pmu, event->name, &found) < 0)
         return unknown_term(pmu, event->name, event->offset, error);
     if (!pmu_has_number(pmu, found.words[0]))
@@ -212,7 +218,7 @@ static int lay_event_name(const struct event *event, const struct pmu *pmu, stru
 }
 
 /*
- * For an EVENT_PMU or an EVENT_NAME. The terms of `event` win over those of an event of sysfs that it names.
+ * For an EVENT_PMU or an EVENT_NAME. The event's own terms override those of an event of sysfs that it names. Returns
  * -ENOENT for a term or event that the PMU does not have, with the nearest names; -EINVAL for a value that does not
  * fit.
  */
@@ -232,14 +238,14 @@ static int attr_words_build(const struct event *event, const struct pmu *pmu, st
     return 0;
 }
 
-/* --- From an event and a PMU to perf_event_attr --- */
+/* --- Events on a PMU --- */
 
 static bool pmu_covers(const struct pmu *pmu, unsigned cpu)
 {
     return pmu->scope == PMU_ANY || (pmu->scope == PMU_CORE && cpuset_has(&pmu->cpus, cpu));
 }
 
-/* Names outside of sysfs are libpfm4's, which is not loaded before it is needed. */
+/* Only a name that no PMU has in sysfs is looked up in libpfm4, which is not loaded before it is needed. */
 static bool is_in_sysfs(const struct machine *machine, const char *name)
 {
     for (size_t i = 0; i < machine->n_pmus; i++)
@@ -262,7 +268,7 @@ bool attr_names_pmu(const struct machine *machine, const struct event *event, co
 
 #define ANY_CPU UINT_MAX
 
-/* The first PMU, in order of name, that the event names and that covers the CPU. */
+/* Returns the first PMU, in order of name, that the event names and that covers the CPU. */
 static const struct pmu *attr_find_named(const struct machine *machine, const struct event *event, unsigned cpu)
 {
     for (size_t i = 0; i < machine->n_pmus; i++)
@@ -272,8 +278,8 @@ static const struct pmu *attr_find_named(const struct machine *machine, const st
 }
 
 /*
- * The core PMU first, so that each kind of CPU has its own event of a name; also where its file is garbled, so that
- * building the attr reports that.
+ * The core PMU takes precedence, even if its file of that name is garbled, so that each kind of CPU counts its own
+ * event of that name. Building the attr reports a garbled file.
  */
 static const struct pmu *pmu_of_name(const struct machine *machine, const struct event *event, unsigned cpu)
 {
@@ -325,7 +331,7 @@ static int attr_no_pmu(const struct machine *machine, const struct event *event,
 
 #define CACHE_NAMES_MAX 64
 
-/* The error of a name that only a garbled file has; 0 for other names. */
+/* Returns the error of a name that only a garbled file has, or 0 for any other name. */
 static int attr_defect(const struct machine *machine, const struct event *event, struct error *error)
 {
     for (size_t i = 0; i < machine->n_pmus; i++) {
@@ -379,7 +385,7 @@ static int attr_check_name(struct sys *sys, const struct machine *machine, const
         int r = attr_build(sys, machine, event, machine->pmus[i], &attr, error);
         if (r < 0 && (in_sysfs || r != -ENOENT))
             return r;
-        found = true; /* not every CPU implements what libpfm4 has for its kind */
+        found = true; /* even on -ENOENT: not every CPU implements what libpfm4 lists for its kind */
     }
     return found ? 0 : attr_no_event(machine, event, error);
 }
@@ -410,7 +416,7 @@ int attr_check(struct sys *sys, const struct machine *machine, const struct even
     return attr_build(sys, machine, event, pmu, &attr, error);
 }
 
-/* Says whether the tracepoint's system or its name does not exist, with the nearest names. */
+/* The error says whether the system or the event is unknown, with the nearest names. */
 static int attr_no_tracepoint(struct sys *sys, const struct machine *machine, const struct event *event,
                               struct error *error)
 {
@@ -478,7 +484,10 @@ static int attr_put_words(const struct event *event, const struct attr_words *wo
     return 0;
 }
 
-/* The plain type lets the kernel choose the CPU's PMU; where the kernel takes the PMU's type as well, it cannot err. */
+/*
+ * With the plain type the kernel chooses the PMU of the CPU. A kernel that accepts the PMU's type in config gets it, so
+ * that it cannot choose another PMU.
+ */
 static void put_generic(const struct event *event, struct attr *attr)
 {
     attr->kernel.type = event->type;
@@ -490,7 +499,10 @@ static void put_generic(const struct event *event, struct attr *attr)
     }
 }
 
-/* "cpu_core/cycles/", "cpu/LLC-loads/": one of the kernel's names, on a core PMU that does not have it in sysfs. */
+/*
+ * Whether the term is an event that the kernel defines, on a core PMU whose sysfs does not list it: "cpu_core/cycles/",
+ * "cpu/LLC-loads/".
+ */
 static bool is_generic_of_core(const struct event *event, const struct pmu *pmu, struct event *ret)
 {
     const struct event_term *term = event->terms;
@@ -526,7 +538,7 @@ static int put_pmu_event(const struct event *event, struct attr *attr, struct er
     return attr_put_words(event, &words, attr, error);
 }
 
-/* Puts config1 to config3 of "cycles/config1=1/": other terms were refused. */
+/* Sets config1 to config3 of "cycles/config1=1/". The parser has refused any other term. */
 static int put_own_terms(const struct event *event, struct attr *attr, struct error *error)
 {
     struct attr_words words = {0};
@@ -537,8 +549,8 @@ static int put_own_terms(const struct event *event, struct attr *attr, struct er
 }
 
 /*
- * Without user, kernel and hypervisor all three are counted; with some, only those. So for guest and host. Of 6.12,
- * drivers/perf/arm_pmuv3.c refuses exclude_idle, arch/x86/events ignores it, perf_swevent_hrtimer() heeds it.
+ * Without any of user, kernel and hypervisor, all three are counted; likewise for guest and host. exclude_idle in Linux
+ * 6.12: drivers/perf/arm_pmuv3.c refuses it, arch/x86/events ignores it, perf_swevent_hrtimer() honours it.
  */
 static void put_modifiers(const struct event *event, struct perf_event_attr *attr)
 {

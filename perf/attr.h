@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An event on a PMU to its perf_event_attr.
+ * Builds the struct perf_event_attr with which the kernel counts an event on one PMU (perf_event_open(2)).
  *
- * From the terms of an event to the words of perf_event_attr, by a PMU's formats. Serves attr.h.
- *
- * An event and the PMU that counts it, as the perf_event_attr that the kernel wants (perf_event_open(2)).
+ * An event (perf/event.h) is parsed text, without a machine. Here it is bound to a PMU: its name or terms become bits
+ * of config, config1, config2 and config3, by the formats that sysfs lists for the PMU. libpfm4 supplies names that
+ * sysfs does not have, tracefs supplies the ids of tracepoints.
  */
 #ifndef PERF_ATTR_H
 #define PERF_ATTR_H
@@ -14,39 +14,47 @@
 #include "perf/pmu.h"
 
 /*
- * An event bound to a PMU. The kernel's count times `scale` is in `unit`. Borrows `pmu` and `unit` from the machine,
- * `text` from the event.
+ * An event bound to a PMU. The kernel's count times `scale` is a number of `unit`. `pmu` and `unit` are borrowed from
+ * the machine, `text` from the event.
  */
 struct attr {
     /*
-     * The group sets read_format, disabled and the like. `pinned` and `exclusive` are as the event says: the kernel
-     * takes them from a leader only. precise_ip is for samples: x86 refuses it for an event that is only counted.
+     * read_format, `disabled` and `enable_on_exec` are left to perf/group.h. `pinned` and `exclusive` follow the
+     * event's modifiers; the kernel honours them only in a leader. precise_ip is for sampling: x86 refuses it for an
+     * event that is only counted.
      */
     struct perf_event_attr kernel;
-    const char *text; /* a probe's function or file, for struct sys_group; NULL: none */
+    const char *text; /* function or file of a probe, for struct sys_group; NULL for other events */
     const struct pmu *pmu;
-    double scale;     /* 1.0; 1e-9 for the clocks, which count nanoseconds; or the one of sysfs */
+    double scale;     /* 1.0; 1e-9 for clocks, which count nanoseconds; or the event's scale in sysfs */
     const char *unit; /* a Prometheus base unit, lower case and plural: "seconds", "joules"...; "" for plain counts */
 };
 
 /*
- * The PMU that counts `event` on `cpu`: the core PMU for hardware, raw and cache events, "software" or "tracepoint" for
- * theirs, the named one where it covers the CPU. NULL where the CPU does not have the event, which is no failure: so
- * are the events of PMUs with a cpumask, which count for several CPUs. An event of a PMU that does not exist has NULL
- * for every CPU: attr_check() distinguishes it.
+ * Returns the PMU that counts `event` on `cpu`: the core PMU for hardware, raw and cache events; "software",
+ * "tracepoint" or "breakpoint" for theirs; otherwise the PMU that the event names, if it covers the CPU. Returns NULL
+ * if the CPU does not have the event, which is not an error: events of a PMU with a cpumask count for several CPUs, and
+ * get NULL on each of them. An event whose PMU does not exist also gets NULL for every CPU; attr_check() reports it.
  */
 const struct pmu *attr_pmu(const struct machine *machine, const struct event *event, unsigned cpu);
 
-/* Whether `event` names `pmu` ("uncore_imc/.../" names uncore_imc_0 too), or is a bare name of one of its events. */
+/*
+ * Whether `event` names `pmu` ("uncore_imc/.../" also names uncore_imc_0) or is the bare name of one of its events.
+ * False for events of any other kind.
+ */
 bool attr_names_pmu(const struct machine *machine, const struct event *event, const struct pmu *pmu);
 
 /*
- * Whether the machine knows the event: -ENODEV where it does not have the PMU, -ENOENT where nothing in sysfs has the
- * name (with the nearest names), -EINVAL for a term or value that the PMU's format refuses.
+ * Checks that the machine has the event. Returns -ENODEV if it does not have the PMU, -ENOENT if the name is unknown
+ * (the error suggests the nearest names), -EINVAL for a term or value that the PMU's format refuses, and errors of
+ * reading a tracepoint's id. Generic and raw events always pass, since only the kernel knows whether a PMU has them.
  */
 int attr_check(struct sys *sys, const struct machine *machine, const struct event *event, struct error *error);
 
-/* Builds the attr for `pmu`, a result of attr_pmu(). Errors of attr_check() and of reading a tracepoint's id. */
+/*
+ * Builds the attr for `pmu`, which attr_pmu() returned or attr_names_pmu() accepted. Returns the errors of
+ * attr_check().
+ */
 int attr_build(struct sys *sys, const struct machine *machine, const struct event *event, const struct pmu *pmu,
                struct attr *ret, struct error *error);
 

@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "base/number.h"
 
-/* --- Ranges of numbers --- */
+/* --- Ranges --- */
 
 static int range_parse_number(const char *text, size_t *at, unsigned max, const char *noun, unsigned *ret,
                               struct error *error)
@@ -43,7 +43,7 @@ int range_parse(const char *text, size_t *at, unsigned max, const char *noun, st
     return 0;
 }
 
-/* --- A set of CPU numbers as an array of bits, which grows with its highest member --- */
+/* --- Sets --- */
 
 #define BITS 64
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every event this machine offers: see offered-events.h. */
 #include "perf/event-list.h"
 
 #include <stdio.h>
@@ -12,18 +11,18 @@
 #include "perf/pfm.h"
 #include "perf/reason.h"
 
-/* A generic event that the kernel takes. */
+/* A generic event that the kernel accepts on a PMU. */
 struct generic_offer {
     const char *kind;
-    size_t pmu; /* its index in the machine */
+    size_t pmu; /* index in machine->pmus */
     char *name, *help;
 };
 
 struct offered_events {
     struct machine *machine;
-    char **cpus; /* of each PMU, as a text */
+    char **cpus; /* for each PMU, its CPUs as text */
     struct generic_offer *offers;
-    size_t n_offers, n_others; /* n_others: events before the cache events */
+    size_t n_offers, n_others; /* n_others: how many of the offers precede the cache events */
     char *tracepoints_text;
     char **tracepoints; /* "system:event", in order */
     size_t n_tracepoints;
@@ -50,11 +49,11 @@ struct offered_events *offered_events_free(struct offered_events *offered)
 }
 DEFINE_CLEANUP(struct offered_events *, offered_events_free);
 
-/* --- in the event loop */
+/* --- Gathering --- */
 
 /*
- * Whether the kernel opens the event on the PMU. One that this process may not open is offered all the same, and so is
- * one that is refused for a reason that passes: the list is held for long.
+ * Whether the kernel opens the event on the PMU. An event that this process is not permitted to open is listed as well,
+ * and so is one that is refused for a passing reason, because the list is kept for a long time.
  */
 static bool is_offered(struct sys *sys, const struct machine *machine, const struct event *event, const struct pmu *pmu)
 {
@@ -155,7 +154,7 @@ static int gather_cpus(struct offered_events *offered)
     return 0;
 }
 
-/* By system, then by event: a colon comes before everything else. */
+/* Sorts by system, then by event, because a colon sorts before any other character. */
 static int compare_tracepoints(const void *a, const void *b)
 {
     const unsigned char *x = *(unsigned char *const *)a, *y = *(unsigned char *const *)b;
@@ -181,7 +180,7 @@ static int split_tracepoints(struct offered_events *offered)
     return 0;
 }
 
-/* One file lists them all; without it there are none. */
+/* If the file with all tracepoints cannot be read, none are listed, and the note says why. */
 static int gather_tracepoints(struct offered_events *offered, struct sys *sys)
 {
     const struct machine *machine = offered->machine;
@@ -227,7 +226,7 @@ int offered_events_new(struct sys *sys, struct machine *machine, struct offered_
     return 0;
 }
 
-/* --- in any thread */
+/* --- Visiting --- */
 
 struct visit {
     const struct offered_events *offered;
@@ -307,7 +306,7 @@ const char *offered_events_note(const struct offered_events *offered)
     return offered->note;
 }
 
-/* --- as a text */
+/* --- JSON --- */
 
 static void write_member(struct buffer *content, const char *name, const char *value, const char *end)
 {

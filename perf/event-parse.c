@@ -10,7 +10,7 @@
 #include "base/number.h"
 #include "perf/generic-events.h"
 
-/* --- Accesses to memory --- */
+/* --- Breakpoints --- */
 
 #define PREFIX "mem:"
 #define LENGTH_MAX 8
@@ -20,12 +20,11 @@ static const struct {
     unsigned access;
 } accesses[] = {{'r', HW_BREAKPOINT_R}, {'w', HW_BREAKPOINT_W}, {'x', HW_BREAKPOINT_X}};
 
-/* Whether a breakpoint begins at the cursor. */
 static bool breakpoint_starts_here(const struct event_cursor *cursor)
 {
     const char *text = cursor->text + cursor->at;
 
-    /* No tracepoint's name begins with a digit. */
+    /* No tracepoint has a name that begins with a digit, so this is not "SYSTEM:NAME". */
     return str_starts(text, PREFIX) && text[strlen(PREFIX)] >= '0' && text[strlen(PREFIX)] <= '9';
 }
 
@@ -49,7 +48,10 @@ static unsigned find_access(char c)
     return 0;
 }
 
-/* Parses ":rw" and the like; other letters are modifiers, which stay. */
+/*
+ * Parses an access, as in ":w"; the default is "rw". Other letters after the colon are modifiers and are left to the
+ * caller.
+ */
 static int parse_access(struct event_cursor *cursor, unsigned *ret, struct error *error)
 {
     unsigned access = 0;
@@ -68,7 +70,10 @@ static int parse_access(struct event_cursor *cursor, unsigned *ret, struct error
     return 0;
 }
 
-/* A letter behind the slash begins a term, and a second slash ends them: "mem:0/name=x/". */
+/*
+ * A slash need not start a length: a letter after it begins a term, and a second slash ends an empty list of terms
+ * ("mem:0/name=x/").
+ */
 static bool has_length(const struct event_cursor *cursor)
 {
     char c = cursor_peek(cursor) == '/' ? cursor->text[cursor->at + 1] : 'a';
@@ -95,8 +100,8 @@ static int parse_length(struct event_cursor *cursor, uint64_t *ret, struct error
 }
 
 /*
- * Parses "mem:0x1000/8:w" up to the modifiers or the end. The access is "rw" where it is left out. So is the length 4
- * bytes, or the size of a pointer where the access is an execution. -EINVAL at the offending character; -ENOMEM.
+ * Parses "mem:0x1000/8:w" up to the modifiers or the end. The default access is "rw"; the default length is 4 bytes, or
+ * the size of a pointer if the access includes execution. Returns -EINVAL at the offending character, or -ENOMEM.
  */
 static int breakpoint_parse(struct event_cursor *cursor, struct event *event, struct error *error)
 {
@@ -112,7 +117,7 @@ static int breakpoint_parse(struct event_cursor *cursor, struct event *event, st
         r = parse_access(cursor, &breakpoint.access, error);
     if (r < 0)
         return r;
-    if (breakpoint.length == 0) /* as perf does; the kernel wants a pointer's size for instructions */
+    if (breakpoint.length == 0) /* as in perf; for execution the kernel requires the size of a pointer */
         breakpoint.length = breakpoint.access & HW_BREAKPOINT_X ? sizeof(long) : HW_BREAKPOINT_LEN_4;
     event->kind = EVENT_BREAKPOINT;
     event->type = PERF_TYPE_BREAKPOINT;
@@ -127,14 +132,14 @@ bool breakpoint_is_in_user_memory(const struct perf_event_attr *attr)
     return attr->exclude_kernel || (sizeof(void *) == 8 && attr->bp_addr >> 63 == 0);
 }
 
-/* --- Events by the kernel's numbers --- */
+/* --- TYPE:CONFIG --- */
 
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
-/* Whether two numbers with a colon between them begin at the cursor. */
+/* Whether two numbers with a colon between them begin at the cursor. The second is checked by its first digit only. */
 static bool numeric_starts_here(const struct event_cursor *cursor)
 {
     const char *text = cursor->text + cursor->at;
@@ -209,9 +214,10 @@ static int make_generic(uint64_t config, size_t offset, struct event *event, str
 }
 
 /*
- * Parses them into the event that has a name: "1:1" is task-clock, "4:0x11" is r11. Types 0, 1, 3 and 4 mean the same
- * on every kernel (include/uapi/linux/perf_event.h); PMUs and tracepoints get other numbers at another boot, and a
- * breakpoint is more than two numbers. -EINVAL at the number that is refused; -ENOMEM.
+ * Parses TYPE:CONFIG into the same event as its name would: "1:1" is task-clock, "4:0x11" is r11. Types 0, 1, 3 and 4
+ * mean the same on every kernel (include/uapi/linux/perf_event.h). Other types are refused: PMUs and tracepoints get
+ * other numbers at another boot, and a breakpoint is more than two numbers. Returns -EINVAL at the number that is
+ * refused, or -ENOMEM.
  */
 static int numeric_parse(struct event_cursor *cursor, struct event *event, struct error *error)
 {
@@ -238,13 +244,13 @@ static int numeric_parse(struct event_cursor *cursor, struct event *event, struc
     return refuse_type(type, start, error);
 }
 
-/* --- perf's event syntax: the kinds of event, and groups. See parse.h --- */
+/* --- Events and groups --- */
 
 #define TEXT_MAX 65536
 #define EVENTS_MAX 64
 #define GROUPS_MAX 256
 
-/* The metric's name, which is made valid if it is not. */
+/* A name that is not a valid metric name is made valid. */
 static int take_metric_name(struct event *event, const struct event_term *term, struct error *error)
 {
     if (!term->text)
@@ -257,7 +263,7 @@ static int take_metric_name(struct event *event, const struct event_term *term, 
     return 0;
 }
 
-/* The period or the frequency of an event that samples: attr.sample_period, of which the kernel has 63 bits. */
+/* Period or frequency of a sampled event: attr.sample_period, of which the kernel accepts 63 bits. */
 static int take_rate(struct event *event, const struct event_term *term, struct error *error)
 {
     if (!term->text || !term->numeric || term->value == 0 || term->value > INT64_MAX)
@@ -270,7 +276,10 @@ static int take_rate(struct event *event, const struct event_term *term, struct 
     return 0;
 }
 
-/* Takes a term that belongs to the event itself and not to its PMU: 1; 0 for any other. */
+/*
+ * Returns 1 if the term belongs to the event itself and was stored there, 0 if it belongs to the PMU, or the error of a
+ * term that the event cannot have.
+ */
 static int take_term(struct event *event, const struct event_term *term, bool samples, struct error *error)
 {
     int r;
@@ -284,7 +293,7 @@ static int take_term(struct event *event, const struct event_term *term, bool sa
     return r < 0 ? r : 1;
 }
 
-/* Parses the terms between the slashes, and the second slash. */
+/* Parses the terms and the second slash; the first one has been consumed. */
 static int parse_terms(struct event_cursor *cursor, struct event *event, struct error *error)
 {
     _cleanup_(event_terms_done) struct event_terms terms = {0};
@@ -312,7 +321,10 @@ static int parse_terms(struct event_cursor *cursor, struct event *event, struct 
     return 0;
 }
 
-/* The size of the name of a tracepoint or its system that starts here: [a-z0-9_]+, not only digits ("9p"). */
+/*
+ * Length of the name of a tracepoint or of its system at `text`: [a-z0-9_]+, of which not all are digits. Names of
+ * systems may begin with a digit ("9p"). 0 if there is no name.
+ */
 static size_t tracepoint_name_size(const char *text)
 {
     size_t size = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_");
@@ -326,7 +338,7 @@ static int copy_name(char **name, const char *text, size_t size, struct error *e
     return *name ? 0 : error_oom(error);
 }
 
-/* Whether ":" and another word follow the word of `size` characters, unless the other word is modifiers. */
+/* Whether the word of `size` characters is followed by ":" and another word that is not modifiers. */
 static bool is_tracepoint(const char *text, size_t size)
 {
     const char *name = text + size + 1;
@@ -351,7 +363,7 @@ static bool find_generic(const char *word, size_t size, struct event *event)
     return true;
 }
 
-/* Whether the name before a slash is a PMU's: the kernel's names of events come first, as perf has it. */
+/* Whether the name before a slash is that of a PMU. As in perf, the kernel's names of events take precedence. */
 static bool is_pmu(const char *word, size_t size)
 {
     uint64_t config;
@@ -400,10 +412,10 @@ static int parse_word(struct event_cursor *cursor, size_t size, struct event *ev
 }
 
 /*
- * A clock counts time whatever the CPU does: the kernel accepts all modifiers and ignores them. u, k and I are refused,
- * because the count would be taken for the time in one of these modes. h, G and H are accepted, as perf accepts them:
- * the metric's name leaves them out (event_has_ignored_modifiers()). A clock that samples would have no samples with
- * h alone.
+ * A clock counts time whatever the CPU does: the kernel accepts all modifiers and ignores them. When it counts, u, k
+ * and I are refused, because the count would be mistaken for the time in that mode. h, G and H are accepted, as in
+ * perf, and the metric name leaves them out (event_has_ignored_modifiers()). When it samples, h, G and H are refused:
+ * with h alone it would never sample.
  */
 static int check_clock(const struct event *event, unsigned modifiers, bool samples, size_t offset, struct error *error)
 {
@@ -418,8 +430,10 @@ static int check_clock(const struct event *event, unsigned modifiers, bool sampl
                         event->generic->name);
 }
 
-/* Events of the kernel itself happen in the idle task as well: exclude_idle is for hardware, and for clocks that sample
- * (kernel/events/core.c of 6.12, perf_swevent_hrtimer()). */
+/*
+ * Software events also happen in the idle task. exclude_idle is for hardware events, and for clocks that sample
+ * (kernel/events/core.c of Linux 6.12, perf_swevent_hrtimer()).
+ */
 static int check_modifiers(const struct event *event, unsigned modifiers, bool samples, size_t offset,
                            struct error *error)
 {
@@ -445,7 +459,7 @@ static int parse_modifiers(struct event_cursor *cursor, struct event *event, str
     return r < 0 ? r : check_modifiers(event, event->modifiers, cursor->samples, offset, error);
 }
 
-/* "sched:*": perf opens every tracepoint that matches. */
+/* Refuses patterns such as "sched:*". perf would open every tracepoint that matches. */
 static int check_no_pattern(const struct event_cursor *cursor, struct error *error)
 {
     size_t size = strcspn(cursor->text + cursor->at, "*?,/{} \t\r\n");
@@ -478,7 +492,7 @@ static int parse_kind(struct event_cursor *cursor, struct event *event, struct e
     return parse_word(cursor, size, event, error);
 }
 
-/* Parses "/name=x/" behind an event without a PMU; there may be no terms, "cycles//". */
+/* Parses "/name=x/" after an event without a PMU. The list of terms may be empty: "cycles//". */
 static int parse_own_terms(struct event_cursor *cursor, struct event *event, struct error *error)
 {
     if (event->kind == EVENT_PMU || event->kind == EVENT_NAME || !cursor_take(cursor, '/'))
@@ -506,8 +520,8 @@ static int parse_event_here(struct event_cursor *cursor, struct event *ret, stru
 }
 
 /*
- * Whether a group in braces starts here, perhaps with a name before them: "{", "name{" or "name:{". The sizes of the
- * name and of what stands before the "{".
+ * Whether a group in braces starts here, perhaps after a name: "{", "name{" or "name:{". *ret_name is the length of the
+ * name, *ret_before that of everything before the "{".
  */
 static bool group_starts_here(const struct event_cursor *cursor, size_t *ret_name, size_t *ret_before)
 {
@@ -520,7 +534,9 @@ static bool group_starts_here(const struct event_cursor *cursor, size_t *ret_nam
     return cursor->text[cursor->at + before] == '{';
 }
 
-/* Steps over a comma behind which one more event of the group stands: outside of braces, a group may stand there. */
+/*
+ * Consumes a comma if another event of the same group follows. Outside of braces, a group in braces may follow instead.
+ */
 static bool take_comma(struct event_cursor *cursor, bool braces)
 {
     struct event_cursor ahead = *cursor;
@@ -535,7 +551,7 @@ static bool take_comma(struct event_cursor *cursor, bool braces)
     return true;
 }
 
-/* Up to a closing brace, a group in braces or the end. `ret_end`: behind the last event. */
+/* Parses events up to a closing brace, a group in braces or the end. *ret_end is the position after the last event. */
 static int parse_events_here(struct event_cursor *cursor, struct event_list *list, bool braces, size_t *ret_end,
                              struct error *error)
 {
@@ -649,7 +665,6 @@ int event_groups_parse(const char *text, struct event_groups *ret, struct error 
     return parse_groups(text, false, ret, error);
 }
 
-/* A text that is one group without a name. */
 static int parse_list(const char *text, bool samples, struct event_list *ret, struct error *error)
 {
     _cleanup_(event_groups_done) struct event_groups groups = {0};

@@ -8,7 +8,7 @@
 #include "base/number.h"
 #include "perf/generic-events.h"
 
-/* --- The smallest pieces of the event syntax, names and modifiers --- */
+/* --- Names and modifiers --- */
 
 void cursor_skip_space(struct event_cursor *cursor)
 {
@@ -42,7 +42,7 @@ int cursor_set_error(const struct event_cursor *cursor, const char *expected, st
     return error_set_at(error, -EINVAL, cursor->at, "%s is missing before \"%c\"", expected, c);
 }
 
-/* perf-list(1), "EVENT MODIFIERS", without p and P, which are a number. */
+/* perf-list(1), "EVENT MODIFIERS", except p and P, which set a number. */
 static const struct {
     char letter;
     enum event_modifier modifier;
@@ -118,15 +118,18 @@ static bool is_capitals(const char *text, size_t size)
     return true;
 }
 
-/* Whether modifiers end a name of libpfm4. I and S are unit masks there, of lines of a cache: "L2_LINES_IN:S". */
+/*
+ * Whether the text is modifiers, which end a name of libpfm4. I and S alone are unit masks there, for states of cache
+ * lines: "L2_LINES_IN:S".
+ */
 static bool ends_pfm_name(const char *text, size_t size)
 {
     return cursor_is_modifiers(text, size) && strspn(text, "IS") < size;
 }
 
 /*
- * The size of ":UMASK:c=1" in libpfm4's "EVENT:UMASK:c=1", without modifiers behind it. `bare`: where the name has no
- * prefix, only a word in capitals is a unit mask, and another may be a slip.
+ * Length of ":UMASK:c=1" in libpfm4's "EVENT:UMASK:c=1", without the modifiers after it. `bare`: the name has no
+ * prefix. Then only a word in capitals is accepted as a unit mask, since any other word may be a mistake.
  */
 static size_t attributes_size(const char *text, bool bare)
 {
@@ -158,7 +161,7 @@ size_t cursor_pfm_name_size(const char *word, size_t size)
     return cursor.at + attributes_size(word + cursor.at, false);
 }
 
-/* --- The terms of a PMU's event --- */
+/* --- Terms --- */
 
 #define TERMS_MAX 64
 
@@ -175,7 +178,7 @@ static bool is_value(char c)
     return c > ' ' && c <= '~' && !strchr(",/{}=", c);
 }
 
-/* Parses a file's name. As it has slashes, it ends at a comma and not at a slash, so another term must follow. */
+/* Parses the path of a file. It contains slashes, so it ends at a comma instead, and another term must follow. */
 static int parse_path(struct event_cursor *cursor, struct event_term *term, struct error *error)
 {
     const char *text = cursor->text + cursor->at;
@@ -199,7 +202,7 @@ static bool is_path(const struct event_cursor *cursor)
     return text[0] == '/' && text[1] && !strchr(", }\t\r\n", text[1]);
 }
 
-/* Parses 'text' with anything in it but a quote, as a name may be written. */
+/* Parses a name in single quotes, which may contain any printable character except the quote. */
 static int parse_quoted(struct event_cursor *cursor, struct event_term *term, struct error *error)
 {
     const char *text = cursor->text + cursor->at + 1;
@@ -288,7 +291,8 @@ int event_terms_parse_text(const char *text, struct event_terms *ret, struct err
     return 0;
 }
 
-/* Terms of perf that no event has here, with the reason. Those for sampling have another reason where it only counts.
+/*
+ * Terms of perf that no event accepts here, and why. Terms for sampling get another error if the event is only counted.
  */
 static const struct {
     const char *name;
@@ -313,7 +317,7 @@ static const struct {
     {"metric-id", false, "is perf's own: name the metric by \"name=\""},
 };
 
-/* Terms with text as their value: the function or file that a probe is set on. */
+/* Terms whose value is text: the function or file on which a probe is set. */
 static const struct {
     const char *pmu, *name;
 } text_terms[] = {{"kprobe", "func"}, {"uprobe", "path"}};
@@ -326,7 +330,9 @@ static bool takes_text(const char *pmu, const struct event_term *term)
     return false;
 }
 
-/* The kernel reads a config word of a probe as a pointer (perf_event_open(2)), so a number there is a mistake or worse.
+/*
+ * The kernel takes a config word of a probe for a pointer (perf_event_open(2)), so a number there is a mistake or an
+ * attack.
  */
 static int check_probe_word(const char *pmu, const struct event_term *term, struct error *error)
 {
@@ -373,13 +379,13 @@ static int check_of_pmu(const char *pmu, const struct event_term *term, struct e
     return check_number(term, error);
 }
 
-/* config1 to config3 of a software event, a tracepoint or a breakpoint mean nothing, or an address. */
+/* For software events, tracepoints and breakpoints, config1 to config3 have no meaning, or are an address. */
 static bool takes_words(const struct event *event)
 {
     return event->kind == EVENT_RAW || (event->kind == EVENT_GENERIC && event->type != PERF_TYPE_SOFTWARE);
 }
 
-/* A term behind an event that is named without a PMU: "cycles/config1=1/". */
+/* Checks a term of an event that is named without a PMU: "cycles/config1=1/". */
 static int check_of_word(const struct event *event, const struct event_term *term, struct error *error)
 {
     const char *name = term->name;

@@ -9,10 +9,10 @@
 
 /* --- Kinds of PMU --- */
 
-/* The kernel's names: kernel/events/core.c, kernel/events/hw_breakpoint.c, drivers with setup_aux(). */
+/* Sources: kernel/events/core.c, kernel/events/hw_breakpoint.c, and the drivers with setup_aux(). */
 static const struct {
     const char *name;
-    bool prefix; /* drivers number their instances */
+    bool prefix; /* the driver numbers its instances */
     enum pmu_kind kind;
 } kinds[] = {
     {"tracepoint", false, PMU_TRACEPOINT}, {"kprobe", false, PMU_PROBE},     {"uprobe", false, PMU_PROBE},
@@ -29,7 +29,7 @@ enum pmu_kind pmu_kind(const char *name)
     return PMU_COUNTING;
 }
 
-/* --- An event, its metric name and its help text --- */
+/* --- Metric names and help --- */
 
 #define CACHE_NAME_SIZE 64
 
@@ -83,7 +83,7 @@ static bool is_metric_char(char c)
 
 char *event_metric_name(const char *text)
 {
-    /* With room for "event_", which goes before a digit or stands alone, and the NUL. */
+    /* Room for "event_", which is put before a digit, or stands for an empty name, and for the NUL. */
     char *name = malloc(strlen(text) + sizeof("event_"));
     size_t size = 0, first = strlen("event_");
 
@@ -118,7 +118,7 @@ static const struct {
     {EVENT_HOST, "host", "the host"},
 };
 
-/* A clock has no counts of the hypervisor, guests or the host: the kernel ignores these modifiers on it. */
+/* On a clock the kernel ignores the modifiers of hypervisor, guest and host. */
 static unsigned effective_modifiers(const struct event *event)
 {
     bool clock = event->generic && event->generic->clock;
@@ -131,7 +131,7 @@ bool event_has_ignored_modifiers(const struct event *event)
     return effective_modifiers(event) != event->modifiers;
 }
 
-/* "event=0x3c,umask=0x1", or the name of a single event. */
+/* Joins the terms again: "event=0x3c,umask=0x1", or the name of a single event. */
 static char *terms_text(const struct event *event)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
@@ -144,7 +144,7 @@ static char *terms_text(const struct event *event)
     return buffer_string(&text);
 }
 
-/* The text that becomes the metric's name, without its modifiers. NULL when out of memory. */
+/* Returns the text from which the metric name is made, without modifiers. NULL when out of memory. */
 static char *metric_source(const struct event *event)
 {
     char cache[CACHE_NAME_SIZE], *text;
@@ -162,14 +162,14 @@ static char *metric_source(const struct event *event)
         return asprintf(&text, "%s_%s", event->system, event->name) < 0 ? NULL : text;
     case EVENT_RAW:
     case EVENT_BREAKPOINT:
-    case EVENT_NAME: /* "PMU::EVENT" is named after the event */
+    case EVENT_NAME: /* only EVENT of "PMU::EVENT" is used */
         break;
     }
     colons = strstr(event->name, "::");
     return strdup(colons ? colons + 2 : event->name);
 }
 
-/* "cycles" with the term config1=1 is "cycles_config1_1"; the name of a PMU's event is made of its terms anyway. */
+/* "cycles" with the term config1=1 is "cycles_config1_1". The name of an EVENT_PMU consists of its terms already. */
 static int append_own_terms(struct buffer *name, const struct event *event)
 {
     if (event->kind == EVENT_PMU || event->n_terms == 0)
@@ -231,8 +231,8 @@ int event_set_metric(struct event *event, const char *name, struct error *error)
 }
 
 /*
- * Without full stop. The same event must get the same text whatever PMU counts it, since one metric has one help; so a
- * cache event appears by its canonical name.
+ * Appends no full stop. A metric has one HELP text, so the same event must get the same text whatever PMU counts it; a
+ * cache event therefore appears by its canonical name.
  */
 static void append_description(struct buffer *help, const struct event *event)
 {

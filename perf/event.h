@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An event as perf-list(1) describes it, its metric name and its HELP.
+ * An event as perf-list(1) writes it, parsed and without any machine, with its metric name and its HELP text.
  *
- * The kind of a PMU: what the descriptors of its events can do besides counting. No file of the kernel says this, but
- * the PMUs that can do more are known by name. Pure.
- *
- * An event as perf-list(1) writes it, parsed (parse.h) and without any machine, and its metric name (the rules are in
- * doc/perfcountd.yaml.5, "METRIC NAMES": "cycles:u" is "cycles_user").
+ * perf/event-parse.h makes events. The rules of metric names are in doc/perfcountd.yaml.5, "METRIC NAMES": "cycles:u"
+ * is "cycles_user".
  */
 #ifndef PERF_EVENT_H
 #define PERF_EVENT_H
@@ -14,26 +11,30 @@
 #include "base/error.h"
 #include "base/util.h"
 
+/*
+ * What the descriptor of a PMU's event can do besides counting. The kernel exports this nowhere; the PMUs that can do
+ * more are known by name.
+ */
 enum pmu_kind {
-    PMU_COUNTING,   /* nothing else */
-    PMU_TRACEPOINT, /* a holder of the descriptor can set a filter (PERF_EVENT_IOC_SET_FILTER) */
-    PMU_PROBE, /* as tracepoints, and opening one changes the kernel's or a program's instructions: kprobe, uprobe */
-    PMU_BREAKPOINT, /* a holder of the descriptor can move it to another address (PERF_EVENT_IOC_MODIFY_ATTRIBUTES) */
-    PMU_TRACING,    /* shows all that a CPU executes, in a second ring: the PMUs that have setup_aux() */
+    PMU_COUNTING,   /* nothing besides counting */
+    PMU_TRACEPOINT, /* the holder of the descriptor can set a filter (PERF_EVENT_IOC_SET_FILTER) */
+    PMU_PROBE,      /* kprobe, uprobe: as a tracepoint, and opening one patches the kernel or a program */
+    PMU_BREAKPOINT, /* the holder of the descriptor can move it to another address (PERF_EVENT_IOC_MODIFY_ATTRIBUTES) */
+    PMU_TRACING,    /* records what a CPU executes, in the AUX ring buffer: PMUs with setup_aux() */
 };
 
 enum pmu_kind pmu_kind(const char *name);
 
 enum event_kind {
-    EVENT_GENERIC,    /* hardware, software, cache, by name or TYPE:CONFIG: `type` and `config` are the kernel's */
+    EVENT_GENERIC,    /* hardware, software or cache event, by name or TYPE:CONFIG: the kernel's `type` and `config` */
     EVENT_RAW,        /* rNNN: `config`, on the core PMU of each CPU */
     EVENT_PMU,        /* pmu/terms/: `pmu` and `terms` */
     EVENT_TRACEPOINT, /* system:name: `system` and `name` */
     EVENT_BREAKPOINT, /* mem:ADDRESS/LENGTH:ACCESS: `breakpoint` */
-    EVENT_NAME,       /* a bare word that is no generic event: `name`, to be found in sysfs */
+    EVENT_NAME,       /* any other bare word: `name`, to be looked up in sysfs and libpfm4 */
 };
 
-/* perf's modifiers. With none of user, kernel and hypervisor all three are counted; so for guest and host. */
+/* perf's modifiers. Without any of user, kernel and hypervisor, all three are counted; likewise for guest and host. */
 enum event_modifier {
     EVENT_USER = 1 << 0,        /* u */
     EVENT_KERNEL = 1 << 1,      /* k */
@@ -41,10 +42,10 @@ enum event_modifier {
     EVENT_GUEST = 1 << 3,       /* G */
     EVENT_HOST = 1 << 4,        /* H */
     EVENT_PINNED = 1 << 5,      /* D */
-    EVENT_WEAK = 1 << 6,        /* W: stands behind a group; every group is weak unless the configuration says strict */
+    EVENT_WEAK = 1 << 6,        /* W: after a group; every group is weak unless the configuration says strict */
     EVENT_EXCLUSIVE = 1 << 7,   /* e */
     EVENT_NO_IDLE = 1 << 8,     /* I */
-    EVENT_SAMPLE_READ = 1 << 9, /* S: samples have the counts of their group; means nothing while counting */
+    EVENT_SAMPLE_READ = 1 << 9, /* S: samples carry the counts of their group; no effect while counting */
 };
 
 #define EVENT_IGNORED_ON_CLOCKS ((unsigned)(EVENT_HYPERVISOR | EVENT_GUEST | EVENT_HOST))
@@ -52,9 +53,9 @@ enum event_modifier {
 /* "umask=0x1": a term of a PMU's event. */
 struct event_term {
     char *name;
-    char *text; /* the value as written, a number or a probe's function or file; NULL where there was none (means 1) */
+    char *text; /* value as written: a number, or a probe's function or file; NULL if omitted, which means 1 */
     uint64_t value;
-    bool numeric;  /* `text` is a number, which is in `value` */
+    bool numeric;  /* `text` is a number, stored in `value` */
     size_t offset; /* in the parsed text */
 };
 
@@ -71,18 +72,18 @@ struct generic_event;
 struct event {
     enum event_kind kind;
     char *text;                /* as written, with its modifiers; for messages */
-    char *pmu, *system, *name; /* EVENT_GENERIC, EVENT_RAW and EVENT_BREAKPOINT have the word as written in `name` */
-    struct event_term *terms;  /* without `name`, which became the metric name, `period` and `freq` */
+    char *pmu, *system, *name; /* `name` is also set for EVENT_GENERIC, EVENT_RAW and EVENT_BREAKPOINT */
+    struct event_term *terms;  /* without `name`, `period` and `freq`, which set the members below */
     size_t n_terms;
     uint32_t type;
     uint64_t config;
     struct event_breakpoint breakpoint;
-    const struct generic_event *generic; /* for EVENT_GENERIC, its row of the table; NULL for cache events */
+    const struct generic_event *generic; /* for EVENT_GENERIC: its row of the table; NULL for cache events */
     unsigned modifiers;                  /* bits of enum event_modifier */
-    unsigned precise;                    /* 0 to 3: the number of p; P is 3 */
-    uint64_t period, frequency;          /* the terms `period` and `freq` of an event that samples; 0: not given */
+    unsigned precise;                    /* 0 to 3: how many times p is given; P is 3 */
+    uint64_t period, frequency;          /* the terms `period` and `freq` of a sampled event; 0: not given */
     char *metric;                        /* "cycles_user" */
-    size_t offset;                       /* where it stands in the parsed text */
+    size_t offset;                       /* position in the parsed text */
 };
 
 void event_done(struct event *event);
@@ -91,10 +92,10 @@ void event_done(struct event *event);
 struct event_list {
     struct event *events;
     size_t n;
-    unsigned modifiers; /* those behind the whole group; each event has them as well */
-    char *name;         /* before the braces; NULL: none */
+    unsigned modifiers; /* given after the whole group; each event has them as well */
+    char *name;         /* given before the braces; NULL if unnamed */
     char *text;         /* as written, without the name */
-    size_t offset;      /* where the group, or its name, stands in the parsed text */
+    size_t offset;      /* position of the group, or of its name, in the parsed text */
 };
 
 void event_list_done(struct event_list *list);
@@ -108,22 +109,29 @@ struct event_groups {
 void event_groups_done(struct event_groups *groups);
 
 /*
- * Lower case; everything outside [a-z0-9_] is "_", a run of "_" is one, none stands at the ends; "event_" before a
- * digit. Always a valid name. NULL when out of memory; the caller frees it.
+ * Makes a valid metric name of any text: lower case; characters outside [a-z0-9_] become "_"; runs of "_" become one,
+ * and are removed at both ends. "event_" is put before a digit, and an empty result is "event". The caller frees the
+ * name; NULL when out of memory.
  */
 char *event_metric_name(const char *text);
-/* Gives the event the metric name that its kind and its modifiers make, unless it has a name already. -ENOMEM. */
+/*
+ * Sets the metric name from the event's kind, terms and modifiers, unless it has one already. Returns -ENOMEM on
+ * failure.
+ */
 int event_build_metric(struct event *event);
-/* Whether the kernel ignores one of its modifiers: its metric name does not say it. */
+/* Whether the kernel ignores one of the event's modifiers, so that the metric name leaves it out. */
 bool event_has_ignored_modifiers(const struct event *event);
-/* The unit as it stands behind the metric name: "" where the name ends with it, as read_bytes does with "bytes". */
+/* The unit to append to the metric name: "" if the name already ends with it, as read_bytes does with "bytes". */
 const char *event_unit_suffix(const struct event *event, const char *unit);
-/* Replaces the metric name by one that a person chose: [a-zA-Z_][a-zA-Z0-9_]*, else -EINVAL. */
+/*
+ * Replaces the metric name by one that a person chose. Returns -EINVAL unless it matches [a-zA-Z_][a-zA-Z0-9_]*, or
+ * -ENOMEM.
+ */
 int event_set_metric(struct event *event, const char *name, struct error *error);
 
 /*
- * The HELP text of the event's metric, from the table of generic events or made from the event's name. NULL when out of
- * memory; the caller frees it.
+ * The HELP text of the event's metric, from the table of generic events or made from the event's name. The caller frees
+ * it; NULL when out of memory.
  */
 char *event_help(const struct event *event);
 

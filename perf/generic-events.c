@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of events that the kernel names itself, and the grammar of cache events: see generic.h. */
 #include "perf/generic-events.h"
 
 #include <stdio.h>
@@ -91,10 +90,10 @@ const struct generic_event *generic_find_config(uint32_t type, uint64_t config)
 #define PREFETCH (1 << PERF_COUNT_HW_CACHE_OP_PREFETCH)
 #define N_RESULTS 2
 
-/* A cache, operation or result in a cache event's name; its index in the table is the kernel's number. */
+/* A cache, operation or result in the name of a cache event. Its index in the table is the kernel's number. */
 struct cache_word {
     const char *names[5];
-    unsigned operations; /* for a cache: the operations that it can have */
+    unsigned operations; /* for a cache: the operations that it supports */
 };
 
 static const struct cache_word caches[] = {
@@ -119,8 +118,8 @@ static const struct cache_word results[N_RESULTS] = {
 };
 
 /*
- * Finds the word at *at, which goes up to the end or the next "-", and moves *at behind it; the longest name wins,
- * since some names begin with others. Returns the word's number, or -1.
+ * Finds the word at *at, which ends at the next "-" or at the end, and moves *at past it. The longest name wins,
+ * because some names are prefixes of others. Returns the word's index, or -1.
  */
 static int take_cache_word(const struct cache_word *words, size_t n, const char *text, size_t size, size_t *at)
 {
@@ -163,7 +162,7 @@ bool generic_parse_cache(const char *text, size_t size, uint64_t *ret_config)
     int operation = -1, result = -1, cache = take_cache_word(caches, ARRAY_SIZE(caches), text, size, &at);
     if (cache < 0 || text[size - 1] == '-')
         return false;
-    /* Either may come first, and either may be left out: "LLC-misses" are load misses. */
+    /* Operation and result come in either order, and each may be omitted: "LLC-misses" are load misses. */
     while (at < size) {
         size_t before = at;
         if (operation < 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The events that the kernel names itself (include/uapi/linux/perf_event.h), under the names and aliases of
- * perf-list(1). A new one is one row.
+ * The events that the kernel itself defines (include/uapi/linux/perf_event.h), under the names and aliases of
+ * perf-list(1), and the syntax of raw and cache events. A new generic event is one row of the table.
  */
 #ifndef PERF_GENERIC_EVENTS_H
 #define PERF_GENERIC_EVENTS_H
@@ -21,23 +21,24 @@ struct generic_event {
 extern const struct generic_event generic_events[];
 extern const size_t n_generic_events;
 
-/* By name or alias, in any case as perf has it; NULL where there is none. */
+/* By name or alias, ignoring case as perf does; NULL for an unknown name. */
 const struct generic_event *generic_find(const char *name, size_t size);
 
 /*
- * "r11", "r0x11": the config of a raw event. -EINVAL where the text is none, -ERANGE where it has more than 16 digits.
+ * Parses a raw event, "r11" or "r0x11", into its config. Returns -EINVAL if the text is not a raw event, -ERANGE if it
+ * has more than 16 digits.
  */
 int generic_parse_raw(const char *text, size_t size, uint64_t *ret_config);
 
-/* By the kernel's numbers. */
+/* By the kernel's numbers; NULL if the table has no such event. */
 const struct generic_event *generic_find_config(uint32_t type, uint64_t config);
 
 /*
- * A cache event: "L1-dcache-load-misses", "LLC-loads", "dTLB-store-misses", "branch-load-misses", "l1d-read"...
- * False where the text is none.
+ * Parses a cache event: "L1-dcache-load-misses", "LLC-loads", "dTLB-store-misses", "branch-load-misses", "l1d-read"...
+ * Returns false if the text is not one.
  */
 bool generic_parse_cache(const char *text, size_t size, uint64_t *ret_config);
-/* perf's spelling of the cache event `config`, which has at most 63 characters: "L1-dcache-load-misses". */
+/* Writes perf's spelling of the cache event `config`, at most 63 characters: "L1-dcache-load-misses". */
 void generic_format_cache(uint64_t config, char *text, size_t size);
 /* Config and name of the n-th cache event that can exist, for lists and suggestions; false past the last. */
 bool generic_find_cache(size_t n, char *text, size_t size, uint64_t *ret_config);

@@ -3,13 +3,13 @@
 
 #include "base/cleanup.h"
 
-/* --- How a configured group fits a PMU --- */
+/* --- Partition --- */
 
 struct partition_opening {
     struct sys *sys;
     const struct attr *attrs;
     const struct group_target *target;
-    uint64_t rest; /* events that are in no group yet, and may open */
+    uint64_t rest; /* events that are in no group yet and may still open */
 };
 
 void partition_done(struct partition *partition)
@@ -20,7 +20,7 @@ void partition_done(struct partition *partition)
     *partition = (struct partition){0};
 }
 
-/* Opens a group of the events in opening->rest; `errors` are by event. */
+/* Opens a group of the events in opening->rest; `errors` is indexed by event. */
 static int open_rest(const struct partition_opening *opening, bool whole, int *errors, struct group **ret)
 {
     struct attr attrs[GROUP_MEMBERS_MAX];
@@ -37,8 +37,8 @@ static int open_rest(const struct partition_opening *opening, bool whole, int *e
 }
 
 /*
- * Opens the first event that can lead, and beside it all that join. An event that does not join may not exist or may
- * not fit: it is left for the next group, where its error as a leader distinguishes the two.
+ * Opens the first event that can lead, and with it all that join. An event that does not join either does not exist or
+ * does not fit. It is left for the next group, where its error as a leader tells the two apart.
  */
 static int open_next_group(struct partition_opening *opening, int *errors, struct partition_group *group)
 {
@@ -58,7 +58,7 @@ static int open_next_group(struct partition_opening *opening, int *errors, struc
     return 0;
 }
 
-/* Enables a group that opened, and adds it. One that cannot be enabled is closed, and its members have the error. */
+/* Enables a group and adds it. If it cannot be enabled, it is closed and its members get the error. */
 static void partition_add_group(const struct partition_opening *opening, struct partition *partition,
                                 const struct partition_group *group)
 {
@@ -89,7 +89,7 @@ static int open_weak(struct partition_opening *opening, struct partition *partit
     return 0;
 }
 
-/* Whether the kernel refused the event only because of the others in its group, which take all counters. */
+/* Whether the kernel refused the event only because the others in its group take all counters. */
 static bool opens_alone(const struct partition_opening *opening, size_t event, int error)
 {
     struct group *group;
@@ -140,7 +140,7 @@ int partition_open(struct sys *sys, const struct attr *attrs, uint64_t events, b
     return 0;
 }
 
-/* --- A group of events that the kernel schedules together --- */
+/* --- Group --- */
 
 #define READ_FORMAT                                                                                                    \
     (PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
@@ -150,11 +150,11 @@ struct member {
     uint64_t id;
 };
 
-/* Small, since each cgroup has some on each CPU. */
+/* Kept small, because each cgroup has some on each CPU. */
 struct group {
     union {
         struct sys *sys;
-        struct group *whole; /* of a part */
+        struct group *whole; /* if is_part */
     };
     uint16_t n;
     bool is_part, always_runs;
@@ -162,7 +162,7 @@ struct group {
     struct member members[];
 };
 
-/* The result of read(2) for READ_FORMAT: see "read_format" in perf_event_open(2). */
+/* The result of read(2) with READ_FORMAT ("read_format" in perf_event_open(2)). */
 struct raw_reading {
     uint64_t n, enabled, running;
     struct {
@@ -178,33 +178,32 @@ struct group *group_free(struct group *group)
         return NULL;
     if (group->is_part)
         group_free(group->whole);
-    /* Siblings first: closing a leader would make each of them a group of its own for a moment. */
+    /* Siblings are closed first: closing the leader turns each remaining sibling into a group of its own. */
     while (group->n > 0 && !group->is_part)
         group->sys->close(group->sys, group->members[--group->n].fd);
     free(group);
     return NULL;
 }
 
-/* Adds an owner. */
 static struct group *group_ref(struct group *group)
 {
     group->references++;
     return group;
 }
 
-/* The group that has the descriptors. */
+/* Returns the group that owns the descriptors. */
 static const struct group *group_whole(const struct group *group)
 {
     return group->is_part ? group->whole : group;
 }
 
 /*
- * The attributes that every member has; `disabled` and `enable_on_exec` count for the leader only (sys.h).
+ * Returns the attributes of a member. perf/sys.h takes `disabled` and `enable_on_exec` from the leader only.
  *
- * When the driver of the Arm PMUs checks whether a group fits, it skips a disabled event unless enable_on_exec is set
- * (validate_event() in drivers/perf/arm_pmu.c). A group whose leader is skipped may have one event more than there are
- * counters: it opens, and never counts. exec(2) enables events of tasks only (perf_event_enable_on_exec() in
- * kernel/events/core.c), so the attribute changes nothing else for a CPU or a cgroup.
+ * enable_on_exec is for Arm PMUs. When their driver checks whether a group fits, it skips a disabled event unless
+ * enable_on_exec is set (validate_event() in drivers/perf/arm_pmu.c). A group whose leader is skipped may have one
+ * event more than there are counters: it opens, and never counts. exec(2) enables events of tasks only
+ * (perf_event_enable_on_exec() in kernel/events/core.c), so the attribute changes nothing else for a CPU or a cgroup.
  */
 static struct perf_event_attr member_attr(const struct attr *attr, const struct group_target *target)
 {
@@ -214,12 +213,12 @@ static struct perf_event_attr member_attr(const struct attr *attr, const struct 
     kernel.read_format = READ_FORMAT;
     kernel.disabled = target->paused || !(target->flags & PERF_FLAG_PID_CGROUP);
     kernel.enable_on_exec = kernel.disabled && (target->pid == -1 || target->flags & PERF_FLAG_PID_CGROUP);
-    /* Without samples there is no instruction pointer to be precise about, and x86 refuses precise_ip. */
+    /* x86 refuses precise_ip for an event that does not sample. */
     kernel.precise_ip = 0;
     return kernel;
 }
 
-/* Adds the descriptor as a member, or closes it. */
+/* Adds the descriptor as a member; closes it on failure. */
 static int group_adopt(struct group *group, int fd)
 {
     struct member member = {.fd = fd};
@@ -257,7 +256,7 @@ static void open_members(struct sys *sys, const struct attr *attrs, size_t n, bo
                     ret_fds);
 }
 
-/* Without members, with room for `n` of them. */
+/* Returns a group without members, with room for `n` of them. */
 static struct group *group_new(struct sys *sys, size_t n)
 {
     struct group *group = malloc(sizeof(*group) + n * sizeof(group->members[0]));
@@ -293,7 +292,10 @@ int group_open(struct sys *sys, const struct attr *leader, const struct group_ta
     return 0;
 }
 
-/* The kernel schedules these apart from those of hardware (perf_sw_context); a leader of hardware takes them along. */
+/*
+ * The kernel schedules software events and tracepoints apart from hardware events (perf_sw_context), except when their
+ * leader is a hardware event.
+ */
 static bool needs_no_counter(const struct attr *attr)
 {
     return attr->kernel.type == PERF_TYPE_SOFTWARE || attr->kernel.type == PERF_TYPE_TRACEPOINT;
@@ -322,8 +324,9 @@ int group_open_many(struct sys *sys, const struct attr *attrs, size_t n, bool wh
 }
 
 /*
- * The leader's state holds for all: members are opened enabled (sys.h). PERF_IOC_FLAG_GROUP would disable each of them,
- * and a member of another PMU than the leader's may count no more when it is enabled again (Linux 6.18).
+ * Members are opened enabled (perf/sys.h), so the leader's state decides for all. PERF_IOC_FLAG_GROUP would disable
+ * each member, and a member of another PMU than the leader's may not count any more when it is enabled again (Linux
+ * 6.18).
  */
 static int group_control(const struct group *group, unsigned long request)
 {
@@ -342,7 +345,7 @@ int group_disable(struct group *group)
     return group_control(group, PERF_EVENT_IOC_DISABLE);
 }
 
-/* The kernel lists members in the order in which they joined. In another order they would be found by id. */
+/* The kernel lists members in the order in which they joined, so the value is normally at `hint`. */
 static int find_value(const struct raw_reading *raw, size_t hint, uint64_t id, uint64_t *ret)
 {
     for (size_t i = 0; i < raw->n; i++) {
@@ -355,7 +358,7 @@ static int find_value(const struct raw_reading *raw, size_t hint, uint64_t id, u
     return -EBADMSG;
 }
 
-/* The room for more values than it has members shows a group that is larger than expected. */
+/* Asks for more values than the group has members, to detect a group that is larger than expected. */
 static inline int read_raw(const struct group *whole, struct raw_reading *ret)
 {
     size_t size = offsetof(struct raw_reading, members) + whole->n * sizeof(ret->members[0]);
@@ -429,7 +432,7 @@ bool group_always_runs(const struct group *group)
     return group->always_runs;
 }
 
-/* Events that any programmable counter takes, the most common first. */
+/* Events that any programmable counter can count, the most common first. */
 static const uint64_t capacity_candidates[] = {
     PERF_COUNT_HW_BRANCH_MISSES,
     PERF_COUNT_HW_INSTRUCTIONS,
@@ -437,8 +440,8 @@ static const uint64_t capacity_candidates[] = {
 };
 
 /*
- * Opens a group of the largest size, of cycles and otherwise this one event: as many members open as the PMU has
- * counters. Cycles may have a counter of their own, which takes nothing else.
+ * Opens a group of the largest size: cycles first, then `config` only. As many members open as the PMU has counters.
+ * Cycles are included because they may have a counter of their own, which counts nothing else.
  */
 static int try_capacity(struct sys *sys, const struct pmu *pmu, uint64_t config, unsigned *ret)
 {

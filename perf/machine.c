@@ -12,11 +12,11 @@
 #include "base/number.h"
 #include "perf/perf-event.h"
 
-/* --- CPUs that come and go --- */
+/* --- Hotplug messages --- */
 
 #define CPU_PATH "@/devices/system/cpu/cpu"
 #define KERNEL_GROUP 1
-/* Buffers of the kernel's own messages are 2 KiB (UEVENT_BUFFER_SIZE). */
+/* In bytes. The kernel's own messages have at most 2 KiB (UEVENT_BUFFER_SIZE). */
 #define MESSAGE_MAX 8192
 
 static const struct {
@@ -75,15 +75,15 @@ int uevent_receive(int fd, enum uevent_change *ret_change, unsigned *ret_cpu)
             continue;
         if (n < 0)
             return -errno;
-        /* Any process may send to a netlink group; port 0 is the kernel. */
+        /* Other processes may send to the group as well; port 0 is the kernel. */
         if (sender.nl_pid == 0 && uevent_parse(message, (size_t)n, ret_change, ret_cpu) == 0)
             return 0;
     }
 }
 
-/* --- How long each CPU has had nothing to run --- */
+/* --- Idle times --- */
 
-/* A line for each CPU, and a number for each interrupt of the machine. */
+/* Limit in bytes. /proc/stat has a line for each CPU and a number for each interrupt of the machine. */
 #define STAT_MAX (2 * 1024 * 1024)
 
 void idle_times_done(struct idle_times *times)
@@ -92,7 +92,7 @@ void idle_times_done(struct idle_times *times)
     *times = (struct idle_times){0};
 }
 
-/* "cpu0 USER NICE SYSTEM IDLE IOWAIT ...", in ticks. */
+/* Parses "cpu0 USER NICE SYSTEM IDLE IOWAIT ...", in ticks. */
 static bool parse_cpu(const char *line, long ticks, struct idle_time *ret)
 {
     unsigned long long idle, iowait;
@@ -136,10 +136,10 @@ int idle_times_load(struct sys *sys, struct idle_times *ret)
     return r < 0 ? r : idle_times_parse(text, sysconf(_SC_CLK_TCK), ret);
 }
 
-/* --- The machine that is measured --- */
+/* --- Machine --- */
 
 #define DEVICES "/sys/bus/event_source/devices"
-/* Bytes of tracefs's list of tracepoints, which has 62 KB on Linux 6.18, and more with more modules. */
+/* Limit in bytes. The list of tracepoints has 62 KB on Linux 6.18, and more if more modules are loaded. */
 #define TRACEPOINTS_MAX ((size_t)4 << 20)
 
 DEFINE_CLEANUP(struct machine *, machine_free);
@@ -162,7 +162,7 @@ static int machine_load_cpus(struct sys *sys, struct machine *machine, struct er
     if (cpuset_count(&machine->online) == 0)
         return error_set(error, -EINVAL, "%s is empty, but some CPU must be online", online);
     r = sys_read_file(sys, "/sys/devices/system/cpu/possible", &possible);
-    /* With fewer than there are, the totals of a CPU that is away would end. */
+    /* The online CPUs cannot stand in for the possible ones: the totals of a CPU that is offline would end. */
     if (r == 0)
         r = cpuset_parse(possible, &machine->possible, NULL);
     if (r == 0 && cpuset_count(&machine->possible) == 0)
@@ -180,7 +180,7 @@ static int machine_add_pmu(struct machine *machine, struct pmu **pmu)
     return 0;
 }
 
-/* Adds a PMU that sysfs does not have. */
+/* Adds a PMU that sysfs does not list. */
 static int machine_add_synthetic(struct machine *machine, const struct pmu *like, const struct cpuset *cpus)
 {
     _cleanup_(pmu_freep) struct pmu *pmu = calloc(1, sizeof(*pmu));
@@ -194,7 +194,9 @@ static int machine_add_synthetic(struct machine *machine, const struct pmu *like
     return machine_add_pmu(machine, &pmu);
 }
 
-/* A machine without PMUs, or where they are hidden, has none; one whose PMUs cannot be listed just now is no machine.
+/*
+ * If the directory does not exist or is not accessible, the machine has no PMUs. Any other error may pass, and is
+ * returned.
  */
 static int load_pmus(struct sys *sys, struct machine *machine)
 {
@@ -223,8 +225,8 @@ static int compare_pmus(const void *a, const void *b)
 }
 
 /*
- * Whether a generic event can name its PMU. The event that tries this is for the own process, which needs the least
- * privilege, and counts nothing. Kernels without extended types answer ENOENT or EINVAL.
+ * Whether a generic event can name this PMU. The event that tries this is for the calling process, which needs the
+ * least privilege, and counts nothing. Kernels without extended types return ENOENT or EINVAL.
  */
 static bool takes_extended_type(struct sys *sys, const struct pmu *pmu)
 {
@@ -244,7 +246,7 @@ static bool takes_extended_type(struct sys *sys, const struct pmu *pmu)
     return true;
 }
 
-/* With one kind of CPU there is nothing to distinguish. */
+/* Nothing to do with one kind of CPU, where a plain generic event is unambiguous. */
 static void probe_extended_types(struct sys *sys, struct machine *machine)
 {
     size_t n = 0;
@@ -256,7 +258,7 @@ static void probe_extended_types(struct sys *sys, struct machine *machine)
             machine->pmus[i]->extended = takes_extended_type(sys, machine->pmus[i]);
 }
 
-/* The kernel always has these two, whatever sysfs shows. */
+/* The kernel always has these two PMUs, even if sysfs does not show them. */
 static int complete_pmus(struct machine *machine)
 {
     static const struct pmu always[] = {
@@ -272,7 +274,7 @@ static int complete_pmus(struct machine *machine)
     return 0;
 }
 
-/* Adds the PMU that stands for the missing hardware PMU of CPUs. */
+/* Adds the absent PMU for the CPUs that no core PMU covers. */
 static int add_absent(struct machine *machine)
 {
     static const struct pmu absent = {.name = (char *)"cpu", .type = PERF_TYPE_RAW, .scope = PMU_CORE, .absent = true};
@@ -306,7 +308,7 @@ static int load_kernel(struct sys *sys, struct machine *machine)
     return machine->release ? 0 : -ENOMEM;
 }
 
-/* Whether it is mounted, though perhaps not readable. */
+/* Whether tracefs is mounted, even if it is not readable. */
 static bool has_tracefs(struct sys *sys, const char *events)
 {
     char **names;

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The machine: CPUs, PMUs, perf_event_paranoid, hotplug messages, idle times.
+ * The machine that is measured: its CPUs, its PMUs and the settings of its kernel that matter to perf.
  *
- * CPUs that come and go, from the kernel's messages over NETLINK_KOBJECT_UEVENT (lib/kobject_uevent.c): those of group
- * 1, which the kernel itself sends, so that it works without udevd.
+ * A struct machine never changes once it is loaded; a new one is loaded when CPUs came or went. Each possible CPU has a
+ * core PMU. CPUs for which sysfs has none (virtual machines, boards without a PMU in the device tree) get an `absent`
+ * one, "cpu", so that no other code needs to handle a CPU without a PMU.
  *
- * How long each CPU has had nothing to run, as /proc/stat says.
- *
- * The machine that is measured: its CPUs and the list of its PMUs. Immutable once loaded.
- *
- * Each possible CPU has a core PMU. CPUs for which sysfs has none (virtual machines, boards without the device tree
- * node) have an `absent` one, "cpu", so that no other code needs to handle a CPU without a PMU.
+ * This module also receives the kernel's hotplug messages and reads how long each CPU was idle.
  */
 #ifndef PERF_MACHINE_H
 #define PERF_MACHINE_H
@@ -19,35 +15,42 @@
 #include "perf/pmu.h"
 #include "perf/sys.h"
 
+/*
+ * CPUs that come and go, from the kernel's messages over NETLINK_KOBJECT_UEVENT (lib/kobject_uevent.c). The socket
+ * listens to multicast group 1, to which the kernel itself sends, so it works without udevd.
+ */
 enum uevent_change { UEVENT_ONLINE, UEVENT_OFFLINE };
 
-/* Pure: "offline@/devices/system/cpu/cpu3", NUL, pairs... -ENOENT where the message is about something else. */
+/* Parses "offline@/devices/system/cpu/cpu3", NUL, KEY=VALUE pairs. Pure. Returns -ENOENT for any other message. */
 int uevent_parse(const char *message, size_t size, enum uevent_change *ret_change, unsigned *ret_cpu);
 
-/* A non-blocking socket that receives the messages; errors of socket(2) and bind(2). The caller closes it. */
+/*
+ * Opens a non-blocking socket that receives the messages; the caller closes it. Returns errors of socket(2) and
+ * bind(2).
+ */
 int uevent_open(void);
 
 /*
- * The next change of a CPU that waits in the socket; messages about other things, and from anybody but the kernel, are
- * skipped. -EAGAIN: there is none. -ENOBUFS: messages were lost, so any CPU may have come or gone. Errors of
- * recvmsg(2).
+ * Gets the next change of a CPU that waits in the socket. Skips messages about other things, and messages that the
+ * kernel did not send. Returns -EAGAIN if there is none; -ENOBUFS if messages were lost, so that any CPU may have come
+ * or gone; errors of recvmsg(2).
  */
 int uevent_receive(int fd, enum uevent_change *ret_change, unsigned *ret_cpu);
 
 struct idle_time {
     unsigned cpu;
-    double seconds; /* since the system started, waiting for I/O included (proc(5)): now and then it falls a little */
+    double seconds; /* since boot, including waiting for I/O; it may decrease a little (proc(5)) */
 };
 
-/* Of the CPUs that are online, in their order. */
+/* The CPUs that are online, in ascending order. */
 struct idle_times {
     struct idle_time *items;
     size_t n;
 };
 
-/* -errno where /proc/stat cannot be read; -EBADMSG where it has no CPU. Needs no privilege. */
+/* Reads /proc/stat, which needs no privilege. Returns -errno if it cannot be read, -EBADMSG if it has no CPU. */
 int idle_times_load(struct sys *sys, struct idle_times *ret);
-/* The same of a text, in which a second has `ticks`. */
+/* Parses the text of /proc/stat, whose times are in units of 1/`ticks` seconds. Pure. */
 int idle_times_parse(const char *text, long ticks, struct idle_times *ret);
 void idle_times_done(struct idle_times *times);
 
@@ -56,36 +59,42 @@ struct machine {
     struct cpuset possible, online;
     struct pmu **pmus; /* in order of name, the absent one last */
     size_t n_pmus;
-    struct defects defects; /* PMUs */
-    int paranoid;           /* kernel.perf_event_paranoid; INT_MIN where it cannot be read */
+    struct defects defects; /* PMUs that cannot be used */
+    int paranoid;           /* kernel.perf_event_paranoid; INT_MIN if it cannot be read */
     char *release;          /* kernel release, "6.1.0-35-arm64" */
-    const char *tracefs;    /* "/sys/kernel/tracing", or "/sys/kernel/debug/tracing"; NULL where there is none */
+    const char *tracefs;    /* "/sys/kernel/tracing" or "/sys/kernel/debug/tracing"; NULL if not mounted */
 };
 
 /*
- * Reads /sys and /proc. With several core PMUs, tries whether generic events can name them. Mounts tracefs where it is
- * not mounted, if that is allowed, and leaves it mounted, as perf does. Fails only when out of memory, and where
- * /sys/devices/system/cpu/online is missing or garbled.
+ * Reads /sys and /proc. With several core PMUs, tries whether generic events can name them. Mounts tracefs if it is not
+ * mounted and mounting is allowed, and leaves it mounted, as perf does. Fails only if memory is short, or if the lists
+ * of online and possible CPUs in /sys/devices/system/cpu or the list of PMUs cannot be read. A machine whose list of
+ * PMUs does not exist or is not accessible has no PMUs.
  */
 int machine_load(struct sys *sys, struct machine **ret, struct error *error);
-/* Adds an owner, so that the machine lasts as long as a thread that reads it. */
+/* Adds a reference, so that the machine lasts as long as a thread reads it. */
 struct machine *machine_ref(struct machine *machine);
-/* Removes an owner; the last one frees it. */
+/* Drops a reference; dropping the last one frees the machine. */
 struct machine *machine_free(struct machine *machine);
 
-/* The directory of tracefs, which is mounted if need be and allowed; NULL where there is none. */
+/*
+ * The directory of tracefs, which is mounted first if necessary and allowed; NULL if it is not available. Static text.
+ */
 const char *machine_find_tracefs(struct sys *sys);
 
 /*
- * The names of the tracepoints as tracefs lists them, "SYSTEM:EVENT" and a newline each, in no order; the caller frees
- * the text. machine->tracefs is not NULL. Errors of open(2) and read(2); -EFBIG; -ENOMEM.
+ * Reads the tracepoints that tracefs lists: "SYSTEM:EVENT" and a newline for each, in no particular order. The caller
+ * frees the text. machine->tracefs must not be NULL. Returns errors of open(2) and read(2), -EFBIG, or -ENOMEM.
  */
 int machine_list_tracepoints(struct sys *sys, const struct machine *machine, char **ret_text);
 
-/* Whether other CPUs are online than when it was loaded; errors of sys_read_file() and cpuset_parse(). */
+/*
+ * Returns 1 if other CPUs are online than when the machine was loaded, otherwise 0; errors of sys_read_file() and
+ * cpuset_parse().
+ */
 int machine_is_outdated(struct sys *sys, const struct machine *machine);
 
-/* NULL where there is none of that name. */
+/* Returns NULL if there is no PMU of that name. */
 const struct pmu *machine_find_pmu(const struct machine *machine, const char *name);
 /* The PMU that counts hardware events on `cpu`; never NULL for a possible CPU. */
 const struct pmu *machine_core_pmu(const struct machine *machine, unsigned cpu);

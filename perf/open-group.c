@@ -5,7 +5,7 @@
 
 #define N_GROUP_ACTIVITIES 6
 
-/* --- Honest totals of a multiplexed group --- */
+/* --- Totals --- */
 
 struct scale *scale_new(size_t n)
 {
@@ -16,7 +16,7 @@ struct scale *scale_new(size_t n)
     return scale;
 }
 
-/* A counter may wrap, so a step of 2^63 or more is taken for a step back. */
+/* A counter may wrap, so only a step of 2^63 or more is taken for a step back. */
 static bool went_backwards(const struct scale *scale, uint64_t enabled, uint64_t running, const uint64_t *values)
 {
     if (enabled < scale->last.enabled || running < scale->last.running)
@@ -41,7 +41,7 @@ static void counter_add(struct scale_counter *counter, uint64_t value, uint64_t 
 
 int scale_add(struct scale *scale, uint64_t enabled, uint64_t running, const uint64_t *values)
 {
-    running = MIN(running, enabled); /* else the time that it cannot have run is missing from the next reading */
+    running = MIN(running, enabled); /* otherwise the excess would be missing from the next reading */
     if (went_backwards(scale, enabled, running, values))
         return -ESTALE;
     uint64_t denabled = enabled - scale->baseline.enabled, drunning = running - scale->baseline.running;
@@ -78,9 +78,9 @@ struct scale_times scale_times(const struct scale *scale)
     };
 }
 
-/* --- A perf group that was opened on a CPU --- */
+/* --- Opened group --- */
 
-/* How long a pinned group that found no counter is left alone: doubled each time it finds none again. */
+/* Seconds for which a pinned group that found no counter is left alone; doubled each time it finds none again. */
 #define BACKOFF_MIN_S 1
 #define BACKOFF_MAX_S 64
 
@@ -93,7 +93,7 @@ void opened_group_done(struct opened_group *opened)
     *opened = (struct opened_group){0};
 }
 
-/* Enabling clears the error state, and the kernel tries to place the group once more. */
+/* Enabling clears the error state, and the kernel tries once more to schedule the group. */
 static void enable_again(struct opened_group *opened, struct sys *sys)
 {
     uint64_t now = sys->now(sys, CLOCK_MONOTONIC);
@@ -146,11 +146,11 @@ int opened_group_read(struct opened_group *opened, struct sys *sys, struct group
     if (opened->error == -ENODATA)
         enable_again(opened, sys);
     else if (opened->error == 0)
-        opened->error = -ENODATA; /* enabled again, and no task has been there since to find out */
+        opened->error = -ENODATA; /* enabled again, but no task has run there since */
     return opened->error;
 }
 
-/* One that cannot be enabled would stand still, and be read as if it counted: it is opened again. */
+/* A group that cannot be enabled would be read as if it counted, so it is closed and opened again later. */
 static void give_up_group(struct opened_group *opened, int error)
 {
     struct group_reading reading;
@@ -221,7 +221,7 @@ void opened_group_replace(struct opened_group *opened, struct group *group)
     opened->backoff_s = 0;
 }
 
-/* Why a group cannot be read. */
+/* Keyed by the error of the last reading. */
 static const struct {
     int error;
     const char *cause;

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A perf group over time: exact scaled totals, closed and opened again.
+ * A perf group over time: its descriptors come and go, its totals stay.
  *
- * Honest totals of a group that the kernel multiplexes. Pure arithmetic on readings.
- *
- * Between two readings, total += dvalue * denabled / drunning, exactly (64 bits before the point and 64 behind it). So
- * a total never falls, whatever the ratio does, and a slow counter loses nothing.
- *
- * A perf group that was opened on a CPU for events of a configured group: its descriptors and its totals.
- *
- * The totals outlive the descriptors. While its CPU or its cgroup is away the group is closed; its totals go on when it
+ * An opened_group is on one CPU. While that CPU or the cgroup is away, the group is closed; its totals continue when it
  * is opened again.
+ *
+ * A scale keeps the totals, by pure arithmetic on readings. The kernel may multiplex a group, so the count between two
+ * readings is extrapolated: total += dvalue * denabled / drunning, exactly (64 bits before the point and 64 after it).
+ * A total therefore never falls, whatever the ratio does, and a slow counter loses nothing.
  */
 #ifndef PERF_OPEN_GROUP_H
 #define PERF_OPEN_GROUP_H
@@ -20,9 +17,9 @@
 #include "perf/group.h"
 
 enum scale_state {
-    SCALE_COUNTING,    /* ran all the time it was enabled; also before the first reading, and while nothing happens */
+    SCALE_COUNTING,    /* ran whenever it was enabled; also before the first reading */
     SCALE_MULTIPLEXED, /* ran during a part of that time: the totals are estimates */
-    SCALE_STARVED,     /* enabled, but did not run since the baseline: nothing is known of that time */
+    SCALE_STARVED,     /* enabled, but has not run since the baseline: nothing is known of that time */
 };
 
 struct scale_counter {
@@ -38,81 +35,91 @@ struct scale_times {
 
 struct scale {
     enum scale_state state;
-    bool ran; /* it ran at least once, so the totals mean something */
+    bool ran; /* it ran at least once, so the totals are meaningful */
     uint8_t n;
-    struct scale_times baseline; /* the reading where the next delta starts; stays while starved */
+    struct scale_times baseline; /* the reading where the next delta starts; does not move while starved */
     struct scale_times last;     /* the last reading */
-    struct scale_times before;   /* sum of earlier openings */
+    struct scale_times before;   /* sum over earlier openings */
     struct scale_counter counters[];
 };
 
-/* For `n` counters, at most 255, all zero as in a group that was just opened. NULL when out of memory; free() frees it.
+/*
+ * For `n` counters, at most 255, all zero as in a group that was just opened. The caller frees it with free(); NULL
+ * when out of memory.
  */
 struct scale *scale_new(size_t n);
 
 /*
- * Adds the next reading, with times in nanoseconds. -ESTALE, and nothing changes, where time or a counter went
- * backwards: the group is not the one that was read before. A counter that passes 2^64 continues.
+ * Adds the next reading, with times in nanoseconds. Returns -ESTALE and changes nothing if a time or a counter went
+ * backwards: the group is not the one that was read before. A counter that wraps at 2^64 continues.
  */
 int scale_add(struct scale *scale, uint64_t enabled, uint64_t running, const uint64_t *values);
 
-/* The group was opened again and starts at zero: the totals continue. */
+/* Call when the group was opened again and its counters start at zero. The totals continue. */
 void scale_reopen(struct scale *scale);
 
-/* Totals over all openings; running is never above enabled. */
+/* Times over all openings; `running` is never above `enabled`. */
 struct scale_times scale_times(const struct scale *scale);
 
-/* The time between the last two readings. */
+/* What the group did between the last two readings. */
 enum group_activity {
-    GROUP_IDLE, /* it was not enabled: no task of the cgroup was on the CPU */
+    GROUP_IDLE, /* not enabled: no task of the cgroup was on the CPU */
     GROUP_COUNTED,
     GROUP_MULTIPLEXED,
-    GROUP_STARVED, /* it was enabled and did not run, or it cannot be read or opened: nothing is known */
-    GROUP_STALE,   /* it is no longer the group that was opened: its CPU went away, maybe in a suspend */
-    GROUP_AWAY,    /* its CPU is away: nothing can happen there */
+    GROUP_STARVED, /* enabled but did not run, or cannot be read or opened: nothing is known */
+    GROUP_STALE,   /* no longer the group that was opened: its CPU went away, maybe in a suspend */
+    GROUP_AWAY,    /* its CPU is away, so nothing can happen there */
 };
 
 struct opened_group {
     struct group *group; /* NULL while it is closed */
     struct scale *scale;
-    uint64_t events; /* its members, as a mask of the configured group's events; in this order in the perf group */
+    uint64_t events; /* members, as a mask of the configured group's events; in this order in the perf group */
     int cpu;
-    int error; /* of the last reading, or of opening it again */
+    int error; /* of the last reading or reopening; 0 or -errno */
     enum group_activity activity;
-    uint32_t next_in_row; /* for group-rows.c */
+    uint32_t next_in_row; /* for collectors/group-rows.c */
     bool paused;          /* disabled on purpose */
-    uint8_t backoff_s;    /* how long a group in the error state is left alone once it was enabled again */
-    uint64_t retry_ns;    /* when it is enabled again */
+    uint8_t backoff_s;    /* seconds for which a group in the error state is left alone; 0 if it is not in that state */
+    uint64_t retry_ns;    /* CLOCK_MONOTONIC time when it is enabled again */
 };
 
 void opened_group_done(struct opened_group *opened);
 
 /*
- * By one read(2); *ret has what was read. Errors of group_read() and scale_add(); the error of opening it where it is
- * closed.
+ * Reads the group with one read(2) and adds the reading to its totals; *ret is what was read. Returns errors of
+ * group_read() and scale_add(); if the group is closed, the error that keeps it closed. A pinned group in the error
+ * state (-ENODATA) is enabled again from time to time.
  */
 int opened_group_read(struct opened_group *opened, struct sys *sys, struct group_reading *ret);
 /*
- * Disables the group if it is open, or enables it again. Errors of ioctl(2); a group that cannot be enabled is closed,
- * and stale.
+ * Disables the group if it is open, or enables it again. Returns errors of ioctl(2); a group that cannot be enabled is
+ * closed, and its activity is GROUP_STALE.
  */
 int opened_group_pause(struct opened_group *opened, bool paused);
 
 /* Closes the descriptors; the totals are kept. */
 void opened_group_close(struct opened_group *opened);
 /*
- * Its CPU left, and is away still or not: closes. A group on a CPU that left is dead, or may be. A CPU that is there
- * may never have left, as after messages were lost; then the group has counted up to now.
+ * Closes the group because its CPU left; `away` says whether the CPU is still offline. If it is not, it may never have
+ * left, as after messages were lost; the group has then counted until now, and is read a last time. Afterwards the
+ * activity is GROUP_AWAY.
  */
 void opened_group_leave(struct opened_group *opened, struct sys *sys, bool away);
-/* Opens a closed group again, whole: `attrs` are its members in order. On failure it stays closed. */
+/*
+ * Opens a closed group again, whole; `attrs` are those of its members, in order. Returns the error if it does not open;
+ * the group then stays closed.
+ */
 int opened_group_reopen(struct opened_group *opened, struct sys *sys, const struct attr *attrs,
                         const struct group_target *target);
 
-/* The descriptors are those of `group` from now on, which it owns; what these had counted before says nothing. */
+/*
+ * Closes the descriptors, if any, and takes ownership of `group` in their place. If `group` has counted before, the
+ * totals mean nothing from then on.
+ */
 void opened_group_replace(struct opened_group *opened, struct group *group);
 
-/* Why a group is starved, by the error of its last reading (0: none); static text. */
+/* Why a group is starved, by the error of its last reading (0 if it was read). Static text. */
 const char *opened_group_explain(int error);
 
 #endif

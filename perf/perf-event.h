@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names that include/uapi/linux/perf_event.h has since a version that is newer than the oldest one that perfcountd is
- * built with (Linux 5.10). A kernel that lacks one answers so when an event is opened.
+ * Names of include/uapi/linux/perf_event.h that are newer than the oldest header with which perfcountd is built (Linux
+ * 5.10). A kernel that does not know one of them returns an error when the event is opened.
  */
 #ifndef PERF_PERF_EVENT_H
 #define PERF_PERF_EVENT_H
@@ -9,16 +9,16 @@
 #include <linux/perf_event.h>
 
 /*
- * Linux 5.13: behind it, the type of the PMU in the config of PERF_TYPE_HARDWARE and PERF_TYPE_HW_CACHE. Older kernels
- * answer ENOENT or EINVAL (kernel/events/core.c, and each PMU's driver).
+ * Linux 5.13: above this bit, the config of PERF_TYPE_HARDWARE and PERF_TYPE_HW_CACHE has the type of the PMU. Older
+ * kernels return ENOENT or EINVAL (kernel/events/core.c, and each PMU's driver).
  */
 #ifndef PERF_PMU_TYPE_SHIFT
 #define PERF_PMU_TYPE_SHIFT 32
-/* Of the same version: the preprocessor does not see members of an enum. Older kernels answer ENOENT. */
+/* Of the same version; the preprocessor does not see members of an enum. Older kernels return ENOENT. */
 #define PERF_COUNT_SW_CGROUP_SWITCHES 11
 #endif
 
-/* The sizes of struct perf_event_attr: with sig_data, Linux 5.13; with config3, Linux 6.3. */
+/* Sizes of struct perf_event_attr: with sig_data, Linux 5.13; with config3, Linux 6.3. */
 #ifndef PERF_ATTR_SIZE_VER7
 #define PERF_ATTR_SIZE_VER7 128
 #endif

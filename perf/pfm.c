@@ -5,50 +5,21 @@
 
 #ifdef HAVE_LIBPFM4
 #include <stdio.h>
-#include <strings.h>
+
+/* The include guard of libpfm4's own copy of struct perf_event_attr: defined here, it keeps the copy out. */
+#define __PERFMON_PERF_EVENT_H__
+#include <perfmon/pfmlib.h>
+#include <perfmon/pfmlib_perf_event.h>
 #endif
 
 #include "base/library.h"
 
-/* libpfm4's own copy of perf_event_attr would come on top of the kernel's. */
-#define __PERFMON_PERF_EVENT_H__
-
-#define PFM_NAME_SIZE 256
-/* Above the number of every PMU. libpfm4 says at run time where they end, as its header may be of another version. */
-#define PFM_PMUS_MAX 8192
-
-struct pfm_library {
-    __typeof__(&pfm_initialize) initialize;
-    __typeof__(&pfm_strerror) strerror;
-    __typeof__(&pfm_get_pmu_info) get_pmu_info;
-    __typeof__(&pfm_get_event_next) get_event_next;
-    __typeof__(&pfm_get_event_info) get_event_info;
-    __typeof__(&pfm_get_event_attr_info) get_event_attr_info;
-    __typeof__(&pfm_get_os_event_encoding) get_os_event_encoding;
-};
-
-/* A PMU of libpfm4, by its name in pfm-pmu.h if it has one. */
-struct pfm_table {
-    const char *name; /* "arm_ac76" */
-    pfm_pmu_info_t info;
-    bool stand_in; /* `info` is that of another PMU */
-};
-
-/* The pieces of a name: "skl", "INST_RETIRED", ":ANY_P". */
-struct pfm_name {
-    const char *prefix, *event, *rest;
-    size_t prefix_size, event_size;
-};
-
-/* Calls `visit` for the events of the table, until it returns true. Returns whether it did. */
-typedef bool (*pfm_event_visit)(void *userdata, const pfm_event_info_t *event);
-
-/* --- libpfm4's PMUs among sysfs's --- */
+/* --- PMUs --- */
 
 /*
- * The kernel's names are in drivers/perf/arm_pmuv3.c (before 6.4 arch/arm64/kernel/perf_event.c) and
- * arch/x86/events/intel/core.c. In Debian 12 libpfm4 has no Cortex-A55, A72 or A76. Neoverse N1 is the A76's
- * sibling, the A53 came before the A55, and libpfm4 itself later gave the A72 the table of the A57.
+ * The kernel's names are from drivers/perf/arm_pmuv3.c (before Linux 6.4 arch/arm64/kernel/perf_event.c) and
+ * arch/x86/events/intel/core.c. libpfm4 of Debian 12 has no Cortex-A55, A72 or A76, so they have stand-ins: Neoverse N1
+ * is the A76's sibling, the A53 preceded the A55, and libpfm4 itself later gave the A72 the table of the A57.
  */
 const struct pfm_pmu pfm_pmus[] = {
     {"arm_ac7", "arm_cortex_a7", "armv7_cortex_a7", false, NULL},
@@ -96,13 +67,13 @@ bool pfm_pmu_counts_on(const char *name, const char *sysfs, bool detected, bool 
             return detected || !pfm_pmus[i].any_model;
         has_row = true;
     }
-    /* Older kernels and ACPI have one name for all: "armv8_pmuv3", "armv8_pmuv3_0". */
+    /* Older kernels and ACPI have one name for all kinds of core: "armv8_pmuv3", "armv8_pmuv3_0". */
     if (str_starts(name, "arm_"))
         return (detected || named) && str_starts(sysfs, "armv8_pmuv3");
     return !has_row && detected && str_equal(sysfs, "cpu");
 }
 
-/* Whether an event's name is spelled like libpfm4's: with "::", or in capitals. */
+/* Whether an event's name looks like libpfm4's: it has "::", or is in capitals. */
 static bool pfm_pmu_is_name(const char *name)
 {
     return strstr(name, "::") ||
@@ -111,7 +82,40 @@ static bool pfm_pmu_is_name(const char *name)
 
 #ifdef HAVE_LIBPFM4
 
-/* By libpfm4's name or the alias, in any case; NULL for one without a row. */
+#define PFM_NAME_SIZE 256
+/*
+ * Above the number of every PMU of libpfm4. The library reports the end at run time, because it may be of another
+ * version than its header.
+ */
+#define PFM_PMUS_MAX 8192
+
+struct pfm_library {
+    __typeof__(&pfm_initialize) initialize;
+    __typeof__(&pfm_strerror) strerror;
+    __typeof__(&pfm_get_pmu_info) get_pmu_info;
+    __typeof__(&pfm_get_event_next) get_event_next;
+    __typeof__(&pfm_get_event_info) get_event_info;
+    __typeof__(&pfm_get_event_attr_info) get_event_attr_info;
+    __typeof__(&pfm_get_os_event_encoding) get_os_event_encoding;
+};
+
+/* A PMU of libpfm4 and its events. */
+struct pfm_table {
+    const char *name; /* "arm_ac76": as in pfm_pmus[] if it has a row */
+    pfm_pmu_info_t info;
+    bool stand_in; /* `info` is that of another PMU, whose common events serve */
+};
+
+/* The parts of a name: "skl", "INST_RETIRED", ":ANY_P". Not terminated; they point into the name. */
+struct pfm_name {
+    const char *prefix, *event, *rest;
+    size_t prefix_size, event_size;
+};
+
+/* Called for each event of a table until it returns true. */
+typedef bool (*pfm_event_visit)(void *userdata, const pfm_event_info_t *event);
+
+/* Finds a row by libpfm4's name or the alias, ignoring case; NULL if there is none. */
 static const struct pfm_pmu *pfm_pmu_find(const char *name, size_t size)
 {
     for (size_t i = 0; i < n_pfm_pmus; i++)
@@ -121,15 +125,15 @@ static const struct pfm_pmu *pfm_pmu_find(const char *name, size_t size)
 }
 
 /*
- * Whether a stand-in's event has the same meaning: numbers 0xc0 to 0x3fff are each core's own, those below and above
- * are common to all (Arm Architecture Reference Manual, "The PMU event number space and common events").
+ * Whether an event of a stand-in means the same on the other core. Numbers 0xc0 to 0x3fff are specific to each core,
+ * all others are common (Arm Architecture Reference Manual, "The PMU event number space and common events").
  */
 static bool pfm_pmu_is_common(uint64_t config)
 {
     return config < 0xc0 || config >= 0x4000;
 }
 
-/* --- libpfm4 and its tables --- */
+/* --- Library and tables --- */
 
 static const struct library_function functions[] = {
     {"pfm_initialize", offsetof(struct pfm_library, initialize)},
@@ -150,8 +154,8 @@ static const struct library libpfm4 = {
 };
 
 /*
- * Loads and initializes the library, which is then never unloaded; further calls find it so. -ENODEV with a sentence
- * where it cannot be used. Sets LIBPFM_ENCODE_INACTIVE in the environment, since by default libpfm4 encodes only for
+ * Loads and initializes the library, which is never unloaded; further calls find it initialized. Returns -ENODEV with a
+ * sentence if it cannot be used. Sets LIBPFM_ENCODE_INACTIVE in the environment: by default libpfm4 encodes only for
  * the one model that it detects, which on a big.LITTLE machine is that of CPU 0.
  */
 static int pfm_library_load(struct pfm_library *ret, struct error *error)
@@ -168,7 +172,7 @@ static int pfm_library_load(struct pfm_library *ret, struct error *error)
     return 0;
 }
 
-/* Borrows from `name`. */
+/* The parts point into `name`. */
 static struct pfm_name pfm_name_parse(const char *name)
 {
     struct pfm_name parsed = {.event = name};
@@ -184,7 +188,7 @@ static struct pfm_name pfm_name_parse(const char *name)
     return parsed;
 }
 
-/* Whether it has privilege levels and the like, "u=1", for which perfcountd has modifiers. */
+/* Whether the name sets privilege levels and the like, "u=1". perfcountd has modifiers for those. */
 static bool pfm_name_has_level(const struct pfm_name *parsed)
 {
     static const char *const levels[] = {"u", "k", "h", "hv", "mg", "mh", "excl", "precise", "period", "freq", "cpu"};
@@ -213,7 +217,7 @@ static bool find_info(const struct pfm_library *library, const char *name, size_
     return false;
 }
 
-/* The table for a PMU as a person or pfm-pmu.h names it; false where libpfm4 has none. */
+/* Finds the table of a PMU by a name that a person or pfm_pmus[] gives it; false if libpfm4 has none. */
 static bool pfm_table_find(const struct pfm_library *library, const char *name, size_t size, struct pfm_table *ret)
 {
     const struct pfm_pmu *row = pfm_pmu_find(name, size);
@@ -232,7 +236,7 @@ static bool pfm_table_find(const struct pfm_library *library, const char *name, 
     return true;
 }
 
-/* The next table that pfm-pmu.h has for sysfs's PMU. */
+/* Finds the next row of pfm_pmus[] for sysfs's PMU of which libpfm4 has the table. */
 static bool next_of_kind(const struct pfm_library *library, const char *sysfs, size_t *at, struct pfm_table *ret)
 {
     while (*at < n_pfm_pmus) {
@@ -250,7 +254,10 @@ static bool is_of_kind(const char *name, const char *sysfs)
     return row && str_equal(row->sysfs, sysfs);
 }
 
-/* The next table that serves sysfs's PMU for a name without prefix; `at` starts at 0. False past the last. */
+/*
+ * Finds the next table that serves sysfs's PMU for a name without prefix: first those of pfm_pmus[], then all others.
+ * `at` starts at 0. False past the last.
+ */
 static bool pfm_table_next(const struct pfm_library *library, const char *sysfs, size_t *at, struct pfm_table *ret)
 {
     if (next_of_kind(library, sysfs, at, ret))
@@ -270,11 +277,11 @@ static bool pfm_table_next(const struct pfm_library *library, const char *sysfs,
     return false;
 }
 
-/* The attributes by which the kernel counts "PMU::EVENT:UMASK", as libpfm4 has it. PFM_SUCCESS or PFM_ERR_... */
+/* Encodes "PMU::EVENT:UMASK" into the attributes with which the kernel counts it. Returns PFM_SUCCESS or PFM_ERR_*. */
 static int pfm_table_encode(const struct pfm_library *library, const struct pfm_table *table,
                             const struct pfm_name *parsed, struct perf_event_attr *ret)
 {
-    /* libpfm4's perf_event_attr may be larger than the kernel headers' one. */
+    /* libpfm4's struct perf_event_attr may be larger than that of the kernel headers. */
     union {
         struct perf_event_attr attr;
         char room[512];
@@ -305,21 +312,21 @@ static bool pfm_table_each_event(const struct pfm_library *library, const struct
     return false;
 }
 
-/* A visit that gives each name to the struct suggest in `userdata`. */
+/* A pfm_event_visit that offers each name to the struct suggest in `userdata`. */
 static bool pfm_suggest_event(void *userdata, const pfm_event_info_t *event)
 {
     suggest_consider(userdata, event->name);
     return false;
 }
 
-/* --- libpfm4's names --- */
+/* --- Names --- */
 
 const char *pfm_built(void)
 {
     return "yes";
 }
 
-/* libpfm4 looks the type of an uncore PMU up in sysfs. */
+/* For an uncore PMU, libpfm4 has looked up the type in sysfs. */
 static bool table_counts_on(const struct pfm_table *table, const struct pmu *pmu, const struct perf_event_attr *attr,
                             bool named)
 {
@@ -378,7 +385,7 @@ struct pfm_listing {
     void *userdata;
 };
 
-/* `mask` is "" for an event as a whole. */
+/* `mask` is "" for an event without unit masks. Returns false if the PMU does not count it. */
 static bool list_one(const struct pfm_listing *listing, const char *event, const char *mask, const char *description)
 {
     char name[PFM_NAME_SIZE];
@@ -393,7 +400,7 @@ static bool list_one(const struct pfm_listing *listing, const char *event, const
     return true;
 }
 
-/* An event with unit masks is one event for each of them. */
+/* An event with unit masks is listed once for each of them, otherwise by itself. */
 static bool list_event(void *userdata, const pfm_event_info_t *event)
 {
     const struct pfm_listing *listing = userdata;
@@ -433,7 +440,7 @@ void pfm_list(const struct pmu *pmu, pfm_visit visit, void *userdata)
         pfm_table_each_event(&library, &table, list_event, &listing);
 }
 
-/* --- Why libpfm4 does not know a name: see pfm_explain() in pfm.h --- */
+/* --- Explanations --- */
 
 struct sought {
     const struct pfm_name *parsed;
@@ -474,7 +481,7 @@ static int pfm_no_pmu(const struct pfm_library *library, const struct pfm_name *
                         suggest_format(&suggest, nearest, sizeof(nearest)));
 }
 
-/* The error of an event that exists, with a unit mask that does not exist or is missing. */
+/* Returns the error of an event that exists, with a unit mask that is unknown or missing. */
 static int bad_mask(const struct pfm_library *library, const struct pfm_table *table, const struct sought *sought,
                     int reason, size_t offset, struct error *error)
 {
@@ -522,8 +529,8 @@ static bool table_is_here(const struct machine *machine, const struct pfm_table 
 }
 
 /*
- * The error of an event without prefix whose unit mask is missing on a PMU of this machine. 0 where libpfm4 does not
- * have the event.
+ * Returns the error of a name without prefix whose unit mask is unknown or missing on a PMU of this machine. Returns 0
+ * if libpfm4 does not have the event.
  */
 static int explain_bare(const struct pfm_library *library, const struct machine *machine, const struct pfm_name *parsed,
                         size_t offset, struct error *error)
@@ -575,7 +582,7 @@ int pfm_explain(const struct machine *machine, const char *name, size_t offset, 
 
 #else
 
-/* --- Stands in for pfm.c where perfcountd is built without libpfm4 --- */
+/* --- Without libpfm4 --- */
 
 const char *pfm_built(void)
 {

@@ -8,15 +8,18 @@
 #include "perf/event-term.h"
 #include "perf/event.h"
 
-/* --- Units of drivers --- */
+/* --- Units --- */
 
-/* One NAME is `scale` of BASE; for bytes by powers of 1000, `binary` is what it is by powers of 1024, else 0. */
+/*
+ * One `name` is `scale` times `base`. For bytes by powers of 1000, `binary` is the scale by powers of 1024; otherwise
+ * 0.
+ */
 struct known_unit {
     const char *name, *base;
     double scale, binary;
 };
 
-/* tests/unit/test-pmu.c lists the drivers of Linux that write a unit. "M" is i915's, of cycles. */
+/* tests/unit/test-pmu.c lists the drivers of Linux that write a unit. "M" is i915's, for cycles. */
 static const struct known_unit units[] = {
     {"Joules", "joules", 1, 0},    {"J", "joules", 1, 0},
     {"Bytes", "bytes", 1, 0},      {"B", "bytes", 1, 0},
@@ -50,12 +53,12 @@ bool unit_is_base(const char *text)
     return false;
 }
 
-/* Drivers write scales with ten digits or more. */
+/* The relative error of a scale. Drivers write ten digits or more. */
 #define ROUNDING 1e-9
-/* Doubles have every whole number up to it. */
+/* A double represents every whole number up to this. */
 #define WHOLE_MAX 0x1p53
 
-/* The whole number that `amount` is but for rounding; 0: none. */
+/* Returns the whole number that `amount` is except for rounding, or 0 if it is none. */
 static double whole_number(double amount)
 {
     if (!(amount >= 0.5 && amount < WHOLE_MAX))
@@ -87,7 +90,7 @@ int unit_resolve(const char *text, double scale, char **ret_base, double *ret_sc
     return 0;
 }
 
-/* --- Formats of a PMU's terms --- */
+/* --- Formats --- */
 
 #define BIT_MAX 63
 
@@ -136,7 +139,7 @@ int pmu_format_deposit(const struct pmu_format *format, uint64_t value, uint64_t
     return 0;
 }
 
-/* --- A PMU as sysfs describes it --- */
+/* --- PMU --- */
 
 #define DEVICE "/sys/bus/event_source/devices/%s"
 
@@ -217,7 +220,7 @@ static int load_terms(struct sys *sys, const char *pmu, struct pmu_event *event,
     return r;
 }
 
-/* Loaded whole or not at all: without its scale or unit its values would be wrong. */
+/* An event is loaded whole or not at all: without its scale or unit its values would be wrong. */
 static int load_event(struct sys *sys, const char *pmu, const char *name, struct pmu_event *ret, struct error *error)
 {
     _cleanup_(event_clear) struct pmu_event event = {.name = strdup(name)};
@@ -287,7 +290,7 @@ static int pmu_add_format(struct sys *sys, struct pmu *pmu, const char *name)
     return 0;
 }
 
-/* Adds what the directory has: nothing where it does not exist or may not be read. */
+/* Calls `add` for each name in the directory. A directory that does not exist or may not be read is empty. */
 static int load_directory(struct sys *sys, struct pmu *pmu, const char *directory,
                           int (*add)(struct sys *sys, struct pmu *pmu, const char *name))
 {
@@ -306,7 +309,7 @@ static int load_directory(struct sys *sys, struct pmu *pmu, const char *director
     return r;
 }
 
-/* A core PMU has `cpus`, a system PMU `cpumask`; either may be empty while its CPUs are offline. */
+/* A core PMU has `cpus`, a system PMU has `cpumask`. Either may be empty while its CPUs are offline. */
 static int pmu_load_cpus(struct sys *sys, struct pmu *pmu, const struct cpuset *online, struct error *error)
 {
     static const struct {
@@ -356,7 +359,7 @@ static void load_cap(struct sys *sys, const struct pmu *pmu, const char *name, u
         number_parse_u64(text, value);
 }
 
-/* The capabilities that are used, both of arm64's cores (drivers/perf/arm_pmuv3.c). */
+/* Only arm64 cores have these two capabilities (drivers/perf/arm_pmuv3.c). */
 static void load_caps(struct sys *sys, struct pmu *pmu)
 {
     uint64_t slots = 0;
@@ -421,7 +424,7 @@ bool pmu_name_matches(const char *written, const char *name)
     return name[size] == '_' && number[0] && number[strspn(number, "0123456789")] == '\0';
 }
 
-/* PMUs without `cpus` and `cpumask` by which the kernel counts on each CPU (kernel/events, arch/x86/events). */
+/* PMUs that have neither `cpus` nor `cpumask`, and count on each CPU (kernel/events, arch/x86/events). */
 static const char *const per_cpu_pmus[] = {"software", "tracepoint", "breakpoint", "kprobe", "uprobe", "msr"};
 
 bool pmu_is_per_cpu(const struct pmu *pmu)
@@ -450,7 +453,7 @@ const struct pmu_event *pmu_find_event(const struct pmu *pmu, const char *name)
 
 #define EVENT_NUMBER "event=0x"
 
-/* Whether its only term is that number. */
+/* Whether the event's only term is that number. */
 static bool event_has_number(const struct pmu_event *event, uint64_t number)
 {
     const char *digits = event->terms + strlen(EVENT_NUMBER);
@@ -462,6 +465,7 @@ static bool event_has_number(const struct pmu_event *event, uint64_t number)
 
 bool pmu_has_number(const struct pmu *pmu, uint64_t number)
 {
+    /* The common events that PMCEID0_EL0 and PMCEID1_EL0 cover. */
     bool is_listed = number < 0x40 || (number >= 0x4000 && number < 0x4040);
 
     if (!is_listed || pmu->scope != PMU_CORE || !str_starts(pmu->name, "armv8_") || pmu->n_events == 0)

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Presets: see preset.h. arm64's PMUv3 has a cycle counter and, on Cortex-A55 and A76, six others; Intel has 4 to 8
- * beside the fixed ones of cycles, instructions and slots; AMD has six in all. The NMI watchdog holds one of
- * them (on Intel that of cycles): the kernel then opens a group that needs all of them, and never runs it.
+ * The size of the groups follows from the number of counters. arm64's PMUv3 has a cycle counter and, on Cortex-A55 and
+ * A76, six others. Intel has 4 to 8 beside the fixed ones for cycles, instructions and slots. AMD has six in all. The
+ * NMI watchdog holds one of them (on Intel that for cycles): the kernel then opens a group that needs all of them, and
+ * never runs it.
  */
 #include "perf/presets.h"
 
 #include "base/text.h"
 
 /*
- * drivers/perf/arm_pmuv3.c lists cpu_cycles and whatever else PMCEID says that the CPU has;
+ * drivers/perf/arm_pmuv3.c lists cpu_cycles and the other events that the CPU implements, by PMCEID.
  * arch/x86/events/core.c lists cpu-cycles.
  */
 #define ARM_PMUV3 .listed = "cpu_cycles"
 #define X86 .listed = "cpu-cycles"
-/* Zen 4 and 5: amd_zen4_perfmon_event_map of arch/x86/events/amd/core.c (6.10) has this code for ref-cycles. */
+/* Zen 4 and 5: amd_zen4_perfmon_event_map in arch/x86/events/amd/core.c (Linux 6.10) has this code for ref-cycles. */
 #define AMD_ZEN4 .listed = "ref-cycles", .terms = "event=0x120,umask=0x01"
 
 #define CPU_SLOT(umask, name) "cpu/event=0x1a0,umask=" umask ",name=de_no_dispatch_per_slot_" name "/"
@@ -57,10 +58,11 @@ const struct preset presets[] = {
     },
     {
         /*
-         * Intel's with the metrics register is right only in one group led by slots (tools/perf/Documentation/
-         * topdown.txt); its small cores have the same events without slots. topdown-total-slots of older Intel is of
-         * a core, not of a CPU, and is left out. Arm: the Neoverse N2's telemetry specification. AMD:
-         * tools/perf/pmu-events/arch/x86/amdzen4/pipeline.json; the slots are the sum of the first four.
+         * Intel's events of the metrics register are correct only in one group that slots leads
+         * (tools/perf/Documentation/ topdown.txt); its small cores have the same events without slots.
+         * topdown-total-slots of older Intel CPUs counts for a core, not for a CPU, and is left out. Arm: telemetry
+         * specification of the Neoverse N2. AMD: tools/perf/pmu-events/arch/x86/amdzen4/pipeline.json; the slots are
+         * the sum of the first four events.
          */
         .name = "topdown",
         .help = "the first level of top-down analysis: slots that retired, or were lost to what",
@@ -83,11 +85,11 @@ const struct preset presets[] = {
     },
     {
         /*
-         * As the drivers name them: drivers/devfreq/event/rockchip-dfi.c, arch/x86/events/intel/uncore_snbep.c
-         * (servers) and uncore_snb.c (the others), drivers/perf/fsl_imx8_ddr_perf.c, drivers/perf/thunderx2_pmu.c,
-         * drivers/perf/arm-cmn.c, drivers/perf/amlogic. Counters of the same bytes are left out: Intel's
-         * free-running counters of servers, Arm's dmc620 beside a mesh. AMD's list no events:
-         * tools/perf/pmu-events/arch/x86/amdzen4/memory-controller.json.
+         * The names are those of the drivers: drivers/devfreq/event/rockchip-dfi.c,
+         * arch/x86/events/intel/uncore_snbep.c (servers) and uncore_snb.c (the others),
+         * drivers/perf/fsl_imx8_ddr_perf.c, drivers/perf/thunderx2_pmu.c, drivers/perf/arm-cmn.c, drivers/perf/amlogic.
+         * Counters of the same bytes are left out: the free-running counters of Intel's servers, Arm's dmc620 beside a
+         * mesh. AMD's driver lists no events: tools/perf/pmu-events/arch/x86/amdzen4/memory-controller.json.
          */
         .name = "memory",
         .help = "bytes that the memory controllers read and write",
@@ -104,7 +106,7 @@ const struct preset presets[] = {
                                 "meson_ddr_bw/total_rw_bytes/"}},
     },
     {
-        /* arch/x86/events/rapl.c */
+        /* The names are those of arch/x86/events/rapl.c. */
         .name = "energy",
         .help = "the energy that the machine's parts use",
         .of_system = true,
@@ -147,7 +149,7 @@ size_t preset_choose(const struct preset *preset, const struct pmu *pmu)
     return i;
 }
 
-/* A name whose file is garbled is listed: that it cannot be used is reported. */
+/* A name whose file is garbled counts as listed, so that its defect is reported. */
 static bool pmu_lists(const struct pmu *pmu, const char *name)
 {
     return pmu_find_event(pmu, name) || defects_find(&pmu->defects, name);

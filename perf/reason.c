@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why perf_event_open(2) refused: see reason.h. The causes are those of its man page and of kernel/events/core.c. */
+/* The causes are from perf_event_open(2) and kernel/events/core.c, and those of the opener from opener/protocol.h. */
 #include "perf/reason.h"
 
 #include <limits.h>
@@ -52,8 +52,9 @@ static bool is_kernel_before_perfmon(const struct circumstances *c)
 }
 
 /*
- * In remedies, %d is kernel.perf_event_paranoid and %s the program's file. Whoever may run a file with CAP_PERFMON
- * samples everybody: it is a group's before it has the capability, which chgrp would remove.
+ * In remedies, %d is kernel.perf_event_paranoid and %s is the path of the program. Whoever may run a file with
+ * CAP_PERFMON can sample everybody, so the file is given to a group first. chgrp must precede setcap, because it
+ * removes capabilities.
  */
 #define BY_GROUP                                                                                                       \
     "let a group run it with CAP_PERFMON and so sample everybody (sudo sh -ec 'chgrp perfcountd $0; chmod 0750 $0; "   \
@@ -132,7 +133,10 @@ static const struct {
     {ENOSYS, NULL, "the kernel has no perf events", "build it with CONFIG_PERF_EVENTS"},
 };
 
-/* Errors that nobody needs to fix. ENOSPC is none: a configuration asks for more breakpoints than there are slots. */
+/*
+ * Errors that pass without a fix. ENOSPC is not one of them: the configuration asks for more breakpoints than there are
+ * slots.
+ */
 static const struct {
     int error;
     enum reason_span span;
@@ -156,7 +160,7 @@ enum reason_span reason_span(int error)
     return REASON_LASTS;
 }
 
-/* Writes the text that replaces "%d" or "%s" of a remedy. */
+/* Writes the text that replaces "%d" or "%s" in a remedy. */
 static void reason_fill(const struct machine *machine, char what, char *text, size_t size)
 {
     if (what == 's')

@@ -10,7 +10,7 @@ static inline uint64_t take_word(struct record_cursor *cursor)
     return *cursor->at++;
 }
 
-/* Two fields of 32 bits in one word. */
+/* Takes a word that has two fields of 32 bits. */
 static inline void take_pair(struct record_cursor *cursor, uint32_t *ret_first, uint32_t *ret_second)
 {
     uint64_t word = take_word(cursor);
@@ -21,7 +21,7 @@ static inline void take_pair(struct record_cursor *cursor, uint32_t *ret_first, 
     *ret_second = pair[1];
 }
 
-/* The first of two such fields. */
+/* Takes such a word, and returns its first field. */
 static inline uint32_t take_half(struct record_cursor *cursor)
 {
     uint32_t first, second;
@@ -30,7 +30,7 @@ static inline uint32_t take_half(struct record_cursor *cursor)
     return first;
 }
 
-/* `n` elements of `width` words each, and their number; NULL and 0 where they are not all there. */
+/* Takes `n` elements of `width` words each. If they are not all there, returns NULL and sets *ret_n to 0. */
 static inline const uint64_t *take_array(struct record_cursor *cursor, uint64_t n, size_t width, size_t *ret_n)
 {
     const uint64_t *words = take_words(cursor, n > UINT16_MAX ? UINT64_MAX : n * width);
@@ -39,7 +39,7 @@ static inline const uint64_t *take_array(struct record_cursor *cursor, uint64_t 
     return words;
 }
 
-/* `size` bytes, which the kernel pads to whole words. */
+/* Takes `size` bytes. The kernel pads, so `size` is a multiple of a word. */
 static inline const void *take_bytes(struct record_cursor *cursor, uint64_t size)
 {
     if (size % WORD != 0)
@@ -47,12 +47,12 @@ static inline const void *take_bytes(struct record_cursor *cursor, uint64_t size
     return take_words(cursor, size / WORD);
 }
 
-/* --- The fields of a sample, in the order of the kernel's perf_output_sample() (kernel/events/core.c) --- */
+/* --- Samples --- */
 
-/* Constants that headers of Linux 5.10 may not have; the numbers are the kernel's ABI. */
+/* Constants that the headers of Linux 5.10 may not have. The numbers are the kernel's ABI. */
 #define SAMPLE_DATA_PAGE_SIZE (UINT64_C(1) << 22)
 #define SAMPLE_CODE_PAGE_SIZE (UINT64_C(1) << 23)
-#define SAMPLE_WEIGHTS (PERF_SAMPLE_WEIGHT | UINT64_C(1) << 24) /* a number, or the same word as three */
+#define SAMPLE_WEIGHTS (PERF_SAMPLE_WEIGHT | UINT64_C(1) << 24) /* one number, or three in the same word */
 #define FORMAT_LOST (UINT64_C(1) << 4)
 #define BRANCH_COUNTERS (UINT64_C(1) << 19)
 
@@ -79,7 +79,7 @@ static void take_identity(struct record_cursor *cursor, uint64_t type, struct re
         sample->period = take_word(cursor);
 }
 
-/* How many words a value of PERF_SAMPLE_READ takes, with its id and its lost count. */
+/* Words in a value of PERF_SAMPLE_READ, including its id and its lost count. */
 static size_t value_width(uint64_t format)
 {
     return 1 + !!(format & PERF_FORMAT_ID) + !!(format & FORMAT_LOST);
@@ -93,7 +93,7 @@ static void take_times(struct record_cursor *cursor, uint64_t format, struct rec
         sample->time_running = take_word(cursor);
 }
 
-/* A group has its times before its values, a single event has them behind its value. */
+/* The times of a group precede its values; those of a single event follow its value. */
 static void record_take_read(struct record_cursor *cursor, uint64_t format, struct record_sample *sample)
 {
     if (format & PERF_FORMAT_GROUP) {
@@ -108,7 +108,7 @@ static void record_take_read(struct record_cursor *cursor, uint64_t format, stru
     sample->n_read = 1;
 }
 
-/* Its size has 32 bits, so the bytes behind it are not aligned to words; the kernel's padding aligns the next field. */
+/* The size has 32 bits, so the bytes after it are not aligned to words. The kernel's padding aligns the next field. */
 static void take_raw(struct record_cursor *cursor, struct record_sample *sample)
 {
     const char *start = (const char *)cursor->at;
@@ -182,7 +182,10 @@ static void take_locations(struct record_cursor *cursor, uint64_t type, struct r
     }
 }
 
-/* `indexed`: with the branch index, if the layout has it. */
+/*
+ * Takes the fields in the order of the kernel's perf_output_sample() (kernel/events/core.c). `indexed`: the sample has
+ * the branch index, if the layout has it.
+ */
 static void take_fields(struct record_cursor *cursor, const struct record_layout *layout, bool indexed,
                         struct record_id *id, struct record_sample *sample)
 {
@@ -209,7 +212,7 @@ static void take_fields(struct record_cursor *cursor, const struct record_layout
     take_locations(cursor, type, sample);
 }
 
-/* Decodes the fields of a sample; `cursor` says afterwards whether all of them were there. */
+/* Decodes the fields of a sample. Sets cursor->bad if not all of them are there. */
 static void record_take_sample(struct record_cursor *cursor, const struct record_layout *layout, struct record_id *id,
                                struct record_sample *sample)
 {
@@ -220,7 +223,7 @@ static void record_take_sample(struct record_cursor *cursor, const struct record
     take_fields(cursor, layout, true, id, sample);
     if (!may_miss_index || (!cursor->bad && cursor->at == cursor->end) || sample->n_branches > 0)
         return;
-    /* A sample for which the CPU has no branches has their number, 0, but not the index. */
+    /* If the CPU has no branches for a sample, the kernel writes their number, 0, but not the index. */
     *cursor = start;
     *sample = (struct record_sample){0};
     take_fields(cursor, layout, false, id, sample);
@@ -260,11 +263,9 @@ struct record_layout record_layout_of(const struct perf_event_attr *attr)
     };
 }
 
-/*
- * --- Records decoded: a table of the types, with a decoder for each type that has fields of interest. See record.h
- */
+/* --- Records --- */
 
-/* Constants that headers of Linux 5.10 may not have; the numbers are the kernel's ABI. */
+/* Constants that the headers of Linux 5.10 may not have. The numbers are the kernel's ABI. */
 enum {
     RECORD_AUX_OUTPUT_HW_ID = 21,
     RECORD_CALLCHAIN_DEFERRED = 22,
@@ -287,7 +288,7 @@ static void decode_mmap(struct record_cursor *cursor, struct record *record)
     record->mmap.file = take_text(cursor);
 }
 
-/* One byte of size, three unused, the build id. */
+/* One byte with the size, three unused bytes, the build id. */
 static void take_build_id(struct record_cursor *cursor, struct record_mmap *mapping)
 {
     const unsigned char *bytes = take_words(cursor, 3);
@@ -375,7 +376,7 @@ static void decode_cgroup(struct record_cursor *cursor, struct record *record)
     record->cgroup.path = take_text(cursor);
 }
 
-/* Nothing needs these fields: only the record's size is checked. */
+/* The fields of this and the next two types are not used: only the record's size is checked. */
 static void decode_namespaces(struct record_cursor *cursor, struct record *record)
 {
     size_t n;
@@ -409,10 +410,10 @@ static void decode_deferred(struct record_cursor *cursor, struct record *record)
     take_array(cursor, take_word(cursor), 1, &n);
 }
 
-/* By PERF_RECORD_*; take_body() decodes SAMPLE and READ, which need the layout. */
+/* Indexed by PERF_RECORD_*. take_body() decodes SAMPLE and READ, which need the layout. */
 static const struct {
     const char *name;
-    size_t words; /* the size of a type without decoder, except SAMPLE and READ */
+    size_t words; /* size of the body if there is no decoder, except for SAMPLE and READ */
     void (*decode)(struct record_cursor *cursor, struct record *record);
 } kinds[] = {
     [PERF_RECORD_MMAP] = {"MMAP", 0, decode_mmap},
@@ -448,7 +449,7 @@ const char *record_type_name(uint32_t type)
     (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |                   \
      PERF_SAMPLE_IDENTIFIER)
 
-/* Unlike in a sample, the identifier is at the end, where it can be found without the layout. */
+/* Unlike in a sample, the identifier comes last, where it can be found without the layout. */
 static void take_trailer(struct record_cursor *cursor, uint64_t type, struct record_id *id)
 {
     size_t n = (size_t)__builtin_popcountll(type & TRAILER_FIELDS);

@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A cursor over the words of a record. It may be asked for more words than there are, and remembers that: so a decoder
- * is a list of the fields in the kernel's order, and checks once, at the end, whether all of them were there.
+ * Decodes one record of a perf ring buffer (perf_event_open(2), "MMAP layout"; include/uapi/linux/perf_event.h), and
+ * walks the callchain of a sample.
  *
- * The fields of a PERF_RECORD_SAMPLE, and those that other records have too (perf_event_open(2)). Arrays and
- * pointers point into the record's bytes.
- *
- * One record of a perf ring buffer, decoded (perf_event_open(2), "MMAP layout"; include/uapi/linux/perf_event.h).
- *
- * Pure and bounds-checked: whatever the bytes are, nothing outside of them is read. Arrays and strings point into the
- * record's bytes, in the machine's byte order; they live as long as those.
- *
- * The addresses of a sample's callchain, one after the other, innermost first.
+ * Pure and bounds-checked: whatever the bytes are, nothing outside of them is read. Arrays and strings of the result
+ * point into the record's bytes, in the machine's byte order, and live as long as those.
  */
 #ifndef PERF_RECORD_H
 #define PERF_RECORD_H
@@ -22,12 +15,16 @@
 
 #define WORD sizeof(uint64_t)
 
+/*
+ * A position in the words of a record. Asking for more words than there are is allowed and is remembered in `bad`. So a
+ * decoder lists the fields in the kernel's order, and checks once, at the end, whether all of them were there.
+ */
 struct record_cursor {
     const uint64_t *at, *end;
-    bool bad; /* more was asked for than there is; from then on every word is 0 */
+    bool bad; /* more words were asked for than there are; from then on every word is 0 */
 };
 
-/* NULL where fewer than `n` are left. */
+/* Returns NULL if fewer than `n` words are left. */
 static inline const void *take_words(struct record_cursor *cursor, uint64_t n)
 {
     const uint64_t *words = cursor->at;
@@ -41,7 +38,7 @@ static inline const void *take_words(struct record_cursor *cursor, uint64_t n)
     return words;
 }
 
-/* The rest of the record as a text; "" where the text does not end. */
+/* The rest of the record as text. If the text does not end, returns "" and sets `bad`. */
 static inline const char *take_text(struct record_cursor *cursor)
 {
     const char *text = (const char *)cursor->at;
@@ -54,7 +51,7 @@ static inline const char *take_text(struct record_cursor *cursor)
     return "";
 }
 
-/* The members of the events' attr that decide which fields a record has. */
+/* The members of an event's attr that decide which fields its records have. */
 struct record_layout {
     uint64_t sample_type, read_format, branch_sample_type;
     uint64_t sample_regs_user, sample_regs_intr;
@@ -63,51 +60,56 @@ struct record_layout {
 /* The layout of the records of an event that was opened with `attr`. */
 struct record_layout record_layout_of(const struct perf_event_attr *attr);
 
-/* The fields that every record can have: in a sample among its fields, else in the trailer that sample_id_all adds. */
+/*
+ * The fields that every record can have: in a sample among its other fields, otherwise in the trailer that
+ * sample_id_all adds.
+ */
 struct record_id {
-    uint32_t pid, tid; /* UINT32_MAX where not known */
-    uint64_t time;     /* ns of the attr's clock; 0 where not known */
+    uint32_t pid, tid; /* UINT32_MAX if unknown */
+    uint64_t time;     /* ns of the attr's clock; 0 if unknown */
     uint64_t id, stream_id;
-    uint32_t cpu; /* UINT32_MAX where not known */
+    uint32_t cpu; /* UINT32_MAX if unknown */
 };
 
 struct record_value {
     uint64_t value, id, lost;
 };
 
-/* PERF_SAMPLE_REGS_USER or _INTR: one value for each bit of the attr's mask, from the lowest. */
+/* PERF_SAMPLE_REGS_USER or _INTR: one value for each bit of the attr's mask, lowest bit first. */
 struct record_registers {
-    uint64_t abi;           /* PERF_SAMPLE_REGS_ABI_*; where it is NONE there are no values */
-    const uint64_t *values; /* NULL: none */
+    uint64_t abi;           /* PERF_SAMPLE_REGS_ABI_*; NONE means that there are no values */
+    const uint64_t *values; /* NULL if there are none */
 };
 
-/* Fields that the sample_type does not ask for are 0. */
+/* Fields that sample_type does not ask for are 0. */
 struct record_sample {
     uint64_t ip, address, period, weight, data_source, transaction, physical_address, cgroup;
     uint64_t data_page_size, code_page_size;
     uint64_t time_enabled, time_running; /* of `read` */
-    const uint64_t *read;                /* the values of PERF_SAMPLE_READ as they stand: use record_read_value() */
+    const uint64_t *read;                /* the values of PERF_SAMPLE_READ, not decoded: use record_read_value() */
     size_t n_read;
     const uint64_t *callchain; /* innermost first, with the PERF_CONTEXT_* markers among the addresses */
     size_t n_callchain;
-    const void *raw; /* with the kernel's padding at its end */
+    const void *raw; /* including the kernel's padding at its end */
     size_t raw_size;
-    const struct perf_branch_entry *branches; /* the latest first */
-    const uint64_t *branch_counters;          /* one for each branch; NULL: none */
+    const struct perf_branch_entry *branches; /* latest first */
+    const uint64_t *branch_counters;          /* one for each branch, or NULL */
     size_t n_branches;
     uint64_t branch_index; /* PERF_SAMPLE_BRANCH_HW_INDEX */
     struct record_registers user_registers, interrupt_registers;
     const void *stack; /* of user space, from the stack pointer */
-    size_t stack_size; /* the bytes that were copied, at most those that the attr asks for */
+    size_t stack_size; /* bytes that were copied, at most as many as the attr asks for */
     const void *aux;
     size_t aux_size;
 };
 
-/* The n-th value of a sample's read; all 0 beyond `n_read`, `id` and `lost` also where the layout does not have them.
+/*
+ * The n-th value of a sample's read. All members are 0 if `n` is not below n_read; `id` and `lost` are also 0 if the
+ * layout does not have them.
  */
 struct record_value record_read_value(const struct record_sample *sample, const struct record_layout *layout, size_t n);
 
-/* The words of the n-th value in the record; `n` is below `n_read`. */
+/* The words of the n-th value in the record; `n` must be below n_read. */
 const uint64_t *record_read_words(const struct record_sample *sample, const struct record_layout *layout, size_t n);
 
 struct record_cursor;
@@ -115,21 +117,21 @@ struct record_cursor;
 struct record_mmap {
     uint32_t pid, tid;
     uint64_t address, length, offset;
-    uint32_t major, minor; /* MMAP2 without build id; else 0 */
+    uint32_t major, minor; /* MMAP2 without a build id; otherwise 0 */
     uint64_t inode, inode_generation;
     uint32_t protection, flags;
     unsigned char build_id[20];
-    uint8_t build_id_size; /* 0: none */
+    uint8_t build_id_size; /* 0 if there is none */
     const char *file;
 };
 
 struct record {
     uint32_t type;       /* PERF_RECORD_* */
-    uint16_t misc, size; /* bytes, with the header */
+    uint16_t misc, size; /* `size` in bytes, including the header */
     const struct perf_event_header *bytes;
     struct record_id id;
     union {
-        struct record_sample sample; /* SAMPLE; of READ the times, `read` and `n_read` */
+        struct record_sample sample; /* SAMPLE; in READ only the times, `read` and `n_read` */
         struct record_mmap mmap;     /* MMAP, MMAP2 */
         struct {
             uint32_t pid, tid;
@@ -141,7 +143,7 @@ struct record {
         } task; /* FORK, EXIT */
         struct {
             uint64_t id, lost;
-        } lost; /* LOST; of LOST_SAMPLES only `lost` */
+        } lost; /* LOST; in LOST_SAMPLES only `lost` */
         struct {
             uint64_t time, id, stream_id;
         } throttle; /* THROTTLE, UNTHROTTLE */
@@ -162,26 +164,27 @@ struct record {
 };
 
 /*
- * Decodes the record whose header starts at `bytes` (aligned to 8). -EBADMSG: it is shorter than its type needs, larger
- * than `size`, not a multiple of 8 (the kernel pads), or has a text that does not end. Of an unknown type only the
- * header is decoded, and the trailer where there is one. A longer record than its type needs is no error, as newer
- * kernels add fields at the end.
+ * Decodes the record whose header is at `bytes`, aligned to 8, with `size` bytes available. Returns -EBADMSG if the
+ * record is shorter than its type needs, is larger than `size`, is not a multiple of 8 (the kernel pads), or has a text
+ * that does not end. A record of an unknown type is decoded up to its header and trailer. Further fields at the end are
+ * accepted, since newer kernels add some.
  */
 int record_decode(const void *bytes, size_t size, const struct record_layout *layout, struct record *ret);
 
-/* "SAMPLE", "MMAP2"...; NULL for an unknown type (known are those of Linux 6.19). */
+/* "SAMPLE", "MMAP2"...; NULL for an unknown type. The types of Linux 6.19 are known. */
 const char *record_type_name(uint32_t type);
 
-/* Whose address space an address is in. Nothing is known here of those of guests and hypervisors. */
+/* Whose address space an address is in. SPACE_OTHER is that of guests and hypervisors, of which nothing is known. */
 enum address_space { SPACE_USER, SPACE_KERNEL, SPACE_OTHER };
 
+/* A position in the callchain of a sample, whose addresses come innermost first. */
 struct callchain {
     const struct record_sample *sample;
-    size_t next, start;       /* `start`: of the addresses behind the last marker */
-    enum address_space space; /* of the address that callchain_next() gave last */
+    size_t next, start;       /* `start`: index of the first address after the last marker */
+    enum address_space space; /* of the address that callchain_next() returned last */
 };
 
-/* The address space that a record's `misc` names. */
+/* The address space that the record's `misc` names. */
 static inline enum address_space address_space_of(const struct record *record)
 {
     switch (record->misc & PERF_RECORD_MISC_CPUMODE_MASK) {
@@ -199,7 +202,10 @@ static inline struct callchain callchain_begin(const struct record *record)
     return (struct callchain){.sample = &record->sample, .space = address_space_of(record)};
 }
 
-/* The next address; false after the last. PERF_CONTEXT_* markers among the addresses name their address space. */
+/*
+ * Gets the next address; false after the last. Skips the PERF_CONTEXT_* markers, which name the address space of the
+ * addresses after them.
+ */
 static inline bool callchain_next(struct callchain *chain, uint64_t *ret_ip)
 {
     while (chain->next < chain->sample->n_callchain) {
@@ -215,8 +221,8 @@ static inline bool callchain_next(struct callchain *chain, uint64_t *ret_ip)
 }
 
 /*
- * Whether the address that came last is of a caller, which goes on there after the call. The call itself ends one byte
- * before; the address may already be in another line or function.
+ * Whether the last address is a return address in a caller. The call ends one byte before it, so look up that byte: the
+ * return address itself may belong to another line or function.
  */
 static inline bool callchain_is_caller(const struct callchain *chain)
 {

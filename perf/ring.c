@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reader's side of a ring: the kernel moves data_head after it has written, the reader moves data_tail after it has
- * read. Both only grow; their offsets in the data are modulo its size.
+ * The kernel advances data_head after it has written records; the reader advances data_tail after it has read them.
+ * Both only grow; their offsets in the data are modulo its size.
  */
 #include "perf/ring.h"
 
@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 
-#define ALIGNMENT sizeof(uint64_t) /* of every record; so a header never wraps */
+#define ALIGNMENT sizeof(uint64_t) /* of every record, so a header never wraps */
 
 struct ring {
     struct sys *sys;
@@ -21,9 +21,9 @@ struct ring {
     uint64_t size;     /* of the data, a power of two */
     uint64_t head;     /* data_head as last seen: everything below it can be read */
     uint64_t tail;     /* the first record that was not taken */
-    uint64_t released; /* data_tail */
-    size_t current;    /* the size of the record that ring_next() returned and that was not taken */
-    void *bounce;      /* a record that wraps, in one piece */
+    uint64_t released; /* data_tail as last written */
+    size_t current;    /* size of the record that ring_next() returned and that was not taken yet */
+    void *bounce;      /* copy of a record that wraps, in one piece */
     size_t bounce_size;
 };
 
@@ -34,7 +34,7 @@ static bool power_of_two(uint64_t n)
     return n != 0 && (n & (n - 1)) == 0;
 }
 
-/* Before Linux 4.1 the page does not say where the data are: they follow it, up to the end of the mapping. */
+/* Before Linux 4.1 the page does not say where the data is: it follows the page, up to the end of the mapping. */
 static int find_data(struct ring *ring, size_t page_size)
 {
     uint64_t offset = ring->page->data_offset, size = ring->page->data_size;
@@ -106,7 +106,8 @@ static int grow_bounce(struct ring *ring, size_t size)
     return 0;
 }
 
-/* Copies the `size` bytes from `start`, which continue at the beginning of the data, into one piece. */
+/* Copies a record of `size` bytes that begins at offset `start` and wraps around the end of the ring, into one piece.
+ */
 static int ring_join(struct ring *ring, uint64_t start, size_t size, const struct perf_event_header **ret)
 {
     size_t first = (size_t)(ring->size - start);
@@ -120,7 +121,10 @@ static int ring_join(struct ring *ring, uint64_t start, size_t size, const struc
     return 0;
 }
 
-/* Reads the head only when all records below it are taken, since the kernel writes to its cache line. */
+/*
+ * Returns the number of bytes that can be read. Reads data_head only when all records below the known head are taken,
+ * because the kernel writes to its cache line.
+ */
 static uint64_t available(struct ring *ring)
 {
     if (ring->tail == ring->head)
@@ -160,7 +164,7 @@ void ring_take(struct ring *ring)
     ring->current = 0;
 }
 
-/* The kernel may then overwrite the records below the tail: the reader must be done with them. */
+/* The kernel may then overwrite the records below the tail, so all reads of them must precede the store. */
 void ring_release(struct ring *ring)
 {
     if (ring->tail == ring->released)

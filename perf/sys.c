@@ -15,23 +15,26 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 
-/* --- The share of descriptors for counting and sampling --- */
+/* --- Descriptor limit --- */
 
 enum descriptor_use { USE_NONE, USE_COUNTING, USE_SAMPLING };
 
-/* a - b, or 0. */
+/* a - b, or 0 if b is greater. */
 static uint64_t saturating_sub(uint64_t a, uint64_t b)
 {
     return a - MIN(a, b);
 }
 
-/* Every sampling event has a sample_type, and no counting one. */
+/* Every sampling event has a sample_type; no counting event has one. */
 static enum descriptor_use use_of(const struct sys_group *group)
 {
     return group->n > 0 && group->attrs[0].sample_type ? USE_SAMPLING : USE_COUNTING;
 }
 
-/* How many more may be opened for `use`. Neither use takes the room of the other. */
+/*
+ * How many more descriptors may be opened for `use`. Counting never takes the share of sampling; sampling may use what
+ * counting leaves.
+ */
 static uint64_t room_for(const struct descriptors *descriptors, enum descriptor_use use)
 {
     const struct descriptor_limits *limits = &descriptors->limits;
@@ -66,7 +69,7 @@ static int grow_uses(struct descriptors *descriptors, size_t fd)
     return 0;
 }
 
-/* Records a new descriptor. If its number is recorded already, the older descriptor was closed. */
+/* Records a new descriptor. If its number is recorded already, the older descriptor was closed past the seam. */
 static int record_use(struct descriptors *descriptors, int fd, enum descriptor_use use)
 {
     int r = grow_uses(descriptors, (size_t)fd);
@@ -96,8 +99,8 @@ static void close_excess(struct sys *sys, int *fds, size_t n, uint64_t keep)
 }
 
 /*
- * The room is checked after the kernel has opened the events: one that the machine does not have needs no room, and
- * must not be reported as one without room. This thread does nothing else in between.
+ * The room is checked after the kernel has opened the events: an event that the machine does not have needs no room,
+ * and must not fail for lack of it. This thread opens nothing else in between.
  */
 static void limited_open_group(struct sys *sys, const struct sys_group *group, int *ret)
 {
@@ -168,7 +171,7 @@ uint64_t descriptors_room(const struct sys *sys, uint64_t own)
                        : UINT64_MAX;
 }
 
-/* --- The seam to the kernel on the machine that the process runs on --- */
+/* --- The real machine --- */
 
 #define FILE_MAX (64 * 1024)
 
@@ -229,7 +232,9 @@ static uint64_t real_now(struct sys *sys, clockid_t clock)
     return (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
 }
 
-/* Writes the root and `path`. -ENAMETOOLONG, and no shortened path, which would be another file. */
+/*
+ * Writes the root and `path`. Returns -ENAMETOOLONG if they do not fit, since a shortened path would be another file.
+ */
 static int sys_rooted_path(const struct sys *sys, const char *path, char *text, size_t size)
 {
     int n = snprintf(text, size, "%s%s", sys->root, path);
@@ -237,11 +242,13 @@ static int sys_rooted_path(const struct sys *sys, const char *path, char *text, 
 }
 
 /*
- * Whether the kernel confuses the cgroup of the process that opens an event with the cgroup that runs on the event's
- * CPU. Linux 5.6 to 5.16 add
- * a sibling of a disabled leader on the CPU of the caller, and perf_cgroup_event_enable() then takes the caller's
- * cgroup for that of the events' CPU, if the event counts it and nothing is known of that CPU yet. Until that CPU
- * switches to another cgroup, the caller's cgroup is given what runs there, and no other cgroup is counted there.
+ * Whether the kernel mistakes the cgroup of the process that opens an event for the cgroup that runs on the event's
+ * CPU.
+ *
+ * Linux 5.6 to 5.16 add a sibling of a disabled leader on the CPU of the caller. If the event counts the caller's
+ * cgroup and nothing is known of the event's CPU yet, perf_cgroup_event_enable() then takes the caller's cgroup for the
+ * one that runs there. Until that CPU switches to another cgroup, what runs there is counted for the caller's cgroup,
+ * and no other cgroup is counted there.
  */
 static bool kernel_misplaces_siblings(void)
 {
@@ -252,7 +259,7 @@ static bool kernel_misplaces_siblings(void)
            minor < 17;
 }
 
-/* A leader that is enabled has its siblings added on its own CPU. Its siblings start some microseconds after it. */
+/* The siblings of an enabled leader are added on the leader's CPU. They start some microseconds after it. */
 static int open_cgroup_leader(struct sys *sys, struct perf_event_attr *attr, const struct sys_group *group)
 {
     attr->disabled = attr->enable_on_exec = 1;
@@ -322,7 +329,7 @@ static int no_read_state(struct sys *sys, const struct state_request *request)
     return -ENOSYS;
 }
 
-/* Lines of "CLOCK SECONDS NANOSECONDS": fs/proc/base.c and kernel/time/namespace.c of Linux. */
+/* The text has lines of "CLOCK SECONDS NANOSECONDS" (fs/proc/base.c and kernel/time/namespace.c of Linux). */
 int64_t sys_parse_monotonic_offset(const char *text)
 {
     for (const char *line = text; line; line = strchr(line, '\n')) {
@@ -334,7 +341,7 @@ int64_t sys_parse_monotonic_offset(const char *text)
     return 0;
 }
 
-/* A kernel without time namespaces (before 5.6, or CONFIG_TIME_NS=n) has no such file. */
+/* A kernel without time namespaces (before 5.6, or CONFIG_TIME_NS=n) does not have the file. */
 static int64_t own_monotonic_offset(void)
 {
     _cleanup_(freep) char *text = NULL;

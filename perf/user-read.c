@@ -18,14 +18,13 @@
 #include "perf/event-parse.h"
 #include "perf/group.h"
 
-/*
- * --- A counter of the own task, read without a system call.
- *
- * The kernel writes the page only on the CPU on which the task runs. So a reader sees a change that interrupted it, and
- * never a change under way: program order and a barrier for the compiler suffice
- */
+/* --- Mapped page --- */
 
 #define TRIES_MAX 64
+/*
+ * The kernel writes the page only on the CPU on which the task runs. So a reader may see a change that interrupted it,
+ * but never one in progress: program order and a compiler barrier suffice.
+ */
 #define barrier() __asm__ volatile("" ::: "memory")
 
 /* The result of one pass over the page, which is valid if the page did not change meanwhile. */
@@ -36,7 +35,7 @@ struct pass {
     uint16_t shift;
 };
 
-/* The hardware's counter may be narrower than the count; the kernel's offset is relative to the extended value. */
+/* The hardware counter may be narrower than the count. The kernel's offset is relative to its sign-extended value. */
 static uint64_t sign_extend(uint64_t value, unsigned width)
 {
     return (uint64_t)((int64_t)(value << (64 - width)) >> (64 - width));
@@ -71,7 +70,7 @@ static int read_pass(const volatile struct perf_event_mmap_page *page, const str
     pass->offset = page->time_offset;
     pass->mult = page->time_mult;
     pass->shift = page->time_shift;
-    /* A clock of fewer than 64 bits wraps: the bits above the mask come from the kernel. */
+    /* A clock of fewer than 64 bits wraps; the kernel supplies the bits above the mask. */
     pass->base_cycles = page->cap_user_time_short ? page->time_cycles : 0;
     pass->mask = page->cap_user_time_short ? page->time_mask : UINT64_MAX;
     int r = reader->counter(reader, index - 1, &hardware);
@@ -80,7 +79,7 @@ static int read_pass(const volatile struct perf_event_mmap_page *page, const str
     return r;
 }
 
-/* Nanoseconds since the times of the page were written. */
+/* Nanoseconds since the kernel wrote the times of the page. */
 static uint64_t elapsed(const struct pass *pass)
 {
     uint64_t cycles = pass->base_cycles + ((pass->cycles - pass->base_cycles) & pass->mask);
@@ -116,31 +115,25 @@ int userpage_read(const volatile struct perf_event_mmap_page *page, const struct
 
 #ifdef __aarch64__
 
-/*
- * --- How an arm64 CPU reads a counter in user space: mrs, and the virtual counter as the clock. See userpage.h and
- * Documentation/arch/arm64/perf.rst of the kernel.
- *
- * When kernel.perf_user_access becomes 0, the page still offers it until the next switch of tasks, and the instruction
- * is undefined. So that this does not end the process, a signal handler steps over the instruction and records the
- * refusal
- */
+/* --- arm64 --- */
 
 #define MRS_SIZE 4
 
 /*
- * config1 of the PMU: bit 1 is `rdpmc`. Without `long` (bit 0): before PMUv3p5 that binds cycles to the cycle counter,
- * which a CPU's own cycles hold, and the event would never run. 32 bits suffice, since the kernel adds up overflows.
+ * A bit of the PMU's config1: bit 1 is `rdpmc`. `long` (bit 0) is not set: before PMUv3p5 it binds cycles to the cycle
+ * counter, which the cycles of the whole CPU hold, and the event would never run. 32 bits suffice, since the kernel
+ * adds up overflows.
  */
 #define ASK_USER 2
 
-/* The linker's names for where the section below begins and ends. */
+/* The linker defines these as the beginning and the end of the section below. */
 extern const char __start_userpage_counter[], __stop_userpage_counter[];
 
 struct outcome {
     uint64_t value, refused;
 };
 
-/* The number of a register is part of the instruction. */
+/* The number of a register is part of the instruction, so each register needs its own. */
 #define READ(number, name)                                                                                             \
     case number:                                                                                                       \
         __asm__ volatile("mrs %0, " name : "=r"(value), "+r"(refused));                                                \
@@ -150,7 +143,10 @@ struct outcome {
     f(0) f(1) f(2) f(3) f(4) f(5) f(6) f(7) f(8) f(9) f(10) f(11) f(12) f(13) f(14) f(15) f(16) f(17) f(18) f(19)      \
         f(20) f(21) f(22) f(23) f(24) f(25) f(26) f(27) f(28) f(29) f(30)
 
-/* Alone in its section, so that the handler knows the instructions by their address. The handler sets x9 to refuse. */
+/*
+ * Alone in its section, so that the handler recognizes the instructions by their address. The handler sets x9 to report
+ * a refusal.
+ */
 __attribute__((section("userpage_counter"), noinline)) static struct outcome read_register(unsigned number)
 {
     register uint64_t refused __asm__("x9") = 0;
@@ -165,7 +161,11 @@ __attribute__((section("userpage_counter"), noinline)) static struct outcome rea
     return (struct outcome){value, refused};
 }
 
-/* Another fault ends the process, as it would without the handler. */
+/*
+ * When kernel.perf_user_access becomes 0, the page still offers the counter until the next switch of tasks, but mrs is
+ * undefined. The handler steps over the instruction and records the refusal. Any other fault ends the process, as it
+ * would without the handler.
+ */
 static void on_undefined(int number, siginfo_t *info, void *context)
 {
     mcontext_t *registers = &((ucontext_t *)context)->uc_mcontext;
@@ -188,6 +188,7 @@ static int arm64_prepare(const struct userpage_reader *reader)
     return sigaction(SIGILL, &action, NULL) < 0 ? -errno : 0;
 }
 
+/* mrs reads the counter (Documentation/arch/arm64/perf.rst of the kernel). */
 static int arm64_counter(const struct userpage_reader *reader, unsigned number, uint64_t *ret)
 {
     (void)reader;
@@ -198,7 +199,7 @@ static int arm64_counter(const struct userpage_reader *reader, unsigned number, 
     return 0;
 }
 
-/* With a barrier, since the CPU may read the counter before earlier instructions are done. */
+/* The virtual counter is the clock. The barrier keeps the CPU from reading it before earlier instructions are done. */
 static uint64_t arm64_clock(const struct userpage_reader *reader)
 {
     uint64_t now;
@@ -218,24 +219,21 @@ const struct userpage_reader userpage_reader = {
 
 #elif defined(__x86_64__)
 
-/*
- * --- How an x86-64 CPU reads a counter in user space: rdpmc, and the time-stamp counter as the clock. See userpage.h.
- *
- * When an administrator forbids it (0 in /sys/bus/event_source/devices/cpu/rdpmc), the page still offers it, and the
- * instruction faults. So that this does not end the process, a signal handler steps over the instruction and records
- * the refusal
- */
+/* --- x86-64 --- */
 
 #define RDPMC_SIZE 2
 
-/* The linker's names for where the section below begins and ends. */
+/* The linker defines these as the beginning and the end of the section below. */
 extern const char __start_userpage_counter[], __stop_userpage_counter[];
 
 struct outcome {
     uint64_t value, refused;
 };
 
-/* Alone in its section, so that the handler knows the instruction by its address. The handler sets rsi to refuse. */
+/*
+ * Alone in its section, so that the handler recognizes the instruction by its address. The handler sets rsi to report a
+ * refusal.
+ */
 __attribute__((section("userpage_counter"), noinline)) static struct outcome rdpmc(uint32_t number)
 {
     struct outcome outcome = {0};
@@ -246,7 +244,11 @@ __attribute__((section("userpage_counter"), noinline)) static struct outcome rdp
     return outcome;
 }
 
-/* Another fault ends the process, as it would without the handler. */
+/*
+ * If an administrator forbids rdpmc (0 in /sys/bus/event_source/devices/cpu/rdpmc), the page still offers the counter,
+ * but the instruction faults. The handler steps over it and records the refusal. Any other fault ends the process, as
+ * it would without the handler.
+ */
 static void on_fault(int number, siginfo_t *info, void *context)
 {
     greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
@@ -270,6 +272,7 @@ static int x86_prepare(const struct userpage_reader *reader)
     return sigaction(SIGSEGV, &action, NULL) < 0 ? -errno : 0;
 }
 
+/* rdpmc reads the counter; the time-stamp counter is the clock. */
 static int x86_counter(const struct userpage_reader *reader, unsigned number, uint64_t *ret)
 {
     (void)reader;
@@ -294,17 +297,17 @@ const struct userpage_reader userpage_reader = {
 
 #else
 
-/* A CPU whose instructions to read a counter in user space are not known. */
+/* No instruction to read a counter in user space is known for other CPUs. */
 const struct userpage_reader userpage_reader = {.counter = NULL};
 
 #endif
 
-/* --- A hardware event of the calling thread --- */
+/* --- Thread counter --- */
 
 /* The event on one kind of core. */
 struct core_counter {
-    struct group *group; /* with one member */
-    void *page;          /* NULL where it cannot be read in user space */
+    struct group *group; /* has one member */
+    void *page;          /* NULL if it cannot be read in user space */
 };
 
 struct thread_counter {
@@ -312,14 +315,14 @@ struct thread_counter {
     const struct userpage_reader *reader;
     size_t page_size;
     bool excludes_kernel;
-    uint64_t enabled; /* the highest that was read */
+    uint64_t enabled; /* the highest that was returned, in nanoseconds */
     size_t n;
     struct core_counter cores[];
 };
 
 /*
  * With one kind of core the generic event serves. With several kinds the kernel would bind that event to one of them,
- * so the event of each core PMU is opened, by Intel's and Arm's names for it.
+ * so each core PMU's own event is opened, by Intel's or Arm's name for it.
  */
 static const struct {
     const char *name;
@@ -352,7 +355,7 @@ struct thread_counter *thread_counter_free(struct thread_counter *counter)
     return NULL;
 }
 
-/* The next core PMU, among those that are present or those that are absent. */
+/* Returns the next core PMU that is present or absent, as asked for; NULL after the last. */
 static const struct pmu *next_core(const struct machine *machine, bool absent, size_t *at)
 {
     while (*at < machine->n_pmus) {
@@ -397,7 +400,7 @@ static int build_own(struct sys *sys, const struct machine *machine, const struc
     return r;
 }
 
-/* An event that does not open with reads in user space (`ask`) is opened without them. */
+/* Opens the event with reads in user space (`ask`), or without them if that fails. */
 static int open_asking(const struct thread_counter *counter, const struct attr *attr, uint64_t ask, struct group **ret)
 {
     struct attr asking = *attr;
@@ -411,7 +414,7 @@ static int open_asking(const struct thread_counter *counter, const struct attr *
     return group_open(counter->sys, &asking, &own_task, ret);
 }
 
-/* Maps the event's page, unless it cannot be used. */
+/* Maps the event's page, unless it cannot be used for reads. */
 static void map_core(const struct thread_counter *counter, struct core_counter *core)
 {
     struct sys *sys = counter->sys;
@@ -441,7 +444,7 @@ static int open_core(struct thread_counter *counter, const struct attr *attr, ui
     return group_enable(core->group);
 }
 
-/* The config1 that asks for reads in user space; 0 where that is not allowed, or not needed. */
+/* Returns the config1 that asks for reads in user space; 0 if that is not allowed, or not needed. */
 static uint64_t user_read_config1(struct sys *sys, const struct userpage_reader *reader)
 {
     _cleanup_(freep) char *text = NULL;
@@ -480,8 +483,8 @@ int thread_counter_open(struct sys *sys, const struct machine *machine, const st
 }
 
 /*
- * An event that is on no counter has its final value and running time in its page. The enabled time is read from an
- * event that is on a counter.
+ * The page of an event that is on no counter has its final value and running time. The enabled time is that of an event
+ * that is on a counter.
  */
 static int read_user_pages(const struct thread_counter *counter, struct thread_counter_reading *reading)
 {
@@ -519,8 +522,8 @@ static int read_groups(const struct thread_counter *counter, struct thread_count
 }
 
 /*
- * The events of the kinds of core were opened one after the other, so their enabled times differ a little. The result
- * never falls behind an earlier one.
+ * The events of the kinds of core were opened one after the other, so their enabled times differ a little. The returned
+ * time never falls below an earlier one.
  */
 int thread_counter_read(struct thread_counter *counter, struct thread_counter_reading *ret)
 {

@@ -11,9 +11,9 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 
-/* --- A process as /proc/PID/stat describes it --- */
+/* --- /proc/PID/stat --- */
 
-/* The fields behind the name, by their numbers in proc(5). */
+/* Field numbers as in proc(5). */
 enum {
     STATE = 3,
     USER_TICKS = 14,
@@ -34,7 +34,7 @@ static uint64_t ticks_to_ns(uint64_t ticks)
 
 int process_stat_parse(const char *text, struct process_stat *ret)
 {
-    /* The name in parentheses may itself hold parentheses and spaces. */
+    /* The name is in parentheses, and may itself contain parentheses and spaces. */
     const char *at = strrchr(text, ')');
     uint64_t fields[END] = {0};
     char *end;
@@ -88,8 +88,9 @@ int process_stat_read_boot(uint64_t *ret)
     return 0;
 }
 
-/* --- The program file of this process --- */
+/* --- names --- */
 
+/* Characters that a shell does not interpret. */
 static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._+-";
 
 void program_path(char *text, size_t size)
@@ -98,7 +99,7 @@ void program_path(char *text, size_t size)
     ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
 
     path[n > 0 ? n : 0] = '\0';
-    /* A file that was replaced meanwhile is "PATH (deleted)". */
+    /* The link is "PATH (deleted)" if the file has been replaced, for example by an upgrade. */
     bool is_plain = n > 0 && n <= PROGRAM_PATH_MAX && strspn(path, plain) == (size_t)n;
     snprintf(text, size, "%s", is_plain ? path : "$(command -v perfcountd)");
 }
@@ -110,14 +111,17 @@ void program_set_name(const char *name)
     ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof(line));
 
     prctl(PR_SET_NAME, name, 0, 0, 0);
-    /* The arguments still stand one behind the other, and nothing reads them any more. */
+    /*
+     * The arguments are adjacent in memory from argv[0] on, which is program_invocation_name, and are no longer used.
+     * /proc/self/cmdline gives their total size.
+     */
     if (n <= (ssize_t)strlen(name) || memcmp(line, program_invocation_name, strlen(program_invocation_name) + 1) != 0)
         return;
     memset(program_invocation_name, 0, (size_t)n);
     strcpy(program_invocation_name, name);
 }
 
-/* --- A process that this one starts --- */
+/* --- children --- */
 
 void child_forget(struct child *child)
 {

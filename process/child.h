@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A process of this program: started, named, measured and reaped.
+ * The processes of perfcountd: their names, their CPU time and memory, and how they end.
  *
- * A process as /proc/PID/stat describes it: its time, its memory, its threads.
- *
- * The file stays readable through a descriptor that was opened early, whatever the process has become since: the
- * kernel checks who reads it only for the addresses in it (fs/proc/array.c, do_task_stat(), Linux 5.10 to today).
- *
- * The program file of this process, as a person may name it in a command; the name that the process goes by.
- *
- * A process that this one starts, perhaps again and again: how to read what it takes, and what all of them took that
- * have ended.
+ * CPU time and memory are read from /proc/PID/stat. A descriptor that was opened early stays readable even if the
+ * process changes its user or becomes undumpable: the kernel checks the reader only for the addresses in the file
+ * (fs/proc/array.c, do_task_stat(), in Linux 5.10 and later).
  */
 #ifndef PROCESS_CHILD_H
 #define PROCESS_CHILD_H
@@ -19,47 +13,55 @@
 
 #include "base/util.h"
 
+/* From /proc/PID/stat. Times are multiples of a clock tick. */
 struct process_stat {
-    uint64_t cpu_ns;    /* user and system, of all threads; a multiple of a clock tick */
-    uint64_t waited_ns; /* the same of its own children that it has waited for, and of theirs */
-    uint64_t start_ns;  /* since boot; a multiple of a clock tick */
+    uint64_t cpu_ns;    /* user and system time of all threads */
+    uint64_t waited_ns; /* the same of its reaped children and of their reaped children */
+    uint64_t start_ns;  /* since boot */
     uint64_t threads, virtual_bytes, resident_bytes;
 };
 
-/* -EBADMSG for another text; -ESRCH where the process has ended and waits for its parent. */
+/* Parses the content of /proc/PID/stat. Returns -EBADMSG if it is malformed, or -ESRCH for a zombie. */
 int process_stat_parse(const char *text, struct process_stat *ret);
-/* `fd` is a descriptor of /proc/PID/stat. Also errors of pread(2); -ESRCH where the process is gone. */
+/* Reads and parses the open file /proc/PID/stat. Also returns errors of pread(2): -ESRCH if the process is gone. */
 int process_stat_read(int fd, struct process_stat *ret);
-/* When the machine was booted, since the epoch in nanoseconds, as /proc/stat has it (whole seconds). -errno. */
+/* The boot time in nanoseconds since the epoch: btime of /proc/stat, which is in whole seconds. Returns -errno. */
 int process_stat_read_boot(uint64_t *ret);
 
-/* No path that is given has more characters: perf/reason.c has messages of 512 with it. */
+/* Limits the path, since perf/reason.c puts it into messages of 512 bytes. */
 #define PROGRAM_PATH_MAX 150
 
 /*
- * Writes the path, where a shell takes it as it is; else "$(command -v perfcountd)". `size` must be more than
- * PROGRAM_PATH_MAX.
+ * Writes the path of this program for use in a shell command: the path itself if it needs no quoting and is no longer
+ * than PROGRAM_PATH_MAX, else "$(command -v perfcountd)". `size` must be greater than PROGRAM_PATH_MAX.
  */
 void program_path(char *text, size_t size);
-/* Sets the name of this process, and its arguments where there is room for it in them, as `ps` shows both. */
+/* Sets the names that `ps` shows: the thread name, and the command line if the new name fits into it. */
 void program_set_name(const char *name);
 
+/* A child process that may be restarted. */
 struct child {
-    pid_t pid;             /* 0: none runs */
+    pid_t pid;             /* 0: not running */
     int stat_fd;           /* of its /proc/PID/stat; -1: none */
-    uint64_t ended_cpu_ns; /* of all that have ended */
+    uint64_t ended_cpu_ns; /* CPU time of all reaped instances */
 };
 #define CHILD_NONE ((struct child){.stat_fd = -1})
 
-/* Reaps it if it has ended, without waiting; whether nothing is left to reap. *ret_status is that of wait4(2). */
+/*
+ * Reaps the child if it has ended; never waits. Returns false while it runs. *ret_status is set only if a child was
+ * reaped, as by wait4(2).
+ */
 bool child_reap(struct child *child, int *ret_status);
-/* How a process ended, of the status of wait4(2): "process 123 was ended by signal 9 (Killed)". */
+/* Describes a status of wait4(2): "process 123 was ended by signal 9 (Killed)". */
 void child_describe_end(pid_t pid, int status, char *text, size_t size);
-/* Forgets it without reaping; its parent is then whoever inherits it. */
+/*
+ * Closes stat_fd and forgets the child without reaping it: its CPU time is not added, and it stays a zombie until
+ * another process inherits it.
+ */
 void child_forget(struct child *child);
 /*
- * Of the one that runs, with the time of its own children that have ended, and of those that have ended before it.
- * -ESRCH where none runs; errors of process_stat_read().
+ * Reads the running child. cpu_ns includes the time of its reaped children and of all earlier instances. Returns -ESRCH
+ * if none runs, or an error of process_stat_read().
  */
 int child_read(const struct child *child, struct process_stat *ret);
 

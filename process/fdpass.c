@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packets with file descriptors beside them: see fd-socket.h. */
 #include "process/fdpass.h"
 
 #include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define TRIES_MAX 1000
+#define TRIES_MAX 1000 /* of recvmsg(2) while memory is short */
 
 union control {
     char bytes[CMSG_SPACE(FD_LIST_MAX * sizeof(int))];
@@ -56,7 +55,7 @@ static void fd_list_take(struct fd_list *list, struct msghdr *message)
     }
 }
 
-/* Memory that is short for a moment ends nothing; where it stays short, nobody spins for ever. */
+/* Retries while memory is short, up to TRIES_MAX times. */
 static bool receives_again(int error, unsigned *tries)
 {
     if (error == EINTR)
@@ -67,7 +66,10 @@ static bool receives_again(int error, unsigned *tries)
     return true;
 }
 
-/* The kernel closes the descriptors above `fds_max`. CMSG_SPACE(), which rounds up, could have room for one more. */
+/*
+ * Receives at most `fds_max` descriptors; the kernel discards the rest and sets MSG_CTRUNC. The control length must be
+ * CMSG_LEN(), since CMSG_SPACE() rounds up and could leave room for one more.
+ */
 static ssize_t packet_receive(int socket, void *packet, size_t size, size_t fds_max, int flags, struct fd_list *ret_fds,
                               bool *ret_short)
 {
@@ -114,7 +116,7 @@ int fd_socket_send_one_now(int socket, const void *packet, size_t size, int fd)
     return packet_send(socket, packet, size, &(struct fd_list){.n = fd >= 0, .fds = {fd}}, MSG_DONTWAIT);
 }
 
-/* `ret_fd` NULL: descriptors are not received, and that they are cut off is no error. */
+/* If `ret_fd` is NULL, no descriptors are received, and truncating them is no error. */
 static int receive_one(int socket, void *packet, size_t size, int flags, int *ret_fd)
 {
     struct fd_list fds = {0};

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finders: see finder.h. What is checked here must hold while the caller stops this process wherever it likes. */
+/*
+ * A compromised daemon can stop and continue its opener's finder at any point, while an accomplice changes files and
+ * processes. All checks here must hold even then.
+ */
 #include "process/finder.h"
 
 #include <fcntl.h>
@@ -21,15 +24,16 @@
 #endif
 
 #define STATUS_SIZE ((size_t)16 * 1024)
-#define NUMBERS_MAX 32             /* levels of PID namespaces (MAX_PID_NS_LEVEL) */
-#define CHUNK ((size_t)16 * 1024)  /* longer than any line of maps */
-#define MAPS_MAX ((size_t)8 << 20) /* bytes of maps that are looked at */
+#define NUMBERS_MAX 32             /* nesting of PID namespaces (MAX_PID_NS_LEVEL) */
+#define CHUNK ((size_t)16 * 1024)  /* longer than any line of /proc/PID/maps */
+#define MAPS_MAX ((size_t)8 << 20) /* at most so many bytes of /proc/PID/maps are searched */
 
-/* --- a process, not its number --- */
+/* --- processes --- */
 
 /*
- * Everything about a process is opened below one descriptor of its /proc directory. Once the process has been reaped,
- * that fails with ESRCH or ENOENT, whoever has its number by then (fs/proc/base.c, get_proc_task()).
+ * Everything about a process is opened relative to one descriptor of its /proc directory. After the process has been
+ * reaped, this fails with ESRCH or ENOENT even if its PID is in use again (fs/proc/base.c, get_proc_task()). Returns
+ * -EBADRQC if /proc is not a proc file system.
  */
 static int process_open(uint32_t pid)
 {
@@ -52,7 +56,7 @@ static int open_in(int directory, const char *name, int flags)
     return fd < 0 ? -errno : fd;
 }
 
-/* Opening a device has effects and opening a pipe may block, so a file is found with O_PATH and checked first. */
+/* Opening a device has side effects and opening a pipe may block, so files are opened with O_PATH and checked first. */
 static int reopen(int found)
 {
     char path[32];
@@ -63,7 +67,7 @@ static int reopen(int found)
 
 /* --- mapped files --- */
 
-/* "START-END rwxp ..."; false where the line is something else. */
+/* Parses "START-END rwxp ...". Returns false for another line. */
 static bool maps_parse_line(const char *line, size_t size, uint64_t *start, uint64_t *end, bool *executable)
 {
     const char *dash = memchr(line, '-', size), *blank = memchr(line, ' ', size);
@@ -89,6 +93,7 @@ int find_in_maps(const char *lines, size_t size, uint64_t start, uint64_t end)
     return 0;
 }
 
+/* The length of the complete lines at the start of `text`. */
 static size_t whole_lines(const char *text, size_t size)
 {
     const char *last = memrchr(text, '\n', size);
@@ -96,7 +101,10 @@ static size_t whole_lines(const char *text, size_t size)
     return last ? (size_t)(last - text) + 1 : 0;
 }
 
-/* 0 where the range is executable; -ENOENT where there is none (any more), or the address space is gone; -EBADRQC. */
+/*
+ * Returns 0 if the open file /proc/PID/maps has the range as executable, -EBADRQC if the range is not executable, and
+ * -ENOENT if it is not there, or not within MAPS_MAX bytes, or the address space is gone.
+ */
 static int check_range(int maps, uint64_t start, uint64_t end)
 {
     char text[CHUNK];
@@ -129,6 +137,7 @@ static int stat_regular(int found, struct stat *ret)
     return S_ISREG(ret->st_mode) ? 0 : -EINVAL;
 }
 
+/* Whether the file is on a file system that exists only in memory. */
 static bool is_memory(int fd)
 {
     struct statfs status;
@@ -146,8 +155,8 @@ static bool is_memory(int fd)
 }
 
 /*
- * Whatever else goes wrong, memory that processes share and files that only their owner may use are not given away:
- * programs and libraries have a name, or had one on a disk, and can be read or executed by others.
+ * Applies even if all other checks are defeated: memory that processes share (memfd_create(2)) and private files are
+ * never passed on. Programs and libraries are on a disk or have a name, and are executable or readable by others.
  */
 static int check_program(int found, const struct stat *status)
 {
@@ -157,9 +166,12 @@ static int check_program(int found, const struct stat *status)
 }
 
 /*
- * An open "maps" shows the address space that the process had when it was opened, and is empty once that is gone. The
- * link is opened between two of them, which must both show the range as executable. A process that runs other programs
- * in between, and keeps its first address space alive in a twin, could pass this; check_program() holds then as well.
+ * Finds the mapped file through /proc/PID/map_files.
+ *
+ * An open "maps" file shows the address space that the process had when it was opened, and is empty once that is gone.
+ * The link is opened between two opens of "maps", and both must show the range as executable. A process can defeat this
+ * if it calls execve(2) in between while another process keeps its first address space alive; check_program() still
+ * applies then.
  */
 static int find_link(int process, const struct find_request *request, struct stat *ret_status)
 {
@@ -186,15 +198,15 @@ static int find_link(int process, const struct find_request *request, struct sta
 }
 
 /*
- * Only the inode is compared: overlay file systems have other devices in mappings than in stat(2). A file that was
- * found by its path is read with this process's own rights, so that another file gives nothing away.
+ * Compares only the inode number: on overlayfs, mappings show another device than stat(2). Another file with the same
+ * number discloses nothing: a file that was found by its path is read with this process's own privileges.
  */
 static int check_inode(const struct stat *status, uint64_t inode)
 {
     return inode && status->st_ino != inode ? -ESTALE : 0;
 }
 
-/* As the process sees it: in a container, a link to "/etc" does not lead to the /etc of this process. */
+/* Resolves the path in the root of the process, so that a symbolic link in a container stays in the container. */
 static int find_in_root(int process, const struct find_request *request)
 {
     const struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
@@ -217,7 +229,7 @@ static int reopen_file(int found, const struct stat *status, uint64_t inode, int
     return 0;
 }
 
-/* `found` is a descriptor, or -errno, which is returned. */
+/* `found` is an O_PATH descriptor, or -errno, which is returned. */
 static int try_file(int found, uint64_t inode, int *ret_fd)
 {
     struct stat status;
@@ -226,7 +238,7 @@ static int try_file(int found, uint64_t inode, int *ret_fd)
     return r < 0 ? r : reopen_file(found, &status, inode, ret_fd);
 }
 
-/* The more helpful of two errors. */
+/* The more informative of two errors: `a` if `b` only says that nothing was found. */
 static int worse(int a, int b)
 {
     return b == -ENOENT || b == -ESRCH ? a : b;
@@ -253,9 +265,9 @@ static int open_mapped(const struct find_request *request, bool by_path, int *re
     return other == 0 ? 0 : worse(r, other);
 }
 
-/* --- lists of functions compiled at run time --- */
+/* --- JIT maps and maps --- */
 
-/* Reads the numbers of the line "KEY:\t1\t2...". Returns how many there are, 0 where there is no line of that key. */
+/* Reads the numbers of a line "KEY:\t1\t2...". Returns their count, or 0 if there is no such line. */
 static size_t numbers_of(const char *text, const char *key, uint64_t numbers[NUMBERS_MAX])
 {
     const char *line = strstr(text, key);
@@ -275,7 +287,7 @@ int find_parse_status(const char *text, uint32_t pid, struct find_owner *ret)
 {
     uint64_t numbers[NUMBERS_MAX];
 
-    if (numbers_of(text, "\nUid:", numbers) < 2) /* real, effective, saved, of files */
+    if (numbers_of(text, "\nUid:", numbers) < 2) /* real, effective, saved, file system */
         return -EBADMSG;
     ret->real_uid = (uint32_t)numbers[0];
     ret->uid = (uint32_t)numbers[1];
@@ -284,6 +296,7 @@ int find_parse_status(const char *text, uint32_t pid, struct find_owner *ret)
     return 0;
 }
 
+/* Reads at most size - 1 bytes and adds a NUL. */
 static int read_text(int directory, const char *name, char *text, size_t size)
 {
     _cleanup_(closep) int fd = open_in(directory, name, O_RDONLY);
@@ -302,8 +315,9 @@ static int read_text(int directory, const char *name, char *text, size_t size)
 }
 
 /*
- * Without fs.protected_hardlinks, a user may link any file of the disk to this name; it has one link once its owner has
- * replaced it. What everybody may read is no secret.
+ * Whether users may hard-link files that they cannot write (fs.protected_hardlinks is 0). Then another user may have
+ * linked a secret file of the process's user to this name; its link count drops to one when the owner replaces the
+ * original. Files that everybody may read are safe.
  */
 static bool others_may_link(void)
 {
@@ -324,8 +338,8 @@ static int check_jit_map(int found, uint32_t uid)
 }
 
 /*
- * The directory is opened first: a process that is root afterwards was not one in whose /tmp others mount files, since
- * a process in namespaces that a user made never becomes root of the machine.
+ * The directory must be opened before the user of the process is read. If the user is then root, no other user can have
+ * mounted files over that /tmp: a process in namespaces that a user created never becomes root of the machine.
  */
 static int open_jit_map(const struct find_request *request, int *ret_fd)
 {
@@ -355,7 +369,7 @@ static int open_jit_map(const struct find_request *request, int *ret_fd)
     return 0;
 }
 
-/* The kernel checks the rights of the process that opens maps, not of the one that reads it (fs/proc/task_mmu.c). */
+/* The kernel checks the privileges of the process that opens maps, not of its reader (fs/proc/task_mmu.c). */
 static int open_maps(const struct find_request *request, int *ret_fd)
 {
     _cleanup_(closep) int process = process_open(request->pid);
@@ -367,7 +381,7 @@ static int open_maps(const struct find_request *request, int *ret_fd)
     return 0;
 }
 
-/* --- the process --- */
+/* --- requests --- */
 
 int find_open(const struct find_request *request, bool by_path, int *ret_fd)
 {
@@ -402,7 +416,10 @@ int find_request_receive(int socket, union find_buffer *ret, int *ret_fd)
     return n < 0 ? (int)n : n == 0 ? -EPIPE : -EBADMSG;
 }
 
-/* Descriptors in flight are limited for all processes of a user together: then the request goes on without one. */
+/*
+ * The number of descriptors in flight is limited per user (unix(7), ETOOMANYREFS). If the descriptor cannot be sent,
+ * the request is passed on without it.
+ */
 static int request_pass(int out, struct find_request *request, int fd)
 {
     int r = fd_socket_send_one(out, request, find_request_size(request), fd);

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finders open the files that other processes have mapped, their lists of functions compiled at run time, and their
- * /proc/PID/maps.
+ * Finders are processes that open files of other processes: the files they have mapped, their JIT symbol maps, and
+ * their /proc/PID/maps.
  *
  * These files belong to other users. Their file system may be a FUSE server that never answers; then open(2), fstat(2),
  * read(2) and even close(2), which flushes, block, and SIGKILL does not end the process. Reading /proc/PID/maps takes
- * the process's mmap_lock, which the process may hold just as long. So no process with other work ever holds such a
- * file. A request passes through a chain of processes: from the daemon through one or two finders to the symboliser.
- * The first finder that can open the file passes its descriptor on. A chain that hangs is abandoned and replaced.
+ * the mmap_lock of the process, and blocks as long as the process holds it. So no process with other work ever holds
+ * such a file. A request passes through a chain of processes: from the daemon through one or two finders to the
+ * symboliser. The first finder that can open the file passes its descriptor on. A chain that hangs is abandoned and
+ * replaced.
  *
- * The first finder is a child of the opener with the opener's privileges, and opens what the kernel ties to a process:
- * the request comes from a daemon that may have been taken over. The second one has the daemon's rights, and also tries
- * the path.
+ * The first finder is a child of the opener and has the opener's privileges. Since the daemon that sends the requests
+ * may be compromised, it opens only what the kernel ties to a process. The second finder has the daemon's privileges
+ * and also tries the path.
  */
 #ifndef PROCESS_FINDER_H
 #define PROCESS_FINDER_H
@@ -21,60 +22,64 @@
 #include "base/util.h"
 
 enum find_kind {
-    FIND_NOTHING, /* the request brings its descriptor */
-    FIND_MAPPED,  /* the file that is mapped executable at START-END */
-    FIND_JIT_MAP, /* /tmp/perf-PID.map as the process sees it, which node, Java agents and .NET write for perf
-                     (tools/perf/Documentation/jit-interface.txt) */
+    FIND_NOTHING, /* the request carries its descriptor */
+    FIND_MAPPED,  /* the file with the executable mapping START-END */
+    FIND_JIT_MAP, /* /tmp/perf-PID.map in the root and PID namespace of the process, which Node.js, Java agents and
+                     .NET write for perf (tools/perf/Documentation/jit-interface.txt) */
     FIND_MAPS,    /* /proc/PID/maps */
 };
 
 #define FIND_MAGIC UINT32_C(0x31646e66)
 
-/* A packet of the chain. Both ends are the same binary. */
+/* A packet of the chain. All processes of the chain run the same binary, so the layout may change. */
 struct find_request {
     uint32_t magic, find; /* enum find_kind */
     uint32_t pid;
-    int32_t error;              /* -errno: why the last finder could not open it */
-    uint64_t start, end, inode; /* of the mapping; inode 0: not known */
+    int32_t error;              /* -errno of the last finder that failed to open the file */
+    uint64_t start, end, inode; /* of the mapping; inode 0: unknown */
     uint32_t kind, max;         /* for the symboliser */
     uint64_t seen_inode, seen_size;
-    char path[]; /* of the mapping, as the process sees it, with its NUL; "" */
+    char path[]; /* of the mapping, as the process sees it, with its NUL; may be "" */
 };
+/* The size of the packet in bytes, with the path and its NUL. */
 size_t find_request_size(const struct find_request *request);
 
 union find_buffer {
     struct find_request request;
     char bytes[sizeof(struct find_request) + PATH_MAX];
 };
-/* Receives a packet. -EPIPE when the other side has closed, -EBADMSG; errors of recvmsg(2). *ret_fd is -1 or owned. */
+/*
+ * Receives a packet. The caller owns *ret_fd, which may be -1. Returns -EPIPE when the peer has closed, -EBADMSG if the
+ * packet is malformed, or an error of recvmsg(2).
+ */
 int find_request_receive(int socket, union find_buffer *ret, int *ret_fd);
 
 /*
- * Opens what the request asks for, for reading. With `by_path` also by the path in the root of the process, and in that
- * of this process, where the inode must be that of the mapping (0: whoever reads the file compares its build id).
+ * Opens the requested file for reading. With `by_path`, a mapped file is also tried by its path, in the root of the
+ * process and in that of this process. The inode must be that of the mapping; if the request has inode 0, the reader
+ * compares build ids instead. Allocates nothing.
  *
- * -EPERM: a list of functions that is not a regular file of the process's user with one link, or could be another
- * user's secret by a hard link. -EBADRQC: a mapping that is not executable, or a file that nobody but its owner may
- * read or execute, or shared memory. -ESTALE: the path has another file. -EINVAL: no regular file. Otherwise errors of
- * open(2), above all -ENOENT and -ESRCH for a process that has ended. Allocates nothing.
+ * Returns -EPERM for a JIT map that is not a regular file of the process's user with one link, or that might be a hard
+ * link to another user's secret; -EBADRQC for a mapping that is not executable, for unnamed shared memory, and for a
+ * file that is neither executable nor readable by others; -ESTALE if the path now names another file; -EINVAL if it is
+ * not a regular file; or an error of open(2), mostly -ENOENT or -ESRCH after the process has ended.
  */
 int find_open(const struct find_request *request, bool by_path, int *ret_fd);
 
-/* Serves the requests of socket `in`, and sends them on over `out`, until one of them closes. Returns the exit status.
- */
+/* Serves requests from socket `in` and forwards them to `out` until either closes. Returns the exit status. */
 int finder_serve(int in, int out, bool by_path);
 
-/* For unit tests. Pure. */
+/* Public for unit tests. Pure. */
 
-/* Numbers from the text of /proc/PID/status: -EBADMSG where it has no user. */
 struct find_owner {
-    uint32_t pid;           /* in the innermost PID namespace; `pid` where there are none */
+    uint32_t pid;           /* in the innermost PID namespace of the process */
     uint32_t uid, real_uid; /* effective; real */
 };
+/* Parses /proc/PID/status; `pid` is used if it has no NSpid line. Returns -EBADMSG if it has no Uid line. */
 int find_parse_status(const char *text, uint32_t pid, struct find_owner *ret);
 /*
- * Looks for the range START-END in whole lines of /proc/PID/maps: 1 where it is executable, -EBADRQC where it is not, 0
- * where none of the lines has it.
+ * Looks for the range START-END in whole lines of /proc/PID/maps. Returns 1 if it is executable, -EBADRQC if it is not,
+ * and 0 if no line has this range.
  */
 int find_in_maps(const char *lines, size_t size, uint64_t start, uint64_t end);
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memory that the cgroups of this process leave it: see memory-limit.h. */
 #include "process/memory-limit.h"
 
 #include <fcntl.h>
@@ -13,14 +12,14 @@
 #include "base/number.h"
 
 #define TEXT_MAX (64 * 1024)
-/* Version 1 says "no limit" by the largest number of whole pages. */
+/* cgroup v1 reports "no limit" as the largest multiple of the page size. */
 #define V1_NO_LIMIT (UINT64_C(1) << 62)
-/* This part of a limit is for the kernel's own: sockets, descriptors, pages of page tables. */
+/* One part in five of a limit is reserved for kernel memory: sockets, descriptors, page tables. */
 #define RESERVE_PART 5
-/* Small replies are always made, of what is kept. */
+/* Always allowed, so that small replies still succeed; taken from the reserve. */
 #define SMALL_ROOM (UINT64_C(1) << 20)
 
-/* Where the hierarchies are mounted by convention, and the controllers of their lines in /proc/PID/cgroup. */
+/* Conventional mount points, and the controller in the hierarchy's line of /proc/PID/cgroup ("" for version 2). */
 static const struct {
     const char *mount, *controller;
     bool v1;
@@ -29,7 +28,7 @@ static const struct {
     {"/sys/fs/cgroup", "", false},
 };
 
-/* A line is "ID:CONTROLLERS:PATH" (cgroups(7)). The path, cut off from `text`; NULL where there is no such line. */
+/* Finds the path in a line "ID:CONTROLLERS:PATH" (cgroups(7)). Modifies `text`. Returns NULL if no line matches. */
 static char *find_path(char *text, const char *controller)
 {
     for (char *line; (line = strsep(&text, "\n"));) {
@@ -46,7 +45,10 @@ static char *find_path(char *text, const char *controller)
     return NULL;
 }
 
-/* A container without a cgroup namespace sees its own cgroup at the mount, and not the path that it has outside. */
+/*
+ * A container without a cgroup namespace reads the path that its cgroup has on the host, but sees that cgroup at the
+ * mount point. If the path does not exist, the mount point is used.
+ */
 static int limit_set_path(struct memory_limit *limit, const char *mount, const char *path)
 {
     limit->mount_size = strlen(mount);
@@ -99,7 +101,7 @@ static char *read_text(const char *directory, size_t size, const char *name)
     return text;
 }
 
-/* "max" and a file that is not there are no number. */
+/* Returns false if the file is missing or says "max". */
 static bool read_number(const char *directory, size_t size, const char *name, uint64_t *ret)
 {
     _cleanup_(freep) char *text = read_text(directory, size, name);
@@ -107,7 +109,7 @@ static bool read_number(const char *directory, size_t size, const char *name, ui
     return text && number_parse_u64_n(text, strcspn(text, "\n"), ret) == 0;
 }
 
-/* The field of a flat-keyed file: "NAME NUMBER\n". */
+/* The value of NAME in a flat-keyed file of lines "NAME NUMBER\n", or 0. */
 static uint64_t stat_field(const char *text, const char *name)
 {
     size_t length = strlen(name);
@@ -123,7 +125,7 @@ static uint64_t stat_field(const char *text, const char *name)
     return 0;
 }
 
-/* The kernel takes these back before it kills: pages of files that nobody has mapped. */
+/* Unmapped page cache, in bytes, which the kernel reclaims before it kills. */
 static uint64_t read_reclaimable(const struct memory_limit *limit, size_t size)
 {
     _cleanup_(freep) char *text = read_text(limit->path, size, "memory.stat");
@@ -137,7 +139,7 @@ static uint64_t read_reclaimable(const struct memory_limit *limit, size_t size)
     return files - MIN(files, mapped);
 }
 
-/* Of the cgroup whose directory is the first `size` bytes of the path. */
+/* The room in the cgroup whose directory is the first `size` bytes of the path. UINT64_MAX: no limit. */
 static uint64_t room_at(const struct memory_limit *limit, size_t size)
 {
     uint64_t most, used;
@@ -163,7 +165,7 @@ uint64_t memory_limit_room(const struct memory_limit *limit)
     return room;
 }
 
-/* Bytes of data and stacks, as the kernel counts them for RLIMIT_DATA (proc_pid_statm(5): the sixth number). */
+/* Reads the bytes of data and stack that count for RLIMIT_DATA: the sixth field of proc_pid_statm(5). */
 static bool read_data(uint64_t *ret)
 {
     _cleanup_(freep) char *text = NULL;

@@ -11,14 +11,14 @@
 #include "base/compat.h"
 #include "base/number.h"
 
-/* --- The capabilities of this process --- */
+/* --- capabilities --- */
 
 static bool capability_in(uint64_t mask, unsigned i)
 {
     return mask >> i & 1;
 }
 
-/* libcap-ng before 0.8 calls those of Linux 5.8 and 5.9 "cap_38" and so on. */
+/* libcap-ng before 0.8 names the capabilities of Linux 5.8 and 5.9 "cap_38" and so on. */
 const char *capability_name(unsigned i)
 {
     static const char *const newer[] = {"perfmon", "bpf", "checkpoint_restore"};
@@ -27,8 +27,7 @@ const char *capability_name(unsigned i)
                                                                    : capng_capability_to_name(i);
 }
 
-/* Where the kernel or a filter does not say, root is taken to have them all, so that it drops them or does not start.
- */
+/* If a system-call filter refuses capget(2), root is assumed to have all, so that it drops them or fails to start. */
 uint64_t capabilities_own(void)
 {
     uint64_t mask = 0;
@@ -48,7 +47,7 @@ bool capabilities_are_privileged(void)
     return capability_in(own, CAP_PERFMON) || capability_in(own, CAP_SYS_ADMIN);
 }
 
-/* Whether the kernel has left this process nothing but `mask`. */
+/* Asks the kernel whether no capability outside `mask` remains. */
 static bool capabilities_are_within(uint64_t mask)
 {
     static const capng_type_t sets[] = {CAPNG_EFFECTIVE, CAPNG_PERMITTED, CAPNG_INHERITABLE};
@@ -92,17 +91,17 @@ int capabilities_empty_bounding_set(struct error *error)
     if (!capability_in(capabilities_own(), CAP_SETPCAP))
         return 0;
     for (unsigned long i = 0; i < 64; i++)
-        if (prctl(PR_CAPBSET_DROP, i, 0, 0, 0) < 0 && errno != EINVAL) /* the kernel has no such capability */
+        if (prctl(PR_CAPBSET_DROP, i, 0, 0, 0) < 0 && errno != EINVAL) /* EINVAL: unknown to this kernel */
             return error_set(error, -errno, "cannot empty the bounding set of capabilities: %s", strerror(errno));
     return 0;
 }
 
-/* --- The user that a process started by root becomes --- */
+/* --- users --- */
 
-/* Where /etc/passwd has no user "nobody" (Linux: overflowuid). */
+/* Used if /etc/passwd has no user "nobody": the kernel's default overflowuid. */
 #define NOBODY 65534
 
-/* The file is read first: the libraries of nsswitch.conf(5) would stay in memory. */
+/* Tried before getpwnam(3), which loads the libraries of nsswitch.conf(5) for good. */
 static bool user_find_in_file(const char *name, struct user *ret)
 {
     _cleanup_(fclosep) FILE *file = fopen("/etc/passwd", "re");
@@ -137,7 +136,10 @@ static bool user_find_configured(const char *name, struct user *ret)
     return user_find_named(name, ret);
 }
 
-/* Whether this user namespace has that number (user_namespaces(7)); without the file there is only one namespace. */
+/*
+ * Whether the ID is mapped in this user namespace (user_namespaces(7)). A kernel without user namespaces does not have
+ * the file.
+ */
 static bool is_mapped(const char *map, unsigned number)
 {
     _cleanup_(fclosep) FILE *file = fopen(map, "re");
@@ -172,7 +174,7 @@ int user_choose(const char *name, struct user *ret, struct error *error)
                          name);
     if (*name && !user_is_mapped(&user))
         return error_set(error, -EINVAL, "user: \"%.64s\" has no number in this user namespace", name);
-    /* Root of a namespace that has no other user is an ordinary user of the machine. */
+    /* Without a mapping for the default user, this is a user namespace whose root is an ordinary user outside. */
     user.change = user_is_mapped(&user);
     *ret = user;
     return 0;

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Capabilities and users.
+ * The capabilities of this process (capabilities(7)), and the user that a process started by root changes to.
  *
- * The capabilities of this process (capabilities(7)), a bit each.
- *
- * The user that a process started by root becomes.
+ * A set of capabilities is a mask: bit N is capability N.
  */
 #ifndef PROCESS_PRIVILEGES_H
 #define PROCESS_PRIVILEGES_H
@@ -13,19 +11,18 @@
 
 #include "base/error.h"
 
-/* "sys_admin"; NULL for a number that has no name. */
+/* Returns a name such as "sys_admin", or NULL for an unknown number. */
 const char *capability_name(unsigned i);
-/* The effective ones. */
+/* The effective set. If it cannot be read: all for root, none otherwise. */
 uint64_t capabilities_own(void);
-/* Whether this process may open counters that an ordinary process may not open. */
+/* Whether this process has CAP_PERFMON or CAP_SYS_ADMIN, which exempt it from kernel.perf_event_paranoid. */
 bool capabilities_are_privileged(void);
 /*
- * Keeps those of `mask`, effective, permitted and in the bounding set, and no others in any set; execve(2) gives no new
- * privileges from now on. The bounding set stays as it is without CAP_SETPCAP. -errno with a sentence; -EPERM where
- * another capability remains.
+ * Reduces the effective, permitted and bounding sets to `mask` and clears the others; sets PR_SET_NO_NEW_PRIVS. Without
+ * CAP_SETPCAP the bounding set is unchanged. Returns -errno with a sentence: -EPERM if any other capability remains.
  */
 int capabilities_keep_only(uint64_t mask, struct error *error);
-/* Empties the bounding set and keeps the other sets; does nothing without CAP_SETPCAP. -errno with a sentence. */
+/* Empties the bounding set only. Does nothing without CAP_SETPCAP. Returns -errno with a sentence. */
 int capabilities_empty_bounding_set(struct error *error);
 
 struct user {
@@ -35,17 +32,18 @@ struct user {
 };
 
 /*
- * `name` is a user's name or number, as the configuration has it; "" means "perfcountd" where that user exists, else
- * "nobody". Root of a user namespace that has no number for them keeps its user: it is not the machine's root. -EINVAL
- * with a sentence where the user does not exist, or is root.
+ * Chooses the user that root changes to; other users keep theirs. `name` is the configured user name or number; ""
+ * means "perfcountd" if that user exists, else "nobody". If the default user is not mapped in this user namespace, root
+ * keeps its user: it is then not the root of the machine. Returns -EINVAL with a sentence if the named user does not
+ * exist, is root, or is not mapped.
  */
 int user_choose(const char *name, struct user *ret, struct error *error);
 /*
- * Allows processes of that user to end this process, by kill(2) or by PR_SET_PDEATHSIG: the real user becomes the same.
- * The effective user, which decides what this process may do, stays. -errno with a sentence.
+ * Lets processes of that user end this process, with kill(2) or through PR_SET_PDEATHSIG, by changing the real user.
+ * The effective user, and with it the privileges, stays. Returns -errno with a sentence.
  */
 int user_allow_kill(const struct user *user, struct error *error);
-/* Becomes that user, with no other groups. -errno with a sentence. */
+/* Changes to that user and drops supplementary groups. Returns -errno with a sentence. */
 int user_become(const struct user *user, struct error *error);
 
 #endif

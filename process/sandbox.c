@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "process/privileges.h"
 
-/* --- A filter of system calls --- */
+/* --- system-call filters --- */
 
 int call_filter_allow(scmp_filter_ctx context, const struct call_rule *rules, size_t n)
 {
@@ -32,16 +32,14 @@ int call_filter_load(scmp_filter_ctx context, int r, bool *ret_filtered, struct 
         r = seccomp_load(context);
     seccomp_release(context);
     *ret_filtered = r == 0;
-    if (r == 0 || r == -EINVAL || r == -ENOSYS) /* the last two: a kernel without filters */
+    if (r == 0 || r == -EINVAL || r == -ENOSYS) /* EINVAL, ENOSYS: a kernel without filters */
         return 0;
     return error_set(error, r, "cannot filter system calls: %s", strerror(-r));
 }
 
-/* --- The jail of a process that parses files which others wrote --- */
+/* --- jail --- */
 
-/* Limits */
-
-/* AddressSanitizer needs more than any limit of memory. */
+/* AddressSanitizer cannot run with memory limits, so they are skipped for it. */
 static int limit(const struct jail_limit *limits, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -51,14 +49,12 @@ static int limit(const struct jail_limit *limits, size_t n)
             continue;
         if (getrlimit(resource, &both) < 0)
             return -errno;
-        both.rlim_cur = both.rlim_max = MIN(both.rlim_max, limits[i].value); /* RLIM_INFINITY is the largest */
+        both.rlim_cur = both.rlim_max = MIN(both.rlim_max, limits[i].value); /* RLIM_INFINITY is the largest value */
         if (setrlimit(resource, &both) < 0)
             return -errno;
     }
     return 0;
 }
-
-/* Users and capabilities */
 
 static bool is_root(void)
 {
@@ -67,7 +63,7 @@ static bool is_root(void)
     return getresuid(&real, &effective, &saved) < 0 || real == 0 || effective == 0 || saved == 0;
 }
 
-/* Supplementary groups first, then the group, then the user: each step needs the power that the next one takes. */
+/* The order matters: changing the user drops CAP_SETGID, which setgroups(2) and setresgid(2) need. */
 static int leave_root(void)
 {
     if (!is_root())
@@ -80,26 +76,25 @@ static int leave_root(void)
 
 static int give_up_privileges(void)
 {
-    int r = capabilities_empty_bounding_set(NULL); /* before leave_root(), which takes CAP_SETPCAP */
+    int r = capabilities_empty_bounding_set(NULL); /* before leave_root(), which drops CAP_SETPCAP */
 
     if (r == 0)
         r = leave_root();
     if (r == 0)
         r = capabilities_keep_only(0, NULL);
-    /* After the change of user, which sets the first and clears the second. */
+    /* After the change of user, which resets both. */
     if (r == 0 && (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0))
         r = -errno;
     return r;
 }
 
-/* System calls */
-
 /*
- * The system calls that are allowed. Others fail with EPERM, so that a library that tries more than was foreseen does
- * no harm. Some are for 32 bits, or for a newer C library; those that an architecture does not have are skipped.
+ * Allowed in every jail. Other system calls fail with EPERM instead of killing the process, so that a library that
+ * tries an unexpected call gets an error. Some entries are for 32-bit architectures or newer C libraries; libseccomp
+ * skips those that the architecture lacks.
  *
- * fstat(3) is newfstatat() or statx() with AT_EMPTY_PATH. A filter cannot see that the path is empty, so the process
- * can find out by them which files exist.
+ * C libraries implement fstat(3) with newfstatat() or statx() and AT_EMPTY_PATH. A filter cannot check that the path is
+ * empty, so a jailed process can find out which files exist.
  */
 static const struct call_rule calls_of_all[] = {
     {SCMP_SYS(read), 0, {{0}}},
@@ -135,7 +130,7 @@ static const struct call_rule calls_of_all[] = {
     {SCMP_SYS(exit_group), 0, {{0}}},
 };
 
-/* Of AddressSanitizer, when it reports or ends. */
+/* Needed by AddressSanitizer for its reports and at exit. */
 static const struct call_rule calls_of_asan[] = {
     {SCMP_SYS(write), 1, {CALL_EXACTLY(0, STDERR_FILENO)}},
     {SCMP_SYS(sigaltstack), 0, {{0}}},
@@ -156,7 +151,7 @@ static int allow_messages(scmp_filter_ctx filter, int socket)
     return call_filter_allow(filter, messages, ARRAY_SIZE(messages));
 }
 
-/* seccomp(2): a kernel that has filters looks for this one, at an address where there is none. */
+/* seccomp(2): with a NULL filter, a kernel with filters fails with EFAULT, and others with EINVAL. */
 static bool kernel_has_filters(void)
 {
     return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) == 0 || errno == EFAULT;
@@ -181,7 +176,7 @@ static int jail_filter_calls(const struct jail *jail)
 
 int jail_enter(const struct jail *jail)
 {
-    prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); /* arrays that double would have 2 MB at once where they touch some */
+    prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); /* a growing array would occupy 2 MB as soon as it is touched */
     int r = fd_keep_only(jail->sockets, jail->n_sockets);
     if (r == 0)
         r = limit(jail->limits, jail->n_limits);
@@ -191,8 +186,8 @@ int jail_enter(const struct jail *jail)
 }
 
 /*
- * By hand, since libseccomp would take a thousand times as long for it, and memory. The filter that is in force has
- * checked the architecture.
+ * The filter is written by hand because libseccomp takes a thousand times as long, and allocates. It does not check the
+ * architecture: the jail's filter already does. Jump offsets count the instructions to the final return of EPERM.
  */
 int jail_forbid_processes(void)
 {
@@ -215,8 +210,6 @@ int jail_forbid_processes(void)
         return -errno;
     return 0;
 }
-
-/* Signals */
 
 void jail_drop_signals(void)
 {

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a process may still do: system-call filters, resource limits, users.
+ * Sandboxes: seccomp(2) filters, and the jail of a process that parses untrusted files.
  *
- * A filter of system calls (seccomp(2)), as each process with a jail has one.
- *
- * The jail of a process that parses files which others wrote: what it gives up before it gets the first, and the few
- * system calls that it keeps.
+ * A process enters its jail before it receives the first file. It gives up its user, its capabilities, all descriptors
+ * but its sockets, and all system calls but a few.
  */
 #ifndef PROCESS_SANDBOX_H
 #define PROCESS_SANDBOX_H
@@ -15,18 +13,18 @@
 
 #include "base/error.h"
 
-/* A system call that is allowed, where all of its `n` arguments are as they must be. */
+/* Allows a system call whose arguments match all `n` comparisons. */
 struct call_rule {
     int number;
     unsigned n;
     struct scmp_arg_cmp arguments[2];
 };
 
-/* Errors of seccomp_rule_add(3). */
+/* Adds the rules. Returns 0 or an error of seccomp_rule_add(3). */
 int call_filter_allow(scmp_filter_ctx context, const struct call_rule *rules, size_t n);
 /*
- * Loads `context`, whose rules were added with the result `r`, and releases it in any case; it may be NULL.
- * *ret_filtered is false where the kernel has no filters, which is no error. -errno with a sentence.
+ * Loads and releases `context`, which may be NULL. `r` is the result of adding its rules: on failure nothing is loaded.
+ * *ret_filtered is false if the kernel has no seccomp filters, which is no error. Returns -errno with a sentence.
  */
 int call_filter_load(scmp_filter_ctx context, int r, bool *ret_filtered, struct error *error);
 
@@ -36,18 +34,18 @@ struct jail_limit {
 };
 
 struct jail {
-    const int *sockets; /* the only descriptors that are kept, but for standard error, and that messages go over */
+    const int *sockets; /* stay open, besides standard error; the jail allows sendmsg(2) and recvmsg(2) on them */
     size_t n_sockets;
     const struct jail_limit *limits;
     size_t n_limits;
-    const struct call_rule *calls; /* besides those that the parser of an open file makes */
+    const struct call_rule *calls; /* allowed in addition to the calls for parsing an open file */
     size_t n_calls;
 };
 
-/* Whom root becomes: nobody. */
+/* The user and group that root changes to: nobody. */
 #define JAIL_USER 65534
 
-/* An argument of a system call that must be `value`; one that must not have any of `bits`. */
+/* Comparisons for struct call_rule: argument `n` equals `value`; argument `n` has none of `bits`. */
 #define CALL_EXACTLY(n, value)                                                                                         \
     {                                                                                                                  \
         n, SCMP_CMP_EQ, value, 0                                                                                       \
@@ -58,18 +56,19 @@ struct jail {
     }
 
 /*
- * Afterwards this process is not root, has no groups and no capabilities and gets none, cannot be traced, and ends with
- * its parent. It opens and connects to nothing. Libraries must be loaded before.
+ * Afterwards this process is not root, has no supplementary groups, has no capabilities and cannot gain any, cannot be
+ * traced, and is killed when its parent ends. It can neither open nor connect to anything, so libraries must be loaded
+ * before.
  *
- * -errno if any of this fails; what was given up until then stays given up. A kernel without filters is no error.
+ * Returns -errno if any step fails; earlier steps stay in effect. A kernel without seccomp filters is no error.
  */
 int jail_enter(const struct jail *jail);
 /*
- * Forbids a process that is in a jail to fork, to open a pidfd and to send signals with kill(2). Returns 0 or -errno; a
- * kernel without seccomp filters is no error.
+ * Forbids a process in a jail to fork, to open a pidfd and to send signals with kill(2). Returns 0 or -errno. A kernel
+ * without seccomp filters is no error.
  */
 int jail_forbid_processes(void);
-/* Signals that a terminal, a service manager or pkill(1) sends to all processes of a service do not end this one. */
+/* Ignores the signals that a terminal, a service manager or pkill(1) sends to all processes of a service. */
 void jail_drop_signals(void);
 
 #endif

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Children that look at files of other users: see stragglers.h. It allocates nothing. */
 #include "process/stragglers.h"
 
 #include <poll.h>
@@ -10,12 +9,12 @@
 
 #include "base/cleanup.h"
 
-/* How long a user's children are waited for without a pause. A twentieth of the time that passes is given back. */
+/* Default limit of a user's waiting time, and how it recovers: by a twentieth of the time that passes. */
 #define WAITED_MAX_NS (250 * NSEC_PER_MSEC)
 #define WAITED_SHARE 20
-/* With less, children would be given up that take no longer than usual. */
+/* If less is left, no child is started: even an ordinary one might take longer. */
 #define PATIENCE_MIN_NS (50 * NSEC_PER_MSEC)
-/* Between two tries to reap a child that has no pidfd. */
+/* Polling interval for a child without pidfd. */
 #define LOOK_NS (20 * NSEC_PER_MSEC)
 
 static bool has_straggler(const struct stragglers *stragglers, uint32_t user)
@@ -26,6 +25,7 @@ static bool has_straggler(const struct stragglers *stragglers, uint32_t user)
     return false;
 }
 
+/* The user's waiting time at `now`. */
 static uint64_t used_now(const struct waiting_time *time, uint64_t now)
 {
     uint64_t back = (now - time->at_ns) / WAITED_SHARE;
@@ -33,7 +33,7 @@ static uint64_t used_now(const struct waiting_time *time, uint64_t now)
     return time->used_ns > back ? time->used_ns - back : 0;
 }
 
-/* Finds the entry of the user, or replaces the one whose user has used least. */
+/* Returns the user's entry. A new user replaces the entry with the least waiting time. */
 static struct waiting_time *find_time(struct stragglers *stragglers, uint32_t user, uint64_t now)
 {
     struct waiting_time *found = &stragglers->times[0];
@@ -76,7 +76,7 @@ int straggler_open(pid_t pid)
     return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-/* ECHILD: SIGCHLD was ignored when this process was started, so the kernel reaps its children. */
+/* ECHILD counts as ended: if this process inherited an ignored SIGCHLD, the kernel reaps its children. */
 bool straggler_reap(pid_t pid, int *ret_status)
 {
     pid_t reaped = waitpid(pid, ret_status, WNOHANG);

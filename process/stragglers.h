@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Children that handle files of other users. Such a file may be on a file system that never answers (FUSE, NFS). The
- * kernel then blocks every process that opens, reads, stats or closes it, and SIGKILL does not end the process. So a
- * process that has other work does none of that itself: it forks a child for each file and waits briefly for it. A
- * child that takes longer becomes a straggler: it is killed at its deadline and reaped when it ends, which may be
- * never.
+ * Child processes that handle files of other users and may hang.
+ *
+ * Such a file may be on a file system that never answers (FUSE, NFS). The kernel then blocks every process that opens,
+ * reads, stats or closes it, and SIGKILL does not end the process. So a process that has other work forks a child for
+ * each file and waits briefly for it. A child that takes longer becomes a straggler: it is killed at its deadline and
+ * reaped when it ends, which may be never.
  *
  * While a user has a straggler, no child is started for that user's files. While there are STRAGGLERS_MAX stragglers,
- * children are started for root's files only. The total time that a user's children are waited for is limited too, so
- * that a slow file system does not delay other users.
+ * children are started for root's files only. The total waiting time for a user's children is also limited, so that a
+ * slow file system does not delay other users.
+ *
+ * Times are nanoseconds of CLOCK_MONOTONIC. Nothing is allocated.
  */
 #ifndef PROCESS_STRAGGLERS_H
 #define PROCESS_STRAGGLERS_H
@@ -23,63 +26,65 @@
 
 struct straggler {
     pid_t pid;
-    int pidfd; /* -1: pidfd_open(2) failed */
-    uint32_t user;
+    int pidfd;     /* -1: pidfd_open(2) failed */
+    uint32_t user; /* owner of the file */
     bool killed;
-    uint64_t deadline_ns; /* CLOCK_MONOTONIC */
-    uint64_t ticket;      /* set by the caller, for its callback in stragglers_tend() */
+    uint64_t deadline_ns;
+    uint64_t ticket; /* the caller's, for its callback in stragglers_tend() */
 };
 
+/* The time spent waiting for one user's children. It decreases as time passes. */
 struct waiting_time {
     uint32_t user;
-    uint64_t used_ns, at_ns; /* how much had been used at the time at_ns */
+    uint64_t used_ns, at_ns; /* used_ns as of time at_ns */
 };
 
-/* When it is zeroed, there are no stragglers. */
+/* A zeroed struct has no stragglers. */
 struct stragglers {
     size_t n;
-    struct straggler items[STRAGGLERS_MAX + 1]; /* at most one is root's */
-    struct waiting_time times[16];              /* of the most recent users */
-    uint64_t waited_max_ns;                     /* for a user without a pause; 0: a quarter of a second */
+    struct straggler items[STRAGGLERS_MAX + 1]; /* at most one of root */
+    struct waiting_time times[16];              /* of the users with the most waiting time */
+    uint64_t waited_max_ns;                     /* limit of a user's waiting time; 0: 250 ms */
 };
 
-/* How long the caller may wait for a child that handles a file of this user; 0: it must not start one now. */
+/* How long the caller may wait for a child that handles a file of this user. 0: it must not start one now. */
 uint64_t stragglers_patience(struct stragglers *stragglers, uint32_t user, uint64_t now);
-/* Records how long the caller has waited for a child of this user. */
+/* Adds to the user's waiting time. Root's is not limited. */
 void stragglers_count_wait(struct stragglers *stragglers, uint32_t user, uint64_t now, uint64_t waited_ns);
 
-/* Returns a pidfd of the child, or -1. */
+/* Returns a pidfd of the child, or -1 on failure. */
 int straggler_open(pid_t pid);
-/* Reaps the child if it has ended, and returns whether it has; never waits. *ret_status is that of wait4(2). */
+/* Reaps the child if it has ended, and returns whether it has. Never waits. *ret_status is as of wait4(2). */
 bool straggler_reap(pid_t pid, int *ret_status);
 /* Adds a child that has not ended, and takes over its pidfd. There is room if stragglers_patience() was not 0. */
 void stragglers_add(struct stragglers *stragglers, const struct straggler *straggler);
 /*
- * Forks a child for a file of child->user, and tends the stragglers first. Returns 0 in the child, and more in the
- * parent, where child->pid and child->pidfd are set and *ret_patience is how long straggler_await() may wait. Returns
- * -EHOSTDOWN if no child may be started for this user now, or -errno of fork(2).
+ * Tends the stragglers, then forks a child for a file of child->user. Returns 0 in the child. In the parent, returns
+ * the PID, and sets child->pid, child->pidfd and *ret_patience, the limit for straggler_await(). Returns -EHOSTDOWN if
+ * no child may be started for this user now, or an error of fork(2).
  */
 int straggler_fork(struct straggler *child, struct stragglers *stragglers, uint64_t *ret_patience);
 /*
- * Waits for the child for at most `patience`, and records how long it waited. The child exits with 0 or an errno:
- * returns 0 or that errno, negative. Returns -EIO if a signal ended the child, and -EINPROGRESS if the child has not
- * ended and is a straggler from now on.
+ * Waits for the child for at most `patience` nanoseconds and adds the time to its user. The child exits with 0 or an
+ * errno, which is returned negated. Returns -EIO if a signal ended the child, and -EINPROGRESS if the child has not
+ * ended and is now a straggler.
  */
 int straggler_await(struct straggler *child, struct stragglers *stragglers, uint64_t patience);
 /*
- * Kills the stragglers that have reached their deadline, and reaps those that have ended; never waits. `over`, unless
- * it is NULL, is called once for each: with the status of wait4(2), or with -1 if it was killed and may never end.
+ * Kills the stragglers that have reached their deadline, and reaps those that have ended. Never waits. Calls `over`,
+ * unless it is NULL, once for each straggler: with the status of wait4(2) if it ended in time, or with -1 when it is
+ * killed, since it may never end.
  */
 void stragglers_tend(struct stragglers *stragglers, uint64_t now,
                      void (*over)(void *userdata, const struct straggler *straggler, int status), void *userdata);
-/* When the next straggler is to be killed; UINT64_MAX: there is none. */
+/* The next deadline, or UINT64_MAX if there is none. */
 uint64_t stragglers_due(const struct stragglers *stragglers);
 
-/* CLOCK_MONOTONIC, as all functions here use it. */
+/* The current time. */
 uint64_t stragglers_now(void);
 /*
- * Waits until the child has ended, `fd` (-1: none) is readable, or the time is `until_ns`. It may return earlier, so
- * callers check again.
+ * Waits until the child has ended, `fd` (-1: none) is readable, or the time is `until_ns`. May return early, so callers
+ * check again.
  */
 void straggler_wait(int pidfd, int fd, uint64_t until_ns);
 

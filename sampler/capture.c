@@ -8,13 +8,13 @@
 #include "base/cleanup.h"
 #include "base/timer.h"
 
-/* --- The events that a capture has open --- */
+/* --- sampled events --- */
 
 struct sampled_events {
     unsigned refs;
-    struct writer_event *events; /* names are owned */
+    struct writer_event *events; /* point into `attrs` and `ids`; names are owned */
     struct perf_event_attr *attrs;
-    uint64_t *ids;
+    uint64_t *ids; /* `n_ids` for each event */
     size_t n_events, n_ids, n_cpus;
 };
 
@@ -39,6 +39,7 @@ struct sampled_events *sampled_events_unref(struct sampled_events *sampled)
     return NULL;
 }
 
+/* The attr of the spec's event number `event` in the lane, and its index in the group; NULL if the lane lacks it. */
 static const struct perf_event_attr *lane_attr(const struct lane *lane, size_t event, size_t *ret_member)
 {
     for (size_t i = 0; i < lane->group.n && lane->samples; i++)
@@ -57,7 +58,7 @@ static const struct perf_event_attr *sampled_events_attr(const struct sampled_ev
     return NULL;
 }
 
-/* Lanes that only track have ids of the first event: perf needs an event for each record. */
+/* Copies the ids of a group member from each opening of the group, or zeros if `has` is false. Returns their number. */
 static size_t lane_copy_ids(const struct lane *lane, bool has, size_t member, uint64_t *ids)
 {
     size_t n = 0;
@@ -67,7 +68,10 @@ static size_t lane_copy_ids(const struct lane *lane, bool has, size_t member, ui
     return n;
 }
 
-/* One event of the spec: its attr, and its id in each group that is open; 0 where the group does not have it. */
+/*
+ * Adds an event of the spec with its attr, and its id in each open group (0 if the group does not have the event).
+ * Dummy events of tracking lanes count as the first event, since perf maps each record to an event by its id.
+ */
 static int sampled_events_add(struct sampled_events *sampled, size_t event, const char *name, struct lane *const *lanes,
                               size_t n_lanes, const struct sampled_events *before)
 {
@@ -94,8 +98,9 @@ static int sampled_events_add(struct sampled_events *sampled, size_t event, cons
 }
 
 /*
- * Those of `events` that are open in the lanes, and, without ids, those that were open before (`before` may be NULL):
- * their samples were given to clients already, and a profile is of the first event. NULL when out of memory.
+ * Lists the `events` that are open in the lanes, and, without ids, those in `before` (may be NULL) that are not open
+ * any more: clients already have samples of them, and the first event, which a profile shows, must not change. Returns
+ * NULL when out of memory.
  */
 static struct sampled_events *sampled_events_new(const struct event_list *events, struct lane *const *lanes,
                                                  size_t n_lanes, const struct sampled_events *before)
@@ -120,7 +125,7 @@ static struct sampled_events *sampled_events_new(const struct event_list *events
     return steal(sampled);
 }
 
-/* Fills in events, ids and the number of CPUs; the first two point into `sampled`. */
+/* Fills in the events, the ids and the number of CPUs. Events and ids are borrowed from `sampled`. */
 static void sampled_events_describe(const struct sampled_events *sampled, struct writer_source *source)
 {
     source->events = sampled->events;
@@ -129,34 +134,34 @@ static void sampled_events_describe(const struct sampled_events *sampled, struct
     source->n_cpus = sampled->n_cpus;
 }
 
-/* --- Samples one spec --- */
+/* --- capture --- */
 
-/* Limits of one turn of the event loop: low, since clients take their bytes only between the turns. */
+/* Limits of one turn of the event loop. They are low, since clients take their bytes only between turns. */
 #define TURN_RECORDS 200
 #define TURN_NS (5 * NSEC_PER_MSEC)
-#define RECORDS_PER_CLOCK 128 /* the clock is read once for this many records */
-/* The next turn comes when nothing else is due, clients above all; but after this time at the latest. */
+#define RECORDS_PER_CLOCK 128 /* records between two looks at the clock */
+/* Within a round, the next turn has a lower priority than other events such as clients, but comes after this time. */
 #define TURN_USEC 2000
-/* Rings that fill slowly are looked at this often. */
+/* How often all rings are read, also those that do not fill. */
 #define DRAIN_USEC 100000
 #define TIMER_ACCURACY_USEC 1000
-/* Draining that cannot be interrupted takes at most this long. */
+/* Limit of drain_rings(), during which the event loop does not run. */
 #define DRAIN_MAX_NS (80 * NSEC_PER_MSEC)
 
 struct capture {
     struct sys *sys;
     sd_event *event;
-    sd_event_source *timer, *again;
+    sd_event_source *timer, *again; /* `again`: the next turn, when nothing else is due */
     struct symbols *symbols;
     struct spec spec;
     struct lane_set lanes;
-    struct sampled_events *events; /* that are open */
+    struct sampled_events *events; /* a reference; see capture_describe() */
     LIST_HEAD(, subscriber) subscribers;
     bool paused;
     uint64_t lost;
-    uint64_t until_ns; /* of the round that is being taken, as sys_record_now(); 0 between rounds */
-    bool ended;        /* the process has */
-    bool last;         /* the round began after that, and takes all there is */
+    uint64_t until_ns; /* the current round takes records up to this time (sys_record_now()); 0 between rounds */
+    bool ended;        /* the process of the spec has exited */
+    bool last;         /* the current round began after the exit, so it is the last one */
 };
 
 DEFINE_CLEANUP(struct capture *, capture_free);
@@ -200,7 +205,7 @@ struct capture *capture_free(struct capture *capture)
     return NULL;
 }
 
-/* Rounds */
+/* --- rounds --- */
 
 static void give_record(struct capture *capture, const struct record *record)
 {
@@ -213,7 +218,7 @@ static void give_record(struct capture *capture, const struct record *record)
         s->record(s->userdata, record);
 }
 
-/* Takes records in the order of time, as many as fit in a turn. Returns whether none that is due was left. */
+/* Takes records in order of time, as many as one turn permits. Returns whether the round is complete. */
 static bool merge_lanes(struct capture *capture)
 {
     uint64_t next, end = capture->sys->now(capture->sys, CLOCK_MONOTONIC) + TURN_NS;
@@ -249,7 +254,7 @@ static void give_over(struct capture *capture, const char *reason)
     }
 }
 
-/* Goes on with a round, or begins one. Returns whether it is complete. */
+/* Continues the current round, or begins one. Returns whether it is complete. */
 static bool take_turn(struct capture *capture)
 {
     if (capture->until_ns == 0) {
@@ -297,7 +302,7 @@ static int capture_on_timer(sd_event_source *source, uint64_t usec, void *userda
     return 0;
 }
 
-/* The ring of a thread that has ended hangs up forever: then only the timer looks at it. */
+/* The descriptor of an exited thread is always ready (EPOLLHUP), so it is ignored: the timer still reads the ring. */
 static int capture_on_ring(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
     struct capture *capture = userdata;
@@ -315,11 +320,11 @@ void capture_begin_round(struct capture *capture)
     sd_event_source_set_enabled(capture->again, SD_EVENT_ONESHOT);
 }
 
-/* Takes the records that are in the rings now, unless that takes too long. */
+/* Takes all records that are in the rings now, for at most DRAIN_MAX_NS. */
 static void drain_rings(struct capture *capture)
 {
     uint64_t end = capture->sys->now(capture->sys, CLOCK_MONOTONIC) + DRAIN_MAX_NS;
-    bool fresh = false; /* the round began now */
+    bool fresh = false; /* the round began in this function, so it covers all records up to now */
 
     do {
         fresh |= capture->until_ns == 0;
@@ -328,7 +333,7 @@ static void drain_rings(struct capture *capture)
     } while (capture->sys->now(capture->sys, CLOCK_MONOTONIC) < end);
 }
 
-/* Subscribers */
+/* --- subscribers --- */
 
 void capture_subscribe(struct capture *capture, struct subscriber *subscriber)
 {
@@ -362,7 +367,7 @@ struct sampled_events *capture_describe(const struct capture *capture, struct wr
     return sampled_events_ref(capture->events);
 }
 
-/* Opening */
+/* --- opening --- */
 
 static int add_sources(struct capture *capture)
 {
@@ -409,7 +414,7 @@ int capture_open(struct sys *sys, sd_event *event, const struct machine *machine
     };
     int r = capture_begin(capture, machine, error);
     if (r < 0) {
-        capture->spec = none; /* it is the caller's */
+        capture->spec = none; /* the caller still owns the spec */
         return r;
     }
     *spec = none;
@@ -422,7 +427,7 @@ bool capture_close_tracking(struct capture *capture)
     return lane_set_close_tracking(&capture->lanes);
 }
 
-/* Pauses */
+/* --- pauses --- */
 
 int capture_pause(struct capture *capture, bool paused)
 {
@@ -447,9 +452,9 @@ bool capture_is_paused(const struct capture *capture)
     return capture->paused;
 }
 
-/* CPUs that come and go */
+/* --- CPU hotplug --- */
 
-/* Events of a CPU that has left never sample again, even when the CPU is back. */
+/* Lanes of CPUs that were offline are reopened: their events never sample again, even when the CPU is back online. */
 void capture_cpus_changed(struct capture *capture, const struct machine *machine, const struct cpuset *left)
 {
     const struct subscriber *s;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The events that a capture has open, with their attrs and ids, as writers need them. Shared by references: a stream
- * reads them until its end, when the capture may have others, or be gone.
+ * A capture samples one spec: it has a lane (sampler/rings.h) for each CPU, and passes the records of all lanes to its
+ * subscribers, ordered by time.
  *
- * Samples one spec: a lane for each CPU, whose records go to all subscribers in the order of time.
+ * Records are taken in rounds. A round takes the records that were in the rings when it began, a limited number in each
+ * turn of the event loop.
  *
- * A round takes the records that were in the rings when it began, a bounded number in each turn of the event loop.
+ * All functions and callbacks run in the thread of the event loop.
  */
 #ifndef SAMPLER_CAPTURE_H
 #define SAMPLER_CAPTURE_H
@@ -16,22 +17,30 @@
 #include "sampler/rings.h"
 #include "sampler/writer.h"
 
+/*
+ * The open events of a capture, with their attrs and ids, as writers need them. Reference-counted: a stream reads them
+ * until its end, when the capture may have other events or be freed.
+ */
 struct sampled_events;
 struct sampled_events *sampled_events_unref(struct sampled_events *sampled);
 
 struct subscriber {
     void *userdata;
+    /* Called with each record, which is borrowed until it returns. Must not unsubscribe. */
     void (*record)(void *userdata, const struct record *record);
-    /* After each turn. All records before `until_ns` were given; 0: the round goes on. May unsubscribe. */
+    /*
+     * Called after each turn. `until_ns` is the time (sys_record_now()) up to which all records were passed, or 0 if
+     * the round is not complete. May unsubscribe.
+     */
     void (*round)(void *userdata, uint64_t until_ns);
-    /* The capture has other events than before: the subscriber calls capture_describe() again. */
+    /* Called when the capture has opened or closed events: capture_describe() must be called again. */
     void (*events)(void *userdata);
     /*
-     * From now on no records are taken, or are again. Records of processes are missed in a pause as well. `time_ns`
-     * (CLOCK_MONOTONIC): all records are earlier; or those that come now are later.
+     * Called when a pause has begun or ended. Records of processes are missed in a pause as well. All earlier records
+     * are before `time_ns` (CLOCK_MONOTONIC) when a pause begins; all later records are after it when a pause ends.
      */
     void (*pause)(void *userdata, bool paused, uint64_t time_ns);
-    /* No more records come; a sentence. May unsubscribe. */
+    /* Called when no more records will come; `reason` is part of a sentence for the client. May unsubscribe. */
     void (*over)(void *userdata, const char *reason);
     LIST_ENTRY(subscriber) entry;
 };
@@ -39,36 +48,48 @@ struct subscriber {
 struct capture;
 
 /*
- * Opens the rings of all CPUs that are online, paused. Takes the spec unless it fails. `symbols` gets each record
- * before the subscribers. Errors with a sentence: those of lane_open(), -EINVAL for a process with too many threads.
+ * Opens the rings of all online CPUs, paused. `machine` is borrowed for the call. On success, moves the content of
+ * `spec`. Each record goes to `symbols`, which must outlive the capture, before it goes to the subscribers. Returns the
+ * errors of lane_set_open() with a sentence.
  */
 int capture_open(struct sys *sys, sd_event *event, const struct machine *machine, struct symbols *symbols,
                  struct spec *spec, struct capture **ret, struct error *error);
+/* All subscribers must have unsubscribed. */
 struct capture *capture_free(struct capture *capture);
-/* Closes the rings of CPUs that are not sampled, since others need the memory. Returns whether there were any. */
+/* Closes the rings that only track processes, to free locked memory and descriptors. Returns whether there were any. */
 bool capture_close_tracking(struct capture *capture);
 
 const struct spec *capture_spec(const struct capture *capture);
-/* Whether it still samples. */
+/* Whether any CPU is still sampled, and the process of the spec, if any, still runs. */
 bool capture_is_alive(const struct capture *capture);
-/* Opens the CPUs that came, drains and closes those that left. `left` (may be NULL) have left even if online again. */
+/*
+ * Drains the rings, closes those of CPUs that have gone offline, and opens CPUs that have come online. CPUs in `left`
+ * (may be NULL) have been offline in the meantime, even if they are online again. Does nothing without subscribers.
+ */
 void capture_cpus_changed(struct capture *capture, const struct machine *machine, const struct cpuset *left);
-/* Disables the events and drains the rings, or enables them: -errno of the first lane that cannot be enabled. */
+/*
+ * Disables the events and drains the rings, or enables the events. Returns -errno of the first lane that cannot be
+ * enabled.
+ */
 int capture_pause(struct capture *capture, bool paused);
 bool capture_is_paused(const struct capture *capture);
 
 /* `subscriber` is borrowed until it unsubscribes. */
 void capture_subscribe(struct capture *capture, struct subscriber *subscriber);
 void capture_unsubscribe(struct subscriber *subscriber);
+/* Whether there are no subscribers. */
 bool capture_is_idle(const struct capture *capture);
-/* Begins a round soon, without waiting for rings to fill. */
+/* Schedules a round for the next turn of the event loop, without waiting for rings to fill. */
 void capture_begin_round(struct capture *capture);
 
-/* Fills in events, ids, layout and symbols. They point into the result, a reference that the caller releases. */
+/*
+ * Fills in the events, ids, layout, symbols and sys of `source`. The events and ids are owned by the result, a new
+ * reference.
+ */
 struct sampled_events *capture_describe(const struct capture *capture, struct writer_source *source);
 /* The number of records that the kernel has dropped since the capture was opened. */
 uint64_t capture_lost(const struct capture *capture);
-/* The number of records that could not be decoded; a whole ring that was given up counts once. */
+/* The number of records that could not be decoded; the whole content of a corrupt ring counts as one. */
 uint64_t capture_malformed(const struct capture *capture);
 
 #endif

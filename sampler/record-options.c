@@ -14,14 +14,10 @@
 #include "perf/event.h"
 #include "perf/reason.h"
 
-/*
- * Processes move to the CPUs that are sampled from CPUs that are not, where they were started and mapped their files.
- * Whether the spec needs the records of those CPUs, and the event that gives them: its records have the same layout,
- * and it never samples, so its ring is small.
- */
+/* Limit of the pages of data in the ring of a CPU that is only tracked. */
 #define TRACKING_PAGES 8
 
-/* --- The spec of a capture. The fields of perf_event_attr are those of perf_event_open(2) --- */
+/* --- spec --- */
 
 void spec_done(struct spec *spec)
 {
@@ -50,7 +46,7 @@ bool spec_equal(const struct spec *a, const struct spec *b)
            !a->cgroup == !b->cgroup && a->cgroup_inode == b->cgroup_inode;
 }
 
-/* Fields of the leader, which samples. */
+/* Sets the attr fields that only the leader has. A poll(2) wakes up when a quarter of the ring is filled. */
 static void attr_make_leader(const struct spec *spec, size_t ring_pages, struct perf_event_attr *attr)
 {
     attr->freq = spec->frequency != 0;
@@ -68,7 +64,10 @@ static void attr_make_leader(const struct spec *spec, size_t ring_pages, struct 
     attr->wakeup_watermark = (uint32_t)(ring_pages * (size_t)sysconf(_SC_PAGESIZE) / 4);
 }
 
-/* Fields of every event. Before Linux 6.12, inherited events cannot be read in samples: later threads are left out. */
+/*
+ * Sets the attr fields that all events have. Linux before 6.12 refuses `inherit` with PERF_SAMPLE_READ, so with `read`
+ * threads that start later are not sampled.
+ */
 static void attr_make_member(const struct spec *spec, struct perf_event_attr *attr)
 {
     attr->size = sizeof(*attr);
@@ -102,7 +101,7 @@ int spec_bind(const struct spec *spec, struct sys *sys, const struct machine *ma
             attr_make_leader(spec, spec->ring_pages, &attr.kernel);
             ret->pmu = pmu;
         } else {
-            /* Only samples are precise; pinned and exclusive are flags of whole groups. */
+            /* precise_ip only matters for samples; pinned and exclusive are set on the leader for the whole group. */
             attr.kernel.precise_ip = 0;
             attr.kernel.pinned = attr.kernel.exclusive = 0;
         }
@@ -113,7 +112,7 @@ int spec_bind(const struct spec *spec, struct sys *sys, const struct machine *ma
     return 0;
 }
 
-/* Events of a process or a cgroup give its records on every CPU. */
+/* A spec of a process or a cgroup is opened only on the sampled CPUs. */
 bool spec_tracks(const struct spec *spec)
 {
     return !spec->pid && !spec->cgroup;
@@ -127,11 +126,11 @@ void spec_bind_tracking(const struct spec *spec, struct spec_group *ret)
     attr_make_member(spec, &attr);
     attr_make_leader(spec, pages, &attr);
     attr.freq = 0;
-    attr.sample_period = 1; /* of an event that never happens */
+    attr.sample_period = 1; /* never reached, since a dummy event never occurs */
     *ret = (struct spec_group){.n = 1, .attrs = {attr}, .ring_pages = pages};
 }
 
-/* A cgroup that was removed is a directory without files. */
+/* The directory of a removed cgroup has no files any more. */
 static bool cgroup_is_gone(const struct spec *spec)
 {
     return spec->cgroup && faccessat(spec->cgroup_fd, "cgroup.procs", F_OK, 0) < 0 && errno == ENOENT;
@@ -146,7 +145,7 @@ int spec_refused(const struct spec *spec, const struct machine *machine, const s
         return error_set(error, -ENOENT, "there is no process %" PRIu32, spec->pid);
     if (code == -ENOENT && cgroup_is_gone(spec))
         return error_set(error, -ENOENT, "there is no cgroup %.256s any more", spec->cgroup);
-    if (code == -EUNATCH) /* from the opener */
+    if (code == -EUNATCH) /* from the opener, which was started without the sampler (opener/protocol.h) */
         return error_set(error, -EOPNOTSUPP,
                          "the sampler was enabled after perfcountd had started; restart perfcountd");
     if ((code == -EOPNOTSUPP || code == -EINVAL) && pmu && !pmu->absent && spec->events.events[0].precise) {
@@ -156,7 +155,7 @@ int spec_refused(const struct spec *spec, const struct machine *machine, const s
     reason_format(machine, pmu, code, reason, sizeof(reason));
     error_set(error, code, "cpu %u %s: %s", cpu, spec->events.events[0].text, reason);
     switch (code) {
-    case -ENOENT: /* there is no such event; clients get -ENOENT for a process or cgroup */
+    case -ENOENT: /* no such event; for clients, -ENOENT means that a process or cgroup does not exist */
     case -EOPNOTSUPP:
     case -ENODEV:
     case -ENXIO:
@@ -169,7 +168,7 @@ int spec_refused(const struct spec *spec, const struct machine *machine, const s
     return code;
 }
 
-/* --- The events that a client may name --- */
+/* --- events of clients --- */
 
 static bool is_listed(const struct config_sampler *config, const struct event *event)
 {
@@ -184,7 +183,7 @@ static bool is_listed(const struct config_sampler *config, const struct event *e
     return false;
 }
 
-/* Whether all PMUs that the event names only count. */
+/* Whether all PMUs that have the event do nothing besides counting (PMU_COUNTING). */
 static bool only_counts(const struct machine *machine, const struct event *event)
 {
     if (event->kind == EVENT_PMU && pmu_kind(event->pmu) != PMU_COUNTING)
@@ -214,17 +213,17 @@ int client_event_check(const struct config_sampler *config, const struct machine
         event->text);
 }
 
-/* --- A client's request --- */
+/* --- request --- */
 
-/* More than any kernel has (include/linux/threads.h). */
+/* PID_MAX_LIMIT of 64-bit kernels (include/linux/threads.h). */
 #define PID_LIMIT (4 * 1024 * 1024)
 #define TEXT_MAX 8192
 
 struct parameter {
     const char *name;
     int (*parse)(const struct parameter *parameter, const char *value, void *field, struct error *error);
-    size_t offset; /* of the field in the request */
-    uint64_t max;  /* of a number */
+    size_t offset; /* of the field in struct stream_request */
+    uint64_t max;  /* highest value of a number */
 };
 
 static int parse_u64(const struct parameter *parameter, const char *value, void *field, struct error *error)
@@ -326,13 +325,14 @@ void stream_request_done(struct stream_request *request)
     *request = (struct stream_request){0};
 }
 
-/* --- From a request to a spec --- */
+/* --- from a request to a spec --- */
 
 #define MAX_RATE "/proc/sys/kernel/perf_event_max_sample_rate"
 
-/* Rate */
-
-/* The event's own rate, the client's, or the configured one, which is also that of the configured event. */
+/*
+ * Sets the rate: that in the terms of the client's event, else that of the client's parameters, else the configured
+ * one. The configured rate already includes a rate in the terms of the configured event (config/config.c).
+ */
 static int spec_set_rate(struct spec *spec, struct sys *sys, const struct config_sampler *config,
                          const struct stream_request *request, struct error *error)
 {
@@ -359,13 +359,11 @@ static int spec_set_rate(struct spec *spec, struct sys *sys, const struct config
     spec->frequency = frequency;
     if (spec->period || spec->frequency)
         return 0;
-    /* The kernel lowers its limit if samples cost too much: the configured frequency follows it. */
+    /* The kernel lowers its limit if samples take too much time, so the configured frequency must not exceed it. */
     spec->period = config->period;
     spec->frequency = MIN(config->frequency, MAX(limit, 1));
     return 0;
 }
-
-/* CPUs, process, cgroup */
 
 static int spec_set_cpus(struct spec *spec, const struct machine *machine, const struct stream_request *request,
                          struct error *error)
@@ -407,12 +405,12 @@ static int spec_set_process(struct spec *spec, const struct sys *sys, const stru
     if (request->cgroup)
         return error_set(error, -EINVAL, "pid and cgroup exclude each other");
     snprintf(path, sizeof(path), "%s/proc/%" PRIu32 "/task", sys->root, spec->pid);
-    if (access(path, F_OK) < 0 && errno == ENOENT) /* EPERM: it exists, hidden */
+    if (access(path, F_OK) < 0 && errno == ENOENT) /* EPERM: the process exists, but /proc hides it */
         return error_set(error, -ENOENT, "there is no process %" PRIu32, spec->pid);
     return 0;
 }
 
-/* Whether the path stays below the root of the cgroups. */
+/* Whether the path is absolute and cannot leave the cgroup hierarchy by "..". */
 static bool path_is_plain(const char *path)
 {
     size_t size = strlen(path);
@@ -449,8 +447,6 @@ static int spec_set_cgroup(struct spec *spec, struct sys *sys, const struct stre
     return 0;
 }
 
-/* Events */
-
 static int spec_parse_events(struct spec *spec, const char *text, struct error *error)
 {
     event_list_done(&spec->events);
@@ -476,8 +472,7 @@ static int spec_check_events(const struct spec *spec, struct sys *sys, const str
     return 0;
 }
 
-/* Limits that only the kernel knows */
-
+/* Opens the first event of the group. Returns a descriptor or -errno. */
 static int open_first(const struct spec *spec, struct sys *sys, const struct spec_group *group, int cpu)
 {
     const struct sys_group first = {
@@ -495,7 +490,7 @@ static int open_first(const struct spec *spec, struct sys *sys, const struct spe
     return fd;
 }
 
-/* Opens the first event of each kind of CPU, and closes it. */
+/* Opens and closes the leader on the first CPU of each PMU, since only the kernel knows what it permits. */
 static int probe_kernel(const struct spec *spec, struct sys *sys, const struct machine *machine, struct error *error)
 {
     const struct pmu *last = NULL;
@@ -523,7 +518,7 @@ static int probe_kernel(const struct spec *spec, struct sys *sys, const struct m
                            spec->events.events[0].text);
 }
 
-/* Whether the leader may sample user space. */
+/* Whether the modifiers of the leader let it sample user space. */
 static bool sees_user(const struct spec *spec)
 {
     const unsigned rings = spec->events.events[0].modifiers & (EVENT_USER | EVENT_KERNEL | EVENT_HYPERVISOR);
@@ -531,7 +526,7 @@ static bool sees_user(const struct spec *spec)
     return !rings || (rings & EVENT_USER);
 }
 
-/* A process that may not sample the kernel may still sample user space. */
+/* If the kernel refuses with -EACCES, tries again with the kernel excluded (kernel.perf_event_paranoid 2). */
 static int probe_or_user_only(struct spec *spec, struct sys *sys, const struct machine *machine, struct error *error)
 {
     struct error of_kernel;
@@ -548,7 +543,10 @@ static int probe_or_user_only(struct spec *spec, struct sys *sys, const struct m
     return r;
 }
 
-/* "auto" is cycles, or the CPU clock if a CPU has no PMU, or one that does not interrupt. */
+/*
+ * Checks the events. `asked`: a client named them. `automatic`: the event is "auto", which stands for cycles, and for
+ * cpu-clock if a CPU has no PMU or its PMU has no interrupt.
+ */
 static int spec_check_or_fall_back(struct spec *spec, struct sys *sys, const struct machine *machine,
                                    const struct config_sampler *config, bool asked, bool automatic, struct error *error)
 {

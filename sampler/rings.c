@@ -10,7 +10,7 @@
 
 static struct lane *lane_free(struct lane *lane);
 
-/* --- One CPU of a capture --- */
+/* --- lane --- */
 
 DEFINE_CLEANUP(struct lane *, lane_free);
 
@@ -20,7 +20,7 @@ static struct lane *lane_free(struct lane *lane)
         return NULL;
     sd_event_source_disable_unref(lane->io);
     ring_free(lane->ring);
-    /* Siblings before their leader, the ring's owner last. */
+    /* Siblings before their leader; the owner of the ring last. */
     while (lane->n_fds > 0)
         lane->sys->close(lane->sys, lane->fds[--lane->n_fds]);
     free(lane->fds);
@@ -29,7 +29,7 @@ static struct lane *lane_free(struct lane *lane)
     return NULL;
 }
 
-/* Takes the descriptor, or closes it. */
+/* Takes `fd`; closes it on failure. */
 static int lane_add_fd(struct lane *lane, int fd)
 {
     struct sys *sys = lane->sys;
@@ -49,7 +49,7 @@ static int lane_add_fd(struct lane *lane, int fd)
     return 0;
 }
 
-/* Opens one group completely, or nothing of it. */
+/* Opens all events of a group or none. `thread` 0: the CPU, or the cgroup of the spec on it. */
 static int lane_open_group(struct lane *lane, const struct spec *spec, pid_t thread)
 {
     struct sys *sys = lane->sys;
@@ -80,7 +80,7 @@ static int lane_open_group(struct lane *lane, const struct spec *spec, pid_t thr
     return r;
 }
 
-/* A thread may have ended since it was listed; it is a failure only if all have. */
+/* Opens the group for each thread. Threads may have exited since they were listed: -ESRCH only if all of them have. */
 static int lane_open_groups(struct lane *lane, const struct spec *spec, const pid_t *threads, size_t n_threads)
 {
     int r = threads ? -ESRCH : lane_open_group(lane, spec, 0);
@@ -95,7 +95,7 @@ static int lane_open_groups(struct lane *lane, const struct spec *spec, const pi
     return r;
 }
 
-/* All threads write into the ring of the first, which is mapped already. */
+/* Redirects the records of all threads to the ring of the first one, which must be mapped before. */
 static int lane_share_ring(struct lane *lane, struct error *error)
 {
     struct sys *sys = lane->sys;
@@ -141,7 +141,7 @@ static int lane_open_all(struct lane *lane, const struct machine *machine, const
     return r < 0 ? r : lane_share_ring(lane, error);
 }
 
-/* With the group of the events that sample there; it is empty if there are none. */
+/* Creates a lane without opening it. Its group is empty if the CPU is not sampled. */
 static int lane_new(struct sys *sys, const struct machine *machine, const struct spec *spec, unsigned cpu,
                     struct lane **ret, struct error *error)
 {
@@ -162,9 +162,9 @@ static int lane_new(struct sys *sys, const struct machine *machine, const struct
 }
 
 /*
- * Opens the spec on one CPU, disabled, for `threads` of its process; NULL: it has no process. *ret is NULL if none of
- * the spec's events is of that CPU. Errors with a sentence: those of perf_event_open(2) as spec_refused() returns them,
- * and those of ring_open().
+ * Opens the spec's events on one CPU, disabled, for the `threads` of its process (NULL if the spec has no process).
+ * *ret is NULL if the CPU is not sampled or has none of the events. Returns with a sentence: errors of spec_bind(),
+ * spec_refused() and ring_open(), -ENOMEM.
  */
 static int lane_open(struct sys *sys, const struct machine *machine, const struct spec *spec, unsigned cpu,
                      const pid_t *threads, size_t n_threads, struct lane **ret, struct error *error)
@@ -181,8 +181,8 @@ static int lane_open(struct sys *sys, const struct machine *machine, const struc
 }
 
 /*
- * Opens a lane that tracks, disabled. *ret is NULL if the CPU is sampled, or the spec needs no tracking. Errors of
- * lane_open().
+ * Opens a lane that only tracks, disabled. *ret is NULL if the CPU is sampled or the spec needs no tracking. Returns
+ * the errors of lane_open().
  */
 static int lane_open_tracking(struct sys *sys, const struct machine *machine, const struct spec *spec, unsigned cpu,
                               struct lane **ret)
@@ -201,7 +201,7 @@ static int lane_open_tracking(struct sys *sys, const struct machine *machine, co
     return 0;
 }
 
-/* Enables or disables all events. Errors of ioctl(2). */
+/* Enables or disables all events. Returns errors of ioctl(2). */
 static int lane_enable(struct lane *lane, bool enabled)
 {
     unsigned long request = enabled ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
@@ -219,7 +219,7 @@ int lane_peek(struct lane *lane, const struct record_layout *layout, uint64_t *m
 
     while (!lane->has_record) {
         int r = ring_next(lane->ring, &header);
-        if (r == -EBADMSG) { /* the whole content of the ring was given up */
+        if (r == -EBADMSG) { /* the ring was corrupt, and its whole content was dropped */
             (*malformed)++;
             continue;
         }
@@ -240,18 +240,18 @@ void lane_take(struct lane *lane)
     ring_take(lane->ring);
 }
 
-/* A record that was decoded and not taken is decoded again. */
+/* Returns the room of taken records to the kernel. A record that was decoded but not taken will be decoded again. */
 static void lane_release(struct lane *lane)
 {
     lane->has_record = false;
     ring_release(lane->ring);
 }
 
-/* --- The lanes of a capture --- */
+/* --- lane set --- */
 
-/* The threads of a process: each has events of its own on each CPU. */
+/* The threads of the spec's process. */
 struct threads {
-    pid_t *tids; /* NULL: the spec has no process */
+    pid_t *tids; /* NULL if the spec has no process */
     size_t n;
 };
 
@@ -260,7 +260,7 @@ static void threads_done(struct threads *threads)
     free(threads->tids);
 }
 
-/* Needs threads_done() in any case. */
+/* The caller calls threads_done() even on failure. */
 static int threads_list(struct threads *threads, struct sys *sys, const struct spec *spec, struct error *error)
 {
     char path[64], **names;
@@ -311,8 +311,6 @@ bool lane_set_samples(const struct lane_set *set)
     return false;
 }
 
-/* Opening */
-
 static bool lane_set_has_cpu(const struct lane_set *set, unsigned cpu)
 {
     for (size_t i = 0; i < set->n; i++)
@@ -321,7 +319,7 @@ static bool lane_set_has_cpu(const struct lane_set *set, unsigned cpu)
     return false;
 }
 
-/* Takes the lane, also if it fails; NULL is none. */
+/* Takes `lane` even on failure. Does nothing if it is NULL. */
 static int lane_set_add(struct lane_set *set, struct lane *lane, struct error *error)
 {
     if (!lane)
@@ -358,7 +356,7 @@ static int lane_set_open_sampling(struct lane_set *set, const struct machine *ma
     return r;
 }
 
-/* A CPU that cannot be tracked is left out: of its processes, only those are known that /proc listed. */
+/* Skips CPUs that cannot be tracked: of processes that start there, only what /proc listed is known. */
 static void lane_set_open_tracking(struct lane_set *set, const struct machine *machine)
 {
     struct lane *lane;
@@ -369,7 +367,7 @@ static void lane_set_open_tracking(struct lane_set *set, const struct machine *m
             lane_set_add(set, lane, NULL);
 }
 
-/* Lanes that sample come first to the memory that may be locked. */
+/* Sampling lanes are opened first, since locked memory is limited. */
 int lane_set_open(struct lane_set *set, const struct machine *machine, bool all, struct error *error)
 {
     int r = lane_set_open_sampling(set, machine, all, error);
@@ -378,8 +376,6 @@ int lane_set_open(struct lane_set *set, const struct machine *machine, bool all,
         lane_set_open_tracking(set, machine);
     return r;
 }
-
-/* Closing */
 
 void lane_set_close_left(struct lane_set *set, const struct machine *machine, const struct cpuset *left)
 {
@@ -419,8 +415,6 @@ int lane_set_enable(struct lane_set *set, bool enabled)
     }
     return r;
 }
-
-/* Records */
 
 struct lane *lane_set_oldest(struct lane_set *set, uint64_t until_ns, uint64_t *ret_next_ns)
 {

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clients and their captures: see sampler.h. */
 #include "sampler/sampler.h"
 
 #include <inttypes.h>
@@ -9,15 +8,15 @@
 #include "base/timer.h"
 #include "sampler/record-options.h"
 
-/* Memory of all processes for sampling, without the rings; tables of symbols have what the rest leaves. */
+/* Memory for sampling in all processes, without the rings. Symbol tables get what the other parts leave. */
 #define BYTES_MAX (16 * 1024 * 1024)
-/* For captures, connections, and memory that the heap does not give back. */
+/* The part for captures, connections and the heap's fragmentation. */
 #define BYTES_FIXED (768 * 1024)
-/* Bytes that may wait, for all clients together. */
+/* Output that may wait for all clients together. */
 #define BYTES_OF_CLIENTS (3 * 1024 * 1024)
-/* Bytes that the writers of all clients together keep for their ends; a round may add some. */
+/* What the writers of all clients together may hold for their ends; a round can exceed it a little. */
 #define BYTES_KEPT (4 * 1024 * 1024)
-/* Processes and symbols that are known stay this long for the next client. */
+/* How long processes and symbols are kept for the next client. */
 #define SYMBOLS_LINGER_USEC (60 * USEC_PER_SEC)
 
 struct sampler {
@@ -26,14 +25,14 @@ struct sampler {
     sd_event_source *sweep, *linger;
     const struct machine *machine;
     const struct config_sampler *config;
-    enum standing admits;     /* the lowest that may have samples */
-    struct symbols *symbols;  /* NULL if there has been no client for long */
-    struct child *symboliser; /* its processes */
+    enum standing admits;     /* the lowest standing that may have samples */
+    struct symbols *symbols;  /* NULL before the first client and once idle for SYMBOLS_LINGER_USEC */
+    struct child *symboliser; /* for symbols_set_child() */
     struct capture **captures;
     size_t n_captures;
     LIST_HEAD(, sampler_client) clients; /* the newest first */
     size_t n_clients;
-    struct config_sampler last; /* a copy of the configuration that clients run with */
+    struct config_sampler last; /* copy of the configuration that clients were opened with; only `event` is owned */
     bool paused, ending;
     void (*ended)(void *userdata);
     void *ended_userdata;
@@ -63,14 +62,17 @@ static int sampler_on_linger(sd_event_source *source, uint64_t usec, void *userd
 
     (void)source;
     (void)usec;
-    if (sampler->n_clients == 0 && sampler->n_captures == 0) { /* a capture without clients still uses them */
+    if (sampler->n_clients == 0 && sampler->n_captures == 0) { /* a capture without clients still uses the symbols */
         sampler->symbols = symbols_free(sampler->symbols);
-        malloc_trim(0); /* tables and streams leave holes all over the heap */
+        malloc_trim(0); /* tables and streams fragment the heap */
     }
     return 0;
 }
 
-/* Frees captures without clients. Not at once when the last client leaves, since the capture may be calling it. */
+/*
+ * Frees captures without clients. This is deferred to a later turn of the event loop, since a client may leave from
+ * within a callback of its capture.
+ */
 static int sampler_on_sweep(sd_event_source *source, void *userdata)
 {
     struct sampler *sampler = userdata;
@@ -142,7 +144,7 @@ bool sampler_is_full(const struct sampler *sampler)
     return bytes >= BYTES_KEPT;
 }
 
-/* The end of a client needs about as much memory again as its writer keeps. */
+/* To write its end, a client needs about as much memory again as its writer holds: reserved for the largest client. */
 void sampler_limit_symbols(struct sampler *sampler)
 {
     const struct sampler_client *client;
@@ -156,9 +158,9 @@ void sampler_limit_symbols(struct sampler *sampler)
     symbols_set_room(sampler->symbols, bytes < BYTES_MAX ? BYTES_MAX - bytes : 0);
 }
 
-/* Configuration */
+/* --- configuration --- */
 
-/* Whether the configuration would allow a new client like this. `n_older`: the number of clients before it. */
+/* Whether the present configuration permits the client. `n_older`: the number of clients that joined before it. */
 static bool is_allowed(const struct sampler *sampler, const struct sampler_client *client, size_t n_older)
 {
     const struct config_sampler *config = sampler->config;
@@ -167,7 +169,7 @@ static bool is_allowed(const struct sampler *sampler, const struct sampler_clien
            client->standing >= sampler->admits;
 }
 
-/* Whether the same request would get something else now. */
+/* Whether the client's request would result in another spec with the present configuration. */
 static bool is_outdated(const struct sampler *sampler, const struct sampler_client *client)
 {
     const struct config_sampler *old = &sampler->last, *new = sampler->config;
@@ -178,7 +180,7 @@ static bool is_outdated(const struct sampler *sampler, const struct sampler_clie
            old->ring_pages != new->ring_pages;
 }
 
-/* Without memory, a change of the event is not noticed next time. */
+/* If memory is short, the next change of the event is missed. */
 static void keep_last(struct sampler *sampler)
 {
     free(sampler->last.event);
@@ -186,7 +188,7 @@ static void keep_last(struct sampler *sampler)
     sampler->last.event = strdup(sampler->config->event);
 }
 
-/* If there are too many clients now, the oldest stay. */
+/* If there are more clients than max_clients, the newest are ended. */
 void sampler_configure(struct sampler *sampler, const struct machine *machine, const struct config_sampler *config,
                        enum standing admits)
 {
@@ -266,7 +268,7 @@ int sampler_admit(const struct sampler *sampler, enum standing standing, struct 
     return standing < sampler->admits ? sampler_refuse(sampler, error) : 0;
 }
 
-/* Clients */
+/* --- clients --- */
 
 static int check_limits(const struct sampler *sampler, const struct stream_request *request, struct error *error)
 {
@@ -303,8 +305,8 @@ static bool close_tracking(struct sampler *sampler)
 }
 
 /*
- * A CPU that is sampled needs locked memory and descriptors more than a CPU that is merely tracked, whichever was
- * first.
+ * Opens a capture. If locked memory or descriptors are short, the tracking lanes of all captures are closed first,
+ * since CPUs that are sampled need them more.
  */
 static int open_capture(struct sampler *sampler, struct spec *spec, struct capture **ret, struct error *error)
 {
@@ -318,7 +320,7 @@ static int open_capture(struct sampler *sampler, struct spec *spec, struct captu
     return r;
 }
 
-/* Takes the spec, also if it fails. */
+/* Finds or opens the capture for a spec. Takes the content of `spec` even on failure. */
 static int get_capture(struct sampler *sampler, struct spec *spec, struct capture **ret, struct error *error)
 {
     struct capture *capture = find_capture(sampler, spec);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sampler: its clients, and the captures that run for them. Nothing is open while there is no client.
+ * The sampler: its clients and the captures (sampler/capture.h) that run for them. Without clients, no event is open.
+ *
+ * It limits the number of clients and the memory that all clients take together. To be used only in the thread of the
+ * event loop.
  */
 #ifndef SAMPLER_SAMPLER_H
 #define SAMPLER_SAMPLER_H
@@ -11,74 +14,79 @@
 
 struct sampler;
 
-/* The symboliser's processes are noted in `symboliser`, which must outlive the sampler, as must `sys`. */
+/* `symboliser`: see symboliser_set_child(). `sys` and `symboliser` must outlive the sampler. */
 int sampler_new(struct sys *sys, sd_event *event, struct child *symboliser, struct sampler **ret);
-/* All streams must have been freed. */
+/* All streams must have been freed before. */
 struct sampler *sampler_free(struct sampler *sampler);
 
 /*
- * `machine` and `config` are borrowed until the next call; `admits` is the lowest standing that may have samples. Ends
- * the streams that the new configuration would not allow, and those that depend on a setting that has changed: how to
- * sample, or the event and rate, where the client named none.
+ * To be called before the first client and after each reload. `machine` and `config` are borrowed until the next call;
+ * `admits` is the lowest standing that may have samples. Ends, with the reason "reload", the streams that the new
+ * configuration does not allow and those that depend on a changed setting: callchains, the size of the rings, or the
+ * event or rate if the client did not name its own.
  */
 void sampler_configure(struct sampler *sampler, const struct machine *machine, const struct config_sampler *config,
                        enum standing admits);
-/* `machine` as above; `left` are the CPUs that have left since (may be NULL), also those that are back. */
+/*
+ * Opens and closes CPUs after a hotplug. `machine` is borrowed as above. `left` (may be NULL) are the CPUs that have
+ * gone offline since the last call, including those that are online again.
+ */
 void sampler_cpus_changed(struct sampler *sampler, const struct machine *machine, const struct cpuset *left);
 
 /*
- * Stops taking samples, or takes them again, for all streams that there are and will be. Streams stay open. Returns
- * -errno of the first event that cannot be enabled.
+ * Stops or resumes sampling for all present and future streams. Streams stay open. Returns -errno of the first event
+ * that cannot be enabled.
  */
 int sampler_pause(struct sampler *sampler, bool paused);
 
 /*
- * Ends all streams, with the reason "shutdown", and opens no more. Returns whether there are any: then `ended` is
- * called from the event loop when the last one was freed.
+ * Ends all streams with the reason "shutdown" and refuses new ones. Returns whether there are clients left: then
+ * `ended` is called when the last stream has been freed.
  */
 bool sampler_end(struct sampler *sampler, void (*ended)(void *userdata), void *userdata);
 bool sampler_is_ending(const struct sampler *sampler);
 
 /*
- * Whether a client of this standing may have samples. -EOPNOTSUPP (the sampler is not enabled), -EACCES, -EBUSY (the
- * daemon is ending), with a sentence.
+ * Checks whether a client of this standing may have samples. Returns with a sentence: -EOPNOTSUPP if the sampler is not
+ * enabled, -EACCES if the standing is too low, -EBUSY if the daemon is shutting down.
  */
 int sampler_admit(const struct sampler *sampler, enum standing standing, struct error *error);
 
-/* For stream.c: a stream that runs. */
+/* A running stream. For sampler/stream.c, like the functions below. */
 struct sampler_client {
     void *userdata;
-    /* The stream must end, for this reason. */
+    /* Tells the stream to end, for this reason. */
     void (*end)(void *userdata, const char *reason);
     struct capture *capture; /* NULL after sampler_release_capture() */
     struct symbols *symbols;
-    double seconds;           /* that it runs */
-    bool own_event, own_rate; /* the request named them */
+    double seconds;           /* duration of the stream */
+    bool own_event, own_rate; /* the request named them, so they do not depend on the configuration */
     enum standing standing;   /* of the request */
-    bool waits_for_end;       /* no bytes wait before its end */
-    size_t kept;              /* bytes that its writer keeps for the end */
-    size_t waiting;           /* bytes of memory that hold what the client has not taken yet */
+    bool waits_for_end;       /* the format writes no bytes before its end */
+    size_t kept;              /* bytes of memory that the writer holds for the end */
+    size_t waiting;           /* bytes of memory for output that the client has not taken yet */
     LIST_ENTRY(sampler_client) entry;
 };
 
 /*
- * Gives the client a capture of what the request asks for. `seconds` stands where the request has none; 0: as many as
- * the configuration allows. Errors of stream_open(); `client` is untouched then.
+ * Adds a client, and gives it a capture for its request: one that is running with an equal spec, or a new one.
+ * `seconds` is the default duration if the request has none; 0: sampler.max_seconds. Returns the errors of
+ * stream_open(); then `client` is untouched.
  */
 int sampler_join(struct sampler *sampler, const struct stream_request *request, double seconds,
                  struct sampler_client *client, struct error *error);
-/* The client needs no more records: the rings may close. */
+/* To be called when the client has unsubscribed and needs no more records. An unused capture is closed soon after. */
 void sampler_release_capture(struct sampler *sampler, struct sampler_client *client);
-/* The client is gone. */
+/* Removes a client. May call the `ended` of sampler_end(). */
 void sampler_leave(struct sampler *sampler, struct sampler_client *client);
 
 sd_event *sampler_event(const struct sampler *sampler);
 struct sys *sampler_sys(const struct sampler *sampler);
-/* The bytes that may wait for each client, given how many there are now. */
+/* The bytes of output that may wait for each client, with the present number of clients. */
 size_t sampler_bytes_per_client(const struct sampler *sampler);
-/* Whether the writers of all clients together keep as much as they may. */
+/* Whether the writers of all clients together hold as much memory as they may. */
 bool sampler_is_full(const struct sampler *sampler);
-/* Limits the tables of symbols to the memory that the clients leave now. */
+/* Limits the memory of symbol tables to what the clients leave at present. */
 void sampler_limit_symbols(struct sampler *sampler);
 
 #endif

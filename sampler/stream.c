@@ -4,9 +4,9 @@
 #include "base/cleanup.h"
 #include "base/timer.h"
 
-/* --- Bytes that wait for a client --- */
+/* --- backlog --- */
 
-/* Memory that is kept for later bytes, while nothing waits. */
+/* A buffer up to this size is kept while nothing waits. */
 #define KEPT_BYTES ((size_t)1024 * 1024)
 
 void backlog_done(struct backlog *backlog)
@@ -15,7 +15,10 @@ void backlog_done(struct backlog *backlog)
     backlog->taken = 0;
 }
 
-/* Whether a record must be dropped since about `limit` bytes wait. `sample`: it is a sample. */
+/*
+ * Whether a record must be dropped because the client is too slow. Samples are dropped once `limit` bytes wait, until
+ * less than half of that waits; other records are dropped while a quarter more than `limit` waits.
+ */
 static bool backlog_refuses(struct backlog *backlog, size_t limit, bool sample)
 {
     size_t waiting = backlog->bytes.size - backlog->taken;
@@ -27,7 +30,7 @@ static bool backlog_refuses(struct backlog *backlog, size_t limit, bool sample)
     return sample ? backlog->slow : waiting >= limit + limit / 4;
 }
 
-/* Calls `ready` if the client waits and there is something for it: bytes, or the end. */
+/* Calls `ready` if the client waits and there are bytes for it, or the end. */
 static void backlog_notify(struct backlog *backlog)
 {
     if (!backlog->waiting || (backlog->bytes.size == backlog->taken && !backlog->complete))
@@ -36,7 +39,7 @@ static void backlog_notify(struct backlog *backlog)
     backlog->ready(backlog->userdata);
 }
 
-/* Moves the rest to the front once more than half was taken. Frees memory that only a slow client needed. */
+/* Moves the rest to the front once half was taken. Frees a buffer that has grown for a slow client. */
 static void backlog_compact(struct backlog *backlog)
 {
     size_t rest = backlog->bytes.size - backlog->taken;
@@ -67,11 +70,11 @@ ssize_t backlog_take(struct backlog *backlog, char *bytes, size_t size)
     return (ssize_t)n;
 }
 
-/* --- Reads /proc again --- */
+/* --- rescans of /proc --- */
 
 #define INTERVAL_NS NSEC_PER_SEC
 
-/* Begins a scan; if one runs, it is repeated. */
+/* Begins a scan, or has the running one repeated. */
 static void rescan_begin(struct rescan *rescan)
 {
     rescan->again = rescan->running;
@@ -81,7 +84,10 @@ static void rescan_begin(struct rescan *rescan)
     rescan->lost = !rescan->running;
 }
 
-/* Begins a scan if records were lost, at most once a second. `malformed`: how many of them could not be decoded yet. */
+/*
+ * Begins a scan if records were lost, at most once per second. `malformed`: the number of records so far that could not
+ * be decoded.
+ */
 static void rescan_begin_if_lost(struct rescan *rescan, uint64_t malformed, uint64_t now_ns)
 {
     rescan->lost |= malformed != rescan->malformed;
@@ -90,7 +96,10 @@ static void rescan_begin_if_lost(struct rescan *rescan, uint64_t malformed, uint
         rescan_begin(rescan);
 }
 
-/* The scan has ended. False if it must be repeated: then the caller calls rescan_begin() if it still takes records. */
+/*
+ * To be called when a scan is complete. Returns false if it must be repeated: then the caller calls rescan_begin() if
+ * it still takes records.
+ */
 static bool rescan_end(struct rescan *rescan, uint64_t now_ns)
 {
     rescan->running = false;
@@ -98,20 +107,18 @@ static bool rescan_end(struct rescan *rescan, uint64_t now_ns)
     return !rescan->again;
 }
 
-/*
- * --- A client's stream: records become bytes by a format's writer, and wait until the client takes them. See stream.h
- */
+/* --- stream --- */
 
-/* A format that writes everything at its end waits for missing symbols at most this long. */
+/* How long a stream waits for missing symbols at its end, in formats that write everything there. */
 #define SYMBOLS_USEC (5 * USEC_PER_SEC)
-/* The same while the daemon ends. */
+/* The same while the daemon is shutting down. */
 #define LAST_SYMBOLS_USEC (USEC_PER_SEC / 2)
 #define TIMER_ACCURACY_USEC 1000
 
 enum stream_state {
-    STREAM_SCANNING, /* /proc is read for the first time */
+    STREAM_SCANNING, /* the first scan of /proc is running */
     STREAM_RUNNING,
-    STREAM_RESOLVING, /* records have ended, symbols are still made */
+    STREAM_RESOLVING, /* takes no more records, waits for symbols */
     STREAM_ENDED,
 };
 
@@ -120,30 +127,28 @@ struct stream {
     struct sampler_client client;
     struct subscriber subscriber;
     const struct writer *writer;
-    void *writer_state; /* NULL before it begins and after its end */
+    void *writer_state; /* NULL before the stream begins and after its end */
     struct writer_source source;
     struct kernel_view kernel;
-    struct sampled_events *events; /* `source` points into them */
+    struct sampled_events *events; /* a reference; `source` points into it */
     struct backlog backlog;
     struct rescan rescan;
     enum stream_state state;
-    uint64_t max_records;  /* 0: no limit */
-    struct writer_end end; /* until the end, `lost` and `malformed` are the counts of the capture at the start */
-    uint64_t dropped_noticed;
-    uint64_t start_ns, end_ns; /* later records are not part of the stream; 0: not known yet */
-    char reason[96];           /* of the end */
+    uint64_t max_records;      /* 0: no limit */
+    struct writer_end end;     /* until the end, `lost` and `malformed` have the capture's counts at the start */
+    uint64_t dropped_noticed;  /* the part of `end.dropped` that the writer was told of */
+    uint64_t start_ns, end_ns; /* records outside are not part of the stream; `end_ns` 0: not known yet */
+    char reason[96];           /* for `end.reason` */
     sd_event_source *timer;
 };
 
 DEFINE_CLEANUP(struct stream *, stream_free);
 
-/* All times of a stream are those of its records. */
+/* A stream uses the clock of records for all its times. */
 static uint64_t stream_now(const struct stream *stream)
 {
     return sys_record_now(sampler_sys(stream->sampler));
 }
-
-/* Notices */
 
 static void stream_notice(struct stream *stream, struct writer_notice notice)
 {
@@ -173,9 +178,9 @@ static void describe_source(struct stream *stream)
     stream->events = events;
 }
 
-/* The end */
+/* --- end of a stream --- */
 
-/* A slow client may take its bytes much later: what the writer kept for its end goes now. */
+/* Frees the writer's memory as soon as its end is written, since a slow client may take the bytes much later. */
 static void stream_free_writer(struct stream *stream)
 {
     if (stream->writer_state)
@@ -207,7 +212,10 @@ static void limit_wait_for_symbols(struct stream *stream)
     timer_arm_in(stream->timer, usec);
 }
 
-/* Not all missing symbols can be asked for at once: asks for more until none is missing, or the timer ends it. */
+/*
+ * Requests missing symbols, a part at a time since the symboliser's queue is limited, until the writer has them all;
+ * then writes the end. The timer of limit_wait_for_symbols() also writes it.
+ */
 static void stream_settle(void *userdata)
 {
     struct stream *stream = userdata;
@@ -221,7 +229,7 @@ static void stream_settle(void *userdata)
     stream_write_end(stream);
 }
 
-/* Lets go of the rings at once; the end may be written later. */
+/* Releases the capture at once; the end is written when symbols are complete. */
 static void stream_finish(struct stream *stream)
 {
     struct capture *capture = stream->client.capture;
@@ -241,7 +249,7 @@ static void stream_finish(struct stream *stream)
     stream_settle(stream);
 }
 
-/* Returns whether the writer has begun; if it has no memory, the stream has ended. */
+/* Starts the writer when the first scan is complete. Returns false if memory is short: the stream has ended then. */
 static bool stream_begin(struct stream *stream)
 {
     struct writer_source *source = &stream->source;
@@ -270,7 +278,7 @@ static bool stream_begin(struct stream *stream)
     return true;
 }
 
-/* A stream that has not begun begins first, so that its format is complete. */
+/* Ends the stream. One that has not begun begins first, so that its output is complete. */
 static void stream_finish_because(void *userdata, const char *reason)
 {
     struct stream *stream = userdata;
@@ -281,7 +289,7 @@ static void stream_finish_because(void *userdata, const char *reason)
     stream_finish(stream);
 }
 
-/* Records of the time until now are still in the rings. */
+/* Ends the stream once the records up to now, which may still be in the rings, have been taken. */
 static void stream_end_now(struct stream *stream, const char *reason)
 {
     snprintf(stream->reason, sizeof(stream->reason), "%s", reason);
@@ -302,14 +310,17 @@ static int stream_on_timer(sd_event_source *source, uint64_t usec, void *userdat
     return 0;
 }
 
-/* From the capture */
+/* --- callbacks --- */
 
 static bool is_refused(struct stream *stream, bool sample)
 {
     return backlog_refuses(&stream->backlog, sampler_bytes_per_client(stream->sampler), sample);
 }
 
-/* Rings may hold samples from before the stream began. Older records of processes are passed on. */
+/*
+ * Whether the record is part of the stream. The rings of a shared capture may hold samples from before the stream's
+ * start; these are left out, but earlier records of processes are passed on.
+ */
 static bool is_in_stream(const struct stream *stream, const struct record *record)
 {
     uint64_t time = record->id.time;
@@ -388,7 +399,7 @@ static void stream_on_events(void *userdata)
     stream_notice(stream, (struct writer_notice){.kind = WRITER_EVENTS});
 }
 
-/* A stream that began in a pause has read /proc before the pause ended: it reads again, too. */
+/* At the end of a pause, also rescans for a stream that began during the pause: its scan may be out of date. */
 static void stream_on_pause(void *userdata, bool paused, uint64_t time_ns)
 {
     struct stream *stream = userdata;
@@ -400,7 +411,7 @@ static void stream_on_pause(void *userdata, bool paused, uint64_t time_ns)
     backlog_notify(&stream->backlog);
 }
 
-/* Of the sampler: the client must end. */
+/* The `end` of the stream's client. */
 static void stream_on_end(void *userdata, const char *reason)
 {
     struct stream *stream = userdata;
@@ -413,7 +424,7 @@ static void stream_on_end(void *userdata, const char *reason)
         limit_wait_for_symbols(stream);
 }
 
-/* The beginning */
+/* --- opening --- */
 
 static void stream_on_scanned(void *userdata)
 {

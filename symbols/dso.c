@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mapped files and their symbols: see image.h. */
 #include "symbols/dso.h"
 
 #include "base/cleanup.h"
 
 #define BUCKETS 1024
-#define NUMBERS_MAX 64
-#define RETRY_NS (10 * NSEC_PER_SEC)
-#define RESEND_NS NSEC_PER_SEC       /* where all went well but for the answer */
-#define REREAD_NS (2 * NSEC_PER_SEC) /* of a list of functions, which may grow */
-/* Bytes of tables that small programs can rely on. */
+#define NUMBERS_MAX 64               /* offsets of an image that keep their number */
+#define RETRY_NS (10 * NSEC_PER_SEC) /* delay after an error that may pass */
+#define RESEND_NS NSEC_PER_SEC       /* delay after the table was made, but could not be passed on */
+#define REREAD_NS (2 * NSEC_PER_SEC) /* interval for reading a perf-PID.map again, which may grow */
+/* Minimum of images_set_room() for tables and for making them, in bytes, so that small programs always have symbols. */
 #define ROOM_MIN ((size_t)768 << 10)
-/* Memory of the process that makes tables, without the symbols of a table. */
+/* Memory of the symboliser's process, without the table that it is making. */
 #define PROCESS_BYTES ((size_t)5 << 19)
 
 struct images {
     struct sys *sys;
     struct symboliser *symboliser;
     LIST_HEAD(image_bucket, image) buckets[BUCKETS];
-    TAILQ_HEAD(, image) in_use; /* with a table, the least recently used first */
-    size_t bytes, table_bytes, n_pending;
-    size_t tables_max;
+    TAILQ_HEAD(, image) in_use;           /* images with a table, except pinned ones; least recently used first */
+    size_t bytes, table_bytes, n_pending; /* of images without tables; of tables; requests to the symboliser */
+    size_t tables_max;                    /* limit of `table_bytes` */
     uint64_t generation;
     unsigned next_number;
-    bool library_is_missing, were_cut, have_failed;
+    bool library_is_missing, were_cut, have_failed; /* see the functions with these names */
     void (*loaded)(void *userdata);
     void *userdata;
 };
@@ -65,7 +64,7 @@ static struct image_bucket *image_bucket_of(struct images *images, const char *f
     return &images->buckets[hash >> 32 & (BUCKETS - 1)];
 }
 
-/* A file is known by its inode, if that is known: its build id may have been learned only later. */
+/* A file is identified by its inode if that is known, and not by its build ID, which may become known only later. */
 static bool image_has_key(const struct image *image, const struct image_key *key)
 {
     if (image->inode != key->inode || image->jit_pid != key->jit_pid || !str_equal(image->file, key->file))
@@ -112,7 +111,7 @@ struct image *image_get(struct images *images, const struct image_key *key)
     return image;
 }
 
-/* It is not loaded for as long. */
+/* No table is requested for `ns` from now on. */
 static void image_pause(struct image *image, uint64_t ns)
 {
     image->retry_ns = image->images->sys->now(image->images->sys, CLOCK_MONOTONIC) + ns;
@@ -127,7 +126,7 @@ static void image_drop_table(struct image *image)
         image->images->table_bytes -= image->table.size;
     }
     image->images->generation++;
-    /* A large table, which takes long to make, is not made again soon. */
+    /* The larger the table, the longer it takes to make, and the later it is made again. */
     uint64_t pause = NSEC_PER_SEC + RETRY_NS * image->table.size / SYMBOLISER_FILE_MAX;
     symbol_table_close(&image->table);
     image->state = IMAGE_ABSENT;
@@ -152,7 +151,7 @@ unsigned image_number(struct image *image, uint64_t offset)
     for (size_t i = 0; i < image->n_numbers; i++)
         if (image->numbers[i].offset == offset)
             return image->numbers[i].number;
-    /* Without room, it gets another number each time: correct, and only less compact. */
+    /* If there is no room, the offset gets a new number each time, which only makes tables of callers larger. */
     unsigned number = ++image->images->next_number;
     if (image->n_numbers < NUMBERS_MAX && array_grow(&image->numbers, image->n_numbers) == 0)
         image->numbers[image->n_numbers++] = (struct image_number){offset, number};
@@ -174,7 +173,10 @@ static void images_shrink(struct images *images)
         image_drop_table(TAILQ_FIRST(&images->in_use));
 }
 
-/* A third is for the next table, which needs half as much again while it is made. */
+/*
+ * Two thirds of the room are for tables. The last third is for the table being made, which takes half as much again as
+ * its final size: so that is limited to two ninths.
+ */
 void images_set_room(struct images *images, size_t room)
 {
     size_t rest = MAX(room, PROCESS_BYTES + ROOM_MIN) - PROCESS_BYTES;
@@ -200,7 +202,7 @@ static void image_set_table(struct image *image, struct symbol_table *table)
     TAILQ_INSERT_TAIL(&image->images->in_use, image, use);
 }
 
-/* If only the build id says which file was mapped, another file may be at its path now. */
+/* Compares build IDs. If a mapping is known only by path and build ID, there may be another file at the path now. */
 static bool is_of_another_file(const struct image *image, const struct symbol_table *table)
 {
     const struct symbol_table_head *head = table->head;
@@ -210,7 +212,8 @@ static bool is_of_another_file(const struct image *image, const struct symbol_ta
             memcmp(head->build_id, image->build_id, image->build_id_size) != 0);
 }
 
-/* No fault of the file: descriptors or memory were short, there was no process, or it cannot be opened now. */
+/* Whether a retry may succeed: resources were short, the symboliser was not available, or the file could not be opened.
+ */
 static bool error_passes(int error)
 {
     static const int passing[] = {-EAGAIN, -ECANCELED, -EMFILE, -ENFILE, -ENOBUFS, -ETOOMANYREFS, -EHOSTDOWN, -ENOENT};
@@ -241,10 +244,10 @@ static void image_take_table(struct image *image, struct symbol_table *table)
     images_shrink(image->images);
 }
 
-/* The state of an image whose table was not made. */
+/* Sets the state of an image after its table could not be made. */
 static void image_give_up(struct image *image, int result)
 {
-    if (image->state == IMAGE_READY) { /* the old table stays, and the list is read again later */
+    if (image->state == IMAGE_READY) { /* keep the old table of a perf-PID.map, which is read again after REREAD_NS */
         if (result != -EALREADY)
             image->seen_size = 0;
     } else if (error_passes(result)) {

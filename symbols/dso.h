@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The files that processes have mapped, each once even if many map it, and their tables of symbols. The symboliser
- * makes a table when an address of the file is resolved. If there is no room for all tables, the least recently used
- * one is given up: see images_set_room().
+ * Images: the files that processes have mapped, and their symbol tables. Processes that map the same file share one
+ * image. The functions that a process compiles at run time are also an image.
+ *
+ * Images are reference-counted. The symboliser (symbols/symboliser.h) makes a table when an address of the file is
+ * first resolved. Table memory is limited, see images_set_room(): the least recently used table is dropped first.
  */
 #ifndef SYMBOLS_DSO_H
 #define SYMBOLS_DSO_H
@@ -12,25 +14,25 @@
 #include "perf/sys.h"
 #include "symbols/symboliser.h"
 
-#define IMAGES_TABLES_MAX ((size_t)6 << 20) /* bytes, without the kernel's table */
+#define IMAGES_TABLES_MAX ((size_t)6 << 20) /* bytes of all tables, not counting the kernel's */
 
 struct images;
 
 enum image_state {
-    IMAGE_ABSENT,  /* its table was not needed yet, was given up, or will be made later */
-    IMAGE_PENDING, /* the symboliser makes its table */
+    IMAGE_ABSENT,  /* the table was not requested yet, was dropped, or failed and will be retried */
+    IMAGE_PENDING, /* the symboliser is making the table */
     IMAGE_READY,
-    IMAGE_BAD, /* it has no symbols, and never will */
+    IMAGE_BAD, /* no table can be made; never retried */
 };
 
-/* Two mappings with equal keys are of the same file. */
+/* Mappings with equal keys share an image. */
 struct image_key {
     const char *file;
     uint32_t major, minor;
-    uint64_t inode; /* 0: not known */
+    uint64_t inode; /* 0: unknown; then the build ID identifies the file */
     const unsigned char *build_id;
     size_t build_id_size;
-    uint32_t jit_pid; /* not a file, but the functions that this process made at run time; 0: a file */
+    uint32_t jit_pid; /* the process whose run-time compiled functions this is; 0: a file */
 };
 
 struct image {
@@ -40,15 +42,15 @@ struct image {
     uint32_t major, minor;
     uint64_t inode;
     uint32_t jit_pid;
-    uint64_t seen_inode, seen_size; /* of the list of functions that was read last */
+    uint64_t seen_inode, seen_size; /* file from which the current table was made; detects a changed perf-PID.map */
     unsigned char build_id[BUILD_ID_MAX];
     size_t build_id_size;
     enum image_state state;
-    uint64_t retry_ns; /* its table is not made (again) before this time */
-    bool pinned;       /* its table is never given up, nor counted: the kernel's */
+    uint64_t retry_ns; /* CLOCK_MONOTONIC; no table is requested earlier; 0: no delay */
+    bool pinned;       /* the kernel's image: its table is never dropped for room and is not counted */
     struct symbol_table table;
     LIST_ENTRY(image) bucket;
-    TAILQ_ENTRY(image) use; /* while it has a table, unless pinned */
+    TAILQ_ENTRY(image) use; /* in the list only while IMAGE_READY and not pinned */
     struct image_number {
         uint64_t offset;
         unsigned number;
@@ -57,10 +59,10 @@ struct image {
 };
 
 int images_new(struct sys *sys, sd_event *event, struct images **ret);
-/* No references to images may be left. */
+/* All images must have been released. */
 struct images *images_free(struct images *images);
 
-/* A reference to the image of this key, which is made if it is not known. NULL when out of memory. */
+/* Returns a new reference to the image with this key and creates the image if needed. NULL when out of memory. */
 struct image *image_get(struct images *images, const struct image_key *key);
 static inline struct image *image_ref(struct image *image)
 {
@@ -69,48 +71,60 @@ static inline struct image *image_ref(struct image *image)
 }
 struct image *image_unref(struct image *image);
 
-/* The number of the image at this offset: see struct mapping. */
+/* Returns the `number` of a mapping (struct mapping) of this image at this file offset. */
 unsigned image_number(struct image *image, uint64_t offset);
 
-/* Whether image_load() would do something now. */
+/*
+ * Whether to call image_load() now: there is no table, or the functions of a process may have changed; no retry delay
+ * is running; and the symboliser's queue has room.
+ */
 bool image_needs_load(const struct image *image);
 /*
- * Has the symboliser make the table, or make it again if the list of functions has changed. A file that cannot be
- * opened now is tried again later; that is also so where `file->fd` is -1 with FIND_NOTHING.
+ * Requests the table, or a new table if the process's list of functions has changed. To be called only if
+ * image_needs_load(). Takes `file->fd`. A file that cannot be opened now is retried after 10 s; for FIND_NOTHING, a
+ * negative `file->fd` (-1 or -errno) means that the caller could not open it.
  */
 void image_load(struct image *image, const struct symboliser_file *file);
-/* After image_load(): whether the table is being made, or will be when there is room for it. */
+/*
+ * After image_needs_load() and image_load(): whether the table is being made, or will be requested once the
+ * symboliser's queue has room.
+ */
 static inline bool image_is_awaited(const struct image *image)
 {
     return image->state == IMAGE_PENDING || (image->state == IMAGE_ABSENT && !image->retry_ns);
 }
-/* The table, NULL if it is not there. Counts as use. */
+/*
+ * Returns the table and marks it as recently used; NULL unless IMAGE_READY. Borrowed until images_set_room() or until
+ * the event loop runs again.
+ */
 const struct symbol_table *image_table(struct image *image);
 
-/* `loaded` is called from the event loop whenever the symboliser has answered. */
+/* Sets a function to call after each request for a table has finished or failed, also from within image_load(). */
 void images_when_loaded(struct images *images, void (*loaded)(void *userdata), void *userdata);
+/* Whether any table is being made. */
 bool images_pending(const struct images *images);
-/* Bytes of memory for the images without their tables. */
+/* Bytes of memory of all images, without their tables. */
 size_t images_bytes(const struct images *images);
 /*
- * The bytes of memory that the tables of files and the process that makes them may take together, besides the limit
- * above. Small tables always have room.
+ * Limits the bytes of memory that the tables of files and the symboliser's process take together. IMAGES_TABLES_MAX
+ * also applies. Any `room` below 3.25 MiB counts as 3.25 MiB, so small tables always fit.
  */
 void images_set_room(struct images *images, size_t room);
-/* Whether a table misses symbols of its file, since there was no room for them. */
+/* Whether symbols of some file were left out, or a file got no table, for lack of memory. */
 bool images_were_cut(const struct images *images);
-/* Whether files of some user hang, and are left alone. */
+/* Whether files of some user hung within the last hour and are therefore not read. */
 bool images_have_hung(const struct images *images);
-/* Whether the last table could not be made, for a reason that is not its file's format or size. */
+/* Whether the last table could not be made for a reason other than the format or size of its file. */
 bool images_have_failed(const struct images *images);
-/* Changes when a table is given up: names that were borrowed before may be gone. */
+/* Changes whenever a table is dropped; pointers into tables are invalid after a change. */
 uint64_t images_generation(const struct images *images);
-/* Whether the symboliser has no libdw; whether it could not be jailed, and reads nothing. */
+/* Whether libdw could not be loaded. */
 bool images_library_is_missing(const struct images *images);
+/* Whether the symboliser could not be jailed, so that it reads no files. */
 bool images_symboliser_is_unconfined(const struct images *images);
-/* The symboliser of these images, which also reads the mappings of processes. It stays theirs. */
+/* The symboliser, which also reads the mappings of processes (symbols/proc.h). Owned by `images`. */
 struct symboliser *images_symboliser(const struct images *images);
-/* See symboliser_set_child(). */
+/* As symboliser_set_child(). */
 void images_set_child(struct images *images, struct child *child);
 
 #endif

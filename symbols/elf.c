@@ -16,13 +16,12 @@
 
 #ifdef HAVE_LIBIBERTY
 
-/*
- * --- Names of C++ and Rust, by libiberty, which limits its recursion, and allocates nothing for C++. See demangle.h
- */
+/* --- demangling --- */
 
 /*
- * A name of Rust's newer kind ("_R") may refer back to a part that it is in itself. libiberty/rust-demangle.c follows
- * that without end in GCC before 12 (CVE-2021-46195): there, names that may refer back ('B') stay as they are.
+ * libiberty limits its recursion and allocates no memory for C++ names. But in GCC before 12, rust-demangle.c recurses
+ * without limit if a Rust v0 name ("_R") has a back reference to a part that contains it (CVE-2021-46195). With such a
+ * libiberty, names that may contain back references ('B') are not demangled.
  */
 static bool is_endless(const char *name)
 {
@@ -44,12 +43,15 @@ static void text_append(const char *part, size_t size, void *userdata)
     struct text *text = userdata;
     size_t room = text->size - 1 - text->used, n = MIN(size, room);
 
-    if (n > 0) /* an empty part may be NULL: the name of a crate has none */
+    if (n > 0) /* libiberty may pass an empty part as NULL */
         memcpy(text->data + text->used, part, n);
     text->used += n;
 }
 
-/* GCC before 12 does not know a suffix of the compiler (".llvm.") behind such a name, which itself has no stop. */
+/*
+ * Removes a compiler's suffix (".llvm.1234") from a Rust v0 name, since libiberty of GCC before 12 rejects it. Such
+ * names themselves contain no dot.
+ */
 static const char *stem_of(const char *name, char stem[static DEMANGLE_SIZE_MAX])
 {
     if (!str_starts(name, "_R"))
@@ -62,7 +64,7 @@ static const char *stem_of(const char *name, char stem[static DEMANGLE_SIZE_MAX]
 
 bool demangle(const char *name, char *ret_text, size_t size)
 {
-    /* Rust first: its legacy names are valid names of C++ as well. */
+    /* Rust is tried first, since its legacy names are valid C++ names, too. */
     char stem[DEMANGLE_SIZE_MAX];
     static int (*const languages[])(const char *name, int options, demangle_callbackref callback,
                                     void *userdata) = {rust_demangle_callback, cplus_demangle_v3_callback};
@@ -84,7 +86,7 @@ bool demangle(const char *name, char *ret_text, size_t size)
 
 #else
 
-/* --- Replaces demangle.c if perfcountd is built without libiberty --- */
+/* Without libiberty. */
 
 const char *demangle_built(void)
 {
@@ -103,7 +105,7 @@ bool demangle(const char *name, char *ret_text, size_t size)
 
 #ifdef HAVE_LIBDW
 
-/* --- The functions of an ELF file, by libdwfl --- */
+/* --- symbols of an ELF file --- */
 
 struct elf_library {
     __typeof__(&dwfl_begin) begin;
@@ -139,7 +141,7 @@ static const struct library libdw = {
     .name = "libdw, which reads symbols,",
     .package = "libdw1",
     .files = {"libdw.so.1"},
-    .functions = functions, /* those of libelf, too, which libdw brings */
+    .functions = functions, /* including those of libelf, which libdw depends on */
     .n_functions = ARRAY_SIZE(functions),
 };
 
@@ -157,14 +159,14 @@ const struct elf_library *elf_symbols_load(void)
 {
     struct elf_library *library = malloc(sizeof(*library));
 
-    unsetenv("DEBUGINFOD_URLS"); /* libdw would ask servers for debug information */
+    unsetenv("DEBUGINFOD_URLS"); /* otherwise libdw would download debug information */
     if (library && library_load(&libdw, library, NULL) == 0)
         return library;
     free(library);
     return NULL;
 }
 
-/* libdw looks neither for the program under another path, nor for its debug information. */
+/* Callbacks of libdwfl that keep it from opening the file by another path, or a separate debug file. */
 static int find_no_elf(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base, char **ret_file,
                        Elf **ret_elf)
 {
@@ -211,7 +213,7 @@ static int add_symbol(const GElf_Sym *symbol, const char *name, uint64_t address
         return 0;
     if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
         return 0;
-    /* Functions in assembly may have no type; marks of the linker ("__bss_start") also have no size. */
+    /* Functions in assembly may have no type. Linker symbols such as "__bss_start" have neither type nor size. */
     if (type == STT_NOTYPE && symbol->st_size == 0)
         return 0;
     char readable[SYMBOL_NAME_MAX + 1];
@@ -234,7 +236,7 @@ static int add_symbols(const struct elf_library *library, Dwfl_Module *module, s
         memcpy(list->build_id, id, (size_t)id_size);
         list->build_id_size = (size_t)id_size;
     }
-    int n = library->getsymtab(module); /* -1: it has none */
+    int n = library->getsymtab(module); /* -1: there is no symbol table */
     for (int i = 1; i < n && r == 0; i++) {
         GElf_Sym symbol;
         GElf_Addr address;
@@ -254,7 +256,7 @@ int elf_symbols_read(const struct elf_library *library, int fd, struct symbol_li
         .find_debuginfo = find_no_debuginfo,
         .section_address = library->section_address,
     };
-    _cleanup_(closep) int own = dup(fd); /* the library takes it if it succeeds */
+    _cleanup_(closep) int own = dup(fd); /* dwfl_report_offline() takes it on success */
     Dwfl *dwfl = own < 0 ? NULL : library->begin(&callbacks);
     if (!dwfl)
         return -ENOMEM;
@@ -269,7 +271,7 @@ int elf_symbols_read(const struct elf_library *library, int fd, struct symbol_li
 
 #else
 
-/* --- Replaces elf-symbols.c if perfcountd is built without libdw --- */
+/* Without libdw. */
 
 const char *elf_symbols_built(void)
 {

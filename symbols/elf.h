@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The names of functions as in their source: of C++ (Itanium C++ ABI) and of Rust (v0, and legacy without its hash),
+ * Reads the functions of an ELF file by libdwfl: from .symtab, .dynsym and the compressed .gnu_debugdata. Separate
+ * debug files are not read, since nothing is opened here.
+ *
+ * Names of C++ (Itanium C++ ABI) and Rust (v0, and legacy names without their hash) are demangled. They are shown
  * without parameters, as perf shows them (tools/perf/util/symbol-elf.c, DMGL_NO_OPTS).
  *
- * Only the symboliser's process may call it: the names are untrusted input, and a name may be made so that it expands
- * until the time of the request is over.
- *
- * The functions of an ELF file, as libdwfl finds them in its tables and its compressed .gnu_debugdata. Separate files
- * with debug information are not read, since nothing is opened here. Names of C++ and Rust are made readable
- * (demangle.h). Only the symboliser's process may call it: the file is untrusted input.
+ * Files and names are untrusted input: demangle() and elf_symbols_read() may be called only in the symboliser's process
+ * (symbols/symboliser.h). A name can be crafted to expand until the time limit of the request.
  */
 #ifndef SYMBOLS_ELF_H
 #define SYMBOLS_ELF_H
@@ -16,24 +15,33 @@
 #include "base/util.h"
 #include "symbols/symbol-table.h"
 
-/* Longer names stay as they are. */
+/* Bytes with the NUL; longer names are not demangled. */
 #define DEMANGLE_SIZE_MAX 4096
 
-/* Whether perfcountd was built with it: "yes" or "no". */
+/* Whether perfcountd was built with libiberty: "yes" or "no". */
 const char *demangle_built(void);
-/* Fills `ret_text`, of `size` bytes, with what fits, NUL-terminated. False, and nothing, for any other name. */
+/*
+ * Writes the demangled name to `ret_text`, cut to `size` bytes and NUL-terminated. Returns false, with `ret_text`
+ * untouched, if `name` is not a mangled name of C++ or Rust.
+ */
 bool demangle(const char *name, char *ret_text, size_t size);
 
-/* Whether perfcountd was built with it. */
+/* Whether perfcountd was built with libdw: "yes" or "no". */
 const char *elf_symbols_built(void);
-/* The remedy for -ENOPKG of elf_symbols_read(), in a sentence. */
+/* A sentence that tells the user how to fix -ENOPKG of elf_symbols_read(). */
 const char *elf_symbols_remedy(void);
 
-/* Loads libdw and the libraries that it needs, for as long as the process lives; NULL if it cannot be loaded. */
+/*
+ * Loads libdw and the libraries that it needs. They stay loaded until the process exits. NULL if libdw cannot be
+ * loaded.
+ */
 struct elf_library;
 const struct elf_library *elf_symbols_load(void);
 
-/* `fd` stays the caller's. -ENOPKG: `library` is NULL; -EBADMSG: the file is not an ELF program or library. */
+/*
+ * Adds the functions, the segments and the build ID of the file to `list`. `fd` stays the caller's. Returns -ENOPKG if
+ * `library` is NULL, -EBADMSG if the file is not an ELF executable or shared object, -ENOMEM on failure.
+ */
 int elf_symbols_read(const struct elf_library *library, int fd, struct symbol_list *list);
 
 #endif

@@ -16,10 +16,10 @@
 #include "base/util.h"
 #include "symbols/symbol-table.h"
 
-/* Kernels are smaller, and only modules are mapped this near behind them. */
+/* Assumed size of the kernel's image if no module is nearer. Kernels are smaller; only modules are mapped so near. */
 #define KERNEL_MAP_SIZE ((uint64_t)64 * 1024 * 1024)
 
-/* --- Build ids --- */
+/* --- build IDs --- */
 
 #define NOTES_MAX (64 * 1024)
 #define ALIGNED(size) (((size_t)(size) + 3) & ~(size_t)3)
@@ -59,11 +59,11 @@ size_t build_id_of_kernel(struct sys *sys, unsigned char *id)
     return build_id_of_notes(notes, size, id);
 }
 
-/* --- The vdso of this process --- */
+/* --- vdso --- */
 
 #define VDSO_SIZE_MAX (64 * 1024)
 
-/* The size that its headers give. */
+/* Returns the size of the ELF file: the end of its section headers or of its last segment. */
 static size_t vdso_size(const ElfW(Ehdr) * header)
 {
     size_t size = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
@@ -90,12 +90,12 @@ int vdso_open(void)
     return steal_fd(&fd);
 }
 
-/* --- The addresses of the kernel and its modules --- */
+/* --- kernel and modules --- */
 
-#define KALLSYMS_START ((size_t)256 * 1024)
-#define MODULES_MAX ((size_t)1024 * 1024)
+#define KALLSYMS_START ((size_t)256 * 1024) /* bytes read from the start of /proc/kallsyms */
+#define MODULES_MAX ((size_t)1024 * 1024)   /* bytes read from /proc/modules */
 
-/* The address of a symbol in /proc/kallsyms, 0 if it is not there. `symbol` ends in "\n", as its line does. */
+/* Returns the address of a symbol in /proc/kallsyms; 0 if not found. `symbol` is the end of a line, with its "\n". */
 static uint64_t address_of(const char *lines, const char *symbol)
 {
     uint64_t address = 0;
@@ -112,7 +112,10 @@ static uint64_t address_of(const char *lines, const char *symbol)
     return address;
 }
 
-/* The kernel's text is near the start, and the kernel takes long to make all of the list. */
+/*
+ * Reads the start of /proc/kallsyms, up to the symbol _text, which is near it: the kernel takes long to generate the
+ * whole file. Returns NULL on failure.
+ */
 static char *read_start(int fd)
 {
     char *text = malloc(KALLSYMS_START + 1);
@@ -131,7 +134,10 @@ static char *read_start(int fd)
     return text;
 }
 
-/* The same two symbols that perf looks for, in its order. */
+/*
+ * Finds the start of the kernel by the symbols that perf uses, in the same order (tools/perf/util/machine.c,
+ * ref_reloc_sym_names). `map->start` is 0 if neither is found.
+ */
 static void find_kernel(struct sys *sys, struct kernel_map *map)
 {
     static const struct {
@@ -149,7 +155,10 @@ static void find_kernel(struct sys *sys, struct kernel_map *map)
     }
 }
 
-/* "ext4 1015808 1 - Live 0xffffffffc0400000 (E)"; false if the line is malformed or hides the address. */
+/*
+ * Parses a line of /proc/modules: "ext4 1015808 1 - Live 0xffffffffc0400000 (E)". Returns false if the line is
+ * malformed or its address is hidden (0). `name` has room for NAME_MAX bytes.
+ */
 static bool parse_module(char *line, char *name, struct kernel_map *map)
 {
     char *fields[6], *rest = NULL;
@@ -179,7 +188,7 @@ static void each_module(const char *text, visit_map visit, void *userdata)
             visit(userdata, &map);
 }
 
-/* The kernel ends where the first module behind it starts. */
+/* The kernel ends at the latest where the first module after it starts. */
 static void end_kernel(void *userdata, const struct kernel_map *module)
 {
     struct kernel_map *kernel = userdata;
@@ -189,8 +198,8 @@ static void end_kernel(void *userdata, const struct kernel_map *module)
 }
 
 /*
- * Calls `visit` for the kernel, then for each module. `name` is borrowed until it returns. Nothing is called if the
- * kernel hides its addresses from this process (kernel.kptr_restrict).
+ * Calls `visit` for the kernel, then for each module, with their true addresses. `map` is borrowed until it returns.
+ * Calls nothing if the kernel hides its addresses (kernel.kptr_restrict) from this process and from the opener.
  */
 static void kernel_map_each(struct sys *sys, visit_map visit, void *userdata)
 {
@@ -202,7 +211,7 @@ static void kernel_map_each(struct sys *sys, visit_map visit, void *userdata)
     if (!kernel.start)
         return;
     kernel.end = kernel.start + KERNEL_MAP_SIZE;
-    /* A kernel without support for modules does not have the file. */
+    /* Kernels without CONFIG_MODULES do not have the file. */
     _cleanup_(closep) int fd = sys->open_file(sys, "/proc/modules", 0);
     if (fd >= 0)
         (void)file_read_fd(fd, MODULES_MAX, &modules, &size);
@@ -213,7 +222,7 @@ static void kernel_map_each(struct sys *sys, visit_map visit, void *userdata)
         each_module(modules, visit, userdata);
 }
 
-/* Hidden addresses are 0. */
+/* Whether /proc/kallsyms shows addresses to this process; hidden addresses are 0. Does not use the opener. */
 static bool kernel_map_is_shown(struct sys *sys)
 {
     _cleanup_(closep) int fd = sys_open_file(sys, "/proc/kallsyms", 0);
@@ -228,13 +237,13 @@ static bool kernel_map_is_shown(struct sys *sys)
     return address != 0;
 }
 
-/* --- The kernel's addresses as they may be shown --- */
+/* --- kernel view --- */
 
 #define KERNEL_HALF (UINT64_C(1) << 63)
 #define VSYSCALL UINT64_C(0xffffffffff600000)
 #define PAGE UINT64_C(4096)
 
-/* The address that kernels are linked to: of 32 bits, of x86-64 (and riscv64), of arm64. */
+/* Returns the address at which the kernel is linked: one for 32 bits, one for x86-64 and riscv64, one for arm64. */
 static uint64_t link_address_of_kernel(uint64_t start)
 {
     if (start <= UINT32_MAX)
@@ -262,7 +271,7 @@ bool kernel_view_hides(const struct kernel_view *view, bool kernel, uint64_t add
     return kernel || address >= KERNEL_HALF;
 }
 
-/* Without memory, its addresses are shown as unknown. */
+/* If memory is short, the part is left out, and its addresses are shown as KERNEL_VIEW_UNKNOWN. */
 static void view_add_part(void *userdata, const struct kernel_map *map)
 {
     struct kernel_view *view = userdata;
@@ -271,7 +280,7 @@ static void view_add_part(void *userdata, const struct kernel_map *map)
 
     if (!last)
         part.nominal = link_address_of_kernel(map->start);
-    else if (view->n == 1) /* the distance of the first module from the kernel is hidden, too */
+    else if (view->n == 1) /* the true distance between kernel and modules is hidden, too */
         part.nominal = last->nominal + KERNEL_MAP_SIZE;
     else
         part.nominal = last->nominal + (last->end - last->start + PAGE - 1) / PAGE * PAGE + PAGE;
@@ -290,7 +299,10 @@ static void load_parts(struct kernel_view *view)
     kernel_map_each(view->sys, view_add_part, view);
 }
 
-/* Ranges may overlap, since the parts of newer modules can be apart: the last that begins before the address. */
+/*
+ * Returns the part that contains the address; NULL if none does. Since Linux 6.4 the memory of a module is not
+ * contiguous, so ranges by start and total size can overlap: the part with the highest start is used.
+ */
 static const struct kernel_view_part *part_of(const struct kernel_view *view, uint64_t address)
 {
     const struct kernel_view_part *found = NULL;

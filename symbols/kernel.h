@@ -1,66 +1,72 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel's addresses as clients may see them; build IDs.
+ * The kernel's addresses as clients may see them; also the build IDs of kernels and the vdso.
  *
- * Build ids, which the linker leaves in a note of ELF (NT_GNU_BUILD_ID).
- *
- * The vdso, an ELF file that the kernel maps into each process.
- *
- * The addresses of the kernel and its modules, named as perf expects them.
- *
- * The kernel's addresses as they may be shown to others. This process may know from an opener where the kernel is,
- * while the kernel hides it from this process itself (kernel.kptr_restrict); then it stays hidden from others.
- * Functions keep their names and their offsets in the kernel or in their module. The kernel is shown at the address
- * that kernels are linked to, its modules behind it one after the other, and everything else at one address.
+ * The opener may tell this process where the kernel is although the kernel hides that from this process
+ * (kernel.kptr_restrict). Then the addresses are hidden from clients as well: the kernel is shown at the address that
+ * kernels are linked to, its modules after it one after the other, and every other kernel address as one constant.
+ * Functions keep their names and their offsets within the kernel or their module.
  */
 #ifndef SYMBOLS_KERNEL_H
 #define SYMBOLS_KERNEL_H
 
 #include "perf/sys.h"
 
-/* The size of the build id among notes, 0 if there is none. `id` has room for BUILD_ID_MAX bytes. Pure. */
+/*
+ * Copies the build ID (NT_GNU_BUILD_ID) from ELF notes to `id`, which has room for BUILD_ID_MAX bytes. Returns its
+ * size, 0 if there is none. Pure.
+ */
 size_t build_id_of_notes(const void *notes, size_t size, unsigned char *id);
-/* The same for the running kernel, from /sys/kernel/notes. */
+/* The same for the running kernel, from /sys/kernel/notes; 0 also if the file cannot be read. */
 size_t build_id_of_kernel(struct sys *sys, unsigned char *id);
 
-/* A descriptor of a copy of this process's, which the caller closes. All processes of the same kind have an equal one.
+/*
+ * Returns a memfd with a copy of this process's vdso, the ELF file that the kernel maps into each process; the caller
+ * closes it. Processes of the same word size have the same vdso. Returns -ENOENT if there is none, -EIO if it is larger
+ * than 64 KiB or cannot be copied, errors of memfd_create(2).
  */
 int vdso_open(void);
 
 struct kernel_map {
     uint64_t start, end;
-    const char *name; /* "[kernel.kallsyms]_text", with the symbol at the start; of a module, "[ext4]" */
+    const char *name; /* as in perf's mmap records: "[kernel.kallsyms]_text" (with the first symbol), "[ext4]" */
 };
 
 struct kernel_view {
     struct sys *sys;
-    bool open;   /* addresses are shown as they are */
-    bool loaded; /* `parts` are known */
+    bool open;   /* the kernel shows addresses to this process, so nothing is hidden from clients */
+    bool loaded; /* `parts` is filled */
     struct kernel_view_part {
         uint64_t start, end;
-        uint64_t nominal; /* the address that its start is shown at */
+        uint64_t nominal; /* the address shown for `start` */
         char *name;
     } * parts; /* the kernel first, then its modules */
     size_t n;
 };
 
-/* Shown for addresses of the kernel that are in none of the parts, on machines of 64 and 32 bits. */
+/* Shown for hidden addresses outside all parts, on 64-bit and 32-bit machines. */
 #define KERNEL_VIEW_UNKNOWN UINT64_C(0xffffffff80000000)
 #define KERNEL_VIEW_UNKNOWN_32 UINT64_C(0xc0000000)
 
-/* Checks what /proc/kallsyms shows to this process, without an opener. A zeroed view hides all addresses. */
+/*
+ * Reads /proc/kallsyms without the opener, to learn whether the kernel shows addresses to this process. A zeroed view
+ * hides all addresses.
+ */
 void kernel_view_init(struct kernel_view *view, struct sys *sys);
 void kernel_view_done(struct kernel_view *view);
 
 /*
- * Whether an address must be hidden. `kernel`: it is an address of the kernel, of a guest or of a hypervisor. On
- * machines of 64 bits, all addresses in the kernel's half are hidden, but for the vsyscall page, which is the same on
- * every machine. `view` NULL hides.
+ * Whether an address must be hidden from clients. `kernel`: the sample says that it is an address of the kernel, a
+ * guest or a hypervisor. Other addresses are hidden if they are in the upper half of the 64-bit address space. The
+ * vsyscall page is never hidden, since it is the same on every machine. A NULL `view` hides all addresses.
  */
 bool kernel_view_hides(const struct kernel_view *view, bool kernel, uint64_t address);
-/* The address to show: the same one, unless it is hidden. */
+/* Returns the address to show to clients: `address` itself unless it is hidden. */
 uint64_t kernel_view_address(struct kernel_view *view, bool kernel, uint64_t address);
-/* As kernel_map_each(), with the addresses to show. `view` may not be NULL. */
+/*
+ * Calls `visit` for the kernel, then for each module, with the addresses to show. `map` is borrowed until it returns.
+ * Calls nothing if the kernel's addresses are unknown. `view` must not be NULL.
+ */
 void kernel_view_each(struct kernel_view *view, void (*visit)(void *userdata, const struct kernel_map *map),
                       void *userdata);
 

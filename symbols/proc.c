@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads /proc in steps: see proc-scan.h. */
 #include "symbols/proc.h"
 
 #include <limits.h>
@@ -11,23 +10,23 @@
 #include "perf/reason.h"
 #include "symbols/processes.h"
 
-/* Requests for the mappings of one process: they may change while they are read, or no answer may come in time. */
+/* Attempts to read the mappings of a process, which are repeated on a timeout or if the mappings change meanwhile. */
 #define TRIES_MAX 3
-#define HANGS_MAX 3 /* timeouts in a scan, of some seconds each; then it continues without mappings */
+#define HANGS_MAX 3 /* timeouts of some seconds each, after which a scan reads no more mappings */
 
 struct proc_scan {
     struct proc_scan_place place;
     char **pids, **tids;
     size_t n_pids, pid_at, n_tids, tid_at;
     uint32_t pid;             /* the process whose threads or mappings are being read; 0: none */
-    bool hidden;              /* some processes are not listed */
-    size_t n_denied, n_shown; /* the number of processes */
-    bool failed;              /* some could not be read, which were neither denied nor gone */
+    bool hidden;              /* /proc does not list all processes */
+    size_t n_denied, n_shown; /* numbers of processes */
+    bool failed;              /* see proc_scan_has_failed() */
     unsigned n_hangs;
-    bool asked; /* the mappings of `pid` were asked for, and the answer is to come */
-    bool shown; /* lines of mappings have come */
+    bool asked; /* waits for the symboliser's answer with the mappings of `pid` */
+    bool shown; /* some lines of mappings of `pid` were received */
     unsigned tries;
-    uint64_t state; /* processes_state() when the mappings were asked for */
+    uint64_t state; /* processes_state() when the mappings were requested */
 };
 
 static bool has_name(char *const *names, size_t n, const char *name)
@@ -49,12 +48,12 @@ int proc_scan_new(const struct proc_scan_place *place, uint32_t pid, struct proc
     if (pid) {
         char path[64];
         snprintf(path, sizeof(path), "/proc/%u/task", pid);
-        sys_list_directory(place->sys, path, &scan->tids, &scan->n_tids); /* fails if it has ended */
+        sys_list_directory(place->sys, path, &scan->tids, &scan->n_tids); /* no threads if the process has exited */
     } else {
         int r = sys_list_directory(place->sys, "/proc", &scan->pids, &scan->n_pids);
         if (r < 0)
             return r;
-        scan->hidden = !has_name(scan->pids, scan->n_pids, "1"); /* the mount option hidepid=invisible */
+        scan->hidden = !has_name(scan->pids, scan->n_pids, "1"); /* /proc is mounted with hidepid=invisible */
     }
     *ret = steal(scan);
     return 0;
@@ -110,7 +109,7 @@ static void scan_begin_process(struct proc_scan *scan, const char *name)
     snprintf(path, sizeof(path), "/proc/%u/task", scan->pid);
     int r = sys_list_directory(scan->place.sys, path, &scan->tids, &scan->n_tids);
     if (r < 0)
-        scan->pid = 0; /* it has ended, or is hidden */
+        scan->pid = 0; /* the process has exited or is hidden */
     scan_note(scan, r);
 }
 
@@ -132,8 +131,8 @@ static void scan_end_process(struct proc_scan *scan)
 }
 
 /*
- * Returns whether records have changed the process since its mappings were asked for. The mappings that are being read
- * may then be older, and must not replace those of the records.
+ * Returns whether records have changed the process since its mappings were requested. The mappings being read may then
+ * be older than the records, and must not replace the mappings from records.
  */
 static bool scan_is_behind(const struct proc_scan *scan)
 {
@@ -152,7 +151,7 @@ static void scan_take_line(void *userdata, char *line)
 
 /*
  * Counts the result of reading mappings. After an error, the mappings of the process are known only from records.
- * -EACCES: this process may not read them. Kernel threads have no mappings, so they are not counted as shown.
+ * Kernel threads have no mappings, so they do not count as shown.
  */
 static void scan_note_maps(struct proc_scan *scan, int result)
 {

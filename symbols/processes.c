@@ -5,7 +5,7 @@
 
 #include "base/number.h"
 
-/* --- The mappings of a process --- */
+/* --- mappings --- */
 
 static void mappings_done(struct mappings *mappings)
 {
@@ -15,7 +15,7 @@ static void mappings_done(struct mappings *mappings)
     *mappings = (struct mappings){0};
 }
 
-/* The index of the first mapping that ends behind the address. */
+/* Returns the index of the first mapping that ends after the address. */
 static size_t mappings_search(const struct mappings *mappings, uint64_t address)
 {
     return array_search(mappings->n, i, mappings->mappings[i].end <= address);
@@ -66,7 +66,7 @@ static void mapping_move_start(struct mapping *mapping, uint64_t start)
     mapping->number = image_number(mapping->image, mapping->offset);
 }
 
-/* The mapping that begins before `start` and reaches behind it ends there, and goes on behind `end`. */
+/* Truncates the mapping at index `at`, which starts before `start`, and keeps its rest after `end`, if any. */
 static void cut_within(struct mappings *mappings, size_t at, uint64_t start, uint64_t end)
 {
     struct mapping rest = mappings->mappings[at];
@@ -80,8 +80,8 @@ static void cut_within(struct mappings *mappings, size_t at, uint64_t start, uin
 }
 
 /*
- * Removes what is mapped from `start` to `end`: the kernel reports what is mapped, and never what is unmapped. A
- * mapping that goes on behind the end is split; if there is no room for its rest, that is forgotten.
+ * Removes all mappings between `start` and `end`, to make room for a new one: the kernel reports new mappings, but
+ * never reports what is unmapped. A mapping around the range is split; its second part is lost if there is no room.
  */
 static void mappings_cut(struct mappings *mappings, uint64_t start, uint64_t end)
 {
@@ -97,7 +97,7 @@ static void mappings_cut(struct mappings *mappings, uint64_t start, uint64_t end
     mappings_remove(mappings, at, stop - at);
 }
 
-/* Adds a mapping at a range that was cut; takes the reference to its image. Without room, it is not added. */
+/* Adds a mapping in a range that is free. Takes the reference to `image`. Does nothing if there is no room. */
 static void mappings_put(struct mappings *mappings, const struct mapping *mapping, struct image *image)
 {
     struct mapping put = *mapping;
@@ -106,27 +106,27 @@ static void mappings_put(struct mappings *mappings, const struct mapping *mappin
     put.file = image->file;
     put.build_id = image->build_id;
     put.build_id_size = image->build_id_size;
-    if (image->jit_pid) /* as in the kernel's records; /proc has the offset 0, and all numbers would be the same */
+    /* The offset of anonymous memory is its address, as in the kernel's records: /proc shows 0 for every mapping. */
+    if (image->jit_pid)
         put.offset = mapping->start;
     put.number = image_number(image, put.offset);
     if (mappings_insert(mappings, mappings_search(mappings, mapping->start), put) < 0)
         image_unref(image);
 }
 
-/* Copies into `to`, which is empty, as far as there is memory. */
+/* Copies mappings to `to`, which must be empty, until memory is short. */
 static void mappings_copy(const struct mappings *from, struct mappings *to)
 {
     for (size_t i = 0; i < from->n && mappings_insert(to, i, from->mappings[i]) == 0; i++)
         image_ref(to->mappings[i].image);
 }
 
-/* Of memory. */
 static size_t mappings_bytes(const struct mappings *mappings)
 {
     return array_bytes(mappings->n, sizeof(mappings->mappings[0]));
 }
 
-/* --- The names of threads --- */
+/* --- thread names --- */
 
 static void thread_names_done(struct thread_names *names)
 {
@@ -134,14 +134,13 @@ static void thread_names_done(struct thread_names *names)
     *names = (struct thread_names){0};
 }
 
-/* The index of the first thread that is not below `tid`. Returns whether it is `tid`. */
+/* Finds the index of the first thread whose tid is not below `tid`. Returns whether it is `tid`. */
 static bool thread_names_search(const struct thread_names *names, uint32_t tid, size_t *ret_at)
 {
     *ret_at = array_search(names->n, i, names->names[i].tid < tid);
     return *ret_at < names->n && names->names[*ret_at].tid == tid;
 }
 
-/* NULL if it is not known. */
 static const char *thread_names_find(const struct thread_names *names, uint32_t tid)
 {
     size_t at;
@@ -149,7 +148,7 @@ static const char *thread_names_find(const struct thread_names *names, uint32_t 
     return thread_names_search(names, tid, &at) ? names->names[at].comm : NULL;
 }
 
-/* If there is no room for another thread, its name is not kept. */
+/* Does nothing if there is no room for another thread. */
 static void thread_names_set(struct thread_names *names, uint32_t tid, const char *comm)
 {
     size_t at, size = MIN(strlen(comm), sizeof(names->names[0].comm) - 1);
@@ -171,17 +170,16 @@ static void thread_names_remove(struct thread_names *names, uint32_t tid)
         memmove(&names->names[at], &names->names[at + 1], (--names->n - at) * sizeof(names->names[0]));
 }
 
-/* Of memory. */
 static size_t thread_names_bytes(const struct thread_names *names)
 {
     return array_bytes(names->n, sizeof(names->names[0]));
 }
 
-/* --- A line of /proc/PID/maps --- */
+/* --- lines of /proc/PID/maps --- */
 
 #define DELETED " (deleted)"
 
-/* Parses the hexadecimal number before `end`, and moves `at` behind that. */
+/* Parses the hexadecimal number before `end`, and moves `at` past `end`. */
 static bool maps_take_hex(char **at, char end, uint64_t *ret)
 {
     char *stop = strchr(*at, end);
@@ -221,7 +219,7 @@ static bool is_octal_escape(const char *text)
     return true;
 }
 
-/* Today the kernel escapes only newlines. */
+/* Replaces octal escapes in place. The kernel escapes only newlines (proc_pid_maps(5)). */
 static void maps_unescape(char *text)
 {
     char *to = text;
@@ -246,7 +244,7 @@ bool proc_maps_is_anonymous(const char *file)
     return false;
 }
 
-/* Removes " (deleted)", which the kernel appends to the name of a file that was deleted. */
+/* Removes " (deleted)", which the kernel appends to the path of a deleted file. */
 static void proc_maps_strip_deleted(char *file)
 {
     size_t size = strlen(file), mark = strlen(DELETED);
@@ -279,13 +277,13 @@ int proc_maps_parse_line(char *line, struct mapping *ret)
     return 0;
 }
 
-/* --- Processes that are known --- */
+/* --- processes --- */
 
 #define BUCKETS 1024
 #define FILE_SIZE_MAX 4096
 
 struct process_list {
-    TAILQ_HEAD(, process) list; /* the least recently used first */
+    TAILQ_HEAD(, process) list; /* least recently used first */
     size_t n;
 };
 
@@ -393,7 +391,10 @@ size_t processes_bytes(const struct processes *processes)
     return processes->bytes + images_bytes(processes->images);
 }
 
-/* Forgets the first to go. False if only `but` is left. */
+/*
+ * Forgets the least recently used process that has exited, else that is running, but never `but` (may be NULL). Returns
+ * false if no other process is left.
+ */
 static bool processes_forget_one(struct processes *processes, const struct process *but)
 {
     struct process *victim = TAILQ_FIRST(&processes->ended.list);
@@ -408,7 +409,7 @@ static bool processes_forget_one(struct processes *processes, const struct proce
     return true;
 }
 
-/* False if `but` alone takes more than all may. */
+/* Forgets processes until the memory limit is met. Returns false if `but` alone exceeds it. */
 static bool processes_make_room(struct processes *processes, const struct process *but)
 {
     while (processes_bytes(processes) > PROCESSES_BYTES_MAX)
@@ -465,7 +466,8 @@ void processes_set_comm(struct processes *processes, uint32_t pid, uint32_t tid,
 
     if (!process)
         return;
-    if (process->mappings.n == 0) /* a thread of the kernel; a process with mappings may be a zombie */
+    /* A kernel thread runs. A process of which mappings are known may be a zombie, so processes_map() decides. */
+    if (process->mappings.n == 0)
         process_set_ended(processes, process, false);
     process_set_comm(processes, process, tid, comm);
 }
@@ -474,7 +476,7 @@ const char *process_comm(const struct process *process, uint32_t tid)
 {
     const char *comm = thread_names_find(&process->threads, tid);
 
-    if (!comm) /* a thread has the name of its process until it takes another */
+    if (!comm) /* a thread starts with the name of its process */
         comm = thread_names_find(&process->threads, process->pid);
     return comm ? comm : "";
 }
@@ -502,7 +504,7 @@ static void process_map(struct processes *processes, struct process *process, co
 {
     size_t before = process_bytes(process);
 
-    /* An array that has shrunk keeps its memory: then up to a half of its bytes are not counted. */
+    /* An array that shrinks keeps its memory, so up to half of its bytes are not counted. */
     mappings_cut(&process->mappings, mapping->start, mapping->end);
     struct image *image = process_image_of(processes, process->pid, mapping);
     if (image)
@@ -536,7 +538,7 @@ static void process_set_changed(struct processes *processes, struct process *pro
         process->state = ++processes->n_states;
 }
 
-/* NUL-terminated, and without the mark of a deleted file. */
+/* Copies a path, truncated to FILE_SIZE_MAX and without " (deleted)". */
 static void copy_file(const char *from, char to[FILE_SIZE_MAX])
 {
     size_t size = strnlen(from, FILE_SIZE_MAX - 1);
@@ -559,7 +561,7 @@ static void update_mmap(struct processes *processes, const struct record *record
     copy_file(mmap->file, file);
     const struct mapping mapping = {
         .start = mmap->address,
-        .end = mmap->address + mmap->length, /* if it wraps around, it is not taken */
+        .end = mmap->address + mmap->length, /* processes_map() ignores the mapping if this overflows */
         .offset = mmap->offset,
         .file = file,
         .build_id = mmap->build_id,
@@ -581,8 +583,8 @@ static void update_comm(struct processes *processes, const struct record *record
 
     if (!process)
         return;
-    if (record->misc &
-        PERF_RECORD_MISC_COMM_EXEC) { /* another program, with one thread, even if the first thread had ended */
+    /* exec(2): a new program with a single thread, which runs even if the main thread had exited before. */
+    if (record->misc & PERF_RECORD_MISC_COMM_EXEC) {
         process_set_ended(processes, process, false);
         process_clear_mappings(processes, process);
         processes->bytes -= thread_names_bytes(&process->threads);
@@ -592,7 +594,8 @@ static void update_comm(struct processes *processes, const struct record *record
     process_set_comm(processes, process, record->comm.tid, record->comm.comm);
 }
 
-/* A process begins with the mappings and the name of its parent. */
+/* Handles the fork of a process, which starts with the mappings of its parent. `comm`: the name of the forking thread.
+ */
 static void update_process(struct processes *processes, const struct record *record, const char *comm)
 {
     struct process *old = process_get_known(processes, record->task.pid);
@@ -600,8 +603,8 @@ static void update_process(struct processes *processes, const struct record *rec
     if (old)
         process_forget(processes, old);
     struct process *child = process_add(processes, record->task.pid);
-    const struct process *parent =
-        process_get_known(processes, record->task.parent_pid); /* it may have been forgotten to make room */
+    /* Looked up only now, since process_add() may have forgotten it to make room. */
+    const struct process *parent = process_get_known(processes, record->task.parent_pid);
     if (!child)
         return;
     process_set_changed(processes, child);
@@ -614,7 +617,7 @@ static void update_process(struct processes *processes, const struct record *rec
     processes_make_room(processes, child);
 }
 
-/* A thread begins with the name of the thread that made it. */
+/* A new thread or process starts with the name of the thread that created it. */
 static void update_fork(struct processes *processes, const struct record *record)
 {
     struct process *parent = process_get_known(processes, record->task.parent_pid);
@@ -676,7 +679,7 @@ static void process_visit_all(const struct process *process, process_visit visit
         visit(userdata, process->pid, threads->names[i].tid, threads->names[i].comm, NULL);
     for (size_t i = 0; i < mappings->n; i++) {
         struct mapping *mapping = &mappings->mappings[i];
-        mapping->build_id_size = mapping->image->build_id_size; /* it may be known by now */
+        mapping->build_id_size = mapping->image->build_id_size; /* may have become known since */
         visit(userdata, process->pid, process->pid, process_comm(process, process->pid), mapping);
     }
 }

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file that is mapped into a process.
+ * The known processes, with the names of their threads and their executable mappings. They are learned from perf
+ * records and from /proc (symbols/proc.h).
  *
- * The mappings of a process, by address; none overlap.
- *
- * The names of the threads of a process.
- *
- * A line of /proc/PID/maps (proc(5)). Pure.
- *
- * The processes that are known: the names of their threads, and their mappings. Learned from records, and from /proc
- * (proc-scan.h). Only executable mappings are kept. Bounded in number and bytes: processes that have ended go first,
- * then the least recently used.
+ * Their number and memory are limited: processes that have exited are forgotten first, then the least recently used.
  */
 #ifndef SYMBOLS_PROCESSES_H
 #define SYMBOLS_PROCESSES_H
@@ -21,34 +14,35 @@
 
 struct image;
 
+/* A file, or memory without a file, that is mapped into a process. */
 struct mapping {
     uint64_t start, end, offset; /* addresses; offset in the file */
-    const char *file;            /* "[kernel.kallsyms]", "[vdso]" and the like for memory that is no file */
+    const char *file;            /* a path; or "[vdso]", "[kernel.kallsyms]", "//anon" and the like */
     const unsigned char *build_id;
     size_t build_id_size; /* 0: not known (yet) */
     uint32_t major, minor;
     uint64_t inode, inode_generation;
-    uint32_t protection, flags; /* as mmap(2) has them */
-    unsigned number;            /* small, and the same for the same file and offset: for tables */
-    struct image *image;        /* of the file; NULL in a mapping that is not in `struct mappings` */
+    uint32_t protection, flags; /* PROT_* and MAP_* of mmap(2) */
+    unsigned number;            /* identifies the file and offset; small, for use as a key in tables */
+    struct image *image;        /* NULL if the mapping is not in a `struct mappings` */
 };
 
 /*
- * Called for each name of a thread (`mapping` is NULL) and each mapping of a process that is known. All is borrowed
- * until it returns.
+ * Called for each known thread name of a process, with a NULL `mapping`, and for each mapping, with the pid as `tid`.
+ * All pointers are borrowed until it returns.
  */
 typedef void (*process_visit)(void *userdata, uint32_t pid, uint32_t tid, const char *comm,
                               const struct mapping *mapping);
 
 #define MAPPINGS_MAX 1024
 
-/* Zeroed, it is empty. */
+/* The mappings of a process, which do not overlap. Empty if zeroed. */
 struct mappings {
     struct mapping *mappings; /* sorted by address; each holds a reference to its image */
     size_t n;
-    size_t last; /* that was found */
+    size_t last; /* index of the last lookup's result, tried first by the next */
 };
-/* NULL if nothing is mapped there. */
+/* Returns the mapping that covers the address; NULL if there is none. */
 struct mapping *mappings_find(struct mappings *mappings, uint64_t address);
 
 #define THREADS_MAX 1024
@@ -58,22 +52,23 @@ struct thread_name {
     char comm[16];
 };
 
-/* Zeroed, it is empty. */
+/* The names of the threads of a process. Empty if zeroed. */
 struct thread_names {
     struct thread_name *names; /* sorted by tid */
     size_t n;
 };
 
 /*
- * Parses a line without its newline, and changes it: the name of the file points into it, unescaped. A mapping without
- * a name gets perf's name for it, "//anon". -EBADMSG for any other line.
+ * Parses a line of /proc/PID/maps (proc_pid_maps(5)) without its newline. Modifies the line: `ret->file` points into
+ * it, unescaped and without " (deleted)". Memory without a name gets perf's name for it, "//anon". Returns -EBADMSG if
+ * the line is malformed. Pure.
  */
 int proc_maps_parse_line(char *line, struct mapping *ret);
-/* Whether the name is of memory without a file, by perf's rule (tools/perf/util/map.c, is_anon_memory()). */
+/* Whether a mapping's name stands for memory without a file, as in perf (tools/perf/util/map.c, is_anon_memory()). */
 bool proc_maps_is_anonymous(const char *file);
 
 #define PROCESSES_MAX 4096
-#define PROCESSES_ENDED_MAX 1024 /* their addresses may still be asked for */
+#define PROCESSES_ENDED_MAX 1024 /* exited processes, kept since their addresses may still be resolved */
 #define PROCESSES_BYTES_MAX ((size_t)2 << 20)
 
 struct processes;
@@ -81,7 +76,7 @@ struct processes;
 struct process {
     uint32_t pid;
     bool ended;
-    uint64_t state; /* of the last record that changed its mappings, 0: none */
+    uint64_t state; /* see processes_state() */
     struct thread_names threads;
     struct mappings mappings;
     LIST_ENTRY(process) bucket;
@@ -92,29 +87,35 @@ int processes_new(struct images *images, struct processes **ret);
 struct processes *processes_free(struct processes *processes);
 
 /*
- * Learns from COMM, MMAP, MMAP2, FORK and EXIT, whatever their time. Several sources may each give all of these
- * records, between addresses to be resolved. A source that is behind sets processes back to an older state; that is
- * right for the addresses that it gives next. If older records were ignored instead, those addresses would get newer
- * names.
+ * Updates the processes from COMM, MMAP, MMAP2, FORK and EXIT records; ignores others.
+ *
+ * Several captures may each pass all of these records, mixed with addresses to resolve. The time of a record is not
+ * checked: a capture that lags behind sets processes back to an older state, which is right for the addresses that it
+ * passes next. If older records were ignored, those addresses would be resolved by newer mappings.
  */
 void processes_update(struct processes *processes, const struct record *record);
-/* No more records come: all processes count as ended, until /proc shows that they run. */
+/* Marks all processes as exited, until /proc shows that they run. To be called when no more records will come. */
 void processes_end_all(struct processes *processes);
-/* As /proc shows them. A process with mappings runs, even if one with its pid had ended. */
+/* Sets the name of a thread as read from /proc. Also marks the process as running if it has no mappings. */
 void processes_set_comm(struct processes *processes, uint32_t pid, uint32_t tid, const char *comm);
+/* Adds a mapping as read from /proc and marks the process as running. Ignores mappings that are not executable. */
 void processes_map(struct processes *processes, uint32_t pid, const struct mapping *mapping);
-/* A number that is another one once a record has changed the mappings of the process, or ended it. */
+/*
+ * Returns a number that changes when a record changes the mappings of the process or ends it. 0 if no record has, or
+ * the process is not known.
+ */
 uint64_t processes_state(struct processes *processes, uint32_t pid);
 
-/* NULL if it is not known. Counts as use. */
+/* Returns the process and marks it as recently used; NULL if it is not known. */
 struct process *processes_find(struct processes *processes, uint32_t pid);
-/* The name of a thread; "" if it is not known. */
+/* Returns the name of a thread, or of its process if the thread has no name of its own; "" if neither is known. */
 const char *process_comm(const struct process *process, uint32_t tid);
-/* Visits those that have not ended. */
+/* Visits the processes that have not exited. */
 void processes_each(struct processes *processes, process_visit visit, void *userdata);
 
+/* The number of known processes, including exited ones. */
 size_t processes_n(const struct processes *processes);
-/* With the images that they refer to. */
+/* Bytes of memory of the processes and of all images, without symbol tables. */
 size_t processes_bytes(const struct processes *processes);
 
 #endif

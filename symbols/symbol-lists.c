@@ -8,9 +8,9 @@
 #include "base/cleanup.h"
 #include "base/number.h"
 
-/* --- Functions made at run time --- */
+/* --- perf-PID.map --- */
 
-#define LINE_SIZE 4096 /* longer lines are cut */
+#define LINE_SIZE 4096 /* longer lines are truncated */
 
 static bool jit_take_hex(const char **at, uint64_t *ret)
 {
@@ -24,7 +24,7 @@ static bool jit_take_hex(const char **at, uint64_t *ret)
     return true;
 }
 
-/* A line without its newline. Pure. -ENOMEM. */
+/* Adds the function of a line, without its newline. Ignores malformed lines. Returns -ENOMEM on failure. Pure. */
 static int jit_symbols_parse_line(const char *line, struct symbol_list *list)
 {
     uint64_t address, size;
@@ -34,7 +34,7 @@ static int jit_symbols_parse_line(const char *line, struct symbol_list *list)
     return symbol_list_add(list, address, size, SYMBOL_NEWEST, line);
 }
 
-/* Skips to the start of a line. */
+/* Skips all but the last JIT_SYMBOLS_BYTES_MAX bytes, and then to the start of a line. */
 static int skip_to_end(FILE *file, off_t size, struct symbol_list *list)
 {
     int character;
@@ -49,7 +49,10 @@ static int skip_to_end(FILE *file, off_t size, struct symbol_list *list)
     return 0;
 }
 
-/* Up to `end`, since the process goes on writing. The last line may be incomplete. */
+/*
+ * Reads lines up to offset `end`, the size of the file at the start: the process may still be writing. Ignores an
+ * incomplete last line.
+ */
 static int read_lines(FILE *file, off_t end, struct symbol_list *list)
 {
     char line[LINE_SIZE];
@@ -83,25 +86,26 @@ int jit_symbols_read(int fd, struct symbol_list *list)
     return r < 0 ? r : read_lines(file, status.st_size, list);
 }
 
-/* --- The kernel's functions --- */
+/* --- /proc/kallsyms --- */
 
-#define CHUNK (64 * 1024)
+#define CHUNK (64 * 1024) /* bytes of a read */
 
 static int add_line(struct symbol_list *list, uint64_t address, char type, char *name, const char *module)
 {
-    if (str_starts(name, "__pfx_")) /* padding before a function */
+    if (str_starts(name, "__pfx_")) /* padding before a function (CONFIG_CALL_PADDING) */
         return 0;
     if (!strchr("tTwW", type)) /* not a function */
         return symbol_list_add_end(list, address);
-    if (module) /* "name\0[module]" becomes one */
+    if (module) /* makes "name [module]" of "name\0[module]" */
         name[strlen(name)] = ' ';
     enum symbol_rank rank = type == 'T' ? SYMBOL_GLOBAL : type == 't' ? SYMBOL_LOCAL : SYMBOL_WEAK;
     return symbol_list_add(list, address, 0, rank, name);
 }
 
 /*
- * Adds the function of one line, "ffffffff81000000 T name\t[module]" without its newline, and changes the line. Ignores
- * other lines. Sets `*ret_shown` if the address is not hidden.
+ * Adds the function of a line such as "ffffffff81000000 T name\t[module]", without its newline. Modifies the line.
+ * Ignores malformed lines. Sets *ret_shown to true if the line shows the address of a function. Returns -ENOMEM on
+ * failure.
  */
 static int kallsyms_parse_line(char *line, struct symbol_list *list, bool *ret_shown)
 {
@@ -124,7 +128,7 @@ static int kallsyms_parse_line(char *line, struct symbol_list *list, bool *ret_s
     return r;
 }
 
-/* Parses the complete lines in `size` bytes. Returns the number of their bytes, or -errno. */
+/* Parses the complete lines in `text` of `size` bytes. Returns the number of bytes parsed, or -ENOMEM. */
 static ssize_t parse_lines(char *text, size_t size, struct symbol_list *list, bool *shown)
 {
     size_t at = 0;

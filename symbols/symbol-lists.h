@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lists of functions that are text: /proc/kallsyms and perf-PID.map.
+ * Reads lists of functions in text form: /proc/kallsyms (proc_kallsyms(5)) and perf-PID.map, which a process writes for
+ * the functions that it compiles at run time: lines "START SIZE NAME" with hexadecimal numbers
+ * (tools/perf/Documentation/jit-interface.txt).
  *
- * The functions that a process made at run time, from its own list: lines "START SIZE NAME" with hexadecimal numbers
- * (tools/perf/Documentation/jit-interface.txt). Only the symboliser's process reads it: the list is untrusted input.
- *
- * The functions of the kernel and its modules, as /proc/kallsyms lists them (proc(5)).
+ * A perf-PID.map is untrusted input and may be read only in the symboliser's process (symbols/symboliser.h).
  */
 #ifndef SYMBOLS_SYMBOL_LISTS_H
 #define SYMBOLS_SYMBOL_LISTS_H
 
 #include "symbols/symbol-table.h"
 
-#define JIT_SYMBOLS_BYTES_MAX ((size_t)16 << 20) /* of a longer list, only the end is read, which is the newest */
+#define JIT_SYMBOLS_BYTES_MAX ((size_t)16 << 20) /* only this many bytes at the end of a list are read: the newest */
 
-/* `fd` stays the caller's. Other lines are skipped. The last of several functions at one address is the valid one. */
+/*
+ * Reads a perf-PID.map. `fd` stays the caller's. Malformed lines are skipped. Of several functions at one address, the
+ * last is kept. Returns -ENOMEM, or an error of fstat(2) or seeking.
+ */
 int jit_symbols_read(int fd, struct symbol_list *list);
-/* -EACCES if the kernel hides its addresses (kernel.kptr_restrict). */
+/*
+ * Reads /proc/kallsyms. `fd` stays the caller's. Returns -EACCES if the kernel hides all addresses
+ * (kernel.kptr_restrict), -EBADMSG if a line is longer than 64 KiB, -ENOMEM, or an error of read(2).
+ */
 int kallsyms_read(int fd, struct symbol_list *list);
 
 #endif

@@ -8,10 +8,10 @@
 
 #include "base/cleanup.h"
 
-/* --- A block of symbols --- */
+/* --- table --- */
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
-/* Symbols may lie within others: the number of symbols before an address that are tried. */
+/* Symbols can be nested, so this many symbols that start before an address are checked whether they cover it. */
 #define NESTED_MAX 8
 
 static bool symbols_are_sound(const struct symbol_table *table)
@@ -59,7 +59,7 @@ int symbol_table_open(int fd, struct symbol_table *ret)
     struct stat status;
 
     int seals = fcntl(fd, F_GET_SEALS);
-    if (seals < 0 || (seals & SEALS) != SEALS) /* a file that can shrink may cause SIGBUS */
+    if (seals < 0 || (seals & SEALS) != SEALS) /* if the file shrinks, reading the mapping raises SIGBUS */
         return -EBADMSG;
     if (fstat(fd, &status) < 0)
         return -errno;
@@ -109,12 +109,12 @@ const char *symbol_table_find(const struct symbol_table *table, uint64_t address
     return NULL;
 }
 
-/* --- Symbols on their way into a block --- */
+/* --- list --- */
 
-#define SYMBOLS_MAX 2000000 /* more are ignored */
-#define CHUNK (64 * 1024)
-#define NAMELESS ((UINT32_C(1) << 30) - 1)
-/* For a function of unknown size. */
+#define SYMBOLS_MAX 2000000                /* more are ignored */
+#define CHUNK (64 * 1024)                  /* bytes of names that are moved at a time */
+#define NAMELESS ((UINT32_C(1) << 30) - 1) /* the `name` of an entry of symbol_list_add_end() */
+/* Limit for the size of a function of unknown size, in bytes. */
 #define SIZE_GUESS_MAX (64 * 1024)
 
 void symbol_list_done(struct symbol_list *list)
@@ -124,6 +124,7 @@ void symbol_list_done(struct symbol_list *list)
     *list = (struct symbol_list){0};
 }
 
+/* Bytes that the symbol takes in the block. */
 static size_t cost(const struct symbol_list *list, const struct listed_symbol *symbol)
 {
     return sizeof(struct symbol_entry) + strlen(list->names.data + symbol->name) + 1;
@@ -151,7 +152,10 @@ static size_t leading_underscores(const char *name)
     return strspn(name, "_");
 }
 
-/* By address; at one address, the better first, by perf's rules (tools/perf/util/symbol.c, choose_best_symbol()). */
+/*
+ * Orders by address, and symbols at one address by perf's rules, the best first (tools/perf/util/symbol.c,
+ * choose_best_symbol()). `userdata` is the start of the names.
+ */
 static int compare_addresses(const void *a, const void *b, void *userdata)
 {
     const struct listed_symbol *one = a, *other = b;
@@ -191,7 +195,7 @@ static void list_sort(struct symbol_list *list)
         qsort_r(list->symbols, list->n, sizeof(list->symbols[0]), compare_addresses, list->names.data);
 }
 
-/* Leaves one symbol for each address, with a size, and no ends. */
+/* Keeps the best symbol at each address, gives it a size, and drops ends. The list must be sorted by address. */
 static void list_merge(struct symbol_list *list)
 {
     size_t n = 0;
@@ -210,7 +214,7 @@ static void list_merge(struct symbol_list *list)
     list->n = n;
 }
 
-/* Leaves the largest symbols that fit. Returns the size of the block. */
+/* Drops the smallest symbols until a block of `max` bytes can hold the rest. Returns the size of the block. */
 static size_t list_fit(struct symbol_list *list, size_t max)
 {
     size_t head = sizeof(struct symbol_table_head) + list->n_segments * sizeof(list->segments[0]), total = head;
@@ -236,7 +240,7 @@ static int compare_names(const void *a, const void *b)
     return (one->name > other->name) - (one->name < other->name);
 }
 
-/* Closes the gaps between the names of the symbols that are left. The list is not sorted by address then. */
+/* Removes the names of dropped symbols. Leaves the list sorted by name offset. */
 static void list_compact_names(struct symbol_list *list)
 {
     char *names = list->names.data;
@@ -253,7 +257,10 @@ static void list_compact_names(struct symbol_list *list)
     list->names.size = at;
 }
 
-/* Limits the memory for large files. A symbol without a size ends where the next one begins that is known by now. */
+/*
+ * Limits the memory for large files while symbols are being added. Symbols without a size get one here, so they end at
+ * the next symbol that is known by now.
+ */
 static void list_make_room(struct symbol_list *list)
 {
     list_sort(list);
@@ -271,7 +278,7 @@ int symbol_list_add(struct symbol_list *list, uint64_t address, uint64_t size, e
 {
     size_t length = strlen(name);
 
-    if (length == 0 || name[0] == '$' || str_starts(name, ".L")) /* marks of the assembler */
+    if (length == 0 || name[0] == '$' || str_starts(name, ".L")) /* mapping symbols ("$x") and local labels */
         return 0;
     if ((size && size < list->smallest) || list->names.size > NAMELESS - SYMBOL_NAME_MAX - 1) {
         list->was_cut = true;
@@ -291,7 +298,7 @@ int symbol_list_add(struct symbol_list *list, uint64_t address, uint64_t size, e
     return r;
 }
 
-/* Gives the memory of copied names back on the way, so that there are never two complete copies. */
+/* Copies the names, and frees each page that was copied at once, so that memory never holds two complete copies. */
 static void move_names(struct symbol_list *list, char *to)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -347,7 +354,7 @@ int symbol_list_seal(struct symbol_list *list, size_t max, int *ret_fd)
     if (block == MAP_FAILED)
         return -errno;
     fill_block(list, block);
-    munmap(block, size); /* a writable mapping would prevent the seal */
+    munmap(block, size); /* F_SEAL_WRITE fails with EBUSY while there is a writable mapping */
     if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0)
         return -errno;
     *ret_fd = steal_fd(&fd);

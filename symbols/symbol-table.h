@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The symbols of one file or of the kernel as one block of memory: a head, the segments of the file, the symbols sorted
- * by address, their names.
+ * The symbols of one file or of the kernel, in one block of memory: a head, the segments of the file, the symbols
+ * sorted by address, their names.
  *
- * The symboliser's process (symboliser.h) writes it into a sealed memfd. Since that process has read untrusted input,
- * the receiver checks the whole block once, and never writes to it.
+ * The symboliser's process (symbols/symboliser.h) collects symbols in a `struct symbol_list` in any order and seals
+ * them as a block in a memfd. Of several symbols at one address, the best is kept. A symbol without a size ends where
+ * the next one begins. If there are too many, the largest are kept, since they contain most addresses.
  *
- * Symbols in the order that they are found in, until they become a block (symbol-table.h). Of several symbols at one
- * address, the best is kept. A symbol without a size ends where the next begins. If there are too many, the largest are
- * kept, since most addresses are in them.
+ * The daemon maps the block read-only as a `struct symbol_table`. That process has read untrusted input, so the daemon
+ * checks the whole block once; the seals prevent later changes.
  */
 #ifndef SYMBOLS_SYMBOL_TABLE_H
 #define SYMBOLS_SYMBOL_TABLE_H
@@ -23,13 +23,16 @@
 
 struct symbol_table_head {
     uint32_t magic, n_segments, n_symbols, names_size;
-    uint32_t was_cut; /* 1: there were more symbols than the table may have */
+    uint32_t was_cut; /* 1: symbols were left out for lack of room */
     uint32_t build_id_size;
     unsigned char build_id[BUILD_ID_MAX];
     uint32_t unused;
 };
 
-/* From a program header: bytes of the file from `offset` are at `address` in the address space of the file. */
+/*
+ * From a program header (PT_LOAD): `size` bytes at `offset` of the file have virtual addresses from `address` on,
+ * before any relocation.
+ */
 struct symbol_segment {
     uint64_t offset, size, address;
 };
@@ -40,7 +43,7 @@ struct symbol_entry {
     uint32_t name; /* offset into the names */
 };
 
-/* Points into the block. */
+/* All pointers are into the block. */
 struct symbol_table {
     const struct symbol_table_head *head;
     const struct symbol_segment *segments;
@@ -49,19 +52,27 @@ struct symbol_table {
     size_t size; /* of the block */
 };
 
-/* Checks a block that is aligned to 8 bytes. -EBADMSG if anything in it is invalid. */
+/* Checks a block, which must be aligned to 8 bytes. Returns -EBADMSG if anything in it is invalid. Pure. */
 int symbol_table_check(const void *block, size_t size, struct symbol_table *ret);
-/* Maps and checks the block in a memfd, which stays the caller's. -EBADMSG unless it is sealed against all changes. */
+/*
+ * Maps and checks the block in a memfd, which stays the caller's. Returns -EBADMSG if the memfd is not sealed against
+ * all changes or the block is invalid, or errors of fstat(2) and mmap(2).
+ */
 int symbol_table_open(int fd, struct symbol_table *ret);
+/* Unmaps the block. A zeroed table is allowed. */
 void symbol_table_close(struct symbol_table *table);
 
-/* The address, in the address space of the file, of the byte at `offset` of the file. False if it has none. */
+/* Converts an offset in the file to an address of its symbols. Returns false if no segment has the offset. */
 bool symbol_table_address(const struct symbol_table *table, uint64_t offset, uint64_t *ret);
-/* The symbol that covers the address, NULL if none does. */
+/*
+ * Returns the name of the symbol that covers the address, borrowed from the table, and the address's offset in it; NULL
+ * if there is none.
+ */
 const char *symbol_table_find(const struct symbol_table *table, uint64_t address, uint64_t *ret_offset);
 
-#define SYMBOL_NAME_MAX 255 /* bytes; longer names, such as those of templates, are cut */
+#define SYMBOL_NAME_MAX 255 /* bytes; longer names, for example of C++ templates, are truncated */
 
+/* Zeroed except for `max`, it is empty. */
 struct symbol_list {
     struct listed_symbol {
         uint64_t address;
@@ -70,8 +81,8 @@ struct symbol_list {
     } * symbols;
     size_t n;
     struct buffer names;
-    size_t max;        /* bytes of the block; the list itself takes up to a quarter more. 0: no limit */
-    uint32_t smallest; /* smaller symbols have found no room */
+    size_t max;        /* limit of the later block in bytes, which the list may exceed by a quarter; 0: no limit */
+    uint32_t smallest; /* smaller symbols, in bytes of code, are left out for lack of room */
     struct symbol_segment segments[SYMBOL_SEGMENTS_MAX];
     size_t n_segments;
     unsigned char build_id[BUILD_ID_MAX];
@@ -84,15 +95,21 @@ enum symbol_rank {
     SYMBOL_GLOBAL,
     SYMBOL_LOCAL,
     SYMBOL_WEAK,
-    SYMBOL_NEWEST, /* of a list that has no other rank: the symbol that was added last is kept */
+    SYMBOL_NEWEST, /* the symbol that was added last is kept; not to be mixed with other ranks in a list */
 };
 
 void symbol_list_done(struct symbol_list *list);
-/* `size` 0: up to the next. Names of marks ("$x", ".L1") are ignored. -ENOMEM. */
+/*
+ * Adds a symbol and copies its name. A symbol of `size` 0 ends where the next one begins. Ignores empty names and the
+ * marks of assemblers ("$x", ".L1"). Returns -ENOMEM on failure.
+ */
 int symbol_list_add(struct symbol_list *list, uint64_t address, uint64_t size, enum symbol_rank rank, const char *name);
-/* Something that is not a function is there: a symbol without a size ends before it. */
+/* Adds the address of something that is not a function, where a symbol without a size ends. -ENOMEM on failure. */
 int symbol_list_add_end(struct symbol_list *list, uint64_t address);
-/* Makes a sealed memfd with the block, of at most `max` bytes. Then only symbol_list_done() may be called. */
+/*
+ * Creates a sealed memfd with a block of at most `max` bytes; the caller closes it. Afterwards only symbol_list_done()
+ * may be called. Returns -ENOMEM, or errors of memfd_create(2), ftruncate(2), mmap(2) and fcntl(2).
+ */
 int symbol_list_seal(struct symbol_list *list, size_t max, int *ret_fd);
 
 #endif

@@ -25,41 +25,41 @@
 
 #define SYMBOLISER_KERNEL_MAX ((size_t)5 << 20) /* bytes of the kernel's table */
 #define SYMBOLISER_QUEUE 64                     /* requests */
-#define SYMBOLISER_TEXT 2                       /* `text` has whole lines */
-#define SYMBOLISER_TEXT_MAX ((size_t)16 * 1024) /* bytes in a message; no line is longer */
-#define SYMBOLISER_MAPS_MAX ((size_t)4 << 20)   /* bytes read for a request; the rest is left out */
+#define SYMBOLISER_TEXT 2                       /* answer.result: the message has whole lines in `text` */
+#define SYMBOLISER_TEXT_MAX ((size_t)16 * 1024) /* bytes of text in a message; limit of a line */
+#define SYMBOLISER_MAPS_MAX ((size_t)4 << 20)   /* bytes of maps for a request; the rest is left out */
 struct symboliser_message {
     struct symboliser_answer answer;
     char text[SYMBOLISER_TEXT_MAX];
 };
 
-/* --- The daemon's end of the chain of processes that make tables --- */
+/* --- the chain, as the daemon sees it --- */
 
-#define ANSWER_USEC (6 * USEC_PER_SEC) /* a second more than the symboliser gives itself */
-#define IDLE_USEC (30 * USEC_PER_SEC)
-#define SENT_MAX 16 /* requests in the chain; each that a finder has dealt with holds a descriptor in flight */
-#define SENDS_MAX 2
-#define AGAIN_USEC (3 * USEC_PER_SEC) /* between two that cannot be jailed, or have no library */
+#define ANSWER_USEC (6 * USEC_PER_SEC) /* timeout of a request: a second more than SECONDS_MAX */
+#define IDLE_USEC (30 * USEC_PER_SEC)  /* an idle chain is ended after this time */
+#define SENT_MAX 16                    /* requests in the chain; after a finder, each holds a descriptor in flight */
+#define SENDS_MAX 2                    /* chains that a request is sent to before it fails */
+#define AGAIN_USEC (3 * USEC_PER_SEC)  /* between chains, if the last one had no jail or no libdw */
 #define SHUN_USEC (3600 * USEC_PER_SEC)
 #define SHUNNED_MAX 16
-#define NOBODYS UINT32_MAX /* user of a process that has exited */
-#define END_MS 200
-#define END_USEC USEC_PER_SEC /* a process that was killed has ended by then, unless the kernel holds it back */
+#define NOBODYS UINT32_MAX    /* user of a process that has exited */
+#define END_MS 200            /* how long symboliser_free() waits for each killed process */
+#define END_USEC USEC_PER_SEC /* a killed process has exited by then, unless the kernel blocks it */
 #define FD_MIN 10
 
 struct table_request {
     TAILQ_ENTRY(table_request) entry;
     symboliser_done done;
     void *userdata;
-    int fd;         /* of FIND_NOTHING; -1 */
-    unsigned sends; /* that failed */
+    int fd;         /* FIND_NOTHING: the file; else -1 */
+    unsigned sends; /* failed attempts to send it */
     uint32_t uid;
     void (*take_line)(void *userdata, char *line);
-    size_t text_size; /* bytes of text received so far, for SYMBOLISER_MAPS */
+    size_t text_size; /* SYMBOLISER_MAPS: bytes of text received so far */
     struct find_request packet;
 };
 
-/* A process that was killed. A file system may hold it back. */
+/* A killed process that has not been reaped yet. A file system can block it for any time. */
 struct ending {
     struct symboliser *symboliser;
     struct child child;
@@ -79,23 +79,23 @@ struct symboliser {
     struct sys *sys;
     sd_event *event;
     struct child own, finder_child;
-    struct link tables, finder; /* tables.child is `own` unless another was set */
-    int requests, answers;      /* sockets; -1: there is no chain */
+    struct link tables, finder; /* the symboliser and the last finder; tables.child is `own` unless another was set */
+    int requests, answers;      /* sockets to the first process and from the last; -1: there is no chain */
     sd_event_source *answers_source, *timer;
-    bool greeted;        /* the first message was read */
-    bool unconfined;     /* the last one ended since it cannot be jailed */
-    uint64_t again_usec; /* from then on, that or a missing library may have changed */
-    uint64_t start_usec; /* no chain is started before */
-    uint32_t suspect;    /* the user whose file the last chain may have hung over; NOBODYS: also none */
+    bool greeted;        /* SYMBOLISER_HELLO was received */
+    bool unconfined;     /* the last process exited because it could not enter its jail */
+    uint64_t again_usec; /* earliest time to retry after a failed jail or a missing library */
+    uint64_t start_usec; /* earliest time to start the next chain */
+    uint32_t suspect;    /* if `has_suspect`: the user (or NOBODYS) whose file the timed-out chain was reading */
     bool has_suspect;
-    size_t n_hung; /* processes of earlier chains that had not ended when this one was started */
+    size_t n_hung; /* processes of earlier chains that had not exited when this chain was started */
     TAILQ_HEAD(, table_request) queue;
-    size_t n, n_sent; /* the first of the queue are in the chain */
+    size_t n, n_sent; /* requests in the queue; the first `n_sent` of them are in the chain */
     LIST_HEAD(, ending) endings;
     size_t n_endings;
     struct shunned {
         uint32_t uid;
-        uint64_t until_usec; /* 0: none */
+        uint64_t until_usec; /* 0: unused entry */
     } shunned[SHUNNED_MAX];
     size_t file_max;
 };
@@ -140,7 +140,7 @@ static void queue_fail_first(struct symboliser *symboliser, int error)
     queue_finish_first(symboliser, &(struct symboliser_answer){.result = error}, NULL);
 }
 
-/* --- users whose files have hung --- */
+/* --- users whose files hung --- */
 
 static uint32_t user_of(struct sys *sys, uint32_t pid)
 {
@@ -189,7 +189,7 @@ bool symboliser_has_hung(const struct symboliser *symboliser)
     return false;
 }
 
-/* --- the end of a chain --- */
+/* --- end of a chain --- */
 
 static void ending_free(struct ending *ending)
 {
@@ -221,7 +221,7 @@ static int ending_on_exit(sd_event_source *source, int fd, uint32_t events, void
     (void)fd;
     (void)events;
     if (ending_reap(ending))
-        queue_send(symboliser); /* there may have been too many */
+        queue_send(symboliser); /* no chain starts while SYMBOLISER_ABANDONED processes are left */
     return 0;
 }
 
@@ -233,7 +233,7 @@ static void link_forget(struct link *link)
     child_forget(link->child);
 }
 
-/* Kills the process and leaves it to itself: a file system may hold it back for as long as it likes. */
+/* Kills the process without waiting for its exit, which a file system can delay for any time. */
 static void link_end(struct symboliser *symboliser, struct link *link)
 {
     struct ending *ending = link->child->pid ? calloc(1, sizeof(*ending)) : NULL;
@@ -248,13 +248,13 @@ static void link_end(struct symboliser *symboliser, struct link *link)
         link->source = sd_event_source_unref(link->source);
         LIST_INSERT_HEAD(&symboliser->endings, ending, entry);
         symboliser->n_endings++;
-        /* If this fails, symboliser_free() reaps the process. */
+        /* On failure, symboliser_free() reaps the process. */
         sd_event_add_io(symboliser->event, &ending->source, ending->pidfd, EPOLLIN, ending_on_exit, ending);
     }
     link_forget(link);
 }
 
-/* Ends the chain. The oldest request in it fails with `failure`; those after it go to the next chain. */
+/* Ends the chain. The oldest request in it fails with `failure`; the others will go to the next chain. */
 static void chain_end(struct symboliser *symboliser, int failure)
 {
     bool any = symboliser->n_sent > 0;
@@ -292,7 +292,7 @@ static int tables_on_exit(sd_event_source *source, int fd, uint32_t events, void
     return 0;
 }
 
-/* Adds the CPU time of a finder that has ended to the symboliser's. */
+/* Adds the CPU time of an exited finder to the symboliser's. */
 static void count_finder(struct symboliser *symboliser)
 {
     symboliser->tables.child->ended_cpu_ns += symboliser->finder.child->ended_cpu_ns;
@@ -307,7 +307,7 @@ static int finder_on_exit(sd_event_source *source, int fd, uint32_t events, void
     (void)source;
     (void)fd;
     (void)events;
-    /* The finder also exits when the symboliser has; then the symboliser's exit status has the reason. */
+    /* The finder also exits after the symboliser has; then the symboliser's exit status tells the cause. */
     if (symboliser->tables.pidfd >= 0 &&
         poll(&(struct pollfd){.fd = symboliser->tables.pidfd, .events = POLLIN}, 1, 0) > 0)
         return tables_on_exit(NULL, -1, 0, symboliser);
@@ -336,8 +336,8 @@ static int receive_message(int socket, struct symboliser_message *ret, size_t *r
 }
 
 /*
- * Passes lines to the oldest request. Returns -EAGAIN, since the answer is still to come; -EBADMSG if that request does
- * not ask for lines, or has received more than SYMBOLISER_MAPS_MAX bytes.
+ * Passes lines to the oldest request. Returns -EAGAIN, since the answer comes later; -EBADMSG if the request did not
+ * ask for lines, or if they exceed SYMBOLISER_MAPS_MAX bytes.
  */
 static int take_text(struct symboliser *symboliser, char *text, size_t size)
 {
@@ -355,7 +355,7 @@ static int take_text(struct symboliser *symboliser, char *text, size_t size)
     return -EAGAIN;
 }
 
-/* -EAGAIN: there is none yet. */
+/* Returns -EAGAIN if the message was no answer to a request. */
 static int receive_answer(struct symboliser *symboliser, struct symboliser_answer *answer, struct symbol_table *ret)
 {
     static struct symboliser_message message;
@@ -381,7 +381,10 @@ static int receive_answer(struct symboliser *symboliser, struct symboliser_answe
     return has_table ? symbol_table_open(fd, ret) : 0;
 }
 
-/* The library may be there for the next process: installed meanwhile, or there were no descriptors to load it. */
+/*
+ * Ends a chain without libdw. The next process may be able to load it: it may have been installed, or descriptors were
+ * short before.
+ */
 static void symboliser_load_again(struct symboliser *symboliser)
 {
     if (symboliser_now(symboliser) < symboliser->again_usec)
@@ -401,7 +404,7 @@ static int symboliser_on_answer(sd_event_source *source, int fd, uint32_t events
     int r = receive_answer(symboliser, &answer, &table);
     if (r == -EAGAIN)
         return 0;
-    if (r == -EPIPE) { /* it ends, and its exit status says why */
+    if (r == -EPIPE) { /* the process exits, and tables_on_exit() gets its status */
         sd_event_source_set_enabled(source, SD_EVENT_OFF);
         return 0;
     }
@@ -413,14 +416,14 @@ static int symboliser_on_answer(sd_event_source *source, int fd, uint32_t events
     symboliser->unconfined = false;
     timer_arm_in(symboliser->timer, symboliser->n_sent > 1 ? ANSWER_USEC : IDLE_USEC);
     queue_finish_first(symboliser, &answer, answer.result == 0 ? &table : NULL);
-    symbol_table_close(&table); /* unless it was taken */
+    symbol_table_close(&table); /* zeroed if it was taken */
     if (answer.result == -ENOPKG)
         symboliser_load_again(symboliser);
     queue_send(symboliser);
     return 0;
 }
 
-/* No answer has come; or nothing was asked for a while. */
+/* A request has timed out, the chain has been idle, or requests waited for start_usec. */
 static int symboliser_on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct symboliser *symboliser = userdata;
@@ -433,8 +436,8 @@ static int symboliser_on_timer(sd_event_source *source, uint64_t usec, void *use
         symboliser->suspect = first->uid;
         symboliser->start_usec = symboliser_now(symboliser) + END_USEC;
         /*
-         * A process that waits for the lock of another one ends on SIGKILL. note_hung() recognises only processes
-         * that are left behind, so the user is shunned here.
+         * The symboliser waits for the mmap_lock of the process, where SIGKILL ends it. note_hung() recognises only
+         * processes that SIGKILL does not end, so the user is shunned here.
          */
         if (first->packet.find == FIND_MAPS && symboliser->greeted)
             shun(symboliser, first->uid);
@@ -444,7 +447,7 @@ static int symboliser_on_timer(sd_event_source *source, uint64_t usec, void *use
     return 0;
 }
 
-/* --- the beginning of a chain --- */
+/* --- start of a chain --- */
 
 static int spawn_prepare(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes, int in, int out)
 {
@@ -530,7 +533,10 @@ static int make_pair(int ret[2])
     return 0;
 }
 
-/* The opener's finder is the first of the chain where there is one. */
+/*
+ * Starts the opener's finder, the first of the chain, if there is an opener. *ret_others is the number of its earlier
+ * finders that have not exited.
+ */
 static int start_first_finder(struct symboliser *symboliser, int ret[2], size_t *ret_others)
 {
     struct sys *sys = symboliser->sys;
@@ -551,7 +557,10 @@ static int start_first_finder(struct symboliser *symboliser, int ret[2], size_t 
     return r;
 }
 
-/* The processes of a chain that was merely slow have exited by now. */
+/*
+ * Shuns the user of a timed-out request if the number of processes that have not exited has grown. The processes of a
+ * chain that was only slow have exited by now.
+ */
 static void note_hung(struct symboliser *symboliser, size_t n)
 {
     if (symboliser->has_suspect && n > symboliser->n_hung)
@@ -598,14 +607,14 @@ static int chain_start(struct symboliser *symboliser)
     if (r == 0)
         r = sd_event_add_io(symboliser->event, &symboliser->answers_source, symboliser->answers, EPOLLIN,
                             symboliser_on_answer, symboliser);
-    if (r >= 0) /* an answer is read before the end of the process */
+    if (r >= 0) /* an answer is read before the exit of the process is handled */
         r = sd_event_source_set_priority(symboliser->answers_source, SD_EVENT_PRIORITY_NORMAL - 1);
     if (r < 0)
         chain_end(symboliser, r);
     return MIN(r, 0);
 }
 
-/* Memory or descriptors may have been short when the last one entered its jail. */
+/* A jail that could not be entered is retried later, since memory or descriptors may only have been short. */
 static bool symboliser_may_start(const struct symboliser *symboliser)
 {
     return !symboliser->unconfined || symboliser_now(symboliser) >= symboliser->again_usec;
@@ -622,7 +631,7 @@ static struct table_request *queue_next(struct symboliser *symboliser)
     return request;
 }
 
-/* Returns whether the next request may be sent as well. */
+/* Returns whether more requests may be sent. */
 static bool request_send(struct symboliser *symboliser, struct table_request *request)
 {
     struct find_request *packet = &request->packet;
@@ -634,7 +643,7 @@ static bool request_send(struct symboliser *symboliser, struct table_request *re
             timer_arm_in(symboliser->timer, ANSWER_USEC);
         return true;
     }
-    if (symboliser->n_sent > 0) /* there is room after an answer; or the chain ends, and an event says so */
+    if (symboliser->n_sent > 0) /* sent again after the next answer, or to the next chain after an exit */
         return false;
     request->sends++;
     chain_end(symboliser, -EIO);
@@ -643,7 +652,7 @@ static bool request_send(struct symboliser *symboliser, struct table_request *re
     return true;
 }
 
-/* Returns whether requests must wait, so that the processes of a chain that hung have time to end. */
+/* Returns whether requests must wait, so that the processes of a chain that timed out have time to exit. */
 static bool queue_waits(struct symboliser *symboliser)
 {
     uint64_t now = symboliser_now(symboliser);
@@ -663,7 +672,7 @@ static void queue_send(struct symboliser *symboliser)
             continue;
         }
         struct table_request *request = queue_next(symboliser);
-        if (request_is_shunned(symboliser, request)) /* the user's files have hung since it was queued */
+        if (request_is_shunned(symboliser, request)) /* files of the user have hung since the request was queued */
             queue_finish(symboliser, request, &(struct symboliser_answer){.result = -EHOSTDOWN}, NULL);
         else if (!request_send(symboliser, request))
             return;
@@ -701,7 +710,7 @@ struct symboliser *symboliser_free(struct symboliser *symboliser)
         return NULL;
     symboliser->n_sent = 0;
     chain_end(symboliser, -ECANCELED);
-    while ((ending = LIST_FIRST(&symboliser->endings))) { /* if the kernel holds it back, init reaps it later */
+    while ((ending = LIST_FIRST(&symboliser->endings))) { /* a process that the kernel blocks is reaped by init later */
         (void)!poll(&(struct pollfd){.fd = ending->pidfd, .events = POLLIN}, 1, END_MS);
         if (!ending_reap(ending))
             ending_free(ending);
@@ -790,17 +799,17 @@ void symboliser_set_child(struct symboliser *symboliser, struct child *child)
     symboliser->tables.child = child;
 }
 
-/* --- The symboliser's own process --- */
+/* --- the symboliser's process --- */
 
-#define SECONDS_MAX 5
+#define SECONDS_MAX 5 /* for a request; then SIGALRM ends the process */
 /*
- * Bytes of writable memory. Arrays double as they grow, so that much of it is never used. The size of the file is
- * added, since libelf maps it writable.
+ * Limits of writable memory in bytes. Arrays double as they grow, so much of it is never touched. The size of the file
+ * is added to FILE_DATA_MAX, since libelf maps the file writable.
  */
 #define DATA_MAX ((rlim_t)24 << 20)
 #define FILE_DATA_MAX ((rlim_t)12 << 20)
 
-/* A file that unpacks to much more than its own size has no symbols (-ENOMEM). */
+/* A file that needs much more memory than its own size, for example when decompressed, gets no symbols (-ENOMEM). */
 static void limit_data(uint32_t kind, int file)
 {
     struct stat status = {0};
@@ -838,7 +847,7 @@ static int make_table(const struct elf_library *library, const struct find_reque
     return symbol_list_seal(&list, request->max, ret_fd);
 }
 
-/* Descriptors or memory are short; everything else keeps a file from being opened. */
+/* Maps a finder's error to one for the daemon: shortages are passed on, all others mean that there is no file. */
 static int error_of_finder(const struct find_request *request)
 {
     static const int passing[] = {-EMFILE, -ENFILE, -ENOBUFS, -ETOOMANYREFS};
@@ -851,8 +860,8 @@ static int error_of_finder(const struct find_request *request)
 }
 
 /*
- * Reads until `text`, which has `used` bytes already, is full or the file ends: one read(2) of maps returns a page at
- * most. Returns the bytes in `text`, or -errno.
+ * Fills `text`, which already has `used` bytes, up to SYMBOLISER_TEXT_MAX or the end of the file. (A read(2) of
+ * /proc/PID/maps returns at most a page.) Returns the number of bytes in `text`, or -errno.
  */
 static ssize_t fill_text(int file, char *text, size_t used)
 {
@@ -868,8 +877,8 @@ static ssize_t fill_text(int file, char *text, size_t used)
 }
 
 /*
- * Sends the lines of a maps file. There is no alarm here: if a read waits for the lock of the process, the daemon kills
- * this one, and the time that the daemon takes to receive a message is not limited.
+ * Sends the lines of a maps file. No alarm is set: sending may take as long as the daemon needs to receive, and if a
+ * read hangs on the mmap_lock of the process, the daemon kills this process.
  */
 static int send_maps(int file)
 {
@@ -929,14 +938,14 @@ static int serve_one(const struct elf_library *library)
         return r;
     answer_request(library, &buffer.request, file, &answer, &table);
     r = fd_socket_send_one(SYMBOLISER_SOCKET, &answer, sizeof(answer), table);
-    /* The descriptors in flight are limited, for all processes of a user together: the error goes without one. */
+    /* The kernel limits the descriptors in flight per user: if they are used up, an error is sent without one. */
     if (table < 0 || (r != -ETOOMANYREFS && r != -ENOBUFS))
         return r;
     answer.result = r;
     return fd_socket_send_one(SYMBOLISER_SOCKET, &answer, sizeof(answer), -1);
 }
 
-/* A /proc that hides processes (hidepid=) would not show its /proc/PID/stat to the parent. */
+/* Passes /proc/self/stat to the daemon, which could not open it itself if /proc is mounted with hidepid=. */
 static void send_hello(void)
 {
     const struct symboliser_answer hello = {.magic = SYMBOLISER_MAGIC, .result = SYMBOLISER_HELLO};
@@ -949,10 +958,10 @@ static int serve_tables(void)
 {
     const struct elf_library *library = elf_symbols_load();
 
-    program_set_name("perfcountd-symboliser"); /* it was started as /proc/self/exe */
+    program_set_name("perfcountd-symboliser"); /* otherwise it would be "exe", from /proc/self/exe */
     send_hello();
     if (symboliser_jail_enter() < 0)
-        _exit(SYMBOLISER_UNCONFINED); /* exit handlers could change the status */
+        _exit(SYMBOLISER_UNCONFINED); /* not exit(3), whose handlers could change the status */
     for (;;) {
         int r = serve_one(library);
         if (r < 0)
@@ -975,7 +984,7 @@ int symboliser_serve(void)
     return role && str_equal(role, SYMBOLISER_FINDER) ? serve_files() : serve_tables();
 }
 
-/* --- The symboliser's jail --- */
+/* --- jail --- */
 
 static const struct jail_limit limits[] = {
     {RLIMIT_AS, (rlim_t)1 << 30},
@@ -984,7 +993,7 @@ static const struct jail_limit limits[] = {
     {RLIMIT_NOFILE, 32},
 };
 
-/* Tables of symbols are sealed memory, and libelf takes a duplicate of the file. */
+/* Besides those of every jail: tables are made in sealed memfds, and libelf gets a duplicate of the file. */
 static const struct call_rule calls[] = {
     {SCMP_SYS(dup), 0, {{0}}},
     {SCMP_SYS(fcntl), 1, {CALL_EXACTLY(1, F_ADD_SEALS)}},
@@ -993,7 +1002,7 @@ static const struct call_rule calls[] = {
     {SCMP_SYS(ftruncate), 0, {{0}}},
     {SCMP_SYS(ftruncate64), 0, {{0}}},
     {SCMP_SYS(prlimit64), 2, {CALL_EXACTLY(0, 0), CALL_EXACTLY(1, RLIMIT_DATA)}},
-    {SCMP_SYS(sysinfo), 0, {{0}}}, /* qsort(3) asks how much memory there is */
+    {SCMP_SYS(sysinfo), 0, {{0}}}, /* glibc's qsort(3) asks for the size of memory */
 };
 
 int symboliser_jail_enter(void)

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The process that reads untrusted files. An ELF file may be corrupt, and it may be truncated while it is read, which
- * causes SIGBUS. If that ends the process, one file has no symbols, and the next request starts another process.
+ * The symboliser: a jailed process that reads untrusted files and makes symbol tables for the daemon.
  *
- * It is this program again, with the command SYMBOLISER_COMMAND: then main() must call symboliser_serve(). It is jailed
- * (jail.h); if it cannot be, it reads nothing. It has limits and a time for each request, and ends with its parent.
+ * An ELF file may be corrupt, and reading it raises SIGBUS if it is truncated meanwhile. If this ends the process, one
+ * file has no symbols, and the next request starts a new process.
  *
- * It gets its files from a chain of finders (process/finder.h), the last of which is this program as well. The first
- * request starts them all. Requests are answered in their order; when no answer comes, the chain is killed, the oldest
- * request fails and the others go to another chain. Processes that a file system blocks, so that SIGKILL does not end
- * them, are left behind, at most SYMBOLISER_ABANDONED of them. Requests for a user are refused for an hour after a file
- * or the mappings of one of the user's processes have hung.
+ * The process is this program, started with the command SYMBOLISER_COMMAND; main() must then call symboliser_serve().
+ * It enters a jail (process/sandbox.h) and reads nothing if that fails. Each request has limits of memory and time. The
+ * process exits with its parent.
  *
- * Takes powers away from the symboliser's process when it has started: see symboliser.h.
+ * Files reach the symboliser through a chain of finders (process/finder.h); the last finder is also this program. The
+ * first request starts the chain. Requests are answered in order. If no answer comes in time, the chain is killed, the
+ * oldest request fails, and the others go to a new chain. SIGKILL does not end a process that a file system blocks:
+ * such processes are abandoned, at most SYMBOLISER_ABANDONED at a time. After a file or the mappings of a user's
+ * process have hung, requests for that user are refused for an hour.
  */
 #ifndef SYMBOLS_SYMBOLISER_H
 #define SYMBOLS_SYMBOLISER_H
@@ -26,27 +27,32 @@
 #include "symbols/symbol-table.h"
 
 #define SYMBOLISER_COMMAND "symbolise"
-#define SYMBOLISER_SOCKET 3 /* to the daemon; of a finder: to the process after it */
-#define SYMBOLISER_INPUT 4  /* from the process before it in the chain */
+/* Descriptors of the processes of the chain. */
+#define SYMBOLISER_SOCKET 3 /* to the next process of the chain; the symboliser's is to the daemon */
+#define SYMBOLISER_INPUT 4  /* from the previous process of the chain */
 #define SYMBOLISER_ABANDONED 8
-/* In the environment of both processes: which of them it is. A main() that does not know the command starts no other.
+/*
+ * Environment variable with the role of the process: SYMBOLISER_FINDER or SYMBOLISER_COMMAND. A process that has it
+ * never starts a chain, so that a main() which does not know the command cannot start processes recursively.
  */
 #define SYMBOLISER_ROLE "PERFCOUNTD_SYMBOLISER"
 #define SYMBOLISER_FINDER "finder"
 #define SYMBOLISER_FILE_MAX ((size_t)4 << 20) /* bytes of a table */
-#define SYMBOLISER_UNCONFINED 78              /* the exit status of a process that cannot be jailed */
+#define SYMBOLISER_UNCONFINED 78              /* exit status if the jail cannot be entered */
 
 enum symboliser_kind { SYMBOLISER_ELF, SYMBOLISER_KALLSYMS, SYMBOLISER_JIT, SYMBOLISER_MAPS };
 
 /*
- * The answer to a struct find_request, with the descriptor of a table where `result` is 0. The first message of a
- * process, which has read nothing by then, has that of its /proc/self/stat. For SYMBOLISER_MAPS, messages with the text
- * come first, and the answer has no descriptor.
+ * A message to the daemon. The answer to a struct find_request carries the descriptor of a table if `result` is 0. For
+ * SYMBOLISER_MAPS, messages with the text (SYMBOLISER_TEXT) precede the answer, which carries no descriptor.
+ *
+ * The first message of a process (SYMBOLISER_HELLO) carries a descriptor of its /proc/self/stat. It is sent before the
+ * process reads any file.
  */
 struct symboliser_answer {
     uint32_t magic;
     int32_t result;       /* 0, -errno, SYMBOLISER_HELLO or SYMBOLISER_TEXT */
-    uint64_t inode, size; /* of the file */
+    uint64_t inode, size; /* of the file; 0 for SYMBOLISER_MAPS */
 };
 #define SYMBOLISER_HELLO 1
 #define SYMBOLISER_MAGIC UINT32_C(0x326d7973)
@@ -54,57 +60,76 @@ struct symboliser_answer {
 struct symboliser;
 
 int symboliser_new(struct sys *sys, sd_event *event, struct symboliser **ret);
-/* Requests that wait are done with -ECANCELED. */
+/* Kills the chain. Pending requests fail with -ECANCELED. */
 struct symboliser *symboliser_free(struct symboliser *symboliser);
 
 /*
- * Called once for each request, from the event loop or from symboliser_free(). If answer->result is 0, the callee may
- * take `table`. -ENOPKG: libdw is missing; -ENOMEM: the file would need too much memory; -EBADMSG: it is not a file of
- * this kind; -EIO, -ETIME: the process ended or hung over it; -EACCES: the kernel hides its symbols; -EAGAIN: the
- * process cannot be started or jailed now; -ETOOMANYREFS, -ENOBUFS: the table cannot be handed over now; -ENOENT: the
- * file cannot be opened now; -EHOSTDOWN: files of the process's user hang; -EALREADY: the list of functions is the one
- * that was seen. For SYMBOLISER_MAPS there is no table; -EACCES, -EPERM: the kernel hides the mappings.
+ * Called once for each accepted request: from the event loop, from symboliser_free(), or from within symboliser_ask()
+ * if the chain cannot be started. If answer->result is 0, `table` is valid until it returns; the callee may take it by
+ * copying and zeroing it. For SYMBOLISER_MAPS, the table is empty. Otherwise `table` is NULL, and the result is:
+ *
+ *   -EACCES        the kernel hides its symbols (SYMBOLISER_KALLSYMS) or the mappings (SYMBOLISER_MAPS)
+ *   -EPERM         the kernel hides the mappings (SYMBOLISER_MAPS)
+ *   -EAGAIN        the process cannot be started or jailed now
+ *   -EALREADY      the list of functions is unchanged (FIND_JIT_MAP)
+ *   -EBADMSG       the file is not of this kind
+ *   -EHOSTDOWN     files of the process's user have hung
+ *   -EIO, -ETIME   the process exited or hung while it read the file
+ *   -EMFILE, -ENFILE, -ENOBUFS, -ETOOMANYREFS
+ *                  descriptors are short: the file or the table cannot be passed on now
+ *   -ENOENT        the file cannot be opened now
+ *   -ENOMEM        the file would need too much memory
+ *   -ENOPKG        libdw is missing
+ *   -ECANCELED     symboliser_free() was called
  */
 typedef void (*symboliser_done)(void *userdata, const struct symboliser_answer *answer, struct symbol_table *table);
 
-/* What to make a table of. */
+/* A request for a table, or for mappings. */
 struct symboliser_file {
     enum symboliser_kind kind;
     enum find_kind find;
-    int fd; /* of FIND_NOTHING; taken in any case */
-    uint32_t pid;
-    uint64_t start, end, inode;     /* of FIND_MAPPED */
-    const char *path;               /* NULL: it is not tried */
-    uint64_t seen_inode, seen_size; /* of FIND_JIT_MAP: of the list that was read last */
-    /* For SYMBOLISER_MAPS: called with each line before the request is done. It may modify the line. Untrusted. */
+    int fd;                         /* FIND_NOTHING: the open file; else -1 */
+    uint32_t pid;                   /* the process whose file it is; not for FIND_NOTHING */
+    uint64_t start, end, inode;     /* FIND_MAPPED: the mapping */
+    const char *path;               /* FIND_MAPPED: also tried by the last finder; NULL: not tried */
+    uint64_t seen_inode, seen_size; /* FIND_JIT_MAP: of the list that was read last */
+    /* SYMBOLISER_MAPS: called with each line before the request is done; may modify the line. Lines are untrusted. */
     void (*take_line)(void *userdata, char *line);
 };
 
-/* -EBUSY if the queue is full. */
+/*
+ * Queues a request; `file` is borrowed for the call. `file->fd` is taken even on failure. Returns -EBUSY if the queue
+ * is full, -EHOSTDOWN if files of the process's user have hung, -ENOMEM; `done` is not called then.
+ */
 int symboliser_ask(struct symboliser *symboliser, const struct symboliser_file *file, symboliser_done done,
                    void *userdata);
 /* Drops the callbacks of requests with this `userdata`. The requests themselves stay in the queue. */
 void symboliser_forget(struct symboliser *symboliser, const void *userdata);
-/* Limits the bytes of each table of a file from now on, also for requests that wait. */
+/* Sets the limit for each table of a file, in bytes, at most SYMBOLISER_FILE_MAX. Applies to requests not yet sent. */
 void symboliser_set_max(struct symboliser *symboliser, size_t max);
+/* Whether symboliser_ask() would return -EBUSY. */
 bool symboliser_is_full(const struct symboliser *symboliser);
-/* Whether a file hung within the last hour. */
+/* Whether requests for some user are refused, because files hung within the last hour. */
 bool symboliser_has_hung(const struct symboliser *symboliser);
-/* Whether the process could not be jailed. */
+/* Whether the last process exited because it could not enter its jail. */
 bool symboliser_is_unconfined(const struct symboliser *symboliser);
-/* Notes the processes in `child` from now on, which must outlive the symboliser. To be called before the first request.
+/*
+ * Records the pid and the CPU time of the processes in `child`, which must outlive the symboliser. To be called before
+ * the first request.
  */
 void symboliser_set_child(struct symboliser *symboliser, struct child *child);
 
-/* The other side, in the process: serves as the symboliser or a finder. Returns the exit status. */
+/* Serves as the symboliser or the last finder, depending on SYMBOLISER_ROLE. Returns the exit status. */
 int symboliser_serve(void);
 
 /*
- * Afterwards this process has no descriptors but its two sockets, is not root, has no groups and no capabilities and
- * gets none, cannot be traced, and ends with its parent. It may only make the system calls that a parser of open files
- * needs: it opens, starts and connects to nothing. Libraries must be loaded before.
+ * Enters the jail (jail_enter()). Afterwards the process has no descriptors except its two sockets and standard error.
+ * It is not root, has no groups and no capabilities and cannot gain any, cannot be traced, and is killed when its
+ * parent exits. It can only make the system calls that a parser of open files needs: it cannot open files, start
+ * processes or connect. Libraries must be loaded before.
  *
- * -errno if any of this fails; what was given up until then stays given up. A kernel without filters is no error.
+ * Returns -errno on failure; privileges that were dropped before the failure stay dropped. It is no error if the kernel
+ * has no seccomp filters.
  */
 int symboliser_jail_enter(void);
 

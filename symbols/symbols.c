@@ -5,26 +5,27 @@
 #include "symbols/elf.h"
 #include "symbols/kernel.h"
 
+/* Callers that wait for the end of a scan of /proc or until no table is being made. */
 struct waiters {
-    /* Whether the tables are there: those that all need if `after_scan`, else all that were asked for. */
+    /* Whether tables are complete: with `after_scan`, those that all callers need; otherwise, all requested ones. */
     bool (*tables_are_ready)(void *userdata, bool after_scan);
     void *userdata;
-    sd_event_source *turn; /* enabled while a waiter can go on */
+    sd_event_source *turn; /* enabled while waiters must be checked */
     TAILQ_HEAD(, waiter) list;
-    bool denied; /* the last scan could not see every process */
-    bool failed; /* memory or descriptors were short in the last scan */
+    bool denied; /* proc_scan_was_denied() of the last scan */
+    bool failed; /* proc_scan_has_failed() of the last scan */
 };
 
 static void waiters_wake(struct waiters *waiters);
 
-/* --- Callers that wait --- */
+/* --- waiters --- */
 
-/* Of a scan, in one turn of the event loop. */
+/* Limit of proc_scan_step() calls in one turn of the event loop. */
 #define STEPS_PER_TURN 40
 
 struct waiter {
-    bool scans;
-    struct proc_scan *scan; /* until it is complete */
+    bool scans;             /* waits for a scan, complete or not */
+    struct proc_scan *scan; /* NULL once the scan is complete */
     void (*done)(void *userdata);
     void *userdata;
     TAILQ_ENTRY(waiter) entry;
@@ -37,7 +38,7 @@ static void waiter_free(struct waiters *waiters, struct waiter *waiter)
     free(waiter);
 }
 
-/* Returns whether the scan goes on in the next turn. */
+/* Does some steps of the scan. Returns whether the next turn must continue it. */
 static bool waiter_scan(struct waiters *waiters, struct waiter *waiter)
 {
     enum proc_scan_state state = SCAN_GOES_ON;
@@ -52,7 +53,7 @@ static bool waiter_scan(struct waiters *waiters, struct waiter *waiter)
     return state == SCAN_GOES_ON;
 }
 
-/* It may add and remove waiters. */
+/* Removes the waiter and calls its function, which may add and remove waiters. */
 static void waiter_call(struct waiters *waiters, struct waiter *waiter)
 {
     void (*done)(void *userdata) = waiter->done;
@@ -62,7 +63,10 @@ static void waiter_call(struct waiters *waiters, struct waiter *waiter)
     done(userdata);
 }
 
-/* A few steps of the first scan. One waiter is called in a turn, since that may change everything. */
+/*
+ * Continues the first scan that need not wait, and calls at most one waiter that is ready: the call may change the
+ * list.
+ */
 static int waiters_on_turn(sd_event_source *source, void *userdata)
 {
     struct waiters *waiters = userdata;
@@ -82,7 +86,7 @@ static int waiters_on_turn(sd_event_source *source, void *userdata)
     return 0;
 }
 
-/* The caller fills the first two members before. Returns 0, -ENOMEM or an error of sd-event. */
+/* The caller fills in the first two members before. Returns 0 or an error of sd-event. */
 static int waiters_init(struct waiters *waiters, sd_event *event)
 {
     TAILQ_INIT(&waiters->list);
@@ -101,7 +105,10 @@ static void waiters_done(struct waiters *waiters)
     waiters->turn = sd_event_source_disable_unref(waiters->turn);
 }
 
-/* Has `done` called once, from the event loop. Takes `scan` (NULL: none) unless it fails. -ENOMEM. */
+/*
+ * Adds a waiter, whose `done` is called once from the event loop. Takes `scan` (may be NULL) on success. Returns
+ * -ENOMEM on failure.
+ */
 static int waiters_add(struct waiters *waiters, struct proc_scan *scan, void (*done)(void *userdata), void *userdata)
 {
     struct waiter *waiter = malloc(sizeof(*waiter));
@@ -124,14 +131,14 @@ static void waiters_remove(struct waiters *waiters, const void *userdata)
     }
 }
 
-/* Checks all waiters again. To be called when tables were made, and when a scan can be stepped again. */
+/* Checks all waiters in the next turn. To be called when a table was made or a scan can be stepped again. */
 static void waiters_wake(struct waiters *waiters)
 {
     if (!TAILQ_EMPTY(&waiters->list))
         sd_event_source_set_enabled(waiters->turn, SD_EVENT_ON);
 }
 
-/* --- Functions that the kernel made --- */
+/* --- kernel functions added at run time --- */
 
 void ksymbols_done(struct ksymbols *ksymbols)
 {
@@ -139,7 +146,7 @@ void ksymbols_done(struct ksymbols *ksymbols)
     *ksymbols = (struct ksymbols){0};
 }
 
-/* The index of the first symbol that begins behind the address. */
+/* Returns the index of the first symbol that starts after the address. */
 static size_t ksymbols_search(const struct ksymbols *ksymbols, uint64_t address)
 {
     return array_search(ksymbols->n, i, ksymbols->symbols[i].address <= address);
@@ -179,16 +186,16 @@ const char *ksymbols_find(const struct ksymbols *ksymbols, uint64_t address, uin
     return ksymbols->symbols[at - 1].name;
 }
 
-/* --- From addresses to symbols --- */
+/* --- tables --- */
 
 #define KERNEL "[kernel.kallsyms]"
 #define VDSO "[vdso]"
 
-/* The last answers, since callers ask for the same few thousand addresses over and over. */
+/* A cache of lookups, since callers resolve the same few thousand addresses again and again. */
 #define ANSWERS 4096
 struct answer {
     const struct symbol_table *table;
-    uint64_t generation; /* of the images; it changes when a table goes */
+    uint64_t generation; /* images_generation(): the entry is invalid once any table was dropped */
     uint64_t address, offset;
     const char *symbol;
 };
@@ -204,8 +211,6 @@ struct symbols {
     struct waiters waiters;
     struct answer answers[ANSWERS];
 };
-
-/* Tables */
 
 static void symbols_load_kernel(struct symbols *symbols)
 {
@@ -235,7 +240,7 @@ static void symbols_load_file(uint32_t pid, const struct mapping *mapping)
         .start = mapping->start,
         .end = mapping->end,
         .inode = mapping->inode,
-        /* Nothing else says whether the file at the path is the one that was mapped. */
+        /* Without inode and build ID, a file at the path cannot be identified as the mapped one. */
         .path = mapping->inode || mapping->build_id_size ? mapping->file : NULL,
     };
 
@@ -243,7 +248,10 @@ static void symbols_load_file(uint32_t pid, const struct mapping *mapping)
         image_load(mapping->image, &file);
 }
 
-/* The list of the process that made the functions: a child that was forked has those of its parent. */
+/*
+ * Requests the list of the process that the image is keyed by. After a fork, that is the parent, which compiled the
+ * functions and wrote the list.
+ */
 static void symbols_load_jit(struct image *image)
 {
     const struct symboliser_file file = {
@@ -259,7 +267,7 @@ static void symbols_load_jit(struct image *image)
         image_load(image, &file);
 }
 
-/* After a scan, the tables that every caller needs are those of the kernel and the vdso. */
+/* After a scan, only the tables of the kernel and the vdso are waited for. */
 static bool tables_are_ready(void *userdata, bool after_scan)
 {
     const struct symbols *symbols = userdata;
@@ -276,7 +284,7 @@ static void symbols_on_loaded(void *userdata)
     waiters_wake(&symbols->waiters);
 }
 
-/* The beginning and the end */
+/* --- creation --- */
 
 static int symbols_init(struct symbols *symbols, sd_event *event)
 {
@@ -340,7 +348,7 @@ struct symbols *symbols_free(struct symbols *symbols)
     return NULL;
 }
 
-/* Processes */
+/* --- processes --- */
 
 static void update_ksymbols(struct ksymbols *ksymbols, const struct record *record)
 {
@@ -376,7 +384,7 @@ int symbols_scan(struct symbols *symbols, uint32_t pid, void (*done)(void *userd
     if (r < 0)
         return r;
     symbols_load_kernel(symbols);
-    symbols_load_vdso(symbols); /* it also shows whether libdw is there */
+    symbols_load_vdso(symbols); /* also shows early whether libdw is missing */
     r = waiters_add(&symbols->waiters, scan, done, userdata);
     if (r < 0)
         proc_scan_free(scan);
@@ -401,12 +409,12 @@ void symbols_each(struct symbols *symbols, process_visit visit, void *userdata)
 const char *symbols_comm(struct symbols *symbols, uint32_t pid, uint32_t tid)
 {
     if (pid == 0)
-        return "swapper"; /* perf's name for the idle task, which /proc does not have */
+        return "swapper"; /* perf's name for the idle task, which is not in /proc */
     const struct process *process = processes_find(symbols->processes, pid);
     return process ? process_comm(process, tid) : "";
 }
 
-/* Addresses */
+/* --- addresses --- */
 
 static const char *find_symbol(struct symbols *symbols, const struct symbol_table *table, uint64_t address,
                                uint64_t *ret_offset)
@@ -437,7 +445,7 @@ static void resolve_kernel(struct symbols *symbols, uint64_t ip, struct frame *f
     frame->awaited = image_is_awaited(symbols->kernel);
 }
 
-/* NULL if the table is not there (yet). */
+/* Returns the table of the mapped file, or requests it and returns NULL. */
 static const struct symbol_table *table_of(struct symbols *symbols, uint32_t pid, const struct mapping *mapping,
                                            bool *ret_awaited)
 {
@@ -456,7 +464,7 @@ static const struct symbol_table *table_of(struct symbols *symbols, uint32_t pid
     return NULL;
 }
 
-/* The list has addresses of the process, not of a file. */
+/* A perf-PID.map has addresses of the process, so `ip` is looked up as it is. */
 static void resolve_jit(struct symbols *symbols, struct image *image, uint64_t ip, struct frame *frame)
 {
     symbols_load_jit(image);
@@ -476,7 +484,7 @@ static void resolve_mapping(struct symbols *symbols, uint32_t pid, struct mappin
         return;
     }
     const struct symbol_table *table = table_of(symbols, pid, mapping, &frame->awaited);
-    mapping->build_id_size = mapping->image->build_id_size; /* the table may have had it */
+    mapping->build_id_size = mapping->image->build_id_size; /* becomes known with the table */
     if (table && symbol_table_address(table, ip - mapping->start + mapping->offset, &address))
         frame->symbol = find_symbol(symbols, table, address, &frame->offset);
 }
@@ -526,7 +534,7 @@ void symbols_resolve_kept(struct symbols *symbols, struct symbols_kept *kept, ui
     *ret = frame;
 }
 
-/* Memory and reasons */
+/* --- memory and reasons --- */
 
 bool symbols_pending(const struct symbols *symbols)
 {

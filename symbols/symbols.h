@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Callers that wait until /proc was read and the tables that all need are made, or until no table is being made.
+ * Resolves addresses of processes and of the kernel to symbols.
  *
- * Functions that the kernel made while it ran, mostly BPF programs, from KSYMBOL records. Bounded.
+ * The mappings of processes come from /proc, and later changes from perf records. Symbol tables of mapped files and of
+ * the kernel are made on demand by a separate process (symbols/symboliser.h), because ELF files are untrusted input. An
+ * address has no symbol until the table of its file is ready. All memory is limited: what was least recently used is
+ * dropped first.
  *
- * From an address of a process, or of the kernel, to a symbol: the mappings of processes (from /proc, then from the
- * kernel's records), and the symbols of each mapped file and of the kernel.
- *
- * Tables of symbols are made in a separate process (symboliser.h), because ELF files are untrusted input. An address
- * has no symbol until the table of its file is there. All memory is bounded: the least recently used is given up first.
+ * To be used only in the thread of the event loop.
  */
 #ifndef SYMBOLS_SYMBOLS_H
 #define SYMBOLS_SYMBOLS_H
@@ -24,19 +23,22 @@
 
 #define KSYMBOLS_MAX 2048
 
+/* Functions that the kernel added at run time, mostly BPF programs, from KSYMBOL records. Empty if zeroed. */
 struct ksymbols {
     struct ksymbol {
         uint64_t address;
         uint32_t length;
-        char name[68]; /* KSYM_NAME_LEN is 512, those of BPF are shorter */
-    } * symbols;       /* sorted */
+        char name[68]; /* longer names are truncated; BPF's are shorter, although KSYM_NAME_LEN is 512 */
+    } * symbols;       /* sorted by address */
     size_t n;
 };
 
 void ksymbols_done(struct ksymbols *ksymbols);
-/* Replaces a symbol at the same address. If there are too many, it is not added. */
+/* Adds a symbol, and replaces one at the same address. Ignored if there are KSYMBOLS_MAX already or memory is short. */
 void ksymbols_add(struct ksymbols *ksymbols, uint64_t address, uint32_t length, const char *name);
+/* Removes the symbol that starts at the address, if any. */
 void ksymbols_remove(struct ksymbols *ksymbols, uint64_t address);
+/* Returns the name of the symbol that covers the address, borrowed until the next add or remove; NULL if none does. */
 const char *ksymbols_find(const struct ksymbols *ksymbols, uint64_t address, uint64_t *ret_offset);
 
 struct symbols;
@@ -45,69 +47,78 @@ struct child;
 int symbols_new(struct sys *sys, sd_event *event, struct symbols **ret);
 struct symbols *symbols_free(struct symbols *symbols);
 
+/* A resolved address. `symbol` also becomes invalid with symbols_update() and symbols_set_room(). */
 struct frame {
     uint64_t ip;
-    const struct mapping *mapping; /* NULL: none is known there; borrowed until symbols_update() is called next */
-    const char *symbol;            /* NULL: none is known; borrowed until the event loop runs again */
-    uint64_t offset;               /* from the start of the symbol */
+    const struct mapping *mapping; /* NULL: unknown; borrowed until the next symbols_update() */
+    const char *symbol;            /* NULL: unknown; borrowed until the event loop runs again */
+    uint64_t offset;               /* from the start of the symbol, in bytes */
     bool kernel;
-    bool awaited; /* it has no symbol yet, since the table is still being made */
+    bool awaited; /* no symbol yet, since the table is still being made */
 };
 
-/* No more records will come: all processes count as ended until symbols_scan() finds them again. */
+/* Marks all processes as exited until symbols_scan() finds them again. To be called when no more records will come. */
 void symbols_end_all(struct symbols *symbols);
-/* Learns from COMM, MMAP, MMAP2, FORK, EXIT and KSYMBOL records; ignores others. */
+/* Updates the processes from COMM, MMAP, MMAP2, FORK, EXIT and KSYMBOL records; ignores others. */
 void symbols_update(struct symbols *symbols, const struct record *record);
 
 /*
- * Reads the processes that run from /proc, and has the kernel's table made; a bounded part in each turn of the event
- * loop. Calls `done` from the event loop when it is complete. `pid` 0: all processes.
+ * Reads the running processes from /proc, a limited part in each turn of the event loop, and requests the tables of the
+ * kernel and the vdso. Calls `done` once from the event loop when both are complete. `pid` 0: all processes. Returns
+ * -ENOMEM or an error of reading /proc.
  */
 int symbols_scan(struct symbols *symbols, uint32_t pid, void (*done)(void *userdata), void *userdata);
-/* Nothing is called with this `userdata` any more. */
+/* Cancels all scans and callbacks with this `userdata`. */
 void symbols_cancel(struct symbols *symbols, const void *userdata);
 
-/* Visits each process that is known. */
+/* Visits each known process that has not exited. */
 void symbols_each(struct symbols *symbols, process_visit visit, void *userdata);
 
-/* The name of a thread; "" if it is not known. */
+/* Returns the name of a thread; "" if it is not known. */
 const char *symbols_comm(struct symbols *symbols, uint32_t pid, uint32_t tid);
-/* `kernel`: it is an address of the kernel, which is the same in all processes. */
+/*
+ * Resolves an address, and requests the table of its file if necessary. `kernel`: the address is of the kernel, so it
+ * is the same in all processes and `pid` is ignored.
+ */
 void symbols_resolve(struct symbols *symbols, uint32_t pid, bool kernel, uint64_t ip, struct frame *ret);
 
 /*
- * A mapping that is kept: its process may end, or run another program, and its pid may be given to another, before its
- * addresses are resolved. Its texts live until symbols_release(), which must come before symbols_free().
+ * A copy of a mapping, to resolve its addresses later: by then its process may have exited or run another program, and
+ * its pid may have been reused. The strings of `mapping` are valid until symbols_release(), which must be called before
+ * symbols_free().
  */
 struct symbols_kept {
     struct mapping mapping;
     uint32_t pid;
     bool kernel;
 };
-/* `frame` has a mapping. */
+/* Copies the mapping of `frame`, which must not be NULL. */
 void symbols_keep(const struct frame *frame, uint32_t pid, struct symbols_kept *ret);
 void symbols_release(struct symbols_kept *kept);
-/* As symbols_resolve(), of an address in the kept mapping; it may also set the mapping's build id. */
+/*
+ * As symbols_resolve(), for an address in the kept mapping. Also sets the build ID of the mapping if it has become
+ * known.
+ */
 void symbols_resolve_kept(struct symbols *symbols, struct symbols_kept *kept, uint64_t ip, struct frame *ret);
 
 /*
- * Tables are made of the files whose addresses were resolved. To resolve addresses later, resolve each once while its
- * process still runs, and wait until nothing is pending.
+ * Whether any table is being made. Tables are made only of files whose addresses were resolved: to resolve addresses
+ * later, resolve each once while its process still runs, then wait until nothing is pending.
  */
 bool symbols_pending(const struct symbols *symbols);
-/* Calls `idle` once, from the event loop, when nothing is pending (any more). */
+/* Calls `idle` once, from the event loop, when no table is being made. Returns -ENOMEM on failure. */
 int symbols_when_idle(struct symbols *symbols, void (*idle)(void *userdata), void *userdata);
 
-/* Memory for processes and for the kernel's table. Tables of files are not included: see symbols_set_room(). */
+/* Bytes of memory for processes and the kernel's table. For the tables of files, see symbols_set_room(). */
 size_t symbols_bytes(const struct symbols *symbols);
-/* Limits the memory for tables of files, and for the process that makes them: see images_set_room(). */
+/* Limits the bytes of memory for tables of files and for the process that makes them, as images_set_room(). */
 void symbols_set_room(struct symbols *symbols, size_t room);
 
-/* Why many addresses have no symbol, as a sentence; NULL if no reason is known. */
+/* A sentence that says why many addresses of programs, or of the kernel, have no symbol; NULL if no reason is known. */
 const char *symbols_reason_user(const struct symbols *symbols);
 const char *symbols_reason_kernel(const struct symbols *symbols);
 
-/* Notes the processes that make tables in `child`, which must outlive `symbols`. To be called before the first scan. */
+/* As symboliser_set_child(). `child` must outlive `symbols`. To be called before the first scan. */
 void symbols_set_child(struct symbols *symbols, struct child *child);
 
 #endif

@@ -9,9 +9,9 @@
 #include "base/cleanup.h"
 #include "base/util.h"
 
-/* --- Messages to the service manager --- */
+/* --- messages --- */
 
-/* Line breaks in the status become blanks, as a line break begins another assignment. */
+/* A line break in the status would start another assignment, so it becomes a space. */
 static void notify_manager(const char *before, const char *status)
 {
     _cleanup_(freep) char *line = strdup(status);
@@ -36,7 +36,7 @@ void notify_reloading(void)
 {
     struct timespec now;
 
-    /* Type=notify-reload needs the time as well. */
+    /* Type=notify-reload requires the time (systemd.service(5)). */
     clock_gettime(CLOCK_MONOTONIC, &now);
     sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64,
                (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000);
@@ -47,7 +47,7 @@ void notify_stopping(void)
     sd_notify(0, "STOPPING=1");
 }
 
-/* systemd.exec(5): the first since systemd 248, the others where the unit has a watchdog or sockets. */
+/* systemd.exec(5): SYSTEMD_EXEC_PID is set since systemd 248, the others if the unit has a watchdog or sockets. */
 bool notify_is_heard(void)
 {
     static const char *const names[] = {"SYSTEMD_EXEC_PID", "WATCHDOG_PID", "LISTEN_PID"};
@@ -60,7 +60,7 @@ bool notify_is_heard(void)
     return is_own && getenv("NOTIFY_SOCKET");
 }
 
-/* --- The sockets that the service manager hands over --- */
+/* --- sockets --- */
 
 void sockets_done(struct sockets *sockets)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages to the service manager (sd_notify(3)); without one nothing happens.
+ * Messages to the service manager (sd_notify(3)) and sockets from it (sd_listen_fds(3)).
  *
- * The sockets that the service manager hands over (sd_listen_fds(3)).
+ * Without a service manager, messages are dropped and there are no sockets.
  */
 #ifndef SYSTEMD_SERVICE_MANAGER_H
 #define SYSTEMD_SERVICE_MANAGER_H
@@ -11,15 +11,15 @@
 
 #include "base/error.h"
 
-/* The daemon serves; sent also at the end of a reload. `status` is a line for `systemctl status`. */
+/* Reports that the daemon serves, at startup and after a reload. `status` is a line for `systemctl status`. */
 void notify_ready(const char *status);
-/* Replaces that line. */
+/* Replaces the status line. */
 void notify_status(const char *status);
 void notify_reloading(void);
 void notify_stopping(void);
 /*
- * Whether a service manager started this very process and hears its messages, so that it may start another when this
- * one fails. A shell or a script inherits the same variables, with the number of another process in them.
+ * Whether a service manager started this process itself and receives its messages, so that it can restart it after a
+ * failure. A process below a service's shell or script inherits the same variables, but with another PID in them.
  */
 bool notify_is_heard(void);
 
@@ -31,9 +31,9 @@ struct sockets {
 void sockets_done(struct sockets *sockets);
 
 /*
- * Takes the sockets: none where there is no service manager, or where it has none for this process. Neither a later
- * call nor a child process can take them again. -EINVAL with a sentence where one is not a listening stream socket; all
- * are then closed. -ENOMEM; errors of sd_listen_fds(3).
+ * Takes the sockets that the service manager passed to this process, possibly none. Unsets the environment variables,
+ * so that neither a later call nor a child process takes them again. Returns -EINVAL if one is not a listening stream
+ * socket; all are then closed. Also returns -ENOMEM or an error of sd_listen_fds(3), all with a sentence.
  */
 int sockets_take(struct sockets *ret, struct error *error);
 

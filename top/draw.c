@@ -7,13 +7,13 @@
 #include "base/number.h"
 #include "collectors/failures.h"
 
-/* Lines of text that are longer than the screen is wide are continued on the next. */
+/* A page of text. A line that is wider than the screen continues on the next one. */
 struct top_page_text {
     struct buffer text; /* each line ends with '\n' */
     size_t width, lines;
 };
 
-/* --- The pages of `perfcountd top` that are text --- */
+/* --- pages of text --- */
 
 #define KEYS_WIDTH 14
 #define INDENT 4
@@ -29,7 +29,7 @@ static void end_line(struct top_page_text *page)
     page->lines++;
 }
 
-/* How many bytes of `text` go on a line of `width` columns: up to a blank where there is one. */
+/* The number of bytes of `text` that fit on a line of `width` columns, up to the last blank if there is one. */
 static size_t line_size(const char *text, size_t width)
 {
     _cleanup_(buffer_done) struct buffer line = {0};
@@ -44,7 +44,7 @@ static size_t line_size(const char *text, size_t width)
     return size ? size : line.size;
 }
 
-/* `safe` has passed top_text_append(). */
+/* `safe` must have been written by top_text_append(). */
 static void append_lines(struct top_page_text *page, const char *safe, size_t indent)
 {
     size_t width = page->width - MIN(page->width, indent);
@@ -83,7 +83,7 @@ static void append_entry(struct top_page_text *page, const char *keys, const cha
     append_text(page, text, KEYS_WIDTH);
 }
 
-/* Zeroed but for `width`. */
+/* `page` must be zero-initialised except for `width`. */
 static void top_page_text_append_help(struct top_page_text *page)
 {
     const struct top_view_help *help;
@@ -110,7 +110,10 @@ static const char *failure_text(const json_t *failure, const char *key)
     return text ? text : "";
 }
 
-/* `failures` as /api/v1/status has them. Those without an event, such as a limit, are not counted. */
+/*
+ * The number of events that are not counted, from `failures` of /api/v1/status. Failures without an event, such as a
+ * limit, are left out.
+ */
 static size_t top_page_count_events(const json_t *failures)
 {
     const json_t *failure;
@@ -123,7 +126,7 @@ static size_t top_page_count_events(const json_t *failures)
     return n;
 }
 
-/* The first collector that fails; NULL where none does. */
+/* The name of the first collector that fails; NULL if none does. */
 static const char *top_page_find_failed(const json_t *failures)
 {
     const json_t *failure;
@@ -137,7 +140,7 @@ static const char *top_page_find_failed(const json_t *failures)
     return NULL;
 }
 
-/* "collector cpu, group g: cycles", or "collector cgroup" of a failure that is not of an event. */
+/* Appends "collector cpu, group g: cycles", or "collector cgroup" for a failure without an event. */
 static void append_place(struct top_page_text *page, const json_t *failure)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
@@ -169,7 +172,7 @@ static void top_page_text_append_failures(struct top_page_text *page, const json
     }
 }
 
-/* At most `height` lines, from the first that is shown. */
+/* Writes at most `height` lines, from line `first`. */
 static void top_page_text_write(const struct top_page_text *page, size_t first, size_t height, struct top_frame *frame)
 {
     const char *at = page->text.data, *end = at + page->text.size;
@@ -187,10 +190,10 @@ static void top_page_text_write(const struct top_page_text *page, size_t first, 
     }
 }
 
-/* --- All that `perfcountd top` shows at once --- */
+/* --- frame --- */
 
 #define PMU_LINES_MAX 4
-#define HEIGHT_FOR_PMUS 16 /* below it the rows need the lines more */
+#define HEIGHT_FOR_PMUS 16 /* on a lower screen the rows need these lines */
 
 static void write_first_line(const struct top_scene *scene, const struct top_view *view, struct top_frame *frame)
 {
@@ -248,7 +251,7 @@ static void write_filter(struct top_view *view, struct top_frame *frame)
                           view->typing ? "_" : "");
 }
 
-/* The number of rows; or the reason why nothing new arrives. */
+/* Writes the number of rows, or the reason why no new reading arrives. */
 static void write_summary(const struct top_scene *scene, struct top_view *view, size_t shown, struct top_frame *frame)
 {
     size_t n = scene->table ? top_table_count(scene->table) : 0, failures = top_page_count_events(scene->failures);
@@ -293,7 +296,7 @@ static void write_titles(const struct top_view *view, const struct top_layout *l
     top_frame_next(frame);
 }
 
-/* With two blanks behind it, which stay where it is cut. */
+/* `width` includes two blanks at the end, which remain when the text is cut. */
 static void write_field(struct top_frame *frame, enum top_style style, const char *text, size_t width)
 {
     if (width < 3)
@@ -329,7 +332,7 @@ static size_t count_shown(const struct top_scene *scene, const struct top_view *
     return shown;
 }
 
-/* The lines of the page that are left above the last line, which has the keys. */
+/* Lines left for the page, above the last line, which shows the keys. */
 static size_t lines_left(const struct top_frame *frame)
 {
     size_t used = (size_t)frame->line + 1;

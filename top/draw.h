@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The pages of `perfcountd top` that are text: keys, and what is not counted.
- *
- * All that `perfcountd top` shows at once, and how it becomes a frame: a head, a page and a line of keys.
+ * Draws `perfcountd top`: turns a reading and the user's view of it into a frame. A frame has a head, then the table of
+ * rows or a page of text (the keys, or the events that are not counted), then a line of keys.
  */
 #ifndef TOP_DRAW_H
 #define TOP_DRAW_H
@@ -11,17 +10,20 @@
 #include "top/view.h"
 
 struct top_scene {
-    const char *host, *kernel; /* kernel: "" where it is not known */
+    const char *host, *kernel; /* `kernel` is "" if unknown */
     const char *source;        /* "own counters", "unix:/run/perfcountd.sock", ... */
-    const char *clock;         /* the time of the reading, "12:34:56" */
+    const char *clock;         /* time of the reading, "12:34:56" */
     const char *error;         /* "" while readings arrive */
-    bool paused;               /* a daemon that counts nothing for now */
-    json_t *failures;          /* as /api/v1/status has them; NULL: not known */
+    bool paused;               /* the daemon has paused counting */
+    json_t *failures;          /* `failures` of /api/v1/status; NULL: unknown */
     struct top_table *table;   /* NULL before the first reading */
     struct top_table *pmus;
 };
 
-/* Sorts the table as the view wants it, and limits the view to what there is. *ret is what keys act on. */
+/*
+ * Sorts scene->table as `view` says, limits the scroll position of `view` to the page, and appends all lines to
+ * `frame`. *ret is the extent for top_view_apply_key().
+ */
 void top_scene_write(struct top_scene *scene, struct top_view *view, struct top_frame *frame,
                      struct top_page_extent *ret);
 

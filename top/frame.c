@@ -7,12 +7,12 @@
 
 #include "base/text.h"
 
-/* --- Text as a terminal may get it --- */
+/* --- safe text --- */
 
-/* A character of a text, and what is shown for it. */
+/* A character of a text, and what is written in its place. */
 struct top_character {
     const char *bytes;
-    size_t size, taken; /* to show; of the text */
+    size_t size, taken; /* bytes to write; bytes of the text */
     size_t width;
 };
 
@@ -29,7 +29,7 @@ static wchar_t decode_character(const char *text, size_t size)
 static struct top_character next_character(const char *text)
 {
     size_t size = utf8_character(text, strnlen(text, 4));
-    /* In a locale of another coding the bytes of UTF-8 would be other characters. */
+    /* In a locale with another encoding, the terminal would show the bytes of UTF-8 as other characters. */
     bool shown = size == 1 || (size > 1 && str_equal(nl_langinfo(CODESET), "UTF-8"));
     int width = shown && utf8_printable_prefix(text, size) == size ? wcwidth(decode_character(text, size)) : -1;
 
@@ -65,7 +65,7 @@ size_t top_text_width(const char *text)
     return width;
 }
 
-/* The end of `text` that takes at most `width` columns. */
+/* The longest tail of `text` that takes at most `width` columns. */
 static const char *text_tail(const char *text, size_t width)
 {
     for (size_t left = top_text_width(text); left > width;) {
@@ -80,13 +80,13 @@ size_t top_text_append_short(struct buffer *out, const char *text, size_t width)
 {
     if (width < 4 || top_text_width(text) <= width)
         return top_text_append(out, text, width);
-    /* The end of a path says more than its beginning. */
+    /* The tail gets two thirds of the room, since the end of a path says more than its beginning. */
     size_t used = top_text_append(out, text, (width - 2) / 3);
     used += top_text_append(out, "..", 2);
     return used + top_text_append(out, text_tail(text, width - used), width - used);
 }
 
-/* --- A screen full of text --- */
+/* --- frame --- */
 
 void top_frame_done(struct top_frame *frame)
 {
@@ -106,7 +106,7 @@ static bool top_frame_is_full(const struct top_frame *frame)
     return frame->height && frame->line >= frame->height;
 }
 
-/* Begins a piece at the end of the text. false where nothing is seen of it. */
+/* Starts a piece at the end of the text. Returns false if nothing of it would be visible, or when out of memory. */
 static bool begin_piece(struct top_frame *frame, enum top_style style)
 {
     if (top_frame_is_full(frame) || frame->column >= frame->width)

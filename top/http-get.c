@@ -12,7 +12,7 @@
 #include "base/number.h"
 #include "base/timer.h"
 
-/* --- Where a running daemon answers --- */
+/* --- address --- */
 
 void top_address_done(struct top_address *address)
 {
@@ -39,7 +39,7 @@ static int parse_unix(const char *path, struct top_address *address, struct erro
     return address->path && address->authority && address->prefix ? 0 : error_oom(error);
 }
 
-/* A character that would end the line of a request, or the address in it. */
+/* Whether a character is not valid in a request line, or would end the path in it. */
 static bool has_bad_character(const char *text)
 {
     for (; *text; text++)
@@ -48,7 +48,7 @@ static bool has_bad_character(const char *text)
     return false;
 }
 
-/* "HOST", "HOST:PORT", "[IPv6]" or "[IPv6]:PORT". */
+/* Splits "HOST", "HOST:PORT", "[IPv6]" or "[IPv6]:PORT". */
 static int parse_authority(struct top_address *address)
 {
     const char *host = address->authority, *end = host + strcspn(host, ":"), *port = end;
@@ -142,9 +142,12 @@ int top_address_resolve(struct top_address *address, struct error *error)
     return 0;
 }
 
-/* --- The answer to a request of HTTP/1.0 --- */
+/* --- reply --- */
 
-/* The line that begins at `at`, without its end; NULL where it has none before `end`. */
+/*
+ * Returns the start of the next line, or NULL if the line at `at` is not complete. *ret_size is the size of this line
+ * without its end.
+ */
 static const char *line_end(const char *at, const char *end, size_t *ret_size)
 {
     const char *next = memchr(at, '\n', (size_t)(end - at));
@@ -157,7 +160,7 @@ static const char *line_end(const char *at, const char *end, size_t *ret_size)
     return next + 1;
 }
 
-/* "HTTP/1.1 200 OK" */
+/* Parses "HTTP/1.1 200 OK". */
 static int parse_status(const char *line, size_t size, unsigned *ret)
 {
     uint64_t status;
@@ -178,7 +181,7 @@ static bool is_header(const char *line, size_t size, const char *name)
 
 struct reply_head {
     unsigned status;
-    uint64_t length; /* of the body, where it is said */
+    uint64_t length; /* of the body, if has_length */
     bool has_length;
     const char *body;
 };
@@ -199,7 +202,7 @@ static int parse_header(const char *line, size_t size, struct reply_head *head)
     return number_parse_u64_n(line, size, &head->length) == 0 ? 0 : -EBADMSG;
 }
 
-/* -EAGAIN where the head has no end yet. */
+/* Returns -EAGAIN if the head is not complete. */
 static int parse_head(const char *data, size_t size, struct reply_head *ret)
 {
     const char *end = data + size, *at, *next;
@@ -243,14 +246,14 @@ int top_reply_parse(const char *data, size_t size, bool ended, struct top_reply 
     return 0;
 }
 
-/* --- One GET in the event loop --- */
+/* --- request --- */
 
 #define READ_SIZE 65536
 
 struct top_request {
     sd_event *event;
     const struct top_address *address;
-    size_t endpoint; /* the next one to try */
+    size_t endpoint; /* index of the next endpoint to try */
     int fd;
     sd_event_source *io, *timer;
     struct buffer out, in;
@@ -281,7 +284,7 @@ struct top_request *top_request_free(struct top_request *request)
 }
 DEFINE_CLEANUP(struct top_request *, top_request_free);
 
-/* Frees nothing: the callback may free the request. */
+/* Frees nothing, because the callback may free the request. */
 static void request_end(struct top_request *request, const struct top_reply *reply, const struct error *error)
 {
     request_close(request);
@@ -299,7 +302,7 @@ static void request_fail(struct top_request *request, const char *what, int code
 
 static int on_connection(sd_event_source *source, int fd, uint32_t events, void *userdata);
 
-/* Begins to connect to the next endpoint. -errno where none is left. */
+/* Starts to connect to the next endpoint. Returns -errno if none is left. */
 static int connect_next(struct top_request *request)
 {
     int r = -ECONNREFUSED;
@@ -321,7 +324,7 @@ static int connect_next(struct top_request *request)
     return r;
 }
 
-/* -errno of the connection; 0 where it is there. */
+/* 0 if the connection is established, else its -errno. */
 static int connection_error(int fd)
 {
     int error = 0;
@@ -342,7 +345,7 @@ static int request_send(struct top_request *request)
     return sd_event_source_set_io_events(request->io, EPOLLIN);
 }
 
-/* Reads what is there. 1 at the end of the connection; -EAGAIN where more may come; -errno. */
+/* Reads once. Returns 1 at the end of the connection, -EAGAIN if more may come, or another -errno. */
 static int request_receive(struct top_request *request)
 {
     char *room = buffer_reserve(&request->in, READ_SIZE);

@@ -11,7 +11,7 @@
 #include "formats/counters.h"
 #include "top/http-get.h"
 
-/* --- Readings of counters that this process has opened --- */
+/* --- counters of this process --- */
 
 #define ACCURACY_USEC 1000
 
@@ -47,7 +47,7 @@ struct top_local *top_local_free(struct top_local *local)
 DEFINE_CLEANUP(struct top_local *, top_local_free);
 DEFINE_CLEANUP(struct baseline *, baseline_free);
 
-/* Cgroups that came and went. */
+/* Takes in the cgroups that came or went since the last reading. */
 static void hear_collectors(struct registry *registry)
 {
     for (size_t i = 0; registry_fd(registry, i) != -ENODEV; i++) {
@@ -57,7 +57,7 @@ static void hear_collectors(struct registry *registry)
     }
 }
 
-/* As `failures` and `machine` of /api/v1/status. */
+/* The members of /api/v1/status that are shown. */
 static json_t *status_document(const struct session *session)
 {
     const char *kernel = session->machine->release ? session->machine->release : "";
@@ -140,20 +140,20 @@ int top_local_set_interval(struct top_local *local, uint64_t interval_ns)
     return timer_arm_in(local->timer, interval_ns / NSEC_PER_USEC);
 }
 
-/* --- Readings of a running daemon --- */
+/* --- a running daemon --- */
 
-#define ANSWER_NS (10 * NSEC_PER_SEC) /* for an answer, besides the interval */
-#define RETRY_USEC 1000000            /* after a failure */
-#define FACTS_NS (5 * NSEC_PER_SEC)   /* how old what changes seldom may be */
+#define ANSWER_NS (10 * NSEC_PER_SEC) /* timeout of a request, in addition to the interval */
+#define RETRY_USEC 1000000            /* wait after a failure */
+#define FACTS_NS (5 * NSEC_PER_SEC)   /* maximum age of the documents that change rarely */
 
-/* Asked for in this order: rates again and again, the others when they are old. */
+/* In the order of the requests. Rates are requested again and again, the others when they are older than FACTS_NS. */
 enum remote_document { REMOTE_STATUS, REMOTE_CGROUPS, REMOTE_RATES };
 #define N_REMOTE_DOCUMENTS 3
 
 struct top_remote {
     sd_event *event;
     const struct top_address *address;
-    uint64_t interval_ns, facts_usec; /* when the facts were asked for */
+    uint64_t interval_ns, facts_usec; /* facts_usec: when the others were requested */
     enum remote_document asked;
     json_t *documents[N_REMOTE_DOCUMENTS];
     struct top_request *request;
@@ -204,7 +204,7 @@ static void remote_go_on(struct top_remote *remote)
     remote_ask(remote);
 }
 
-/* The sentence of a document {"error": ...}; "" where it has none. */
+/* The text of {"error": ...}; "" if there is none. */
 static const char *error_of(const json_t *document)
 {
     const char *text = json_string_value(json_object_get(document, "error"));

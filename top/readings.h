@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where readings come from, in the event loop: counters of this process (top-local.h), or a daemon (top-remote.h).
- *
- * Readings of counters that this process has opened.
- *
- * Readings of a running daemon, by its documents below /api/v1/.
+ * Where `perfcountd top` gets its readings from, in the event loop: counters that this process has opened (struct
+ * top_local), or the documents of a running daemon under /api/v1/ (struct top_remote). Both report to a listener.
  */
 #ifndef TOP_READINGS_H
 #define TOP_READINGS_H
@@ -16,37 +13,37 @@
 #include "daemon/session.h"
 #include "top/http-get.h"
 
-/* Documents as /api/v1/ has them; NULL where they are not known. A listener that keeps one takes a reference. */
+/* Documents of /api/v1/; NULL if unknown. Borrowed for the call: a listener takes a reference to keep one. */
 struct top_reading {
     json_t *rates, *cgroups, *status;
 };
 
 struct top_listener {
     void (*on_reading)(void *userdata, const struct top_reading *reading);
-    /* A sentence on why there is none; the source goes on trying. */
+    /* Called with a sentence when a reading fails; the source keeps trying. */
     void (*on_error)(void *userdata, const char *sentence);
     void *userdata;
 };
 
 struct top_local;
 
-/* Whether the session counts anything of the machine, besides this process. */
+/* Whether the session counts anything other than this process itself (collector `self`). */
 bool top_local_has_counters(const struct session *session);
 
-/* The session is open and outlives it. The first reading comes after an interval. -errno. */
+/* `session` must be open and outlive the result. The first reading comes after one interval. -errno. */
 int top_local_new(sd_event *event, struct session *session, uint64_t interval_ns, const struct top_listener *listener,
                   struct top_local **ret);
 struct top_local *top_local_free(struct top_local *local);
-/* From now on. -errno. */
+/* The next reading comes one new interval from now. -errno. */
 int top_local_set_interval(struct top_local *local, uint64_t interval_ns);
 
 struct top_remote;
 
-/* `address` is resolved and outlives it. -errno; that nothing answers is reported to the listener. */
+/* `address` must be resolved and outlive the result. -errno; if no daemon answers, the listener gets the error. */
 int top_remote_new(sd_event *event, const struct top_address *address, uint64_t interval_ns,
                    const struct top_listener *listener, struct top_remote **ret);
 struct top_remote *top_remote_free(struct top_remote *remote);
-/* From the next request on; at most 60 s, as /api/v1/rates has it. */
+/* Takes effect at the next request. At most 60 s, the limit of /api/v1/rates. */
 void top_remote_set_interval(struct top_remote *remote, uint64_t interval_ns);
 
 #endif

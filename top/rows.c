@@ -9,16 +9,16 @@
 #include "metrics/derived.h"
 #include "metrics/formula.h"
 
-/* Zeroed at first. */
+/* The sum of one group's rows on several PMUs or CPUs. Zero-initialised. */
 struct top_sum {
-    json_t *events, *ratios;               /* as a row of /api/v1/rates has them; null: not known */
-    json_t *common_events, *common_ratios; /* those that all rows have in which anything happened; NULL: no such row */
-    const char *pmu;                       /* NULL where it has several */
-    double counted; /* the smallest share of the time that any row was counted; 1 where none says it */
+    json_t *events, *ratios;               /* as in a row of /api/v1/rates; null: unknown */
+    json_t *common_events, *common_ratios; /* what all active rows have in common; NULL: no row is active */
+    const char *pmu;                       /* NULL: several */
+    double counted; /* share of the time in which it was counted: the smallest of all rows; 1 if no row has one */
     size_t n;
 };
 
-/* --- The columns of numbers --- */
+/* --- columns --- */
 
 static const struct top_column columns[] = {
     {"cpu", "%CPU", "CPU time; 100 is one CPU", {"cpu_utilization"}, {0}, {0}, TOP_PERCENT, 'P'},
@@ -51,7 +51,7 @@ const struct top_column *top_column_at(size_t i)
     return &columns[i];
 }
 
-/* Whether it is one of the texts, which may end with NULL; "-" and "_" are the same. */
+/* Whether `name` is one of `texts`, which may end early with NULL. "-" in `name` stands for "_", too. */
 static bool is_named(const char *name, const char *const *texts, size_t n)
 {
     for (size_t i = 0; i < n && texts[i]; i++) {
@@ -87,8 +87,8 @@ static bool find_number(const json_t *object, const char *name, double *ret)
 }
 
 /*
- * The column's value from the "events" and "ratios" of a group of /api/v1/rates. Returns whether the group has it at
- * all; *ret is NAN where it is not known.
+ * Takes the value of a column from the "events" and "ratios" of a row of /api/v1/rates. Returns whether the row has it
+ * at all; *ret is NAN if it is unknown.
  */
 static bool top_column_value(const struct top_column *column, const json_t *events, const json_t *ratios, double *ret)
 {
@@ -145,7 +145,7 @@ void top_column_format(const struct top_column *column, double value, bool estim
     snprintf(text, size, "%s%s", estimate && isfinite(value) ? "~" : "", isfinite(value) ? digits : "-");
 }
 
-/* --- One group over several PMUs or CPUs --- */
+/* --- sums --- */
 
 DEFINE_CLEANUP(struct derivation *, derivation_free);
 
@@ -177,7 +177,7 @@ static void add_event(json_t *events, const char *name, const json_t *rate)
                                     json_real(json_number_value(rate) + (before ? json_number_value(before) : 0)));
 }
 
-/* Whether anything happened in a row, or may have. */
+/* Whether an event happened in the row, or may have happened because its rate is unknown. */
 static bool is_active(const json_t *events)
 {
     const char *name;
@@ -191,7 +191,7 @@ static bool is_active(const json_t *events)
     return false;
 }
 
-/* Keeps in *common what `object` has too; the first object is taken as it is. */
+/* Removes from *common what `object` does not have. If *common is NULL, it becomes a copy of `object`. */
 static void keep_common(json_t **common, const json_t *object)
 {
     const char *name;
@@ -209,7 +209,7 @@ static void keep_common(json_t **common, const json_t *object)
     }
 }
 
-/* Adds a row of /api/v1/rates, whose texts last longer than the sum. */
+/* Adds a row of /api/v1/rates, whose strings must outlive the sum. */
 static void top_sum_add(struct top_sum *sum, const char *pmu, const json_t *row)
 {
     json_t *events = json_object_get(row, "events"), *ratios = json_object_get(row, "ratios"), *rate;
@@ -231,7 +231,7 @@ static void top_sum_add(struct top_sum *sum, const char *pmu, const json_t *row)
     json_object_foreach(events, name, rate) add_event(sum->events, name, rate);
 }
 
-/* The names and the rates of the events of a sum, as derivation.h takes them. */
+/* The events of a sum in the form of struct derivation_events (metrics/derived.h). */
 struct sum_events {
     const char **names;
     double *rates;
@@ -261,7 +261,7 @@ static int sum_events_init(struct sum_events *events, json_t *document)
     return 0;
 }
 
-/* A metric without a value is absent, as it is in /api/v1/rates. */
+/* A metric without a value is left out, as in /api/v1/rates. */
 static void add_metrics(struct top_sum *sum, const struct derivation *derivation, const double *rates)
 {
     const struct derivation_times times = {.running = sum->counted, .enabled = 1};
@@ -274,7 +274,7 @@ static void add_metrics(struct top_sum *sum, const struct derivation *derivation
     }
 }
 
-/* Makes the derived metrics. Of one row they are its own. */
+/* Derives the metrics from the sums. A single row keeps its own metrics. */
 static void top_sum_finish(struct top_sum *sum, enum derived_target target)
 {
     _cleanup_(sum_events_done) struct sum_events events = {0};
@@ -294,11 +294,11 @@ static void top_sum_finish(struct top_sum *sum, enum derived_target target)
         add_metrics(sum, derivation, events.rates);
 }
 
-/* --- The rows that `perfcountd top` shows of one reading --- */
+/* --- table --- */
 
-#define CPU_MAX 65535 /* above every number that Linux gives */
+#define CPU_MAX 65535 /* larger than any CPU number of Linux */
 
-/* A row of /api/v1/rates: a group on a target. */
+/* A row of /api/v1/rates, which is a part of a row of the table: one group on one PMU or CPU. */
 struct top_part {
     const char *name, *pmu, *group;
     int cpu;
@@ -311,9 +311,9 @@ struct top_table {
     json_t *rates, *cgroups;
     struct top_row *rows;
     size_t n;
-    uint32_t has;      /* a bit for each column */
-    char (*texts)[16]; /* for each row: "cpu 4", or the first digits of a container's id */
-    char **labels;     /* names with a path behind them */
+    uint32_t has;      /* bitmask of columns */
+    char (*texts)[16]; /* per row: "cpu 4", or the first digits of a container's ID */
+    char **labels;     /* owned: names followed by a path */
     size_t n_labels;
 };
 
@@ -345,7 +345,7 @@ static bool is_hardware(const char *pmu)
     return *pmu && !str_equal(pmu, "software") && !str_equal(pmu, "tracepoint") && !str_equal(pmu, "breakpoint");
 }
 
-/* Whether a row of /api/v1/rates belongs to a table of that kind; then *ret is it. */
+/* Whether a row of /api/v1/rates belongs to a table of this kind; if so, sets *ret. */
 static bool part_from(const json_t *document, enum top_kind kind, struct top_part *ret)
 {
     static const char *const collectors[] = {[TOP_CGROUPS] = "cgroup", [TOP_CPUS] = "cpu", [TOP_PMUS] = "cpu"};
@@ -392,7 +392,10 @@ static int compare_parts_by_pmu(const void *a, const void *b)
     return compare_part(a, b, true);
 }
 
-/* The values of one group, which is on `n` PMUs or CPUs. A value that an earlier group had stays. */
+/*
+ * Adds the values of one group on `n` PMUs or CPUs. A value of an earlier group is kept, except that the smallest
+ * running_ratio wins.
+ */
 static void row_add_group(struct top_table *table, struct top_row *row, const struct top_part *parts, size_t n)
 {
     _cleanup_(top_sum_done) struct top_sum sum = {0};
@@ -448,7 +451,7 @@ static void table_add_row(struct top_table *table, const struct top_part *parts,
     table->n++;
 }
 
-/* --- what people call a cgroup */
+/* --- names of cgroups --- */
 
 static int compare_key(const void *key, const void *element)
 {
@@ -468,7 +471,7 @@ static void row_add_names(struct top_table *table, struct top_row *row, const js
     row->id = id;
 }
 
-/* Rows are in the order of their targets yet. */
+/* Relies on the rows being sorted by target, as table_fill() adds them. */
 static void table_add_names(struct top_table *table)
 {
     const json_t *cgroup;
@@ -504,7 +507,7 @@ static int table_label(struct top_table *table, struct top_row *row)
     return 0;
 }
 
-/* A name that several cgroups have says less than their paths. */
+/* Adds the path to the labels of cgroups that have the same name. */
 static int table_distinguish(struct top_table *table)
 {
     _cleanup_(freep) struct top_row **rows = calloc(table->n + 1, sizeof(*rows));
@@ -577,7 +580,7 @@ bool top_table_has(const struct top_table *table, size_t column)
     return column < top_column_count() && table->has >> column & 1;
 }
 
-/* How rows are compared; qsort_r(3) hands it over. */
+/* The argument of compare_rows(), passed by qsort_r(3). */
 struct top_order {
     size_t column;
     bool reverse;

@@ -18,9 +18,9 @@
 
 #ifdef HAVE_NCURSES
 
-/* --- The terminal as it was before --- */
+/* --- restoring after a signal --- */
 
-/* Signals that end a process, but those that the event loop waits for, and SIGKILL. */
+/* Signals that kill a process by default, except SIGKILL and those that the event loop handles. */
 static const int deadly[] = {SIGSEGV, SIGBUS,  SIGFPE,  SIGILL,  SIGABRT,   SIGSYS,  SIGTRAP, SIGQUIT,
                              SIGALRM, SIGUSR1, SIGUSR2, SIGXCPU, SIGVTALRM, SIGXFSZ, SIGPROF, SIGPIPE};
 
@@ -29,7 +29,7 @@ static struct {
     struct termios modes;
     char bytes[256];
     size_t size;
-    char stack[64 * 1024]; /* a handler of a stack that overflowed needs another one */
+    char stack[64 * 1024]; /* for the handler: after a stack overflow, the normal stack has no room for it */
 } terminal;
 
 static void terminal_on_signal(int signal)
@@ -38,12 +38,12 @@ static void terminal_on_signal(int signal)
 
     (void)n;
     tcsetattr(terminal.fd, TCSANOW, &terminal.modes);
-    raise(signal); /* SA_RESETHAND gave it back its default action, which follows when the handler returns */
+    raise(signal); /* pending until the handler returns; SA_RESETHAND has restored the default action */
 }
 
 /*
- * Remembers the modes of the terminal, before a program changes them. `bytes` (copied, at most 256) show its normal
- * screen and its cursor. There is one terminal in a process: what a handler needs is global. -errno of tcgetattr(3).
+ * Saves the modes of the terminal before ncurses changes them, and installs the handler. The handler needs global
+ * state, so this works for one terminal per process. Errors of tcgetattr(3).
  */
 static int top_terminal_arm(int fd)
 {
@@ -61,22 +61,22 @@ static int top_terminal_arm(int fd)
     return 0;
 }
 
+/* `bytes` show the normal screen and the cursor. Copied; at most 256. */
 static void top_terminal_set_bytes(const char *bytes, size_t size)
 {
     terminal.size = MIN(size, sizeof(terminal.bytes));
     memcpy(terminal.bytes, bytes, terminal.size);
 }
 
-/* The signals have their default action again. */
 static void top_terminal_disarm(void)
 {
     for (size_t i = 0; i < ARRAY_SIZE(deadly); i++)
         signal(deadly[i], SIG_DFL);
 }
 
-/* --- The terminal of `perfcountd top` --- */
+/* --- screen --- */
 
-#define ESCAPE_MS 25 /* after the key Escape, before it is known that no sequence of another key follows */
+#define ESCAPE_MS 25 /* wait after the byte of Escape, which may also begin the sequence of another key */
 #define PAIR_WARNING 1
 
 struct ncurses {
@@ -143,7 +143,7 @@ struct top_screen {
     bool colours;
 };
 
-/* A capability of the terminal as text; "" where it has none. */
+/* A string capability of terminfo(5); "" if the terminal does not have it. */
 static const char *capability_text(const struct top_screen *screen, const char *name)
 {
     const char *text = screen->ncurses.tigetstr(name);
@@ -151,7 +151,7 @@ static const char *capability_text(const struct top_screen *screen, const char *
     return text && text != (const char *)-1 ? text : "";
 }
 
-/* Appends it without its padding, "$<5>", which only tputs(3) understands. */
+/* Appends the capability without its padding, as "$<5>", which only tputs(3) interprets. Returns the bytes appended. */
 static size_t append_capability(const char *text, char *to, size_t room)
 {
     size_t used = 0;
@@ -166,7 +166,7 @@ static size_t append_capability(const char *text, char *to, size_t room)
     return used;
 }
 
-/* The bytes that put the terminal back where endwin() cannot be called. */
+/* Saves the bytes that restore the terminal when endwin() cannot be called. */
 static void remember_bytes(const struct top_screen *screen)
 {
     static const char *const names[] = {"rmkx", "sgr0", "op", "cnorm", "rmcup"};
@@ -355,7 +355,7 @@ void top_screen_resume(struct top_screen *screen)
 
 #else
 
-/* --- Without ncurses there is no screen --- */
+/* --- build without ncurses --- */
 
 int top_screen_open(struct top_screen **ret, struct error *error)
 {

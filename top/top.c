@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "top/top.h"
-
+/*
+ * `perfcountd top` in the event loop: readings and keys come in, frames go to the terminal or to standard output.
+ */
 #include <locale.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/utsname.h>
+#include <systemd/sd-event.h>
 #include <time.h>
 
 #include "base/cleanup.h"
@@ -20,18 +22,18 @@
 #define TOP_LIVE UINT64_MAX
 
 struct top_loop_settings {
-    const char *host, *source; /* as the first line shows them */
-    const char *filter;        /* of cgroups, "" for all */
+    const char *host, *source; /* as shown in the first line */
+    const char *filter;        /* of cgroups; "" for all */
     const char *sort;          /* a column; NULL: the default */
     uint64_t interval_ns;
-    uint64_t count; /* of frames as plain text, 0 for no end; TOP_LIVE on the terminal */
+    uint64_t count; /* number of frames of plain text, 0 for no end; TOP_LIVE: on the terminal */
 };
 
 struct top_loop;
 
-/* --- `perfcountd top` in the event loop --- */
+/* --- event loop --- */
 
-#define PLAIN_WIDTH 160 /* where standard output is no terminal and COLUMNS does not say it */
+#define PLAIN_WIDTH 160 /* if standard output is not a terminal and COLUMNS is not set */
 
 struct top_loop {
     sd_event *event;
@@ -56,7 +58,7 @@ static void drop_tables(struct top_loop *loop)
     loop->scene.pmus = top_table_free(loop->scene.pmus);
 }
 
-/* The terminal is as it was before. */
+/* Restores the terminal. */
 static struct top_loop *top_loop_free(struct top_loop *loop)
 {
     if (!loop)
@@ -73,7 +75,7 @@ static struct top_loop *top_loop_free(struct top_loop *loop)
 }
 DEFINE_CLEANUP(struct top_loop *, top_loop_free);
 
-/* Without memory the rows are not there until the next reading. */
+/* If memory runs out, no rows are shown until the next reading. */
 static void make_tables(struct top_loop *loop)
 {
     drop_tables(loop);
@@ -83,7 +85,7 @@ static void make_tables(struct top_loop *loop)
     loop->scene.pmus = top_table_new(loop->rates, NULL, TOP_PMUS, false);
 }
 
-/* Of plain text: the terminal's width, COLUMNS, or a width that has most columns. */
+/* The width of plain text: COLUMNS, else the terminal's width, else one that has room for most columns. */
 static size_t plain_width(void)
 {
     struct winsize size;
@@ -131,7 +133,7 @@ static void use_status(struct top_loop *loop)
     loop->scene.paused = json_is_true(json_object_get(loop->status, "paused"));
 }
 
-/* Where no cgroup is counted, the first thing to see is CPUs. */
+/* Shows CPUs first if no cgroup is counted. */
 static void choose_kind(struct top_loop *loop)
 {
     if (loop->frames == 0 && loop->view.kind == TOP_CGROUPS && !*top_view_filter(&loop->view) && loop->scene.table &&
@@ -176,13 +178,12 @@ static void loop_on_error(void *userdata, const char *sentence)
     sd_event_exit(loop->event, EXIT_FAILURE);
 }
 
-/* For a source to report to. */
 static struct top_listener top_loop_listener(struct top_loop *loop)
 {
     return (struct top_listener){loop_on_reading, loop_on_error, loop};
 }
 
-/* Calls it when the user changes the interval. */
+/* `on_interval` is called when the user changes the interval. */
 static void top_loop_when_interval(struct top_loop *loop, void (*on_interval)(void *userdata, uint64_t interval_ns),
                                    void *userdata)
 {
@@ -190,7 +191,7 @@ static void top_loop_when_interval(struct top_loop *loop, void (*on_interval)(vo
     loop->userdata = userdata;
 }
 
-/* The signal that ended the loop; 0 where none did. */
+/* The signal that ended the loop; 0 if none did. */
 static int top_loop_signal(const struct top_loop *loop)
 {
     return loop->signal;
@@ -220,7 +221,7 @@ static int loop_on_input(sd_event_source *source, int fd, uint32_t events, void 
         return sd_event_exit(loop->event, EXIT_FAILURE);
     while ((key = top_screen_read_key(loop->screen)) != -EAGAIN) {
         apply_key(loop, key);
-        loop_draw(loop); /* the next key acts on what is seen */
+        loop_draw(loop); /* the next key acts on what this shows */
     }
     return loop->view.quit ? sd_event_exit(loop->event, EXIT_SUCCESS) : 0;
 }
@@ -239,7 +240,7 @@ static int loop_on_signal(sd_event_source *source, const struct signalfd_siginfo
         top_screen_suspend(loop->screen);
         raise(SIGSTOP);
         return 0;
-    case SIGCONT: /* also after a SIGSTOP, when a shell has set other modes */
+    case SIGCONT: /* also after SIGSTOP; a shell may have set other modes */
         top_screen_suspend(loop->screen);
         top_screen_resume(loop->screen);
         loop_draw(loop);
@@ -250,7 +251,7 @@ static int loop_on_signal(sd_event_source *source, const struct signalfd_siginfo
     }
 }
 
-/* Signals are blocked before the screen is opened, or one could end the process between the two. */
+/* Call it before the screen is opened: a signal in between would end the process with the terminal changed. */
 static int watch_signals(struct top_loop *loop)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP, SIGCONT};
@@ -306,7 +307,10 @@ static int use_filter(struct top_view *view, const char *filter, struct error *e
     return r;
 }
 
-/* Borrows the texts. -EINVAL for a column that is not known; errors of top_screen_open(); with a sentence. */
+/*
+ * Borrows the strings of `settings`. Returns -EINVAL for an unknown column or a bad pattern, or an error of
+ * top_screen_open(); with a sentence.
+ */
 static int top_loop_new(sd_event *event, const struct top_loop_settings *settings, struct top_loop **ret,
                         struct error *error)
 {
@@ -315,7 +319,7 @@ static int top_loop_new(sd_event *event, const struct top_loop_settings *setting
 
     if (!loop)
         return error_oom(error);
-    setlocale(LC_CTYPE, ""); /* the characters that the terminal has */
+    setlocale(LC_CTYPE, ""); /* the encoding of the terminal's characters */
     loop->event = sd_event_ref(event);
     loop->settings = *settings;
     loop->scene = (struct top_scene){.host = settings->host,
@@ -337,11 +341,11 @@ static int top_loop_new(sd_event *event, const struct top_loop_settings *setting
     return 0;
 }
 
-/* --- `perfcountd top`: the terminal, or plain text by --count, and where its readings come from --- */
+/* --- `perfcountd top` --- */
 
 #define DEFAULT_SOCKET "/run/perfcountd.sock"
 
-/* One of both sources. */
+/* Either `local` or `remote` is the source of readings. */
 struct top_command {
     sd_event *event;
     struct session session;
@@ -352,7 +356,7 @@ struct top_command {
     struct top_remote *remote;
 };
 
-/* The loop has the terminal until it is freed, so it comes last, and after it a message may be printed. */
+/* Frees the loop after the sources that report to it. Messages may be printed only after it releases the terminal. */
 static void top_command_done(struct top_command *command)
 {
     top_local_free(command->local);
@@ -363,7 +367,7 @@ static void top_command_done(struct top_command *command)
     sd_event_unref(command->event);
 }
 
-/* Whether anything listens there. -errno of connect(2). */
+/* 0 if something listens on the address, else the -errno of connect(2). */
 static int probe_address(const struct top_address *address)
 {
     int r = -EHOSTUNREACH;
@@ -400,7 +404,7 @@ static int fail_without_source(int code)
     return command_fail(EXIT_FAILURE, &error);
 }
 
-/* Own counters where this process may open them, or those of the daemon that runs here. */
+/* Uses counters of this process if it may open any, else those of the daemon on this machine. */
 static int choose_source(struct top_command *command, const struct options *options)
 {
     struct error error = {0};
@@ -459,7 +463,7 @@ static int open_loop(struct top_command *command, const struct options *options,
     return r == 0 ? EXIT_SUCCESS : command_fail(r == -ENOSYS ? EXIT_FAILURE : EXIT_BAD_USAGE, &error);
 }
 
-/* The terminal is as it was: the signal ends the process as it would end any other. */
+/* Call it when the terminal is restored: the signal ends the process by its default action. */
 static void die_of(int signo)
 {
     sigset_t set;
@@ -496,7 +500,7 @@ int command_top(const struct options *options)
     struct utsname machine;
     int status;
 
-    log_configure(LOG_LEVEL_ERROR, options->log_format); /* lines of a log would stand on the screen */
+    log_configure(LOG_LEVEL_ERROR, options->log_format); /* log lines would disturb the screen */
     uname(&machine);
     status = choose_source(&command, options);
     if (status == EXIT_SUCCESS)

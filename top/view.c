@@ -6,7 +6,7 @@
 #include "base/glob.h"
 #include "top/frame.h"
 
-/* --- The wishes of the user of `perfcountd top` --- */
+/* --- view --- */
 
 static const uint64_t intervals_ms[] = {100, 200, 500, 1000, 2000, 5000, 10000, 30000, 60000};
 
@@ -77,7 +77,7 @@ static bool apply_scrolling(struct top_view *view, int key, const struct top_pag
     return true;
 }
 
-/* The next column that is there, in one direction; the name is behind the last one. */
+/* Moves to the next column that the table has, in one direction. Sorting by name comes after the last column. */
 static void step_column(struct top_view *view, const struct top_table *table, bool right)
 {
     size_t n = top_column_count() + 1, column = view->sort[view->kind];
@@ -88,7 +88,7 @@ static void step_column(struct top_view *view, const struct top_table *table, bo
     view->sort[view->kind] = column;
 }
 
-/* The next of the steps, or the last one in that direction. */
+/* The next step in that direction; `ns` if there is none. */
 static uint64_t next_interval(uint64_t ns, bool longer)
 {
     size_t n = ARRAY_SIZE(intervals_ms);
@@ -227,13 +227,13 @@ bool top_view_shows(const struct top_view *view, const struct top_row *row)
     return shows;
 }
 
-/* --- The columns that fit the width --- */
+/* --- layout --- */
 
-#define NAME_MIN 14  /* of a cgroup, beside numbers */
+#define NAME_MIN 14  /* name of a cgroup, next to numbers */
 #define CPU_NAME 8   /* "cpu 127 " */
-#define PMU_WIDTH 18 /* "armv8_cortex_a76" with two blanks */
-#define NAME_WIDE 48 /* of a cgroup, before texts get room */
-#define WIDE 120     /* a name and all numbers leave room for texts from here on */
+#define PMU_WIDTH 18 /* "armv8_cortex_a76" and two blanks */
+#define NAME_WIDE 48 /* name of a cgroup, before texts get room */
+#define WIDE 120     /* from this width on, a name and all numbers leave room for texts */
 
 static size_t longest_text(const struct top_table *table, const char *(*text)(const struct top_row *row))
 {
@@ -281,7 +281,7 @@ const struct top_layout_text top_layout_texts[] = {
     {"PATH", row_path, 16, SIZE_MAX - 2},
 };
 
-/* As many columns of numbers as fit, the one that rows are sorted by among them. */
+/* Chooses as many columns as fit, always including the one that rows are sorted by. */
 static void choose_columns(const struct top_view *view, const struct top_table *table, size_t room,
                            struct top_layout *layout)
 {
@@ -298,7 +298,10 @@ static void choose_columns(const struct top_view *view, const struct top_table *
         layout->columns[layout->n - 1] = sort;
 }
 
-/* The width of a text with two blanks behind it, where a row has one and there is room for it. */
+/*
+ * Returns the width of a column of text, including two blanks after it, and takes it from *room; 0 if no row has such a
+ * text or there is no room for it.
+ */
 static size_t choose_text(const struct top_layout_text *text, const struct top_table *table, size_t *room)
 {
     size_t longest = longest_text(table, text->text), width = MIN(MAX(longest, strlen(text->title)), text->most) + 2;
@@ -310,7 +313,7 @@ static size_t choose_text(const struct top_layout_text *text, const struct top_t
     return width;
 }
 
-/* Up to `limit` columns, where a name is that long. */
+/* Widens the names up to `limit` columns if there is a name of that length. */
 static void grow_name(struct top_layout *layout, const struct top_table *table, size_t limit, size_t *room)
 {
     size_t wanted = MIN(longest_text(table, row_label) + 2, limit);

@@ -9,43 +9,48 @@ struct tallied_total {
 };
 
 struct tallied_row {
-    struct group_row own; /* `row` NULL: it could not be made */
+    struct group_row own; /* its `row` is NULL if it could not be made */
     const char *signature;
     struct tallied_total *totals; /* by counter */
     struct scale_times times;
-    uint64_t ran;        /* events that ran at least once, on any CPU */
-    uint32_t activities; /* as in struct row_sum, since the row was shown last */
+    uint64_t ran;        /* mask of the events that ran at least once, on any CPU */
+    uint32_t activities; /* as in struct row_sum, since the row was last shown */
 };
 
-/* A cgroup had this of a perf group on a CPU. */
+/* What a slot accrued from one perf group on one CPU. */
 struct tallied_increment {
     const struct tally_part *part;
     struct scale_times times;
-    bool ran;                          /* the perf group did */
-    enum group_activity activity;      /* by tallied_increment_scale() */
+    bool ran;                          /* the perf group was on its PMU */
+    enum group_activity activity;      /* set by tallied_increment_scale() */
     uint64_t values[TALLY_EVENTS_MAX]; /* by field of the part */
     struct fixed scaled[TALLY_EVENTS_MAX];
 };
 
 struct tally_wait {
     uint64_t pending_ns;
-    uint32_t row; /* of the perf group: a row has at most one on a CPU */
+    uint32_t row; /* row of the perf group; a row has at most one perf group on a CPU */
     uint16_t cpu;
-    bool starved; /* it did not run since */
+    bool starved; /* the perf group was enabled and has not run since */
 };
 
-/* All zero at first. */
+/*
+ * Enabled time that waits until its perf group runs again. Few entries at a time. Must be zeroed before the first use.
+ *
+ * `pending_ns` is only the time of the cgroup's own slot. The time of tasks in an inner watched cgroup waits in that
+ * cgroup's counts.
+ */
 struct tally_waits {
-    struct tally_wait *items; /* by CPU and row */
+    struct tally_wait *items; /* sorted by CPU, then row */
     uint32_t n;
 };
 
-/* Rows have other numbers: new ones by old ones, TALLY_WAITS_GONE where a row is not there any more. */
+/* In a table from old to new row numbers: the row no longer exists. */
 #define TALLY_WAITS_GONE UINT32_MAX
 
-/* --- A row of a cgroup that is counted by a tally --- */
+/* --- rows --- */
 
-/* Whether it is the row that `wanted` describes, maybe with other events. */
+/* Returns whether `row` is the row that `wanted` describes, possibly with other events. */
 static bool tallied_row_matches(const struct tallied_row *row, const struct tally_row *wanted)
 {
     const struct group_row *planned = wanted->planned;
@@ -54,7 +59,10 @@ static bool tallied_row_matches(const struct tallied_row *row, const struct tall
            str_equal(row->own.pmu, planned->pmu) && str_equal(row->signature, wanted->signature);
 }
 
-/* Makes it; `whose` as for row_draft_make(). -ENOMEM; tallied_row_done() in any case. */
+/*
+ * Makes the row; `whose` as for row_draft_make(). Returns -ENOMEM on failure. tallied_row_done() must be called in
+ * either case.
+ */
 static int tallied_row_init(struct tallied_row *row, const struct collector_context *context,
                             const struct tally_row *wanted, const struct row_target *whose)
 {
@@ -65,7 +73,7 @@ static int tallied_row_init(struct tallied_row *row, const struct collector_cont
     return row->own.row ? 0 : -ENOMEM;
 }
 
-/* Removes it; all zero then. */
+/* Removes the row and zeroes the structure. */
 static void tallied_row_done(struct tallied_row *row, struct snapshot *snapshot)
 {
     if (row->own.row)
@@ -79,7 +87,7 @@ static size_t counter_of(const struct tallied_row *row, size_t event)
     return event_count(row->own.events & (event_bit(event) - 1));
 }
 
-/* It takes the place of `before`, which had other events: what that counted goes on. */
+/* Takes over the totals of `before`, an instance of the same row with other events. */
 static void tallied_row_take(struct tallied_row *row, const struct tallied_row *before)
 {
     row->times = before->times;
@@ -90,9 +98,6 @@ static void tallied_row_take(struct tallied_row *row, const struct tallied_row *
         row->totals[counter_of(row, event)] = before->totals[counter_of(before, event)];
 }
 
-/* --- crediting --- */
-
-/* Takes the words of the part. */
 static void tallied_increment_init(struct tallied_increment *increment, const struct tally_part *part,
                                    const uint64_t *delta)
 {
@@ -105,7 +110,10 @@ static void tallied_increment_init(struct tallied_increment *increment, const st
     }
 }
 
-/* Scales them with time enabled that waited. A value that comes without its time counts as it is. */
+/*
+ * Scales the values by enabled / running, where `pending_ns` is added to the enabled time. Values without a running
+ * time are taken as they are.
+ */
 static void tallied_increment_scale(struct tallied_increment *increment, uint64_t pending_ns)
 {
     uint64_t enabled = increment->times.enabled + pending_ns, running = increment->times.running;
@@ -134,9 +142,10 @@ static void tallied_row_credit(struct tallied_row *row, const struct tallied_inc
     row->ran |= part->events;
 }
 
-/* --- showing --- */
-
-/* Shows it; `known` are the events that may have run, and `sum` has the activities of CPUs where nothing ran. */
+/*
+ * Shows the row. `known` are the events whose total is valid even if they never ran; `sum` already has the activities
+ * of CPUs where nothing ran.
+ */
 static void tallied_row_show(struct tallied_row *row, uint64_t known, struct row_sum *sum)
 {
     size_t n = 0;
@@ -152,7 +161,7 @@ static void tallied_row_show(struct tallied_row *row, uint64_t known, struct row
     row->activities = 0;
 }
 
-/* --- Perf groups that did not run for a cgroup --- */
+/* --- pending time --- */
 
 static void tally_waits_done(struct tally_waits *waits)
 {
@@ -165,13 +174,12 @@ static bool is_before(const struct tally_wait *wait, unsigned cpu, uint32_t row)
     return wait->cpu != cpu ? wait->cpu < cpu : wait->row < row;
 }
 
-/* Where it is, or belongs. */
+/* Returns the index of the entry, or where it must be inserted. */
 static size_t search_wait(const struct tally_waits *waits, unsigned cpu, uint32_t row)
 {
     return array_search(waits->n, i, is_before(&waits->items[i], cpu, row));
 }
 
-/* NULL where nothing waits. */
 static struct tally_wait *tally_waits_find(const struct tally_waits *waits, unsigned cpu, uint32_t row)
 {
     size_t at = search_wait(waits, cpu, row);
@@ -181,7 +189,7 @@ static struct tally_wait *tally_waits_find(const struct tally_waits *waits, unsi
     return &waits->items[at];
 }
 
-/* Without memory the time is lost, so that totals become a little too low. */
+/* On failure the time is lost, and totals become slightly too low. */
 static void tally_waits_add(struct tally_waits *waits, unsigned cpu, uint32_t row, uint64_t pending_ns, bool starved)
 {
     struct tally_wait *wait = tally_waits_find(waits, cpu, row);
@@ -198,7 +206,10 @@ static void tally_waits_add(struct tally_waits *waits, unsigned cpu, uint32_t ro
     wait->starved |= starved;
 }
 
-/* The perf group ran on its CPU; `whole`: for the cgroup itself, so that none of its time waits any more. */
+/*
+ * Must be called when the perf group ran on its CPU. `whole`: it ran for the cgroup's own slot, which has used up the
+ * pending time.
+ */
 static void tally_waits_run(struct tally_waits *waits, unsigned cpu, uint32_t row, bool whole)
 {
     struct tally_wait *wait = tally_waits_find(waits, cpu, row);
@@ -233,16 +244,16 @@ static void tally_waits_move(struct tally_waits *waits, const uint32_t *rows)
         qsort(waits->items, n, sizeof(waits->items[0]), compare_waits);
 }
 
-/* --- The counts of a cgroup that is counted by a tally --- */
+/* --- counts --- */
 
 struct tallied_counts {
-    const struct tally_rows *plan; /* NULL: it has ended */
-    struct tallied_row *rows;      /* as plan->rows */
+    const struct tally_rows *plan; /* NULL once the counts have ended */
+    struct tallied_row *rows;      /* parallel to plan->rows */
     struct row **unavailable;
     uint32_t n_rows, n_unavailable;
     struct tally_waits waits;
-    bool changed;              /* since the update before */
-    uint64_t edition, changes; /* those of the plan that the rows are of, and that they show */
+    bool changed;              /* since the last update */
+    uint64_t edition, changes; /* of the plan: for which the rows were made (0: none), and last shown */
 };
 
 static bool is_current(const struct tallied_counts *counts)
@@ -250,9 +261,7 @@ static bool is_current(const struct tallied_counts *counts)
     return counts->plan && counts->edition == counts->plan->edition;
 }
 
-/* --- crediting --- */
-
-/* The first of the chain has it itself; those above because it is inside. */
+/* `itself`: the increment is from the cgroup's own slot, not from an inner cgroup. */
 static void counts_credit(struct tallied_counts *counts, const struct tallied_increment *increment, bool itself)
 {
     const struct tally_part *part = increment->part;
@@ -283,7 +292,7 @@ static void credit_part(struct tallied_counts *const *chain, size_t n, const str
 
 void tallied_counts_credit(struct tallied_counts *const *chain, size_t n, unsigned cpu, const uint64_t *delta)
 {
-    /* One whose rows could not be made leaves it to those above. */
+    /* Counts whose rows could not be made are skipped; those above are still credited. */
     for (; n > 0 && !is_current(chain[0]); n--)
         chain++;
     if (n == 0)
@@ -293,9 +302,7 @@ void tallied_counts_credit(struct tallied_counts *const *chain, size_t n, unsign
         credit_part(chain, n, &plan->parts[i], delta);
 }
 
-/* --- showing --- */
-
-/* Gives the events of the row that are known, and adds what happened on the CPUs where nothing ran. */
+/* Returns the events of the row whose totals are valid, and adds to `sum` what happened on CPUs where nothing ran. */
 static uint64_t note_parts(const struct tallied_counts *counts, uint32_t row, struct row_sum *sum)
 {
     const struct tally_rows *plan = counts->plan;
@@ -323,7 +330,7 @@ static void row_update(struct tallied_counts *counts, uint32_t i)
     if (planned->absent)
         return;
     row_sum_init(&sum, row->own.row->n_counters);
-    /* Mostly all events have run, and there is nothing else to say. */
+    /* Usually all events have run, and nothing needs to be added. */
     if (known != row->own.events || counts->waits.n > 0 || planned->is_unreadable || row->own.row->state == ROW_STARVED)
         known = note_parts(counts, i, &sum);
     tallied_row_show(row, known, &sum);
@@ -348,16 +355,18 @@ void tallied_counts_add_states(const struct tallied_counts *counts, size_t state
     states[ROW_UNAVAILABLE] += counts->plan->n_without_rows;
 }
 
-/* --- making the rows --- */
+/* --- plan changes --- */
 
-/* Whose rows are made. */
+/* What the rows of one cgroup are made from. */
 struct making {
     const struct tally_rows *plan;
     const struct collector_context *context;
     struct row_target whose;
 };
 
-/* The number of the row that was there before; n_rows where there is none. Mostly the plan is what it was. */
+/*
+ * Returns the index of the existing row that matches `wanted`, or n_rows. `hint` is its index if the plan is unchanged.
+ */
 static uint32_t find_row(const struct tallied_counts *counts, uint32_t hint, const struct tally_row *wanted)
 {
     for (uint32_t k = 0; k < counts->n_rows; k++) {
@@ -368,7 +377,7 @@ static uint32_t find_row(const struct tallied_counts *counts, uint32_t hint, con
     return counts->n_rows;
 }
 
-/* Makes a row, or goes on with the one that was there. */
+/* Makes a row, or moves the existing one there if it has the same events. */
 static int make_row(const struct making *making, const struct tally_row *wanted, struct tallied_row *before,
                     struct tallied_row *ret)
 {
@@ -389,7 +398,7 @@ static int make_row(const struct making *making, const struct tally_row *wanted,
     return 0;
 }
 
-/* On failure the rows that could not be made are missing, and nothing waits. */
+/* On failure the rows that could not be made are missing, and their pending time is lost. */
 static int make_rows(struct tallied_counts *counts, const struct making *making)
 {
     uint32_t n = making->plan->n_rows;
@@ -416,7 +425,7 @@ static int make_rows(struct tallied_counts *counts, const struct making *making)
     return r;
 }
 
-/* --- events that are not counted --- */
+/* --- unavailable events --- */
 
 static bool shows_event(const struct row *row, const struct tally_unavailable *wanted)
 {
@@ -472,7 +481,7 @@ static int show_unavailable(struct tallied_counts *counts, const struct making *
     return r;
 }
 
-/* --- the counts as a whole --- */
+/* --- lifetime --- */
 
 struct tallied_counts *tallied_counts_free(struct tallied_counts *counts, struct snapshot *snapshot)
 {
@@ -490,7 +499,7 @@ struct tallied_counts *tallied_counts_free(struct tallied_counts *counts, struct
 int tallied_counts_resume(struct tallied_counts *counts, const struct tally_rows *rows,
                           const struct collector_context *context, const char *label, const struct names *names)
 {
-    /* Cgroups come and go, and Prometheus cannot see that a series began at 0. */
+    /* Cgroups come and go, and Prometheus cannot tell when a series started from 0 without _created. */
     struct making making = {
         .plan = rows,
         .context = context,

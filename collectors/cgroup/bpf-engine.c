@@ -13,26 +13,30 @@
 #include "perf/reason.h"
 #include "perf/sys.h"
 
+/*
+ * What a tally depends on, as texts to compare. If `wanted` changes, other groups must be opened; if `words` changes,
+ * the groups stay but another tally must be started.
+ */
 struct tally_layout {
-    char *wanted; /* by the configuration */
+    char *wanted; /* groups that the configuration asks for */
     char *words;
 };
 
-struct tallied_counts;
-
-/* All zero at first. */
+/*
+ * Credits what a slot accrued to the cgroup that owns it and to the watched cgroups above it. Must be zeroed before the
+ * first use.
+ */
 struct crediting {
     struct slots slots;
-    struct tallied_counts **chain; /* those that are credited together */
+    struct tallied_counts **chain; /* counts to credit at once: the owner, then the cgroups above it */
     size_t chain_room;
-    uint32_t events, groups; /* of the words, as in struct tally_shape */
+    uint32_t events, groups; /* layout of the words, as in struct tally_shape */
     struct unknown_time unknown;
 };
-struct tally_rows;
 
 static int cgroup_tally_check(const struct cgroup_tally *tally, struct error *error);
 
-/* --- When a tally can go on --- */
+/* --- tally layout --- */
 
 static char *describe_words(const struct tally_groups *groups)
 {
@@ -60,7 +64,7 @@ static char *describe_wanted(const struct config_cgroup *config)
     return text;
 }
 
-/* As the groups are now. -ENOMEM; tally_layout_done() in any case. */
+/* Describes the current groups. Returns -ENOMEM on failure. tally_layout_done() must be called in either case. */
 static int tally_layout_init(struct tally_layout *layout, const struct tally_groups *groups,
                              const struct collector_context *context)
 {
@@ -78,7 +82,7 @@ static void tally_layout_done(struct tally_layout *layout)
     *layout = (struct tally_layout){0};
 }
 
-/* Whether the configuration wants what it wanted then. -ENOMEM. */
+/* Returns whether the configuration still asks for the same groups, or -ENOMEM. */
 static int tally_layout_is_wanted(const struct tally_layout *layout, const struct collector_context *context)
 {
     _cleanup_(freep) char *wanted = describe_wanted(&context->config->cgroup);
@@ -86,7 +90,7 @@ static int tally_layout_is_wanted(const struct tally_layout *layout, const struc
     return wanted ? str_equal(wanted, layout->wanted) : -ENOMEM;
 }
 
-/* --- The cgroups that have the counts of a slot --- */
+/* --- crediting --- */
 
 static void crediting_done(struct crediting *crediting)
 {
@@ -95,7 +99,7 @@ static void crediting_done(struct crediting *crediting)
     *crediting = (struct crediting){0};
 }
 
-/* A chain is never longer than a path is deep, and the cgroup itself. */
+/* A chain has at most one entry for each component of the path, and one for the root. */
 static int crediting_make_room(struct crediting *crediting, const char *path)
 {
     size_t n = 2;
@@ -112,7 +116,6 @@ static int crediting_make_room(struct crediting *crediting, const char *path)
     return 0;
 }
 
-/* The nearest cgroup above that has a slot; NULL. */
 static struct cgroup_counts *crediting_find_above(const struct cgroup_counts *counts)
 {
     struct cgroup_counts *above = cgroup_counts_above(counts);
@@ -122,7 +125,10 @@ static struct cgroup_counts *crediting_find_above(const struct cgroup_counts *co
     return above;
 }
 
-/* Time of the CPU: that of a group which is always there. */
+/*
+ * CPU time of a delta: the largest enabled time. A perf group that is always open has all of it; others may have been
+ * opened later.
+ */
 static uint64_t time_of(const struct crediting *crediting, const uint64_t *delta)
 {
     uint64_t time = 0;
@@ -132,7 +138,7 @@ static uint64_t time_of(const struct crediting *crediting, const uint64_t *delta
     return time;
 }
 
-/* A tally_credit: `userdata` is the crediting. */
+/* Implements tally_credit; `userdata` is the struct crediting. */
 static void crediting_add(void *userdata, uint32_t slot, unsigned cpu, const uint64_t *delta)
 {
     struct crediting *crediting = userdata;
@@ -147,7 +153,7 @@ static void crediting_add(void *userdata, uint32_t slot, unsigned cpu, const uin
         tallied_counts_credit(crediting->chain, n, cpu, delta);
 }
 
-/* --- Counting cgroups by BPF --- */
+/* --- tally --- */
 
 struct cgroup_tally {
     struct sys *sys;
@@ -155,12 +161,12 @@ struct cgroup_tally {
     struct tally_rows *rows;
     struct tally_layout layout;
     struct crediting crediting;
-    struct tally_run *counting, *started; /* `started` takes over; else NULL */
-    unsigned n_runs;                      /* how many were started: the number of the last */
+    struct tally_run *counting, *started; /* `started` is not NULL until it takes over from `counting` */
+    unsigned n_runs;                      /* number of tallies started so far; identifies the last one */
     uint32_t cpus;
     bool namespaced, paused;
-    bool unsettled; /* slots are new or given up, or tasks were moved: the CPUs have to look again */
-    bool behind;    /* the program does not have the counters of all CPUs yet */
+    bool unsettled; /* slots were assigned or given up, or tasks were moved: the CPUs must look up their slots again */
+    bool behind;    /* not all CPUs' counters have been passed to the program yet */
     struct error error;
 };
 
@@ -168,7 +174,7 @@ struct cgroup_tally *cgroup_tally_free(struct cgroup_tally *tally, const struct 
 {
     if (!tally)
         return NULL;
-    if (tally->sys->tally) /* the opener may be gone before */
+    if (tally->sys->tally) /* NULL if the opener has ended */
         tally->sys->tally->stop(tally->sys);
     tally_run_free(tally->counting);
     tally_run_free(tally->started);
@@ -194,7 +200,7 @@ static bool is_slot_idle(const void *userdata, uint32_t slot)
     return tally_run_is_idle(userdata, slot);
 }
 
-/* Records that stand still say nothing: what runs has not run since. */
+/* Records of a lost program are frozen: what the counters advanced since would be charged to the slot that ran last. */
 static size_t tally_read_slots(struct cgroup_tally *tally, uint32_t first, uint32_t last)
 {
     if (!tally->counting || cgroup_tally_is_lost(tally))
@@ -203,7 +209,7 @@ static size_t tally_read_slots(struct cgroup_tally *tally, uint32_t first, uint3
 }
 
 /*
- * Only this function makes the CPUs look again after tasks were moved, so that a user who moves tasks all the time
+ * Reads all slots. Only this function flushes after tasks were moved, so that a user who moves tasks all the time
  * causes at most one flush per reading.
  */
 static size_t cgroup_tally_read(struct cgroup_tally *tally)
@@ -218,7 +224,7 @@ static size_t cgroup_tally_read(struct cgroup_tally *tally)
     return n;
 }
 
-/* The same for one cgroup, without those inside of it. */
+/* Reads the slot of one cgroup, without those of inner cgroups. */
 static size_t cgroup_tally_read_one(struct cgroup_tally *tally, const struct cgroup_counts *counts)
 {
     size_t n = counts->slot ? tally_read_slots(tally, counts->slot, counts->slot) : 0;
@@ -227,9 +233,7 @@ static size_t cgroup_tally_read_one(struct cgroup_tally *tally, const struct cgr
     return n;
 }
 
-/* --- starting another --- */
-
-/* Starts another tally, of at least that many slots. All cgroups get their slots in it again. */
+/* Starts another tally with at least `slots` slots. All cgroups must then be assigned slots in it. */
 static int tally_start(struct cgroup_tally *tally, const struct tally_groups *groups, uint32_t slots,
                        struct error *error)
 {
@@ -260,9 +264,9 @@ int cgroup_tally_make_room(struct cgroup_tally *tally, uint64_t n, uint64_t max,
     return r < 0 ? r : 1;
 }
 
-/* --- taking over --- */
+/* --- takeover --- */
 
-/* Its last reading. In the kernel it goes on until another one is attached. */
+/* Reads the counting tally a last time. In the kernel it runs on until another one is attached. */
 static void tally_end_counting(struct cgroup_tally *tally)
 {
     tally_read_slots(tally, 0, UINT32_MAX);
@@ -285,7 +289,7 @@ static int tally_take_over(struct cgroup_tally *tally, struct error *error)
     return r;
 }
 
-/* -ENOENT: it is not in this tally. */
+/* Returns false if a call failed and must be retried. -ENOENT only means that the cgroup is not in this tally. */
 static bool withdraw_given_up(struct cgroup_tally *tally)
 {
     for (uint32_t i = TALLY_SLOT_FIRST; i < tally->crediting.slots.n && tally->crediting.slots.n_given_up; i++) {
@@ -299,7 +303,7 @@ static bool withdraw_given_up(struct cgroup_tally *tally)
     return true;
 }
 
-/* An opener that does not answer is asked again at the next reading. */
+/* On -ETIMEDOUT the opener did not answer; cgroup_tally_settle() retries at the next reading. */
 static int tally_set_cpus(struct cgroup_tally *tally, struct error *error)
 {
     int r = tally->counting ? tally_run_set_cpus(tally->counting, &tally->groups, error) : 0;
@@ -309,7 +313,7 @@ static int tally_set_cpus(struct cgroup_tally *tally, struct error *error)
     return tally->behind ? 0 : MIN(r, 0);
 }
 
-/* A call that fails is tried again at the next reading. */
+/* Failed calls are retried at the next reading. */
 void cgroup_tally_settle(struct cgroup_tally *tally)
 {
     struct error error = {0};
@@ -324,7 +328,7 @@ void cgroup_tally_settle(struct cgroup_tally *tally)
 
 /* --- opening --- */
 
-/* After the groups were configured. */
+/* Must be called after the groups were configured. */
 static int tally_describe(struct cgroup_tally *tally, const struct collector_context *context, struct error *error)
 {
     tally_layout_done(&tally->layout);
@@ -363,7 +367,7 @@ int cgroup_tally_new(const struct collector_context *context, bool namespaced, s
     return 0;
 }
 
-/* The groups before are counted until the others and their tally are there, which takes a while. */
+/* Replaces the groups. The old groups count until the new groups and their tally are ready, which takes a while. */
 static int tally_replace(struct cgroup_tally *tally, const struct collector_context *context, struct error *error)
 {
     struct tally_groups groups = {0};
@@ -380,7 +384,7 @@ static int tally_replace(struct cgroup_tally *tally, const struct collector_cont
     return tally_describe(tally, context, error);
 }
 
-/* The groups go on, but for those on CPUs that left or came. */
+/* Keeps the groups, except on CPUs that left or came. */
 static int tally_go_on(struct cgroup_tally *tally, const struct collector_context *context, struct error *error)
 {
     _cleanup_(tally_layout_done) struct tally_layout before = {0};
@@ -414,8 +418,8 @@ int cgroup_tally_resume(struct cgroup_tally *tally, const struct collector_conte
 }
 
 /*
- * The counters are stopped before the program is detached, and started after it is attached again, so that nothing is
- * lost in between. A program that was lost with its opener needs no detaching.
+ * Counters are stopped before the program is detached, and started after it is attached again, so that nothing is lost
+ * in between. A program that was lost with its opener need not be detached.
  */
 static int cgroup_tally_pause(struct cgroup_tally *tally, const struct collector_context *context)
 {
@@ -434,9 +438,9 @@ static int cgroup_tally_pause(struct cgroup_tally *tally, const struct collector
     return r;
 }
 
-/* --- which are watched --- */
+/* --- watching --- */
 
-/* Of the kernel's root there is nothing to assign: it has what no other has. */
+/* The kernel's root cgroup is not assigned: TALLY_SLOT_ROOT accrues what no other slot has. */
 static bool is_root(const struct cgroup_tally *tally, const struct cgroup_counts *counts)
 {
     return !tally->namespaced && str_equal(counts->path, "/");
@@ -446,6 +450,7 @@ static int take_slot(struct cgroup_tally *tally, struct cgroup_counts *counts)
 {
     uint32_t slot = slots_take(&tally->crediting.slots, counts);
 
+    /* A reading may free slots that were given up. */
     if (slot == TALLY_SLOT_NONE && tally->crediting.slots.n_given_up) {
         cgroup_tally_read(tally);
         slot = slots_take(&tally->crediting.slots, counts);
@@ -463,8 +468,8 @@ static void set_root(struct cgroup_tally *tally, struct cgroup_counts *counts)
 }
 
 /*
- * The cgroup of the directory `fd` has a slot from now on, and `counts` is credited; nothing is new where it has one.
- * -ENOSPC where none is free; errors of tally_calls.assign(); -ENOMEM.
+ * Assigns a slot to the cgroup of the directory `fd`, and credits `counts` from now on. Does nothing if it already has
+ * a slot in the current tally. Returns -ENOSPC if no slot is free, the errors of tally_calls.assign(), or -ENOMEM.
  */
 static int cgroup_tally_watch(struct cgroup_tally *tally, struct cgroup_counts *counts, int fd)
 {
@@ -496,7 +501,7 @@ static int cgroup_tally_watch(struct cgroup_tally *tally, struct cgroup_counts *
 }
 
 /*
- * After its last reading: it has none any more; its tasks, if there still are any, count for its nearest ancestor that
+ * Gives up the slot, after its last reading. Tasks that are still in the cgroup count for the nearest cgroup above that
  * has a slot.
  */
 static void cgroup_tally_unwatch(struct cgroup_tally *tally, struct cgroup_counts *counts)
@@ -515,16 +520,15 @@ static void cgroup_tally_unwatch(struct cgroup_tally *tally, struct cgroup_count
     tally->unsettled = true;
 }
 
-/* The counts are freed. */
+/* Must be called before the counts are freed. */
 static void cgroup_tally_forget(struct cgroup_tally *tally, const struct cgroup_counts *counts)
 {
     slots_forget(&tally->crediting.slots, counts);
 }
 
-/* --- what it says --- */
+/* --- state --- */
 
-/* Returns -EBADE and the sentence of an earlier error, after which nothing was counted any more; 0 if there was none.
- */
+/* Returns -EBADE with the sentence of an earlier error, after which nothing was counted any more; otherwise 0. */
 static int cgroup_tally_check(const struct cgroup_tally *tally, struct error *error)
 {
     if (!tally->error.message[0])
@@ -538,13 +542,11 @@ bool cgroup_tally_is_stale(const struct cgroup_tally *tally)
     return tally->error.message[0] || tally_groups_are_stale(&tally->groups);
 }
 
-/* The rows that each cgroup has. */
 static const struct tally_rows *cgroup_tally_rows(const struct cgroup_tally *tally)
 {
     return tally->rows;
 }
 
-/* Adds the events that could not be opened. -ENOMEM. */
 static int cgroup_tally_report(const struct cgroup_tally *tally, const struct collector_context *context,
                                struct failures *failures)
 {
@@ -561,9 +563,8 @@ const struct unknown_time *cgroup_tally_unknown(const struct cgroup_tally *tally
     return &tally->crediting.unknown;
 }
 
-/* --- The engine bpf --- */
+/* --- engine --- */
 
-/* A cgroup needs no descriptor of its own. */
 static size_t bpf_needs(const struct collector_context *context)
 {
     (void)context;
@@ -579,7 +580,7 @@ static int resume_rows(struct cgroup_counts *counts, const struct collector_cont
     return tallied_counts_resume(counts->tallied, rows, context, counts->label, &counts->names);
 }
 
-/* Why a cgroup that is there gets no slot, where that is not for want of room. */
+/* Records why an existing cgroup gets no slot, unless slots or memory ran out. */
 static void note_refused(struct cgroup_engine *engine, const struct collector_context *context, int error)
 {
     char text[sizeof(engine->no_room.message)];
@@ -602,7 +603,7 @@ static int bpf_resume(struct cgroup_counts *counts, const struct collector_conte
     return r;
 }
 
-/* It goes on to be counted by the slot that it has. */
+/* The cgroup keeps its slot; only its rows follow the new plan. */
 static void bpf_leave(struct cgroup_counts *counts, const struct collector_context *context)
 {
     resume_rows(counts, context);
@@ -624,7 +625,10 @@ static size_t bpf_read(struct cgroup_counts *counts, struct sys *sys)
     size_t n = cgroup_tally_read_one(counts->engine->tally, counts);
 
     (void)sys;
-    /* Those above, too: a scrape that shares the last reading sees no cgroup with less than one inside of it. */
+    /*
+     * Also shows the cgroups above: a scrape that reuses the last reading must not see a cgroup with less than one
+     * inside it.
+     */
     for (const struct cgroup_counts *above = counts; above; above = crediting_find_above(above))
         tallied_counts_update(above->tallied);
     return n;
@@ -656,7 +660,7 @@ static int bpf_read_all(struct cgroup_engine *engine, const struct collector_con
     return cgroup_tally_check(engine->tally, error);
 }
 
-/* All have the same counters, and so the same failures. */
+/* The perf groups are common to all cgroups, and so are their failures. */
 static int bpf_report_all(const struct cgroup_engine *engine, const struct collector_context *context,
                           struct cgroup_counts *const *counts, size_t n, struct failures *failures)
 {

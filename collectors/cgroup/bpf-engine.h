@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Texts that are the same as long as a tally can go on: another one needs another tally.
+ * The engine bpf: counts all cgroups with one set of perf groups on each CPU. A BPF program, the tally
+ * (`bpf/layout.h`), divides their counts among slots, and each watched cgroup has a slot.
  *
- * A slot's counts are those of the cgroup that has the slot, and of all cgroups above it that are watched. So a cgroup
- * has what is inside of it, also once that is gone.
+ * What a slot accrues is credited to the cgroup that owns it and to all watched cgroups above it. So a cgroup includes
+ * the cgroups inside it, even after they are removed.
  *
- * Counting cgroups by BPF: one set of perf groups on each CPU, a tally (bpf/layout.h) that divides what they
- * count among cgroups, and a slot for each cgroup that is watched.
- *
- * The groups are those of the collector cpu where it counts the same events on that CPU; else they are opened here.
- * When slots run out, or a reload wants other events, another tally is started. It takes over once all cgroups have
- * their slots in it: cgroup_tally_settle().
- *
- * The engine bpf: the configured groups on each CPU, divided among the cgroups by a tally.
+ * If the collector cpu counts the same events on a CPU, its groups are shared; otherwise the engine opens its own. When
+ * slots run out, or a reload asks for other events, a second tally is started. It takes over in cgroup_tally_settle(),
+ * once all cgroups have slots in it.
  */
 #ifndef COLLECTORS_CGROUP_BPF_ENGINE_H
 #define COLLECTORS_CGROUP_BPF_ENGINE_H
@@ -20,7 +16,7 @@
 #include "collectors/cgroup/bpf-groups.h"
 #include "collectors/cgroup/counts.h"
 
-/* The time of CPUs, in nanoseconds, that no cgroup had, since CLOCK_REALTIME was `created_ns`. */
+/* CPU time that was charged to no known cgroup, in nanoseconds. `created_ns` is CLOCK_REALTIME when it was 0. */
 struct unknown_time {
     uint64_t ns, created_ns;
 };
@@ -28,33 +24,40 @@ struct unknown_time {
 struct cgroup_tally;
 
 /*
- * Opens the groups of context->config->cgroup.groups on each CPU, starts the tally, and tests that it agrees with the
- * counters. `namespaced`: "/" is not the root that the kernel has. Errors of tally_calls.start(), with a sentence;
- * -EBADE where the tally does not agree; -ENOMEM.
+ * Opens the groups of context->config->cgroup.groups on each CPU, starts a tally, and checks that it agrees with the
+ * counters. `namespaced`: "/" is not the kernel's root cgroup. Fills `error` and returns the errors of
+ * tally_calls.start(), -EBADE if the tally disagrees with the counters, or -ENOMEM.
  */
 int cgroup_tally_new(const struct collector_context *context, bool namespaced, struct cgroup_tally **ret,
                      struct error *error);
 struct cgroup_tally *cgroup_tally_free(struct cgroup_tally *tally, const struct collector_context *context);
 
 /*
- * After a reload, when CPUs came or went, and when the collector cpu opened other groups: the groups go on, or
- * others take their place. All cgroups must be watched again afterwards, and settled. Errors as those of
- * cgroup_tally_new(), and then the tally is of no use any more.
+ * Must be called after a reload, after CPUs came or went, and after the collector cpu opened other groups. The groups
+ * continue or are replaced. Afterwards all cgroups must be watched again, and then cgroup_tally_settle() called. Errors
+ * as for cgroup_tally_new(); after an error the tally can only be freed.
  */
 int cgroup_tally_resume(struct cgroup_tally *tally, const struct collector_context *context, struct error *error);
 
 /*
- * There are slots for `n` cgroups, never more than `max`: 1 where another tally had to be started
- * for that, so that all cgroups must be watched again. Errors of tally_calls.start(), and then the tally is as it was.
+ * Makes sure that there are slots for `n` cgroups, up to `max`. Returns 0, or 1 if another tally was started for that,
+ * so that all cgroups must be watched again. On errors of tally_calls.start() the tally is unchanged.
  */
 int cgroup_tally_make_room(struct cgroup_tally *tally, uint64_t n, uint64_t max, struct error *error);
-/* After cgroups were watched, or watched no more: tasks that run now count as that says. */
+/*
+ * Must be called after cgroups were watched or unwatched. Makes every CPU look up the slot of its current task again.
+ */
 void cgroup_tally_settle(struct cgroup_tally *tally);
-/* The program is gone, with the process that had loaded it: nothing can be read any more. */
+/*
+ * Returns whether the BPF program is gone, because the process that loaded it has ended. Nothing can be read any more.
+ */
 bool cgroup_tally_is_lost(const struct cgroup_tally *tally);
-/* Whether a group is no longer the one that was opened, or the tally is of no use any more. */
+/*
+ * Returns whether the engine must be opened again, because a group is no longer the one that was opened or the tally
+ * has failed.
+ */
 bool cgroup_tally_is_stale(const struct cgroup_tally *tally);
-/* Open descriptors, without those that the collector cpu lends. */
+/* Returns the number of open descriptors, without those shared by the collector cpu. */
 size_t cgroup_tally_descriptors(const struct cgroup_tally *tally);
 const struct unknown_time *cgroup_tally_unknown(const struct cgroup_tally *tally);
 

@@ -7,15 +7,17 @@
 #include "perf/generic-events.h"
 #include "perf/sys.h"
 
-/* --- Groups of the collector cpu that others count with --- */
+/* --- shared groups --- */
 
-/* Whether the event counts the time in which its group runs. */
+/* Returns whether the event counts the running time of its group. */
 static bool lending_is_clock(const struct event *event)
 {
     return event->generic && event->generic->clock;
 }
 
-/* Finds the attrs that the events of a configured group have on the CPU; there are reasons elsewhere for the others. */
+/*
+ * Finds the attrs that the events of a configured group have on a CPU. Why some are unavailable is reported elsewhere.
+ */
 static int find_attrs(struct place_events *events, const struct collector_context *context, int cpu)
 {
     struct unavailable_events ignored = {0};
@@ -26,7 +28,10 @@ static int find_attrs(struct place_events *events, const struct collector_contex
     return r;
 }
 
-/* Whether two attrs count the same. `pinned` and `exclusive` are of the leaders. */
+/*
+ * Returns whether two attrs count the same. `pinned` and `exclusive` only matter in leaders, and find_members()
+ * compares those.
+ */
 static bool count_same(const struct attr *a, const struct attr *b)
 {
     struct perf_event_attr first = a->kernel, second = b->kernel;
@@ -43,7 +48,7 @@ static const struct perf_event_attr *leader_of(const struct place_events *events
     return &events->attrs[__builtin_ctzll(members)].kernel;
 }
 
-/* The number of the member, -1 where there is none. */
+/* Returns the position of the member that counts the same as `attr`, or -1. */
 static int find_member(const struct attr *attr, const struct place_events *lent, uint64_t members)
 {
     int n = 0;
@@ -56,7 +61,10 @@ static int find_member(const struct attr *attr, const struct place_events *lent,
     return -1;
 }
 
-/* Finds the members of the group that is lent which count the events of `own`; false where it does not count all. */
+/*
+ * Finds, for each of `events`, the member of the other group that counts it. Returns false if any has none, or if all
+ * are clocks.
+ */
 static bool find_members(const struct place_events *own, uint64_t events, const struct place_events *lent,
                          uint64_t members, int *ret)
 {
@@ -76,7 +84,9 @@ static bool find_members(const struct place_events *own, uint64_t events, const 
     return !clocks_only;
 }
 
-/* Replaces the group by a part of one of the lender's, if that has one for it. *ret_found: it is done. */
+/*
+ * Replaces `group` by a part of one of the lender's groups on the same CPU, and sets *ret_found if that was possible.
+ */
 static int borrow_from(const struct collector_context *context, const struct place_events *own,
                        struct opened_group *group, const struct group_counts *lender, bool *ret_found)
 {
@@ -106,8 +116,8 @@ static int borrow_from(const struct collector_context *context, const struct pla
 }
 
 /*
- * Has `group`, which was opened for events of `config` on a CPU, count with the descriptors of context->cpu, if that
- * has them now; those that it had are closed then. -ENOMEM.
+ * Makes `group`, which was opened for events of `config`, share descriptors of the collector cpu if it counts the same
+ * events on that CPU now. The group's own descriptors are then closed. Returns -ENOMEM on failure.
  */
 static int lending_borrow(const struct collector_context *context, const struct config_group *config,
                           struct opened_group *group)
@@ -126,7 +136,7 @@ static int lending_borrow(const struct collector_context *context, const struct 
     return r;
 }
 
-/* --- The perf groups whose counts a tally divides among cgroups --- */
+/* --- tally groups --- */
 
 static void free_spans(struct tally_groups *groups)
 {
@@ -143,9 +153,10 @@ void tally_groups_done(struct tally_groups *groups, const struct collector_conte
     group_collector_done(&groups->collector, context->snapshot);
 }
 
-/* --- where the values of a perf group come from --- */
-
-/* The program counts these at each switch; the kernel does later, when the next task has come already. */
+/*
+ * A context-switches event without filters. The program counts these itself, because the kernel increments the event
+ * only after the tracepoint of the switch.
+ */
 static bool is_switches(const struct event *event)
 {
     const unsigned filters = EVENT_USER | EVENT_KERNEL | EVENT_HYPERVISOR | EVENT_GUEST | EVENT_HOST | EVENT_NO_IDLE;
@@ -154,16 +165,16 @@ static bool is_switches(const struct event *event)
            event->generic->config == PERF_COUNT_SW_CONTEXT_SWITCHES && !(event->modifiers & filters);
 }
 
-/* The members of an opened group, in order. */
+/* For each member of an opened group, in order: how the program gets its value. */
 struct member_sources {
     enum tally_source sources[GROUP_MEMBERS_MAX];
-    size_t times; /* the member that gives the times */
-    bool spare;   /* nothing else of it is wanted: its value goes to the span's spare word */
+    size_t times; /* index of the member that is read together with the group's times */
+    bool spare;   /* that member is read for the times only; its value goes to the span's spare word */
 };
 
 /*
- * The times come with a value that is read. In a group of clocks alone that is the first of them; where the program
- * counts all that is left, a value is read for the times alone.
+ * The kernel returns a group's times only together with a counter's value. If all members are clocks, the first is read
+ * as a counter. If the program counts all members but the clocks itself, one of them is read for the times alone.
  */
 static void find_sources(const struct config_group *config, const struct opened_group *opened,
                          struct member_sources *ret)
@@ -188,15 +199,13 @@ static void find_sources(const struct config_group *config, const struct opened_
         ret->sources[0] = TALLY_READ;
 }
 
-/* Where a group has a word for nothing but its times, it is the last one of the span. */
+/* The word for a value that is read for its times only is the last one of the span. */
 static unsigned spare_word(const struct tally_span *span)
 {
     return span->first_event + (unsigned)event_count(span->events);
 }
 
-/* --- words --- */
-
-/* Gives the configured group its words, behind those that have been given. -ENOMEM. */
+/* Assigns words to a configured group, after those already assigned. Returns -ENOMEM on failure. */
 static int span_init(struct tally_span *span, struct tally_groups *groups, const struct collector_context *context,
                      const struct group_counts *counts)
 {
@@ -204,6 +213,7 @@ static int span_init(struct tally_span *span, struct tally_groups *groups, const
     struct member_sources sources;
     bool spare = false;
 
+    /* Numbers above UINT8_MAX are clamped: make_spans() then fails with -E2BIG. */
     *span = (struct tally_span){
         .group = group_counts_find_config(counts, &context->config->cgroup.groups),
         .first_event = (uint8_t)MIN(groups->events, UINT8_MAX),
@@ -270,7 +280,7 @@ int tally_groups_configure(struct tally_groups *groups, const struct collector_c
 
     places.summed = !context->config->cgroup.per_cpu;
     free_spans(groups);
-    /* The text of the cgroup is for reasons: they do not name collectors.cpu.cpus. */
+    /* A non-NULL cgroup keeps messages from naming collectors.cpu.cpus. */
     int r = places_add_cpus(&places, context->machine, &context->machine->possible,
                             &(struct place){.target = {.pid = -1}, .cgroup = ""});
     if (r == 0)
@@ -280,7 +290,7 @@ int tally_groups_configure(struct tally_groups *groups, const struct collector_c
     return r < 0 ? error_oom(error) : make_spans(groups, context, error);
 }
 
-/* --- what is open on a CPU --- */
+/* --- sources --- */
 
 static void describe_event(struct tally_sources *ret, unsigned word, enum tally_source source, unsigned times,
                            const struct group *group, size_t member)
@@ -324,7 +334,7 @@ void tally_groups_describe(const struct tally_groups *groups, unsigned cpu, stru
     }
 }
 
-/* Whether the same counters are meant, so that the CPU needs not be set again. */
+/* Returns whether both have the same counters, so that the map entries of the CPU need no update. */
 static bool tally_sources_match(const struct tally_sources *a, const struct tally_sources *b)
 {
     return memcmp(a->events, b->events, sizeof(a->events)) == 0 && memcmp(a->ids, b->ids, sizeof(a->ids)) == 0;
@@ -394,11 +404,11 @@ bool tally_groups_are_stale(const struct tally_groups *groups)
     return false;
 }
 
-/* --- A tally that was started --- */
+/* --- tally runs --- */
 
-/* A CPU that switches during a reading is read again; so often in a row it does not. */
+/* A CPU that switches during a reading is read again. So many switches in a row do not happen. */
 #define TEST_READINGS 1000
-/* Tries before a difference between the cgroups and the counters is believed. */
+/* A difference between the slots and the counters counts as an error only after this many readings. */
 #define TEST_TRIES 10
 
 struct tally_run *tally_run_free(struct tally_run *run)
@@ -423,7 +433,7 @@ int tally_run_set_cpus(struct tally_run *run, const struct tally_groups *groups,
         if (tally_sources_match(&sources, &run->sources[cpu]))
             continue;
         int r = run->sys->tally->set_cpu(run->sys, cpu, sources.events, sources.fds);
-        /* The counters of the program are then none that can be read. */
+        /* Which counters the program has on this CPU is then unknown, so that none is read. */
         if (r < 0)
             sources = (struct tally_sources){0};
         tally_reader_set_cpu(run->reader, cpu, sources.events);
@@ -464,12 +474,10 @@ int tally_run_new(struct sys *sys, const struct tally_shape *shape, const struct
     return 0;
 }
 
-/* --- reading --- */
-
 struct tally_counters {
     struct tally_groups *groups;
     struct sys *sys;
-    uint64_t words[TALLY_WORDS_MAX], valid; /* as of the last reading */
+    uint64_t words[TALLY_WORDS_MAX], valid; /* of the last reading */
 };
 
 static int counters_read(void *userdata, unsigned cpu, uint64_t *words, uint64_t *ret_valid)
@@ -526,9 +534,9 @@ bool tally_run_is_idle(const struct tally_run *run, uint32_t slot)
     return true;
 }
 
-/* --- the test --- */
+/* --- test --- */
 
-/* The sums over all slots of a CPU. */
+/* The sums over all slots of a CPU, passed on to another tally_credit. */
 struct tally_sum {
     uint32_t words;
     uint64_t sums[TALLY_WORDS_MAX];
@@ -545,7 +553,7 @@ static void sum_add(void *userdata, uint32_t slot, unsigned cpu, const uint64_t 
     sum->credit(sum->userdata, slot, cpu, delta);
 }
 
-/* Reads until a reading is of one moment. */
+/* Reads until a reading is consistent and the CPU has not switched since. */
 static bool read_exactly(struct tally_run *run, struct tally_counters *counters, unsigned cpu, struct tally_sum *sum)
 {
     for (size_t i = 0; i < TEST_READINGS; i++) {
@@ -558,7 +566,7 @@ static bool read_exactly(struct tally_run *run, struct tally_counters *counters,
     return false;
 }
 
-/* The first word with a sum that is not what its counter advanced; the number of words where all agree. */
+/* Returns the first word whose sum differs from what its counter advanced, or the number of words if all agree. */
 static uint32_t find_difference(const struct tally_sum *sum, const struct tally_counters *before,
                                 const struct tally_counters *after)
 {
@@ -570,7 +578,7 @@ static uint32_t find_difference(const struct tally_sum *sum, const struct tally_
     return i;
 }
 
-/* A difference that the next readings do not have was of stores that were not visible yet. */
+/* A difference that disappears in a later reading came from stores that were not visible yet. */
 static int run_test_cpu(struct tally_run *run, struct tally_groups *groups, unsigned cpu, struct tally_sum *sum,
                         struct error *error)
 {

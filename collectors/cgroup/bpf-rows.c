@@ -5,7 +5,7 @@
 
 #define TALLY_ROW_NONE UINT32_MAX
 
-/* --- The rows of a configured group that a tally counts --- */
+/* --- plan of a configured group --- */
 
 static void free_draft(struct row_draft *draft)
 {
@@ -25,7 +25,7 @@ static void tally_plan_done(struct tally_plan *plan)
     *plan = (struct tally_plan){0};
 }
 
-/* Without rows. -ENOMEM; tally_plan_done() in any case. */
+/* Makes a plan without rows. Returns -ENOMEM on failure. tally_plan_done() must be called in either case. */
 static int tally_plan_init(struct tally_plan *plan, const struct collector_context *context,
                            const struct config_group *group, bool summed)
 {
@@ -37,12 +37,12 @@ static int tally_plan_init(struct tally_plan *plan, const struct collector_conte
     return plan->signature && plan->name ? 0 : -ENOMEM;
 }
 
-/* The state of finding the rows of one opened group after the other. */
+/* State of tally_plan_place(), which finds the row of one opened group after the other. */
 struct placing {
     struct tally_plan *plan;
     const struct collector_context *context;
-    struct place_events events; /* of `cpu` */
-    int cpu;                    /* -1: of none yet */
+    struct place_events events; /* on `cpu` */
+    int cpu;                    /* -1: no CPU yet */
 };
 
 static int placing_find_events(struct placing *placing, int cpu)
@@ -66,7 +66,9 @@ static bool placing_knows(const struct placing *placing, uint64_t mask)
     return true;
 }
 
-/* The machine and the configuration may be others soon. -ENOMEM. */
+/*
+ * Interns the draft's texts, because the plan outlives the machine and the configuration. Returns -ENOMEM on failure.
+ */
 static int keep_texts(struct row_draft *draft, struct group_row *row, struct intern *texts)
 {
     const char *pmu = intern_text(texts, row->pmu);
@@ -100,7 +102,10 @@ static int make_draft(struct placing *placing, struct group_row *row, uint64_t m
     return r;
 }
 
-/* The row has counters of all events that some perf group has for it. */
+/*
+ * Drafts the row again with counters for all events of the perf groups that are added to it. Returns -ENODATA if the
+ * machine no longer knows one of the events.
+ */
 static int placing_draft(struct placing *placing, struct group_row *row, uint64_t mask)
 {
     struct tally_plan *plan = placing->plan;
@@ -123,7 +128,7 @@ static int placing_draft(struct placing *placing, struct group_row *row, uint64_
     return 0;
 }
 
-/* The index of the row; -ENODATA where the machine does not know the events any more. */
+/* Returns the index of the row in *ret, or -ENODATA if the machine no longer knows the events. */
 static int placing_place(struct placing *placing, const struct row_part *part, uint32_t *ret)
 {
     struct group_rows *rows = &placing->plan->rows;
@@ -140,7 +145,7 @@ static int placing_place(struct placing *placing, const struct row_part *part, u
     if (part->events & ~row->events)
         r = placing_draft(placing, row, row->events | part->events);
     if (r < 0) {
-        rows->n -= !row->events; /* it is the last */
+        rows->n -= !row->events; /* the row was appended by group_rows_place() and is the last */
         return r;
     }
     *ret = (uint32_t)(row - rows->items);
@@ -152,7 +157,7 @@ static bool is_same_part(const struct row_part *a, const struct row_part *b)
     return a->cpu == b->cpu && a->ordinal == b->ordinal && a->events == b->events;
 }
 
-/* Finds the row of each opened group; those that were there before have theirs. -ENOMEM. */
+/* Finds the row of each opened group; groups that already have one keep it. Returns -ENOMEM on failure. */
 static int tally_plan_place(struct tally_plan *plan, const struct collector_context *context,
                             const struct tally_span *span, const struct group_counts_view *view)
 {
@@ -178,7 +183,7 @@ static int tally_plan_place(struct tally_plan *plan, const struct collector_cont
     return 0;
 }
 
-/* Whether a row has a counter of the event, on its PMU and CPU. */
+/* Returns whether a row has a counter for the event, on its PMU and CPU. */
 static bool tally_plan_has(const struct tally_plan *plan, const struct unavailable_event *event)
 {
     uint64_t bit = event_bit(event->event);
@@ -192,9 +197,9 @@ static bool tally_plan_has(const struct tally_plan *plan, const struct unavailab
     return false;
 }
 
-/* --- The rows of cgroups that a tally counts --- */
+/* --- plan of all cgroups --- */
 
-/* All but the plans. */
+/* Frees everything except the plans of the configured groups. */
 static void forget_parts(struct tally_rows *rows)
 {
     free(rows->rows);
@@ -228,9 +233,7 @@ struct tally_rows *tally_rows_free(struct tally_rows *rows)
     return NULL;
 }
 
-/* --- the rows of all configured groups --- */
-
-/* Goes on with the plan of an equal group. */
+/* Moves the existing plan of an equal group, or makes a new one. */
 static int take_plan(struct tally_plan *plan, struct tally_rows *rows, const struct collector_context *context,
                      const struct config_group *group)
 {
@@ -268,9 +271,7 @@ static int plan_all(struct tally_rows *rows, const struct collector_context *con
     return 0;
 }
 
-/* --- all rows and perf groups --- */
-
-/* Where CPUs of one kind differ, the row that sums them shows the event. */
+/* An event that is unavailable only on some CPUs of a kind is shown by the row that sums these CPUs. */
 static void list_unavailable(struct tally_rows *rows, const struct tally_plan *plan,
                              const struct unavailable_events *events)
 {
@@ -305,7 +306,7 @@ static void list_part(struct tally_rows *rows, const struct tally_span *span, st
     *first_on_cpu = *first_in_row = rows->n_parts++;
 }
 
-/* `first` is the number of the configured group's first row. */
+/* `first` is the index of the configured group's first row. */
 static void list_parts(struct tally_rows *rows, const struct tally_groups *groups, size_t i, uint32_t first)
 {
     struct group_counts_view view = group_counts_view(groups->collector.items[i]);
@@ -381,7 +382,7 @@ int tally_rows_resume(struct tally_rows **rows, const struct collector_context *
     return r;
 }
 
-/* --- what cannot be read --- */
+/* --- readability --- */
 
 static bool part_update(struct tally_part *part)
 {

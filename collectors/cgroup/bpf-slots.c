@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The slots of a tally: see slots.h. */
 #include "collectors/cgroup/bpf-slots.h"
 
 #include <stdlib.h>
@@ -52,6 +51,7 @@ uint32_t slots_take(struct slots *slots, struct cgroup_counts *counts)
     return TALLY_SLOT_NONE;
 }
 
+/* Credits `heir` instead of `counts` with what still accrues in slots that were given up. */
 static void slots_pass_on(struct slots *slots, const struct cgroup_counts *counts, struct cgroup_counts *heir)
 {
     for (uint32_t i = TALLY_SLOT_FIRST; i < slots->n && slots->n_given_up; i++)

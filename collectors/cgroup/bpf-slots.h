@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The slots of a tally, and the cgroups that have them. A slot that is given up goes on to be credited, to the cgroup
- * above, until no CPU runs it: then it is free. Pure.
+ * The allocator of a tally's slots. Makes no system calls.
+ *
+ * When a cgroup ends, tasks of it may still run on its slot. So its slot is given up first, and what still accrues
+ * there is credited to the cgroup above. It is free once its id is withdrawn, every CPU has looked up its slot again,
+ * and no CPU is found to run it.
  */
-#ifndef COLLECTORS_CGROUP_SLOTS_H
-#define COLLECTORS_CGROUP_SLOTS_H
+#ifndef COLLECTORS_CGROUP_BPF_SLOTS_H
+#define COLLECTORS_CGROUP_BPF_SLOTS_H
 
 #include "base/util.h"
 #include "bpf/layout.h"
@@ -16,47 +19,53 @@ struct cgroup_counts;
 enum slot_state {
     SLOT_FREE,
     SLOT_USED,
-    SLOT_GIVEN_UP, /* its id is withdrawn, and a CPU may still run it */
-    SLOT_DRAINING, /* and every CPU has looked again since */
+    SLOT_GIVEN_UP, /* its owner ended; a CPU may still run it */
+    SLOT_DRAINING, /* its id is withdrawn and every CPU has looked up its slot again */
 };
 
 struct slot {
     enum slot_state state;
-    struct cgroup_counts *counts; /* that are credited; NULL: nobody is */
-    uint64_t id;                  /* of the cgroup, as the tally has it */
-    unsigned run;                 /* the number of the tally that it was assigned in */
+    struct cgroup_counts *counts; /* counts that are credited; NULL: none */
+    uint64_t id;                  /* of the cgroup, from tally_calls.assign() */
+    unsigned run;                 /* number of the tally in which it was assigned */
 };
 
-/* All zero at first. */
+/* Must be zeroed before the first use. */
 struct slots {
     struct slot *items;
-    uint32_t n, next; /* `next`: where a free one is looked for */
-    uint32_t room;    /* in memory */
+    uint32_t n, next; /* `next`: where the search for a free slot starts */
+    uint32_t room;    /* allocated items */
     uint32_t n_used, n_given_up;
 };
 
-/* How many there should be for `n` cgroups, never more than `max`: many changes of `n` are few of this. */
+/*
+ * Returns a number of slots for `n` cgroups that rarely changes: a power of two and at least twice `n`, but not more
+ * than `max` cgroups can use.
+ */
 uint32_t slots_for(uint64_t n, uint64_t max);
 
 void slots_done(struct slots *slots);
-/* There is memory for `n`. -ENOMEM. */
+/* Allocates memory for `n` slots. Returns -ENOMEM on failure. */
 int slots_reserve(struct slots *slots, uint32_t n);
-/* There are at least `n` from now on, as were reserved, with those that no cgroup has: unknown and root. */
+/* Makes the first `n` slots usable, TALLY_SLOT_UNKNOWN and TALLY_SLOT_ROOT included. They must have been reserved. */
 void slots_use(struct slots *slots, uint32_t n);
 
-/* Gives a free slot to `counts`; TALLY_SLOT_NONE where none is free. */
+/* Gives a free slot to `counts`. Returns TALLY_SLOT_NONE if none is free. */
 uint32_t slots_take(struct slots *slots, struct cgroup_counts *counts);
-/* The heir, which may be NULL, gets what is still to come in it, and in slots that are credited to the same counts. */
+/*
+ * Gives up a slot. What still accrues in it, and in slots given up earlier that are credited to the same counts, goes
+ * to `heir`, which may be NULL.
+ */
 void slots_end(struct slots *slots, uint32_t slot, struct cgroup_counts *heir);
-/* Another tally counts, and `run` is its number: those that were given up in others are free. */
+/* Frees slots that were given up in another tally than `run`, the one that counts now. */
 void slots_free_others(struct slots *slots, unsigned run);
-/* Nobody needs it any more. */
+/* Frees a slot at once, without draining. */
 void slots_free(struct slots *slots, uint32_t slot);
-/* Nobody is credited any more where these counts were. */
+/* Stops crediting `counts`, which are about to be freed. */
 void slots_forget(struct slots *slots, const struct cgroup_counts *counts);
-/* Every CPU has looked again. */
+/* Must be called after the ids of slots that were given up are withdrawn and every CPU has looked up its slot again. */
 void slots_settle(struct slots *slots);
-/* Frees slots that are draining and, as `is_idle` says, run nowhere. */
+/* Frees draining slots that run on no CPU, as reported by `is_idle`. */
 void slots_sweep(struct slots *slots, bool (*is_idle)(const void *userdata, uint32_t slot), const void *userdata);
 
 #endif

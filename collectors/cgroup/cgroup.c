@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The collector `cgroup`: the configured groups on each cgroup that the patterns want, as cgroups come and go.
- *
- * The set (set.h) knows which cgroups there are and counts them; this file reads them and reports.
+ * The collector cgroup: the configured groups on each cgroup that the patterns want, as cgroups come and go. The set
+ * (`collectors/cgroup/watched.h`) counts them; this file connects it to the registry and reports its state.
  */
 #include "collectors/cgroup/cgroup.h"
 
@@ -15,12 +14,15 @@
 #include "collectors/group-counts.h"
 #include "config/keys.h"
 
-/* How often, at a reading, the directories are compared where inotify does not report all changes. */
+/*
+ * The minimum interval between comparisons with the directories, for a tree that inotify does not fully watch. They are
+ * done before a reading.
+ */
 #define RESCAN_NS NSEC_PER_SEC
 
 struct cgroup {
     struct cgroup_set set;
-    bool complete; /* all of it was opened, once */
+    bool complete; /* was opened completely at least once */
     uint64_t rescanned_ns;
     struct series *states[N_CGROUP_STATES];
     struct series *engine, *unknown; /* `unknown` only with the engine bpf */
@@ -75,7 +77,7 @@ static int cgroup_add_gauges(const struct collector_context *context, struct cgr
     return 0;
 }
 
-/* The engine may be another after a reload. */
+/* A reload may change the engine. */
 static int cgroup_add_engine(const struct collector_context *context, struct cgroup *cgroup)
 {
     static const struct metric engine = {
@@ -105,7 +107,7 @@ static int cgroup_add_engine(const struct collector_context *context, struct cgr
     return cgroup->unknown ? 0 : -ENOMEM;
 }
 
-/* An engine that cannot go on is chosen again, and then all counts begin at 0. */
+/* An engine that cannot continue is chosen and opened again; all counts then start from 0. */
 static int cgroup_resume(const struct collector_context *context, struct cgroup *cgroup, struct error *error)
 {
     int r = cgroup_engine_resume(&cgroup->set.engine, context, error);
@@ -118,8 +120,8 @@ static int cgroup_resume(const struct collector_context *context, struct cgroup 
 }
 
 /*
- * A collector that once was opened whole goes on with what it has, when there is no memory. The engine bpf begins
- * again, since what is half done there may point to the configuration before.
+ * On -ENOMEM a collector that was once opened completely continues with what it has. The engine bpf starts again
+ * instead, because its half-updated state may point into the previous configuration.
  */
 static bool may_go_on(const struct cgroup *cgroup, int error)
 {
@@ -220,7 +222,7 @@ static int cgroup_add_failure(const struct collector_context *context, struct fa
     return failures_add(failures, &failure, -1);
 }
 
-/* Why the collector may not see all cgroups that are meant. */
+/* Reports why the collector may not see all cgroups that the configuration means. */
 static int cgroup_report_sight(const struct collector_context *context, const struct cgroup *cgroup,
                                struct failures *failures)
 {
@@ -241,7 +243,7 @@ static int cgroup_report_sight(const struct collector_context *context, const st
     return r;
 }
 
-/* Some cgroups are not watched. */
+/* Reports why some cgroups are not watched. */
 static int cgroup_report_dropped(const struct collector_context *context, const struct cgroup *cgroup,
                                  struct failures *failures)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cgroups that the collector `cgroup` knows, for /api/v1/cgroups and `plan`. */
+/* What the collector cgroup knows about its cgroups, for /api/v1/cgroups and `perfcountd plan`. */
 #ifndef COLLECTORS_CGROUP_CGROUP_H
 #define COLLECTORS_CGROUP_CGROUP_H
 
@@ -9,32 +9,35 @@
 enum cgroup_state { CGROUP_STATE_WATCHED, CGROUP_STATE_DROPPED, CGROUP_STATE_LINGERING };
 #define N_CGROUP_STATES 3
 
-/* "watched", "dropped", "lingering" */
+/* Returns "watched", "dropped" or "lingering". */
 const char *cgroup_state_name(enum cgroup_state state);
 
 struct cgroup_view {
     const char *label;
     enum cgroup_state state;
     uint64_t inode;
-    const struct names *names; /* of a cgroup that is dropped, those of the path */
+    const struct names *names; /* for a dropped cgroup only the names in its path */
     size_t descriptors;
 };
 
 struct cgroup_summary {
-    enum config_engine engine; /* that counts */
-    const char *engine_reason; /* NULL, or why `auto` did not take bpf: a sentence without its full stop */
-    uint64_t max_cgroups;      /* as configured, or as the engine has it */
-    const char *hierarchy;     /* its directory */
+    enum config_engine engine; /* engine in use */
+    const char *engine_reason; /* why `auto` did not choose bpf, a sentence without its full stop; or NULL */
+    uint64_t max_cgroups;      /* as configured; for `auto` the engine's own limit */
+    const char *hierarchy;     /* directory of the hierarchy */
     bool v1;
-    size_t n_wanted;           /* cgroups that the patterns want */
-    uint64_t descriptors_each; /* that a cgroup needs here at most */
-    uint64_t limit;            /* how many can be watched, by max_cgroups and by descriptors */
-    const char *limitation;    /* NULL, or why changes are noticed late */
-    size_t descriptors_shared; /* that the engine has open for all cgroups together */
-    uint64_t unknown_ns;       /* time of CPUs that belongs to no known cgroup */
+    size_t n_wanted;           /* cgroups that match the patterns */
+    uint64_t descriptors_each; /* upper bound of the descriptors of one cgroup */
+    uint64_t limit;            /* number of cgroups that can be watched, given max_cgroups, descriptors and memory */
+    const char *limitation;    /* why changes may be noticed late, or NULL */
+    size_t descriptors_shared; /* descriptors that the engine has open for all cgroups together */
+    uint64_t unknown_ns;       /* CPU time that was charged to no known cgroup */
 };
 
-/* `state` is of the collector `cgroup`. Calls `visit` for each cgroup. */
+/*
+ * Both take the state of the collector cgroup (registry_state()). cgroup_visit() calls `visit` for each cgroup; the
+ * view is valid during the call.
+ */
 void cgroup_visit(const void *state, void (*visit)(void *userdata, const struct cgroup_view *view), void *userdata);
 void cgroup_summarize(const void *state, struct cgroup_summary *ret);
 

@@ -3,8 +3,6 @@
 
 #include "base/cleanup.h"
 
-/* --- The counts of one cgroup --- */
-
 struct cgroup_counts *cgroup_counts_free(struct cgroup_counts *counts, struct snapshot *snapshot)
 {
     if (!counts)
@@ -34,7 +32,7 @@ int cgroup_counts_resume(struct cgroup_counts *counts, const struct collector_co
     counts->ended = false;
     if (r != -ENODEV)
         return r;
-    /* Counts that had ended could not be opened again, and have had their last reading. */
+    /* Counts that had ended have already had their last reading. */
     if (!was_ended)
         cgroup_counts_read(counts, context->sys);
     cgroup_counts_close(counts);
@@ -63,7 +61,7 @@ int cgroup_counts_open(struct cgroup_engine *engine, const struct collector_cont
 
 /* --- names --- */
 
-/* A gauge in the text format, an info in OpenMetrics; for joins. */
+/* For joins: a gauge in the text format, an info in OpenMetrics. */
 static struct series *cgroup_counts_add_info(const struct collector_context *context,
                                              const struct cgroup_counts *counts, const struct names *names)
 {
@@ -167,15 +165,17 @@ size_t cgroup_counts_descriptors(const struct cgroup_counts *counts)
 }
 
 /*
- * --- The engine perf.
+ * --- engine perf ---
  *
- * Each cgroup has its own events, and the events of two cgroups are never read at the same moment. A cgroup must not
- * have less than the sum of those inside it, so its events are opened and enabled before theirs, and disabled and read
- * after them. Lists of counts have a cgroup before those inside it, unless those were chosen earlier: then its total
- * begins later than theirs
+ * Each cgroup has its own events, and the events of two cgroups are never read at the same instant. A cgroup must not
+ * show less than the sum of the cgroups inside it. So its events are opened and enabled before theirs, and disabled and
+ * read after theirs.
+ *
+ * Lists of counts have a cgroup before those inside it, unless the inner ones were chosen earlier. In that case its
+ * totals also start later than theirs.
  */
 
-/* Each possible CPU, and the last place of a list of CPUs. */
+/* A place for each possible CPU, and the end of the list. */
 static int list_places(const struct cgroup_counts *counts, const struct collector_context *context, int fd,
                        struct places *places)
 {
@@ -190,8 +190,8 @@ static int list_places(const struct cgroup_counts *counts, const struct collecto
 }
 
 /*
- * The kernel says ENOENT of a removed cgroup, as of an event that a PMU does not have (perf_cgroup_connect(), by way of
- * css_tryget_online_from_dir()). An event that every kernel has distinguishes the two.
+ * perf_event_open(2) fails with ENOENT for a removed cgroup (perf_cgroup_connect(), css_tryget_online_from_dir()), but
+ * also for an event that the PMU does not have. A dummy event, which every kernel has, distinguishes the two.
  */
 static bool is_removed(const struct collector_context *context, int fd)
 {
@@ -235,7 +235,9 @@ static void perf_free(struct cgroup_counts *counts, struct snapshot *snapshot)
     group_collector_done(&counts->groups, snapshot);
 }
 
-/* Scrapes that share the last reading of all cgroups see this cgroup's new totals, so those above are read after it. */
+/*
+ * Also reads the cgroups above, after this one: scrapes that reuse the last reading of all cgroups see its new totals.
+ */
 static size_t perf_read(struct cgroup_counts *counts, struct sys *sys)
 {
     size_t n = group_collector_read(&counts->groups, sys);

@@ -11,18 +11,21 @@
 #include "perf/user-read.h"
 #include "process/memory-limit.h"
 
-/* --- Descriptors and memory for cgroups --- */
+/* --- budget --- */
 
 /*
- * Bytes, of this process and of the kernel, rather too many than too few: tests/pressure/memory.sh holds them against
- * what a cgroup of a real machine takes.
+ * Bytes of this process and of the kernel, as upper bounds. tests/pressure/memory.sh compares them with what a cgroup
+ * takes on a real machine.
  */
 #define BYTES_PER_CGROUP 2048
 #define BYTES_PER_GROUP 512
 #define BYTES_PER_COUNTER 256
 #define BYTES_PER_DESCRIPTOR 640
 
-/* The descriptors for all cgroups, beside those of other collectors; the collector `self` opens its few last. */
+/*
+ * Returns the descriptors for all cgroups, without those of other collectors. The collector self opens its few after
+ * the cgroups, so they are reserved here.
+ */
 static uint64_t descriptor_budget(const struct collector_context *context, struct cgroup_counts *const *counts,
                                   size_t n)
 {
@@ -48,8 +51,8 @@ static uint64_t memory_each(const struct collector_context *context, uint64_t de
 }
 
 /*
- * Half of what there is and of what the cgroups have: what is counted must also be written for clients. They keep what
- * they have.
+ * Half of what the cgroups have and could have: the rest is needed to render documents for clients. The current cgroups
+ * are kept in any case.
  */
 static uint64_t memory_budget(const struct collector_context *context, uint64_t own)
 {
@@ -69,9 +72,12 @@ void cgroup_budget_update(struct cgroup_rules *rules, const struct collector_con
     rules->memory_budget = memory_budget(context, n * rules->memory_per_cgroup);
 }
 
-/* --- The cgroups that the selection chooses from --- */
+/* --- candidates --- */
 
-/* The `userdata` of each is its node; the caller frees the array. -ENOMEM. */
+/*
+ * Lists the cgroups to select from: all of the tree but those that the tree leaves out, and wanted ones that are empty.
+ * The `userdata` of each is its node. The caller frees the array. Returns -ENOMEM on failure.
+ */
 static int cgroup_candidates_list(const struct cgroup_tree *tree, struct vacancies *vacancies,
                                   struct cgroup_candidate **ret, size_t *ret_n)
 {
@@ -94,22 +100,20 @@ static int cgroup_candidates_list(const struct cgroup_tree *tree, struct vacanci
     return 0;
 }
 
-/* --- Whether the patterns want a cgroup --- */
-
-/* Sets node->wanted; whether that is new. Without a book, NULL, names are not known. */
+/* Updates node->wanted. Returns whether it changed. Without a book (NULL) only the path is matched. */
 static bool verdict_update(struct cgroup_node *node, const struct cgroup_rules *rules, struct name_book *book)
 {
     _cleanup_(names_done) struct names names = {0};
     bool before = node->wanted;
 
-    /* Without memory it has the names that are known by then. */
+    /* If memory runs out, only the names found so far are matched. */
     if (book && cgroup_rules_use_names(rules))
         name_book_find(book, node->path, &names);
     node->wanted = cgroup_rules_want(rules, node->path, &names);
     return node->wanted != before;
 }
 
-/* All nodes of the tree; whether one is new. */
+/* Updates all nodes of the tree. Returns whether any changed. */
 static bool verdict_update_all(const struct cgroup_tree *tree, const struct cgroup_rules *rules, struct name_book *book)
 {
     struct cgroup_node *node;
@@ -120,9 +124,8 @@ static bool verdict_update_all(const struct cgroup_tree *tree, const struct cgro
     return any;
 }
 
-/* --- The cgroups that are gone and whose last counts are still shown --- */
+/* --- lingering --- */
 
-/* NULL where none of this path lingers. */
 static struct cgroup_counts *lingering_find(struct cgroup_counts *const *counts, size_t n, const char *path)
 {
     for (size_t i = 0; i < n; i++)
@@ -147,7 +150,7 @@ static size_t count_lingering(struct cgroup_counts *const *counts, size_t n)
     return lingering;
 }
 
-/* Sets `exceeds` of the oldest beyond `max`. */
+/* Sets `exceeds` for the oldest beyond `max`. */
 static void lingering_limit(struct cgroup_counts *const *counts, size_t n, uint64_t max)
 {
     _cleanup_(freep) struct cgroup_counts **lingering = NULL;
@@ -170,7 +173,7 @@ static bool is_over(const struct cgroup_counts *counts, uint64_t now, uint64_t l
     return !counts->node && (counts->exceeds || now - counts->gone_ns >= linger_ns);
 }
 
-/* Frees those whose time is over. Returns how many counts there are now. */
+/* Frees the counts that have lingered long enough. Returns the number of remaining counts. */
 static size_t lingering_expire(struct cgroup_counts **counts, size_t n, const struct collector_context *context,
                                struct name_book *book)
 {
@@ -188,7 +191,7 @@ static size_t lingering_expire(struct cgroup_counts **counts, size_t n, const st
     return kept;
 }
 
-/* --- How cgroups are counted --- */
+/* --- engine --- */
 
 static int engine_try_bpf(struct cgroup_engine *engine, const struct collector_context *context,
                           const struct hierarchy *hierarchy, struct error *error)
@@ -214,7 +217,7 @@ int cgroup_engine_open(struct cgroup_engine *engine, const struct collector_cont
     *engine = (struct cgroup_engine){.type = &cgroup_engine_perf, .asked = asked};
     if (asked != ENGINE_PERF)
         r = engine_try_bpf(engine, context, hierarchy, &engine->reason);
-    /* Without the opener, the engine perf cannot open events either. */
+    /* Without the opener the engine perf could not open events either. */
     if (r == 0 || (asked != ENGINE_BPF && r != -EPIPE))
         return 0;
     if (asked == ENGINE_BPF)
@@ -239,8 +242,8 @@ int cgroup_engine_resume(struct cgroup_engine *engine, const struct collector_co
 }
 
 /*
- * There is room for `n` cgroups, never more than `max`; 1: all counts must be resumed. On failure nothing
- * has changed, and engine->no_room says why.
+ * Makes room for `n` cgroups, up to `max`. Returns 1 if all counts must be resumed. On failure nothing has changed, and
+ * engine->no_room has the reason.
  */
 static int cgroup_engine_make_room(struct cgroup_engine *engine, uint64_t n, uint64_t max)
 {
@@ -254,7 +257,7 @@ void cgroup_engine_settle(struct cgroup_engine *engine)
         cgroup_tally_settle(engine->tally);
 }
 
-/* --- The cgroups of a hierarchy, and which of them are counted --- */
+/* --- set --- */
 
 void cgroup_set_done(struct cgroup_set *set, const struct collector_context *context)
 {
@@ -289,7 +292,10 @@ static void attach_counts(struct cgroup_counts *counts, struct cgroup_node *node
     node->userdata = counts;
 }
 
-/* Nobody wants to see a pause container, whatever the patterns say: it does not linger either. */
+/*
+ * A pause container only holds a pod's namespaces. It is left out whatever the patterns say, and does not linger
+ * either.
+ */
 static int name_cgroup(struct cgroup_set *set, const struct collector_context *context, struct cgroup_counts *counts)
 {
     int r = cgroup_counts_find_names(counts, context, set->book);
@@ -303,7 +309,7 @@ static int name_cgroup(struct cgroup_set *set, const struct collector_context *c
     return 0;
 }
 
-/* Goes on with a cgroup after a reload, after CPUs came or went, or after it lingered under the same name. */
+/* Continues with a cgroup after a reload, after CPUs came or went, or when it comes back while it lingers. */
 static int resume_cgroup(struct cgroup_set *set, const struct collector_context *context, struct cgroup_counts *counts,
                          struct cgroup_node *node, int fd)
 {
@@ -337,7 +343,10 @@ static int open_cgroup(struct cgroup_set *set, const struct collector_context *c
     return name_cgroup(set, context, counts);
 }
 
-/* `fd` is its directory, or an error. A cgroup that vanished while it was opened is no failure: the tree reports it. */
+/*
+ * `fd` is the cgroup's directory, or -errno if it could not be opened. A cgroup that vanishes meanwhile is no failure
+ * of the collector, because the tree reports its removal.
+ */
 static int watch_cgroup(struct cgroup_set *set, const struct collector_context *context, struct cgroup_node *node,
                         int fd)
 {
@@ -348,7 +357,7 @@ static int watch_cgroup(struct cgroup_set *set, const struct collector_context *
     return fd < 0 ? fd : open_cgroup(set, context, node, fd);
 }
 
-/* --- what the tree asks and reports --- */
+/* --- tree changes --- */
 
 static bool set_wants(void *userdata, const char *path)
 {
@@ -360,15 +369,18 @@ static bool set_wants_below(void *userdata, const char *path)
     return cgroup_rules_want_below(&((const struct cgroup_set *)userdata)->rules, path);
 }
 
-/* A selection would choose what is watched now, and each that comes while there is room. Descriptors may be others'. */
+/*
+ * Returns whether a selection would choose exactly what is watched, and each new cgroup while there is room. With
+ * cgroups that need descriptors this is never known, because other users take descriptors too.
+ */
 static bool is_all_watched(const struct cgroup_set *set)
 {
     return set->n_dropped == 0 && set->span == REASON_LASTS && set->rules.descriptors_per_cgroup == 0;
 }
 
 /*
- * At once, before anything else is looked at, because the events of its tasks until then are not counted. If it cannot
- * be opened, the next selection sees why.
+ * A new cgroup is opened at once, before anything else is handled, because the events of its tasks until then are lost.
+ * If it cannot be opened, the next selection finds out why.
  */
 static void set_on_added(void *userdata, struct cgroup_node *node, int fd)
 {
@@ -380,13 +392,13 @@ static void set_on_added(void *userdata, struct cgroup_node *node, int fd)
     int r = set->context && set->n_free > 0 && fd >= 0 ? watch_cgroup(set, set->context, node, fd) : -EAGAIN;
     set->n_free -= r == 0;
     set->n_wanted += r == 0;
-    if (r == -ENOSPC) /* nor for the next, until the selection makes room */
+    if (r == -ENOSPC) /* no new cgroup fits either, until the selection makes room */
         set->n_free = 0;
     set->unsettled = true;
     set->changed |= r < 0 || !is_all_watched(set);
 }
 
-/* At once: open descriptors would keep the dead cgroup. */
+/* Ends the counts at once, because open events keep the dead cgroup in the kernel. */
 static void set_on_removed(void *userdata, struct cgroup_node *node)
 {
     struct cgroup_set *set = userdata;
@@ -399,11 +411,11 @@ static void set_on_removed(void *userdata, struct cgroup_node *node)
     vacancies_forget(&set->vacancies, node);
     if (node->userdata)
         cgroup_counts_end(node->userdata, set->sys);
-    else if (set->book) /* it may have been asked about */
+    else if (set->book) /* the book may have been asked about it */
         name_book_forget(set->book, node->path);
 }
 
-/* --- which are watched --- */
+/* --- selection --- */
 
 static int note_dropped(struct cgroup_set *set, struct cgroup_node *node)
 {
@@ -416,7 +428,7 @@ static int note_dropped(struct cgroup_set *set, struct cgroup_node *node)
     return r;
 }
 
-/* Cgroups that are not watched end first, so that their descriptors are free. */
+/* Unwatched cgroups end first, so that their descriptors are free for the others. */
 static int end_others(struct cgroup_set *set, const struct cgroup_candidate *candidates, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -429,13 +441,16 @@ static int end_others(struct cgroup_set *set, const struct cgroup_candidate *can
     return 0;
 }
 
-/* One that is gone is heard to be removed; where it is not, the kernel meant something else. */
+/*
+ * -ENOSPC is over when slots become free. A cgroup that seems gone is reported as removed by the tree; if it is not,
+ * the error had another cause and opening is worth a retry.
+ */
 static enum reason_span refusal_span(int error)
 {
     return error == -ENOSPC || cgroup_directory_is_gone(error) ? REASON_PASSES : reason_span(error);
 }
 
-/* A cgroup that is there and could not be opened may be opened later. */
+/* An existing cgroup that could not be opened is dropped, and may be opened later. */
 static int note_refused(struct cgroup_set *set, struct cgroup_node *node, int error)
 {
     set->span = MAX(set->span, refusal_span(error));
@@ -452,7 +467,7 @@ static int watch_chosen(const struct collector_context *context, struct cgroup_s
         if (candidates[i].choice != CGROUP_WATCHED)
             continue;
         struct cgroup_counts *counts = node->userdata;
-        if (counts) { /* there may have been no memory for its names when it came */
+        if (counts) { /* on -ENOMEM it may have been added without names */
             r = counts->info ? 0 : name_cgroup(set, context, counts);
             continue;
         }
@@ -464,7 +479,7 @@ static int watch_chosen(const struct collector_context *context, struct cgroup_s
     return r == -ENOMEM ? r : 0;
 }
 
-/* The cgroups that are watched go on with the new configuration and CPUs; the tree is kept. */
+/* Resumes all watched cgroups with the new configuration and CPUs. The tree is kept. */
 static int resume_all(struct cgroup_set *set, const struct collector_context *context, enum reason_span *ret_span)
 {
     int r;
@@ -479,7 +494,7 @@ static int resume_all(struct cgroup_set *set, const struct collector_context *co
             return r;
         if (r < 0)
             *ret_span = MAX(*ret_span, refusal_span(r));
-        if (r < 0 && refusal_span(r) == REASON_LASTS) /* the selection tries once more, and drops it */
+        if (r < 0 && refusal_span(r) == REASON_LASTS) /* the selection tries once more, and then drops it */
             cgroup_counts_end(counts, set->sys);
     }
     return 0;
@@ -524,15 +539,13 @@ int cgroup_set_select(struct cgroup_set *set, const struct collector_context *co
     return r;
 }
 
-/* --- cgroups that linger --- */
-
 void cgroup_set_forget(struct cgroup_set *set, const struct collector_context *context)
 {
     lingering_limit(set->counts, set->n, set->rules.max_cgroups);
     set->n = lingering_expire(set->counts, set->n, context, set->book);
 }
 
-/* --- the set as a whole --- */
+/* --- lifetime --- */
 
 static int set_open_book(struct cgroup_set *set, struct error *error)
 {
@@ -544,7 +557,7 @@ static int set_open_book(struct cgroup_set *set, struct error *error)
     return r < 0 ? error_set(error, r, "cannot open the sources of cgroups' names: %s", strerror(-r)) : 0;
 }
 
-/* The patterns stay the configuration's. */
+/* The patterns remain owned by the configuration. */
 static void borrow_patterns(struct cgroup_rules *rules, const struct config_cgroup *config)
 {
     rules->include = config->include;
@@ -574,6 +587,7 @@ int cgroup_set_open(struct cgroup_set *set, const struct collector_context *cont
 
 void cgroup_set_adopt(struct cgroup_set *set, const struct config_cgroup *config)
 {
+    /* Compared by address: the previous configuration is alive until this one is in use. */
     set->rescan_due |= config->include != set->rules.include || config->exclude != set->rules.exclude;
     borrow_patterns(&set->rules, config);
 }
@@ -584,7 +598,7 @@ int cgroup_set_configure(struct cgroup_set *set, const struct collector_context 
     const struct config_cgroup *config = &context->config->cgroup;
 
     cgroup_set_adopt(set, config);
-    if (set->rescan_due) /* of another configuration: the one before is there until this one is in use */
+    if (set->rescan_due)
         cgroup_tree_rescan(set->tree);
     set->rescan_due = false;
     verdict_update_all(set->tree, &set->rules, set->book);
@@ -595,7 +609,7 @@ int cgroup_set_configure(struct cgroup_set *set, const struct collector_context 
     return r;
 }
 
-/* After changes were heard. */
+/* Acts on the changes that were handled: selects again, or only settles the engine. */
 static int set_follow(struct cgroup_set *set, const struct collector_context *context)
 {
     if (set->changed)
@@ -613,7 +627,7 @@ static void set_hear(struct cgroup_set *set, const struct collector_context *con
     set->context = NULL;
 }
 
-/* Those that the machine has no memory for keep the names that they have until the next change. */
+/* On -ENOMEM a cgroup keeps its previous names until the next change. */
 static void set_name_all(struct cgroup_set *set, const struct collector_context *context)
 {
     for (size_t i = 0; i < set->n; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A daemon to play behind the HTTP server: a snapshot of a few series, which grows by a second at each fresh reading.
  */
-#ifndef TESTS_FAKE_SERVICE_H
-#define TESTS_FAKE_SERVICE_H
+#ifndef TESTS_UNIT_FAKE_SERVICE_H
+#define TESTS_UNIT_FAKE_SERVICE_H
 
 #include <semaphore.h>
 

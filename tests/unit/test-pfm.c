@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of events that libpfm4 knows. */
 #include <dlfcn.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <strings.h>
+
+/* As in perf/pfm.c: keeps libpfm4's own copy of struct perf_event_attr out. */
+#define __PERFMON_PERF_EVENT_H__
+#include <perfmon/pfmlib.h>
+#include <perfmon/pfmlib_perf_event.h>
 
 #include "base/cleanup.h"
 #include "perf/attr.h"
