@@ -104,6 +104,16 @@ check_promises() {
     done
 }
 
+# check_walks DIRECTORY: prints the functions that HACKING.md names with their file, and that the file does not define.
+check_walks() {
+    local name path
+    # shellcheck disable=SC2016 # backquotes of Markdown
+    tr '\n' ' ' <"$1/HACKING.md" | grep -oE '`[a-z_]+\(\)` +in +`[a-z/-]+\.c`' | tr -d '`()' |
+        while read -r name _ path; do
+            grep -qE "^[a-z].*[ *]$name\(" "$1/$path" || echo "HACKING.md: $path has no $name()"
+        done
+}
+
 # --- a test of the checks themselves
 
 broken() {
@@ -175,6 +185,19 @@ test_promises() {
     found=$(check_promises "$tree" | tr '\n' ';')
     [ "$found" = "$(printf 'tests/README.md: there is no %s;' tests/unit/test-gone.c tests/e2e/gone.sh tests/vm/gone.sh)" ] ||
         broken "tests that are not there gave \"$found\""
+    rm -rf "$tree"
+}
+
+# A function that is not in its file is found, and one whose file is gone.
+test_walks() {
+    local tree found
+    tree=$(mktemp -d)
+    # shellcheck disable=SC2016 # backquotes of Markdown
+    printf '1. `one()` in `a/b.c`, then `two()` in\n   `a/b.c`\n' >"$tree/HACKING.md"
+    mkdir "$tree/a"
+    printf 'static int *one(void)\n{\n    return two();\n}\n' >"$tree/a/b.c"
+    found=$(check_walks "$tree")
+    [ "$found" = "HACKING.md: a/b.c has no two()" ] || broken "a function that is not there gave \"$found\""
     rm -rf "$tree"
 }
 
@@ -258,7 +281,9 @@ test_versions
 test_sections
 test_paths
 test_promises
-found=$(check_versions "$sources"; check_sections "$sources"; check_paths "$sources"; check_promises "$sources")
+test_walks
+found=$(check_versions "$sources"; check_sections "$sources"; check_paths "$sources"; check_promises "$sources"
+    check_walks "$sources")
 [ -z "$found" ] || { printf '%s\n' "$found"; exit 1; }
 command -v python3 >/dev/null || { echo "skipped: python3, which checks the figures"; exit 77; }
 test_bounds
