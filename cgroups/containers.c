@@ -63,7 +63,7 @@ static const struct {
     {-ENOENT, NOT_FOUND},
 };
 
-const char *const unnamed_by_runtime = "its runtime has given it no name; name it when it is created (--name)";
+static const char *const unnamed_by_runtime = "its runtime has given it no name; name it when it is created (--name)";
 
 /*
  * The rank of an error of sys->read_state() or of a file: of several errors, the one with the lowest rank says the

@@ -16,9 +16,6 @@
 #include "cgroups/state-files.h"
 #include "perf/sys.h"
 
-/* The reason if the file of a container gives it no name. */
-extern const char *const unnamed_by_runtime;
-
 /* A file that lists all containers of an account. */
 struct account_list {
     uint64_t version;  /* version of the file that was read last; 0: none */

@@ -12,6 +12,19 @@
 #include "cgroups/name-source.h"
 #include "cgroups/path.h"
 
+struct registered_machine {
+    char *name;    /* "debian", "qemu-1-debian" */
+    char *unit;    /* "machine-debian.scope", "systemd-nspawn@debian.service" */
+    char *service; /* the program that registered it: "systemd-nspawn", "libvirt-qemu"; "" if unknown */
+};
+
+/* Zeroed, except for `sys`, it is empty. */
+struct machines {
+    struct sys *sys;
+    struct registered_machine *at;
+    size_t n;
+};
+
 /* At this number, all descriptions are forgotten, and read again when they are needed. */
 #define UNIT_DESCRIPTIONS_MAX 4096
 

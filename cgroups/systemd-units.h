@@ -26,17 +26,4 @@ int unit_file_description(const char *text, char **ret);
  */
 int unit_file_expand(const char *text, const char *unit, char **ret);
 
-struct registered_machine {
-    char *name;    /* "debian", "qemu-1-debian" */
-    char *unit;    /* "machine-debian.scope", "systemd-nspawn@debian.service" */
-    char *service; /* the program that registered it: "systemd-nspawn", "libvirt-qemu"; "" if unknown */
-};
-
-/* Zeroed, except for `sys`, it is empty. */
-struct machines {
-    struct sys *sys;
-    struct registered_machine *at;
-    size_t n;
-};
-
 #endif

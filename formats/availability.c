@@ -668,18 +668,13 @@ int availability_each(struct registry *registry, const struct machine *machine, 
 
 /* --- JSON --- */
 
-static const struct {
-    enum derived_target target;
-    const char *collector;
-} targets[] = {{DERIVED_CPU, "cpu"}, {DERIVED_PMU, "pmu"}, {DERIVED_CGROUP, "cgroup"}};
-
 static json_t *collectors_of(const struct derived_metric *metric)
 {
     json_t *collectors = json_array();
 
-    for (size_t i = 0; i < ARRAY_SIZE(targets); i++)
-        if (metric->targets & targets[i].target)
-            collectors = json_array_add(collectors, json_string(targets[i].collector));
+    for (size_t i = 0; i < ARRAY_SIZE(countable); i++)
+        if (metric->targets & countable[i].target)
+            collectors = json_array_add(collectors, json_string(countable[i].collector->name));
     return collectors;
 }
 

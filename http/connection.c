@@ -136,7 +136,8 @@ void connections_done(struct connections *all)
     all->timer = sd_event_source_disable_unref(all->timer);
 }
 
-unsigned connections_reserved(unsigned connections)
+/* The number of slots that are not available to strangers. Pure. */
+static unsigned connections_reserved(unsigned connections)
 {
     return MIN(MAX(connections / RESERVED_SHARE, (unsigned)RESERVED_MIN), connections / 2);
 }

@@ -90,8 +90,6 @@ void connections_set_limits(struct connections *all, const struct server_limits 
 void connections_set_asking(struct connections *all, bool asking);
 /* All connections must have been freed. */
 void connections_done(struct connections *all);
-/* The number of slots that are not available to strangers. Pure. */
-unsigned connections_reserved(unsigned connections);
 /*
  * Whether one more connection of this peer is accepted. If the limit is reached, the connection that has waited longest
  * is ended: first one that is between requests, then one whose refusal is delayed, then one that has not sent its first

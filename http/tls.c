@@ -11,6 +11,14 @@
 
 #include "http/tls-priority.h"
 
+/* A certificate or key in PEM form, in a file or in the configuration itself. */
+struct pem {
+    const char *what;                 /* the key of the configuration, without "_file": "cert", "key" */
+    const char *file;                 /* path, or NULL */
+    const char *text;                 /* content, if `file` is NULL */
+    const struct file_opener *opener; /* opens `file`; NULL: this process does */
+};
+
 /* --- certificates --- */
 
 /* A bundle of all public CAs is less than half of this. */

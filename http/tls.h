@@ -21,14 +21,6 @@
 #include "base/util.h"
 #include "config/web-config.h"
 
-/* A certificate or key in PEM form, in a file or in the configuration itself. */
-struct pem {
-    const char *what;                 /* the key of the configuration, without "_file": "cert", "key" */
-    const char *file;                 /* path, or NULL */
-    const char *text;                 /* content, if `file` is NULL */
-    const struct file_opener *opener; /* opens `file`; NULL: this process does */
-};
-
 struct tls_transport {
     int fd;
     bool begun;         /* the client has sent something */

@@ -71,8 +71,9 @@ bool host_is_own(const char *host, const struct host_names *names)
 
 /* --- proxies --- */
 
-/* Sorted by origin: standards (RFC 7239, 8586, 9110), de facto standards, products, CDNs. */
-const char *const forwarding_names[] = {
+/* A "*" at the end matches any rest. Sorted by origin: standards (RFC 7239, 8586, 9110), de facto standards, products,
+ * CDNs. */
+static const char *const forwarding_names[] = {
     "Forwarded",
     "Forwarded-*",
     "Via",
@@ -161,11 +162,10 @@ const char *const forwarding_names[] = {
     "X-Vercel-*",
     "X-WAF-*",
 };
-const size_t n_forwarding_names = ARRAY_SIZE(forwarding_names);
 
 bool forwarding_is(const char *name)
 {
-    for (size_t i = 0; i < n_forwarding_names; i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(forwarding_names); i++) {
         size_t size = strcspn(forwarding_names[i], "*");
         if (strncasecmp(name, forwarding_names[i], size) == 0 && (forwarding_names[i][size] || name[size] == '\0'))
             return true;

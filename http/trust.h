@@ -28,10 +28,6 @@ bool host_is_own(const char *host, const struct host_names *names);
 /* Whether proxies, load balancers and CDNs add a header of this name to requests that they forward. */
 bool forwarding_is(const char *name);
 
-/* The table of these headers, for tests. A "*" at the end of a name matches any rest. */
-extern const char *const forwarding_names[];
-extern const size_t n_forwarding_names;
-
 /* Which clients the server trusts, as configured. */
 struct standing_rules {
     char **hosts; /* names of this machine, besides its own */

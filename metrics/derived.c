@@ -145,8 +145,6 @@ static const struct derived_metric cpu_metrics[] = {
     },
 };
 
-const struct derived_table derived_cpu_table = {cpu_metrics, ARRAY_SIZE(cpu_metrics)};
-
 /* --- caches and TLBs --- */
 
 #define ICELAKE "x86/icelakex/icx-metrics.json, 6.8"
@@ -261,8 +259,6 @@ static const struct derived_metric cache_metrics[] = {
     },
 };
 
-const struct derived_table derived_cache_table = {cache_metrics, ARRAY_SIZE(cache_metrics)};
-
 /* --- top-down --- */
 
 /*
@@ -324,8 +320,6 @@ static const struct derived_metric topdown_metrics[] = {
                              {"de_no_dispatch_per_slot_backend_stalls / " ZEN_SLOTS, NULL, ZEN4_PIPELINE, false}),
     },
 };
-
-const struct derived_table derived_topdown_table = {topdown_metrics, ARRAY_SIZE(topdown_metrics)};
 
 /* --- memory controllers and energy --- */
 
@@ -454,15 +448,16 @@ static const struct derived_metric machine_metrics[] = {
     },
 };
 
-const struct derived_table derived_machine_table = {machine_metrics, ARRAY_SIZE(machine_metrics)};
-
 /* --- lookup --- */
 
-static const struct derived_table *const tables[] = {
-    &derived_cpu_table,
-    &derived_cache_table,
-    &derived_topdown_table,
-    &derived_machine_table,
+static const struct {
+    const struct derived_metric *metrics;
+    size_t n;
+} tables[] = {
+    {cpu_metrics, ARRAY_SIZE(cpu_metrics)},
+    {cache_metrics, ARRAY_SIZE(cache_metrics)},
+    {topdown_metrics, ARRAY_SIZE(topdown_metrics)},
+    {machine_metrics, ARRAY_SIZE(machine_metrics)},
 };
 
 size_t derived_count(void)
@@ -470,16 +465,16 @@ size_t derived_count(void)
     size_t n = 0;
 
     for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
-        n += tables[i]->n;
+        n += tables[i].n;
     return n;
 }
 
 const struct derived_metric *derived_at(size_t i)
 {
     for (size_t k = 0; k < ARRAY_SIZE(tables); k++) {
-        if (i < tables[k]->n)
-            return &tables[k]->metrics[i];
-        i -= tables[k]->n;
+        if (i < tables[k].n)
+            return &tables[k].metrics[i];
+        i -= tables[k].n;
     }
     return NULL;
 }

@@ -41,13 +41,6 @@ struct derived_metric {
     const struct derived_formula *formulas; /* the first whose events are all counted is used; ends with a NULL text */
 };
 
-struct derived_table {
-    const struct derived_metric *metrics;
-    size_t n;
-};
-
-extern const struct derived_table derived_cpu_table, derived_cache_table, derived_topdown_table, derived_machine_table;
-
 /* The number of rows, and row `i`, or NULL past the last. */
 size_t derived_count(void);
 const struct derived_metric *derived_at(size_t i);

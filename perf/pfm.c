@@ -16,12 +16,21 @@
 
 /* --- PMUs --- */
 
+/* Which PMU of sysfs counts the events of a PMU of libpfm4. */
+struct pfm_pmu {
+    const char *name;     /* libpfm4's name */
+    const char *alias;    /* as in libpfm4's constants and documents: "arm_cortex_a76"; or NULL */
+    const char *sysfs;    /* the kernel's name */
+    bool any_model;       /* several models share the name in sysfs: only the one that libpfm4 detected counts there */
+    const char *stand_in; /* the PMU whose common events serve if libpfm4 does not have this one; or NULL */
+};
+
 /*
  * The kernel's names are from drivers/perf/arm_pmuv3.c (before Linux 6.4 arch/arm64/kernel/perf_event.c) and
  * arch/x86/events/intel/core.c. libpfm4 of Debian 12 has no Cortex-A55, A72 or A76, so they have stand-ins: Neoverse N1
  * is the A76's sibling, the A53 preceded the A55, and libpfm4 itself later gave the A72 the table of the A57.
  */
-const struct pfm_pmu pfm_pmus[] = {
+static const struct pfm_pmu pfm_pmus[] = {
     {"arm_ac7", "arm_cortex_a7", "armv7_cortex_a7", false, NULL},
     {"arm_ac8", "arm_cortex_a8", "armv7_cortex_a8", false, NULL},
     {"arm_ac9", "arm_cortex_a9", "armv7_cortex_a9", false, NULL},
@@ -49,7 +58,7 @@ const struct pfm_pmu pfm_pmus[] = {
     {"adl_glc", NULL, "cpu_core", true, NULL},
     {"adl_grt", NULL, "cpu_atom", true, NULL},
 };
-const size_t n_pfm_pmus = ARRAY_SIZE(pfm_pmus);
+#define N_PFM_PMUS ARRAY_SIZE(pfm_pmus)
 
 static bool is_pfm_name(const char *name, const char *text, size_t size)
 {
@@ -60,7 +69,7 @@ bool pfm_pmu_counts_on(const char *name, const char *sysfs, bool detected, bool 
 {
     bool has_row = false;
 
-    for (size_t i = 0; i < n_pfm_pmus; i++) {
+    for (size_t i = 0; i < N_PFM_PMUS; i++) {
         if (!is_pfm_name(pfm_pmus[i].name, name, strlen(name)))
             continue;
         if (str_equal(pfm_pmus[i].sysfs, sysfs))
@@ -118,7 +127,7 @@ typedef bool (*pfm_event_visit)(void *userdata, const pfm_event_info_t *event);
 /* Finds a row by libpfm4's name or the alias, ignoring case; NULL if there is none. */
 static const struct pfm_pmu *pfm_pmu_find(const char *name, size_t size)
 {
-    for (size_t i = 0; i < n_pfm_pmus; i++)
+    for (size_t i = 0; i < N_PFM_PMUS; i++)
         if (is_pfm_name(pfm_pmus[i].name, name, size) || is_pfm_name(pfm_pmus[i].alias, name, size))
             return &pfm_pmus[i];
     return NULL;
@@ -239,7 +248,7 @@ static bool pfm_table_find(const struct pfm_library *library, const char *name, 
 /* Finds the next row of pfm_pmus[] for sysfs's PMU of which libpfm4 has the table. */
 static bool next_of_kind(const struct pfm_library *library, const char *sysfs, size_t *at, struct pfm_table *ret)
 {
-    while (*at < n_pfm_pmus) {
+    while (*at < N_PFM_PMUS) {
         const struct pfm_pmu *row = &pfm_pmus[(*at)++];
         if (str_equal(row->sysfs, sysfs) && pfm_table_find(library, row->name, strlen(row->name), ret) &&
             pfm_pmu_counts_on(ret->name, sysfs, ret->info.is_present, false))
@@ -262,9 +271,9 @@ static bool pfm_table_next(const struct pfm_library *library, const char *sysfs,
 {
     if (next_of_kind(library, sysfs, at, ret))
         return true;
-    while (*at - n_pfm_pmus < PFM_PMUS_MAX) {
+    while (*at - N_PFM_PMUS < PFM_PMUS_MAX) {
         pfm_pmu_info_t info = {.size = sizeof(info)};
-        int r = library->get_pmu_info((pfm_pmu_t)(*at - n_pfm_pmus), &info);
+        int r = library->get_pmu_info((pfm_pmu_t)(*at - N_PFM_PMUS), &info);
         if (r == PFM_ERR_INVAL)
             return false;
         (*at)++;

@@ -18,18 +18,6 @@
 #include "base/util.h"
 #include "perf/machine.h"
 
-/* Which PMU of sysfs counts the events of a PMU of libpfm4. */
-struct pfm_pmu {
-    const char *name;     /* libpfm4's name */
-    const char *alias;    /* as in libpfm4's constants and documents: "arm_cortex_a76"; or NULL */
-    const char *sysfs;    /* the kernel's name */
-    bool any_model;       /* several models share the name in sysfs: only the one that libpfm4 detected counts there */
-    const char *stand_in; /* the PMU whose common events serve if libpfm4 does not have this one; or NULL */
-};
-
-extern const struct pfm_pmu pfm_pmus[];
-extern const size_t n_pfm_pmus;
-
 /*
  * Whether events of libpfm4's core PMU `name` can be counted on the PMU `sysfs`. `detected`: libpfm4 found the PMU on
  * this machine. `named`: a person wrote its name, which suffices if one Arm PMU in sysfs stands for all kinds of core.

@@ -33,22 +33,6 @@ void backlog_done(struct backlog *backlog);
  */
 ssize_t backlog_take(struct backlog *backlog, char *bytes, size_t size);
 
-/*
- * Scans /proc again after a stream has missed records of processes (names, mappings), in a pause or because the kernel
- * dropped them. One scan runs at a time. The owner fills in the first four members; the others start zeroed.
- */
-struct rescan {
-    struct symbols *symbols;
-    uint32_t pid;                 /* 0: all processes */
-    void (*done)(void *userdata); /* called when a scan is complete; must call rescan_end() */
-    void *userdata;
-    bool running;
-    bool again;         /* a pause has ended since the scan began, so the scan must be repeated */
-    bool lost;          /* records may have been lost since the last scan began */
-    uint64_t malformed; /* capture_malformed() when last checked; records that cannot be decoded count as lost */
-    uint64_t last_ns;   /* when the last scan was complete, as sys_record_now() */
-};
-
 struct stream;
 
 /*
