@@ -38,7 +38,7 @@ struct collector_context {
     const struct reload_outcome *reload;
     const struct children *children;
     /*
-     * State of the collector cpu, whose open groups other collectors may share; NULL if it is not open. It is valid
+     * State of the collector `cpu`, whose open groups other collectors may share; NULL if it is not open. It is valid
      * only for collectors that come after cpu in the registry's table.
      */
     const struct group_collector *cpu;
@@ -51,7 +51,7 @@ struct collector_context {
     unsigned collector; /* bit number */
 
     /* Results of a call. */
-    bool *stale;    /* set by collect if an open group must be opened again, because its CPU was away */
+    bool *stale;    /* set by collect if an open group must be opened again, because its CPU was offline */
     size_t *groups; /* collect adds the number of groups in each state to these N_ROW_STATES numbers */
     int *fd;        /* set by open to a descriptor that becomes readable when dispatch has work to do */
 };

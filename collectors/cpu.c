@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The collector cpu: every configured group on every CPU in collectors.cpu.cpus. */
+/* The collector `cpu`: every configured group on every CPU in collectors.cpu.cpus. */
 #include "base/cleanup.h"
 #include "collectors/group-counts.h"
 
@@ -39,7 +39,7 @@ static int cpu_open(const struct collector_context *context, void *previous, voi
     return group_collector_open(context, &context->config->cpu.groups, &places, previous, ret, error);
 }
 
-/* Reports CPUs that the configuration names but that are not possible on this machine. */
+/* Reports CPUs that the configuration names and this machine cannot have. */
 static int cpu_report_impossible(const struct collector_context *context, struct failures *failures)
 {
     _cleanup_(cpuset_done) struct cpuset cpus = {0};

@@ -289,9 +289,9 @@ static int show_unavailable(struct group_counts *counts, const struct collector_
 }
 
 /*
- * Closes the groups at places that are away or in context->left, and opens groups that are closed or stale at the other
- * places. Totals continue. Events that could not be opened before are tried once more, as a further perf group. `group`
- * has the same signature as the group that was opened. Returns -ENOMEM on failure.
+ * Closes the groups at places that are `away` or in context->left, and opens groups that are closed or stale at the
+ * other places. Totals continue. Events that could not be opened before are tried once more, as a further perf group.
+ * `group` has the same signature as the group that was opened. Returns -ENOMEM on failure.
  */
 static int group_counts_resume(struct group_counts *counts, const struct collector_context *context,
                                const struct config_group *group, const struct places *target)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counts the configured groups on a list of targets, for the collectors cpu, pmu and cgroup. A target is a CPU, a PMU
- * on a CPU, or a cgroup on all CPUs. The collectors cpu and pmu have one group collector each; the collector cgroup has
- * one for each cgroup (engine perf) or one for all CPUs (engine bpf).
+ * Counts the configured groups on a list of targets, for the collectors `cpu`, `pmu` and `cgroup`. A target is a CPU, a
+ * PMU on a CPU, or a cgroup on all CPUs. The collectors `cpu` and `pmu` have one group collector each; the collector
+ * `cgroup` has one for each cgroup (engine perf) or one for all CPUs (engine bpf).
  *
  * The counts of a configured group on one target consist of the perf groups that were opened at each place of the
  * target (`perf/open-group.h`), the rows they are summed into (`collectors/group-rows.h`), and the events that could

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The collector self: the cost of the daemon itself.
+ * The collector `self`: how much CPU, memory and descriptors the daemon takes.
  *
  * Series perfcountd_process_*{process="NAME"} give the cost of each other process of the daemon. While that process is
  * not running, only its CPU time is served; it includes all instances that have ended, so it never decreases.
@@ -222,8 +222,8 @@ static int self_cost_update_gauges(const struct collector_context *context, stru
 }
 
 /*
- * Opens the counters that are not open in `previous`, which may be NULL and is consumed. Open counters continue. Events
- * that cannot be opened are no error. Fails only with -ENOMEM.
+ * Takes over `previous`, which may be NULL, with its open counters, and opens the others. An event that cannot be
+ * opened is no error. Fails only with -ENOMEM.
  */
 static int self_cost_open(const struct collector_context *context, struct self_cost *previous, struct self_cost **ret)
 {
@@ -244,8 +244,8 @@ static int self_cost_open(const struct collector_context *context, struct self_c
 }
 
 /*
- * The clocks of the two ways of reading agree to a few nanoseconds. A reading that seems older than the previous one is
- * ignored; the next one includes it.
+ * Reads in user space and read(2) take the time from clocks that differ by a few nanoseconds. A reading that seems
+ * older than the previous one is ignored; the next one includes what it counted.
  */
 static void cost_counter_collect(struct cost_counter *counter, bool *user)
 {

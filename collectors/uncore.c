@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The collector pmu: every configured group on the PMUs that count for several CPUs at once (uncore, DSU, RAPL). A PMU
- * is read on the CPUs of its cpumask. A PMU without a cpumask is read once, on the lowest CPU that is online.
+ * The collector `pmu`: every configured group on the PMUs that count for several CPUs at once (uncore, DSU, RAPL). A
+ * PMU is read on the CPUs of its cpumask. A PMU without a cpumask is read once, on the lowest CPU that is online.
  */
 #include "base/cleanup.h"
 #include "collectors/group-counts.h"

@@ -76,7 +76,7 @@ unsigned retry_next(unsigned wait_s, enum reason_span span);
 unsigned retry_wait(const struct retry *retry);
 
 struct failure_log {
-    char **sentences; /* the failures of the last successful update */
+    char **sentences; /* the failures at the last update that did not run out of memory */
     size_t n;
     bool incomplete; /* the last update ran out of memory, and that was logged */
 };

@@ -247,7 +247,7 @@ static int count_of_pmus(struct permission_walk *walk, const struct config_group
 
 /*
  * Sets the maximum numbers of events that the configuration can need. The number per CPU is doubled for a reload: the
- * engine bpf opens its new groups before it closes the old ones, and it may share them with the collector cpu. Groups
+ * engine bpf opens its new groups before it closes the old ones, and it may share them with the collector `cpu`. Groups
  * of cgroups and of the sampler are closed before new ones are opened.
  */
 static int set_limits(struct permission_walk *walk, const struct config *config)

@@ -51,7 +51,7 @@ struct session {
     struct name_reader reader;
     struct own_state_files state_files; /* used without an opener */
     struct fd_budget_terms terms;       /* terms.config is valid only inside daemon/session.c */
-    struct fd_budget budget;            /* of RLIMIT_NOFILE, for the current configuration */
+    struct fd_budget budget;            /* shares of RLIMIT_NOFILE under the current configuration */
     struct descriptors descriptors;
     struct memory_limit memory;
     struct tally_loader *loader; /* used without an opener */
@@ -60,8 +60,8 @@ struct session {
 /*
  * The first step, before other descriptors are opened: raises RLIMIT_NOFILE, counts the inherited descriptors, and
  * starts the reader of state files if the machine has any. session->sys must be initialised; it then opens state files
- * and counts cgroups with BPF in this process. `serves` is that of struct fd_budget_terms. Returns -EMFILE with a
- * sentence if `serves` is true and the limit is too low; -ENOMEM with a sentence.
+ * and counts cgroups with BPF in this process. `serves` has the meaning of the member of struct fd_budget_terms.
+ * Returns -EMFILE with a sentence if `serves` is true and the limit is too low; -ENOMEM with a sentence.
  */
 int session_begin(struct session *session, const struct options *options, bool serves, struct error *error);
 

@@ -252,7 +252,7 @@ static json_t *add_names(json_t *cgroup, const struct names *names)
 
 struct cgroup_list {
     json_t *items;
-    bool failed; /* the collector fails, so no cgroup is counted */
+    bool failed; /* the collector `cgroup` failed: no cgroup is counted */
 };
 
 static void add_cgroup(void *userdata, const struct cgroup_view *view)

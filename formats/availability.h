@@ -3,7 +3,7 @@
  * For each derived metric: whether it has a value on this machine, and if not, why.
  *
  * A metric has a value if one group counts all events of one of its formulas and was scheduled on the PMU. Each pair of
- * a collector and a PMU is considered separately. If no formula can be computed there, the reason given is that of the
+ * a collector and a PMU is considered separately. If no formula can be computed there, the reason given comes from the
  * formula that comes closest to a value.
  *
  * The functions that return JSON return NULL when out of memory.

@@ -19,8 +19,8 @@
 #define THREAD_ACCOUNTS 512
 
 /*
- * The accounts of a CPU, or of events of threads that are not bound to a CPU. The first account is that of the whole
- * CPU and of cgroups, the others are those of threads.
+ * The accounts of one CPU, or of events of threads that are not bound to a CPU. The first account is for events of the
+ * whole CPU and of cgroups, the others are for threads.
  */
 struct row {
     struct quota *quota;

@@ -2,8 +2,8 @@
 /*
  * A perf group over time: its descriptors come and go, its totals stay.
  *
- * An opened_group is on one CPU. While that CPU or the cgroup is away, the group is closed; its totals continue when it
- * is opened again.
+ * An opened_group is on one CPU. While that CPU is offline, or the cgroup cannot be counted, the group is closed; its
+ * totals continue when it is opened again.
  *
  * A scale keeps the totals, by pure arithmetic on readings. The kernel may multiplex a group, so the count between two
  * readings is extrapolated: total += dvalue * denabled / drunning, exactly (64 bits before the point and 64 after it).
@@ -68,7 +68,7 @@ enum group_activity {
     GROUP_MULTIPLEXED,
     GROUP_STARVED, /* enabled but did not run, or cannot be read or opened: nothing is known */
     GROUP_STALE,   /* no longer the group that was opened: its CPU went away, maybe in a suspend */
-    GROUP_AWAY,    /* its CPU is away, so nothing can happen there */
+    GROUP_AWAY,    /* its CPU is offline, so nothing can happen there */
 };
 
 struct opened_group {

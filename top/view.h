@@ -78,7 +78,7 @@ const struct top_view_help *top_view_help_at(size_t i);
 struct top_layout_text {
     const char *title;
     const char *(*text)(const struct top_row *row);
-    size_t least, most; /* width in columns; cut to `least` if there is no room for more */
+    size_t least, most; /* width in columns: `most`, or down to `least` on a narrow terminal */
 };
 
 #define TOP_TEXTS 4

@@ -6,9 +6,9 @@
  * What a slot accrues is credited to the cgroup that owns it and to all watched cgroups above it. So a cgroup includes
  * the cgroups inside it, even after they are removed.
  *
- * If the collector cpu counts the same events on a CPU, its groups are shared; otherwise the engine opens its own. When
- * slots run out, or a reload asks for other events, a second tally is started. It takes over in cgroup_tally_settle(),
- * once all cgroups have slots in it.
+ * If the collector `cpu` counts the same events on a CPU, its groups are shared; otherwise the engine opens its own.
+ * When slots run out, or a reload asks for other events, a second tally is started. It takes over in
+ * cgroup_tally_settle(), once all cgroups have slots in it.
  */
 #ifndef COLLECTORS_CGROUP_BPF_ENGINE_H
 #define COLLECTORS_CGROUP_BPF_ENGINE_H
@@ -33,7 +33,7 @@ int cgroup_tally_new(const struct collector_context *context, bool namespaced, s
 struct cgroup_tally *cgroup_tally_free(struct cgroup_tally *tally, const struct collector_context *context);
 
 /*
- * Must be called after a reload, after CPUs came or went, and after the collector cpu opened other groups. The groups
+ * Must be called after a reload, after CPUs came or went, and after the collector `cpu` opened other groups. The groups
  * continue or are replaced. Afterwards all cgroups must be watched again, and then cgroup_tally_settle() called. Errors
  * as for cgroup_tally_new(); after an error the tally can only be freed.
  */
@@ -57,7 +57,7 @@ bool cgroup_tally_is_lost(const struct cgroup_tally *tally);
  * has failed.
  */
 bool cgroup_tally_is_stale(const struct cgroup_tally *tally);
-/* Returns the number of open descriptors, without those shared by the collector cpu. */
+/* Returns the number of open descriptors, without those shared by the collector `cpu`. */
 size_t cgroup_tally_descriptors(const struct cgroup_tally *tally);
 const struct unknown_time *cgroup_tally_unknown(const struct cgroup_tally *tally);
 

@@ -116,8 +116,8 @@ static int borrow_from(const struct collector_context *context, const struct pla
 }
 
 /*
- * Makes `group`, which was opened for events of `config`, share descriptors of the collector cpu if it counts the same
- * events on that CPU now. The group's own descriptors are then closed. Returns -ENOMEM on failure.
+ * Makes `group`, which was opened for events of `config`, share descriptors of the collector `cpu` if it counts the
+ * same events on that CPU now. The group's own descriptors are then closed. Returns -ENOMEM on failure.
  */
 static int lending_borrow(const struct collector_context *context, const struct config_group *config,
                           struct opened_group *group)
@@ -433,7 +433,7 @@ int tally_run_set_cpus(struct tally_run *run, const struct tally_groups *groups,
         if (tally_sources_match(&sources, &run->sources[cpu]))
             continue;
         int r = run->sys->tally->set_cpu(run->sys, cpu, sources.events, sources.fds);
-        /* Which counters the program has on this CPU is then unknown, so that none is read. */
+        /* The call may have replaced some of the counters: none of this CPU is read until it succeeds. */
         if (r < 0)
             sources = (struct tally_sources){0};
         tally_reader_set_cpu(run->reader, cpu, sources.events);

@@ -2,7 +2,7 @@
 /*
  * The perf groups of the engine bpf, and the tally that divides their counts among slots.
  *
- * Each configured group is opened once on each CPU, without rows. If the collector cpu has one group on that CPU that
+ * Each configured group is opened once on each CPU, without rows. If the collector `cpu` has one group on that CPU that
  * counts the same events, its descriptors are shared (group_part()). A clock event need not be a member of that group,
  * because it counts the group's running time.
  *

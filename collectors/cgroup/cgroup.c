@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The collector cgroup: the configured groups on each cgroup that the patterns want, as cgroups come and go. The set
+ * The collector `cgroup`: the configured groups on each cgroup that the patterns want, as cgroups come and go. The set
  * (`collectors/cgroup/watched.h`) counts them; this file connects it to the registry and reports its state.
  */
 #include "collectors/cgroup/cgroup.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the collector cgroup knows about its cgroups, for /api/v1/cgroups and `perfcountd plan`. */
+/* What the collector `cgroup` knows about its cgroups, for /api/v1/cgroups and `perfcountd plan`. */
 #ifndef COLLECTORS_CGROUP_CGROUP_H
 #define COLLECTORS_CGROUP_CGROUP_H
 
@@ -35,7 +35,7 @@ struct cgroup_summary {
 };
 
 /*
- * Both take the state of the collector cgroup (registry_state()). cgroup_visit() calls `visit` for each cgroup; the
+ * Both take the state of the collector `cgroup` (registry_state()). cgroup_visit() calls `visit` for each cgroup; the
  * view is valid during the call.
  */
 void cgroup_visit(const void *state, void (*visit)(void *userdata, const struct cgroup_view *view), void *userdata);

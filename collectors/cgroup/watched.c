@@ -23,7 +23,7 @@
 #define BYTES_PER_DESCRIPTOR 640
 
 /*
- * Returns the descriptors for all cgroups, without those of other collectors. The collector self opens its few after
+ * Returns the descriptors for all cgroups, without those of other collectors. The collector `self` opens its few after
  * the cgroups, so they are reserved here.
  */
 static uint64_t descriptor_budget(const struct collector_context *context, struct cgroup_counts *const *counts,
