@@ -21,7 +21,7 @@
 
 #include "base/cleanup.h"
 #include "base/compat.h"
-#include "bench/simulated-tally.h"
+#include "bench/simulated-bpf.h"
 #include "collectors/registry.h"
 #include "metrics/metrics.h"
 
@@ -36,21 +36,21 @@
 struct curve {
     const char *name;
     unsigned cpus, groups, cgroups; /* 0: x */
-    unsigned each;                  /* cgroups are counted by BPF: simulated_tally_new() */
+    unsigned each;                  /* cgroups are counted by BPF: simulated_bpf_new() */
 };
 
 static const struct curve curves[] = {
     {"cpus", 0, 4, NO_CGROUPS, 0},   /* x CPUs, four groups each */
     {"events", 8, 0, NO_CGROUPS, 0}, /* x events on eight CPUs */
     {"cgroups", 2, 2, 0, 0},         /* x cgroups, two groups each on two CPUs */
-    {"tally", 64, 3, 0, 16},         /* x cgroups by BPF, three groups on 64 CPUs */
-    {"tally-busy", 64, 3, 0, 1},     /* the same, each on all CPUs in each second */
-    {"tally-cpus", 0, 3, 4000, 16},  /* 4,000 cgroups by BPF, three groups on x CPUs */
+    {"bpf", 64, 3, 0, 16},           /* x cgroups by BPF, three groups on 64 CPUs */
+    {"bpf-busy", 64, 3, 0, 1},       /* the same, each on all CPUs in each second */
+    {"bpf-cpus", 0, 3, 4000, 16},    /* 4,000 cgroups by BPF, three groups on x CPUs */
 };
 
 struct rig {
     struct simulated *simulated;
-    struct simulated_tally *tally; /* NULL: cgroups are counted by perf */
+    struct simulated_bpf *bpf; /* NULL: cgroups are counted by perf */
     struct machine *machine;
     struct config *config, *again;
     struct registry *registry;
@@ -183,7 +183,7 @@ static void rig_init(struct rig *rig, const struct curve *curve, unsigned x)
     *rig = (struct rig){.simulated = simulated_new(cpus, cgroups)};
     if (!rig->simulated)
         err(1, "the simulated machine");
-    if (curve->each && !(rig->tally = simulated_tally_new(rig->simulated, curve->each)))
+    if (curve->each && !(rig->bpf = simulated_bpf_new(rig->simulated, curve->each)))
         errx(1, "out of memory");
     rig->config = configure(groups, curve->cgroups != NO_CGROUPS, engine);
     rig->again = configure(groups, curve->cgroups != NO_CGROUPS, engine);
@@ -200,14 +200,14 @@ static void rig_done(struct rig *rig)
     config_free(rig->again);
     machine_free(rig->machine);
     buffer_done(&rig->text);
-    simulated_tally_free(rig->tally);
+    simulated_bpf_free(rig->bpf);
     simulated_free(rig->simulated);
 }
 
 static void advance(struct rig *rig)
 {
-    if (rig->tally)
-        simulated_tally_advance(rig->tally);
+    if (rig->bpf)
+        simulated_bpf_advance(rig->bpf);
     else
         simulated_advance(rig->simulated);
 }
@@ -243,10 +243,10 @@ static void measure(const struct curve *curve, unsigned x, unsigned readings)
     double opening = timed(step_open, &rig);
     size_t reads = simulated_reads(rig.simulated);
     registry_read(rig.registry, ALL, 0);
-    size_t bytes = heap() - before + (rig.tally ? simulated_tally_size(rig.tally) : 0);
+    size_t bytes = heap() - before + (rig.bpf ? simulated_bpf_size(rig.bpf) : 0);
     reads = simulated_reads(rig.simulated) - reads;
     double reading = measure_step(step_reading, &rig, readings), collecting = 0, churn = 0;
-    if (rig.tally) {
+    if (rig.bpf) {
         collecting = measure_step(step_collect, &rig, readings);
         churn = measure_step(step_churn, &rig, readings);
     }
@@ -286,5 +286,5 @@ int main(int argc, char **argv)
             measure(&curves[i], (unsigned)atoi(argv[2]), readings);
             return 0;
         }
-    errx(2, "usage: bench-growth cpus|events|cgroups|tally|tally-busy|tally-cpus X [READINGS]");
+    errx(2, "usage: bench-growth cpus|events|cgroups|bpf|bpf-busy|bpf-cpus X [READINGS]");
 }

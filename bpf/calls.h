@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calls to a tally (bpf/layout.h) that need privileges. A process either makes them itself (bpf/loader.h) or asks
- * its opener to (opener/client.h).
+ * The calls to a BPF program (bpf/layout.h) that need privileges. A process either makes them itself (bpf/loader.h) or
+ * asks its opener to (opener/client.h).
  *
- * There is one tally, and a second one while the first is being replaced: start() makes a tally that does not count
- * yet, set_cpu() and assign() apply to the tally that was started last, and attach() ends the previous one. All calls
- * return 0 or -errno.
+ * There is one BPF program, and a second one while the first is being replaced: start() makes a BPF program that does
+ * not count yet, set_cpu() and assign() apply to the BPF program that was started last, and attach() ends the previous
+ * one. All calls return 0 or -errno.
  */
 #ifndef BPF_CALLS_H
 #define BPF_CALLS_H
@@ -19,31 +19,31 @@
 struct sys;
 
 /*
- * Maps of a tally, for mmap(2) with PROT_READ; the caller closes them. They are frozen: only BPF programs write to
- * them.
+ * Maps of a BPF program, for mmap(2) with PROT_READ; the caller closes them. They are frozen: only BPF programs write
+ * to them.
  */
-struct tally_maps {
+struct bpf_maps {
     int counts;  /* entries of 8 * (events + 2 * groups) bytes, at index cpu * slots + slot */
-    int records; /* a struct tally_record for each CPU */
+    int records; /* a struct bpf_record for each CPU */
 };
 
 /* The longest time that start() may take, in seconds; enough for a slow board. */
-#define TALLY_PATIENCE_S 20
+#define BPF_START_MAX_S 20
 
-struct tally_calls {
+struct bpf_calls {
     /*
      * Loads the program. On failure *error says what is missing and gives the remedy. Returns -ENOSYS if libbpf is not
      * installed or perfcountd was built without it; -EPERM without the privilege or under lockdown; -ENOENT if the
      * kernel lacks BTF or a hook; -ENOMEM, on kernels before 5.11 also because of RLIMIT_MEMLOCK; -E2BIG for too many
      * events or slots; -ETIMEDOUT.
      */
-    int (*start)(struct sys *sys, const struct tally_shape *shape, struct tally_maps *ret, struct error *error);
+    int (*start)(struct sys *sys, const struct bpf_shape *shape, struct bpf_maps *ret, struct error *error);
     /*
-     * Sets the events of a CPU. Both arrays have shape.events elements; fds[i] is the counter of a TALLY_READ event,
-     * and -1 for any other. All events are TALLY_NONE if the CPU has been removed. The slot that runs on the CPU is
-     * first credited with what it has used of the previous events, unless the CPU is offline.
+     * Sets the events of a CPU. Both arrays have shape.events elements; fds[i] is the counter of a SOURCE_READ event,
+     * and -1 for any other. All events are SOURCE_NONE if the CPU has been removed. The slot that runs on the CPU is
+     * first attributed with what it has used of the previous events, unless the CPU is offline.
      */
-    int (*set_cpu)(struct sys *sys, unsigned cpu, const struct tally_event *events, const int *fds);
+    int (*set_cpu)(struct sys *sys, unsigned cpu, const struct bpf_event *events, const int *fds);
     /*
      * Attaches the program and makes every CPU look at the task that it runs. With false, detaches it, for a pause of
      * counting: the caller stops the counters before it detaches and starts them after it attaches, so that nothing is
@@ -62,7 +62,7 @@ struct tally_calls {
     int (*withdraw)(struct sys *sys, uint64_t id);
     /* Makes every CPU look again at the task that it runs and at the slot of that task. */
     int (*flush)(struct sys *sys);
-    /* Ends all tallies, for when cgroups are no longer counted. */
+    /* Ends all programs, for when cgroups are no longer counted. */
     void (*stop)(struct sys *sys);
     /*
      * Whether the process that holds the program has ended, and the program with it: the records no longer change. NULL
@@ -71,7 +71,7 @@ struct tally_calls {
     bool (*is_lost)(struct sys *sys);
 };
 
-static inline uint32_t tally_words(const struct tally_shape *shape)
+static inline uint32_t bpf_words(const struct bpf_shape *shape)
 {
     return shape->events + 2 * shape->groups;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * The BPF program of a tally (bpf/layout.h), which the kernel runs at each switch between tasks. When the cgroup that
- * runs on a CPU changes, the advance of the CPU's counters goes to the slot of the cgroup that leaves.
+ * The BPF program of a BPF program (bpf/layout.h), which the kernel runs at each switch between tasks. When the cgroup
+ * that runs on a CPU changes, the advance of the CPU's counters goes to the slot of the cgroup that leaves.
  *
  * Nothing is summed up: an entry is set to the counter's value minus the offset that was taken when the cgroup came. So
  * the sum over all slots is exactly what the CPU's counters have advanced.
@@ -49,7 +49,7 @@ struct task_struct {
 #pragma clang attribute pop
 
 /* A single struct, because the compiler may reorder separate constants. */
-const volatile struct tally_shape shape = {.cpus = 1, .slots = 2, .events = 1, .groups = 1};
+const volatile struct bpf_shape shape = {.cpus = 1, .slots = 2, .events = 1, .groups = 1};
 
 /* A slot that was found for a cgroup; valid for one generation of slots. */
 struct found {
@@ -63,7 +63,7 @@ struct work {
     __u64 task; /* address of the task that came at the last switch; 0: unknown */
     __u32 busy; /* between two stores of the program: a run in an interrupt must do nothing */
     __u32 generation;
-    __u64 now[TALLY_WORDS_MAX];
+    __u64 now[BPF_WORDS_MAX];
     struct found found[FOUND_MAX]; /* index: id modulo FOUND_MAX */
 };
 
@@ -87,7 +87,7 @@ struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(map_flags, BPF_F_MMAPABLE);
     __uint(key_size, sizeof(__u32));
-    __uint(value_size, sizeof(__u64) * TALLY_WORDS_MAX);
+    __uint(value_size, sizeof(__u64) * BPF_WORDS_MAX);
     __uint(max_entries, 1);
 } counts SEC(".maps");
 
@@ -95,14 +95,14 @@ struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(map_flags, BPF_F_MMAPABLE);
     __type(key, __u32);
-    __type(value, struct tally_record);
+    __type(value, struct bpf_record);
     __uint(max_entries, 1);
 } records SEC(".maps");
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __type(key, __u32);
-    __type(value, struct tally_control);
+    __type(value, struct bpf_control);
     __uint(max_entries, 1);
 } control SEC(".maps");
 
@@ -117,30 +117,30 @@ struct {
 struct cpu {
     __u32 number;
     __u32 epoch;
-    const struct tally_control *control;
-    struct tally_record *record;
+    const struct bpf_control *control;
+    struct bpf_record *record;
     struct work *work;
 };
 
 /* The first word of the times of an event's group. 64 bits, so that the verifier sees the bound where it is used. */
-static __always_inline __u64 times_of(const struct tally_event *event)
+static __always_inline __u64 times_of(const struct bpf_event *event)
 {
     __u64 times = shape.events + 2ULL * event->group;
 
-    return times <= TALLY_WORDS_MAX - 2 ? times : TALLY_WORDS_MAX - 2;
+    return times <= BPF_WORDS_MAX - 2 ? times : BPF_WORDS_MAX - 2;
 }
 
 /* Stores an event's value in its word, and the times of its group in theirs. Returns a mask of the words it read. */
-static __always_inline __u64 read_event(const struct cpu *cpu, const struct tally_event *event, __u32 word)
+static __always_inline __u64 read_event(const struct cpu *cpu, const struct bpf_event *event, __u32 word)
 {
     struct bpf_perf_event_value value;
     __u64 times;
 
-    if (event->source == TALLY_SWITCHES) {
+    if (event->source == SOURCE_SWITCHES) {
         cpu->work->now[word] = cpu->record->switches;
         return 1ULL << word;
     }
-    if (event->source != TALLY_READ ||
+    if (event->source != SOURCE_READ ||
         bpf_perf_event_read_value(&events, cpu->number * shape.events + word, &value, sizeof(value)))
         return 0;
     cpu->work->now[word] = value.counter;
@@ -157,12 +157,12 @@ static __always_inline __u64 read_words(const struct cpu *cpu)
     __u32 n = shape.events;
     __u64 valid = 0;
 
-    for (__u32 i = 0; i < TALLY_EVENTS_MAX && i < n; i++)
+    for (__u32 i = 0; i < BPF_EVENTS_MAX && i < n; i++)
         valid |= read_event(cpu, &cpu->control->events[i], i);
-    for (__u32 i = 0; i < TALLY_EVENTS_MAX && i < n; i++) {
+    for (__u32 i = 0; i < BPF_EVENTS_MAX && i < n; i++) {
         __u64 times;
 
-        if (cpu->control->events[i].source != TALLY_RUNNING)
+        if (cpu->control->events[i].source != SOURCE_RUNNING)
             continue;
         times = times_of(&cpu->control->events[i]);
         cpu->work->now[i] = cpu->work->now[times + 1];
@@ -189,30 +189,30 @@ static __always_inline __u32 count_words(void)
 }
 
 /* Adds the interval to `to`: its slot is unknown, or some words could not be read when it began or ended. */
-static __always_inline void credit_some(const struct cpu *cpu, const volatile __u64 *entry, volatile __u64 *to,
-                                        __u64 valid)
+static __always_inline void attribute_some(const struct cpu *cpu, const volatile __u64 *entry, volatile __u64 *to,
+                                           __u64 valid)
 {
-    for (__u32 i = 0; i < TALLY_WORDS_MAX && i < count_words(); i++)
+    for (__u32 i = 0; i < BPF_WORDS_MAX && i < count_words(); i++)
         if (valid >> i & 1)
             to[i] += cpu->work->now[i] - cpu->record->offset[i] - entry[i];
 }
 
-/* Credits the interval up to now to the slot of the record, or to the unknown slot if a switch was missed. */
-static __always_inline void credit(const struct cpu *cpu, __u64 valid, bool missed)
+/* Attributes the interval up to now to the slot of the record, or to the unknown slot if a switch was missed. */
+static __always_inline void attribute(const struct cpu *cpu, __u64 valid, bool missed)
 {
-    const struct tally_record *record = cpu->record;
-    volatile __u64 *entry = find_entry(cpu, record->slot), *unknown = find_entry(cpu, TALLY_SLOT_UNKNOWN);
+    const struct bpf_record *record = cpu->record;
+    volatile __u64 *entry = find_entry(cpu, record->slot), *unknown = find_entry(cpu, BPF_SLOT_UNKNOWN);
     __u32 words = count_words();
 
     if (!entry || !unknown)
         return;
     valid &= record->valid;
     if (missed || valid + 1 != 1ULL << words) {
-        credit_some(cpu, entry, missed ? unknown : entry, valid);
+        attribute_some(cpu, entry, missed ? unknown : entry, valid);
         return;
     }
     UNROLLED
-    for (__u32 i = 0; i < TALLY_WORDS_MAX; i++) {
+    for (__u32 i = 0; i < BPF_WORDS_MAX; i++) {
         if (i < words)
             entry[i] = cpu->work->now[i] - record->offset[i];
     }
@@ -221,7 +221,7 @@ static __always_inline void credit(const struct cpu *cpu, __u64 valid, bool miss
 /* Begins an interval of `slot`. */
 static __always_inline void begin(const struct cpu *cpu, __u64 valid, __u32 slot)
 {
-    struct tally_record *record = cpu->record;
+    struct bpf_record *record = cpu->record;
     const volatile __u64 *entry = find_entry(cpu, slot);
     __u32 words = count_words();
     __u64 check;
@@ -229,13 +229,13 @@ static __always_inline void begin(const struct cpu *cpu, __u64 valid, __u32 slot
     if (!entry) /* no loader assigns such a slot; the record stays as it is */
         return;
     record->seq++;
-    check = tally_check_begin(record->seq, slot, cpu->epoch, valid);
+    check = bpf_check_begin(record->seq, slot, cpu->epoch, valid);
     UNROLLED
-    for (__u32 i = 0; i < TALLY_WORDS_MAX; i++) {
+    for (__u32 i = 0; i < BPF_WORDS_MAX; i++) {
         if (i >= words)
             continue;
         record->offset[i] = cpu->work->now[i] - entry[i];
-        check = tally_check_step(check, record->offset[i]);
+        check = bpf_check_step(check, record->offset[i]);
     }
     record->valid = valid;
     record->slot = slot;
@@ -272,14 +272,14 @@ static __always_inline __u32 search_slot(struct cgroup *cgroup, __u64 id, bool t
         __u32 *slot;
 
         if (!parent)
-            return TALLY_SLOT_ROOT;
+            return BPF_SLOT_ROOT;
         slot = bpf_map_lookup_elem(&slots, &id);
         if (slot)
             return *slot;
         cgroup = typed ? parent->cgroup : BPF_CORE_READ(parent, cgroup);
         id = typed ? cgroup->kn->id : BPF_CORE_READ(cgroup, kn, id);
     }
-    return TALLY_SLOT_UNKNOWN;
+    return BPF_SLOT_UNKNOWN;
 }
 
 static __always_inline __u32 find_slot(const struct cpu *cpu, struct cgroup *cgroup, __u64 id, bool typed)
@@ -304,7 +304,7 @@ static __noinline int change(const struct cpu *cpu, __u32 slot, bool is_new, boo
     barrier();
     valid = read_words(cpu);
     if (!is_new)
-        credit(cpu, valid, missed);
+        attribute(cpu, valid, missed);
     begin(cpu, valid, slot);
     barrier();
     cpu->work->busy = 0;
@@ -319,7 +319,7 @@ static __noinline int change(const struct cpu *cpu, __u32 slot, bool is_new, boo
  */
 static __always_inline int run(const struct cpu *cpu, __u64 was, __u64 id, __u32 slot, bool is_same_task, bool always)
 {
-    struct tally_record *record = cpu->record;
+    struct bpf_record *record = cpu->record;
     bool is_new = record->epoch != cpu->epoch;
 
     if (cpu->work->busy)
@@ -338,7 +338,7 @@ static __always_inline int run(const struct cpu *cpu, __u64 was, __u64 id, __u32
  * may not be seen, the interval ends, so that only what follows can become unknown.
  */
 SEC("tp_btf/sched_switch")
-int BPF_PROG(tally_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+int BPF_PROG(cgroup_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
     struct css_set *prev_cset = prev->cgroups, *next_cset = next->cgroups;
     struct cgroup *cgroup = next_cset->dfl_cgrp;
@@ -371,7 +371,7 @@ int BPF_PROG(tally_switch, bool preempt, struct task_struct *prev, struct task_s
  * slots are looked up again. Returns 1 if it came between two stores: run it again.
  */
 SEC("raw_tp/cgroup_attach_task")
-int tally_look(struct bpf_raw_tracepoint_args *ctx)
+int cgroup_look(struct bpf_raw_tracepoint_args *ctx)
 {
     struct task_struct *task = (struct task_struct *)bpf_get_current_task();
     struct cgroup *cgroup = BPF_CORE_READ(task, cgroups, dfl_cgrp);

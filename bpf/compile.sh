@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Compiles the program of a tally, and writes its object, compressed, as what object.c includes. It takes clang 14 with
+# Compiles the BPF program, and writes its object, compressed, as what object.c includes. It takes clang 14 with
 # its target bpf and the headers of libbpf; without llvm-strip the object keeps what only a debugger reads.
 #
 # usage: compile.sh OUTPUT             bpf/object.inc is in the tree, for machines without such a compiler

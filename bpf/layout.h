@@ -3,53 +3,53 @@
  * The layout of the maps that the BPF program (bpf/cgroup.bpf.c) shares with the loader and the reader. It uses only
  * types of the kernel's headers, because the program has no libc.
  *
- * A tally counts cgroups without perf events of their own: at a switch between tasks, the program credits the advance
- * of the CPU's counters to the slot of the cgroup that leaves the CPU. A slot belongs to a watched cgroup; the tasks of
- * other cgroups count for the nearest ancestor that has a slot.
+ * The BPF program counts cgroups without perf events of their own: at a switch between tasks, the program attributes
+ * the advance of the CPU's counters to the slot of the cgroup that leaves the CPU. A slot belongs to a watched cgroup;
+ * the tasks of other cgroups count for the nearest ancestor that has a slot.
  */
 #ifndef BPF_LAYOUT_H
 #define BPF_LAYOUT_H
 
 #include <linux/types.h>
 
-#define TALLY_EVENTS_MAX 24
-#define TALLY_GROUPS_MAX 8
-#define TALLY_WORDS_MAX (TALLY_EVENTS_MAX + 2 * TALLY_GROUPS_MAX)
+#define BPF_EVENTS_MAX 24
+#define BPF_GROUPS_MAX 8
+#define BPF_WORDS_MAX (BPF_EVENTS_MAX + 2 * BPF_GROUPS_MAX)
 
-#define TALLY_SLOT_UNKNOWN 0 /* gets what cannot be attributed to a cgroup */
-#define TALLY_SLOT_ROOT 1    /* gets the tasks that no other slot covers */
-#define TALLY_SLOT_FIRST 2
-#define TALLY_SLOT_NONE 0xffffffffU
+#define BPF_SLOT_UNKNOWN 0 /* gets what cannot be attributed to a cgroup */
+#define BPF_SLOT_ROOT 1    /* gets the tasks that no other slot covers */
+#define BPF_SLOT_FIRST 2
+#define BPF_SLOT_NONE 0xffffffffU
 
 /* The constants of a loaded program. An entry has `events` values, then time_enabled and time_running of each group. */
-struct tally_shape {
+struct bpf_shape {
     __u32 cpus;           /* possible CPUs: the highest number plus 1 */
-    __u32 slots;          /* including TALLY_SLOT_UNKNOWN and TALLY_SLOT_ROOT */
+    __u32 slots;          /* including BPF_SLOT_UNKNOWN and BPF_SLOT_ROOT */
     __u32 events, groups; /* the events of a group share their times; `groups` is the most that a CPU has */
 };
 
 /* Where the value of an event comes from on a CPU. */
-enum tally_source {
-    TALLY_NONE,     /* it is not counted on this CPU */
-    TALLY_READ,     /* its perf counter */
-    TALLY_RUNNING,  /* time_running of its group, which is what task-clock counts in it */
-    TALLY_SWITCHES, /* the number of switches that the program sees, like context-switches */
+enum word_source {
+    SOURCE_NONE,     /* it is not counted on this CPU */
+    SOURCE_READ,     /* its perf counter */
+    SOURCE_RUNNING,  /* time_running of its group, which is what task-clock counts in it */
+    SOURCE_SWITCHES, /* the number of switches that the program sees, like context-switches */
 };
 
-struct tally_event {
-    __u8 source;      /* enum tally_source */
+struct bpf_event {
+    __u8 source;      /* enum word_source */
     __u8 group;       /* the group that its times belong to on this CPU */
-    __u8 gives_times; /* its read returns the group's times; set for one TALLY_READ event of each group */
+    __u8 gives_times; /* its read returns the group's times; set for one SOURCE_READ event of each group */
     __u8 zero;
 };
 
 /*
  * The events of a CPU, written by the loader. A record with another epoch is outdated. A change of the map `events`
- * takes two epochs: one with all events TALLY_NONE before the change, and one with the new events after it.
+ * takes two epochs: one with all events SOURCE_NONE before the change, and one with the new events after it.
  */
-struct tally_control {
+struct bpf_control {
     __u32 epoch;
-    struct tally_event events[TALLY_EVENTS_MAX];
+    struct bpf_event events[BPF_EVENTS_MAX];
 };
 
 /*
@@ -58,20 +58,20 @@ struct tally_control {
  * totals of all other slots are in their entries. If bit w of `valid` is clear, the word could not be read, and its
  * total is the value in the entry.
  */
-struct tally_record {
-    __u64 check;  /* tally_check_begin(), followed by tally_check_step() of each offset */
+struct bpf_record {
+    __u64 check;  /* bpf_check_begin(), followed by bpf_check_step() of each offset */
     __u64 seq;    /* advances whenever an interval of a slot begins */
     __u64 cgroup; /* the id of the cgroup that runs; not in `check` */
-    __u32 slot;   /* TALLY_SLOT_NONE: unknown */
+    __u32 slot;   /* BPF_SLOT_NONE: unknown */
     __u32 epoch;
     __u64 valid;    /* one bit for each word */
-    __u64 switches; /* the value of TALLY_SWITCHES; advances at each switch; not in `check` */
+    __u64 switches; /* the value of SOURCE_SWITCHES; advances at each switch; not in `check` */
     /*
      * How often a task on this CPU has moved tasks to another cgroup; not in `check`. If a moved task runs on another
      * CPU, it counts for its old cgroup there until that CPU switches or looks again.
      */
     __u64 moves;
-    __u64 offset[TALLY_WORDS_MAX];
+    __u64 offset[BPF_WORDS_MAX];
 };
 
 /*
@@ -79,24 +79,24 @@ struct tally_record {
  * another cgroup.
  */
 
-#define TALLY_CHECK_SEED 0x9e3779b97f4a7c15ULL
-#define TALLY_CHECK_FACTOR 0xbf58476d1ce4e5b9ULL /* odd, so that any single different word changes the check */
+#define BPF_CHECK_SEED 0x9e3779b97f4a7c15ULL
+#define BPF_CHECK_FACTOR 0xbf58476d1ce4e5b9ULL /* odd, so that any single different word changes the check */
 
 /*
  * The check of a record covers seq, slot, epoch, valid, and as many offsets as an entry has words, so a reader does not
- * depend on the order of the stores. A record with TALLY_SLOT_NONE has a check too.
+ * depend on the order of the stores. A record with BPF_SLOT_NONE has a check too.
  */
-static inline __attribute__((always_inline)) __u64 tally_check_step(__u64 check, __u64 word)
+static inline __attribute__((always_inline)) __u64 bpf_check_step(__u64 check, __u64 word)
 {
-    return (check ^ word) * TALLY_CHECK_FACTOR;
+    return (check ^ word) * BPF_CHECK_FACTOR;
 }
 
-static inline __attribute__((always_inline)) __u64 tally_check_begin(__u64 seq, __u32 slot, __u32 epoch, __u64 valid)
+static inline __attribute__((always_inline)) __u64 bpf_check_begin(__u64 seq, __u32 slot, __u32 epoch, __u64 valid)
 {
-    __u64 check = tally_check_step(TALLY_CHECK_SEED, seq);
+    __u64 check = bpf_check_step(BPF_CHECK_SEED, seq);
 
-    check = tally_check_step(check, (__u64)epoch << 32 | slot);
-    return tally_check_step(check, valid);
+    check = bpf_check_step(check, (__u64)epoch << 32 | slot);
+    return bpf_check_step(check, valid);
 }
 
 #endif

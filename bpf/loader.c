@@ -11,48 +11,48 @@
 
 #define FLUSH_TRIES 100
 
-struct loaded_tally {
+struct loaded_program {
     struct sys *sys;
-    struct tally_shape shape;
+    struct bpf_shape shape;
     int parts[N_KERNEL_PARTS];
     int on_switch, on_attach; /* descriptors that keep the programs attached; -1: detached */
     uint32_t epoch;           /* the last epoch that any CPU was given */
 };
 
-struct tally_loader {
-    struct tally_calls calls;
-    struct loaded_tally *counting; /* NULL: none has been attached yet */
-    struct loaded_tally *started;  /* replaces `counting` when it is attached; NULL: none */
+struct bpf_loader {
+    struct bpf_calls calls;
+    struct loaded_program *counting; /* NULL: none has been attached yet */
+    struct loaded_program *started;  /* replaces `counting` when it is attached; NULL: none */
 };
 
-static struct tally_loader *loader_of(const struct sys *sys)
+static struct bpf_loader *loader_of(const struct sys *sys)
 {
-    return (struct tally_loader *)((uintptr_t)sys->tally - offsetof(struct tally_loader, calls));
+    return (struct bpf_loader *)((uintptr_t)sys->bpf - offsetof(struct bpf_loader, calls));
 }
 
-static struct loaded_tally *last_started(const struct sys *sys)
+static struct loaded_program *last_started(const struct sys *sys)
 {
-    const struct tally_loader *loader = loader_of(sys);
+    const struct bpf_loader *loader = loader_of(sys);
 
     return loader->started ? loader->started : loader->counting;
 }
 
-/* --- one tally --- */
+/* --- one BPF program --- */
 
 /* The descriptors were counted by descriptors_keep(), so sys->close() must close them. */
-static void loaded_close(const struct loaded_tally *loaded, int *fd)
+static void loaded_close(const struct loaded_program *loaded, int *fd)
 {
     if (*fd >= 0)
         loaded->sys->close(loaded->sys, steal_fd(fd));
 }
 
-static void loaded_detach(struct loaded_tally *loaded)
+static void loaded_detach(struct loaded_program *loaded)
 {
     loaded_close(loaded, &loaded->on_switch);
     loaded_close(loaded, &loaded->on_attach);
 }
 
-static struct loaded_tally *loaded_free(struct loaded_tally *loaded)
+static struct loaded_program *loaded_free(struct loaded_program *loaded)
 {
     if (!loaded)
         return NULL;
@@ -62,13 +62,13 @@ static struct loaded_tally *loaded_free(struct loaded_tally *loaded)
     free(loaded);
     return NULL;
 }
-DEFINE_CLEANUP(struct loaded_tally *, loaded_free);
+DEFINE_CLEANUP(struct loaded_program *, loaded_free);
 
 /*
  * An offline CPU runs nothing to look at. The program returns 1 if it ran between two of its own stores: then it runs
  * again.
  */
-static int loaded_flush_cpu(const struct loaded_tally *loaded, unsigned cpu)
+static int loaded_flush_cpu(const struct loaded_program *loaded, unsigned cpu)
 {
     int r = 0;
 
@@ -80,7 +80,7 @@ static int loaded_flush_cpu(const struct loaded_tally *loaded, unsigned cpu)
     return r == -ENXIO ? 0 : r > 0 ? -EBUSY : r;
 }
 
-static int loaded_flush(const struct loaded_tally *loaded)
+static int loaded_flush(const struct loaded_program *loaded)
 {
     for (unsigned cpu = 0; cpu < loaded->shape.cpus; cpu++) {
         int r = loaded_flush_cpu(loaded, cpu);
@@ -90,14 +90,14 @@ static int loaded_flush(const struct loaded_tally *loaded)
     return 0;
 }
 
-static int attach_program(const struct loaded_tally *loaded, enum kernel_part program, const char *name, int *ret)
+static int attach_program(const struct loaded_program *loaded, enum kernel_part program, const char *name, int *ret)
 {
     int fd = *ret = bpf_call_attach(loaded->parts[program], name);
 
     return fd < 0 ? fd : descriptors_keep(loaded->sys, ret, 1);
 }
 
-static int loaded_attach(struct loaded_tally *loaded)
+static int loaded_attach(struct loaded_program *loaded)
 {
     if (loaded->on_switch >= 0)
         return loaded_flush(loaded);
@@ -113,16 +113,16 @@ static int loaded_attach(struct loaded_tally *loaded)
 
 /* --- events --- */
 
-static int control_set(struct loaded_tally *loaded, uint32_t cpu, const struct tally_event *events)
+static int control_set(struct loaded_program *loaded, uint32_t cpu, const struct bpf_event *events)
 {
-    struct tally_control control = {.epoch = ++loaded->epoch};
+    struct bpf_control control = {.epoch = ++loaded->epoch};
 
     if (events)
         memcpy(control.events, events, loaded->shape.events * sizeof(*events));
     return bpf_call_update(loaded->parts[KERNEL_CONTROL], &cpu, &control);
 }
 
-static int event_set(const struct loaded_tally *loaded, uint32_t cpu, uint32_t event, int fd)
+static int event_set(const struct loaded_program *loaded, uint32_t cpu, uint32_t event, int fd)
 {
     uint32_t index = cpu * loaded->shape.events + event;
     int r = fd < 0 ? bpf_call_delete(loaded->parts[KERNEL_EVENTS], &index)
@@ -132,7 +132,7 @@ static int event_set(const struct loaded_tally *loaded, uint32_t cpu, uint32_t e
 }
 
 /* The CPU has no events while they are exchanged, so that no interval begins with one event and ends with another. */
-static int loaded_set_cpu(struct loaded_tally *loaded, unsigned cpu, const struct tally_event *events, const int *fds)
+static int loaded_set_cpu(struct loaded_program *loaded, unsigned cpu, const struct bpf_event *events, const int *fds)
 {
     int r = loaded_flush_cpu(loaded, cpu);
 
@@ -141,13 +141,13 @@ static int loaded_set_cpu(struct loaded_tally *loaded, unsigned cpu, const struc
     if (r == 0)
         r = loaded_flush_cpu(loaded, cpu);
     for (uint32_t i = 0; i < loaded->shape.events && r == 0; i++)
-        r = event_set(loaded, cpu, i, events[i].source == TALLY_READ ? fds[i] : -1);
+        r = event_set(loaded, cpu, i, events[i].source == SOURCE_READ ? fds[i] : -1);
     return r < 0 ? r : control_set(loaded, cpu, events);
 }
 
 /* --- calls --- */
 
-static int loaded_load(struct loaded_tally *loaded, struct error *error)
+static int loaded_load(struct loaded_program *loaded, struct error *error)
 {
     int r = load_process_run(&loaded->shape, loaded->sys->memory, loaded->parts, error);
 
@@ -157,14 +157,14 @@ static int loaded_load(struct loaded_tally *loaded, struct error *error)
     return r == -EMFILE ? error_set(error, r, NO_ROOM_FOR_PROGRAM) : r < 0 ? error_oom(error) : 0;
 }
 
-static int loader_start(struct sys *sys, const struct tally_shape *shape, struct tally_maps *ret, struct error *error)
+static int loader_start(struct sys *sys, const struct bpf_shape *shape, struct bpf_maps *ret, struct error *error)
 {
-    struct tally_loader *loader = loader_of(sys);
-    _cleanup_(loaded_freep) struct loaded_tally *loaded = malloc(sizeof(*loaded));
+    struct bpf_loader *loader = loader_of(sys);
+    _cleanup_(loaded_freep) struct loaded_program *loaded = malloc(sizeof(*loaded));
 
     if (!loaded)
         return error_oom(error);
-    *loaded = (struct loaded_tally){.sys = sys, .shape = *shape, .on_switch = -1, .on_attach = -1};
+    *loaded = (struct loaded_program){.sys = sys, .shape = *shape, .on_switch = -1, .on_attach = -1};
     memset(loaded->parts, -1, sizeof(loaded->parts));
     int r = loaded_load(loaded, error);
     if (r < 0)
@@ -173,21 +173,21 @@ static int loader_start(struct sys *sys, const struct tally_shape *shape, struct
     _cleanup_(closep) int records = fcntl(loaded->parts[KERNEL_RECORDS], F_DUPFD_CLOEXEC, 0);
     if (counts < 0 || records < 0)
         return error_set(error, -errno, "cannot duplicate a descriptor: %s", strerror(errno));
-    *ret = (struct tally_maps){.counts = steal_fd(&counts), .records = steal_fd(&records)};
+    *ret = (struct bpf_maps){.counts = steal_fd(&counts), .records = steal_fd(&records)};
     loaded_free(loader->started);
     loader->started = steal(loaded);
     return 0;
 }
 
-static int loader_set_cpu(struct sys *sys, unsigned cpu, const struct tally_event *events, const int *fds)
+static int loader_set_cpu(struct sys *sys, unsigned cpu, const struct bpf_event *events, const int *fds)
 {
-    struct loaded_tally *loaded = last_started(sys);
+    struct loaded_program *loaded = last_started(sys);
 
     return !loaded || cpu >= loaded->shape.cpus ? -EINVAL : loaded_set_cpu(loaded, cpu, events, fds);
 }
 
-/* The flush credits each running slot up to now: after the next attach() it is unknown what ran before. */
-static int loader_detach(struct tally_loader *loader)
+/* The flush attributes each running slot up to now: after the next attach() it is unknown what ran before. */
+static int loader_detach(struct bpf_loader *loader)
 {
     int r = loader->counting ? loaded_flush(loader->counting) : 0;
 
@@ -198,8 +198,8 @@ static int loader_detach(struct tally_loader *loader)
 
 static int loader_attach(struct sys *sys, bool attached)
 {
-    struct tally_loader *loader = loader_of(sys);
-    struct loaded_tally *loaded = last_started(sys);
+    struct bpf_loader *loader = loader_of(sys);
+    struct loaded_program *loaded = last_started(sys);
 
     if (!loaded)
         return -EINVAL;
@@ -237,10 +237,10 @@ static int cgroup_find_id(int fd, uint64_t *ret)
 
 static int loader_assign(struct sys *sys, int cgroup_fd, uint32_t slot, uint64_t *ret_id)
 {
-    const struct loaded_tally *loaded = last_started(sys);
+    const struct loaded_program *loaded = last_started(sys);
     uint64_t id;
 
-    if (!loaded || slot == TALLY_SLOT_UNKNOWN || slot >= loaded->shape.slots)
+    if (!loaded || slot == BPF_SLOT_UNKNOWN || slot >= loaded->shape.slots)
         return -EINVAL;
     int r = cgroup_find_id(cgroup_fd, &id);
     if (r == 0)
@@ -252,14 +252,14 @@ static int loader_assign(struct sys *sys, int cgroup_fd, uint32_t slot, uint64_t
 
 static int loader_withdraw(struct sys *sys, uint64_t id)
 {
-    const struct loaded_tally *loaded = last_started(sys);
+    const struct loaded_program *loaded = last_started(sys);
 
     return loaded ? bpf_call_delete(loaded->parts[KERNEL_SLOTS], &id) : -ENOENT;
 }
 
 static int loader_flush(struct sys *sys)
 {
-    const struct tally_loader *loader = loader_of(sys);
+    const struct bpf_loader *loader = loader_of(sys);
 
     if (loader->counting)
         return loaded_flush(loader->counting);
@@ -268,7 +268,7 @@ static int loader_flush(struct sys *sys)
 
 static void loader_stop(struct sys *sys)
 {
-    struct tally_loader *loader = loader_of(sys);
+    struct bpf_loader *loader = loader_of(sys);
 
     loader->started = loaded_free(loader->started);
     loader->counting = loaded_free(loader->counting);
@@ -276,26 +276,26 @@ static void loader_stop(struct sys *sys)
 
 /* --- loader --- */
 
-int tally_loader_new(struct tally_loader **ret)
+int bpf_loader_new(struct bpf_loader **ret)
 {
-    struct tally_loader *loader = malloc(sizeof(*loader));
+    struct bpf_loader *loader = malloc(sizeof(*loader));
 
     if (!loader)
         return -ENOMEM;
-    *loader = (struct tally_loader){.calls = {
-                                        .start = loader_start,
-                                        .set_cpu = loader_set_cpu,
-                                        .attach = loader_attach,
-                                        .assign = loader_assign,
-                                        .withdraw = loader_withdraw,
-                                        .flush = loader_flush,
-                                        .stop = loader_stop,
-                                    }};
+    *loader = (struct bpf_loader){.calls = {
+                                      .start = loader_start,
+                                      .set_cpu = loader_set_cpu,
+                                      .attach = loader_attach,
+                                      .assign = loader_assign,
+                                      .withdraw = loader_withdraw,
+                                      .flush = loader_flush,
+                                      .stop = loader_stop,
+                                  }};
     *ret = loader;
     return 0;
 }
 
-struct tally_loader *tally_loader_free(struct tally_loader *loader)
+struct bpf_loader *bpf_loader_free(struct bpf_loader *loader)
 {
     if (!loader)
         return NULL;
@@ -305,7 +305,7 @@ struct tally_loader *tally_loader_free(struct tally_loader *loader)
     return NULL;
 }
 
-void tally_loader_bind(struct tally_loader *loader, struct sys *sys)
+void bpf_loader_bind(struct bpf_loader *loader, struct sys *sys)
 {
-    sys->tally = &loader->calls;
+    sys->bpf = &loader->calls;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A tally (bpf/calls.h) by the privileges of this process: it loads and attaches the program and assigns slots to
- * cgroups. The loader belongs to the opener, or to the daemon if it has no opener.
+ * The BPF program (bpf/calls.h) by the privileges of this process: it loads and attaches the program and assigns slots
+ * to cgroups. The loader belongs to the opener, or to the daemon if it has no opener.
  *
  * A short-lived child loads the program, because libbpf needs some 14 MB for the kernel's types and reads them from
  * files. It hands back the descriptors of maps and programs. After that, only bpf(2) is needed, with
@@ -13,13 +13,13 @@
 
 #include "bpf/calls.h"
 
-struct tally_loader;
+struct bpf_loader;
 
 /* Returns -ENOMEM on failure. */
-int tally_loader_new(struct tally_loader **ret);
-/* Ends all tallies. */
-struct tally_loader *tally_loader_free(struct tally_loader *loader);
-/* Sets sys->tally to this loader, which must not be freed before the last call of it. */
-void tally_loader_bind(struct tally_loader *loader, struct sys *sys);
+int bpf_loader_new(struct bpf_loader **ret);
+/* Ends all programs. */
+struct bpf_loader *bpf_loader_free(struct bpf_loader *loader);
+/* Sets sys->bpf to this loader, which must not be freed before the last call of it. */
+void bpf_loader_bind(struct bpf_loader *loader, struct sys *sys);
 
 #endif

@@ -26,23 +26,23 @@
 #include "process/privileges.h"
 
 /* The name of the object for libbpf, which prefixes the maps of constants and variables with it. */
-#define TALLY_OBJECT_NAME "tally"
+#define OBJECT_NAME "cgroup"
 
-#define TALLY_MAP_SHAPE "tally.rodata" /* struct tally_shape */
-#define TALLY_MAP_EVENTS "events"
-#define TALLY_MAP_SLOTS "slots"
-#define TALLY_MAP_COUNTS "counts"
-#define TALLY_MAP_RECORDS "records"
-#define TALLY_MAP_CONTROL "control"
-#define TALLY_MAP_WORK "work"
+#define MAP_SHAPE "cgroup.rodata" /* struct bpf_shape */
+#define MAP_EVENTS "events"
+#define MAP_SLOTS "slots"
+#define MAP_COUNTS "counts"
+#define MAP_RECORDS "records"
+#define MAP_CONTROL "control"
+#define MAP_WORK "work"
 
 /* The programs in the object; both are attached. */
-#define TALLY_PROGRAM_SWITCH "tally_switch" /* tp_btf: runs at each switch between tasks */
+#define PROGRAM_SWITCH "cgroup_switch" /* tp_btf: runs at each switch between tasks */
 /*
  * raw_tp: runs at each move of a task. BPF_PROG_TEST_RUN on a CPU, with arguments of 0, makes that CPU look again at
  * the task that it runs.
  */
-#define TALLY_PROGRAM_LOOK "tally_look"
+#define PROGRAM_LOOK "cgroup_look"
 
 /* --- bpf(2) --- */
 
@@ -142,12 +142,12 @@ void libbpf_preload(void)
 
 /* The object is compressed in the daemon, because it is needed rarely and only for a moment. */
 
-#include TALLY_OBJECT
+#include BPF_OBJECT_FILE
 
 DEFINE_CLEANUP(struct libdeflate_decompressor *, libdeflate_free_decompressor);
 
 /* Unpacks the object; the caller frees *ret. Returns -ENOMEM on failure. */
-static int tally_object_make(void **ret, size_t *ret_size)
+static int bpf_object_make(void **ret, size_t *ret_size)
 {
     _cleanup_(libdeflate_free_decompressorp) struct libdeflate_decompressor *decompressor =
         libdeflate_alloc_decompressor();
@@ -173,9 +173,9 @@ static int tally_object_make(void **ret, size_t *ret_size)
 #define LOCKDOWN "/sys/kernel/security/lockdown"
 
 static const char *const names[N_KERNEL_PARTS] = {
-    [KERNEL_COUNTS] = TALLY_MAP_COUNTS, [KERNEL_RECORDS] = TALLY_MAP_RECORDS, [KERNEL_CONTROL] = TALLY_MAP_CONTROL,
-    [KERNEL_SLOTS] = TALLY_MAP_SLOTS,   [KERNEL_EVENTS] = TALLY_MAP_EVENTS,   [KERNEL_SWITCH] = TALLY_PROGRAM_SWITCH,
-    [KERNEL_LOOK] = TALLY_PROGRAM_LOOK,
+    [KERNEL_COUNTS] = MAP_COUNTS, [KERNEL_RECORDS] = MAP_RECORDS, [KERNEL_CONTROL] = MAP_CONTROL,
+    [KERNEL_SLOTS] = MAP_SLOTS,   [KERNEL_EVENTS] = MAP_EVENTS,   [KERNEL_SWITCH] = PROGRAM_SWITCH,
+    [KERNEL_LOOK] = PROGRAM_LOOK,
 };
 
 /*
@@ -188,7 +188,7 @@ static char warning[200];
  * Returns the last line of the verifier's log before its statistics, and cuts the log there; NULL if the log has no
  * statistics.
  */
-static const char *verdict_find(char *log)
+static const char *wanted_find(char *log)
 {
     char *end = strstr(log, "\nprocessed ");
 
@@ -205,7 +205,7 @@ static int keep_warning(int level, const char *format, va_list arguments)
 
     if (level != 0 || vasprintf(&text, format, arguments) < 0)
         return 0;
-    const char *verdict = strstr(text, "BEGIN PROG LOAD LOG") ? verdict_find(text) : NULL;
+    const char *verdict = strstr(text, "BEGIN PROG LOAD LOG") ? wanted_find(text) : NULL;
     const char *from = verdict ? verdict : str_starts(text, "libbpf: ") ? text + strlen("libbpf: ") : text;
     if (verdict || !warning[0])
         snprintf(warning, sizeof(warning), "%.*s", (int)strcspn(from, "\n"), from);
@@ -309,10 +309,10 @@ static int pointer_error(const struct libbpf *libbpf, const void *pointer)
 
 static int object_open(const struct libbpf *libbpf, struct bpf_object **ret, struct error *error)
 {
-    const struct libbpf_options options = {.size = sizeof(options), .object_name = TALLY_OBJECT_NAME};
+    const struct libbpf_options options = {.size = sizeof(options), .object_name = OBJECT_NAME};
     _cleanup_(freep) void *bytes = NULL;
     size_t size;
-    int r = tally_object_make(&bytes, &size);
+    int r = bpf_object_make(&bytes, &size);
 
     if (r < 0)
         return error_set(error, r, "cannot unpack the program that counts cgroups: %s", strerror(-r));
@@ -331,29 +331,24 @@ static int map_resize(const struct libbpf *libbpf, struct bpf_object *object, co
     return map ? libbpf->map_set_max_entries(map, n) : -ENOENT;
 }
 
-static int object_shape(const struct libbpf *libbpf, struct bpf_object *object, const struct tally_shape *shape)
+static int object_shape(const struct libbpf *libbpf, struct bpf_object *object, const struct bpf_shape *shape)
 {
     const struct {
         const char *name;
         uint32_t n;
     } sizes[] = {
-        {TALLY_MAP_COUNTS, shape->cpus * shape->slots},
-        {TALLY_MAP_RECORDS, shape->cpus},
-        {TALLY_MAP_CONTROL, shape->cpus},
-        {TALLY_MAP_EVENTS, shape->cpus * shape->events},
-        {TALLY_MAP_WORK, shape->cpus},
-        {TALLY_MAP_SLOTS, shape->slots},
+        {MAP_COUNTS, shape->cpus * shape->slots},  {MAP_RECORDS, shape->cpus}, {MAP_CONTROL, shape->cpus},
+        {MAP_EVENTS, shape->cpus * shape->events}, {MAP_WORK, shape->cpus},    {MAP_SLOTS, shape->slots},
     };
     int r = 0;
 
     for (size_t i = 0; i < ARRAY_SIZE(sizes) && r == 0; i++)
         r = map_resize(libbpf, object, sizes[i].name, sizes[i].n);
-    struct bpf_map *constants = libbpf->find_map(object, TALLY_MAP_SHAPE);
+    struct bpf_map *constants = libbpf->find_map(object, MAP_SHAPE);
     if (r == 0)
         r = constants ? libbpf->map_set_initial_value(constants, shape, sizeof(*shape)) : -ENOENT;
     if (r == 0)
-        r = libbpf->map_set_value_size(libbpf->find_map(object, TALLY_MAP_COUNTS),
-                                       tally_words(shape) * sizeof(uint64_t));
+        r = libbpf->map_set_value_size(libbpf->find_map(object, MAP_COUNTS), bpf_words(shape) * sizeof(uint64_t));
     return r;
 }
 
@@ -370,21 +365,21 @@ static int object_find_parts(const struct libbpf *libbpf, struct bpf_object *obj
     return r < 0 ? r : bpf_call_freeze(ret[KERNEL_RECORDS]);
 }
 
-static int shape_check(const struct tally_shape *shape, struct error *error)
+static int shape_check(const struct bpf_shape *shape, struct error *error)
 {
-    if (shape->events < 1 || shape->events > TALLY_EVENTS_MAX || shape->groups < 1 || shape->groups > TALLY_GROUPS_MAX)
-        return error_set(error, -E2BIG, "the program counts at most %d events in %d groups", TALLY_EVENTS_MAX,
-                         TALLY_GROUPS_MAX);
-    if (shape->cpus < 1 || shape->slots <= TALLY_SLOT_ROOT || shape->slots > UINT32_MAX / shape->cpus)
+    if (shape->events < 1 || shape->events > BPF_EVENTS_MAX || shape->groups < 1 || shape->groups > BPF_GROUPS_MAX)
+        return error_set(error, -E2BIG, "the program counts at most %d events in %d groups", BPF_EVENTS_MAX,
+                         BPF_GROUPS_MAX);
+    if (shape->cpus < 1 || shape->slots <= BPF_SLOT_ROOT || shape->slots > UINT32_MAX / shape->cpus)
         return error_set(error, -E2BIG, "the program cannot count %u slots on %u CPUs", shape->slots, shape->cpus);
     return 0;
 }
 
 /*
  * Loads the program for `shape`, and freezes `counts` and `records`. The descriptors stay open until this process ends.
- * Errors and their messages are those of tally_calls.start().
+ * Errors and their messages are those of bpf_calls.start().
  */
-static int kernel_program_load(const struct tally_shape *shape, int ret[N_KERNEL_PARTS], struct error *error)
+static int kernel_program_load(const struct bpf_shape *shape, int ret[N_KERNEL_PARTS], struct error *error)
 {
     struct libbpf libbpf;
     struct bpf_object *object = NULL;
@@ -436,7 +431,7 @@ static void raise_memory_limit(void)
     (void)!setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){RLIM_INFINITY, RLIM_INFINITY});
 }
 
-static _Noreturn void child_run(const struct tally_shape *shape, const struct memory_limit *memory, int socket,
+static _Noreturn void child_run(const struct bpf_shape *shape, const struct memory_limit *memory, int socket,
                                 pid_t parent)
 {
     struct load_reply reply = {0};
@@ -476,7 +471,7 @@ static bool wait_for_reply(int socket)
     int r;
 
     do
-        r = poll(&fd, 1, TALLY_PATIENCE_S * 1000);
+        r = poll(&fd, 1, BPF_START_MAX_S * 1000);
     while (r < 0 && errno == EINTR);
     return r > 0;
 }
@@ -491,7 +486,7 @@ static int reply_receive(int socket, pid_t pid, int ret[N_KERNEL_PARTS], struct 
         kill(pid, SIGKILL);
         child_reap_now(pid);
         return error_set(error, -ETIMEDOUT, "the program that counts cgroups was not loaded within %d seconds",
-                         TALLY_PATIENCE_S);
+                         BPF_START_MAX_S);
     }
     ssize_t n = fd_socket_receive(socket, &reply, sizeof(reply), &fds, NULL);
     child_describe_end(pid, child_reap_now(pid), end, sizeof(end));
@@ -507,7 +502,7 @@ static int reply_receive(int socket, pid_t pid, int ret[N_KERNEL_PARTS], struct 
     return error_set(error, -EPIPE, "the program that counts cgroups was not loaded: %s", end);
 }
 
-int load_process_run(const struct tally_shape *shape, const struct memory_limit *memory, int ret[N_KERNEL_PARTS],
+int load_process_run(const struct bpf_shape *shape, const struct memory_limit *memory, int ret[N_KERNEL_PARTS],
                      struct error *error)
 {
     int sockets[2];

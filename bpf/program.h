@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The compiled BPF program of a tally: libbpf loads it in a child process, and the calls of bpf(2) attach and feed it.
+ * The compiled BPF program of a BPF program: libbpf loads it in a child process, and the calls of bpf(2) attach and
+ * feed it.
  *
  * The program is an ELF object in the daemon, which libbpf opens from memory. The same bytes serve all architectures.
- * The loading child sets the map `tally.rodata` to a struct tally_shape, whose values the program sees as constants,
+ * The loading child sets the map `bpf.rodata` to a struct bpf_shape, whose values the program sees as constants,
  * and the sizes of the other maps (bpf/cgroup.bpf.c):
  *
  *     map      key                   value                            entries
  *     events   cpu * events + event  descriptor of a perf counter     cpus * events
  *     slots    id of a cgroup        __u32, its slot                  slots
- *     counts   cpu * slots + slot    tally_words() words of 8 bytes   cpus * slots
- *     records  cpu                   struct tally_record              cpus
- *     control  cpu                   struct tally_control             cpus
+ *     counts   cpu * slots + slot    bpf_words() words of 8 bytes   cpus * slots
+ *     records  cpu                   struct bpf_record              cpus
+ *     control  cpu                   struct bpf_control             cpus
  *     work     cpu                   struct work, the program's own   cpus
  *
  * `counts` and `records` are frozen, and the reader maps them. `slots` has no element for the root, whose slot is
@@ -94,10 +95,10 @@ enum kernel_part {
 
 /*
  * Loads the program in a child, which has ended when this returns. The caller owns the descriptors. Errors and their
- * messages are those of tally_calls.start(). The child stays within `memory`, unless it is NULL: if it exceeded that
+ * messages are those of bpf_calls.start(). The child stays within `memory`, unless it is NULL: if it exceeded that
  * limit, the kernel would kill it, and systemd would then stop the service (OOMPolicy=).
  */
-int load_process_run(const struct tally_shape *shape, const struct memory_limit *memory, int ret[N_KERNEL_PARTS],
+int load_process_run(const struct bpf_shape *shape, const struct memory_limit *memory, int ret[N_KERNEL_PARTS],
                      struct error *error);
 
 #endif

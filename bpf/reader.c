@@ -18,8 +18,8 @@
 #define LOAD(word) __atomic_load_n(&(word), __ATOMIC_RELAXED)
 
 struct reader_cpu {
-    struct tally_event events[TALLY_EVENTS_MAX];
-    uint8_t groups[TALLY_GROUPS_MAX]; /* the groups with events on this CPU */
+    struct bpf_event events[BPF_EVENTS_MAX];
+    uint8_t groups[BPF_GROUPS_MAX]; /* the groups with events on this CPU */
     uint8_t n_groups;
     bool is_split;     /* the times of groups[0] were unreadable once: other groups may grow while it does not */
     bool over;         /* the record is outdated as long as its seq is over_seq */
@@ -32,37 +32,37 @@ struct reader_cpu {
     uint32_t live, epoch;
 };
 
-struct tally_reader {
+struct bpf_reader {
     struct sys *sys;
-    struct tally_shape shape;
+    struct bpf_shape shape;
     size_t words;
     const uint64_t *counts;
-    const struct tally_record *records;
+    const struct bpf_record *records;
     size_t counts_size, records_size;
     uint64_t *taken;  /* the part of `counts` that was already read, with the same layout */
     uint64_t *clocks; /* time_enabled of groups[0] in `taken`, by CPU and slot: a compact copy */
     struct reader_cpu *cpus;
-    uint64_t totals[TALLY_WORDS_MAX]; /* of the slot that ran at the last reading, if that was consistent */
-    uint64_t moves;                   /* the sum of all CPUs at the last tally_reader_saw_moves() */
+    uint64_t totals[BPF_WORDS_MAX]; /* of the slot that ran at the last reading, if that was consistent */
+    uint64_t moves;                 /* the sum of all CPUs at the last bpf_reader_saw_moves() */
 };
 
-static size_t slot_at(const struct tally_reader *reader, unsigned cpu, uint32_t slot)
+static size_t slot_at(const struct bpf_reader *reader, unsigned cpu, uint32_t slot)
 {
     return (size_t)cpu * reader->shape.slots + slot;
 }
 
-static size_t entry_at(const struct tally_reader *reader, unsigned cpu, uint32_t slot)
+static size_t entry_at(const struct bpf_reader *reader, unsigned cpu, uint32_t slot)
 {
     return slot_at(reader, cpu, slot) * reader->words;
 }
 
 /* The word of a group's time_enabled; the next word is its time_running. */
-static size_t enabled_of(const struct tally_reader *reader, uint8_t group)
+static size_t enabled_of(const struct bpf_reader *reader, uint8_t group)
 {
     return reader->shape.events + 2 * (size_t)group;
 }
 
-static void clock_keep(struct tally_reader *reader, unsigned cpu, uint32_t slot)
+static void clock_keep(struct bpf_reader *reader, unsigned cpu, uint32_t slot)
 {
     reader->clocks[slot_at(reader, cpu, slot)] =
         reader->taken[entry_at(reader, cpu, slot) + enabled_of(reader, reader->cpus[cpu].groups[0])];
@@ -76,22 +76,21 @@ static void *map_zeros(size_t size)
     return address == MAP_FAILED ? NULL : address;
 }
 
-int tally_reader_new(struct sys *sys, const struct tally_shape *shape, const struct tally_maps *maps,
-                     struct tally_reader **ret)
+int bpf_reader_new(struct sys *sys, const struct bpf_shape *shape, const struct bpf_maps *maps, struct bpf_reader **ret)
 {
-    size_t size, entry = tally_words(shape) * sizeof(uint64_t);
+    size_t size, entry = bpf_words(shape) * sizeof(uint64_t);
     bool overflows =
         __builtin_mul_overflow(shape->cpus, shape->slots, &size) || __builtin_mul_overflow(size, entry, &size);
-    struct tally_reader *reader = overflows ? NULL : calloc(1, sizeof(*reader));
+    struct bpf_reader *reader = overflows ? NULL : calloc(1, sizeof(*reader));
 
     if (!reader)
         return -ENOMEM;
-    *reader = (struct tally_reader){
+    *reader = (struct bpf_reader){
         .sys = sys,
         .shape = *shape,
-        .words = tally_words(shape),
+        .words = bpf_words(shape),
         .counts_size = size,
-        .records_size = shape->cpus * sizeof(struct tally_record),
+        .records_size = shape->cpus * sizeof(struct bpf_record),
         .taken = map_zeros(size),
         .clocks = calloc((size_t)shape->cpus * shape->slots, sizeof(uint64_t)),
         .cpus = calloc(shape->cpus, sizeof(struct reader_cpu)),
@@ -102,16 +101,16 @@ int tally_reader_new(struct sys *sys, const struct tally_shape *shape, const str
     if (r == 0)
         r = sys->mmap(sys, maps->records, reader->records_size, PROT_READ, (void **)&reader->records);
     if (r < 0) {
-        tally_reader_free(reader);
+        bpf_reader_free(reader);
         return r;
     }
     for (uint32_t cpu = 0; cpu < shape->cpus; cpu++)
-        reader->cpus[cpu].running = reader->cpus[cpu].live = TALLY_SLOT_NONE;
+        reader->cpus[cpu].running = reader->cpus[cpu].live = BPF_SLOT_NONE;
     *ret = reader;
     return 0;
 }
 
-struct tally_reader *tally_reader_free(struct tally_reader *reader)
+struct bpf_reader *bpf_reader_free(struct bpf_reader *reader)
 {
     if (!reader)
         return NULL;
@@ -127,7 +126,7 @@ struct tally_reader *tally_reader_free(struct tally_reader *reader)
     return NULL;
 }
 
-void tally_reader_set_cpu(struct tally_reader *reader, unsigned cpu, const struct tally_event *events)
+void bpf_reader_set_cpu(struct bpf_reader *reader, unsigned cpu, const struct bpf_event *events)
 {
     struct reader_cpu *c = &reader->cpus[cpu];
     uint64_t have = 0;
@@ -135,7 +134,7 @@ void tally_reader_set_cpu(struct tally_reader *reader, unsigned cpu, const struc
     memcpy(c->events, events, reader->shape.events * sizeof(*events));
     c->n_groups = 0;
     for (uint32_t i = 0; i < reader->shape.events; i++) {
-        if (events[i].source == TALLY_NONE || have & UINT64_C(1) << events[i].group)
+        if (events[i].source == SOURCE_NONE || have & UINT64_C(1) << events[i].group)
             continue;
         have |= UINT64_C(1) << events[i].group;
         c->groups[c->n_groups++] = events[i].group;
@@ -148,7 +147,7 @@ void tally_reader_set_cpu(struct tally_reader *reader, unsigned cpu, const struc
 }
 
 /* Copies what the check covers, and `switches`. Returns whether the copy is of one moment. */
-static bool copy_record(const struct tally_reader *reader, const struct tally_record *from, struct tally_record *ret)
+static bool copy_record(const struct bpf_reader *reader, const struct bpf_record *from, struct bpf_record *ret)
 {
     ret->check = LOAD(from->check);
     ret->seq = LOAD(from->seq);
@@ -156,30 +155,29 @@ static bool copy_record(const struct tally_reader *reader, const struct tally_re
     ret->epoch = LOAD(from->epoch);
     ret->valid = LOAD(from->valid);
     ret->switches = LOAD(from->switches);
-    uint64_t check = tally_check_begin(ret->seq, ret->slot, ret->epoch, ret->valid);
+    uint64_t check = bpf_check_begin(ret->seq, ret->slot, ret->epoch, ret->valid);
     for (size_t i = 0; i < reader->words; i++) {
         ret->offset[i] = LOAD(from->offset[i]);
-        check = tally_check_step(check, ret->offset[i]);
+        check = bpf_check_step(check, ret->offset[i]);
     }
     return check == ret->check;
 }
 
 /* Fills in the words that `now` does not give. */
-static void complete(const struct tally_reader *reader, unsigned cpu, uint64_t switches, uint64_t *words,
-                     uint64_t *valid)
+static void complete(const struct bpf_reader *reader, unsigned cpu, uint64_t switches, uint64_t *words, uint64_t *valid)
 {
-    const struct tally_event *events = reader->cpus[cpu].events;
+    const struct bpf_event *events = reader->cpus[cpu].events;
 
     for (uint32_t i = 0; i < reader->shape.events; i++) {
         uint32_t running = reader->shape.events + 2 * events[i].group + 1U;
         uint64_t bit = UINT64_C(1) << i;
-        if (events[i].source == TALLY_READ)
+        if (events[i].source == SOURCE_READ)
             continue;
         *valid &= ~bit;
-        if (events[i].source == TALLY_NONE)
+        if (events[i].source == SOURCE_NONE)
             continue;
-        words[i] = events[i].source == TALLY_SWITCHES ? switches : words[running];
-        if (events[i].source == TALLY_SWITCHES || *valid >> running & 1)
+        words[i] = events[i].source == SOURCE_SWITCHES ? switches : words[running];
+        if (events[i].source == SOURCE_SWITCHES || *valid >> running & 1)
             *valid |= bit;
     }
 }
@@ -188,7 +186,7 @@ static void complete(const struct tally_reader *reader, unsigned cpu, uint64_t s
  * In a new epoch, the program has dropped what the slot that ran had gained since the CPU's last switch. The reader has
  * taken that already, so it goes back to the value in the entry.
  */
-static void begin_epoch(struct tally_reader *reader, unsigned cpu, uint32_t slot)
+static void begin_epoch(struct bpf_reader *reader, unsigned cpu, uint32_t slot)
 {
     size_t at = entry_at(reader, cpu, slot);
 
@@ -201,16 +199,16 @@ static void begin_epoch(struct tally_reader *reader, unsigned cpu, uint32_t slot
 }
 
 /* `record` and `words` are of the same moment. */
-static void take_record(struct tally_reader *reader, unsigned cpu, const struct tally_record *record, uint64_t *words,
+static void take_record(struct bpf_reader *reader, unsigned cpu, const struct bpf_record *record, uint64_t *words,
                         uint64_t valid)
 {
     struct reader_cpu *c = &reader->cpus[cpu];
 
-    if (c->epoch != record->epoch && c->live != TALLY_SLOT_NONE)
+    if (c->epoch != record->epoch && c->live != BPF_SLOT_NONE)
         begin_epoch(reader, cpu, c->live);
     c->epoch = record->epoch;
-    c->live = record->slot < reader->shape.slots ? record->slot : TALLY_SLOT_NONE;
-    if (c->live == TALLY_SLOT_NONE)
+    c->live = record->slot < reader->shape.slots ? record->slot : BPF_SLOT_NONE;
+    if (c->live == BPF_SLOT_NONE)
         return;
     complete(reader, cpu, record->switches, words, &valid);
     valid &= record->valid;
@@ -220,12 +218,12 @@ static void take_record(struct tally_reader *reader, unsigned cpu, const struct 
         reader->totals[i] = valid >> i & 1 ? words[i] - record->offset[i] : LOAD(reader->counts[at + i]);
 }
 
-int tally_reader_read(struct tally_reader *reader, unsigned cpu, tally_now now, void *userdata)
+int bpf_reader_read(struct bpf_reader *reader, unsigned cpu, bpf_read_now now, void *userdata)
 {
-    const struct tally_record *from = &reader->records[cpu];
+    const struct bpf_record *from = &reader->records[cpu];
     struct reader_cpu *c = &reader->cpus[cpu];
-    uint64_t words[TALLY_WORDS_MAX] = {0}, valid = 0;
-    struct tally_record record = {0};
+    uint64_t words[BPF_WORDS_MAX] = {0}, valid = 0;
+    struct bpf_record record = {0};
     int r = 0;
 
     c->consistent = false;
@@ -239,7 +237,7 @@ int tally_reader_read(struct tally_reader *reader, unsigned cpu, tally_now now, 
     }
     if (c->consistent)
         take_record(reader, cpu, &record, words, valid);
-    c->running = c->over ? TALLY_SLOT_NONE : c->consistent ? record.slot : LOAD(from->slot);
+    c->running = c->over ? BPF_SLOT_NONE : c->consistent ? record.slot : LOAD(from->slot);
     return r < 0 ? r : c->consistent;
 }
 
@@ -250,7 +248,7 @@ static uint64_t growth(uint64_t now, uint64_t taken)
 }
 
 /* If the time_enabled of a group has not grown, nothing of the group has. */
-static bool has_grown(const struct tally_reader *reader, const struct reader_cpu *c, const uint64_t *words,
+static bool has_grown(const struct bpf_reader *reader, const struct reader_cpu *c, const uint64_t *words,
                       const uint64_t *taken)
 {
     for (size_t i = 0; i < c->n_groups; i++) {
@@ -265,7 +263,7 @@ static bool has_grown(const struct tally_reader *reader, const struct reader_cpu
  * Enabled time is taken even if nothing else has grown: the group is starved, or the rest is not visible yet. A value
  * is only taken together with running time, and running time only together with enabled time and up to its total.
  */
-static void take_words(const struct tally_reader *reader, const struct reader_cpu *c, const uint64_t *words,
+static void take_words(const struct bpf_reader *reader, const struct reader_cpu *c, const uint64_t *words,
                        uint64_t *taken, uint64_t *delta)
 {
     uint32_t n = reader->shape.events;
@@ -280,13 +278,13 @@ static void take_words(const struct tally_reader *reader, const struct reader_cp
             delta[running] = 0;
     }
     for (uint32_t i = 0; i < n; i++)
-        if (c->events[i].source != TALLY_NONE && delta[n + 2 * c->events[i].group + 1])
+        if (c->events[i].source != SOURCE_NONE && delta[n + 2 * c->events[i].group + 1])
             delta[i] = growth(LOAD(words[i]), taken[i]);
     for (size_t i = 0; i < reader->words; i++)
         taken[i] += delta[i];
 }
 
-uint32_t tally_reader_take(struct tally_reader *reader, unsigned cpu, uint32_t from, uint32_t slots, uint64_t *delta)
+uint32_t bpf_reader_take(struct bpf_reader *reader, unsigned cpu, uint32_t from, uint32_t slots, uint64_t *delta)
 {
     const struct reader_cpu *c = &reader->cpus[cpu];
     size_t clock = enabled_of(reader, c->groups[0]);
@@ -302,10 +300,10 @@ uint32_t tally_reader_take(struct tally_reader *reader, unsigned cpu, uint32_t f
         clock_keep(reader, cpu, slot);
         return slot;
     }
-    return TALLY_SLOT_NONE;
+    return BPF_SLOT_NONE;
 }
 
-bool tally_reader_saw_moves(struct tally_reader *reader)
+bool bpf_reader_saw_moves(struct bpf_reader *reader)
 {
     uint64_t moves = 0, before = reader->moves;
 
@@ -315,14 +313,14 @@ bool tally_reader_saw_moves(struct tally_reader *reader)
     return moves != before;
 }
 
-uint32_t tally_reader_running(const struct tally_reader *reader, unsigned cpu)
+uint32_t bpf_reader_running(const struct bpf_reader *reader, unsigned cpu)
 {
     return reader->cpus[cpu].running;
 }
 
-bool tally_reader_is_exact(const struct tally_reader *reader, unsigned cpu)
+bool bpf_reader_is_exact(const struct bpf_reader *reader, unsigned cpu)
 {
     const struct reader_cpu *c = &reader->cpus[cpu];
 
-    return c->consistent && c->live != TALLY_SLOT_NONE && LOAD(reader->records[cpu].seq) == c->seq;
+    return c->consistent && c->live != BPF_SLOT_NONE && LOAD(reader->records[cpu].seq) == c->seq;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reader of a tally's maps: what each slot has gained on each CPU since the previous reading. It needs no
+ * The reader of a BPF program's maps: what each slot has gained on each CPU since the previous reading. It needs no
  * privileges and makes no system calls, apart from those of `now`.
  *
  * Words never decrease: an entry that is only partly visible keeps its previous value until the next reading.
@@ -10,54 +10,54 @@
 
 #include "bpf/calls.h"
 
-struct tally_reader;
+struct bpf_reader;
 
 /* Maps both maps; the caller may then close the descriptors. Returns -ENOMEM, or an error of mmap(2). */
-int tally_reader_new(struct sys *sys, const struct tally_shape *shape, const struct tally_maps *maps,
-                     struct tally_reader **ret);
-struct tally_reader *tally_reader_free(struct tally_reader *reader);
+int bpf_reader_new(struct sys *sys, const struct bpf_shape *shape, const struct bpf_maps *maps,
+                   struct bpf_reader **ret);
+struct bpf_reader *bpf_reader_free(struct bpf_reader *reader);
 
 /*
- * Says which words belong to one group on this CPU. Called after tally_calls.set_cpu() and before flush() or attach().
+ * Says which words belong to one group on this CPU. Called after bpf_calls.set_cpu() and before flush() or attach().
  * The record is outdated until the CPU has looked again.
  */
-void tally_reader_set_cpu(struct tally_reader *reader, unsigned cpu, const struct tally_event *events);
+void bpf_reader_set_cpu(struct bpf_reader *reader, unsigned cpu, const struct bpf_event *events);
 
 /*
  * Reads the counters of `cpu` with read(2) of its groups; the IPI of that makes the stores of the CPU visible. The
- * words are laid out as in an entry; only TALLY_READ events and times are needed. The bit in *ret_valid of a word that
+ * words are laid out as in an entry; only SOURCE_READ events and times are needed. The bit in *ret_valid of a word that
  * cannot be read is clear. Returns -errno if nothing on the CPU can be read.
  */
-typedef int (*tally_now)(void *userdata, unsigned cpu, uint64_t *words, uint64_t *ret_valid);
+typedef int (*bpf_read_now)(void *userdata, unsigned cpu, uint64_t *words, uint64_t *ret_valid);
 
 /*
  * Reads a CPU. Returns 1 if the reading is consistent and includes the running slot up to now; 0 if it is as of the
  * last switch, because the CPU switched during every try; or -errno of `now`, and then it is as of the last switch too.
  */
-int tally_reader_read(struct tally_reader *reader, unsigned cpu, tally_now now, void *userdata);
+int bpf_reader_read(struct bpf_reader *reader, unsigned cpu, bpf_read_now now, void *userdata);
 
 /*
- * Returns the next slot from `from` on, below `slots`, whose words have grown, and TALLY_SLOT_NONE after the last one.
- * Called after tally_reader_read() of this CPU. `delta` is set to the growth of each word, which is thereby taken: the
+ * Returns the next slot from `from` on, below `slots`, whose words have grown, and BPF_SLOT_NONE after the last one.
+ * Called after bpf_reader_read() of this CPU. `delta` is set to the growth of each word, which is thereby taken: the
  * next call for the slot does not return it again.
  */
-uint32_t tally_reader_take(struct tally_reader *reader, unsigned cpu, uint32_t from, uint32_t slots, uint64_t *delta);
+uint32_t bpf_reader_take(struct bpf_reader *reader, unsigned cpu, uint32_t from, uint32_t slots, uint64_t *delta);
 
 /*
  * Whether a task has been moved to another cgroup since the previous call. If that task runs, it may count for its old
- * cgroup until tally_calls.flush(), because a CPU does not notice that the task on it is moved by another one.
+ * cgroup until bpf_calls.flush(), because a CPU does not notice that the task on it is moved by another one.
  */
-bool tally_reader_saw_moves(struct tally_reader *reader);
+bool bpf_reader_saw_moves(struct bpf_reader *reader);
 
 /*
- * The slot that runs on a CPU, as of its last reading; TALLY_SLOT_NONE if it is unknown. A slot that was withdrawn
- * before tally_calls.flush() is free once it runs on no CPU.
+ * The slot that runs on a CPU, as of its last reading; BPF_SLOT_NONE if it is unknown. A slot that was withdrawn
+ * before bpf_calls.flush() is free once it runs on no CPU.
  */
-uint32_t tally_reader_running(const struct tally_reader *reader, unsigned cpu);
+uint32_t bpf_reader_running(const struct bpf_reader *reader, unsigned cpu);
 /*
  * Whether the CPU has kept its slot since its last reading, so that the growth of all slots adds up to the values of
  * `now`. Because of the order of the stores, the answer is wrong in rare cases.
  */
-bool tally_reader_is_exact(const struct tally_reader *reader, unsigned cpu);
+bool bpf_reader_is_exact(const struct bpf_reader *reader, unsigned cpu);
 
 #endif

@@ -15,8 +15,8 @@
 #include "cgroups/names-reader.h"
 #include "cgroups/path.h"
 
-struct accounts {
-    struct account **items;
+struct container_users {
+    struct container_user **items;
     size_t n;
 };
 
@@ -89,13 +89,13 @@ static const char *unnamed_reason(int error, bool is_of_user)
     return is_of_user && reason == -EACCES ? NO_ACCESS HIDDEN_HOMES : reasons[unnamed_rank(error)].reason;
 }
 
-/* --- accounts --- */
+/* --- users --- */
 
 /*
  * Finds the home of a user in /etc/passwd, if it is an absolute path. Does not ask other name services, which may wait
  * for the network. Returns -ENOENT, -ENAMETOOLONG, or an error of open(2).
  */
-static int account_find_home(struct sys *sys, uint32_t user, char *ret, size_t size)
+static int container_user_find_home(struct sys *sys, uint32_t user, char *ret, size_t size)
 {
     _cleanup_(closep) int fd = sys->open_file(sys, "/etc/passwd", 0);
     const struct passwd *entry;
@@ -116,99 +116,101 @@ static int account_find_home(struct sys *sys, uint32_t user, char *ret, size_t s
     return -ENOENT;
 }
 
-static void accounts_done(struct accounts *accounts)
+static void container_users_done(struct container_users *container_users)
 {
-    for (size_t i = 0; i < accounts->n; i++)
-        free(accounts->items[i]);
-    free(accounts->items);
-    *accounts = (struct accounts){0};
+    for (size_t i = 0; i < container_users->n; i++)
+        free(container_users->items[i]);
+    free(container_users->items);
+    *container_users = (struct container_users){0};
 }
 
-/* Finds an account, and adds it with its home if it is new. Returns NULL if out of memory. */
-static struct account *accounts_find(struct accounts *accounts, struct sys *sys, uint32_t user)
+/* Finds an user, and adds it with its home if it is new. Returns NULL if out of memory. */
+static struct container_user *container_users_find(struct container_users *container_users, struct sys *sys,
+                                                   uint32_t user)
 {
     size_t n_places = 0;
 
-    for (size_t i = 0; i < accounts->n; i++)
-        if (accounts->items[i]->user == user)
-            return accounts->items[i];
+    for (size_t i = 0; i < container_users->n; i++)
+        if (container_users->items[i]->user == user)
+            return container_users->items[i];
     while (state_place(n_places))
         n_places++;
-    if (array_grow(&accounts->items, accounts->n) < 0)
+    if (array_grow(&container_users->items, container_users->n) < 0)
         return NULL;
-    struct account *account = calloc(1, sizeof(*account) + n_places * sizeof(account->lists[0]));
-    if (!account)
+    struct container_user *container_user =
+        calloc(1, sizeof(*container_user) + n_places * sizeof(container_user->lists[0]));
+    if (!container_user)
         return NULL;
-    account->user = user;
+    container_user->user = user;
     if (user)
-        account_find_home(sys, user, account->home, sizeof(account->home));
-    accounts->items[accounts->n++] = account;
-    return account;
+        container_user_find_home(sys, user, container_user->home, sizeof(container_user->home));
+    container_users->items[container_users->n++] = container_user;
+    return container_user;
 }
 
-static void accounts_drop(struct accounts *accounts, uint32_t user)
+static void container_users_drop(struct container_users *container_users, uint32_t user)
 {
-    for (size_t i = 0; i < accounts->n; i++)
-        if (accounts->items[i]->user == user) {
-            free(accounts->items[i]);
-            accounts->items[i] = accounts->items[--accounts->n];
+    for (size_t i = 0; i < container_users->n; i++)
+        if (container_users->items[i]->user == user) {
+            free(container_users->items[i]);
+            container_users->items[i] = container_users->items[--container_users->n];
             return;
         }
 }
 
-/* --- questions --- */
+/* --- lookups --- */
 
 /* The time limit for an answer. The reader needs a few milliseconds for the largest file. */
 #define ANSWER_NS (10 * NSEC_PER_SEC)
 
-int questions_ask(struct questions *questions, const struct account *account, uint32_t place, const char *id,
-                  uint64_t version, uint64_t now)
+int lookups_ask(struct lookups *lookups, const struct container_user *container_user, uint32_t place, const char *id,
+                uint64_t version, uint64_t now)
 {
-    struct question question = {.asked_ns = now, .place = place, .user = account->user};
-    struct state_request request = {.place = place, .user = account->user, .version = version};
+    struct lookup lookup = {.asked_ns = now, .place = place, .user = container_user->user};
+    struct state_request request = {.place = place, .user = container_user->user, .version = version};
 
-    if (questions->n == QUESTIONS_MAX)
+    if (lookups->n == LOOKUPS_MAX)
         return -EAGAIN;
-    if (getrandom(&question.ticket, sizeof(question.ticket), GRND_NONBLOCK) != sizeof(question.ticket))
+    if (getrandom(&lookup.ticket, sizeof(lookup.ticket), GRND_NONBLOCK) != sizeof(lookup.ticket))
         return -EAGAIN;
-    request.ticket = question.ticket;
-    strcpy(question.id, id);
+    request.ticket = lookup.ticket;
+    strcpy(lookup.id, id);
     strcpy(request.id, id);
-    strcpy(request.home, account->home);
-    int r = questions->sys->read_state(questions->sys, &request);
+    strcpy(request.home, container_user->home);
+    int r = lookups->sys->read_state(lookups->sys, &request);
     if (r == 0)
-        questions->items[questions->n++] = question;
+        lookups->items[lookups->n++] = lookup;
     return r;
 }
 
-int questions_take(struct questions *questions, uint64_t ticket, bool is_last, struct question *ret)
+int lookups_take(struct lookups *lookups, uint64_t ticket, bool is_last, struct lookup *ret)
 {
-    for (size_t i = 0; i < questions->n; i++)
-        if (questions->items[i].ticket == ticket) {
-            *ret = questions->items[i];
+    for (size_t i = 0; i < lookups->n; i++)
+        if (lookups->items[i].ticket == ticket) {
+            *ret = lookups->items[i];
             if (is_last)
-                questions->items[i] = questions->items[--questions->n];
+                lookups->items[i] = lookups->items[--lookups->n];
             return 0;
         }
     return -ENOENT;
 }
 
-void questions_expire(struct questions *questions, uint64_t now)
+void lookups_expire(struct lookups *lookups, uint64_t now)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < questions->n; i++)
-        if (now - questions->items[i].asked_ns < ANSWER_NS)
-            questions->items[n++] = questions->items[i];
-    questions->n = n;
+    for (size_t i = 0; i < lookups->n; i++)
+        if (now - lookups->items[i].asked_ns < ANSWER_NS)
+            lookups->items[n++] = lookups->items[i];
+    lookups->n = n;
 }
 
-uint64_t questions_due(const struct questions *questions)
+uint64_t lookups_due(const struct lookups *lookups)
 {
     uint64_t due = UINT64_MAX;
 
-    for (size_t i = 0; i < questions->n; i++)
-        due = MIN(due, questions->items[i].asked_ns + ANSWER_NS);
+    for (size_t i = 0; i < lookups->n; i++)
+        due = MIN(due, lookups->items[i].asked_ns + ANSWER_NS);
     return due;
 }
 
@@ -393,8 +395,8 @@ struct state {
     bool has_reader;
     uint64_t armed_ns; /* when the timer fires, or NEVER */
     struct containers containers;
-    struct accounts accounts;
-    struct questions questions;
+    struct container_users container_users;
+    struct lookups lookups;
 };
 
 /* Returns whether the reason of a container without a name has changed. */
@@ -426,7 +428,7 @@ static void state_arm_next(struct state *state, uint64_t now)
 
     for (size_t i = 0; i < state->containers.n; i++)
         due = MIN(due, state->containers.items[i]->due_ns);
-    due = MIN(due, questions_due(&state->questions));
+    due = MIN(due, lookups_due(&state->lookups));
     state_arm(state, due, now);
 }
 
@@ -436,13 +438,14 @@ static void state_arm_next(struct state *state, uint64_t now)
  * Several containers may need a list at the same time; it is requested only once. `as_new` requests it whatever its
  * version. Returns -EALREADY if the list has not changed.
  */
-static int state_ask_list(struct state *state, struct account *account, uint32_t place, bool as_new, uint64_t now)
+static int state_ask_list(struct state *state, struct container_user *container_user, uint32_t place, bool as_new,
+                          uint64_t now)
 {
-    struct account_list *list = &account->lists[place];
+    struct container_user_list *list = &container_user->lists[place];
 
     if (list->asked_ns == now && (list->was_new || !as_new))
         return list->result;
-    int r = questions_ask(&state->questions, account, place, "", as_new ? 0 : list->version, now);
+    int r = lookups_ask(&state->lookups, container_user, place, "", as_new ? 0 : list->version, now);
     if (r == -EAGAIN)
         return r;
     list->asked_ns = now;
@@ -451,32 +454,32 @@ static int state_ask_list(struct state *state, struct account *account, uint32_t
     return list->result;
 }
 
-static int state_ask_place(struct state *state, struct account *account, struct container *container, uint32_t place,
-                           uint64_t now)
+static int state_ask_place(struct state *state, struct container_user *container_user, struct container *container,
+                           uint32_t place, uint64_t now)
 {
     const struct state_place *at = state_place(place);
 
     if (state_place_is_of_user(at) != (container->user != 0))
         return -ENOENT;
     if (!state_place_is_of_one(at))
-        return state_ask_list(state, account, place, container->attempts == 0, now);
-    return questions_ask(&state->questions, account, place, container->id,
-                         (int)place == container->place ? container->version : 0, now);
+        return state_ask_list(state, container_user, place, container->attempts == 0, now);
+    return lookups_ask(&state->lookups, container_user, place, container->id,
+                       (int)place == container->place ? container->version : 0, now);
 }
 
 /*
  * Requests the file that names the container, or the files of all places if none does. Of several errors, *ret_error is
  * the one that says the most; 0 means that an answer will come. Returns -EAGAIN if too many requests are pending.
  */
-static int state_ask_places(struct state *state, struct account *account, struct container *container, uint64_t now,
-                            int *ret_error)
+static int state_ask_places(struct state *state, struct container_user *container_user, struct container *container,
+                            uint64_t now, int *ret_error)
 {
     bool named = container_is_named(container);
     uint32_t first = named ? (uint32_t)container->place : 0;
     int error = -ENOENT;
 
     for (uint32_t place = first; state_place(place) && (place == first || !named); place++) {
-        int r = state_ask_place(state, account, container, place, now);
+        int r = state_ask_place(state, container_user, container, place, now);
         if (r == -EAGAIN)
             return r;
         error = unnamed_rank(r) < unnamed_rank(error) ? r : error;
@@ -501,10 +504,10 @@ static uint64_t next_retry(size_t attempts)
 /* Returns whether the reason why the container has no name has changed. */
 static bool state_attempt(struct state *state, struct container *container, uint64_t now)
 {
-    struct account *account = accounts_find(&state->accounts, state->sys, container->user);
+    struct container_user *container_user = container_users_find(&state->container_users, state->sys, container->user);
     int error;
 
-    if (!account || state_ask_places(state, account, container, now, &error) < 0) {
+    if (!container_user || state_ask_places(state, container_user, container, now, &error) < 0) {
         container->due_ns = now + BUSY_NS;
         return false;
     }
@@ -544,15 +547,15 @@ static bool state_ask_due(struct state *state, uint64_t now)
  * The file system of the file does not answer now but may do so soon, so the containers that the file could name are
  * looked up again without the growing pauses. Returns whether the reason why one has no name has changed.
  */
-static bool state_take_silence(struct state *state, const struct question *question)
+static bool state_take_silence(struct state *state, const struct lookup *lookup)
 {
     uint64_t due = next_refresh(state->sys->now(state->sys, CLOCK_MONOTONIC));
     bool changed = false;
 
     for (size_t i = 0; i < state->containers.n; i++) {
         struct container *container = state->containers.items[i];
-        if (container->user != question->user || container->place >= 0 ||
-            (*question->id && !str_equal(question->id, container->id)))
+        if (container->user != lookup->user || container->place >= 0 ||
+            (*lookup->id && !str_equal(lookup->id, container->id)))
             continue;
         container->due_ns = MIN(container->due_ns, due);
         changed |= container_set_unnamed(container, unnamed_reason(-EHOSTDOWN, container->user != 0));
@@ -561,23 +564,23 @@ static bool state_take_silence(struct state *state, const struct question *quest
 }
 
 /* Handles the end of an answer. Returns whether the reason why a container has no name has changed. */
-static bool state_take_end(struct state *state, const struct question *question,
-                           const struct name_record_header *header)
+static bool state_take_end(struct state *state, const struct lookup *lookup, const struct names_packet_header *header)
 {
-    bool has_account = containers_have_user(&state->containers, question->user);
-    struct account *account = has_account ? accounts_find(&state->accounts, state->sys, question->user) : NULL;
+    bool has_container_user = containers_have_user(&state->containers, lookup->user);
+    struct container_user *container_user =
+        has_container_user ? container_users_find(&state->container_users, state->sys, lookup->user) : NULL;
     bool is_silent = header->error == -EHOSTDOWN; /* it is then requested again even if its version is the same */
 
-    if (!*question->id && account) {
-        account->lists[question->place].version = is_silent ? 0 : header->version;
-        account->lists[question->place].error = header->error;
+    if (!*lookup->id && container_user) {
+        container_user->lists[lookup->place].version = is_silent ? 0 : header->version;
+        container_user->lists[lookup->place].error = header->error;
     }
     if (is_silent)
-        return state_take_silence(state, question);
-    struct container *container = containers_find(&state->containers, question->user, question->id);
+        return state_take_silence(state, lookup);
+    struct container *container = containers_find(&state->containers, lookup->user, lookup->id);
     if (!container)
         return false;
-    if (container->place == (int)question->place)
+    if (container->place == (int)lookup->place)
         container->version = header->version;
     return container_set_unnamed(container,
                                  container->place >= 0
@@ -586,36 +589,36 @@ static bool state_take_end(struct state *state, const struct question *question,
 }
 
 /* CRI-O and podman have their stores in the same places. */
-static const char *source_of(const struct question *question, const struct names *names)
+static const char *source_of(const struct lookup *lookup, const struct names *names)
 {
     const char *runtime = names->texts[NAME_RUNTIME];
 
-    return runtime && str_equal(runtime, "cri-o") ? "cri-o" : state_place(question->place)->source;
+    return runtime && str_equal(runtime, "cri-o") ? "cri-o" : state_place(lookup->place)->source;
 }
 
 /* Handles the names of a container. Returns whether they have changed. */
-static bool state_take_names(struct state *state, const struct question *question, struct name_record *record)
+static bool state_take_names(struct state *state, const struct lookup *lookup, struct names_packet *record)
 {
-    struct container *container = containers_find(&state->containers, question->user, record->header.id);
+    struct container *container = containers_find(&state->containers, lookup->user, record->header.id);
 
-    if (!container || (*question->id && !str_equal(question->id, record->header.id)))
+    if (!container || (*lookup->id && !str_equal(lookup->id, record->header.id)))
         return false;
     if (record->names.texts[NAME_CONTAINER])
-        record->names.source = source_of(question, &record->names);
-    bool changed = container_take(container, question->place, &record->names);
+        record->names.source = source_of(lookup, &record->names);
+    bool changed = container_take(container, lookup->place, &record->names);
     if (container_is_named(container))
         container->due_ns = next_refresh(state->sys->now(state->sys, CLOCK_MONOTONIC));
     return changed;
 }
 
-static bool state_take_record(struct state *state, struct name_record *record)
+static bool state_take_record(struct state *state, struct names_packet *record)
 {
-    const struct name_record_header *header = &record->header;
-    struct question question;
+    const struct names_packet_header *header = &record->header;
+    struct lookup lookup;
 
-    if (questions_take(&state->questions, header->ticket, header->is_last, &question) < 0)
+    if (lookups_take(&state->lookups, header->ticket, header->is_last, &lookup) < 0)
         return false;
-    return header->is_last ? state_take_end(state, &question, header) : state_take_names(state, &question, record);
+    return header->is_last ? state_take_end(state, &lookup, header) : state_take_names(state, &lookup, record);
 }
 
 /* Called when the reader has ended: its socket would be readable for ever. */
@@ -623,25 +626,25 @@ static void state_lose_reader(struct state *state)
 {
     epoll_ctl(state->fd, EPOLL_CTL_DEL, state->sys->state_records, NULL);
     state->has_reader = false;
-    state->questions.n = 0;
+    state->lookups.n = 0;
 }
 
 static bool state_receive(struct state *state)
 {
-    char packet[NAME_RECORD_MAX];
+    char packet[NAMES_PACKET_MAX];
     bool changed = false;
 
     for (size_t i = 0; i < RECORDS_MAX && state->has_reader; i++) {
-        struct name_record record;
+        struct names_packet record;
         ssize_t size = recv(state->sys->state_records, packet, sizeof(packet), MSG_DONTWAIT);
         /* If memory is short, the record stays in the socket, which stays readable. */
         if (size < 0 && (errno == EAGAIN || errno == EINTR || errno == ENOMEM || errno == ENOBUFS))
             break;
         if (size <= 0)
             state_lose_reader(state);
-        else if (name_record_parse(packet, (size_t)size, &record) == 0) {
+        else if (names_packet_parse(packet, (size_t)size, &record) == 0) {
             changed |= state_take_record(state, &record);
-            name_record_done(&record);
+            names_packet_done(&record);
         }
     }
     return changed;
@@ -656,7 +659,7 @@ static void state_close(void *data)
     closep(&state->fd);
     closep(&state->timer);
     containers_done(&state->containers);
-    accounts_done(&state->accounts);
+    container_users_done(&state->container_users);
     free(state);
 }
 
@@ -669,7 +672,7 @@ static int state_open(struct sys *sys, void **ret, int *ret_fd)
         return -ENOMEM;
     *state =
         (struct state){.sys = sys, .fd = -1, .timer = -1, .has_reader = sys->state_records >= 0, .armed_ns = NEVER};
-    state->questions.sys = sys;
+    state->lookups.sys = sys;
     if (state->has_reader) {
         state->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
         r = state->timer < 0 ? -errno : 0;
@@ -697,7 +700,7 @@ static bool state_dispatch(void *data)
     if (read(state->timer, &fired, sizeof(fired)) > 0)
         state->armed_ns = NEVER;
     bool changed = state_receive(state);
-    questions_expire(&state->questions, now);
+    lookups_expire(&state->lookups, now);
     changed |= state_ask_due(state, now);
     state_arm_next(state, now);
     return changed;
@@ -748,7 +751,7 @@ static void state_forget(void *data, const char *path)
     path_find_user(path, &user);
     containers_forget(&state->containers, user, names.texts[NAME_CONTAINER_ID], path);
     if (!containers_have_user(&state->containers, user))
-        accounts_drop(&state->accounts, user);
+        container_users_drop(&state->container_users, user);
 }
 
 const struct name_source name_source_state = {

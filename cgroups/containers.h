@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The names of containers, from the state files of their runtimes: the accounts whose runtimes create cgroups, the
+ * The names of containers, from the state files of their runtimes: the users whose runtimes create cgroups, the
  * files that were requested, and the containers that are known.
  *
- * An account is root, or a user who runs podman or docker without root. A user's files name only the containers in that
- * user's cgroups. A request for a file has a random ticket. An answer counts only for the place, the account and the
+ * An user is root, or a user who runs podman or docker without root. A user's files name only the containers in that
+ * user's cgroups. A request for a file has a random ticket. An answer counts only for the place, the user and the
  * container of its request, whatever the process that has read the file says: that process cannot guess the ticket of
  * another file.
  */
@@ -16,8 +16,8 @@
 #include "cgroups/state-files.h"
 #include "perf/sys.h"
 
-/* A file that lists all containers of an account. */
-struct account_list {
+/* A file that lists all containers of an user. */
+struct container_user_list {
     uint64_t version;  /* version of the file that was read last; 0: none */
     int error;         /* error of that reading; valid while the file keeps this version */
     uint64_t asked_ns; /* when the file was last requested */
@@ -25,41 +25,41 @@ struct account_list {
     int result;        /* result of that request */
 };
 
-struct account {
-    uint32_t user;               /* UID; 0: root */
-    char home[STATE_HOME_MAX];   /* "" for root, or if unknown */
-    struct account_list lists[]; /* one for each place */
+struct container_user {
+    uint32_t user;                      /* UID; 0: root */
+    char home[STATE_HOME_MAX];          /* "" for root, or if unknown */
+    struct container_user_list lists[]; /* one for each place */
 };
 
-#define QUESTIONS_MAX 32
+#define LOOKUPS_MAX 32
 
-struct question {
+struct lookup {
     uint64_t ticket, asked_ns;
     uint32_t place, user;
     char id[STATE_ID_LENGTH + 1]; /* "" if the file lists all containers */
 };
 
 /* The requests that have not been answered. Zeroed, except for `sys`, there are none. */
-struct questions {
+struct lookups {
     struct sys *sys;
     size_t n;
-    struct question items[QUESTIONS_MAX];
+    struct lookup items[LOOKUPS_MAX];
 };
 
 /*
  * Requests a file. Returns errors of sys->read_state(): -EALREADY if the file still has this version, -EAGAIN if too
  * many requests are pending. `now` is CLOCK_MONOTONIC, in nanoseconds.
  */
-int questions_ask(struct questions *questions, const struct account *account, uint32_t place, const char *id,
-                  uint64_t version, uint64_t now);
+int lookups_ask(struct lookups *lookups, const struct container_user *container_user, uint32_t place, const char *id,
+                uint64_t version, uint64_t now);
 /*
- * Finds the question of an answer, and removes it with its last answer. Returns -ENOENT if there is no such question.
+ * Finds the lookup of an answer, and removes it with its last answer. Returns -ENOENT if there is no such lookup.
  */
-int questions_take(struct questions *questions, uint64_t ticket, bool is_last, struct question *ret);
-/* Gives up questions that have waited too long for an answer. */
-void questions_expire(struct questions *questions, uint64_t now);
-/* When the next question expires; UINT64_MAX: there is none. */
-uint64_t questions_due(const struct questions *questions);
+int lookups_take(struct lookups *lookups, uint64_t ticket, bool is_last, struct lookup *ret);
+/* Gives up lookups that have waited too long for an answer. */
+void lookups_expire(struct lookups *lookups, uint64_t now);
+/* When the next lookup expires; UINT64_MAX: there is none. */
+uint64_t lookups_due(const struct lookups *lookups);
 
 struct container {
     char id[STATE_ID_LENGTH + 1];

@@ -17,13 +17,13 @@
 #include "base/cleanup.h"
 
 #define HERE (IN_CREATE | IN_MOVED_TO)
-#define AWAY (IN_DELETE | IN_MOVED_FROM)
+#define OFFLINE (IN_DELETE | IN_MOVED_FROM)
 #define SELF (IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT | IN_IGNORED)
 /*
  * One mask for all watches, because a common ancestor of two directories has only one watch. IN_ATTRIB: the owner and
  * the mode matter.
  */
-#define WATCH_MASK (HERE | AWAY | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
+#define WATCH_MASK (HERE | OFFLINE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
 #define EVENTS_SIZE (16 * 1024)
 /* A limit, because an endless stream of names must not block the event loop; the descriptor stays readable. */
 #define READS_MAX 16
@@ -182,7 +182,7 @@ static bool take_name(struct directory_watches *watches, struct directory_watch 
         look(watches, watch);
         return is_listed(before) || watch->state != before;
     }
-    if (!is_listed(before) || watch->path[watch->length] || event->name[0] == '.' || !(event->mask & (HERE | AWAY)))
+    if (!is_listed(before) || watch->path[watch->length] || event->name[0] == '.' || !(event->mask & (HERE | OFFLINE)))
         return false;
     if (event->mask & HERE)
         listener->found(listener->userdata, event->name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A source of names is a const table entry and its static functions, in one file; the name book (cgroups/resolver.h)
+ * A source of names is a const table entry and its static functions, in one file; the resolver (cgroups/resolver.h)
  * runs all sources. A source finds out by itself whether the machine has what it reads, and notices when that appears
  * and disappears.
  */

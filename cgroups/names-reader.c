@@ -30,7 +30,7 @@ struct reading_hello {
 
 /* --- records --- */
 
-int name_record_write(const struct name_record *record, struct buffer *packet)
+int names_packet_write(const struct names_packet *record, struct buffer *packet)
 {
     buffer_append(packet, &record->header, sizeof(record->header));
     for (size_t kind = NAME_CONTAINER; kind <= NAME_RUNTIME; kind++) {
@@ -43,7 +43,7 @@ int name_record_write(const struct name_record *record, struct buffer *packet)
 }
 
 /* The last record has no id; any other has a whole one. Only the last record has an error. */
-static bool header_is_sound(const struct name_record_header *header)
+static bool header_is_sound(const struct names_packet_header *header)
 {
     size_t length = strnlen(header->id, sizeof(header->id));
     bool is_last = header->is_last;
@@ -72,9 +72,9 @@ static int names_parse(const char *at, size_t size, struct names *names)
     return size ? -EBADMSG : 0;
 }
 
-int name_record_parse(const void *packet, size_t size, struct name_record *ret)
+int names_packet_parse(const void *packet, size_t size, struct names_packet *ret)
 {
-    struct name_record record = {0};
+    struct names_packet record = {0};
 
     if (size < sizeof(record.header))
         return -EBADMSG;
@@ -83,7 +83,7 @@ int name_record_parse(const void *packet, size_t size, struct name_record *ret)
         return -EBADMSG;
     int r = names_parse((const char *)packet + sizeof(record.header), size - sizeof(record.header), &record.names);
     if (r < 0) {
-        name_record_done(&record);
+        names_packet_done(&record);
         return r;
     }
     record.names.is_pause = record.header.is_pause;
@@ -91,7 +91,7 @@ int name_record_parse(const void *packet, size_t size, struct name_record *ret)
     return 0;
 }
 
-void name_record_done(struct name_record *record)
+void names_packet_done(struct names_packet *record)
 {
     names_done(&record->names);
 }
@@ -177,7 +177,7 @@ int reading_enter_jail(int files, int records, const int turns[2])
 
 /* The answers to a request. */
 struct answer {
-    struct name_record record;
+    struct names_packet record;
     int socket;
 };
 
@@ -187,7 +187,7 @@ static int answer_send(struct answer *answer)
     _cleanup_(buffer_done) struct buffer packet = {0};
     unsigned seconds = alarm(0);
 
-    int r = name_record_write(&answer->record, &packet);
+    int r = names_packet_write(&answer->record, &packet);
     if (r == 0)
         r = fd_socket_send_one(answer->socket, packet.data, packet.size, -1);
     alarm(seconds);
@@ -267,7 +267,7 @@ static int read_file(const struct reading *reading)
                             .record.header = {.ticket = request.ticket, .version = version}};
     alarm(PARSE_SECONDS_MAX);
     if (r == 0)
-        r = name_document_read(&request, content, size, answer_on_found, &answer);
+        r = state_document_read(&request, content, size, answer_on_found, &answer);
     return answer_send_last(&answer, r) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 

@@ -3,7 +3,7 @@
  * The reader of state files: a process without network, privileges and files of its own.
  *
  * The opener gives it each file, and it gives the few names in the file to the daemon, one packet for each container
- * (struct name_record). The daemon never sees the files, because they contain environment variables and secrets. The
+ * (struct names_packet). The daemon never sees the files, because they contain environment variables and secrets. The
  * reader forks for each file, so that a file that crashes or hangs its process costs only the names in that file.
  *
  * The reader is forked before the opener, while there is one thread, and only if the machine has a place of state files
@@ -21,9 +21,10 @@
 #include "process/child.h"
 
 /* The maximum size of a packet. NAME_CONTAINER to NAME_RUNTIME and is_pause leave a state file, nothing else. */
-#define NAME_RECORD_MAX (sizeof(struct name_record_header) + (NAME_RUNTIME - NAME_CONTAINER + 1) * (2 + NAME_SIZE_MAX))
+#define NAMES_PACKET_MAX                                                                                               \
+    (sizeof(struct names_packet_header) + (NAME_RUNTIME - NAME_CONTAINER + 1) * (2 + NAME_SIZE_MAX))
 
-struct name_record_header {
+struct names_packet_header {
     uint64_t ticket;  /* of the struct state_request */
     uint64_t version; /* state_file_version() of the file that was read */
     int32_t error;    /* in the last record: -EBADMSG, -EFBIG, -ENOMEM, -EIO, or -EHOSTDOWN for a file without answer */
@@ -32,23 +33,23 @@ struct name_record_header {
     char id[STATE_ID_LENGTH + 1];
 };
 
-struct name_record {
-    struct name_record_header header;
+struct names_packet {
+    struct names_packet_header header;
     struct names names; /* of the container `id` */
 };
 
 /* Appends the header, and for each name in order its size in two bytes and its bytes. Returns -ENOMEM on failure. */
-int name_record_write(const struct name_record *record, struct buffer *packet);
+int names_packet_write(const struct names_packet *record, struct buffer *packet);
 /*
  * Names go through names_set(), which cleans them: the sender is not trusted. Returns -EBADMSG or -ENOMEM on failure.
  */
-int name_record_parse(const void *packet, size_t size, struct name_record *ret);
-void name_record_done(struct name_record *record);
+int names_packet_parse(const void *packet, size_t size, struct names_packet *ret);
+void names_packet_done(struct names_packet *record);
 
 struct name_reader {
     struct child child;
     int files;   /* socket for files, each with a struct state_request; used by the opener */
-    int records; /* non-blocking socket of name_record packets for the daemon; at its end when the child has ended */
+    int records; /* non-blocking socket of names_packet packets for the daemon; at its end when the child has ended */
 };
 #define NAME_READER_NONE ((struct name_reader){.child = CHILD_NONE, .files = -1, .records = -1})
 

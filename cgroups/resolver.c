@@ -15,76 +15,76 @@ static const struct name_source *const sources[] = {
     NULL,
 };
 
-struct name_book {
+struct resolver {
     void *states[ARRAY_SIZE(sources)]; /* by index in `sources` */
     int fds[ARRAY_SIZE(sources)];
 };
 
-_Static_assert(ARRAY_SIZE(sources) - 1 <= NAME_BOOK_FDS, "there is room for the descriptor of each source");
+_Static_assert(ARRAY_SIZE(sources) - 1 <= RESOLVER_FDS, "there is room for the descriptor of each source");
 
-int name_book_new(struct sys *sys, struct name_book **ret)
+int resolver_new(struct sys *sys, struct resolver **ret)
 {
-    struct name_book *book = calloc(1, sizeof(*book));
+    struct resolver *resolver = calloc(1, sizeof(*resolver));
 
-    if (!book)
+    if (!resolver)
         return -ENOMEM;
     int r = 0;
     for (size_t i = 0; sources[i] && r == 0; i++) {
-        book->fds[i] = -1;
-        r = sources[i]->open(sys, &book->states[i], &book->fds[i]);
+        resolver->fds[i] = -1;
+        r = sources[i]->open(sys, &resolver->states[i], &resolver->fds[i]);
     }
     if (r < 0)
-        name_book_free(book);
+        resolver_free(resolver);
     else
-        *ret = book;
+        *ret = resolver;
     return r;
 }
 
-struct name_book *name_book_free(struct name_book *book)
+struct resolver *resolver_free(struct resolver *resolver)
 {
-    if (!book)
+    if (!resolver)
         return NULL;
     for (size_t i = 0; sources[i]; i++)
-        if (book->states[i])
-            sources[i]->close(book->states[i]);
-    free(book);
+        if (resolver->states[i])
+            sources[i]->close(resolver->states[i]);
+    free(resolver);
     return NULL;
 }
 
-size_t name_book_fds(const struct name_book *book, int ret[NAME_BOOK_FDS])
+size_t resolver_fds(const struct resolver *resolver, int ret[RESOLVER_FDS])
 {
     size_t n = 0;
 
     for (size_t i = 0; sources[i]; i++)
-        if (book->fds[i] >= 0)
-            ret[n++] = book->fds[i];
+        if (resolver->fds[i] >= 0)
+            ret[n++] = resolver->fds[i];
     return n;
 }
 
 /* Usually only the tree of cgroups has changed and no source has work; one poll(2) finds that out. */
-bool name_book_dispatch(struct name_book *book)
+bool resolver_dispatch(struct resolver *resolver)
 {
     struct pollfd ready[ARRAY_SIZE(sources)];
     bool changed = false;
     nfds_t n = 0;
 
     for (; sources[n]; n++)
-        ready[n] = (struct pollfd){.fd = book->fds[n], .events = POLLIN};
+        ready[n] = (struct pollfd){.fd = resolver->fds[n], .events = POLLIN};
     int n_ready = poll(ready, n, 0);
     if (n_ready == 0)
         return false;
     for (size_t i = 0; i < n; i++) /* after an error of poll(2) all are asked, or the event loop would spin */
-        if (book->fds[i] >= 0 && (n_ready < 0 || ready[i].revents))
-            changed |= sources[i]->dispatch(book->states[i]);
+        if (resolver->fds[i] >= 0 && (n_ready < 0 || ready[i].revents))
+            changed |= sources[i]->dispatch(resolver->states[i]);
     return changed;
 }
 
-int name_book_find(struct name_book *book, const char *path, struct names *names)
+int resolver_find(struct resolver *resolver, const char *path, struct names *names)
 {
     int r = names_from_path(names, path);
 
     for (size_t i = 0; sources[i] && r == 0; i++)
-        r = sources[i]->find(book->states[i], path, names);
+        r = sources[i]->find(resolver->states[i], path, names);
     if (names->texts[NAME_CONTAINER] || !names->texts[NAME_CONTAINER_ID])
         names->unnamed = NULL;
     else if (!names->unnamed)
@@ -92,9 +92,9 @@ int name_book_find(struct name_book *book, const char *path, struct names *names
     return r;
 }
 
-void name_book_forget(struct name_book *book, const char *path)
+void resolver_forget(struct resolver *resolver, const char *path)
 {
     for (size_t i = 0; sources[i]; i++)
         if (sources[i]->forget)
-            sources[i]->forget(book->states[i], path);
+            sources[i]->forget(resolver->states[i], path);
 }

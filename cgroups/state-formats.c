@@ -11,10 +11,10 @@ struct name_field {
 
 /* --- document --- */
 
-static const struct name_format *const formats[N_STATE_FORMATS] = {
-    [STATE_DOCKER] = &name_format_docker,
-    [STATE_STORAGE] = &name_format_storage,
-    [STATE_BUNDLE] = &name_format_bundle,
+static const struct state_parser *const formats[N_STATE_FORMATS] = {
+    [STATE_DOCKER] = &state_parser_docker,
+    [STATE_STORAGE] = &state_parser_storage,
+    [STATE_BUNDLE] = &state_parser_bundle,
 };
 
 struct name_finding {
@@ -43,8 +43,8 @@ static void *malloc_noting(size_t size)
     return memory;
 }
 
-int name_document_read(const struct state_request *request, const char *content, size_t size, name_found found,
-                       void *userdata)
+int state_document_read(const struct state_request *request, const char *content, size_t size, name_found found,
+                        void *userdata)
 {
     const struct state_place *place = state_place(request->place);
     struct name_finding finding = {.place = place, .found = found, .userdata = userdata};
@@ -69,7 +69,7 @@ int name_document_read(const struct state_request *request, const char *content,
  * Takes each name that `object` has, if it is an object; a later field replaces an earlier one. Returns -ENOMEM on
  * failure.
  */
-static int name_format_take(const json_t *object, const struct name_field *fields, size_t n, struct names *names)
+static int state_parser_take(const json_t *object, const struct name_field *fields, size_t n, struct names *names)
 {
     int r = 0;
 
@@ -82,7 +82,7 @@ static int name_format_take(const json_t *object, const struct name_field *field
 }
 
 /* Whether the member `key` of `object` is this text. */
-static bool name_format_has(const json_t *object, const char *key, const char *text)
+static bool state_parser_has(const json_t *object, const char *key, const char *text)
 {
     const char *value = json_string_value(json_object_get(object, key));
 
@@ -114,14 +114,14 @@ static int bundle_read(const json_t *document, const char *id, name_found found,
 
     if (!json_is_string(json_object_get(document, "ociVersion")))
         return -EBADMSG;
-    int r = name_format_take(annotations, annotation_fields, ARRAY_SIZE(annotation_fields), &names);
+    int r = state_parser_take(annotations, annotation_fields, ARRAY_SIZE(annotation_fields), &names);
     if (r < 0)
         return r;
-    names.is_pause = name_format_has(annotations, "io.kubernetes.cri.container-type", "sandbox");
+    names.is_pause = state_parser_has(annotations, "io.kubernetes.cri.container-type", "sandbox");
     return found(userdata, id, &names);
 }
 
-const struct name_format name_format_bundle = {.read = bundle_read};
+const struct state_parser state_parser_bundle = {.read = bundle_read};
 
 /* --- docker --- */
 
@@ -156,16 +156,16 @@ static int docker_read(const json_t *document, const char *id, name_found found,
 
     int r = take_name(json_object_get(document, "Name"), &names);
     if (r == 0)
-        r = name_format_take(config, config_fields, ARRAY_SIZE(config_fields), &names);
+        r = state_parser_take(config, config_fields, ARRAY_SIZE(config_fields), &names);
     if (r == 0)
-        r = name_format_take(labels, label_fields, ARRAY_SIZE(label_fields), &names);
+        r = state_parser_take(labels, label_fields, ARRAY_SIZE(label_fields), &names);
     if (r < 0)
         return r;
-    names.is_pause = name_format_has(labels, "io.kubernetes.docker.type", "podsandbox");
+    names.is_pause = state_parser_has(labels, "io.kubernetes.docker.type", "podsandbox");
     return found(userdata, id, &names);
 }
 
-const struct name_format name_format_docker = {.read = docker_read};
+const struct state_parser state_parser_docker = {.read = docker_read};
 
 /* --- containers/storage --- */
 
@@ -214,10 +214,10 @@ static int take_crio(const json_t *metadata, const json_t *id, struct names *nam
 {
     const json_t *pod_name = json_object_get(metadata, "pod-name");
 
-    names->is_pause = name_format_has(metadata, "pod-id", json_string_value(id));
+    names->is_pause = state_parser_has(metadata, "pod-id", json_string_value(id));
     int r = names_set(names, NAME_RUNTIME, "cri-o", strlen("cri-o"));
     if (r == 0)
-        r = name_format_take(metadata, crio_fields, ARRAY_SIZE(crio_fields), names);
+        r = state_parser_take(metadata, crio_fields, ARRAY_SIZE(crio_fields), names);
     return r == 0 ? split_pod_name(pod_name, names) : r;
 }
 
@@ -239,7 +239,7 @@ static int take_podman(const json_t *container, const json_t *metadata, struct n
 {
     const json_t *name = json_array_get(json_object_get(container, "names"), 0);
 
-    int r = name_format_take(metadata, podman_fields, ARRAY_SIZE(podman_fields), names);
+    int r = state_parser_take(metadata, podman_fields, ARRAY_SIZE(podman_fields), names);
     if (r == 0 && json_string_length(name))
         r = names_set(names, NAME_CONTAINER, json_string_value(name), json_string_length(name));
     names->is_pause = is_infra(names);
@@ -278,4 +278,4 @@ static int storage_read(const json_t *document, const char *id, name_found found
     return r;
 }
 
-const struct name_format name_format_storage = {.read = storage_read};
+const struct state_parser state_parser_storage = {.read = storage_read};

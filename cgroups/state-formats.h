@@ -17,7 +17,7 @@
  */
 typedef int (*name_found)(void *userdata, const char *id, struct names *names);
 
-struct name_format {
+struct state_parser {
     /*
      * Calls `found` for each container of the document. `id` is the container's id if the file is of one container.
      * Returns -EBADMSG if the document has another format, -ENOMEM, or the result of `found` that is not 0.
@@ -25,15 +25,15 @@ struct name_format {
     int (*read)(const json_t *document, const char *id, name_found found, void *userdata);
 };
 
-extern const struct name_format name_format_docker;
-extern const struct name_format name_format_storage;
-extern const struct name_format name_format_bundle;
+extern const struct state_parser state_parser_docker;
+extern const struct state_parser state_parser_storage;
+extern const struct state_parser state_parser_bundle;
 
 /*
  * Calls `found` for each container; its names include at least the runtime. Returns -EBADMSG if the content does not
  * have the format of the place, -ENOMEM, or the result of `found` that is not 0.
  */
-int name_document_read(const struct state_request *request, const char *content, size_t size, name_found found,
-                       void *userdata);
+int state_document_read(const struct state_request *request, const char *content, size_t size, name_found found,
+                        void *userdata);
 
 #endif

@@ -640,9 +640,9 @@ struct cgroup_node *cgroup_tree_node(const struct cgroup_tree *tree, size_t n)
 
 /* --- vacancies --- */
 
-void vacancies_done(struct vacancies *vacancies)
+void empty_cgroups_done(struct empty_cgroups *empty_cgroups)
 {
-    closep(&vacancies->fd);
+    closep(&empty_cgroups->fd);
 }
 
 static bool is_scope(const char *path)
@@ -656,16 +656,16 @@ static bool is_scope(const char *path)
 }
 
 /* Opened on demand: few machines have a vacant cgroup, and the others need no descriptor. */
-static bool vacancies_open(struct vacancies *vacancies)
+static bool empty_cgroups_open(struct empty_cgroups *empty_cgroups)
 {
     struct epoll_event event = {.events = EPOLLIN};
 
-    if (vacancies->fd >= 0)
+    if (empty_cgroups->fd >= 0)
         return true;
     _cleanup_(closep) int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    if (fd < 0 || epoll_ctl(vacancies->joined, EPOLL_CTL_ADD, fd, &event) < 0)
+    if (fd < 0 || epoll_ctl(empty_cgroups->joined, EPOLL_CTL_ADD, fd, &event) < 0)
         return false;
-    vacancies->fd = steal_fd(&fd);
+    empty_cgroups->fd = steal_fd(&fd);
     return true;
 }
 
@@ -679,58 +679,58 @@ static bool is_populated(int events)
     return !strstr(text, "populated 0\n");
 }
 
-static void vacancies_watch(struct vacancies *vacancies, struct cgroup_node *node, int events)
+static void empty_cgroups_watch(struct empty_cgroups *empty_cgroups, struct cgroup_node *node, int events)
 {
     char path[32];
 
     snprintf(path, sizeof(path), "/proc/self/fd/%d", events);
-    int watch = vacancies_open(vacancies) ? inotify_add_watch(vacancies->fd, path, IN_MODIFY) : -1;
+    int watch = empty_cgroups_open(empty_cgroups) ? inotify_add_watch(empty_cgroups->fd, path, IN_MODIFY) : -1;
     node->left_out = watch >= 0;
-    node->vacancy = MAX(watch, 0);
+    node->empty_cgroup = MAX(watch, 0);
     if (watch >= 0 && is_populated(events)) /* a process has entered meanwhile */
-        vacancies_forget(vacancies, node);
+        empty_cgroups_forget(empty_cgroups, node);
 }
 
-bool vacancies_find(struct vacancies *vacancies, const struct cgroup_tree *tree, struct cgroup_node *node)
+bool empty_cgroups_find(struct empty_cgroups *empty_cgroups, const struct cgroup_tree *tree, struct cgroup_node *node)
 {
     if (node->looked_at || node->left_out || node->userdata || !is_scope(node->path))
         return node->left_out;
     _cleanup_(closep) int directory = cgroup_tree_open(tree, node);
     _cleanup_(closep) int events = directory < 0 ? -1 : openat(directory, "cgroup.events", O_RDONLY | O_CLOEXEC);
     if (events >= 0 && !is_populated(events))
-        vacancies_watch(vacancies, node, events);
+        empty_cgroups_watch(empty_cgroups, node, events);
     node->looked_at = true;
     return node->left_out;
 }
 
-void vacancies_forget(struct vacancies *vacancies, struct cgroup_node *node)
+void empty_cgroups_forget(struct empty_cgroups *empty_cgroups, struct cgroup_node *node)
 {
-    if (node->vacancy <= 0)
+    if (node->empty_cgroup <= 0)
         return;
-    inotify_rm_watch(vacancies->fd, node->vacancy);
-    node->vacancy = 0;
+    inotify_rm_watch(empty_cgroups->fd, node->empty_cgroup);
+    node->empty_cgroup = 0;
     node->left_out = false;
 }
 
-static bool vacancies_end(struct vacancies *vacancies, const struct cgroup_tree *tree, int watch)
+static bool empty_cgroups_end(struct empty_cgroups *empty_cgroups, const struct cgroup_tree *tree, int watch)
 {
     struct cgroup_node *node;
 
     for (size_t i = 0; (node = cgroup_tree_node(tree, i)); i++)
-        if (node->vacancy == watch) {
-            vacancies_forget(vacancies, node);
+        if (node->empty_cgroup == watch) {
+            empty_cgroups_forget(empty_cgroups, node);
             return true;
         }
     return false;
 }
 
-bool vacancies_dispatch(struct vacancies *vacancies, const struct cgroup_tree *tree)
+bool empty_cgroups_dispatch(struct empty_cgroups *empty_cgroups, const struct cgroup_tree *tree)
 {
     struct inotify_event event; /* events of a file have no name */
     bool any = false;
 
-    while (vacancies->fd >= 0 && read(vacancies->fd, &event, sizeof(event)) == sizeof(event))
+    while (empty_cgroups->fd >= 0 && read(empty_cgroups->fd, &event, sizeof(event)) == sizeof(event))
         if (event.mask & IN_MODIFY)
-            any |= vacancies_end(vacancies, tree, event.wd);
+            any |= empty_cgroups_end(empty_cgroups, tree, event.wd);
     return any;
 }

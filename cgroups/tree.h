@@ -22,12 +22,12 @@ LIST_HEAD(cgroup_list, cgroup_node);
 struct cgroup_node {
     char *path; /* relative to the root: "/", "/system.slice/ssh.service"; any bytes */
     uint64_t inode;
-    unsigned depth; /* 0 for the root */
-    void *userdata; /* the listener's; NULL at first */
-    bool wanted;    /* the listener's: the patterns want this cgroup; false at first */
-    bool left_out;  /* not a candidate: vacant, or a pause container */
-    bool looked_at; /* vacancies_find() has looked at it */
-    int vacancy;    /* the watch that reports the first process in it; 0: none */
+    unsigned depth;   /* 0 for the root */
+    void *userdata;   /* the listener's; NULL at first */
+    bool wanted;      /* the listener's: the patterns want this cgroup; false at first */
+    bool left_out;    /* not a candidate: vacant, or a pause container */
+    bool looked_at;   /* empty_cgroups_find() has looked at it */
+    int empty_cgroup; /* the watch that reports the first process in it; 0: none */
 
     /* For cgroups/tree.c alone. */
     const char *name;           /* the last component of `path`; "" for the root */
@@ -94,17 +94,17 @@ int cgroup_tree_open(const struct cgroup_tree *tree, const struct cgroup_node *n
 /* The n-th node, in no particular order; NULL after the last. */
 struct cgroup_node *cgroup_tree_node(const struct cgroup_tree *tree, size_t n);
 
-struct vacancies {
+struct empty_cgroups {
     int fd;     /* readable when a cgroup is no longer vacant; -1 until one is found vacant */
     int joined; /* the epoll descriptor that `fd` is added to */
 };
 
-void vacancies_done(struct vacancies *vacancies);
+void empty_cgroups_done(struct empty_cgroups *empty_cgroups);
 /* Leaves the node out if its cgroup is vacant; each node is examined only once. Returns whether it is left out. */
-bool vacancies_find(struct vacancies *vacancies, const struct cgroup_tree *tree, struct cgroup_node *node);
+bool empty_cgroups_find(struct empty_cgroups *empty_cgroups, const struct cgroup_tree *tree, struct cgroup_node *node);
 /* Nodes whose cgroups have processes now are no longer left out. Returns whether there are any. */
-bool vacancies_dispatch(struct vacancies *vacancies, const struct cgroup_tree *tree);
+bool empty_cgroups_dispatch(struct empty_cgroups *empty_cgroups, const struct cgroup_tree *tree);
 /* Called when the node is removed, or is no longer vacant. */
-void vacancies_forget(struct vacancies *vacancies, struct cgroup_node *node);
+void empty_cgroups_forget(struct empty_cgroups *empty_cgroups, struct cgroup_node *node);
 
 #endif

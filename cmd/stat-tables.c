@@ -118,7 +118,7 @@ static int find_name(const struct row *row, const char *name, size_t size)
  */
 static int find_event(const struct total *total, size_t metric)
 {
-    const char *text = derivation_formula(total->derivation, metric)->text, *end = text + strcspn(text, "/");
+    const char *text = metric_set_formula(total->metric_set, metric)->text, *end = text + strcspn(text, "/");
     int found = -1;
 
     while (text < end) {
@@ -135,7 +135,7 @@ static int find_event(const struct total *total, size_t metric)
 /* running_ratio is printed in parentheses instead. */
 static bool is_shown(const struct total *total, size_t metric)
 {
-    return !str_equal(derivation_metric(total->derivation, metric)->name, "running_ratio") &&
+    return !str_equal(metric_set_metric(total->metric_set, metric)->name, "running_ratio") &&
            !isnan(total_metric(total, metric));
 }
 
@@ -179,14 +179,14 @@ static void add_event(struct counts *counts, const struct total *total, size_t e
  */
 static void add_metrics(struct counts *counts, const struct total *total, int event)
 {
-    size_t n = total->derivation ? derivation_count(total->derivation) : 0;
+    size_t n = total->metric_set ? metric_set_count(total->metric_set) : 0;
     bool begun = event < 0;
     char text[TEXT_SIZE], value[32];
 
     for (size_t i = 0; i < n; i++) {
         if (!is_shown(total, i) || find_event(total, i) != event)
             continue;
-        const struct derived_metric *metric = derivation_metric(total->derivation, i);
+        const struct derived_metric *metric = metric_set_metric(total->metric_set, i);
         table_format_metric(total_metric(total, i), metric->unit, value, sizeof(value));
         snprintf(text, sizeof(text), "# %s %s", metric->name, value);
         if (!begun) {
@@ -291,9 +291,9 @@ static bool is_in_metric(const struct total *total, const char *event)
 {
     struct formula formula;
 
-    for (size_t i = 0; total->derivation && i < derivation_count(total->derivation); i++) {
-        if (!is_column(derivation_metric(total->derivation, i)) ||
-            formula_parse(derivation_formula(total->derivation, i)->text, &formula, NULL) < 0)
+    for (size_t i = 0; total->metric_set && i < metric_set_count(total->metric_set); i++) {
+        if (!is_column(metric_set_metric(total->metric_set, i)) ||
+            formula_parse(metric_set_formula(total->metric_set, i)->text, &formula, NULL) < 0)
             continue;
         for (size_t k = 0; k < formula.n_names; k++)
             if (derived_names_event(formula.names[k], event))
@@ -306,8 +306,8 @@ static int add_metric_columns(struct columns *columns, const struct total *total
 {
     int r = 0;
 
-    for (size_t i = 0; r == 0 && total->derivation && i < derivation_count(total->derivation); i++) {
-        const struct derived_metric *metric = derivation_metric(total->derivation, i);
+    for (size_t i = 0; r == 0 && total->metric_set && i < metric_set_count(total->metric_set); i++) {
+        const struct derived_metric *metric = metric_set_metric(total->metric_set, i);
         if (is_column(metric))
             r = columns_add(columns, metric->name, metric->unit, false);
     }
@@ -366,8 +366,8 @@ static int columns_make(const struct totals *totals, const char *sort, struct co
 
 static double metric_value(const struct total *total, const char *name)
 {
-    for (size_t i = 0; total->derivation && i < derivation_count(total->derivation); i++)
-        if (str_equal(derivation_metric(total->derivation, i)->name, name))
+    for (size_t i = 0; total->metric_set && i < metric_set_count(total->metric_set); i++)
+        if (str_equal(metric_set_metric(total->metric_set, i)->name, name))
             return total_metric(total, i);
     return NAN;
 }

@@ -165,8 +165,8 @@ static void add_name(struct buffer *names, const char *name)
 
 static void add_names(struct buffer *names, const struct row *row)
 {
-    for (size_t i = 0; row->derivation && i < derivation_count(row->derivation); i++)
-        add_name(names, derivation_metric(row->derivation, i)->name);
+    for (size_t i = 0; row->metric_set && i < metric_set_count(row->metric_set); i++)
+        add_name(names, metric_set_metric(row->metric_set, i)->name);
     for (size_t i = 0; i < row->n_counters; i++)
         add_name(names, row->counters[i].event);
 }

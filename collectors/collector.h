@@ -24,7 +24,7 @@ struct children {
     const struct child *opener, *symboliser, *reader;
 };
 
-struct group_collector;
+struct group_set;
 
 /*
  * The context of every call to a collector. All pointers are borrowed: `machine` and `config` are valid until the next
@@ -41,12 +41,12 @@ struct collector_context {
      * State of the collector `cpu`, whose open groups other collectors may share; NULL if it is not open. It is valid
      * only for collectors that come after cpu in the registry's table.
      */
-    const struct group_collector *cpu;
+    const struct group_set *cpu;
     /*
      * CPUs that went offline, or may have, since the last open, even if they are online again. Groups that were opened
      * there before are dead.
      */
-    const struct cpuset *left;
+    const struct cpuset *went_offline;
     bool paused;        /* groups are opened disabled and stay so */
     unsigned collector; /* bit number */
 

@@ -33,10 +33,10 @@ static int cpu_open(const struct collector_context *context, void *previous, voi
     if (r == -ENOMEM)
         *ret = previous;
     else if (r < 0)
-        group_collector_close(context, previous);
+        group_set_close(context, previous);
     if (r < 0)
         return r;
-    return group_collector_open(context, &context->config->cpu.groups, &places, previous, ret, error);
+    return group_set_open(context, &context->config->cpu.groups, &places, previous, ret, error);
 }
 
 /* Reports CPUs that the configuration names and this machine cannot have. */
@@ -67,7 +67,7 @@ static int cpu_report(const struct collector_context *context, const void *state
 {
     int r = cpu_report_impossible(context, failures);
 
-    return r < 0 ? r : group_collector_report(context, state, failures);
+    return r < 0 ? r : group_set_report(context, state, failures);
 }
 
 const struct collector collector_cpu = {
@@ -75,8 +75,8 @@ const struct collector collector_cpu = {
     .enabled = offsetof(struct config, cpu.enabled),
     .has_groups = true,
     .open = cpu_open,
-    .collect = group_collector_collect,
-    .pause = group_collector_pause,
+    .collect = group_set_collect,
+    .pause = group_set_pause,
     .report = cpu_report,
-    .close = group_collector_close,
+    .close = group_set_close,
 };

@@ -16,7 +16,7 @@ struct group_counts {
     uint32_t n_groups;
     bool bare, stale; /* bare: makes no rows */
     bool awaits_cpu;  /* a CPU is online but cannot count yet (ENODEV), as while it is coming up */
-    struct opened_group *groups;
+    struct open_group *groups;
     struct group_rows rows;
     struct unavailable_events unavailable;
 };
@@ -27,7 +27,7 @@ static struct group_counts *group_counts_free(struct group_counts *counts, struc
     if (!counts)
         return NULL;
     for (size_t i = 0; i < counts->n_groups; i++)
-        opened_group_done(&counts->groups[i]);
+        open_group_done(&counts->groups[i]);
     group_rows_done(&counts->rows, snapshot);
     unavailable_done(&counts->unavailable, snapshot);
     free(counts->groups);
@@ -131,7 +131,7 @@ static int opening_leave_out_strict(struct opening *opening, const struct place 
     return r;
 }
 
-/* A group that is opened while paused stays disabled until group_collector_pause() enables it. */
+/* A group that is opened while paused stays disabled until group_set_pause() enables it. */
 static struct group_target opening_target(const struct opening *opening, const struct place *place)
 {
     struct group_target target = place->target;
@@ -147,7 +147,7 @@ static int opening_add_group(struct opening *opening, const struct place *place,
 
     if (r < 0)
         return r;
-    counts->groups[counts->n_groups] = (struct opened_group){
+    counts->groups[counts->n_groups] = (struct open_group){
         .group = steal(opened->group),
         .scale = scale_new(event_count(opened->events)),
         .events = opened->events,
@@ -198,7 +198,7 @@ static int opening_open_events(struct opening *opening, const struct place *plac
     return r;
 }
 
-static int opening_reopen_group(struct opening *opening, const struct place *place, struct opened_group *group)
+static int opening_reopen_group(struct opening *opening, const struct place *place, struct open_group *group)
 {
     struct group_target target = opening_target(opening, place);
     struct attr attrs[GROUP_MEMBERS_MAX];
@@ -207,7 +207,7 @@ static int opening_reopen_group(struct opening *opening, const struct place *pla
     if (group->events & ~opening->events.mask)
         return 0;
     place_events_attrs(&opening->events, group->events, attrs);
-    int error = opened_group_reopen(group, opening->context->sys, attrs, &target);
+    int error = open_group_reopen(group, opening->context->sys, attrs, &target);
     opening->counts->awaits_cpu |= error == -ENODEV;
     if (error == 0 || error == -ENODEV)
         return 0;
@@ -247,18 +247,19 @@ static int opening_resume_at(struct opening *opening, const struct place *place)
     uint64_t counted = 0, open = 0; /* events that have a group at this place, and events whose group is open */
 
     for (size_t i = 0; i < counts->n_groups; i++) {
-        struct opened_group *opened = &counts->groups[i];
+        struct open_group *opened = &counts->groups[i];
         if (opened->cpu != place->target.cpu)
             continue;
-        if (opened->activity == GROUP_STALE || place->away || cpuset_has(opening->context->left, (unsigned)opened->cpu))
-            opened_group_leave(opened, opening->context->sys, place->away);
+        if (opened->activity == GROUP_STALE || place->offline ||
+            cpuset_has(opening->context->went_offline, (unsigned)opened->cpu))
+            open_group_leave(opened, opening->context->sys, place->offline);
         counted |= opened->events;
         open |= opened->group ? opened->events : 0;
     }
     if (is_complete(group, open))
         return 0;
     unavailable_forget(&counts->unavailable, ~open, place->target.cpu);
-    if (place->away)
+    if (place->offline)
         return 0;
     int r = place_events_find(&opening->events, opening->context, place, &counts->unavailable);
     if (r == 0)
@@ -289,9 +290,9 @@ static int show_unavailable(struct group_counts *counts, const struct collector_
 }
 
 /*
- * Closes the groups at places that are `away` or in context->left, and opens groups that are closed or stale at the
- * other places. Totals continue. Events that could not be opened before are tried once more, as a further perf group.
- * `group` has the same signature as the group that was opened. Returns -ENOMEM on failure.
+ * Closes the groups at places that are `offline` or in context->went_offline, and opens groups that are closed or stale
+ * at the other places. Totals continue. Events that could not be opened before are tried once more, as a further perf
+ * group. `group` has the same signature as the group that was opened. Returns -ENOMEM on failure.
  */
 static int group_counts_resume(struct group_counts *counts, const struct collector_context *context,
                                const struct config_group *group, const struct places *target)
@@ -313,7 +314,7 @@ static int group_counts_resume(struct group_counts *counts, const struct collect
 static int group_counts_open(const struct collector_context *context, const struct config_group *group,
                              const struct places *target, struct group_counts **ret)
 {
-    bool nothing = target->n == 1 && target->items[0].away;
+    bool nothing = target->n == 1 && target->items[0].offline;
     struct group_counts *counts = nothing ? NULL : group_counts_new(context, group, target);
     int r = counts ? group_counts_resume(counts, context, group, target) : nothing ? 0 : -ENOMEM;
 
@@ -353,26 +354,26 @@ const struct config_group *group_counts_find_config(const struct group_counts *c
 void group_counts_close(struct group_counts *counts)
 {
     for (size_t i = 0; i < counts->n_groups; i++)
-        opened_group_close(&counts->groups[i]);
+        open_group_close(&counts->groups[i]);
     group_rows_settle(&counts->rows, counts->groups);
     counts->stale = false;
 }
 
-/* Closes the groups on CPUs that are offline or in context->left, for a caller that cannot resume yet. */
+/* Closes the groups on CPUs that are offline or in context->went_offline, for a caller that cannot resume yet. */
 static void group_counts_leave(struct group_counts *counts, const struct collector_context *context)
 {
     for (size_t i = 0; i < counts->n_groups; i++) {
-        struct opened_group *group = &counts->groups[i];
-        bool away = !cpuset_has(&context->machine->online, (unsigned)group->cpu);
-        if (away || cpuset_has(context->left, (unsigned)group->cpu))
-            opened_group_leave(group, context->sys, away);
+        struct open_group *group = &counts->groups[i];
+        bool offline = !cpuset_has(&context->machine->online, (unsigned)group->cpu);
+        if (offline || cpuset_has(context->went_offline, (unsigned)group->cpu))
+            open_group_leave(group, context->sys, offline);
     }
     group_rows_settle(&counts->rows, counts->groups);
 }
 
 /* --- reading --- */
 
-/* Reads each opened group with one read(2) and updates the rows. Returns how many groups could be read. */
+/* Reads each open group with one read(2) and updates the rows. Returns how many groups could be read. */
 static size_t group_counts_read(struct group_counts *counts, struct sys *sys)
 {
     struct group_reading reading;
@@ -381,10 +382,10 @@ static size_t group_counts_read(struct group_counts *counts, struct sys *sys)
 
     counts->stale = false;
     for (size_t i = 0; i < counts->n_groups; i++) {
-        struct opened_group *group = &counts->groups[i];
-        readable += opened_group_read(group, sys, &reading) == 0;
+        struct open_group *group = &counts->groups[i];
+        readable += open_group_read(group, sys, &reading) == 0;
         counts->stale |= group->activity == GROUP_STALE;
-        quiet &= group->activity == GROUP_IDLE || group->activity == GROUP_AWAY;
+        quiet &= group->activity == GROUP_IDLE || group->activity == GROUP_OFFLINE;
     }
     group_rows_update(&counts->rows, counts->groups, quiet);
     return readable;
@@ -405,7 +406,7 @@ static int group_counts_pause(struct group_counts *counts, bool paused)
     int r = 0;
 
     for (size_t i = 0; i < counts->n_groups; i++) {
-        int error = opened_group_pause(&counts->groups[i], paused);
+        int error = open_group_pause(&counts->groups[i], paused);
         r = r < 0 ? r : error;
     }
     return r;
@@ -439,14 +440,14 @@ static size_t group_counts_descriptors(const struct group_counts *counts)
     return n;
 }
 
-/* --- group collector --- */
+/* --- group set --- */
 
-void group_collector_done(struct group_collector *collector, struct snapshot *snapshot)
+void group_set_done(struct group_set *collector, struct snapshot *snapshot)
 {
     for (size_t i = 0; i < collector->n; i++)
         group_counts_free(collector->items[i], snapshot);
     free(collector->items);
-    *collector = (struct group_collector){0};
+    *collector = (struct group_set){0};
 }
 
 static struct places target_at(const struct places *places, size_t i)
@@ -458,7 +459,7 @@ static struct places target_at(const struct places *places, size_t i)
  * Removes and returns the counts of this group on this target. Counts are ordered by target, so the next one usually
  * matches.
  */
-static struct group_counts *take_counts(struct group_collector *collector, const struct config_group *group,
+static struct group_counts *take_counts(struct group_set *collector, const struct config_group *group,
                                         const struct places *target)
 {
     for (uint32_t k = 0; k < collector->n; k++) {
@@ -478,8 +479,8 @@ static int configure_counts(struct group_counts **counts, const struct collector
                    : group_counts_open(context, group, target, counts);
 }
 
-int group_collector_configure(struct group_collector *collector, const struct collector_context *context,
-                              const struct config_groups *groups, const struct places *places)
+int group_set_configure(struct group_set *collector, const struct collector_context *context,
+                        const struct config_groups *groups, const struct places *places)
 {
     size_t n = groups->n * (places->one_target ? 1 : places->n);
     struct group_counts **items = calloc(n + 1, sizeof(items[0]));
@@ -494,7 +495,7 @@ int group_collector_configure(struct group_collector *collector, const struct co
         items[i] = take_counts(collector, &groups->items[i % groups->n], &target);
     }
     /* Counts that do not continue are closed first, to free their descriptors and counters for the new ones. */
-    group_collector_done(collector, context->snapshot);
+    group_set_done(collector, context->snapshot);
     for (size_t i = 0; i < n; i++) {
         struct group_counts *counts = steal(items[i]);
         target = target_at(places, i / groups->n);
@@ -503,11 +504,11 @@ int group_collector_configure(struct group_collector *collector, const struct co
         if (counts)
             items[n_counts++] = counts;
     }
-    *collector = (struct group_collector){.items = items, .n = n_counts};
+    *collector = (struct group_set){.items = items, .n = n_counts};
     return r;
 }
 
-size_t group_collector_read(struct group_collector *collector, struct sys *sys)
+size_t group_set_read(struct group_set *collector, struct sys *sys)
 {
     size_t readable = 0;
 
@@ -516,7 +517,7 @@ size_t group_collector_read(struct group_collector *collector, struct sys *sys)
     return readable;
 }
 
-bool group_collector_is_stale(const struct group_collector *collector)
+bool group_set_is_stale(const struct group_set *collector)
 {
     for (size_t i = 0; i < collector->n; i++)
         if (group_counts_are_stale(collector->items[i]))
@@ -524,19 +525,19 @@ bool group_collector_is_stale(const struct group_collector *collector)
     return false;
 }
 
-void group_collector_add_states(const struct group_collector *collector, size_t states[N_ROW_STATES])
+void group_set_add_states(const struct group_set *collector, size_t states[N_ROW_STATES])
 {
     for (size_t i = 0; i < collector->n; i++)
         group_counts_add_states(collector->items[i], states);
 }
 
-void group_collector_leave(struct group_collector *collector, const struct collector_context *context)
+void group_set_leave(struct group_set *collector, const struct collector_context *context)
 {
     for (size_t i = 0; i < collector->n; i++)
         group_counts_leave(collector->items[i], context);
 }
 
-size_t group_collector_descriptors(const struct group_collector *collector)
+size_t group_set_descriptors(const struct group_set *collector)
 {
     size_t n = 0;
 
@@ -545,20 +546,20 @@ size_t group_collector_descriptors(const struct group_collector *collector)
     return n;
 }
 
-int group_collector_open(const struct collector_context *context, const struct config_groups *groups,
-                         const struct places *places, void *previous, void **ret, struct error *error)
+int group_set_open(const struct collector_context *context, const struct config_groups *groups,
+                   const struct places *places, void *previous, void **ret, struct error *error)
 {
-    struct group_collector *collector = previous ? previous : calloc(1, sizeof(*collector));
+    struct group_set *collector = previous ? previous : calloc(1, sizeof(*collector));
 
     if (!collector)
         return error_oom(error);
     *ret = collector;
-    return group_collector_configure(collector, context, groups, places) < 0 ? error_oom(error) : 0;
+    return group_set_configure(collector, context, groups, places) < 0 ? error_oom(error) : 0;
 }
 
-int group_collector_collect(const struct collector_context *context, void *state, struct error *error)
+int group_set_collect(const struct collector_context *context, void *state, struct error *error)
 {
-    struct group_collector *collector = state;
+    struct group_set *collector = state;
     size_t readable = 0;
 
     for (size_t i = 0; i < collector->n; i++) {
@@ -574,9 +575,9 @@ int group_collector_collect(const struct collector_context *context, void *state
     return 0;
 }
 
-int group_collector_pause(const struct collector_context *context, void *state)
+int group_set_pause(const struct collector_context *context, void *state)
 {
-    struct group_collector *collector = state;
+    struct group_set *collector = state;
     int r = 0;
 
     for (size_t i = 0; i < collector->n; i++) {
@@ -586,9 +587,9 @@ int group_collector_pause(const struct collector_context *context, void *state)
     return r;
 }
 
-int group_collector_report(const struct collector_context *context, const void *state, struct failures *failures)
+int group_set_report(const struct collector_context *context, const void *state, struct failures *failures)
 {
-    const struct group_collector *collector = state;
+    const struct group_set *collector = state;
     int r = 0;
 
     for (size_t i = 0; i < collector->n && r == 0; i++)
@@ -596,11 +597,11 @@ int group_collector_report(const struct collector_context *context, const void *
     return r;
 }
 
-void group_collector_close(const struct collector_context *context, void *state)
+void group_set_close(const struct collector_context *context, void *state)
 {
-    struct group_collector *collector = state;
+    struct group_set *collector = state;
 
     if (collector)
-        group_collector_done(collector, context->snapshot);
+        group_set_done(collector, context->snapshot);
     free(collector);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Counts the configured groups on a list of targets, for the collectors `cpu`, `pmu` and `cgroup`. A target is a CPU, a
- * PMU on a CPU, or a cgroup on all CPUs. The collectors `cpu` and `pmu` have one group collector each; the collector
+ * PMU on a CPU, or a cgroup on all CPUs. The collectors `cpu` and `pmu` have one group set each; the collector
  * `cgroup` has one for each cgroup (engine perf) or one for all CPUs (engine bpf).
  *
  * The counts of a configured group on one target consist of the perf groups that were opened at each place of the
@@ -17,11 +17,11 @@
 
 struct group_counts;
 /*
- * The opened groups and the unavailable events, for callers that render them themselves (`places.bare`). Borrowed until
+ * The open groups and the unavailable events, for callers that render them themselves (`places.bare`). Borrowed until
  * the next configure.
  */
 struct group_counts_view {
-    struct opened_group *groups;
+    struct open_group *groups;
     size_t n_groups;
     const struct unavailable_events *unavailable;
 };
@@ -34,7 +34,7 @@ const struct config_group *group_counts_find_config(const struct group_counts *c
 void group_counts_close(struct group_counts *counts);
 
 /* Must be zeroed before the first use. */
-struct group_collector {
+struct group_set {
     /* Ordered by target, then by the order of the configuration. Groups without events for a target have no entry. */
     struct group_counts **items;
     uint32_t n, next; /* `next` is the index after the last counts that a configure kept */
@@ -44,31 +44,31 @@ struct group_collector {
  * Opens each group on each target. Counts that already exist for the same group and target continue. On -ENOMEM
  * everything that could be opened is kept.
  */
-int group_collector_configure(struct group_collector *collector, const struct collector_context *context,
-                              const struct config_groups *groups, const struct places *places);
+int group_set_configure(struct group_set *collector, const struct collector_context *context,
+                        const struct config_groups *groups, const struct places *places);
 /* Closes the descriptors and removes the rows. */
-void group_collector_done(struct group_collector *collector, struct snapshot *snapshot);
+void group_set_done(struct group_set *collector, struct snapshot *snapshot);
 
 /*
  * Read all counts; test whether any is stale; add the number of groups in each state; close the groups on CPUs that are
- * offline or in context->left; count the open descriptors. group_collector_read() returns how many perf groups could be
- * read.
+ * offline or in context->went_offline; count the open descriptors. group_set_read() returns how many perf groups could
+ * be read.
  */
-size_t group_collector_read(struct group_collector *collector, struct sys *sys);
-bool group_collector_is_stale(const struct group_collector *collector);
-void group_collector_add_states(const struct group_collector *collector, size_t states[N_ROW_STATES]);
-void group_collector_leave(struct group_collector *collector, const struct collector_context *context);
-size_t group_collector_descriptors(const struct group_collector *collector);
+size_t group_set_read(struct group_set *collector, struct sys *sys);
+bool group_set_is_stale(const struct group_set *collector);
+void group_set_add_states(const struct group_set *collector, size_t states[N_ROW_STATES]);
+void group_set_leave(struct group_set *collector, const struct collector_context *context);
+size_t group_set_descriptors(const struct group_set *collector);
 
 /*
- * Implementation of a struct collector whose state is a group collector on the heap. group_collector_open() consumes
+ * Implementation of a struct collector whose state is a group set on the heap. group_set_open() consumes
  * `previous`, which may be NULL. The others are the functions of that name in struct collector.
  */
-int group_collector_open(const struct collector_context *context, const struct config_groups *groups,
-                         const struct places *places, void *previous, void **ret, struct error *error);
-int group_collector_collect(const struct collector_context *context, void *state, struct error *error);
-int group_collector_pause(const struct collector_context *context, void *state);
-int group_collector_report(const struct collector_context *context, const void *state, struct failures *failures);
-void group_collector_close(const struct collector_context *context, void *state);
+int group_set_open(const struct collector_context *context, const struct config_groups *groups,
+                   const struct places *places, void *previous, void **ret, struct error *error);
+int group_set_collect(const struct collector_context *context, void *state, struct error *error);
+int group_set_pause(const struct collector_context *context, void *state);
+int group_set_report(const struct collector_context *context, const void *state, struct failures *failures);
+void group_set_close(const struct collector_context *context, void *state);
 
 #endif

@@ -45,7 +45,7 @@ void row_sum_show(const struct row_sum *sum, struct row *row)
     row->state = row_sum_state(sum, row->state);
     /* A multiplexed row may lack the counts of CPUs that could not be read. */
     bool is_explained = row->state == ROW_STARVED || (row->state == ROW_MULTIPLEXED && sum->error);
-    row->cause = is_explained ? opened_group_explain(sum->error) : NULL;
+    row->cause = is_explained ? open_group_explain(sum->error) : NULL;
     row->enabled_ns = sum->times.enabled;
     row->running_ns = sum->times.running;
     series_set(row->enabled, sum->times.enabled);
@@ -100,7 +100,7 @@ void group_rows_done(struct group_rows *rows, struct snapshot *snapshot)
 /*
  * Returns how many of the perf groups up to `groups[last]` are on the same CPU, which is the ordinal of the last one.
  */
-static unsigned count_groups_on_cpu(const struct opened_group *groups, uint32_t last)
+static unsigned count_groups_on_cpu(const struct open_group *groups, uint32_t last)
 {
     unsigned n = 0;
 
@@ -187,14 +187,14 @@ static uint8_t scale_decimals(double scale)
     return scale == 1e-9 ? 9 : SERIES_REAL;
 }
 
-void row_draft_done(struct row_draft *draft)
+void row_template_done(struct row_template *template)
 {
-    for (size_t i = 0; i < draft->n; i++) {
-        free((char *)draft->counters[i].metric.name);
-        free((char *)draft->counters[i].metric.help);
+    for (size_t i = 0; i < template->n; i++) {
+        free((char *)template->counters[i].metric.name);
+        free((char *)template->counters[i].metric.help);
     }
-    free(draft->name);
-    *draft = (struct row_draft){0};
+    free(template->name);
+    *template = (struct row_template){0};
 }
 
 /* Names the metric perf_COLLECTOR_EVENT[_UNIT]_total. On -ENOMEM the draft frees what was allocated. */
@@ -238,40 +238,40 @@ static unsigned pmu_slots(const struct machine *machine, const char *name)
     return pmu ? pmu->slots : 0;
 }
 
-int row_draft_init(struct row_draft *draft, struct row_counter *counters, const struct collector_context *context,
-                   const struct group_rows *rows, const struct group_row *row, const struct place_events *events,
-                   uint64_t mask)
+int row_template_init(struct row_template *template, struct row_counter *counters,
+                      const struct collector_context *context, const struct group_rows *rows,
+                      const struct group_row *row, const struct place_events *events, uint64_t mask)
 {
     /* Counters are labelled with their own PMU, such as "software" in a mixed group, unless that is ambiguous. */
     bool own_pmus = !rows->spans_kinds && !has_sibling(rows, row);
     int r;
 
-    *draft = (struct row_draft){.name = group_row_name(events->group->name, row->ordinal),
-                                .counters = counters,
-                                .slots = pmu_slots(context->machine, row->pmu)};
-    r = draft->name ? 0 : -ENOMEM;
+    *template = (struct row_template){.name = group_row_name(events->group->name, row->ordinal),
+                                      .counters = counters,
+                                      .slots = pmu_slots(context->machine, row->pmu)};
+    r = template->name ? 0 : -ENOMEM;
     EVENTS_FOREACH (event, mask) {
         const struct attr *attr = &events->attrs[event];
         if (r == 0)
-            r = row_counter_init(&counters[draft->n++], context, &events->group->events[event], attr,
+            r = row_counter_init(&counters[template->n++], context, &events->group->events[event], attr,
                                  own_pmus ? attr->pmu->name : row->pmu);
     }
     if (r < 0)
-        row_draft_done(draft);
+        row_template_done(template);
     return r;
 }
 
-struct row *row_draft_make(const struct row_draft *draft, const struct collector_context *context,
-                           const struct group_row *row, const struct row_target *whose)
+struct row *row_template_make(const struct row_template *template, const struct collector_context *context,
+                              const struct group_row *row, const struct row_target *whose)
 {
     struct row_target target = *whose;
 
     target.collector = context->collector;
-    target.group = draft->name;
+    target.group = template->name;
     target.pmu = row->pmu;
     target.cpu = row->cpu;
-    target.slots = draft->slots;
-    return snapshot_add_row(context->snapshot, &target, draft->counters, draft->n);
+    target.slots = template->slots;
+    return snapshot_add_row(context->snapshot, &target, template->counters, template->n);
 }
 
 /* Replaces the row, if any, by one with counters for the events in `mask`. */
@@ -281,9 +281,9 @@ static int group_row_replace(const struct group_rows *rows, struct group_row *gr
 {
     struct row_target whose = {.cgroup = place->cgroup, .names = place->names, .created_ns = group_row->created_ns};
     struct row_counter counters[GROUP_MEMBERS_MAX];
-    _cleanup_(row_draft_done) struct row_draft draft = {0};
-    int r = row_draft_init(&draft, counters, context, rows, group_row, events, mask);
-    struct row *row = r == 0 ? row_draft_make(&draft, context, group_row, &whose) : NULL;
+    _cleanup_(row_template_done) struct row_template template = {0};
+    int r = row_template_init(&template, counters, context, rows, group_row, events, mask);
+    struct row *row = r == 0 ? row_template_make(&template, context, group_row, &whose) : NULL;
 
     if (!row)
         return -ENOMEM;
@@ -296,7 +296,7 @@ static int group_row_replace(const struct group_rows *rows, struct group_row *gr
 }
 
 int group_rows_add(struct group_rows *rows, const struct collector_context *context, const struct place_events *events,
-                   const struct place *place, struct opened_group *groups, uint32_t last)
+                   const struct place *place, struct open_group *groups, uint32_t last)
 {
     uint64_t mask = groups[last].events;
     struct row_part part = {
@@ -324,13 +324,13 @@ int group_rows_add(struct group_rows *rows, const struct collector_context *cont
 
 /* --- update --- */
 
-static bool is_unreadable(const struct opened_group *group)
+static bool is_unreadable(const struct open_group *group)
 {
     return group->activity == GROUP_STARVED || group->activity == GROUP_STALE;
 }
 
 /* The group has the events of the row, or fewer if its CPU lacks some. */
-static void row_sum_add_counters(struct row_sum *sum, const struct opened_group *group, uint64_t events, bool known)
+static void row_sum_add_counters(struct row_sum *sum, const struct open_group *group, uint64_t events, bool known)
 {
     size_t k = 0;
 
@@ -344,7 +344,7 @@ static void row_sum_add_counters(struct row_sum *sum, const struct opened_group 
     }
 }
 
-static void row_sum_add(struct row_sum *sum, const struct opened_group *group, uint64_t events)
+static void row_sum_add(struct row_sum *sum, const struct open_group *group, uint64_t events)
 {
     struct scale_times times = scale_times(group->scale);
     bool unreadable = is_unreadable(group);
@@ -355,7 +355,7 @@ static void row_sum_add(struct row_sum *sum, const struct opened_group *group, u
     row_sum_add_counters(sum, group, events, group->scale->ran || !unreadable);
 }
 
-void group_row_update(const struct group_row *group_row, const struct opened_group *groups)
+void group_row_update(const struct group_row *group_row, const struct open_group *groups)
 {
     struct row_sum sum;
 
@@ -367,14 +367,14 @@ void group_row_update(const struct group_row *group_row, const struct opened_gro
     row_sum_show(&sum, group_row->row);
 }
 
-void group_rows_settle(struct group_rows *rows, const struct opened_group *groups)
+void group_rows_settle(struct group_rows *rows, const struct open_group *groups)
 {
     for (size_t i = 0; i < rows->n; i++) {
         struct row *row = rows->items[i].row;
         bool absent = rows->items[i].cpu >= 0;
         row->n_descriptors = 0;
         for (uint32_t k = rows->items[i].first; k != GROUP_ROW_END; k = groups[k].next_in_row) {
-            absent &= groups[k].activity == GROUP_AWAY;
+            absent &= groups[k].activity == GROUP_OFFLINE;
             row->n_descriptors += groups[k].group ? (uint32_t)group_size(groups[k].group) : 0;
         }
         row_set_absent(row, absent);

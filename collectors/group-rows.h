@@ -2,10 +2,10 @@
 /*
  * Sums perf groups into the rows that are served: one row for each PMU of a target, or one for each PMU and CPU.
  *
- * A row of a CPU has one opened group. A summed row, as of a cgroup, has one or more opened groups for each CPU. The
+ * A row of a CPU has one open group. A summed row, as of a cgroup, has one or more open groups for each CPU. The
  * engine bpf plans its rows with the same functions, so that both engines serve the same rows.
  *
- * Each opened group is scaled by its own ratio before it is added, and the fraction of the scaled count is kept. So a
+ * Each open group is scaled by its own ratio before it is added, and the fraction of the scaled count is kept. So a
  * total never decreases, neither when a CPU goes offline (its group stays in the row) nor while some groups are
  * starved.
  */
@@ -56,7 +56,7 @@ struct group_row {
     const char *pmu;     /* name of the row's PMU; owned by the snapshot once the row is made */
     uint64_t events;     /* mask of the configured group's events that have a counter here, in this order */
     uint64_t created_ns; /* see struct row_target */
-    uint32_t first;      /* index of the first opened group, linked by next_in_row; GROUP_ROW_END if empty */
+    uint32_t first;      /* index of the first open group, linked by next_in_row; GROUP_ROW_END if empty */
     int16_t cpu;         /* -1: the sum of all CPUs */
     uint8_t ordinal;     /* 1 for the group itself, 2 for "cache-2", ... */
     bool uneven;         /* see struct row */
@@ -83,7 +83,7 @@ void group_rows_done(struct group_rows *rows, struct snapshot *snapshot);
  * result of place_events_find() for `place`. Returns -ENOMEM on failure.
  */
 int group_rows_add(struct group_rows *rows, const struct collector_context *context, const struct place_events *events,
-                   const struct place *place, struct opened_group *groups, uint32_t last);
+                   const struct place *place, struct open_group *groups, uint32_t last);
 
 /* A perf group, as far as its row depends on it. */
 struct row_part {
@@ -100,7 +100,7 @@ int group_rows_place(struct group_rows *rows, const struct collector_context *co
                      const struct place_events *events, const struct row_part *part, struct group_row **ret);
 
 /* The name and counters of a row, from which the row can be made any number of times. */
-struct row_draft {
+struct row_template {
     char *name; /* name of the group, with its ordinal */
     struct row_counter *counters;
     size_t n;
@@ -111,20 +111,20 @@ struct row_draft {
  * Drafts a row with counters for the events in `mask`, whose attrs are in `events`. `counters` is the caller's array of
  * that size. The texts are borrowed from the machine and the configuration. Returns -ENOMEM on failure.
  */
-int row_draft_init(struct row_draft *draft, struct row_counter *counters, const struct collector_context *context,
-                   const struct group_rows *rows, const struct group_row *row, const struct place_events *events,
-                   uint64_t mask);
+int row_template_init(struct row_template *template, struct row_counter *counters,
+                      const struct collector_context *context, const struct group_rows *rows,
+                      const struct group_row *row, const struct place_events *events, uint64_t mask);
 /* Does not free the `counters` array. */
-void row_draft_done(struct row_draft *draft);
+void row_template_done(struct row_template *template);
 /* Makes the row. Of `whose` only cgroup, names and created_ns are used. Returns NULL if memory runs out. */
-struct row *row_draft_make(const struct row_draft *draft, const struct collector_context *context,
-                           const struct group_row *row, const struct row_target *whose);
+struct row *row_template_make(const struct row_template *template, const struct collector_context *context,
+                              const struct group_row *row, const struct row_target *whose);
 
-/* Sums the opened groups of one row and shows the result. */
-void group_row_update(const struct group_row *group_row, const struct opened_group *groups);
+/* Sums the open groups of one row and shows the result. */
+void group_row_update(const struct group_row *group_row, const struct open_group *groups);
 
 /* Shows the last reading in all rows. `quiet`: nothing was counted since the reading before. */
-static inline void group_rows_update(struct group_rows *rows, const struct opened_group *groups, bool quiet)
+static inline void group_rows_update(struct group_rows *rows, const struct open_group *groups, bool quiet)
 {
     /* Most cgroups are idle most of the time. */
     if (!quiet || !rows->quiet)
@@ -136,7 +136,7 @@ static inline void group_rows_update(struct group_rows *rows, const struct opene
  * Must be called after groups were opened or closed. Updates the number of descriptors of each row, and hides rows
  * whose CPU is offline.
  */
-void group_rows_settle(struct group_rows *rows, const struct opened_group *groups);
+void group_rows_settle(struct group_rows *rows, const struct open_group *groups);
 
 /* Returns whether a row of `cpu` (-1: a summed row) has a counter for this event on the PMU named `pmu`. */
 bool group_rows_have(const struct group_rows *rows, size_t event, int cpu, const char *pmu);

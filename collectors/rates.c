@@ -112,9 +112,9 @@ static double counter_growth(const struct counter *now, uint64_t then)
 }
 
 /* Returns how long the group was enabled and running since the baseline; NAN if unknown. */
-static struct derivation_times rates_times(const struct past_row *then, const struct row *row)
+static struct metric_set_times rates_times(const struct past_row *then, const struct row *row)
 {
-    struct derivation_times times = {NAN, NAN};
+    struct metric_set_times times = {NAN, NAN};
 
     if (row->enabled_ns >= then->enabled_ns && row->running_ns >= then->running_ns) {
         uint64_t enabled = row->enabled_ns - then->enabled_ns, running = row->running_ns - then->running_ns;
@@ -126,14 +126,14 @@ static struct derivation_times rates_times(const struct past_row *then, const st
 
 static void rates_add_ratios(struct rates *rates)
 {
-    const struct derivation *derivation = rates->row->derivation;
+    const struct metric_set *metric_set = rates->row->metric_set;
 
-    for (size_t i = 0; i < derivation_count(derivation); i++) {
-        if (rates->row->uneven && derivation_compares_events(derivation, i))
+    for (size_t i = 0; i < metric_set_count(metric_set); i++) {
+        if (rates->row->uneven && metric_set_compares_events(metric_set, i))
             continue;
-        double value = derivation_value(derivation, i, rates->events, &rates->times);
+        double value = metric_set_value(metric_set, i, rates->events, &rates->times);
         if (!isnan(value))
-            rates->ratios[rates->n_ratios++] = (struct ratio){derivation_metric(derivation, i)->name, value};
+            rates->ratios[rates->n_ratios++] = (struct ratio){metric_set_metric(metric_set, i)->name, value};
     }
 }
 
@@ -259,7 +259,7 @@ static int total_init(struct total *total, const struct row *row)
         .row = row,
         .rates = calloc(row->n_counters + 1, sizeof(total->rates[0])),
         .known = calloc(row->n_counters + 1, sizeof(total->known[0])),
-        .derivation = row->derivation,
+        .metric_set = row->metric_set,
         .next = TOTAL_END,
     };
     if (!total->rates || !total->known)
@@ -289,12 +289,12 @@ static int totals_append(struct totals *totals, uint32_t hash, uint32_t first, c
 }
 
 /* Returns whether both derive the same metrics by the same formulas. */
-static bool derive_the_same(const struct derivation *a, const struct derivation *b)
+static bool derive_the_same(const struct metric_set *a, const struct metric_set *b)
 {
-    bool same = a == b || (a && b && derivation_count(a) == derivation_count(b));
+    bool same = a == b || (a && b && metric_set_count(a) == metric_set_count(b));
 
-    for (size_t i = 0; a != b && same && i < derivation_count(a); i++)
-        same = derivation_formula(a, i) == derivation_formula(b, i);
+    for (size_t i = 0; a != b && same && i < metric_set_count(a); i++)
+        same = metric_set_formula(a, i) == metric_set_formula(b, i);
     return same;
 }
 
@@ -303,8 +303,8 @@ static int total_add(struct total *total, const struct row *row, const struct ra
 {
     total->n_rows++;
     total->uneven |= row->uneven;
-    if (!derive_the_same(total->derivation, row->derivation))
-        total->derivation = NULL;
+    if (!derive_the_same(total->metric_set, row->metric_set))
+        total->metric_set = NULL;
     for (size_t i = 0; rates && i < row->n_counters; i++)
         if (!isnan(rates->events[i]))
             total->rates[i] = rates->events[i] + (total->known[i]++ ? total->rates[i] : 0);
@@ -366,9 +366,9 @@ static bool is_uneven(const struct total *total)
 
 double total_metric(const struct total *total, size_t metric)
 {
-    if (derivation_compares_events(total->derivation, metric) && is_uneven(total))
+    if (metric_set_compares_events(total->metric_set, metric) && is_uneven(total))
         return NAN;
-    return derivation_value(total->derivation, metric, total->rates, &total->times);
+    return metric_set_value(total->metric_set, metric, total->rates, &total->times);
 }
 
 double total_share(const struct total *total)

@@ -31,8 +31,8 @@ struct rates {
     const struct row *row;
     /* Growth per second of each of the row->n_counters counters, in the counter's unit; NAN if unknown. */
     double *events;
-    struct derivation_times times; /* of the group between the two readings; NAN if unknown */
-    struct ratio ratios[DERIVATION_METRICS_MAX];
+    struct metric_set_times times; /* of the group between the two readings; NAN if unknown */
+    struct ratio ratios[METRIC_SET_MAX];
     size_t n_ratios;
 };
 
@@ -60,8 +60,8 @@ struct total {
     double *rates;      /* by event: sum of the rates over the rows where it is known; NAN if it is known in no row */
     size_t *known;      /* by event: number of rows where the rate is known */
     bool uneven;        /* a row has events that are not counted on all of its CPUs */
-    struct derivation_times times;
-    const struct derivation *derivation; /* NULL unless all rows have the same derived metrics */
+    struct metric_set_times times;
+    const struct metric_set *metric_set; /* NULL unless all rows have the same derived metrics */
     uint32_t first, next;                /* first and next total of the block; `next` is TOTAL_END at its end */
     uint32_t last;                       /* last total of the block; only valid in the block's first total */
 };
@@ -86,7 +86,7 @@ void totals_done(struct totals *totals);
 /* Returns the growth of an event between the two readings, in the event's unit; NAN if it is known in no row. */
 double total_growth(const struct totals *totals, const struct total *total, size_t event);
 /*
- * Returns the value of a metric of total->derivation; NAN if it has no value, or if its events are not known in the
+ * Returns the value of a metric of total->metric_set; NAN if it has no value, or if its events are not known in the
  * same rows.
  */
 double total_metric(const struct total *total, size_t metric);

@@ -33,7 +33,7 @@ struct registry {
     struct children children;
     const struct machine *machine;
     const struct config *config;
-    struct cpuset left; /* see struct collector_context */
+    struct cpuset went_offline; /* see struct collector_context */
     bool stale;
     struct snapshot snapshot;
     struct failures failures;
@@ -53,7 +53,7 @@ static struct collector_context registry_context(struct registry *registry, size
         .reload = registry->reload,
         .children = &registry->children,
         .cpu = registry_state(registry, &collector_cpu),
-        .left = &registry->left,
+        .went_offline = &registry->went_offline,
         .paused = registry_is_paused(registry),
         .collector = (unsigned)i,
         .stale = &registry->stale,
@@ -115,11 +115,11 @@ struct registry *registry_free(struct registry *registry)
 {
     if (!registry)
         return NULL;
-    snapshot_hold(&registry->snapshot);
+    snapshot_begin_removals(&registry->snapshot);
     registry_forget_failures(registry);
     for (size_t i = 0; i < N_COLLECTORS; i++)
         registry_close_collector(registry, i);
-    snapshot_release(&registry->snapshot);
+    snapshot_end_removals(&registry->snapshot);
     snapshot_done(&registry->snapshot);
     free(registry);
     return NULL;
@@ -277,21 +277,21 @@ static int registry_open(struct registry *registry, bool all, struct error *erro
 {
     int r = 0;
 
-    snapshot_hold(&registry->snapshot);
+    snapshot_begin_removals(&registry->snapshot);
     for (size_t i = 0; i < N_COLLECTORS && r == 0; i++)
         if (all || registry->slots[i].span != REASON_LASTS)
             r = registry_open_collector(registry, i, error);
     if (r == 0 && registry_gather_failures(registry) < 0)
         r = error_oom(error);
-    snapshot_release(&registry->snapshot);
+    snapshot_end_removals(&registry->snapshot);
     registry->snapshot.generation++;
     return r;
 }
 
 int registry_configure(struct registry *registry, const struct machine *machine, const struct config *config,
-                       const struct cpuset *left, struct error *error)
+                       const struct cpuset *went_offline, struct error *error)
 {
-    int r = left ? cpuset_copy(left, &registry->left) : 0;
+    int r = went_offline ? cpuset_copy(went_offline, &registry->went_offline) : 0;
 
     registry->machine = machine;
     registry->config = config;
@@ -299,7 +299,7 @@ int registry_configure(struct registry *registry, const struct machine *machine,
     registry->snapshot.config = config;
     registry->snapshot.metrics.edition++;
     r = r < 0 ? error_oom(error) : registry_open(registry, true, error);
-    cpuset_done(&registry->left);
+    cpuset_done(&registry->went_offline);
     registry->stale = false;
     return r;
 }
@@ -330,9 +330,9 @@ static void registry_read_collector(struct registry *registry, size_t i, uint64_
         struct error before = slot->error, unused, *error = slot->incomplete ? &unused : &slot->error;
         *error = (struct error){0};
         memset(slot->n_groups, 0, sizeof(slot->n_groups));
-        snapshot_hold(&registry->snapshot);
+        snapshot_begin_removals(&registry->snapshot);
         bool successful = collectors[i]->collect(&context, slot->state, error) == 0;
-        snapshot_release(&registry->snapshot);
+        snapshot_end_removals(&registry->snapshot);
         slot->successful = successful && !slot->incomplete;
         registry_set_failed(registry, i, !successful);
         registry->outdated |= !str_equal(before.message, slot->error.message);
@@ -365,9 +365,9 @@ const struct snapshot *registry_read(struct registry *registry, uint32_t mask, u
         any = true;
     }
     if (registry->outdated) {
-        snapshot_hold(&registry->snapshot);
+        snapshot_begin_removals(&registry->snapshot);
         registry->outdated = registry_gather_failures(registry) < 0;
-        snapshot_release(&registry->snapshot);
+        snapshot_end_removals(&registry->snapshot);
     }
     if (any) {
         registry->snapshot.generation++;
@@ -429,13 +429,13 @@ int registry_dispatch(struct registry *registry, size_t n)
 
     if (!registry->slots[n].state)
         return 0;
-    snapshot_hold(&registry->snapshot);
+    snapshot_begin_removals(&registry->snapshot);
     int r = collectors[n]->dispatch(&context, registry->slots[n].state);
     if (registry_gather_failures(registry) < 0)
         r = -ENOMEM;
     if (r < 0)
         registry->slots[n].span = REASON_PASSES;
-    snapshot_release(&registry->snapshot);
+    snapshot_end_removals(&registry->snapshot);
     registry->snapshot.generation++;
     return r;
 }

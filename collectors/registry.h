@@ -19,13 +19,13 @@ struct registry *registry_free(struct registry *registry);
 void registry_set_children(struct registry *registry, const struct children *children);
 
 /*
- * Opens what `config` asks for on `machine`, and closes everything else. Unchanged groups continue to count. `left` may
- * be NULL; it has the meaning of the member of struct collector_context. `machine` and `config` must stay valid until
- * the next call, even if this one fails. A collector that cannot be opened is no error; its success metric reports it.
- * Fails only with -ENOMEM.
+ * Opens what `config` asks for on `machine`, and closes everything else. Unchanged groups continue to count.
+ * `went_offline` may be NULL; it has the meaning of the member of struct collector_context. `machine` and `config` must
+ * stay valid until the next call, even if this one fails. A collector that cannot be opened is no error; its success
+ * metric reports it. Fails only with -ENOMEM.
  */
 int registry_configure(struct registry *registry, const struct machine *machine, const struct config *config,
-                       const struct cpuset *left, struct error *error);
+                       const struct cpuset *went_offline, struct error *error);
 
 /*
  * Returns the span of the failures that are worth the most frequent retries (see enum reason_span). REASON_LASTS means

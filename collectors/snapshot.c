@@ -128,33 +128,33 @@ static enum derived_target row_derived_target(const struct row *row)
     return str_equal(row->collector_name, "pmu") ? DERIVED_PMU : DERIVED_CPU;
 }
 
-/* Returns the derivation for these events, which rows of the same group and PMU share. NULL if memory runs out. */
-static const struct derivation *snapshot_find_derivation(struct snapshot *snapshot,
-                                                         const struct derivation_events *events)
+/* Returns the metric set for these events, which rows of the same group and PMU share. NULL if memory runs out. */
+static const struct metric_set *snapshot_find_metric_set(struct snapshot *snapshot,
+                                                         const struct metric_set_events *events)
 {
-    for (size_t i = 0; i < snapshot->n_derivations; i++)
-        if (derivation_is_of(snapshot->derivations[i], events))
-            return snapshot->derivations[i];
-    if (array_grow(&snapshot->derivations, snapshot->n_derivations) < 0)
+    for (size_t i = 0; i < snapshot->n_metric_sets; i++)
+        if (metric_set_is_of(snapshot->metric_sets[i], events))
+            return snapshot->metric_sets[i];
+    if (array_grow(&snapshot->metric_sets, snapshot->n_metric_sets) < 0)
         return NULL;
-    struct derivation *derivation = derivation_new(events);
-    if (derivation)
-        snapshot->derivations[snapshot->n_derivations++] = derivation;
-    return derivation;
+    struct metric_set *metric_set = metric_set_new(events);
+    if (metric_set)
+        snapshot->metric_sets[snapshot->n_metric_sets++] = metric_set;
+    return metric_set;
 }
 
 static int row_derive(struct row *row, struct snapshot *snapshot, unsigned slots)
 {
     _cleanup_(freep) const char **names = calloc(row->n_counters + 1, sizeof(*names));
-    struct derivation_events events = {
+    struct metric_set_events events = {
         .target = row_derived_target(row), .pmu = row->pmu, .slots = slots, .events = names, .n = row->n_counters};
 
     if (!names)
         return -ENOMEM;
     for (size_t i = 0; i < row->n_counters; i++)
         names[i] = row->counters[i].event;
-    row->derivation = snapshot_find_derivation(snapshot, &events);
-    return row->derivation ? 0 : -ENOMEM;
+    row->metric_set = snapshot_find_metric_set(snapshot, &events);
+    return row->metric_set ? 0 : -ENOMEM;
 }
 
 /* The row, its counters and its texts share one allocation, because they are read together. */
@@ -284,22 +284,22 @@ static void snapshot_settle(struct snapshot *snapshot)
 
 void snapshot_remove_row(struct snapshot *snapshot, struct row *row)
 {
-    snapshot_hold(snapshot);
+    snapshot_begin_removals(snapshot);
     row_remove_all_series(snapshot, row);
     snapshot->json_size -= row_json_size(row);
     row->removed = true;
     snapshot->n_removed++;
-    snapshot_release(snapshot);
+    snapshot_end_removals(snapshot);
 }
 
-void snapshot_hold(struct snapshot *snapshot)
+void snapshot_begin_removals(struct snapshot *snapshot)
 {
-    metrics_hold(&snapshot->metrics);
+    metrics_begin_removals(&snapshot->metrics);
 }
 
-void snapshot_release(struct snapshot *snapshot)
+void snapshot_end_removals(struct snapshot *snapshot)
 {
-    metrics_release(&snapshot->metrics);
+    metrics_end_removals(&snapshot->metrics);
     if (!snapshot->metrics.held)
         snapshot_settle(snapshot);
 }
@@ -310,9 +310,9 @@ void snapshot_done(struct snapshot *snapshot)
         row_free(snapshot->rows[i]);
     free(snapshot->rows);
     metrics_done(&snapshot->metrics);
-    for (size_t i = 0; i < snapshot->n_derivations; i++)
-        derivation_free(snapshot->derivations[i]);
-    free(snapshot->derivations);
+    for (size_t i = 0; i < snapshot->n_metric_sets; i++)
+        metric_set_free(snapshot->metric_sets[i]);
+    free(snapshot->metric_sets);
     intern_done(&snapshot->texts);
     *snapshot = (struct snapshot){0};
 }

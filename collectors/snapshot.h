@@ -59,7 +59,7 @@ struct row {
     const char *cause;      /* why the row, or its part on some CPUs, is starved; static string or NULL */
     uint64_t enabled_ns, running_ns;
     struct series *enabled, *running;    /* NULL for ROW_UNAVAILABLE */
-    const struct derivation *derivation; /* NULL for ROW_UNAVAILABLE */
+    const struct metric_set *metric_set; /* NULL for ROW_UNAVAILABLE */
     size_t n_counters;
     struct counter *counters;
 };
@@ -74,8 +74,8 @@ struct snapshot {
     size_t n_removed; /* number of removed rows that are still in `rows` */
     size_t json_size; /* upper bound of the bytes between the brackets of the counters document */
     struct intern texts;
-    struct derivation **derivations; /* one for all rows with the same events; points into `texts` */
-    size_t n_derivations;
+    struct metric_set **metric_sets; /* one for all rows with the same events; points into `texts` */
+    size_t n_metric_sets;
     uint64_t generation;  /* changes with every reading and every change of rows or series */
     uint64_t realtime_ns; /* CLOCK_REALTIME of the reading */
     uint64_t monotonic_ns;
@@ -111,9 +111,9 @@ struct row_target {
 struct row *snapshot_add_row(struct snapshot *snapshot, const struct row_target *target,
                              const struct row_counter *counters, size_t n);
 void snapshot_remove_row(struct snapshot *snapshot, struct row *row);
-/* metrics_hold() and metrics_release() for rows as well as series. */
-void snapshot_hold(struct snapshot *snapshot);
-void snapshot_release(struct snapshot *snapshot);
+/* metrics_begin_removals() and metrics_end_removals() for rows as well as series. */
+void snapshot_begin_removals(struct snapshot *snapshot);
+void snapshot_end_removals(struct snapshot *snapshot);
 
 /*
  * Returns whether the last reading of the row's collector failed: its numbers are out of date and not served. Always

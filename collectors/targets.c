@@ -28,7 +28,7 @@ int places_add_cpus(struct places *places, const struct machine *machine, const 
     for (int cpu = cpuset_next(cpus, -1); cpu >= 0 && r == 0; cpu = cpuset_next(cpus, cpu)) {
         place.kind = PLACE_CPU;
         place.target.cpu = cpu;
-        place.away = !cpuset_has(&machine->online, (unsigned)cpu);
+        place.offline = !cpuset_has(&machine->online, (unsigned)cpu);
         r = places_add(places, &place);
     }
     place = *like;
@@ -94,7 +94,7 @@ static bool is_found_elsewhere(const struct place *place, const struct collector
 {
     for (size_t i = 0; i < place->list->n && &place->list->items[i] != place; i++) {
         const struct pmu *pmu = NULL;
-        if (place->list->items[i].away)
+        if (place->list->items[i].offline)
             continue;
         if (find_on_target(&place->list->items[i], context, event, &pmu, NULL) < 0 || pmu)
             return true;

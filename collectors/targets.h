@@ -28,7 +28,7 @@ struct place {
     const struct names *names;  /* names of the cgroup, for its rows; or NULL */
     const struct pmu *pmu;      /* PLACE_PMU only; borrowed from the machine */
     /* The CPU is offline, or the PMU is now read on another CPU: nothing is opened here, and totals are kept. */
-    bool away;
+    bool offline;
     const struct places *list; /* PLACE_NO_... only: the list that it ends */
 };
 

@@ -6,10 +6,10 @@
 #include "base/cleanup.h"
 #include "collectors/group-counts.h"
 
-static int pmu_add_place(struct places *places, const struct pmu *pmu, int cpu, bool away)
+static int pmu_add_place(struct places *places, const struct pmu *pmu, int cpu, bool offline)
 {
-    return places_add(places,
-                      &(struct place){.kind = PLACE_PMU, .pmu = pmu, .target = {.pid = -1, .cpu = cpu}, .away = away});
+    return places_add(
+        places, &(struct place){.kind = PLACE_PMU, .pmu = pmu, .target = {.pid = -1, .cpu = cpu}, .offline = offline});
 }
 
 /* Adds the places where the PMU is read now; at least one, so that a PMU whose CPUs are all offline is reported. */
@@ -78,7 +78,7 @@ static int pmu_open(const struct collector_context *context, void *previous, voi
         *ret = previous;
         return error_oom(error);
     }
-    return group_collector_open(context, &context->config->pmu.groups, &places, previous, ret, error);
+    return group_set_open(context, &context->config->pmu.groups, &places, previous, ret, error);
 }
 
 const struct collector collector_pmu = {
@@ -86,8 +86,8 @@ const struct collector collector_pmu = {
     .enabled = offsetof(struct config, pmu.enabled),
     .has_groups = true,
     .open = pmu_open,
-    .collect = group_collector_collect,
-    .pause = group_collector_pause,
-    .report = group_collector_report,
-    .close = group_collector_close,
+    .collect = group_set_collect,
+    .pause = group_set_pause,
+    .report = group_set_report,
+    .close = group_set_close,
 };

@@ -173,14 +173,14 @@ void config_check_all_events(const struct config *config, struct sys *sys, const
     config_run_check(&(struct config_check){sys, machine, &error, errors}, config);
 }
 
-enum standing config_standing_to_operate(const struct config *config)
+enum trust config_trust_to_operate(const struct config *config)
 {
-    return config->web.local_operators ? STANDING_LOCAL : STANDING_OPERATOR;
+    return config->web.local_operators ? TRUST_LOCAL : TRUST_OPERATOR;
 }
 
-enum standing config_standing_to_sample(const struct config *config)
+enum trust config_trust_to_sample(const struct config *config)
 {
-    return MIN(config->sampler.allow, config_standing_to_operate(config));
+    return MIN(config->sampler.allow, config_trust_to_operate(config));
 }
 
 uint64_t config_max_cgroups(const struct config *config, enum config_engine engine)
@@ -362,7 +362,7 @@ static int sampler_read_allow_remote(const struct document *document, const yaml
         return document_error(document, remote, error,
                               "sampler.allow_remote: sampler.allow is given as well and replaces it; remove "
                               "sampler.allow_remote");
-    sampler->allow = sampler->allow_remote ? STANDING_EVERYBODY : STANDING_OPERATOR;
+    sampler->allow = sampler->allow_remote ? TRUST_EVERYBODY : TRUST_OPERATOR;
     document_position(document, remote, &sampler->allow_remote_line, &sampler->allow_remote_column);
     return 0;
 }

@@ -63,9 +63,9 @@ void config_check_all_events(const struct config *config, struct sys *sys, const
 int config_each_event(const struct config *config,
                       int (*visit)(void *userdata, const struct event *event, bool samples), void *userdata);
 
-/* The lowest standing of a client that may reload and pause, and of a client that may have samples. */
-enum standing config_standing_to_operate(const struct config *config);
-enum standing config_standing_to_sample(const struct config *config);
+/* The lowest trust of a client that may reload and pause, and of a client that may have samples. */
+enum trust config_trust_to_operate(const struct config *config);
+enum trust config_trust_to_sample(const struct config *config);
 
 /* The number of cgroups that an engine may count. `engine` is not ENGINE_AUTO. */
 uint64_t config_max_cgroups(const struct config *config, enum config_engine engine);

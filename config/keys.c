@@ -6,10 +6,10 @@
 #include "config/schema.h"
 #include "config/values.h"
 
-static const struct option_choice standings[] = {
-    {"operators", STANDING_OPERATOR},
-    {"local", STANDING_LOCAL},
-    {"everybody", STANDING_EVERYBODY},
+static const struct option_choice trusts[] = {
+    {"operators", TRUST_OPERATOR},
+    {"local", TRUST_LOCAL},
+    {"everybody", TRUST_EVERYBODY},
     {NULL, 0},
 };
 
@@ -335,7 +335,7 @@ static const struct option config_rows[] = {
     {
         .path = "sampler.allow",
         MEMBER(choice, sampler.allow),
-        .choices = standings,
+        .choices = trusts,
         .range = "operators, local or everybody",
         .default_yaml = "operators",
         .help = "the clients that may have samples: operators, all clients of this machine, or everybody",

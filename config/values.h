@@ -5,7 +5,7 @@
 
 #include <limits.h>
 
-#include "config/standing.h"
+#include "config/trust.h"
 #include "perf/event.h"
 
 /* Limits: the groups of a collector, and the events of a group. */
@@ -99,8 +99,8 @@ struct config_sampler {
     bool callchain;
     uint64_t ring_pages; /* data pages of each CPU's ring buffer, a power of two */
     uint64_t max_clients, max_seconds;
-    enum standing allow; /* the lowest standing that may have samples; callers use config_standing_to_sample() */
-    bool allow_remote;   /* deprecated; sets `allow` */
+    enum trust allow;  /* the lowest trust that may have samples; callers use config_trust_to_sample() */
+    bool allow_remote; /* deprecated; sets `allow` */
     unsigned allow_remote_line, allow_remote_column; /* 0: the key is absent */
     char **tracepoints;                              /* the tracepoints that clients may sample, each checked */
     size_t n_tracepoints;

@@ -18,15 +18,15 @@ struct hotplug {
     int fd;
     sd_event_source *io, *timer;
     uint64_t next_usec; /* earliest time of the next requested check, CLOCK_MONOTONIC */
-    void (*on_change)(void *userdata, const struct cpuset *left);
+    void (*on_change)(void *userdata, const struct cpuset *went_offline);
     void *userdata;
 };
 
 /*
- * Receives all waiting messages. Adds the CPUs that went offline to `left`, and all possible CPUs if messages were
- * lost. Returns whether any CPU came or went.
+ * Receives all waiting messages. Adds the CPUs that went offline to `went_offline`, and all possible CPUs if messages
+ * were lost. Returns whether any CPU came or went.
  */
-static bool hotplug_receive(int fd, struct cpuset *left)
+static bool hotplug_receive(int fd, struct cpuset *went_offline)
 {
     enum uevent_change change;
     bool any = false;
@@ -36,24 +36,24 @@ static bool hotplug_receive(int fd, struct cpuset *left)
     while ((r = uevent_receive(fd, &change, &cpu)) == 0) {
         any = true;
         if (change == UEVENT_OFFLINE)
-            cpuset_add(left, cpu);
+            cpuset_add(went_offline, cpu);
     }
     if (r != -ENOBUFS)
         return any;
     for (cpu = 0; cpu < CPUSET_MAX; cpu++)
-        cpuset_add(left, cpu);
+        cpuset_add(went_offline, cpu);
     return true;
 }
 
 static int hotplug_on_io(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
-    _cleanup_(cpuset_done) struct cpuset left = {0};
+    _cleanup_(cpuset_done) struct cpuset went_offline = {0};
     struct hotplug *hotplug = userdata;
 
     (void)source;
     (void)events;
-    if (hotplug_receive(fd, &left))
-        hotplug->on_change(hotplug->userdata, &left);
+    if (hotplug_receive(fd, &went_offline))
+        hotplug->on_change(hotplug->userdata, &went_offline);
     return 0;
 }
 
@@ -78,7 +78,7 @@ void hotplug_request_check(struct hotplug *hotplug)
 
 DEFINE_CLEANUP(struct hotplug *, hotplug_free);
 
-int hotplug_new(sd_event *event, void (*on_change)(void *userdata, const struct cpuset *left), void *userdata,
+int hotplug_new(sd_event *event, void (*on_change)(void *userdata, const struct cpuset *went_offline), void *userdata,
                 struct hotplug **ret)
 {
     _cleanup_(hotplug_freep) struct hotplug *hotplug = calloc(1, sizeof(*hotplug));

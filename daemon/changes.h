@@ -25,7 +25,7 @@ struct hotplug;
  * call. If messages were lost, the set has all possible CPUs. If the kernel's messages cannot be received
  * (hotplug_listen_error()), only hotplug_request_check() leads to a call. Returns -ENOMEM or an error of sd-event.
  */
-int hotplug_new(sd_event *event, void (*on_change)(void *userdata, const struct cpuset *left), void *userdata,
+int hotplug_new(sd_event *event, void (*on_change)(void *userdata, const struct cpuset *went_offline), void *userdata,
                 struct hotplug **ret);
 /*
  * For a caller that suspects a change without a message from the kernel: the event loop calls `on_change` with an empty

@@ -211,7 +211,7 @@ static int listening_configure(struct listening *listening, struct server *serve
         .web_config = web->config_file,
         .hosts = web->hosts,
         .n_hosts = web->n_hosts,
-        .operates = config_standing_to_operate(config),
+        .operates = config_trust_to_operate(config),
         .limits = server_limits_of(&web->limits, budget),
     };
 
@@ -247,7 +247,7 @@ static void report_state(struct daemon *daemon, void (*notify)(const char *statu
     struct summary_state state = {
         .reload_error = daemon->reload_error,
         .paused_seconds = daemon_paused_seconds(daemon),
-        .opener_lost = split_is_lost(daemon->split),
+        .opener_lost = privsep_is_lost(daemon->privsep),
         .ends = shutdown_has_begun(daemon->shutdown),
     };
     char status[1024];
@@ -328,12 +328,12 @@ static void on_opener_changed(void *userdata)
     struct daemon *daemon = userdata;
     char end[128];
 
-    if (!split_is_lost(daemon->split)) {
+    if (!privsep_is_lost(daemon->privsep)) {
         retry_restart(daemon->retry);
         schedule_retry(daemon);
         return;
     }
-    split_describe_end(daemon->split, end, sizeof(end));
+    privsep_describe_end(daemon->privsep, end, sizeof(end));
     /*
      * Read now: the BPF program that counts cgroups has ended with the opener, and its last counts would be served
      * until they are too old.
@@ -423,16 +423,17 @@ static bool cpus_differ(struct daemon *daemon)
     return r > 0;
 }
 
-/* `left` is empty if CPUs only came online, and after hotplug_request_check(). */
-static void on_cpus_changed(void *userdata, const struct cpuset *left)
+/* `went_offline` is empty if CPUs only came online, and after hotplug_request_check(). */
+static void on_cpus_changed(void *userdata, const struct cpuset *went_offline)
 {
     struct daemon *daemon = userdata;
     struct session *session = &daemon->session;
 
     daemon->cpus_checked_ns = session->sys.now(&session->sys, CLOCK_MONOTONIC);
-    CPUSET_FOREACH (cpu, left)
+    CPUSET_FOREACH (cpu, went_offline)
         cpuset_add(&daemon->unhandled_cpus, (unsigned)cpu);
-    if (daemon->rescan_failed || cpuset_count(left) > 0 || registry_is_stale(session->registry) || cpus_differ(daemon))
+    if (daemon->rescan_failed || cpuset_count(went_offline) > 0 || registry_is_stale(session->registry) ||
+        cpus_differ(daemon))
         follow_cpus(daemon);
 }
 
@@ -498,7 +499,7 @@ void daemon_apply_config(struct daemon *daemon)
 {
     const struct config *config = daemon->session.config;
 
-    sampler_configure(daemon->sampler, daemon->session.machine, &config->sampler, config_standing_to_sample(config));
+    sampler_configure(daemon->sampler, daemon->session.machine, &config->sampler, config_trust_to_sample(config));
     sampler_cpus_changed(daemon->sampler, daemon->session.machine, NULL);
     warn_of_deprecated(daemon);
 }
@@ -517,7 +518,7 @@ int daemon_reload(struct daemon *daemon, struct error *error)
     notify_reloading();
     daemon->session.reload.successful = false;
     const struct config *before = daemon->session.config;
-    int r = split_check(daemon->split, error);
+    int r = privsep_check(daemon->privsep, error);
     if (r == 0)
         r = session_reload(&daemon->session, daemon->options, daemon_configure_server, daemon, error);
     const struct log_field field = daemon_config_field(daemon);
@@ -553,7 +554,7 @@ int daemon_watch(struct daemon *daemon)
     if (r >= 0)
         r = watches_new(event, on_collector_changed, daemon, &daemon->watches);
     if (r >= 0)
-        r = split_watch(daemon->split, event, on_opener_changed, daemon);
+        r = privsep_watch(daemon->privsep, event, on_opener_changed, daemon);
     if (r >= 0)
         r = retry_new(event, on_retry, daemon, &daemon->retry);
     if (r >= 0)
@@ -574,7 +575,7 @@ void daemon_done(struct daemon *daemon)
     daemon->retry = retry_free(daemon->retry);
     cpuset_done(&daemon->unhandled_cpus);
     /* Before session_done(), because the reader of state files exits only when the opener has closed its socket. */
-    daemon->split = split_free(daemon->split);
+    daemon->privsep = privsep_free(daemon->privsep);
     session_done(&daemon->session);
     failure_log_done(&daemon->failure_log);
     sd_event_unref(daemon->event);

@@ -61,7 +61,7 @@ int listening_adopt(struct listening *listening, struct server *server, struct e
 struct daemon {
     const struct options *options;
     struct session session;
-    struct split *split;
+    struct privsep *privsep;
     struct service service; /* filled in by serving_init() */
     struct server *server;
     sd_event *event;

@@ -17,10 +17,10 @@
 #define REAP_MIN_USEC UINT64_C(10000)
 #define REAP_MAX_USEC USEC_PER_SEC
 
-struct split {
+struct privsep {
     struct opener *opener;      /* NULL: this process has no opener */
     struct name_reader *reader; /* NULL: there is no reader of state files */
-    struct user user;           /* who this process becomes in split_drop() */
+    struct user user;           /* who this process becomes in privsep_drop() */
     sd_event_source *source, *reaper, *reader_source;
     int reader_pidfd;
     uint64_t reap_usec; /* wait before the next attempt to reap the opener */
@@ -28,99 +28,99 @@ struct split {
     void *userdata;
 };
 
-DEFINE_CLEANUP(struct split *, split_free);
+DEFINE_CLEANUP(struct privsep *, privsep_free);
 
-static int start_opener(struct split *split, const struct options *options, const struct config *config,
+static int start_opener(struct privsep *privsep, const struct options *options, const struct config *config,
                         struct sys *sys, struct error *error)
 {
     _cleanup_(opener_permissions_done) struct opener_permissions permissions = {0};
 
-    int r = user_choose(config->user, &split->user, error);
+    int r = user_choose(config->user, &privsep->user, error);
     if (r == 0)
         r = permissions_from_config(sys, config, settings_file(options), &permissions, error);
-    permissions.state_files = split->reader;
+    permissions.state_files = privsep->reader;
     if (r == 0)
-        r = opener_start(sys, &permissions, &split->user, split->reader ? split->reader->files : -1, &split->opener,
-                         error);
-    if (r == 0 && split->reader) /* from now on only the opener sends files to the reader */
-        close(steal_fd(&split->reader->files));
+        r = opener_start(sys, &permissions, &privsep->user, privsep->reader ? privsep->reader->files : -1,
+                         &privsep->opener, error);
+    if (r == 0 && privsep->reader) /* from now on only the opener sends files to the reader */
+        close(steal_fd(&privsep->reader->files));
     if (r == 0)
-        log_debug("counters are opened by process %d", (int)split->opener->child.pid);
+        log_debug("counters are opened by process %d", (int)privsep->opener->child.pid);
     return r;
 }
 
-int split_new(const struct options *options, const struct config *config, struct sys *sys, struct name_reader *reader,
-              struct split **ret, struct error *error)
+int privsep_new(const struct options *options, const struct config *config, struct sys *sys, struct name_reader *reader,
+                struct privsep **ret, struct error *error)
 {
-    _cleanup_(split_freep) struct split *split = calloc(1, sizeof(*split));
+    _cleanup_(privsep_freep) struct privsep *privsep = calloc(1, sizeof(*privsep));
 
-    if (!split)
+    if (!privsep)
         return error_oom(error);
-    split->reader = reader;
-    split->reader_pidfd = -1;
+    privsep->reader = reader;
+    privsep->reader_pidfd = -1;
     if (!options->no_opener && capabilities_are_privileged()) {
-        int r = start_opener(split, options, config, sys, error);
+        int r = start_opener(privsep, options, config, sys, error);
         if (r < 0)
             return r;
     }
-    *ret = steal(split);
+    *ret = steal(privsep);
     return 0;
 }
 
-int split_drop(struct split *split, struct error *error)
+int privsep_drop(struct privsep *privsep, struct error *error)
 {
     bool filtered = false;
 
-    if (!split->opener)
+    if (!privsep->opener)
         return 0;
-    int r = daemon_jail_enter(&split->user, &filtered, error);
+    int r = daemon_jail_enter(&privsep->user, &filtered, error);
     if (r < 0)
         return r;
-    log_debug("this process is user %u, without capabilities", split->user.uid);
-    if (!filtered || !split->opener->filtered)
+    log_debug("this process is user %u, without capabilities", privsep->user.uid);
+    if (!filtered || !privsep->opener->filtered)
         log_warning("system calls are not filtered: this kernel has no CONFIG_SECCOMP_FILTER");
     return 0;
 }
 
-struct split *split_free(struct split *split)
+struct privsep *privsep_free(struct privsep *privsep)
 {
-    if (!split)
+    if (!privsep)
         return NULL;
-    sd_event_source_disable_unref(split->source);
-    sd_event_source_disable_unref(split->reaper);
-    sd_event_source_disable_unref(split->reader_source);
-    closep(&split->reader_pidfd);
-    opener_free(split->opener);
-    free(split);
+    sd_event_source_disable_unref(privsep->source);
+    sd_event_source_disable_unref(privsep->reaper);
+    sd_event_source_disable_unref(privsep->reader_source);
+    closep(&privsep->reader_pidfd);
+    opener_free(privsep->opener);
+    free(privsep);
     return NULL;
 }
 
 /* A killed opener may end much later if it hangs in the kernel or is traced by a debugger. */
-static int split_on_reaper(sd_event_source *source, uint64_t usec, void *userdata)
+static int privsep_on_reaper(sd_event_source *source, uint64_t usec, void *userdata)
 {
-    struct split *split = userdata;
+    struct privsep *privsep = userdata;
 
     (void)usec;
-    if (opener_reap(split->opener))
+    if (opener_reap(privsep->opener))
         return 0;
-    split->reap_usec = MIN(2 * split->reap_usec, REAP_MAX_USEC);
-    return timer_arm_in(source, split->reap_usec);
+    privsep->reap_usec = MIN(2 * privsep->reap_usec, REAP_MAX_USEC);
+    return timer_arm_in(source, privsep->reap_usec);
 }
 
-static void split_lose_opener(struct split *split)
+static void privsep_lose_opener(struct privsep *privsep)
 {
-    sd_event *event = sd_event_source_get_event(split->source);
+    sd_event *event = sd_event_source_get_event(privsep->source);
 
-    split->reap_usec = REAP_MIN_USEC;
-    if (!opener_kill(split->opener))
-        timer_start(event, split->reap_usec, 0, split_on_reaper, split, &split->reaper);
-    split->source = sd_event_source_disable_unref(split->source);
+    privsep->reap_usec = REAP_MIN_USEC;
+    if (!opener_kill(privsep->opener))
+        timer_start(event, privsep->reap_usec, 0, privsep_on_reaper, privsep, &privsep->reaper);
+    privsep->source = sd_event_source_disable_unref(privsep->source);
 }
 
-static int split_on_readable(sd_event_source *source, int fd, uint32_t events, void *userdata)
+static int privsep_on_readable(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
-    struct split *split = userdata;
-    int r = opener_take_late_reply(split->opener);
+    struct privsep *privsep = userdata;
+    int r = opener_take_late_reply(privsep->opener);
 
     (void)source;
     (void)fd;
@@ -128,81 +128,83 @@ static int split_on_readable(sd_event_source *source, int fd, uint32_t events, v
     if (r == 0)
         return 0;
     if (r < 0)
-        split_lose_opener(split);
-    split->on_change(split->userdata);
+        privsep_lose_opener(privsep);
+    privsep->on_change(privsep->userdata);
     return 0;
 }
 
-static int split_on_reader_end(sd_event_source *source, int fd, uint32_t events, void *userdata)
+static int privsep_on_reader_end(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
-    struct split *split = userdata;
-    pid_t pid = split->reader->child.pid;
+    struct privsep *privsep = userdata;
+    pid_t pid = privsep->reader->child.pid;
     char end[128];
     int status = 0;
 
     (void)source;
     (void)fd;
     (void)events;
-    if (!child_reap(&split->reader->child, &status))
+    if (!child_reap(&privsep->reader->child, &status))
         return 0;
     child_describe_end(pid, status, end, sizeof(end));
     log_warning(
         "the reader of containers' names is gone: %s; known containers keep their names, and new ones are named "
         "by their cgroup paths; restart perfcountd",
         end);
-    split->reader_source = sd_event_source_disable_unref(split->reader_source);
+    privsep->reader_source = sd_event_source_disable_unref(privsep->reader_source);
     return 0;
 }
 
-static int split_watch_reader(struct split *split, sd_event *event)
+static int privsep_watch_reader(struct privsep *privsep, sd_event *event)
 {
-    if (!split->reader || split->reader->child.pid <= 0)
+    if (!privsep->reader || privsep->reader->child.pid <= 0)
         return 0;
-    split->reader_pidfd = (int)syscall(SYS_pidfd_open, split->reader->child.pid, 0);
-    if (split->reader_pidfd < 0) /* a container's seccomp filter may forbid it; then the reader's end is not logged */
+    privsep->reader_pidfd = (int)syscall(SYS_pidfd_open, privsep->reader->child.pid, 0);
+    if (privsep->reader_pidfd < 0) /* a container's seccomp filter may forbid it; then the reader's end is not logged */
         return 0;
-    return sd_event_add_io(event, &split->reader_source, split->reader_pidfd, EPOLLIN, split_on_reader_end, split);
+    return sd_event_add_io(event, &privsep->reader_source, privsep->reader_pidfd, EPOLLIN, privsep_on_reader_end,
+                           privsep);
 }
 
 /* Each request waits for its own reply, so what arrives here is a late reply or the end of the opener. */
-int split_watch(struct split *split, sd_event *event, void (*on_change)(void *userdata), void *userdata)
+int privsep_watch(struct privsep *privsep, sd_event *event, void (*on_change)(void *userdata), void *userdata)
 {
-    int r = split_watch_reader(split, event);
+    int r = privsep_watch_reader(privsep, event);
 
-    if (r < 0 || !split->opener)
+    if (r < 0 || !privsep->opener)
         return r;
-    split->on_change = on_change;
-    split->userdata = userdata;
-    return sd_event_add_io(event, &split->source, opener_poll_fd(split->opener), EPOLLIN, split_on_readable, split);
+    privsep->on_change = on_change;
+    privsep->userdata = userdata;
+    return sd_event_add_io(event, &privsep->source, opener_poll_fd(privsep->opener), EPOLLIN, privsep_on_readable,
+                           privsep);
 }
 
-int split_check(const struct split *split, struct error *error)
+int privsep_check(const struct privsep *privsep, struct error *error)
 {
-    if (!split->opener || opener_client_check(&split->opener->client) != -ETIMEDOUT)
+    if (!privsep->opener || opener_client_check(&privsep->opener->client) != -ETIMEDOUT)
         return 0;
     return error_set(error, -ETIMEDOUT,
                      "the opener does not answer, and nothing could be opened; reload again when it does; if it never "
                      "does, restart perfcountd");
 }
 
-bool split_is_lost(const struct split *split)
+bool privsep_is_lost(const struct privsep *privsep)
 {
-    return split->opener && split->opener->client.lost;
+    return privsep->opener && privsep->opener->client.lost;
 }
 
-void split_describe_end(const struct split *split, char *text, size_t size)
+void privsep_describe_end(const struct privsep *privsep, char *text, size_t size)
 {
-    opener_describe_end(split->opener, text, size);
+    opener_describe_end(privsep->opener, text, size);
 }
 
-const struct child *split_opener(const struct split *split)
+const struct child *privsep_opener(const struct privsep *privsep)
 {
-    return split->opener ? &split->opener->child : NULL;
+    return privsep->opener ? &privsep->opener->child : NULL;
 }
 
-uid_t split_opener_user(const struct split *split)
+uid_t privsep_opener_user(const struct privsep *privsep)
 {
-    return split->opener ? split->opener->user : geteuid();
+    return privsep->opener ? privsep->opener->user : geteuid();
 }
 
 static json_t *capabilities_json(uint64_t mask)
@@ -217,21 +219,21 @@ static json_t *capabilities_json(uint64_t mask)
     return names;
 }
 
-json_t *split_json(const struct split *split)
+json_t *privsep_json(const struct privsep *privsep)
 {
-    if (!split->opener)
+    if (!privsep->opener)
         return json_pack("{s:s, s:n, s:o, s:n}", "state", "none", "pid", "capabilities",
                          capabilities_json(capabilities_own()), "filtered");
-    if (split_is_lost(split))
+    if (privsep_is_lost(privsep))
         return json_pack("{s:s, s:n, s:[], s:n}", "state", "lost", "pid", "capabilities", "filtered");
-    return json_pack("{s:s, s:i, s:o, s:b}", "state", split->opener->client.late ? "late" : "running", "pid",
-                     (int)split->opener->child.pid, "capabilities", capabilities_json(split->opener->capabilities),
-                     "filtered", split->opener->filtered);
+    return json_pack("{s:s, s:i, s:o, s:b}", "state", privsep->opener->client.late ? "late" : "running", "pid",
+                     (int)privsep->opener->child.pid, "capabilities", capabilities_json(privsep->opener->capabilities),
+                     "filtered", privsep->opener->filtered);
 }
 
-json_t *split_reader_json(const struct split *split)
+json_t *privsep_reader_json(const struct privsep *privsep)
 {
-    if (!split->reader || split->reader->child.pid <= 0)
-        return json_pack("{s:s, s:n}", "state", split->reader ? "lost" : "none", "pid");
-    return json_pack("{s:s, s:i}", "state", "running", "pid", (int)split->reader->child.pid);
+    if (!privsep->reader || privsep->reader->child.pid <= 0)
+        return json_pack("{s:s, s:n}", "state", privsep->reader ? "lost" : "none", "pid");
+    return json_pack("{s:s, s:i}", "state", "running", "pid", (int)privsep->reader->child.pid);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The daemon's side of the privilege split: starts the opener if this process has privileges, watches it, and reports
- * its state. opener/client.h says what the daemon can still do when the opener is late or lost.
+ * The daemon's side of the privilege separation: starts the opener if this process has privileges, watches it, and
+ * reports its state. opener/client.h says what the daemon can still do when the opener is late or lost.
  */
 #ifndef DAEMON_PRIVSEP_H
 #define DAEMON_PRIVSEP_H
@@ -15,7 +15,7 @@
 #include "daemon/options.h"
 #include "perf/sys.h"
 
-struct split;
+struct privsep;
 
 /*
  * Starts the opener if this process has capabilities and `options` do not forbid it. From then on `sys` asks the
@@ -23,36 +23,36 @@ struct split;
  * belongs to the opener. Call it before threads are created or other descriptors are opened: the opener is a fork of
  * this process. Returns -errno with a sentence; -EINVAL if the configured user is wrong.
  */
-int split_new(const struct options *options, const struct config *config, struct sys *sys, struct name_reader *reader,
-              struct split **ret, struct error *error);
+int privsep_new(const struct options *options, const struct config *config, struct sys *sys, struct name_reader *reader,
+                struct privsep **ret, struct error *error);
 /*
  * Gives up this process's privileges if it has an opener (opener/daemon-jail.h). Call it after addresses, files and the
  * log are open, which may need privileges, and before any client is served. Returns -errno with a sentence; the process
  * must then exit.
  */
-int split_drop(struct split *split, struct error *error);
-struct split *split_free(struct split *split);
+int privsep_drop(struct privsep *privsep, struct error *error);
+struct privsep *privsep_free(struct privsep *privsep);
 
 /*
  * Calls `on_change` when the opener has ended, and when a late opener has answered again. Also logs the end of the
  * reader. Errors of sd_event_add_io(3).
  */
-int split_watch(struct split *split, sd_event *event, void (*on_change)(void *userdata), void *userdata);
+int privsep_watch(struct privsep *privsep, sd_event *event, void (*on_change)(void *userdata), void *userdata);
 /*
  * Waits for an answer of the opener. Returns -ETIMEDOUT with a sentence if none comes; 0 also if there is no opener or
  * it has ended.
  */
-int split_check(const struct split *split, struct error *error);
-bool split_is_lost(const struct split *split);
+int privsep_check(const struct privsep *privsep, struct error *error);
+bool privsep_is_lost(const struct privsep *privsep);
 /* Describes how a lost opener ended. */
-void split_describe_end(const struct split *split, char *text, size_t size);
+void privsep_describe_end(const struct privsep *privsep, char *text, size_t size);
 /* The opener's process; NULL if there is no opener. */
-const struct child *split_opener(const struct split *split);
+const struct child *privsep_opener(const struct privsep *privsep);
 /* The opener's effective user; this process's if there is no opener. */
-uid_t split_opener_user(const struct split *split);
+uid_t privsep_opener_user(const struct privsep *privsep);
 /* {"state": "running|late|lost|none", "pid", "capabilities", "filtered"}; NULL when out of memory. */
-json_t *split_json(const struct split *split);
+json_t *privsep_json(const struct privsep *privsep);
 /* The reader of state files: {"state": "running|lost|none", "pid"}; NULL when out of memory. */
-json_t *split_reader_json(const struct split *split);
+json_t *privsep_reader_json(const struct privsep *privsep);
 
 #endif

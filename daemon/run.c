@@ -56,18 +56,18 @@ static struct service_pause serve_paused(void *userdata)
 static json_t *status_of(struct daemon *daemon)
 {
     struct session *session = &daemon->session;
-    _cleanup_(json_decrefp) json_t *opener = split_json(daemon->split);
+    _cleanup_(json_decrefp) json_t *opener = privsep_json(daemon->privsep);
     struct document_process process = {
         .config = session->config,
         .machine = session->machine,
         .reload = &session->reload,
         .reload_error = daemon->reload_error,
         .opener = opener,
-        .reader = split_reader_json(daemon->split),
+        .reader = privsep_reader_json(daemon->privsep),
         .started_realtime_ns = daemon->started_realtime_ns,
         .pause = serve_paused(daemon),
         .descriptors = document_descriptors(session),
-        .processes = document_processes(&session->children, split_opener_user(daemon->split), daemon->boot_ns),
+        .processes = document_processes(&session->children, privsep_opener_user(daemon->privsep), daemon->boot_ns),
         .idle_times = document_idle_times(&session->sys),
         .realtime_ns = session->sys.now(&session->sys, CLOCK_REALTIME),
     };
@@ -75,7 +75,7 @@ static json_t *status_of(struct daemon *daemon)
     return document_status(session->registry, &process);
 }
 
-static json_t *serve_document(void *userdata, enum service_document which)
+static json_t *serve_document(void *userdata, enum api_document which)
 {
     struct daemon *daemon = userdata;
     struct session *session = &daemon->session;
@@ -97,32 +97,32 @@ static json_t *serve_document(void *userdata, enum service_document which)
 }
 
 struct events_draft {
-    struct draft draft;
+    struct deferred_document deferred;
     struct offered_events *events;
 };
 
-static void write_events(struct draft *draft, struct buffer *content)
+static void write_events(struct deferred_document *deferred, struct buffer *content)
 {
-    offered_events_write(((struct events_draft *)draft)->events, content);
+    offered_events_write(((struct events_draft *)deferred)->events, content);
 }
 
-static void free_events(struct draft *draft)
+static void free_events(struct deferred_document *deferred)
 {
-    struct events_draft *events = (struct events_draft *)draft;
+    struct events_draft *events = (struct events_draft *)deferred;
 
     offered_events_free(events->events);
     free(events);
 }
 
-static struct draft *serve_draft_events(void *userdata)
+static struct deferred_document *serve_defer_events(void *userdata)
 {
     struct session *session = &((struct daemon *)userdata)->session;
     _cleanup_(freep) struct events_draft *events = calloc(1, sizeof(*events));
 
     if (!events || offered_events_new(&session->sys, session->machine, &events->events) < 0)
         return NULL;
-    events->draft = (struct draft){.write = write_events, .free = free_events};
-    return &steal(events)->draft;
+    events->deferred = (struct deferred_document){.write = write_events, .free = free_events};
+    return &steal(events)->deferred;
 }
 
 static uint64_t serve_events_generation(void *userdata)
@@ -185,7 +185,7 @@ void serving_init(struct daemon *daemon)
         .read = serve_read,
         .document = serve_document,
         .events_generation = serve_events_generation,
-        .draft_events = serve_draft_events,
+        .defer_events = serve_defer_events,
         .reload = serve_reload,
         .sampler = serve_sampler,
         .ready = serve_ready,
@@ -270,8 +270,8 @@ static int split_off(struct daemon *daemon)
         return fail_start(error.message);
     if (settings_read(daemon->options, &daemon->session.sys, &config, &error) < 0)
         return fail_config(daemon, error.message);
-    int r = split_new(daemon->options, config, &daemon->session.sys,
-                      daemon->session.has_reader ? &daemon->session.reader : NULL, &daemon->split, &error);
+    int r = privsep_new(daemon->options, config, &daemon->session.sys,
+                        daemon->session.has_reader ? &daemon->session.reader : NULL, &daemon->privsep, &error);
     if (r < 0) {
         fail_start(error.message);
         return r == -EINVAL ? EXIT_BAD_USAGE : EXIT_FAILURE;
@@ -340,10 +340,10 @@ static int drop_and_open(struct daemon *daemon)
     struct error error = {0};
 
     daemon->session.children =
-        (struct children){.opener = split_opener(daemon->split),
+        (struct children){.opener = privsep_opener(daemon->privsep),
                           .symboliser = &daemon->symboliser,
                           .reader = daemon->session.has_reader ? &daemon->session.reader.child : NULL};
-    if (split_drop(daemon->split, &error) < 0 || session_open(&daemon->session, &error) < 0)
+    if (privsep_drop(daemon->privsep, &error) < 0 || session_open(&daemon->session, &error) < 0)
         return fail_start(error.message);
     return EXIT_SUCCESS;
 }

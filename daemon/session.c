@@ -196,14 +196,14 @@ static int add_web_files(struct opener_permissions *permissions, const char *pat
 }
 
 /*
- * The slots of a tally (bpf/layout.h): one per watched cgroup and two of its own, but at least 256. 0 if cgroups are
- * not counted by BPF.
+ * The slots of a BPF program (bpf/layout.h): one per watched cgroup and two of its own, but at least 256. 0 if cgroups
+ * are not counted by BPF.
  */
-static uint32_t tally_slots(const struct config *config)
+static uint32_t bpf_slots(const struct config *config)
 {
     if (!config->cgroup.enabled || config->cgroup.engine == ENGINE_PERF)
         return 0;
-    return (uint32_t)MAX(config_max_cgroups(config, ENGINE_BPF) + TALLY_SLOT_FIRST, 256);
+    return (uint32_t)MAX(config_max_cgroups(config, ENGINE_BPF) + BPF_SLOT_FIRST, 256);
 }
 
 /* The number of events of one variant of a preset. A CPU counts the events of only one variant. */
@@ -261,11 +261,11 @@ static int set_limits(struct permission_walk *walk, const struct config *config)
     uint64_t sampled = sampler->enabled ? sampler->max_clients * GROUP_MEMBERS_MAX : 0;
     struct opener_event_limits *limits = &walk->permissions->limits;
 
-    limits->cpu = limits->cpu_tallied = 2 * counted + sampled + EVENTS_TRIED;
+    limits->cpu = limits->cpu_of_bpf = 2 * counted + sampled + EVENTS_TRIED;
     if (cgroup->engine != ENGINE_BPF)
         limits->cpu += of_cgroup * config_max_cgroups(config, ENGINE_PERF);
     limits->thread = sampled + EVENTS_TRIED;
-    limits->threads = (sampler->enabled ? sampler->max_clients * LANE_SET_DESCRIPTORS_MAX : 0) + EVENTS_TRIED;
+    limits->threads = (sampler->enabled ? sampler->max_clients * RINGS_DESCRIPTORS_MAX : 0) + EVENTS_TRIED;
     return r;
 }
 
@@ -274,9 +274,8 @@ int permissions_from_config(struct sys *sys, const struct config *config, const 
 {
     struct permission_walk walk = {.sys = sys, .permissions = ret};
 
-    *ret = (struct opener_permissions){.sampling = config->sampler.enabled,
-                                       .breakpoints = config->opener_breakpoints,
-                                       .tally_slots = tally_slots(config)};
+    *ret = (struct opener_permissions){
+        .sampling = config->sampler.enabled, .breakpoints = config->opener_breakpoints, .bpf_slots = bpf_slots(config)};
     int r = config_each_event(config, grant, &walk);
     if (r == 0)
         r = set_limits(&walk, config);
@@ -338,10 +337,10 @@ int session_begin(struct session *session, const struct options *options, bool s
                          "the limit of open files is %" PRIu64
                          ", which is too low for perfcountd to start: raise it (LimitNOFILE= of the unit, ulimit -n)",
                          limit);
-    if (memory_limit_find("", &session->memory) < 0 || tally_loader_new(&session->loader) < 0)
+    if (memory_limit_find("", &session->memory) < 0 || bpf_loader_new(&session->loader) < 0)
         return error_oom(error);
     session->sys.memory = &session->memory;
-    tally_loader_bind(session->loader, &session->sys);
+    bpf_loader_bind(session->loader, &session->sys);
     start_reader(session);
     session->terms = (struct fd_budget_terms){
         .limit = limit,
@@ -512,14 +511,14 @@ int session_reload(struct session *session, const struct options *options,
     return r;
 }
 
-int session_rescan(struct session *session, const struct cpuset *left, struct error *error)
+int session_rescan(struct session *session, const struct cpuset *went_offline, struct error *error)
 {
     _cleanup_(machine_freep) struct machine *machine = NULL;
     int r = machine_load(&session->sys, &machine, error);
 
     if (r < 0)
         return r;
-    r = registry_configure(session->registry, machine, session->config, left, error);
+    r = registry_configure(session->registry, machine, session->config, went_offline, error);
     machine_free(session->machine);
     session->machine = steal(machine);
     session->generation++;
@@ -532,7 +531,7 @@ void session_done(struct session *session)
     descriptors_done(&session->descriptors, &session->sys);
     session->config = config_free(session->config);
     session->machine = machine_free(session->machine);
-    session->loader = tally_loader_free(session->loader);
+    session->loader = bpf_loader_free(session->loader);
     if (session->has_reader)
         name_reader_end(&session->reader);
     session->has_reader = false;

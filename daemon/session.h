@@ -54,7 +54,7 @@ struct session {
     struct fd_budget budget;            /* shares of RLIMIT_NOFILE under the current configuration */
     struct descriptors descriptors;
     struct memory_limit memory;
-    struct tally_loader *loader; /* used without an opener */
+    struct bpf_loader *loader; /* used without an opener */
 };
 
 /*
@@ -88,10 +88,10 @@ int session_reload(struct session *session, const struct options *options,
                    int (*accept)(void *userdata, const struct config *config, struct error *error), void *userdata,
                    struct error *error);
 /*
- * Loads the machine again, and opens and closes groups for its current CPUs and PMUs. `left` (may be NULL) are the CPUs
- * that went offline since the last call: their groups are reopened, and their totals continue.
+ * Loads the machine again, and opens and closes groups for its current CPUs and PMUs. `went_offline` (may be NULL) are
+ * the CPUs that went offline since the last call: their groups are reopened, and their totals continue.
  */
-int session_rescan(struct session *session, const struct cpuset *left, struct error *error);
+int session_rescan(struct session *session, const struct cpuset *went_offline, struct error *error);
 void session_done(struct session *session);
 
 #endif

@@ -23,8 +23,8 @@ struct document_process {
     const struct machine *machine;
     const struct reload_outcome *reload;
     const char *reload_error; /* "" if the last reload succeeded */
-    json_t *opener;           /* of split_json(); borrowed */
-    json_t *reader;           /* of split_reader_json(); the reference is taken */
+    json_t *opener;           /* of privsep_json(); borrowed */
+    json_t *reader;           /* of privsep_reader_json(); the reference is taken */
     uint64_t started_realtime_ns;
     struct service_pause pause;
     json_t *descriptors;  /* of document_descriptors(); the reference is taken */

@@ -13,7 +13,7 @@
 #include "perf/reason.h"
 
 /* A pair of a collector and a PMU. All members are borrowed. */
-struct absence_place {
+struct counted_place {
     const char *collector;
     const char *pmu_name;
     const struct pmu *pmu;         /* NULL: the machine no longer has the PMU */
@@ -26,7 +26,7 @@ struct absence_place {
 /* --- places --- */
 
 /* The row that counts an event of a formula, or NULL. */
-static const struct row *absence_place_find_row(const struct absence_place *place, const char *name)
+static const struct row *counted_place_find_row(const struct counted_place *place, const char *name)
 {
     for (size_t i = 0; i < place->n_rows; i++)
         for (size_t k = 0; k < place->rows[i]->n_counters; k++)
@@ -36,7 +36,7 @@ static const struct row *absence_place_find_row(const struct absence_place *plac
 }
 
 /* Why a configured event is not counted, or NULL. */
-static const struct failure *absence_place_find_failure(const struct absence_place *place, const char *name)
+static const struct failure *counted_place_find_failure(const struct counted_place *place, const char *name)
 {
     for (size_t i = 0; i < place->failures->n; i++) {
         const struct failure *failure = &place->failures->items[i];
@@ -80,7 +80,7 @@ static const struct generic_event *find_generic(const char *name)
 }
 
 /* Writes the event as a user would write it, in the spelling of perf or sysfs. Returns false if neither has it. */
-static bool place_spell_event(const struct absence_place *place, const char *name, char *text, size_t size)
+static bool place_spell_event(const struct counted_place *place, const char *name, char *text, size_t size)
 {
     const struct generic_event *generic = find_generic(name);
     uint64_t config;
@@ -104,7 +104,7 @@ static bool place_spell_event(const struct absence_place *place, const char *nam
  * Like place_spell_event(), for any name in a formula: tries each spelling, with the modifier that its suffix stands
  * for. If none is found, writes the name itself.
  */
-static bool absence_place_spell(const struct absence_place *place, const char *name, char *text, size_t size)
+static bool counted_place_spell(const struct counted_place *place, const char *name, char *text, size_t size)
 {
     static const struct {
         const char *word, *modifier;
@@ -128,7 +128,7 @@ static bool absence_place_spell(const struct absence_place *place, const char *n
     return false;
 }
 
-static bool absence_event_is_software(const char *name)
+static bool why_absent_event_is_software(const char *name)
 {
     const struct generic_event *generic = find_generic(name);
 
@@ -138,23 +138,23 @@ static bool absence_event_is_software(const char *name)
 /* --- reasons --- */
 
 static const char *const names[] = {
-    [ABSENCE_NONE] = "available",
-    [ABSENCE_DISABLED] = "disabled",
-    [ABSENCE_FAILED] = "failed",
-    [ABSENCE_NO_CGROUP] = "no_cgroup",
-    [ABSENCE_NO_PMU] = "no_pmu",
-    [ABSENCE_NO_EVENT] = "no_event",
-    [ABSENCE_UNAVAILABLE] = "unavailable",
-    [ABSENCE_NOT_COUNTED] = "not_counted",
-    [ABSENCE_APART] = "apart",
-    [ABSENCE_SPLIT] = "split",
-    [ABSENCE_UNEVEN] = "uneven",
-    [ABSENCE_STARVED] = "starved",
+    [ABSENT_NONE] = "available",
+    [ABSENT_DISABLED] = "disabled",
+    [ABSENT_FAILED] = "failed",
+    [ABSENT_NO_CGROUP] = "no_cgroup",
+    [ABSENT_NO_PMU] = "no_pmu",
+    [ABSENT_NO_EVENT] = "no_event",
+    [ABSENT_UNAVAILABLE] = "unavailable",
+    [ABSENT_NOT_COUNTED] = "not_counted",
+    [ABSENT_APART] = "apart",
+    [ABSENT_SPLIT] = "split",
+    [ABSENT_UNEVEN] = "uneven",
+    [ABSENT_STARVED] = "starved",
 };
 
-const char *absence_name(enum absence absence)
+const char *why_absent_name(enum why_absent why_absent)
 {
-    return names[absence];
+    return names[why_absent];
 }
 
 #define SLOTS "slots"
@@ -170,7 +170,7 @@ struct fit {
     size_t n_worst;
 };
 
-static enum need place_need(const struct absence_place *place, const char *name)
+static enum need place_need(const struct counted_place *place, const char *name)
 {
     char text[128];
 
@@ -178,16 +178,16 @@ static enum need place_need(const struct absence_place *place, const char *name)
         return place->pmu && place->pmu->slots > 0 ? NEED_NOTHING : NEED_EVENT;
     if (str_equal(name, "running_time") || str_equal(name, "enabled_time"))
         return place->n_rows > 0 ? NEED_NOTHING : NEED_GROUP;
-    if (absence_place_find_row(place, name))
+    if (counted_place_find_row(place, name))
         return NEED_NOTHING;
-    if (!absence_event_is_software(name) && (!place->pmu || place->pmu->absent))
+    if (!why_absent_event_is_software(name) && (!place->pmu || place->pmu->absent))
         return NEED_PMU;
-    if (absence_place_find_failure(place, name))
+    if (counted_place_find_failure(place, name))
         return NEED_REPAIR;
-    return absence_place_spell(place, name, text, sizeof(text)) ? NEED_GROUP : NEED_EVENT;
+    return counted_place_spell(place, name, text, sizeof(text)) ? NEED_GROUP : NEED_EVENT;
 }
 
-static bool fit_find(const struct absence_place *place, const struct derived_formula *formula, struct fit *ret)
+static bool fit_find(const struct counted_place *place, const struct derived_formula *formula, struct fit *ret)
 {
     *ret = (struct fit){.of = formula};
     if (formula_parse(formula->text, &ret->formula, NULL) < 0)
@@ -203,7 +203,7 @@ static bool fit_find(const struct absence_place *place, const struct derived_for
 }
 
 /* Chooses the formula that comes closest to a value on this PMU. Returns false if none applies to it. */
-static bool fit_choose(const struct absence_place *place, const struct derived_metric *metric, struct fit *ret)
+static bool fit_choose(const struct counted_place *place, const struct derived_metric *metric, struct fit *ret)
 {
     struct fit fit;
     bool found = false;
@@ -228,18 +228,18 @@ static void take_missing(struct availability *availability, const struct fit *fi
 }
 
 /* "branch-misses and instructions", in the user's spelling. */
-static void append_missing(struct buffer *message, const struct absence_place *place,
+static void append_missing(struct buffer *message, const struct counted_place *place,
                            const struct availability *availability)
 {
     char text[128];
 
     for (size_t i = 0; i < availability->n_missing; i++) {
-        absence_place_spell(place, availability->missing[i], text, sizeof(text));
+        counted_place_spell(place, availability->missing[i], text, sizeof(text));
         buffer_appendf(message, "%s%s", i == 0 ? "" : i + 1 == availability->n_missing ? " and " : ", ", text);
     }
 }
 
-static void explain_events(const struct absence_place *place, struct availability *availability)
+static void explain_events(const struct counted_place *place, struct availability *availability)
 {
     struct buffer *message = &availability->message;
 
@@ -253,25 +253,25 @@ static void explain_events(const struct absence_place *place, struct availabilit
     buffer_append_text(message, ": it cannot have this metric");
 }
 
-static void explain_failure(const struct absence_place *place, struct availability *availability)
+static void explain_failure(const struct counted_place *place, struct availability *availability)
 {
-    const struct failure *failure = absence_place_find_failure(place, availability->missing[0]);
+    const struct failure *failure = counted_place_find_failure(place, availability->missing[0]);
 
     buffer_appendf(&availability->message, "%s of the group \"%s\" is not counted: %s", failure->event, failure->group,
                    failure->message);
 }
 
 /* The group that counts most of the formula's events; NULL if no group counts any. */
-static const struct row *find_nearest_group(const struct absence_place *place, const struct fit *fit)
+static const struct row *find_nearest_group(const struct counted_place *place, const struct fit *fit)
 {
     const struct row *nearest = NULL;
     size_t most = 0;
 
     for (size_t i = 0; i < place->n_rows; i++) {
-        const struct absence_place alone = {.rows = &place->rows[i], .n_rows = 1};
+        const struct counted_place alone = {.rows = &place->rows[i], .n_rows = 1};
         size_t n = 0;
         for (size_t k = 0; k < fit->formula.n_names; k++)
-            n += absence_place_find_row(&alone, fit->formula.names[k]) != NULL;
+            n += counted_place_find_row(&alone, fit->formula.names[k]) != NULL;
         if (n > most) {
             most = n;
             nearest = place->rows[i];
@@ -289,7 +289,7 @@ static bool list_has(const struct event_list *list, const char *name)
 }
 
 /* A preset that has all events of the formula on this PMU, or NULL. On ENOMEM, `message` is marked as failed. */
-static const struct preset *find_preset(const struct absence_place *place, const struct formula *formula,
+static const struct preset *find_preset(const struct counted_place *place, const struct formula *formula,
                                         struct buffer *message)
 {
     for (size_t i = 0; place->pmu && i < n_presets; i++) {
@@ -310,7 +310,7 @@ static const struct preset *find_preset(const struct absence_place *place, const
     return NULL;
 }
 
-static void explain_not_counted(const struct absence_place *place, struct availability *availability,
+static void explain_not_counted(const struct counted_place *place, struct availability *availability,
                                 const struct fit *fit)
 {
     const struct row *group = find_nearest_group(place, fit);
@@ -340,31 +340,31 @@ static size_t configured_length(const char *group)
     return digits > 0 && digits < length && group[digits - 1] == '-' ? digits - 1 : length;
 }
 
-static void explain_apart(const struct absence_place *place, struct availability *availability, const struct fit *fit)
+static void explain_apart(const struct counted_place *place, struct availability *availability, const struct fit *fit)
 {
     const struct row *first = NULL;
     struct buffer *message = &availability->message;
 
-    availability->absence = ABSENCE_SPLIT;
+    availability->why_absent = ABSENT_SPLIT;
     for (size_t i = 0; i < fit->formula.n_names; i++) {
-        const struct row *row = absence_place_find_row(place, fit->formula.names[i]);
+        const struct row *row = counted_place_find_row(place, fit->formula.names[i]);
         if (!row)
             continue;
         first = first ? first : row;
         size_t length = configured_length(first->group);
         if (configured_length(row->group) != length || memcmp(row->group, first->group, length) != 0)
-            availability->absence = ABSENCE_APART;
+            availability->why_absent = ABSENT_APART;
         buffer_appendf(message, "%s%s is in the group \"%s\"", message->size ? ", " : "", fit->formula.names[i],
                        row->group);
     }
-    if (availability->absence == ABSENCE_APART)
+    if (availability->why_absent == ABSENT_APART)
         buffer_append_text(message, ", and events are counted at the same time only in one group: put them into one");
     else
         buffer_appendf(message, ", a part that did not fit the counters of %s: put these events into a smaller group",
                        place->pmu_name);
 }
 
-static void explain_no_pmu(const struct absence_place *place, struct availability *availability)
+static void explain_no_pmu(const struct counted_place *place, struct availability *availability)
 {
     if (place->pmu && place->pmu->absent)
         buffer_append_text(&availability->message, REASON_NO_PMU ": " REASON_NO_PMU_REMEDY);
@@ -373,11 +373,11 @@ static void explain_no_pmu(const struct absence_place *place, struct availabilit
 }
 
 /* A group that has the metric but cannot compute it, because the group is starved or uneven. NULL if there is none. */
-static const struct row *find_useless(const struct absence_place *place, const struct derived_metric *metric)
+static const struct row *find_useless(const struct counted_place *place, const struct derived_metric *metric)
 {
     for (size_t i = 0; i < place->n_rows; i++)
-        for (size_t k = 0; k < derivation_count(place->rows[i]->derivation); k++)
-            if (derivation_metric(place->rows[i]->derivation, k) == metric)
+        for (size_t k = 0; k < metric_set_count(place->rows[i]->metric_set); k++)
+            if (metric_set_metric(place->rows[i]->metric_set, k) == metric)
                 return place->rows[i];
     return NULL;
 }
@@ -386,7 +386,7 @@ static void explain_useless(const struct row *row, struct availability *availabi
 {
     struct buffer *message = &availability->message;
 
-    availability->absence = row->state == ROW_STARVED ? ABSENCE_STARVED : ABSENCE_UNEVEN;
+    availability->why_absent = row->state == ROW_STARVED ? ABSENT_STARVED : ABSENT_UNEVEN;
     if (row->state == ROW_STARVED)
         buffer_appendf(message,
                        "the group \"%s\" is starved%s%s: count fewer events, or end what else uses the counters",
@@ -399,10 +399,10 @@ static void explain_useless(const struct row *row, struct availability *availabi
 }
 
 /* Fills in formula, absence, missing and message, for a metric that no row of the place has. */
-static void absence_explain(const struct absence_place *place, struct availability *availability)
+static void why_absent_explain(const struct counted_place *place, struct availability *availability)
 {
-    static const enum absence reasons[N_NEEDS] = {ABSENCE_APART, ABSENCE_UNAVAILABLE, ABSENCE_NOT_COUNTED,
-                                                  ABSENCE_NO_EVENT, ABSENCE_NO_PMU};
+    static const enum why_absent reasons[N_NEEDS] = {ABSENT_APART, ABSENT_UNAVAILABLE, ABSENT_NOT_COUNTED,
+                                                     ABSENT_NO_EVENT, ABSENT_NO_PMU};
     const struct row *useless = find_useless(place, availability->metric);
     struct fit fit = {.worst = NEED_PMU};
 
@@ -412,7 +412,7 @@ static void absence_explain(const struct absence_place *place, struct availabili
     }
     bool found = fit_choose(place, availability->metric, &fit);
     availability->formula = found ? fit.of : NULL;
-    availability->absence = reasons[fit.worst];
+    availability->why_absent = reasons[fit.worst];
     if (fit.worst < NEED_PMU)
         take_missing(availability, &fit, fit.worst);
     if (fit.worst == NEED_PMU)
@@ -430,7 +430,7 @@ static void absence_explain(const struct absence_place *place, struct availabili
 /* --- survey --- */
 
 /*
- * One row for each set of rows with the same collector, group, PMU and derivation: preferably one that is neither
+ * One row for each set of rows with the same collector, group, PMU and metric set: preferably one that is neither
  * starved nor uneven.
  */
 struct kinds {
@@ -457,7 +457,7 @@ static int kinds_add(struct kinds *kinds, const struct row *row)
 {
     for (size_t i = 0; i < kinds->n; i++) {
         const struct row *other = kinds->rows[i];
-        if (other->collector == row->collector && other->derivation == row->derivation &&
+        if (other->collector == row->collector && other->metric_set == row->metric_set &&
             str_equal(other->group, row->group) && str_equal(other->pmu, row->pmu)) {
             if (other->state == ROW_STARVED || (other->uneven && row->state != ROW_STARVED))
                 kinds->rows[i] = row;
@@ -476,7 +476,7 @@ static int kinds_find(struct kinds *kinds, const struct snapshot *snapshot)
 
     for (size_t i = 0; r == 0 && i < snapshot->n_rows; i++) {
         const struct row *row = snapshot->rows[i];
-        if (row->derivation && !row->absent && !row->removed && !snapshot_row_failed(snapshot, row))
+        if (row->metric_set && !row->absent && !row->removed && !snapshot_row_failed(snapshot, row))
             r = kinds_add(kinds, row);
     }
     return r;
@@ -484,20 +484,20 @@ static int kinds_find(struct kinds *kinds, const struct snapshot *snapshot)
 
 static void take_group(struct availability *availability, const struct row *row)
 {
-    const struct derivation *derivation = row->derivation;
+    const struct metric_set *metric_set = row->metric_set;
 
-    for (size_t i = 0; i < derivation_count(derivation); i++) {
-        if (derivation_metric(derivation, i) != availability->metric || row->state == ROW_STARVED ||
-            (row->uneven && derivation_compares_events(derivation, i)))
+    for (size_t i = 0; i < metric_set_count(metric_set); i++) {
+        if (metric_set_metric(metric_set, i) != availability->metric || row->state == ROW_STARVED ||
+            (row->uneven && metric_set_compares_events(metric_set, i)))
             continue;
         if (availability->n_groups == 0)
-            availability->formula = derivation_formula(derivation, i);
+            availability->formula = metric_set_formula(metric_set, i);
         if (availability->n_groups < AVAILABILITY_GROUPS_MAX)
             availability->groups[availability->n_groups++] = row->group;
     }
 }
 
-static int visit_metric(const struct survey *survey, const struct absence_place *place,
+static int visit_metric(const struct survey *survey, const struct counted_place *place,
                         const struct derived_metric *metric)
 {
     struct availability availability = {.metric = metric, .collector = place->collector, .pmu = place->pmu_name};
@@ -505,7 +505,7 @@ static int visit_metric(const struct survey *survey, const struct absence_place 
     for (size_t i = 0; i < place->n_rows; i++)
         take_group(&availability, place->rows[i]);
     if (availability.n_groups == 0)
-        absence_explain(place, &availability);
+        why_absent_explain(place, &availability);
     bool failed = availability.message.failed;
     if (!failed)
         survey->visit(survey->userdata, &availability);
@@ -526,22 +526,22 @@ static const char *collector_error(const struct survey *survey, const char *coll
 
 /* Visits a metric that is absent from the whole collector, for a reason that does not depend on the PMU. */
 static int visit_nowhere(const struct survey *survey, const char *collector, const struct derived_metric *metric,
-                         enum absence absence)
+                         enum why_absent why_absent)
 {
-    struct availability availability = {.metric = metric, .collector = collector, .pmu = "", .absence = absence};
+    struct availability availability = {.metric = metric, .collector = collector, .pmu = "", .why_absent = why_absent};
     struct buffer *message = &availability.message;
 
-    if (absence == ABSENCE_DISABLED)
+    if (why_absent == ABSENT_DISABLED)
         buffer_appendf(message, "the collector is disabled: set collectors.%s.enabled to true", collector);
-    else if (absence == ABSENCE_FAILED)
+    else if (why_absent == ABSENT_FAILED)
         buffer_appendf(message, "the collector fails: %s", collector_error(survey, collector));
-    else if (absence == ABSENCE_NO_CGROUP)
+    else if (why_absent == ABSENT_NO_CGROUP)
         buffer_append_text(message, "no cgroup is counted: /api/v1/cgroups shows which match, and why");
-    else if (absence == ABSENCE_NOT_COUNTED)
+    else if (why_absent == ABSENT_NOT_COUNTED)
         buffer_appendf(message, "nothing is counted: add a group to collectors.%s.groups", collector);
     else
         buffer_append_text(message, "this machine has no PMU that counts it: ");
-    for (size_t i = 0; absence == ABSENCE_NO_PMU && metric->formulas[i].text; i++)
+    for (size_t i = 0; why_absent == ABSENT_NO_PMU && metric->formulas[i].text; i++)
         buffer_appendf(message, "%s%s", i ? ", " : "", metric->formulas[i].pmu ? metric->formulas[i].pmu : "any");
     bool failed = message->failed;
     if (!failed)
@@ -559,7 +559,7 @@ static bool is_of_place(const struct survey *survey, const struct row *row, cons
 }
 
 /* Whether the metric has a formula for the PMU. A formula without a PMU pattern applies to PMUs that are counted. */
-static bool is_defined_for(const struct derived_metric *metric, const struct absence_place *place)
+static bool is_defined_for(const struct derived_metric *metric, const struct counted_place *place)
 {
     for (size_t i = 0; metric->formulas[i].text; i++) {
         const char *pattern = metric->formulas[i].pmu;
@@ -574,7 +574,7 @@ static int visit_pmu(const struct survey *survey, size_t bit, enum derived_targe
                      const struct derived_metric *metric, const struct pmu *pmu, const struct row **rows,
                      bool *ret_visited)
 {
-    struct absence_place place = {
+    struct counted_place place = {
         .collector = countable[bit].collector->name,
         .pmu_name = pmu->name,
         .pmu = pmu,
@@ -613,32 +613,32 @@ static bool is_failed(const struct survey *survey, const struct collector *colle
     return false;
 }
 
-/* Why the whole collector has no derived metrics; ABSENCE_NONE if it can have some. */
-static enum absence collector_absence(const struct survey *survey, size_t which)
+/* Why the whole collector has no derived metrics; ABSENT_NONE if it can have some. */
+static enum why_absent collector_why_absent(const struct survey *survey, size_t which)
 {
     const char *collector = countable[which].collector->name;
     struct collector_status status;
 
     for (size_t i = 0; registry_status(survey->registry, i, &status); i++)
         if (str_equal(status.name, collector) && !status.enabled)
-            return ABSENCE_DISABLED;
+            return ABSENT_DISABLED;
     if (is_failed(survey, countable[which].collector))
-        return ABSENCE_FAILED;
+        return ABSENT_FAILED;
     for (size_t i = 0; i < survey->kinds.n; i++)
         if (str_equal(survey->kinds.rows[i]->collector_name, collector))
-            return ABSENCE_NONE;
-    return str_equal(collector, collector_cgroup.name) ? ABSENCE_NO_CGROUP : ABSENCE_NONE;
+            return ABSENT_NONE;
+    return str_equal(collector, collector_cgroup.name) ? ABSENT_NO_CGROUP : ABSENT_NONE;
 }
 
 static int visit_collector(const struct survey *survey, size_t i, const struct derived_metric *metric)
 {
     const char *collector = countable[i].collector->name;
-    enum absence absence = collector_absence(survey, i);
+    enum why_absent why_absent = collector_why_absent(survey, i);
     bool visited = false;
     int r = 0;
 
-    if (absence != ABSENCE_NONE)
-        return visit_nowhere(survey, collector, metric, absence);
+    if (why_absent != ABSENT_NONE)
+        return visit_nowhere(survey, collector, metric, why_absent);
     _cleanup_(freep) const struct row **rows = calloc(survey->kinds.n + 1, sizeof(const struct row *));
     if (!rows)
         return -ENOMEM;
@@ -646,7 +646,7 @@ static int visit_collector(const struct survey *survey, size_t i, const struct d
         r = visit_pmu(survey, i, countable[i].target, metric, survey->machine->pmus[k], rows, &visited);
     if (r < 0 || visited)
         return r;
-    return visit_nowhere(survey, collector, metric, metric->formulas[0].pmu ? ABSENCE_NO_PMU : ABSENCE_NOT_COUNTED);
+    return visit_nowhere(survey, collector, metric, metric->formulas[0].pmu ? ABSENT_NO_PMU : ABSENT_NOT_COUNTED);
 }
 
 int availability_each(struct registry *registry, const struct machine *machine, availability_visit visit,
@@ -787,8 +787,8 @@ static json_t *available_json(const struct availability *availability)
 static json_t *absent_json(const struct availability *availability)
 {
     return json_pack("{s:s, s:s, s:s, s:o, s:o}", "collector", availability->collector, "pmu", availability->pmu,
-                     "reason", absence_name(availability->absence), "events", missing_json(availability), "message",
-                     message_json(availability));
+                     "reason", why_absent_name(availability->why_absent), "events", missing_json(availability),
+                     "message", message_json(availability));
 }
 
 static void add_availability(void *userdata, const struct availability *availability)
@@ -797,7 +797,7 @@ static void add_availability(void *userdata, const struct availability *availabi
     json_t *metric = metric_of(availability_survey->document, availability->metric->name);
     json_t *available = member_array(metric, "available"), *absent = member_array(metric, "absent");
 
-    if (availability->absence == ABSENCE_NONE)
+    if (availability->why_absent == ABSENT_NONE)
         availability_survey->failed |= json_array_append_new(available, available_json(availability)) < 0 || !absent;
     else
         availability_survey->failed |= json_array_append_new(absent, absent_json(availability)) < 0 || !available;
@@ -830,7 +830,7 @@ static bool has_text(const json_t *object, const char *key, const char *text)
 /* The entry for this collector, PMU and reason, which is created if missing. */
 static json_t *summary_entry(json_t *list, const struct availability *availability)
 {
-    const char *reason = absence_name(availability->absence);
+    const char *reason = why_absent_name(availability->why_absent);
     json_t *entry;
     size_t i;
 
@@ -844,7 +844,7 @@ static json_t *summary_entry(json_t *list, const struct availability *availabili
 
 static void add_to_summary(void *userdata, const struct availability *availability)
 {
-    const char *list = availability->absence == ABSENCE_NONE ? "available" : "absent";
+    const char *list = availability->why_absent == ABSENT_NONE ? "available" : "absent";
     struct availability_survey *availability_survey = userdata;
     json_t *entry = summary_entry(json_object_get(availability_survey->document, list), availability);
     json_t *metric = json_pack("{s:s, s:o, s:o}", "name", availability->metric->name, "events",

@@ -20,23 +20,23 @@
 #include "metrics/formula.h"
 #include "perf/machine.h"
 
-enum absence {
-    ABSENCE_NONE,        /* the metric has a value */
-    ABSENCE_DISABLED,    /* the collector is disabled */
-    ABSENCE_FAILED,      /* the collector fails */
-    ABSENCE_NO_CGROUP,   /* no cgroup is counted */
-    ABSENCE_NO_PMU,      /* the machine has no PMU for which the metric is defined */
-    ABSENCE_NO_EVENT,    /* the PMU does not list one of the events */
-    ABSENCE_UNAVAILABLE, /* one of the events could not be opened */
-    ABSENCE_NOT_COUNTED, /* no group counts one of the events */
-    ABSENCE_APART,       /* the events are in different groups */
-    ABSENCE_SPLIT,       /* the group was split because it does not fit the PMU's counters */
-    ABSENCE_UNEVEN,      /* some CPUs do not count all events of the group */
-    ABSENCE_STARVED,     /* the group is enabled but never gets onto the PMU */
+enum why_absent {
+    ABSENT_NONE,        /* the metric has a value */
+    ABSENT_DISABLED,    /* the collector is disabled */
+    ABSENT_FAILED,      /* the collector fails */
+    ABSENT_NO_CGROUP,   /* no cgroup is counted */
+    ABSENT_NO_PMU,      /* the machine has no PMU for which the metric is defined */
+    ABSENT_NO_EVENT,    /* the PMU does not list one of the events */
+    ABSENT_UNAVAILABLE, /* one of the events could not be opened */
+    ABSENT_NOT_COUNTED, /* no group counts one of the events */
+    ABSENT_APART,       /* the events are in different groups */
+    ABSENT_SPLIT,       /* the group was split because it does not fit the PMU's counters */
+    ABSENT_UNEVEN,      /* some CPUs do not count all events of the group */
+    ABSENT_STARVED,     /* the group is enabled but never gets onto the PMU */
 };
 
 /* The name in the JSON documents: "available", "disabled", "no_cgroup", "no_pmu", ... */
-const char *absence_name(enum absence absence);
+const char *why_absent_name(enum why_absent why_absent);
 
 #define AVAILABILITY_GROUPS_MAX 8
 
@@ -45,7 +45,7 @@ struct availability {
     const struct derived_metric *metric;
     const char *collector, *pmu;           /* `pmu` is "" if the reason applies to the whole collector */
     const struct derived_formula *formula; /* computes the value, or comes closest to it; NULL: none applies */
-    enum absence absence;
+    enum why_absent why_absent;
     const char *groups[AVAILABILITY_GROUPS_MAX]; /* the groups from which the metric is computed */
     size_t n_groups;
     char missing[FORMULA_NAMES_MAX][FORMULA_NAME_SIZE]; /* the events that cause the absence */

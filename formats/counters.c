@@ -120,10 +120,10 @@ static int write_total(struct json_document *document, const struct snapshot *sn
     write_failed(document, snapshot, row);
     write_events(document, row, total->rates, filter);
     json_document_open(document, "ratios", '{');
-    for (size_t i = 0; total->derivation && i < derivation_count(total->derivation); i++) {
+    for (size_t i = 0; total->metric_set && i < metric_set_count(total->metric_set); i++) {
         double value = total_metric(total, i);
         if (!isnan(value))
-            json_document_add_real(document, derivation_metric(total->derivation, i)->name, value);
+            json_document_add_real(document, metric_set_metric(total->metric_set, i)->name, value);
     }
     json_document_close(document);
     json_document_close(document);

@@ -500,21 +500,21 @@ static void write_pause_line(const struct ndjson *ndjson, const char *type, uint
     ndjson_end_line(out);
 }
 
-static void ndjson_notice(void *state, const struct writer_notice *notice, struct buffer *out)
+static void ndjson_mark(void *state, const struct writer_mark *mark, struct buffer *out)
 {
     struct ndjson *ndjson = state;
 
-    switch (notice->kind) {
+    switch (mark->kind) {
     case WRITER_ROUND:
         break;
     case WRITER_DROPPED:
-        write_dropped_line(notice->n, out);
+        write_dropped_line(mark->n, out);
         break;
     case WRITER_PAUSED:
-        write_pause_line(ndjson, "pause", notice->time_ns, out);
+        write_pause_line(ndjson, "pause", mark->time_ns, out);
         break;
     case WRITER_RESUMED:
-        write_pause_line(ndjson, "resume", notice->time_ns, out);
+        write_pause_line(ndjson, "resume", mark->time_ns, out);
         break;
     case WRITER_RESCANNED:
         symbols_each(ndjson->source->symbols, write_known, out);
@@ -546,7 +546,7 @@ static void ndjson_end(void *state, const struct writer_end *end, struct buffer 
 const struct writer writer_ndjson = {
     .begin = ndjson_begin,
     .record = ndjson_record,
-    .notice = ndjson_notice,
+    .mark = ndjson_mark,
     .end = ndjson_end,
     .free = ndjson_free,
 };

@@ -553,15 +553,15 @@ static void describe_again(const struct writer_source *source, struct buffer *ou
     write_build_ids(&description);
 }
 
-static void perf_data_notice(void *state, const struct writer_notice *notice, struct buffer *out)
+static void perf_data_mark(void *state, const struct writer_mark *mark, struct buffer *out)
 {
     const struct perf_data *data = state;
 
-    if (notice->kind == WRITER_ROUND)
+    if (mark->kind == WRITER_ROUND)
         perf_data_bytes_end(out, perf_data_bytes_begin(out, PERF_DATA_FINISHED_ROUND, 0));
-    else if (notice->kind == WRITER_DROPPED)
-        write_lost_record(data->source, notice->n, out);
-    else if (notice->kind == WRITER_RESCANNED)
+    else if (mark->kind == WRITER_DROPPED)
+        write_lost_record(data->source, mark->n, out);
+    else if (mark->kind == WRITER_RESCANNED)
         describe_again(data->source, out);
 }
 
@@ -586,7 +586,7 @@ static void perf_data_end(void *state, const struct writer_end *end, struct buff
 const struct writer writer_perf_data = {
     .begin = perf_data_begin,
     .record = perf_data_record,
-    .notice = perf_data_notice,
+    .mark = perf_data_mark,
     .end = perf_data_end,
     .free = perf_data_free,
 };

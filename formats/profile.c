@@ -394,12 +394,12 @@ bool profile_writer_record(void *state, const struct record *record, struct buff
     return true;
 }
 
-void profile_writer_notice(void *state, const struct writer_notice *notice, struct buffer *out)
+void profile_writer_mark(void *state, const struct writer_mark *mark, struct buffer *out)
 {
     struct profile_writer *writer = state;
 
     (void)out;
-    if (notice->kind == WRITER_ROUND)
+    if (mark->kind == WRITER_ROUND)
         profile_settle(writer->profile, SETTLE_PER_ROUND);
 }
 

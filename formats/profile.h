@@ -95,7 +95,7 @@ struct profile_writer {
 
 void *profile_writer_begin(const struct writer_source *source, struct buffer *out);
 bool profile_writer_record(void *state, const struct record *record, struct buffer *out);
-void profile_writer_notice(void *state, const struct writer_notice *notice, struct buffer *out);
+void profile_writer_mark(void *state, const struct writer_mark *mark, struct buffer *out);
 bool profile_writer_settle(void *state);
 size_t profile_writer_bytes(const void *state);
 void profile_writer_free(void *state);

@@ -332,8 +332,8 @@ int order_add(struct order *order, const char *name, const char *value, struct e
 
 static bool row_has_metric(const struct row *row, const char *name)
 {
-    for (size_t i = 0; row->derivation && i < derivation_count(row->derivation); i++)
-        if (filter_event_matches(name, derivation_metric(row->derivation, i)->name))
+    for (size_t i = 0; row->metric_set && i < metric_set_count(row->metric_set); i++)
+        if (filter_event_matches(name, metric_set_metric(row->metric_set, i)->name))
             return true;
     return false;
 }
@@ -373,9 +373,9 @@ static int check_sort(const char *name, const struct snapshot *snapshot, struct 
     if (is_metric(name))
         return 0;
     for (size_t i = 0; i < snapshot->n_rows; i++) {
-        const struct derivation *derivation = snapshot->rows[i]->derivation;
-        for (size_t k = 0; derivation && k < derivation_count(derivation); k++)
-            choice_take(&choice, derivation_metric(derivation, k)->name);
+        const struct metric_set *metric_set = snapshot->rows[i]->metric_set;
+        for (size_t k = 0; metric_set && k < metric_set_count(metric_set); k++)
+            choice_take(&choice, metric_set_metric(metric_set, k)->name);
     }
     known_each(snapshot, KNOWN_EVENTS, choice_take, &choice);
     if (choice.found)

@@ -22,7 +22,7 @@ enum stage { STAGE_WRITING, STAGE_COMPRESSING, STAGE_DONE };
 /* The worker thread accesses the members up to `result`. */
 struct events_document {
     struct job job;
-    struct draft *draft;
+    struct deferred_document *deferred;
     enum stage stage;
     struct buffer plain, compressed;
     struct gzip gzip;
@@ -40,8 +40,8 @@ static void events_document_unref(struct events_document *document)
 {
     if (--document->references > 0)
         return;
-    if (document->draft)
-        document->draft->free(document->draft);
+    if (document->deferred)
+        document->deferred->free(document->deferred);
     sd_event_source_disable_unref(document->timer);
     gzip_done(&document->gzip);
     buffer_done(&document->plain);
@@ -128,7 +128,7 @@ static void document_run(struct job *job)
     struct events_document *document = (struct events_document *)job;
 
     if (document->stage == STAGE_WRITING)
-        document->draft->write(document->draft, &document->plain);
+        document->deferred->write(document->deferred, &document->plain);
     else
         document->result = gzip_run(&document->gzip, &document->plain);
 }
@@ -136,8 +136,8 @@ static void document_run(struct job *job)
 /* Submits the compression. Returns false on failure; the document is then sent uncompressed. */
 static bool document_compress(struct events_document *document)
 {
-    document->draft->free(document->draft);
-    document->draft = NULL;
+    document->deferred->free(document->deferred);
+    document->deferred = NULL;
     buffer_trim(&document->plain);
     document->stage = STAGE_COMPRESSING;
     return !document->plain.failed && gzip_prepare(&document->gzip, document->plain.size) == 0 &&
@@ -169,8 +169,9 @@ static struct events_document *document_begin(struct site *site)
     *document = (struct events_document){
         .job = {.run = document_run, .done = document_on_done}, .references = 1, .site = site, .result = -EIO};
     document->generation = service->events_generation(service->userdata);
-    document->draft = service->draft_events(service->userdata);
-    if (!document->draft || !buffer_reserve(&document->plain, ROOM) || compression_submit(site, &document->job) < 0) {
+    document->deferred = service->defer_events(service->userdata);
+    if (!document->deferred || !buffer_reserve(&document->plain, ROOM) ||
+        compression_submit(site, &document->job) < 0) {
         events_document_unref(document);
         return NULL;
     }

@@ -131,7 +131,7 @@ static unsigned feed_status_of(int error)
 
 static int stream_take_parameter(void *userdata, const char *name, const char *value, struct error *error)
 {
-    return stream_request_set(userdata, name, value, error);
+    return record_request_set(userdata, name, value, error);
 }
 
 static struct MHD_Response *feed_response(struct feed *feed, const char *content_type)
@@ -148,7 +148,7 @@ static struct MHD_Response *feed_response(struct feed *feed, const char *content
 }
 
 /* HEAD requests open no stream. */
-static int feed_open(struct feed *feed, struct sampler *sampler, const struct stream_request *wanted,
+static int feed_open(struct feed *feed, struct sampler *sampler, const struct record_request *wanted,
                      const struct writer *writer, struct error *error)
 {
     struct request *request = feed->request;
@@ -164,14 +164,14 @@ static int feed_open(struct feed *feed, struct sampler *sampler, const struct st
 
 void handle_stream(struct request *request, const struct route *route)
 {
-    _cleanup_(stream_request_done) struct stream_request wanted = {0};
+    _cleanup_(record_request_done) struct record_request wanted = {0};
     const struct service *service = request->site->service;
     struct sampler *sampler = service->sampler(service->userdata);
     _cleanup_(feed_freep) struct feed *feed = NULL;
     struct error error;
 
-    wanted.standing = request->standing;
-    int r = sampler_admit(sampler, wanted.standing, &error);
+    wanted.trust = request->trust;
+    int r = sampler_admit(sampler, wanted.trust, &error);
     if (r == 0)
         r = request_parameters(request, route->parameters, stream_take_parameter, &wanted, &error);
     if (r == 0)

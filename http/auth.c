@@ -52,7 +52,7 @@ bool refusal_delay_start(struct request *request)
 
 static const char forbidden_to_pages[] =
     "this may come from a page in a browser that somebody else has made, and such a page may read documents but start "
-    "nothing. A page of this server sends \"" STANDING_PROOF ": " STANDING_PROOF_VALUE "\" and uses an IP address, "
+    "nothing. A page of this server sends \"" TRUST_PROOF ": " TRUST_PROOF_VALUE "\" and uses an IP address, "
     "\"localhost\", this machine's name or one of web.hosts; a program that is no browser sends no "
     "\"User-Agent: Mozilla/...\", \"Accept-Language\" or \"Origin\"";
 
@@ -63,10 +63,10 @@ static const char operators_only[] =
 
 const char *refusal_sentence(struct request *request, bool restricted)
 {
-    request->standing = request_standing(request);
-    if (request->standing == STANDING_PAGE)
+    request->trust = request_trust(request);
+    if (request->trust == TRUST_PAGE)
         return forbidden_to_pages;
-    return restricted && request->standing < request->site->standing_rules.operates ? operators_only : NULL;
+    return restricted && request->trust < request->site->trust_rules.operates ? operators_only : NULL;
 }
 
 /* --- passwords --- */
@@ -118,14 +118,14 @@ static void check_destroy(struct password_check *check)
 DEFINE_CLEANUP(struct password_check *, check_destroy);
 
 /* Resumes the request, which is then admitted anew. */
-static void check_release(struct password_check *check, enum verdict verdict)
+static void check_release(struct password_check *check, enum password_result result)
 {
     struct request *request = check->request;
 
     if (!request)
         return;
     check->request = NULL;
-    request->verdict = verdict;
+    request->result = result;
     request_resume(request);
 }
 
@@ -139,7 +139,7 @@ static void check_cancel(struct request *request)
 
 static void check_settle(struct password_check *check, bool right)
 {
-    check_release(check, right ? VERDICT_RIGHT : VERDICT_WRONG);
+    check_release(check, right ? PASSWORD_RIGHT : PASSWORD_WRONG);
 }
 
 /* The same password may have been sent several times before the result was known. */
@@ -190,7 +190,7 @@ static void checks_drop_left(struct auth *auth)
         next = LIST_NEXT(check, entry);
         if (!check->request || !request_has_left(check->request))
             continue;
-        check_release(check, VERDICT_BUSY);
+        check_release(check, PASSWORD_BUSY);
         job_cancel(&check->job);
     }
 }
@@ -272,33 +272,33 @@ static struct password_check *check_new(struct request *request, const struct cr
     return steal(check);
 }
 
-/* Starts a check. Returns VERDICT_BUSY if there is no memory or no thread: nobody is admitted then. */
-static enum verdict check_start(struct request *request, const struct credential *credential, const char *hash,
-                                const struct fingerprint *fingerprint)
+/* Starts a check. Returns PASSWORD_BUSY if there is no memory or no thread: nobody is admitted then. */
+static enum password_result check_start(struct request *request, const struct credential *credential, const char *hash,
+                                        const struct fingerprint *fingerprint)
 {
     struct auth *auth = request->site->auth;
 
     if (!checks_have_room(auth, request->peer))
         checks_drop_left(auth);
     if (!checks_have_room(auth, request->peer))
-        return VERDICT_BUSY;
+        return PASSWORD_BUSY;
     _cleanup_(check_destroyp) struct password_check *check = check_new(request, credential, hash);
     struct peer_count *count = check ? peer_counts_add(&auth->peers, request->peer) : NULL;
     if (!count)
-        return VERDICT_BUSY;
+        return PASSWORD_BUSY;
     if (worker_submit(auth->worker, &check->job) < 0) {
         peer_counts_remove(&auth->peers, count);
-        return VERDICT_BUSY;
+        return PASSWORD_BUSY;
     }
     check->count = count;
     check->fingerprint = *fingerprint;
     check->request = request;
     LIST_INSERT_HEAD(&auth->checks, check, entry);
     request_suspend(request, check_cancel, steal(check));
-    return VERDICT_UNKNOWN;
+    return PASSWORD_UNKNOWN;
 }
 
-static enum verdict password_judge(struct request *request, const struct credential *credential)
+static enum password_result password_judge(struct request *request, const struct credential *credential)
 {
     const struct web_config *config = request->site->security->config;
     struct password_cache *cache = &request->site->auth->cache;
@@ -306,12 +306,12 @@ static enum verdict password_judge(struct request *request, const struct credent
     struct fingerprint fingerprint;
 
     if (password_cache_fingerprint(cache, credential->user, hash ? hash : "", credential->password, &fingerprint) < 0)
-        return VERDICT_BUSY;
-    enum verdict verdict = password_cache_find(cache, &fingerprint);
-    return verdict == VERDICT_UNKNOWN ? check_start(request, credential, hash, &fingerprint) : verdict;
+        return PASSWORD_BUSY;
+    enum password_result result = password_cache_find(cache, &fingerprint);
+    return result == PASSWORD_UNKNOWN ? check_start(request, credential, hash, &fingerprint) : result;
 }
 
-static enum verdict request_judge(struct request *request)
+static enum password_result request_judge(struct request *request)
 {
     const char *value = request_header(request, MHD_HTTP_HEADER_AUTHORIZATION);
     struct site *site = request->site;
@@ -319,12 +319,12 @@ static enum verdict request_judge(struct request *request)
 
     int r = value ? credential_parse(value, &credential) : -EINVAL;
     if (r < 0)
-        return r == -ENOMEM ? VERDICT_BUSY : VERDICT_WRONG;
-    enum verdict verdict = VERDICT_BUSY;
+        return r == -ENOMEM ? PASSWORD_BUSY : PASSWORD_WRONG;
+    enum password_result result = PASSWORD_BUSY;
     if (site->auth || auth_new(site->event, &site->auth) == 0)
-        verdict = password_judge(request, &credential);
+        result = password_judge(request, &credential);
     credential_done(&credential);
-    return verdict;
+    return result;
 }
 
 /* Explains what is wrong with the request, but reveals nothing about the users. */
@@ -346,10 +346,9 @@ static const char *challenge_sentence(struct request *request)
 /* Whether the daemon's own page sent the request, with a password. Called only if the password is wrong. */
 static bool page_has_password(const struct request *request)
 {
-    const char *proof = request_header(request, STANDING_PROOF);
+    const char *proof = request_header(request, TRUST_PROOF);
 
-    return proof && strcasecmp(proof, STANDING_PROOF_VALUE) == 0 &&
-           request_header(request, MHD_HTTP_HEADER_AUTHORIZATION);
+    return proof && strcasecmp(proof, TRUST_PROOF_VALUE) == 0 && request_header(request, MHD_HTTP_HEADER_AUTHORIZATION);
 }
 
 static void reply_challenge(struct request *request)
@@ -381,15 +380,15 @@ enum admission auth_admit(struct request *request)
 
     if (!config || config->n_users == 0 || is_excluded(config, request->path))
         return ADMISSION_GRANTED;
-    if (request->verdict == VERDICT_UNKNOWN)
-        request->verdict = request_judge(request);
-    if (request->verdict == VERDICT_UNKNOWN)
+    if (request->result == PASSWORD_UNKNOWN)
+        request->result = request_judge(request);
+    if (request->result == PASSWORD_UNKNOWN)
         return ADMISSION_PENDING;
-    if (request->verdict == VERDICT_RIGHT)
+    if (request->result == PASSWORD_RIGHT)
         return ADMISSION_GRANTED;
     if (refusal_must_wait(request) && refusal_delay_start(request))
         return ADMISSION_PENDING;
-    if (request->verdict == VERDICT_BUSY)
+    if (request->result == PASSWORD_BUSY)
         reply_busy(request, "too many passwords wait to be checked; try again");
     else
         reply_challenge(request);

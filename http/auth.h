@@ -22,7 +22,7 @@
 bool refusal_delay_start(struct request *request);
 
 /*
- * Determines the standing of the client. Returns NULL if it may proceed, else a sentence with a remedy. `restricted`
+ * Determines the trust of the client. Returns NULL if it may proceed, else a sentence with a remedy. `restricted`
  * means that only operators may proceed.
  */
 const char *refusal_sentence(struct request *request, bool restricted);

@@ -20,18 +20,19 @@ static const struct server_limits default_limits = {
     .response_ns = 60 * NSEC_PER_SEC,
 };
 
-static uint64_t keepalive_time(const struct connections *all, enum tenure tenure)
+static uint64_t keepalive_time(const struct connections *all, enum connection_class connection_class)
 {
-    uint64_t longest = all->asking && tenure != TENURE_KNOWN ? UNKNOWN_IDLE_NS : UINT64_MAX;
+    uint64_t longest = all->asking && connection_class != CONNECTION_KNOWN ? UNKNOWN_IDLE_NS : UINT64_MAX;
 
     return MIN(all->limits.keepalive_ns, longest);
 }
 
-static uint64_t deadline_time(const struct connections *all, enum deadline deadline, enum tenure tenure)
+static uint64_t deadline_time(const struct connections *all, enum deadline deadline,
+                              enum connection_class connection_class)
 {
     const uint64_t times[N_DEADLINES] = {
         [DEADLINE_REQUEST] = all->limits.request_ns,
-        [DEADLINE_KEEPALIVE] = keepalive_time(all, tenure),
+        [DEADLINE_KEEPALIVE] = keepalive_time(all, connection_class),
         [DEADLINE_RESPONSE] = all->limits.response_ns,
     };
     return times[deadline];
@@ -39,7 +40,7 @@ static uint64_t deadline_time(const struct connections *all, enum deadline deadl
 
 static struct connection_list *connection_list(const struct connection *connection)
 {
-    return &connection->all->lists[connection->deadline][connection->tenure];
+    return &connection->all->lists[connection->deadline][connection->connection_class];
 }
 
 static void connection_list_remove(struct connection *connection)
@@ -85,7 +86,7 @@ static int connections_on_timer(sd_event_source *source, uint64_t usec, void *us
     (void)source;
     (void)usec;
     for (enum deadline i = 0; i < DEADLINE_NONE; i++)
-        for (enum tenure k = 0; k < N_TENURES; k++)
+        for (enum connection_class k = 0; k < N_CONNECTION_CLASSES; k++)
             while ((first = TAILQ_FIRST(&all->lists[i][k])) && first->deadline_ns <= now)
                 connection_expire(first);
     all->armed_ns = 0;
@@ -98,7 +99,7 @@ int connections_init(struct connections *all, sd_event *event, const struct serv
 {
     *all = (struct connections){.limits = limits ? *limits : default_limits, .service = service};
     for (enum deadline i = 0; i < N_DEADLINES; i++)
-        for (enum tenure k = 0; k < N_TENURES; k++)
+        for (enum connection_class k = 0; k < N_CONNECTION_CLASSES; k++)
             TAILQ_INIT(&all->lists[i][k]);
     return timer_init(event, CLOCK_MONOTONIC, ACCURACY_USEC, connections_on_timer, all, &all->timer);
 }
@@ -109,7 +110,7 @@ static void connections_move_deadlines(struct connections *all, const struct con
     struct connection *c;
 
     for (enum deadline i = 0; i < DEADLINE_NONE; i++)
-        for (enum tenure k = 0; k < N_TENURES; k++)
+        for (enum connection_class k = 0; k < N_CONNECTION_CLASSES; k++)
             TAILQ_FOREACH (c, &all->lists[i][k], entry)
                 c->deadline_ns += deadline_time(all, i, k) - deadline_time(old, i, k);
     connections_arm(all);
@@ -142,11 +143,11 @@ static unsigned connections_reserved(unsigned connections)
     return MIN(MAX(connections / RESERVED_SHARE, (unsigned)RESERVED_MIN), connections / 2);
 }
 
-static enum tenure tenure_of(const struct peer *peer)
+static enum connection_class connection_class_of(const struct peer *peer)
 {
     if (peer->unix_socket)
-        return TENURE_KNOWN;
-    return peer->local ? TENURE_LOCAL : TENURE_STRANGER;
+        return CONNECTION_KNOWN;
+    return peer->local ? CONNECTION_LOCAL : CONNECTION_STRANGER;
 }
 
 /* The first connection whose address has at least `crowd` connections, among those at the head of the list, or NULL. */
@@ -161,14 +162,14 @@ static struct connection *find_crowded(const struct connection_list *list, unsig
 }
 
 /*
- * The connection to end: the one that has waited longest, of those with at most tenure `most` whose address has at
+ * The connection to end: the one that has waited longest, of those with at most class `most` whose address has at
  * least `crowd` connections. Returns NULL if no connection qualifies.
  */
-static struct connection *find_idle(struct connections *all, enum tenure most, unsigned crowd)
+static struct connection *find_idle(struct connections *all, enum connection_class most, unsigned crowd)
 {
     static const enum deadline order[] = {DEADLINE_KEEPALIVE, DEADLINE_HELD, DEADLINE_REQUEST};
 
-    for (enum tenure k = 0; k <= most; k++)
+    for (enum connection_class k = 0; k <= most; k++)
         for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
             struct connection *connection = find_crowded(&all->lists[order[i]][k], crowd);
             if (connection)
@@ -182,7 +183,7 @@ static struct connection *find_idle(struct connections *all, enum tenure most, u
  * be ended. The connection is taken from a crowded address first, then from an address that has more connections than
  * this one. A flood thus makes room for itself and ends no other connections.
  */
-static bool connections_make_room(struct connections *all, enum tenure most, unsigned same)
+static bool connections_make_room(struct connections *all, enum connection_class most, unsigned same)
 {
     const unsigned crowds[] = {MAX(same + 1, all->limits.connections_per_address / 2), same + 1, same, 0};
     struct connection *connection = NULL;
@@ -200,21 +201,22 @@ static bool connections_make_room(struct connections *all, enum tenure most, uns
 bool connections_admit(struct connections *all, const struct peer *peer)
 {
     unsigned most = all->limits.connections, limit = peer_limit(peer, most, all->limits.connections_per_address);
-    unsigned n = all->n[TENURE_STRANGER] + all->n[TENURE_LOCAL] + all->n[TENURE_KNOWN];
+    unsigned n = all->n[CONNECTION_STRANGER] + all->n[CONNECTION_LOCAL] + all->n[CONNECTION_KNOWN];
     unsigned same = peer_counts_get(&all->peers, peer);
 
     if (same >= limit || all->n_there >= most + ENDING_MAX)
         return false;
-    if (tenure_of(peer) == TENURE_STRANGER && all->n[TENURE_STRANGER] >= most - connections_reserved(most))
-        return connections_make_room(all, TENURE_STRANGER, same);
-    return n < most || connections_make_room(all, TENURE_LOCAL, same);
+    if (connection_class_of(peer) == CONNECTION_STRANGER &&
+        all->n[CONNECTION_STRANGER] >= most - connections_reserved(most))
+        return connections_make_room(all, CONNECTION_STRANGER, same);
+    return n < most || connections_make_room(all, CONNECTION_LOCAL, same);
 }
 
 static uint64_t next_deadline(const struct connections *all, enum deadline deadline)
 {
     uint64_t next = UINT64_MAX;
 
-    for (enum tenure k = 0; k < N_TENURES; k++)
+    for (enum connection_class k = 0; k < N_CONNECTION_CLASSES; k++)
         if (!TAILQ_EMPTY(&all->lists[deadline][k]))
             next = MIN(next, TAILQ_FIRST(&all->lists[deadline][k])->deadline_ns);
     return next;
@@ -226,7 +228,7 @@ bool connections_are_answering(const struct connections *all)
     const struct connection *connection;
 
     for (size_t i = 0; i < ARRAY_SIZE(busy); i++)
-        for (enum tenure k = 0; k < N_TENURES; k++)
+        for (enum connection_class k = 0; k < N_CONNECTION_CLASSES; k++)
             TAILQ_FOREACH (connection, &all->lists[busy[i]][k], entry)
                 if (!connection->ended)
                     return true;
@@ -258,7 +260,7 @@ void connections_each(struct connections *all, void (*visit)(struct connection *
                       void *userdata)
 {
     for (enum deadline i = 0; i < N_DEADLINES; i++)
-        for (enum tenure k = 0; k < N_TENURES; k++)
+        for (enum connection_class k = 0; k < N_CONNECTION_CLASSES; k++)
             for (struct connection *c = TAILQ_FIRST(&all->lists[i][k]), *next; c; c = next) {
                 next = TAILQ_NEXT(c, entry);
                 visit(c, userdata);
@@ -282,11 +284,11 @@ struct connection *connection_new(struct connections *all, struct mhd_loop *loop
     connection->mhd = mhd;
     connection->fd = fd;
     connection->peer = *peer;
-    connection->tenure = tenure_of(peer);
+    connection->connection_class = connection_class_of(peer);
     connection->deadline = DEADLINE_NONE;
     connection_list_append(connection);
     connection_set_deadline(connection, DEADLINE_REQUEST);
-    all->n[connection->tenure]++;
+    all->n[connection->connection_class]++;
     all->n_there++;
     return connection;
 }
@@ -297,7 +299,7 @@ static void connection_leave(struct connection *connection)
     if (connection->ended)
         return;
     connection->ended = true;
-    connection->all->n[connection->tenure]--;
+    connection->all->n[connection->connection_class]--;
     peer_counts_remove(&connection->all->peers, connection->count);
     connection->count = NULL;
 }
@@ -315,22 +317,22 @@ struct connection *connection_free(struct connection *connection)
     return NULL;
 }
 
-void connection_update_tenure(struct connection *connection)
+void connection_update_class(struct connection *connection)
 {
     const struct request *request = &connection->request;
-    enum tenure tenure = connection->tenure;
+    enum connection_class connection_class = connection->connection_class;
 
     if (request_is_authenticated(request))
-        tenure = TENURE_KNOWN;
-    else if (request->verdict == VERDICT_WRONG)
-        tenure = tenure_of(&connection->peer);
-    if (connection->ended || tenure == connection->tenure)
+        connection_class = CONNECTION_KNOWN;
+    else if (request->result == PASSWORD_WRONG)
+        connection_class = connection_class_of(&connection->peer);
+    if (connection->ended || connection_class == connection->connection_class)
         return;
-    /* Append to the list of the new tenure. The list is out of order until connection_set_deadline() is called. */
+    /* Append to the list of the new class. The list is out of order until connection_set_deadline() is called. */
     connection_list_remove(connection);
-    connection->all->n[connection->tenure]--;
-    connection->tenure = tenure;
-    connection->all->n[tenure]++;
+    connection->all->n[connection->connection_class]--;
+    connection->connection_class = connection_class;
+    connection->all->n[connection_class]++;
     connection_list_append(connection);
 }
 
@@ -341,7 +343,7 @@ static void connection_move(struct connection *connection, enum deadline deadlin
 
     connection_list_remove(connection);
     connection->deadline = deadline;
-    connection->deadline_ns = now + deadline_time(all, deadline, connection->tenure);
+    connection->deadline_ns = now + deadline_time(all, deadline, connection->connection_class);
     connection_list_append(connection);
 }
 

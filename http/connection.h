@@ -4,7 +4,7 @@
  * for another.
  *
  * libmicrohttpd's own timeout counts idle time only, so a client that sends one byte per second would hold a connection
- * forever. Here a deadline covers a whole step, such as receiving a request head. All connections with the same tenure
+ * forever. Here a deadline covers a whole step, such as receiving a request head. All connections with the same class
  * and at the same step have the same time for it, so the list of each pair is ordered by deadline without sorting: the
  * next deadline, and the connection that has waited longest, are at its head. One timer serves all lists. It is not
  * moved when a deadline moves away: it fires, finds nothing to do, and is armed again.
@@ -32,8 +32,8 @@ enum deadline {
  * a password or certificate or uses a unix socket. Some slots are reserved for connections from this machine. All
  * others are strangers.
  */
-enum tenure { TENURE_STRANGER, TENURE_LOCAL, TENURE_KNOWN };
-#define N_TENURES 3
+enum connection_class { CONNECTION_STRANGER, CONNECTION_LOCAL, CONNECTION_KNOWN };
+#define N_CONNECTION_CLASSES 3
 
 /*
  * If passwords or certificates are requested, a connection that has shown neither is kept this long between requests.
@@ -58,11 +58,11 @@ struct connection {
     struct tls_transport transport;
     struct peer peer;
     struct peer_count *count;
-    enum tenure tenure;
+    enum connection_class connection_class;
     bool ended; /* no longer counted; libmicrohttpd has yet to close it */
     enum deadline deadline;
     uint64_t deadline_ns;
-    TAILQ_ENTRY(connection) entry; /* in the list of its deadline and tenure */
+    TAILQ_ENTRY(connection) entry; /* in the list of its deadline and class */
     struct request request;
 };
 
@@ -72,9 +72,9 @@ struct connections {
     struct server_limits limits;
     bool asking; /* passwords or certificates are requested */
     const struct service *service;
-    struct connection_list lists[N_DEADLINES][N_TENURES];
-    unsigned n[N_TENURES]; /* without ended connections */
-    unsigned n_there;      /* with ended connections */
+    struct connection_list lists[N_DEADLINES][N_CONNECTION_CLASSES];
+    unsigned n[N_CONNECTION_CLASSES]; /* without ended connections */
+    unsigned n_there;                 /* with ended connections */
     struct peer_counts peers;
     sd_event_source *timer;
     uint64_t armed_ns; /* 0: disarmed */
@@ -117,8 +117,8 @@ struct connection *connection_free(struct connection *connection);
 int connection_begin_tls(struct connection *connection, struct tls *tls, uint64_t *progress);
 /* Whether the client is known by its certificate (tls_peer_is_known()). */
 bool connection_is_certified(const struct connection *connection);
-/* Updates the tenure from the credentials of the last request. Must be followed by connection_set_deadline(). */
-void connection_update_tenure(struct connection *connection);
+/* Updates the class from the credentials of the last request. Must be followed by connection_set_deadline(). */
+void connection_update_class(struct connection *connection);
 /* Moves the connection to its next step, whose time starts now. Does nothing if the connection has ended. */
 void connection_set_deadline(struct connection *connection, enum deadline deadline);
 /* Ends the connection at any step. libmicrohttpd notices it on the socket, and frees the connection later. */

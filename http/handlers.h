@@ -19,7 +19,7 @@ struct route {
     bool json;                     /* sends only application/json */
     bool starts;                   /* starts work or changes something; refused to foreign web pages */
     bool restricted;               /* for operators only */
-    enum service_document document;
+    enum api_document document;
     const struct sample_format *samples; /* format of a stream */
     const char *example;                 /* sample query; NULL: not in the list of paths at / */
     const char *help;

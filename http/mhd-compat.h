@@ -19,9 +19,9 @@
 
 /* The option that makes a daemon reject malformed requests. It was renamed in 0.9.77.01. */
 #if MHD_VERSION >= 0x00097701
-#define FRAMING_STRICT MHD_OPTION_CLIENT_DISCIPLINE_LVL
+#define HEAD_CHECK_STRICT MHD_OPTION_CLIENT_DISCIPLINE_LVL
 #else
-#define FRAMING_STRICT MHD_OPTION_STRICT_FOR_CLIENT
+#define HEAD_CHECK_STRICT MHD_OPTION_STRICT_FOR_CLIENT
 #endif
 
 /* Added in 0.9.73.02. With older versions, the data are copied block by block. */

@@ -15,14 +15,14 @@
 #include "http/mhd-compat.h"
 #include "http/reply.h"
 
-struct framing {
+struct head_check {
     const char *at;   /* end of the last line that was followed; NULL: not following */
     const char *what; /* what is ambiguous, as part of a sentence; NULL: nothing so far */
     const char *length;
     unsigned n_hosts, n_headers;
 };
 
-/* --- framing --- */
+/* --- head check --- */
 
 /*
  * How libmicrohttpd 0.9.72 to 0.9.76 parses a head (src/microhttpd/connection.c): get_next_header_line() splits the
@@ -47,7 +47,7 @@ struct framing {
  */
 #define EMPTY_LINE_ALONE ((size_t)-LINE_END)
 
-bool framing_is_followed(const char *version)
+bool head_check_is_followed(const char *version)
 {
     unsigned major, minor, micro;
 
@@ -76,10 +76,10 @@ static bool has_controls(const char *text)
     return false;
 }
 
-static void framing_refuse(struct framing *framing, const char *what)
+static void head_check_refuse(struct head_check *head_check, const char *what)
 {
-    if (!framing->what)
-        framing->what = what;
+    if (!head_check->what)
+        head_check->what = what;
 }
 
 /*
@@ -99,57 +99,57 @@ static bool belongs_to(const char *name, const char *value)
     return (uintptr_t)value >= (uintptr_t)behind && behind + strspn(behind, " \t") >= value;
 }
 
-static void framing_follow(struct framing *framing, const char *name, const char *value)
+static void head_check_follow(struct head_check *head_check, const char *name, const char *value)
 {
-    if (!framing->at || framing->what)
+    if (!head_check->at || head_check->what)
         return;
-    if (line_follows(framing->at, name) && value && belongs_to(name, value))
-        framing->at = value + strlen(value);
+    if (line_follows(head_check->at, name) && value && belongs_to(name, value))
+        head_check->at = value + strlen(value);
     else
-        framing_refuse(framing, "a line that continues in the next, or does not end in CR LF");
+        head_check_refuse(head_check, "a line that continues in the next, or does not end in CR LF");
 }
 
 /* `version` is the last word of the request line, in libmicrohttpd's buffer; NULL if the head is not followed. */
-static void framing_begin(struct framing *framing, const char *version)
+static void head_check_begin(struct head_check *head_check, const char *version)
 {
-    *framing = (struct framing){.at = version ? version + strlen(version) : NULL};
+    *head_check = (struct head_check){.at = version ? version + strlen(version) : NULL};
 }
 
 /* Must be called for each header, in the order of the head. */
-static void framing_header(struct framing *framing, const char *name, const char *value)
+static void head_check_header(struct head_check *head_check, const char *name, const char *value)
 {
-    framing->n_headers++;
+    head_check->n_headers++;
     if (!is_token(name))
-        framing_refuse(framing, "a header name that is not a token");
-    framing_follow(framing, name, value);
+        head_check_refuse(head_check, "a header name that is not a token");
+    head_check_follow(head_check, name, value);
     value = value ? value : "";
     if (has_controls(value))
-        framing_refuse(framing, "a control character");
-    if (strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0 && framing->n_hosts++ > 0)
-        framing_refuse(framing, "two hosts");
+        head_check_refuse(head_check, "a control character");
+    if (strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0 && head_check->n_hosts++ > 0)
+        head_check_refuse(head_check, "two hosts");
     if (strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) != 0)
         return;
-    if (framing->length && !str_equal(framing->length, value))
-        framing_refuse(framing, "two lengths");
-    framing->length = value;
+    if (head_check->length && !str_equal(head_check->length, value))
+        head_check_refuse(head_check, "two lengths");
+    head_check->length = value;
 }
 
 /*
  * `method` is the start of the head. `size` is its size including the empty line, as reported by libmicrohttpd. Both
  * are ignored if the head is not followed.
  */
-static void framing_end(struct framing *framing, const char *method, size_t size)
+static void head_check_end(struct head_check *head_check, const char *method, size_t size)
 {
-    const char *at = framing->at;
+    const char *at = head_check->at;
     const char *end = size == EMPTY_LINE_ALONE ? at + LINE_END + LINE_END : method + size;
 
-    if (size == EMPTY_LINE_ALONE && framing->n_headers == 0)
+    if (size == EMPTY_LINE_ALONE && head_check->n_headers == 0)
         return; /* no header could be continued, and the size of the empty line is all that is known */
     /* Both the last line and the empty line must end in CR LF. */
-    if (at && !framing->what &&
+    if (at && !head_check->what &&
         ((uintptr_t)end != (uintptr_t)at + LINE_END + LINE_END || !line_follows(at, at + LINE_END) ||
          !line_follows(at + LINE_END, end)))
-        framing_refuse(framing, "a line that continues in the next, or does not end in CR LF");
+        head_check_refuse(head_check, "a line that continues in the next, or does not end in CR LF");
 }
 
 /* --- loop --- */
@@ -177,7 +177,7 @@ struct mhd_loop {
     sd_event_source *io, *again, *later;
     uint64_t progress; /* incremented by everything that happens */
     unsigned n_connections;
-    bool follows_heads; /* framing_is_followed() for the libmicrohttpd in use */
+    bool follows_heads; /* head_check_is_followed() for the libmicrohttpd in use */
     bool retired;
     void (*on_empty)(void *userdata);
     void *on_empty_userdata;
@@ -281,7 +281,7 @@ static void *mhd_on_uri(void *userdata, const char *uri, struct MHD_Connection *
 static enum MHD_Result request_on_header(void *userdata, enum MHD_ValueKind kind, const char *name, const char *value)
 {
     (void)kind;
-    framing_header(userdata, name, value);
+    head_check_header(userdata, name, value);
     return MHD_YES;
 }
 
@@ -289,18 +289,18 @@ static enum MHD_Result request_on_header(void *userdata, enum MHD_ValueKind kind
  * Refuses a request whose headers are ambiguous. Returns true if it did, with a reply set. `version` is the version in
  * the request line, in libmicrohttpd's buffer; NULL if the head is not followed.
  */
-static bool request_refuse_framing(struct request *request, const char *version)
+static bool request_refuse_head(struct request *request, const char *version)
 {
     const union MHD_ConnectionInfo *size =
         MHD_get_connection_info(request->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-    struct framing framing;
+    struct head_check head_check;
 
-    framing_begin(&framing, size ? version : NULL);
-    MHD_get_connection_values(request->mhd, MHD_HEADER_KIND, request_on_header, &framing);
-    framing_end(&framing, request->method, size ? size->header_size : 0);
-    if (framing.what)
-        reply_error(request, MHD_HTTP_BAD_REQUEST, "the headers are ambiguous: %s", framing.what);
-    return framing.what != NULL;
+    head_check_begin(&head_check, size ? version : NULL);
+    MHD_get_connection_values(request->mhd, MHD_HEADER_KIND, request_on_header, &head_check);
+    head_check_end(&head_check, request->method, size ? size->header_size : 0);
+    if (head_check.what)
+        reply_error(request, MHD_HTTP_BAD_REQUEST, "the headers are ambiguous: %s", head_check.what);
+    return head_check.what != NULL;
 }
 
 /*
@@ -331,7 +331,7 @@ static enum MHD_Result request_on_head(struct connection *connection, const char
 
     request->seen = true;
     connection_set_deadline(connection, DEADLINE_RESPONSE);
-    return request_refuse_framing(request, version) || request_refuse_body(request) ? request_queue(request) : MHD_YES;
+    return request_refuse_head(request, version) || request_refuse_body(request) ? request_queue(request) : MHD_YES;
 }
 
 static enum MHD_Result mhd_on_request(void *userdata, struct MHD_Connection *mhd, const char *path, const char *method,
@@ -378,7 +378,7 @@ static void mhd_on_completed(void *userdata, struct MHD_Connection *mhd, void **
     loop->progress++;
     if (!connection)
         return;
-    connection_update_tenure(connection);
+    connection_update_class(connection);
     request_end(&connection->request);
     if (why != MHD_REQUEST_TERMINATED_COMPLETED_OK)
         return;
@@ -441,7 +441,7 @@ static struct MHD_Daemon *mhd_daemon_start(struct mhd_loop *loop)
      */
     enum MHD_OPTION secure = terms->tls ? MHD_OPTION_HTTPS_CERT_CALLBACK : MHD_OPTION_END;
     struct MHD_OptionItem options[] = {
-        {FRAMING_STRICT, 1, NULL},
+        {HEAD_CHECK_STRICT, 1, NULL},
         {MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)terms->memory_per_connection, NULL},
         {MHD_OPTION_CONNECTION_LIMIT, (intptr_t)terms->connections + ENDING_MAX, NULL},
         {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)mhd_on_connection, loop},
@@ -485,7 +485,7 @@ int mhd_loop_new(struct site *site, struct connections *all, const struct mhd_te
     if (terms->tls && MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
         return -EOPNOTSUPP;
     *loop = (struct mhd_loop){
-        .site = site, .all = all, .terms = *terms, .follows_heads = framing_is_followed(MHD_get_version())};
+        .site = site, .all = all, .terms = *terms, .follows_heads = head_check_is_followed(MHD_get_version())};
     errno = 0;
     loop->daemon = mhd_daemon_start(loop);
     if (!loop->daemon)

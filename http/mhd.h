@@ -19,7 +19,7 @@
  * Whether request heads must be followed with this version of libmicrohttpd, as returned by MHD_get_version():
  * "0.9.75". Pure.
  */
-bool framing_is_followed(const char *version);
+bool head_check_is_followed(const char *version);
 
 struct mhd_loop;
 

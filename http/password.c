@@ -123,12 +123,12 @@ static bool table_use(struct password_cache_table *table, const struct fingerpri
     return false;
 }
 
-enum verdict password_cache_find(struct password_cache *cache, const struct fingerprint *fingerprint)
+enum password_result password_cache_find(struct password_cache *cache, const struct fingerprint *fingerprint)
 {
     cache->uses++;
     if (table_use(&cache->right, fingerprint, cache->uses))
-        return VERDICT_RIGHT;
-    return table_use(&cache->wrong, fingerprint, cache->uses) ? VERDICT_WRONG : VERDICT_UNKNOWN;
+        return PASSWORD_RIGHT;
+    return table_use(&cache->wrong, fingerprint, cache->uses) ? PASSWORD_WRONG : PASSWORD_UNKNOWN;
 }
 
 void password_cache_remember(struct password_cache *cache, const struct fingerprint *fingerprint, bool right)
@@ -136,7 +136,7 @@ void password_cache_remember(struct password_cache *cache, const struct fingerpr
     struct password_cache_table *table = right ? &cache->right : &cache->wrong;
     size_t oldest = 0;
 
-    if (password_cache_find(cache, fingerprint) != VERDICT_UNKNOWN)
+    if (password_cache_find(cache, fingerprint) != PASSWORD_UNKNOWN)
         return;
     for (size_t i = 1; i < PASSWORD_CACHE_MAX; i++)
         if (table->items[i].last_use < table->items[oldest].last_use)

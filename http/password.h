@@ -36,7 +36,7 @@ int credential_parse(const char *value, struct credential *ret);
 void credential_copy(const struct credential *from, struct credential *to);
 void credential_done(struct credential *credential);
 
-enum verdict { VERDICT_UNKNOWN, VERDICT_RIGHT, VERDICT_WRONG, VERDICT_BUSY /* it cannot be checked now */ };
+enum password_result { PASSWORD_UNKNOWN, PASSWORD_RIGHT, PASSWORD_WRONG, PASSWORD_BUSY /* it cannot be checked now */ };
 
 #define PASSWORD_CACHE_MAX 128 /* entries per table */
 
@@ -64,8 +64,8 @@ void password_cache_done(struct password_cache *cache);
 /* `hash` is "" if the user does not exist. Returns -EIO if the fingerprint cannot be computed. */
 int password_cache_fingerprint(const struct password_cache *cache, const char *user, const char *hash,
                                const char *password, struct fingerprint *ret);
-/* Returns VERDICT_UNKNOWN if the password was not checked yet, or its entry has been replaced. */
-enum verdict password_cache_find(struct password_cache *cache, const struct fingerprint *fingerprint);
+/* Returns PASSWORD_UNKNOWN if the password was not checked yet, or its entry has been replaced. */
+enum password_result password_cache_find(struct password_cache *cache, const struct fingerprint *fingerprint);
 void password_cache_remember(struct password_cache *cache, const struct fingerprint *fingerprint, bool right);
 bool fingerprint_equal(const struct fingerprint *a, const struct fingerprint *b);
 

@@ -263,26 +263,26 @@ bool request_is_api(const struct request *request)
 static enum MHD_Result request_on_claim(void *userdata, enum MHD_ValueKind kind, const char *name, const char *value)
 {
     (void)kind;
-    standing_claim(userdata, name, value ? value : "");
+    origin_header_add(userdata, name, value ? value : "");
     return MHD_YES;
 }
 
 bool request_is_authenticated(const struct request *request)
 {
-    return request->verdict == VERDICT_RIGHT || request->certified;
+    return request->result == PASSWORD_RIGHT || request->certified;
 }
 
-enum standing request_standing(struct request *request)
+enum trust request_trust(struct request *request)
 {
-    const struct standing_rules *rules = &request->site->standing_rules;
+    const struct trust_rules *rules = &request->site->trust_rules;
     char machine[HOST_NAME_MAX + 1] = "";
     struct host_names names = {.machine = machine, .others = rules->hosts, .n_others = rules->n_hosts};
-    struct standing_claims claims = {0};
+    struct origin_headers claims = {0};
 
     if (gethostname(machine, sizeof(machine) - 1) < 0)
         machine[0] = '\0';
     MHD_get_connection_values(request->mhd, MHD_HEADER_KIND, request_on_claim, &claims);
-    return standing_of(request_is_authenticated(request), request->peer, &claims, &names);
+    return trust_of(request_is_authenticated(request), request->peer, &claims, &names);
 }
 
 const char *request_header(const struct request *request, const char *name)

@@ -58,15 +58,15 @@ struct request {
     struct MHD_Connection *mhd;
     const char *method, *path;
     const struct peer *peer;
-    enum standing standing; /* set only for routes that not every client may use */
-    bool certified;         /* the client is known by its certificate: tls_peer_is_known() */
-    bool seen;              /* its head was seen: the first callback was made */
-    bool counted;           /* counted against the rate limit */
-    bool answered;          /* its handler has run, or it was refused */
-    bool bad_encoding;      /* the URL has bad percent-encoding */
-    bool query_too_long;    /* the query was removed before libmicrohttpd parsed it */
-    enum verdict verdict;   /* of the password */
-    unsigned delays;        /* how often its refusal was delayed */
+    enum trust trust;            /* set only for routes that not every client may use */
+    bool certified;              /* the client is known by its certificate: tls_peer_is_known() */
+    bool seen;                   /* its head was seen: the first callback was made */
+    bool counted;                /* counted against the rate limit */
+    bool answered;               /* its handler has run, or it was refused */
+    bool bad_encoding;           /* the URL has bad percent-encoding */
+    bool query_too_long;         /* the query was removed before libmicrohttpd parsed it */
+    enum password_result result; /* of the password */
+    unsigned delays;             /* how often its refusal was delayed */
     struct suspension suspension;
     unsigned status;
     struct MHD_Response *response; /* NULL: no reply yet */
@@ -107,8 +107,8 @@ typedef int (*take_parameter)(void *userdata, const char *name, const char *valu
 int request_parameters(struct request *request, const char *const *known, take_parameter take, void *userdata,
                        struct error *error);
 
-/* The client's standing. If passwords are required, it is valid only after auth_admit(). */
-enum standing request_standing(struct request *request);
+/* The client's trust. If passwords are required, it is valid only after auth_admit(). */
+enum trust request_trust(struct request *request);
 /* Whether the client has shown a right password, or is known by its certificate. */
 bool request_is_authenticated(const struct request *request);
 /* The first value of a header, or NULL. */

@@ -55,7 +55,7 @@ int server_new(sd_event *event, const struct service *service, const char *telem
     server->site.answer = dispatch_request;
     server->site.check_files = server_check_files;
     server->site.check_files_userdata = server;
-    server->site.standing_rules.operates = STANDING_OPERATOR;
+    server->site.trust_rules.operates = TRUST_OPERATOR;
     server->listeners = (struct listeners){.site = &server->site, .connections = &server->connections};
     if (server_set_telemetry_path(server, telemetry_path) < 0)
         return error_oom(error);
@@ -91,7 +91,7 @@ struct server *server_free(struct server *server)
         free(server->warned[i]);
     response_cache_done(&server->site.cache);
     free(server->site.telemetry_path);
-    standing_rules_done(&server->site.standing_rules);
+    trust_rules_done(&server->site.trust_rules);
     sd_event_unref(server->site.event);
     free(server);
     return NULL;
@@ -108,13 +108,13 @@ int server_set_telemetry_path(struct server *server, const char *path)
     return 0;
 }
 
-int server_trust(struct server *server, enum standing operates, char *const *hosts, size_t n_hosts)
+int server_trust(struct server *server, enum trust operates, char *const *hosts, size_t n_hosts)
 {
-    _cleanup_(standing_rules_done) struct standing_rules rules = {0};
-    int r = standing_rules_init(&rules, operates, hosts, n_hosts);
+    _cleanup_(trust_rules_done) struct trust_rules rules = {0};
+    int r = trust_rules_init(&rules, operates, hosts, n_hosts);
 
     if (r == 0)
-        SWAP(server->site.standing_rules, rules);
+        SWAP(server->site.trust_rules, rules);
     return r;
 }
 
@@ -204,11 +204,11 @@ static int server_change(struct server *server, const char *web_config, const st
     _cleanup_(file_versions_done) struct file_versions versions = {0};
     _cleanup_(freep) char *path = web_config && *web_config ? strdup(web_config) : NULL;
     _cleanup_(freep) char *telemetry_path = settings ? strdup(settings->telemetry_path) : NULL;
-    _cleanup_(standing_rules_done) struct standing_rules rules = {0};
+    _cleanup_(trust_rules_done) struct trust_rules rules = {0};
 
     if ((!path && web_config && *web_config) ||
         (settings &&
-         (!telemetry_path || standing_rules_init(&rules, settings->operates, settings->hosts, settings->n_hosts) < 0)))
+         (!telemetry_path || trust_rules_init(&rules, settings->operates, settings->hosts, settings->n_hosts) < 0)))
         return error_oom(error);
     int r = server_load(server, path, &security, &versions, error);
     if (r == 0)
@@ -221,7 +221,7 @@ static int server_change(struct server *server, const char *web_config, const st
     if (!settings)
         return 0;
     SWAP(server->site.telemetry_path, telemetry_path);
-    SWAP(server->site.standing_rules, rules);
+    SWAP(server->site.trust_rules, rules);
     return 0;
 }
 

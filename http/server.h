@@ -10,7 +10,7 @@
 
 #include <systemd/sd-event.h>
 
-#include "config/standing.h"
+#include "config/trust.h"
 #include "http/service.h"
 
 struct server;
@@ -23,7 +23,7 @@ struct server_settings {
     const char *web_config; /* path of the web configuration; "" or NULL: none */
     char *const *hosts;     /* names of this machine, besides its own */
     size_t n_hosts;
-    enum standing operates; /* the lowest standing that may reload and pause */
+    enum trust operates; /* the lowest trust that may reload and pause */
     struct server_limits limits;
 };
 
@@ -59,7 +59,7 @@ int server_set_telemetry_path(struct server *server, const char *path);
  * Sets the members of struct server_settings with the same names. Until it is called, only operators may reload and
  * pause. Copies the names. Returns -ENOMEM on failure.
  */
-int server_trust(struct server *server, enum standing operates, char *const *hosts, size_t n_hosts);
+int server_trust(struct server *server, enum trust operates, char *const *hosts, size_t n_hosts);
 
 /* Whether a client waits for a reply, or has connected and may be sending its first request. */
 bool server_is_answering(const struct server *server);

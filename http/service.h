@@ -19,7 +19,7 @@
 struct sampler;
 
 /* The documents under /api/v1/ that are made for each request. */
-enum service_document { DOCUMENT_PMUS, DOCUMENT_METRICS, DOCUMENT_CGROUPS, DOCUMENT_STATUS, DOCUMENT_CONFIG };
+enum api_document { DOCUMENT_PMUS, DOCUMENT_METRICS, DOCUMENT_CGROUPS, DOCUMENT_STATUS, DOCUMENT_CONFIG };
 
 /* Whether counting is paused, so that others can use the PMUs. */
 struct service_pause {
@@ -29,11 +29,11 @@ struct service_pause {
 };
 
 /* A document that is written in a worker thread. */
-struct draft {
+struct deferred_document {
     /* Called in the worker thread. Reads only immutable data, and writes only to `content`. */
-    void (*write)(struct draft *draft, struct buffer *content);
+    void (*write)(struct deferred_document *deferred, struct buffer *content);
     /* Called in the event loop's thread. */
-    void (*free)(struct draft *draft);
+    void (*free)(struct deferred_document *deferred);
 };
 
 struct service {
@@ -47,11 +47,11 @@ struct service {
      */
     const struct snapshot *(*read)(void *userdata, uint32_t mask, bool fresh);
     /* The caller owns the result. NULL when out of memory. */
-    json_t *(*document)(void *userdata, enum service_document which);
+    json_t *(*document)(void *userdata, enum api_document which);
     /* A number that changes whenever the catalogue of events changes. */
     uint64_t (*events_generation)(void *userdata);
-    /* A draft of the current catalogue. NULL when out of memory. */
-    struct draft *(*draft_events)(void *userdata);
+    /* A deferred document of the current catalogue. NULL when out of memory. */
+    struct deferred_document *(*defer_events)(void *userdata);
     /*
      * Reloads the configuration. Returns -EINVAL with the configuration's error; the previous configuration stays in
      * effect.

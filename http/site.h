@@ -72,7 +72,7 @@ struct site {
     size_t n_routes;
     char *telemetry_path;
     struct security *security; /* current terms; never NULL; may be replaced in any iteration of the event loop */
-    struct standing_rules standing_rules;
+    struct trust_rules trust_rules;
     struct auth *auth;                   /* NULL until there is a password to check */
     struct token_bucket requests;        /* over all clients */
     struct token_bucket challenges;      /* for requests without a password where one is required */

@@ -73,7 +73,7 @@ bool host_is_own(const char *host, const struct host_names *names)
 
 /* A "*" at the end matches any rest. Sorted by origin: standards (RFC 7239, 8586, 9110), de facto standards, products,
  * CDNs. */
-static const char *const forwarding_names[] = {
+static const char *const proxy_headers[] = {
     "Forwarded",
     "Forwarded-*",
     "Via",
@@ -163,21 +163,21 @@ static const char *const forwarding_names[] = {
     "X-WAF-*",
 };
 
-bool forwarding_is(const char *name)
+bool is_proxy_header(const char *name)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(forwarding_names); i++) {
-        size_t size = strcspn(forwarding_names[i], "*");
-        if (strncasecmp(name, forwarding_names[i], size) == 0 && (forwarding_names[i][size] || name[size] == '\0'))
+    for (size_t i = 0; i < ARRAY_SIZE(proxy_headers); i++) {
+        size_t size = strcspn(proxy_headers[i], "*");
+        if (strncasecmp(name, proxy_headers[i], size) == 0 && (proxy_headers[i][size] || name[size] == '\0'))
             return true;
     }
     return false;
 }
 
-/* --- standing --- */
+/* --- trust --- */
 
-int standing_rules_init(struct standing_rules *rules, enum standing operates, char *const *hosts, size_t n_hosts)
+int trust_rules_init(struct trust_rules *rules, enum trust operates, char *const *hosts, size_t n_hosts)
 {
-    *rules = (struct standing_rules){.operates = operates};
+    *rules = (struct trust_rules){.operates = operates};
     rules->hosts = calloc(n_hosts + 1, sizeof(*rules->hosts));
     if (!rules->hosts)
         return -ENOMEM;
@@ -190,12 +190,12 @@ int standing_rules_init(struct standing_rules *rules, enum standing operates, ch
     return 0;
 }
 
-void standing_rules_done(struct standing_rules *rules)
+void trust_rules_done(struct trust_rules *rules)
 {
     for (size_t i = 0; i < rules->n_hosts; i++)
         free(rules->hosts[i]);
     free(rules->hosts);
-    *rules = (struct standing_rules){.operates = STANDING_OPERATOR};
+    *rules = (struct trust_rules){.operates = TRUST_OPERATOR};
 }
 
 static bool is_header(const char *name, const char *other)
@@ -215,48 +215,48 @@ static bool comes_from_browser(const char *name, const char *value)
 }
 
 /*
- * A script cannot set either header for another origin: Sec-Fetch-Site is set by the browser, and for STANDING_PROOF
+ * A script cannot set either header for another origin: Sec-Fetch-Site is set by the browser, and for TRUST_PROOF
  * the browser asks the server first (CORS).
  */
-static void claim_origin(struct standing_claims *claims, const char *name, const char *value)
+static void claim_origin(struct origin_headers *claims, const char *name, const char *value)
 {
     if (is_header(name, "Sec-Fetch-Site")) {
         bool own = str_equal(value, "same-origin") || str_equal(value, "none");
         claims->same_origin |= own;
         claims->foreign |= !own;
     }
-    if (is_header(name, STANDING_PROOF))
-        claims->same_origin |= strcasecmp(value, STANDING_PROOF_VALUE) == 0;
+    if (is_header(name, TRUST_PROOF))
+        claims->same_origin |= strcasecmp(value, TRUST_PROOF_VALUE) == 0;
 }
 
-void standing_claim(struct standing_claims *claims, const char *name, const char *value)
+void origin_header_add(struct origin_headers *claims, const char *name, const char *value)
 {
     if (is_header(name, "Host"))
         claims->host = value;
-    claims->forwarded |= forwarding_is(name);
+    claims->forwarded |= is_proxy_header(name);
     claims->browser |= comes_from_browser(name, value);
     claim_origin(claims, name, value);
 }
 
 /* The same origin only means that the page and the server have the same name, which anybody may own (DNS rebinding). */
-static bool comes_from_page(const struct standing_claims *claims, bool trusted_name)
+static bool comes_from_page(const struct origin_headers *claims, bool trusted_name)
 {
     return claims->foreign || (claims->browser && !(claims->same_origin && trusted_name));
 }
 
-enum standing standing_of(bool authenticated, const struct peer *peer, const struct standing_claims *claims,
-                          const struct host_names *names)
+enum trust trust_of(bool authenticated, const struct peer *peer, const struct origin_headers *claims,
+                    const struct host_names *names)
 {
     bool own_name = !claims->host || host_is_own(claims->host, names);
 
     /* The owner of a foreign name has no password or certificate for this server. */
     if (comes_from_page(claims, own_name || authenticated))
-        return STANDING_PAGE;
+        return TRUST_PAGE;
     if (authenticated)
-        return STANDING_OPERATOR;
+        return TRUST_OPERATOR;
     if (claims->forwarded || !peer->local)
-        return STANDING_EVERYBODY;
+        return TRUST_EVERYBODY;
     if (peer->trusted)
-        return STANDING_OPERATOR;
-    return own_name ? STANDING_LOCAL : STANDING_EVERYBODY;
+        return TRUST_OPERATOR;
+    return own_name ? TRUST_LOCAL : TRUST_EVERYBODY;
 }

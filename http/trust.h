@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How far the client of a request is trusted (config/standing.h). It is derived from the connection and from what the
+ * How far the client of a request is trusted (config/trust.h). It is derived from the connection and from what the
  * request's headers claim: Host, the headers of proxies, and those of browsers. Pure.
  */
 #ifndef HTTP_TRUST_H
 #define HTTP_TRUST_H
 
 #include "base/util.h"
-#include "config/standing.h"
+#include "config/trust.h"
 #include "http/peer.h"
 
 /* The names of this machine, besides "localhost". Borrowed. */
@@ -26,24 +26,24 @@ struct host_names {
 bool host_is_own(const char *host, const struct host_names *names);
 
 /* Whether proxies, load balancers and CDNs add a header of this name to requests that they forward. */
-bool forwarding_is(const char *name);
+bool is_proxy_header(const char *name);
 
 /* Which clients the server trusts, as configured. */
-struct standing_rules {
+struct trust_rules {
     char **hosts; /* names of this machine, besides its own */
     size_t n_hosts;
-    enum standing operates; /* the lowest standing that may reload and pause */
+    enum trust operates; /* the lowest trust that may reload and pause */
 };
 
-/* Copies the names. Returns -ENOMEM on failure. Call standing_rules_done() in either case. */
-int standing_rules_init(struct standing_rules *rules, enum standing operates, char *const *hosts, size_t n_hosts);
-void standing_rules_done(struct standing_rules *rules);
+/* Copies the names. Returns -ENOMEM on failure. Call trust_rules_done() in either case. */
+int trust_rules_init(struct trust_rules *rules, enum trust operates, char *const *hosts, size_t n_hosts);
+void trust_rules_done(struct trust_rules *rules);
 
 /*
  * What the headers claim about the origin of a request. Zero-initialize it before the first header. Values are
  * borrowed.
  */
-struct standing_claims {
+struct origin_headers {
     const char *host; /* NULL: no Host header, as in HTTP/1.0 */
     bool forwarded;   /* a proxy forwarded the request */
     bool browser;     /* sent by a browser, so a web page may have caused it */
@@ -52,19 +52,19 @@ struct standing_claims {
 };
 
 /* Adds one header. */
-void standing_claim(struct standing_claims *claims, const char *name, const char *value);
+void origin_header_add(struct origin_headers *claims, const char *name, const char *value);
 
 /*
  * An operator has shown a right password, is known by its certificate, or is a trusted peer of a unix socket. A local
  * client is any other client on loopback or a unix socket that uses a name of this machine. If a proxy forwarded the
  * request, only a password or certificate makes an operator, and no client is local. A request from a browser is
- * attributed to a web page, unless it carries proof that no page of another owner caused it: see STANDING_PROOF.
+ * attributed to a web page, unless it carries proof that no page of another owner caused it: see TRUST_PROOF.
  */
-enum standing standing_of(bool authenticated, const struct peer *peer, const struct standing_claims *claims,
-                          const struct host_names *names);
+enum trust trust_of(bool authenticated, const struct peer *peer, const struct origin_headers *claims,
+                    const struct host_names *names);
 
 /* The header with which the daemon's own web page identifies itself, and its value. */
-#define STANDING_PROOF "X-Requested-With"
-#define STANDING_PROOF_VALUE "perfcountd"
+#define TRUST_PROOF "X-Requested-With"
+#define TRUST_PROOF_VALUE "perfcountd"
 
 #endif

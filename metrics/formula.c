@@ -214,12 +214,12 @@ double formula_value(const struct formula_step *steps, size_t n, const double *o
     return stack[0];
 }
 
-/* --- derivations --- */
+/* --- metric sets --- */
 
 /* Operands that are not events. Event i is operand OPERAND_EVENTS + i. */
 enum { OPERAND_RUNNING_TIME, OPERAND_ENABLED_TIME, OPERAND_SLOTS, OPERAND_EVENTS };
 
-struct derivation_item {
+struct metric_set_item {
     const struct derived_metric *metric;
     const struct derived_formula *formula;
     struct formula_step *steps;
@@ -227,14 +227,14 @@ struct derivation_item {
     uint32_t operands[FORMULA_NAMES_MAX]; /* by index of the formula's names */
 };
 
-struct derivation {
-    struct derivation_events of;
+struct metric_set {
+    struct metric_set_events of;
     const char **events;
-    struct derivation_item *items;
+    struct metric_set_item *items;
     size_t n;
 };
 
-static bool find_operand(const struct derivation_events *of, const char *name, uint32_t *ret)
+static bool find_operand(const struct metric_set_events *of, const char *name, uint32_t *ret)
 {
     static const char *const others[] = {
         [OPERAND_RUNNING_TIME] = "running_time", [OPERAND_ENABLED_TIME] = "enabled_time", [OPERAND_SLOTS] = "slots"};
@@ -253,7 +253,7 @@ static bool find_operand(const struct derivation_events *of, const char *name, u
 }
 
 /* Returns whether all operands of the formula are available. */
-static bool item_find_operands(struct derivation_item *item, const struct derivation_events *of,
+static bool item_find_operands(struct metric_set_item *item, const struct metric_set_events *of,
                                const struct formula *formula)
 {
     for (size_t i = 0; i < formula->n_names; i++)
@@ -263,24 +263,24 @@ static bool item_find_operands(struct derivation_item *item, const struct deriva
     return true;
 }
 
-static int derivation_add(struct derivation *derivation, const struct derivation_item *item,
+static int metric_set_add(struct metric_set *metric_set, const struct metric_set_item *item,
                           const struct formula *formula)
 {
     struct formula_step *steps = calloc(formula->n_steps, sizeof(*steps));
 
-    if (!steps || array_grow(&derivation->items, derivation->n) < 0) {
+    if (!steps || array_grow(&metric_set->items, metric_set->n) < 0) {
         free(steps);
         return -ENOMEM;
     }
     memcpy(steps, formula->steps, formula->n_steps * sizeof(*steps));
-    derivation->items[derivation->n] = *item;
-    derivation->items[derivation->n].steps = steps;
-    derivation->items[derivation->n++].n_steps = (uint32_t)formula->n_steps;
+    metric_set->items[metric_set->n] = *item;
+    metric_set->items[metric_set->n].steps = steps;
+    metric_set->items[metric_set->n++].n_steps = (uint32_t)formula->n_steps;
     return 0;
 }
 
 /* A quick check that avoids parsing: most formulas do not apply to a group, and their first name already shows it. */
-static bool may_have(const struct derivation_events *of, const struct derived_formula *formula)
+static bool may_have(const struct metric_set_events *of, const struct derived_formula *formula)
 {
     char first[FORMULA_NAME_SIZE];
     uint32_t operand;
@@ -292,60 +292,60 @@ static bool may_have(const struct derivation_events *of, const struct derived_fo
 }
 
 /* Adds the metric with the first of its formulas that applies, if any. */
-static int derivation_consider(struct derivation *derivation, const struct derived_metric *metric)
+static int metric_set_consider(struct metric_set *metric_set, const struct derived_metric *metric)
 {
-    const struct derivation_events *of = &derivation->of;
+    const struct metric_set_events *of = &metric_set->of;
     struct formula formula;
 
     if (!(metric->targets & of->target))
         return 0;
     for (size_t i = 0; i < DERIVED_FORMULAS_MAX && metric->formulas[i].text; i++) {
-        struct derivation_item item = {.metric = metric, .formula = &metric->formulas[i]};
+        struct metric_set_item item = {.metric = metric, .formula = &metric->formulas[i]};
         if (!may_have(of, item.formula))
             continue;
         if (formula_parse(item.formula->text, &formula, NULL) == 0 && item_find_operands(&item, of, &formula))
-            return derivation_add(derivation, &item, &formula);
+            return metric_set_add(metric_set, &item, &formula);
     }
     return 0;
 }
 
-DEFINE_CLEANUP(struct derivation *, derivation_free);
+DEFINE_CLEANUP(struct metric_set *, metric_set_free);
 
-struct derivation *derivation_new(const struct derivation_events *events)
+struct metric_set *metric_set_new(const struct metric_set_events *events)
 {
-    _cleanup_(derivation_freep) struct derivation *derivation = calloc(1, sizeof(*derivation));
+    _cleanup_(metric_set_freep) struct metric_set *metric_set = calloc(1, sizeof(*metric_set));
     const struct derived_metric *metric;
     int r = 0;
 
-    if (!derivation)
+    if (!metric_set)
         return NULL;
-    derivation->events = calloc(events->n + 1, sizeof(derivation->events[0]));
-    if (!derivation->events)
+    metric_set->events = calloc(events->n + 1, sizeof(metric_set->events[0]));
+    if (!metric_set->events)
         return NULL;
     for (size_t i = 0; i < events->n; i++)
-        derivation->events[i] = events->events[i];
-    derivation->of = *events;
-    derivation->of.events = derivation->events;
-    for (size_t i = 0; r == 0 && derivation->n < DERIVATION_METRICS_MAX && (metric = derived_at(i)); i++)
-        r = derivation_consider(derivation, metric);
-    return r < 0 ? NULL : steal(derivation);
+        metric_set->events[i] = events->events[i];
+    metric_set->of = *events;
+    metric_set->of.events = metric_set->events;
+    for (size_t i = 0; r == 0 && metric_set->n < METRIC_SET_MAX && (metric = derived_at(i)); i++)
+        r = metric_set_consider(metric_set, metric);
+    return r < 0 ? NULL : steal(metric_set);
 }
 
-struct derivation *derivation_free(struct derivation *derivation)
+struct metric_set *metric_set_free(struct metric_set *metric_set)
 {
-    if (!derivation)
+    if (!metric_set)
         return NULL;
-    for (size_t i = 0; i < derivation->n; i++)
-        free(derivation->items[i].steps);
-    free(derivation->items);
-    free(derivation->events);
-    free(derivation);
+    for (size_t i = 0; i < metric_set->n; i++)
+        free(metric_set->items[i].steps);
+    free(metric_set->items);
+    free(metric_set->events);
+    free(metric_set);
     return NULL;
 }
 
-bool derivation_is_of(const struct derivation *derivation, const struct derivation_events *events)
+bool metric_set_is_of(const struct metric_set *metric_set, const struct metric_set_events *events)
 {
-    const struct derivation_events *of = &derivation->of;
+    const struct metric_set_events *of = &metric_set->of;
 
     if (of->target != events->target || of->pmu != events->pmu || of->slots != events->slots || of->n != events->n)
         return false;
@@ -355,24 +355,24 @@ bool derivation_is_of(const struct derivation *derivation, const struct derivati
     return true;
 }
 
-size_t derivation_count(const struct derivation *derivation)
+size_t metric_set_count(const struct metric_set *metric_set)
 {
-    return derivation->n;
+    return metric_set->n;
 }
 
-const struct derived_metric *derivation_metric(const struct derivation *derivation, size_t i)
+const struct derived_metric *metric_set_metric(const struct metric_set *metric_set, size_t i)
 {
-    return derivation->items[i].metric;
+    return metric_set->items[i].metric;
 }
 
-const struct derived_formula *derivation_formula(const struct derivation *derivation, size_t i)
+const struct derived_formula *metric_set_formula(const struct metric_set *metric_set, size_t i)
 {
-    return derivation->items[i].formula;
+    return metric_set->items[i].formula;
 }
 
-bool derivation_compares_events(const struct derivation *derivation, size_t i)
+bool metric_set_compares_events(const struct metric_set *metric_set, size_t i)
 {
-    const struct derivation_item *item = &derivation->items[i];
+    const struct metric_set_item *item = &metric_set->items[i];
     size_t n = 0;
 
     for (size_t k = 0; k < item->n_operands; k++)
@@ -380,8 +380,8 @@ bool derivation_compares_events(const struct derivation *derivation, size_t i)
     return n > 1;
 }
 
-static double operand_value(const struct derivation *derivation, uint32_t operand, const double *rates,
-                            const struct derivation_times *times)
+static double operand_value(const struct metric_set *metric_set, uint32_t operand, const double *rates,
+                            const struct metric_set_times *times)
 {
     switch (operand) {
     case OPERAND_RUNNING_TIME:
@@ -389,19 +389,19 @@ static double operand_value(const struct derivation *derivation, uint32_t operan
     case OPERAND_ENABLED_TIME:
         return times->enabled;
     case OPERAND_SLOTS:
-        return derivation->of.slots;
+        return metric_set->of.slots;
     default:
         return rates[operand - OPERAND_EVENTS];
     }
 }
 
-double derivation_value(const struct derivation *derivation, size_t i, const double *rates,
-                        const struct derivation_times *times)
+double metric_set_value(const struct metric_set *metric_set, size_t i, const double *rates,
+                        const struct metric_set_times *times)
 {
-    const struct derivation_item *item = &derivation->items[i];
+    const struct metric_set_item *item = &metric_set->items[i];
     double operands[FORMULA_NAMES_MAX];
 
     for (size_t k = 0; k < item->n_operands; k++)
-        operands[k] = operand_value(derivation, item->operands[k], rates, times);
+        operands[k] = operand_value(metric_set, item->operands[k], rates, times);
     return formula_value(item->steps, item->n_steps, operands);
 }

@@ -5,7 +5,7 @@
  * A formula has decimal numbers, + - * / and parentheses with the usual precedence, and names of [a-z0-9_] that start
  * with a letter. There are no unary signs.
  *
- * A `struct derivation` is the set of derived metrics that the events of one group allow. It is built once per list of
+ * A `struct metric_set` is the set of derived metrics that the events of one group allow. It is built once per list of
  * events; then each reading costs a few operations.
  */
 #ifndef METRICS_FORMULA_H
@@ -45,8 +45,8 @@ void formula_first_name(const char *text, char name[FORMULA_NAME_SIZE]);
  */
 double formula_value(const struct formula_step *steps, size_t n, const double *operands);
 
-/* The events of a group on a target. All strings are borrowed and must outlive a derivation made from them. */
-struct derivation_events {
+/* The events of a group on a target. All strings are borrowed and must outlive a metric set made from them. */
+struct metric_set_events {
     enum derived_target target;
     const char *pmu;
     unsigned slots; /* of a CPU of this PMU (metrics/derived.h); 0: unknown */
@@ -54,32 +54,32 @@ struct derivation_events {
     size_t n;
 };
 
-struct derivation;
+struct metric_set;
 
 /* Copies the array of events, but not the strings. Returns NULL when out of memory. */
-struct derivation *derivation_new(const struct derivation_events *events);
-struct derivation *derivation_free(struct derivation *derivation);
+struct metric_set *metric_set_new(const struct metric_set_events *events);
+struct metric_set *metric_set_free(struct metric_set *metric_set);
 
 /* Whether it was made from equal events. Strings are compared by address, so they must be from one intern set. */
-bool derivation_is_of(const struct derivation *derivation, const struct derivation_events *events);
+bool metric_set_is_of(const struct metric_set *metric_set, const struct metric_set_events *events);
 
-/* A derivation has at most this many metrics; further ones are dropped. */
-#define DERIVATION_METRICS_MAX 48
+/* A metric set has at most this many metrics; further ones are dropped. */
+#define METRIC_SET_MAX 48
 
 /* time_running and time_enabled within the interval, in seconds. */
-struct derivation_times {
+struct metric_set_times {
     double running, enabled;
 };
 
 /* The number of metrics, and metric `i` below that number. */
-size_t derivation_count(const struct derivation *derivation);
-const struct derived_metric *derivation_metric(const struct derivation *derivation, size_t i);
+size_t metric_set_count(const struct metric_set *metric_set);
+const struct derived_metric *metric_set_metric(const struct metric_set *metric_set, size_t i);
 /* The formula that applies to metric `i`. */
-const struct derived_formula *derivation_formula(const struct derivation *derivation, size_t i);
+const struct derived_formula *metric_set_formula(const struct metric_set *metric_set, size_t i);
 /* Whether metric `i` uses two or more events. */
-bool derivation_compares_events(const struct derivation *derivation, size_t i);
+bool metric_set_compares_events(const struct metric_set *metric_set, size_t i);
 /* The value of metric `i`, or NAN. rates[k] is the rate per second of event k, NAN if unknown. */
-double derivation_value(const struct derivation *derivation, size_t i, const double *rates,
-                        const struct derivation_times *times);
+double metric_set_value(const struct metric_set *metric_set, size_t i, const double *rates,
+                        const struct metric_set_times *times);
 
 #endif

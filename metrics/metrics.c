@@ -379,12 +379,12 @@ void metrics_remove(struct metrics *metrics, struct series *series)
         metrics_settle(metrics);
 }
 
-void metrics_hold(struct metrics *metrics)
+void metrics_begin_removals(struct metrics *metrics)
 {
     metrics->held++;
 }
 
-void metrics_release(struct metrics *metrics)
+void metrics_end_removals(struct metrics *metrics)
 {
     if (--metrics->held == 0)
         metrics_settle(metrics);

@@ -65,7 +65,7 @@ struct metrics {
     size_t n;
     size_t text_size;         /* upper bound of an exposition, without OpenMetrics' _created lines and its last line */
     size_t created_text_size; /* upper bound of all _created lines */
-    unsigned held;            /* depth of metrics_hold() */
+    unsigned held;            /* depth of metrics_begin_removals() */
     unsigned edition;         /* of the configuration; the owner increments it on reload */
     uint32_t failed;          /* mask of failing collectors: only their lasting series are exposed */
 };
@@ -95,8 +95,8 @@ size_t metrics_text_size(const struct metrics *metrics, uint32_t mask, bool crea
  * Series removed between the two calls are dropped together at the end, so that removing many takes linear time. No
  * exposition may be written meanwhile. The calls nest.
  */
-void metrics_hold(struct metrics *metrics);
-void metrics_release(struct metrics *metrics);
+void metrics_begin_removals(struct metrics *metrics);
+void metrics_end_removals(struct metrics *metrics);
 
 static inline void series_set(struct series *series, uint64_t value)
 {

@@ -29,10 +29,10 @@
 #define OPENER_PATIENCE_EACH_MS 100
 
 /*
- * How long start() of a tally waits: a child of the opener loads the program, and bpf/loader.h gives up before this
- * time. The watchdog of the service waits longer.
+ * How long start() of the engine bpf waits: a child of the opener loads the program, and bpf/loader.h gives up before
+ * this time. The watchdog of the service waits longer.
  */
-#define OPENER_TALLY_PATIENCE_MS 22000
+#define OPENER_BPF_PATIENCE_MS 22000
 
 /* --- Requests --- */
 
@@ -377,16 +377,16 @@ static int opener_send_hello(int socket, const struct opener_hello *hello)
     return fd_socket_send_one(socket, hello, sizeof(*hello), stat);
 }
 
-/* Makes the loader of tallies, which is never freed: it lives as long as this process. */
-static int bind_tally(struct sys *sys, const struct opener_rules *rules, struct error *error)
+/* Makes the loader of BPF programs, which is never freed: it lives as long as this process. */
+static int bind_bpf(struct sys *sys, const struct opener_rules *rules, struct error *error)
 {
-    struct tally_loader *loader;
+    struct bpf_loader *loader;
 
-    if (!rules->permissions.tally_slots)
+    if (!rules->permissions.bpf_slots)
         return 0;
-    if (tally_loader_new(&loader) < 0)
+    if (bpf_loader_new(&loader) < 0)
         return error_oom(error);
-    tally_loader_bind(loader, sys);
+    bpf_loader_bind(loader, sys);
     return 0;
 }
 
@@ -396,8 +396,8 @@ static int open_quotas(const struct opener_server *server, struct error *error)
     struct rlimit limit;
     int r = event_quota_open(server->events, &server->rules);
 
-    if (r == 0 && server->rules.permissions.tally_slots)
-        r = quota_open(server->tallies, 1);
+    if (r == 0 && server->rules.permissions.bpf_slots)
+        r = quota_open(server->bpf_programs, 1);
     if (r == -EMFILE && getrlimit(RLIMIT_NOFILE, &limit) == 0)
         return error_set(error, r,
                          "the limit of open files is %llu, and the opener needs one for each CPU and some more; "
@@ -414,8 +414,8 @@ static int enter_jail(const struct opener_server *server, struct opener_hello *h
 
     fds[n++] = server->socket;
     fds[n++] = server->reader;
-    fds[n++] = server->tallies->epoll;
-    fds[n++] = server->tallies->list;
+    fds[n++] = server->bpf_programs->epoll;
+    fds[n++] = server->bpf_programs->list;
     for (size_t i = 0; i < EVENT_QUOTAS; i++) {
         fds[n++] = server->events->quotas[i].epoll;
         fds[n++] = server->events->quotas[i].list;
@@ -430,7 +430,7 @@ static _Noreturn void opener_run(struct sys *sys, const struct opener *opener, c
                                  int reader)
 {
     struct event_quota events = EVENT_QUOTA_CLOSED;
-    struct quota tallies = QUOTA_CLOSED;
+    struct quota bpf_programs = QUOTA_CLOSED;
     struct finders finders = {0};
     struct stragglers stragglers = {0}, programs = {.waited_max_ns = PROGRAMS_PATIENCE_NS};
     struct opener_server server = {.sys = sys,
@@ -439,7 +439,7 @@ static _Noreturn void opener_run(struct sys *sys, const struct opener *opener, c
                                    .rules = opener->client.rules,
                                    .cgroups = opener->cgroups,
                                    .events = &events,
-                                   .tallies = &tallies,
+                                   .bpf_programs = &bpf_programs,
                                    .finders = &finders,
                                    .stragglers = &stragglers,
                                    .programs = &programs};
@@ -449,7 +449,7 @@ static _Noreturn void opener_run(struct sys *sys, const struct opener *opener, c
     program_set_name("perfcountd-opener");
     hello.error = user_allow_kill(user, &error);
     if (hello.error == 0)
-        hello.error = bind_tally(sys, &server.rules, &error);
+        hello.error = bind_bpf(sys, &server.rules, &error);
     if (hello.error == 0)
         hello.error = open_quotas(&server, &error);
     if (hello.error == 0)
@@ -539,7 +539,7 @@ int opener_start(struct sys *sys, struct opener_permissions *permissions, const 
         return r;
     opener->sys = sys;
     opener_client_attach(&opener->client, sys);
-    opener_client_attach_tally(sys);
+    opener_client_bind_bpf(sys);
     *ret = steal(opener);
     return 0;
 }
@@ -605,7 +605,7 @@ struct opener *opener_free(struct opener *opener)
     if (!opener)
         return NULL;
     if (opener->sys) /* the collectors are closed after the opener */
-        opener->sys->tally = NULL;
+        opener->sys->bpf = NULL;
     opener_client_done(&opener->client);
     opener_end(opener);
     child_forget(&opener->child);
@@ -637,35 +637,35 @@ static int start_fail(int code, const char *message, struct error *error)
     return error_set(error, code, "the opener refuses to count cgroups by BPF (%s)", error_name(code));
 }
 
-static int client_ask_tally(struct sys *sys, const struct opener_tally_packet *packet, const struct fd_list *given,
-                            struct opener_reply *reply, struct fd_list *opened)
+static int client_ask_bpf(struct sys *sys, const struct opener_bpf_packet *packet, const struct fd_list *given,
+                          struct opener_reply *reply, struct fd_list *opened)
 {
     struct opener_client *client = sys->userdata;
-    bool start = packet->call == OPENER_TALLY_START;
+    bool start = packet->call == OPENER_BPF_START;
 
     buffer_clear(&client->packet);
-    int r = opener_tally_write(packet, &client->packet);
+    int r = opener_bpf_write(packet, &client->packet);
     return r < 0 ? r
-                 : opener_client_ask(client, given, start ? 2 : 0,
-                                     start ? OPENER_TALLY_PATIENCE_MS : OPENER_PATIENCE_MS, reply, opened);
+                 : opener_client_ask(client, given, start ? 2 : 0, start ? OPENER_BPF_PATIENCE_MS : OPENER_PATIENCE_MS,
+                                     reply, opened);
 }
 
 /* Makes a call whose reply is an error or nothing. */
-static int client_order_tally(struct sys *sys, const struct opener_tally_packet *packet, const struct fd_list *given)
+static int client_order_bpf(struct sys *sys, const struct opener_bpf_packet *packet, const struct fd_list *given)
 {
     _cleanup_(fd_list_close) struct fd_list opened = {0};
     struct opener_reply reply;
 
-    return client_ask_tally(sys, packet, given, &reply, &opened);
+    return client_ask_bpf(sys, packet, given, &reply, &opened);
 }
 
-static int client_start(struct sys *sys, const struct tally_shape *shape, struct tally_maps *ret, struct error *error)
+static int client_start(struct sys *sys, const struct bpf_shape *shape, struct bpf_maps *ret, struct error *error)
 {
-    const struct opener_tally_packet packet = {.call = OPENER_TALLY_START, .shape = *shape};
+    const struct opener_bpf_packet packet = {.call = OPENER_BPF_START, .shape = *shape};
     _cleanup_(fd_list_close) struct fd_list opened = {0};
     struct opener_client *client = sys->userdata;
     struct opener_reply reply = {0};
-    int r = client_ask_tally(sys, &packet, &(struct fd_list){0}, &reply, &opened);
+    int r = client_ask_bpf(sys, &packet, &(struct fd_list){0}, &reply, &opened);
 
     if (r == 0 && opened.n < 2)
         r = -EMFILE;
@@ -673,40 +673,40 @@ static int client_start(struct sys *sys, const struct tally_shape *shape, struct
         reply.message[sizeof(reply.message) - 1] = '\0';
         return start_fail(r, r == reply.error ? reply.message : "", error);
     }
-    client->tally_events = shape->events;
-    *ret = (struct tally_maps){.counts = opened.fds[0], .records = opened.fds[1]};
+    client->bpf_events = shape->events;
+    *ret = (struct bpf_maps){.counts = opened.fds[0], .records = opened.fds[1]};
     opened.n = 0;
     return 0;
 }
 
-static int client_set_cpu(struct sys *sys, unsigned cpu, const struct tally_event *events, const int *fds)
+static int client_set_cpu(struct sys *sys, unsigned cpu, const struct bpf_event *events, const int *fds)
 {
     const struct opener_client *client = sys->userdata;
-    struct opener_tally_packet packet = {.call = OPENER_TALLY_SET_CPU, .number = cpu};
+    struct opener_bpf_packet packet = {.call = OPENER_BPF_SET_CPU, .number = cpu};
     struct fd_list given = {0};
 
-    for (size_t i = 0; i < client->tally_events; i++) {
+    for (size_t i = 0; i < client->bpf_events; i++) {
         packet.events[i] = events[i];
-        if (events[i].source == TALLY_READ)
+        if (events[i].source == SOURCE_READ)
             given.fds[given.n++] = fds[i];
     }
-    return client_order_tally(sys, &packet, &given);
+    return client_order_bpf(sys, &packet, &given);
 }
 
 static int client_attach(struct sys *sys, bool attached)
 {
-    const struct opener_tally_packet packet = {.call = OPENER_TALLY_ATTACH, .number = attached};
+    const struct opener_bpf_packet packet = {.call = OPENER_BPF_ATTACH, .number = attached};
 
-    return client_order_tally(sys, &packet, &(struct fd_list){0});
+    return client_order_bpf(sys, &packet, &(struct fd_list){0});
 }
 
 static int client_assign(struct sys *sys, int cgroup_fd, uint32_t slot, uint64_t *ret_id)
 {
-    const struct opener_tally_packet packet = {.call = OPENER_TALLY_ASSIGN, .number = slot};
+    const struct opener_bpf_packet packet = {.call = OPENER_BPF_ASSIGN, .number = slot};
     _cleanup_(fd_list_close) struct fd_list opened = {0};
     const struct fd_list given = {1, {cgroup_fd}};
     struct opener_reply reply;
-    int r = client_ask_tally(sys, &packet, &given, &reply, &opened);
+    int r = client_ask_bpf(sys, &packet, &given, &reply, &opened);
 
     if (r == 0)
         *ret_id = reply.id;
@@ -715,16 +715,16 @@ static int client_assign(struct sys *sys, int cgroup_fd, uint32_t slot, uint64_t
 
 static int client_withdraw(struct sys *sys, uint64_t id)
 {
-    const struct opener_tally_packet packet = {.call = OPENER_TALLY_WITHDRAW, .id = id};
+    const struct opener_bpf_packet packet = {.call = OPENER_BPF_WITHDRAW, .id = id};
 
-    return client_order_tally(sys, &packet, &(struct fd_list){0});
+    return client_order_bpf(sys, &packet, &(struct fd_list){0});
 }
 
 static int client_flush(struct sys *sys)
 {
-    const struct opener_tally_packet packet = {.call = OPENER_TALLY_FLUSH};
+    const struct opener_bpf_packet packet = {.call = OPENER_BPF_FLUSH};
 
-    return client_order_tally(sys, &packet, &(struct fd_list){0});
+    return client_order_bpf(sys, &packet, &(struct fd_list){0});
 }
 
 /* Also true if the opener has ended and the daemon has not noticed yet. */
@@ -740,14 +740,14 @@ static bool client_is_lost(struct sys *sys)
 
 static void client_stop(struct sys *sys)
 {
-    const struct opener_tally_packet packet = {.call = OPENER_TALLY_STOP};
+    const struct opener_bpf_packet packet = {.call = OPENER_BPF_STOP};
 
-    (void)client_order_tally(sys, &packet, &(struct fd_list){0});
+    (void)client_order_bpf(sys, &packet, &(struct fd_list){0});
 }
 
-void opener_client_attach_tally(struct sys *sys)
+void opener_client_bind_bpf(struct sys *sys)
 {
-    static const struct tally_calls calls = {
+    static const struct bpf_calls calls = {
         .start = client_start,
         .set_cpu = client_set_cpu,
         .attach = client_attach,
@@ -758,5 +758,5 @@ void opener_client_attach_tally(struct sys *sys)
         .stop = client_stop,
     };
 
-    sys->tally = &calls;
+    sys->bpf = &calls;
 }

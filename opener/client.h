@@ -26,8 +26,8 @@ struct opener_client {
     struct opener_rules rules;
     struct buffer packet;
     bool lost, late;
-    uint32_t tally_events; /* events of each CPU in the tally that was started last */
-    unsigned patience_ms;  /* receive timeout of the socket; 0: not set yet */
+    uint32_t bpf_events;  /* events of each CPU in the BPF program that was started last */
+    unsigned patience_ms; /* receive timeout of the socket; 0: not set yet */
 };
 
 /* From now on `sys` asks the opener. The client must outlive `sys`. */
@@ -82,7 +82,7 @@ bool opener_reap(struct opener *opener);
 /* Describes how a lost opener ended: "process 123 was ended by signal 9 (Killed)". */
 void opener_describe_end(const struct opener *opener, char *text, size_t size);
 
-/* Lets sys->tally ask the opener, after opener_client_attach(). */
-void opener_client_attach_tally(struct sys *sys);
+/* Lets sys->bpf ask the opener, after opener_client_attach(). */
+void opener_client_bind_bpf(struct sys *sys);
 
 #endif

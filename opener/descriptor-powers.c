@@ -11,8 +11,8 @@
 #define SAMPLING (SAMPLER | SAMPLED_TRACEPOINT)
 #define SEALED (TRACEPOINT | SAMPLED_TRACEPOINT)
 #define EVENTS (COUNTER | TRACEPOINT | BREAKPOINT | SAMPLING)
-#define TALLY (1U << DESCRIPTOR_TALLY)
-#define ALL (EVENTS | TALLY)
+#define OF_BPF (1U << DESCRIPTOR_BPF)
+#define ALL (EVENTS | OF_BPF)
 
 #define ERRORS(...) .n_errors = sizeof((int[]){__VA_ARGS__}) / sizeof(int), .errors = {__VA_ARGS__}
 #define CORE "kernel/events/core.c: "
@@ -20,12 +20,12 @@
 /* Rows of a map for requests that perf events take by ioctl(2). */
 #define NO_REQUEST(operation, ...)                                                                                     \
     {                                                                                                                  \
-        TALLY, operation, ERRORS(ENOTTY, __VA_ARGS__), "A map takes no requests of ioctl(2).", BPF "bpf_map_fops"      \
+        OF_BPF, operation, ERRORS(ENOTTY, __VA_ARGS__), "A map takes no requests of ioctl(2).", BPF "bpf_map_fops"     \
     }
 /* Rows of a map for mappings that can be written to. */
 #define NO_WRITING(operation)                                                                                          \
     {                                                                                                                  \
-        TALLY, operation, ERRORS(EPERM), "The map is frozen, so the kernel maps it for reading only.",                 \
+        OF_BPF, operation, ERRORS(EPERM), "The map is frozen, so the kernel maps it for reading only.",                \
             BPF "bpf_map_mmap()"                                                                                       \
     }
 /* Rows of an event for commands of bpf(2), and rows of a map for commands that would change it. */
@@ -35,7 +35,7 @@
     }
 #define NO_CHANGE(operation, ...)                                                                                      \
     {                                                                                                                  \
-        TALLY, operation, ERRORS(EPERM, ENOSYS, __VA_ARGS__),                                                          \
+        OF_BPF, operation, ERRORS(EPERM, ENOSYS, __VA_ARGS__),                                                         \
             "The opener has frozen the map: no system call changes it any more, whoever makes it.",                    \
             BPF "map_get_sys_perms()"                                                                                  \
     }
@@ -149,24 +149,24 @@ static const struct descriptor_power powers[] = {
     NO_WRITING(OPERATION_MAP_PAGE),
     NO_WRITING(OPERATION_MAP_RING),
     NO_WRITING(OPERATION_MAP_AUX),
-    {TALLY, OPERATION_BE_OUTPUT, ERRORS(EBADF, EINVAL, EACCES, EPERM), "A map is no event.", CORE "perf_fget_light()"},
-    {TALLY, OPERATION_LEAD, ERRORS(EBADF, EACCES, EPERM), "A map is no event.", CORE "perf_fget_light()"},
-    {TALLY, OPERATION_READ, ERRORS(EINVAL, EBADF), "A map has nothing that could be read as a file.",
+    {OF_BPF, OPERATION_BE_OUTPUT, ERRORS(EBADF, EINVAL, EACCES, EPERM), "A map is no event.", CORE "perf_fget_light()"},
+    {OF_BPF, OPERATION_LEAD, ERRORS(EBADF, EACCES, EPERM), "A map is no event.", CORE "perf_fget_light()"},
+    {OF_BPF, OPERATION_READ, ERRORS(EINVAL, EBADF), "A map has nothing that could be read as a file.",
      BPF "bpf_dummy_read()"},
     {EVENTS, OPERATION_MAP_READABLE, ERRORS(0), "It is the page that anybody may map who has the descriptor.",
      CORE "perf_mmap()"},
-    {TALLY, OPERATION_MAP_READABLE, ERRORS(0),
+    {OF_BPF, OPERATION_MAP_READABLE, ERRORS(0),
      "The stranger reads the counts of every cgroup that is watched and, as long as the service counts, which of them "
      "runs on a CPU and since when, by their ids. This is the price of the engine bpf, and the memory lasts as long as "
      "the descriptor.",
      BPF "bpf_map_mmap()"},
     {EVENTS, OPERATION_MAP_PROTECT, ERRORS(0), "The same as mapping the page for writing.", CORE "perf_mmap()"},
-    {TALLY, OPERATION_MAP_PROTECT, ERRORS(EACCES), "A frozen map stays readable only.",
+    {OF_BPF, OPERATION_MAP_PROTECT, ERRORS(EACCES), "A frozen map stays readable only.",
      BPF "bpf_map_mmap(), which clears VM_MAYWRITE"},
     {ALL, OPERATION_MAP_PRIVATE, ERRORS(EINVAL), "The kernel maps neither privately.",
      BPF "bpf_map_mmap(); " CORE "perf_mmap()"},
     NO_MAP(OPERATION_ELEMENT_LOOK_UP),
-    {TALLY, OPERATION_ELEMENT_LOOK_UP, ERRORS(0, EPERM, ENOSYS), "It is what the mapping shows.",
+    {OF_BPF, OPERATION_ELEMENT_LOOK_UP, ERRORS(0, EPERM, ENOSYS), "It is what the mapping shows.",
      BPF "map_lookup_elem()"},
     NO_MAP(OPERATION_ELEMENT_UPDATE),
     NO_CHANGE(OPERATION_ELEMENT_UPDATE),
@@ -177,20 +177,20 @@ static const struct descriptor_power powers[] = {
     NO_MAP(OPERATION_FREEZE),
     NO_CHANGE(OPERATION_FREEZE, EBUSY),
     NO_MAP(OPERATION_INFORM),
-    {TALLY, OPERATION_INFORM, ERRORS(0, EPERM, ENOSYS), "It is the size of the map, its name and its id.",
+    {OF_BPF, OPERATION_INFORM, ERRORS(0, EPERM, ENOSYS), "It is the size of the map, its name and its id.",
      BPF "bpf_map_get_info_by_fd()"},
     {ALL, OPERATION_FIND, ERRORS(EPERM, ENOSYS), "The kernel requires CAP_SYS_ADMIN to find maps by their ids.",
      BPF "bpf_map_get_fd_by_id()"},
     NO_MAP(OPERATION_PIN, EACCES, ENOENT),
-    {TALLY, OPERATION_PIN, ERRORS(0, EPERM, EACCES, ENOENT, ENOSYS),
+    {OF_BPF, OPERATION_PIN, ERRORS(0, EPERM, EACCES, ENOENT, ENOSYS),
      "A pin keeps the memory of the map, as the descriptor does, where the stranger has a directory of the BPF file "
      "system, and the opener does not count it. Newer kernels let root alone mount one.",
      "kernel/bpf/inode.c: bpf_obj_do_pin()"},
     NO_MAP(OPERATION_PROGRAM, EACCES),
-    {TALLY, OPERATION_PROGRAM, ERRORS(EPERM, ENOSYS, 0),
+    {OF_BPF, OPERATION_PROGRAM, ERRORS(EPERM, ENOSYS, 0),
      "Where kernel.unprivileged_bpf_disabled is 0, anybody may load a socket filter, and freezing does not concern "
-     "programs. It can falsify the counts of this tally, as the daemon that was taken over can itself; the kernel's "
-     "program checks each number that it takes from the map, and the next tally has maps of its own.",
+     "programs. It can falsify the counts of this program, as the daemon that was taken over can itself; the kernel's "
+     "program checks each number that it takes from the map, and the next program has maps of its own.",
      "kernel/bpf/verifier.c: check_map_access_type()"},
 };
 
@@ -202,7 +202,7 @@ const char *descriptor_kind_name(enum descriptor_kind kind)
         [DESCRIPTOR_BREAKPOINT] = "breakpoint",
         [DESCRIPTOR_SAMPLER] = "sampler",
         [DESCRIPTOR_SAMPLED_TRACEPOINT] = "sampled tracepoint",
-        [DESCRIPTOR_TALLY] = "tally",
+        [DESCRIPTOR_BPF] = "bpf",
     };
 
     return names[kind];

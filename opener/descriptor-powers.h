@@ -17,7 +17,7 @@ enum descriptor_kind {
     DESCRIPTOR_BREAKPOINT, /* only with opener.breakpoints */
     DESCRIPTOR_SAMPLER,    /* a counter that samples */
     DESCRIPTOR_SAMPLED_TRACEPOINT, /* of sampler.event or sampler.tracepoints; sealed as well */
-    DESCRIPTOR_TALLY,              /* the frozen maps with the counts of cgroups (bpf/calls.h) */
+    DESCRIPTOR_BPF,                /* the frozen maps with the counts of cgroups (bpf/calls.h) */
     N_DESCRIPTOR_KINDS
 };
 

@@ -18,17 +18,17 @@
 #include "process/sandbox.h"
 
 /* The purpose of a capability or of a set of system calls. */
-enum jail_purpose { ALWAYS, SAMPLING, TALLY, FORKING, N_PURPOSES };
+enum jail_purpose { ALWAYS, SAMPLING, OF_BPF, FORKING, N_PURPOSES };
 
 static bool has_purpose(const struct opener_permissions *permissions, enum jail_purpose purpose)
 {
     switch (purpose) {
     case SAMPLING:
         return permissions->sampling;
-    case TALLY:
-        return permissions->tally_slots;
-    case FORKING: /* finders, loaders of tally programs, and children that open users' files or uprobes */
-        return permissions->sampling || permissions->tally_slots || permissions->state_files || permissions->uprobes;
+    case OF_BPF:
+        return permissions->bpf_slots;
+    case FORKING: /* finders, loaders of BPF program programs, and children that open users' files or uprobes */
+        return permissions->sampling || permissions->bpf_slots || permissions->state_files || permissions->uprobes;
     case ALWAYS:
     case N_PURPOSES:
         break;
@@ -50,7 +50,7 @@ static const struct {
     {CAP_SYS_PTRACE, SAMPLING, false},        /* what processes have mapped */
     {CAP_CHECKPOINT_RESTORE, SAMPLING, true}, /* Linux 5.9: and the mapped files themselves */
     {CAP_SYSLOG, SAMPLING, false},            /* the addresses of the kernel's functions */
-    {CAP_BPF, TALLY, true},                   /* Linux 5.8: a BPF program; it needs CAP_PERFMON as well */
+    {CAP_BPF, OF_BPF, true},                  /* Linux 5.8: a BPF program; it needs CAP_PERFMON as well */
 };
 
 uint64_t opener_jail_capabilities(const struct opener_rules *rules, uint64_t own)
@@ -181,7 +181,7 @@ static const struct call_rule calls_of_forking[] = {
  * executable: libbpf is in memory before the filter is loaded (libbpf_preload()). The commands of bpf(2) that find, pin
  * or attach what others loaded are left out.
  */
-static const struct call_rule calls_of_tally[] = {
+static const struct call_rule calls_of_bpf[] = {
     BPF_COMMAND(BPF_MAP_UPDATE_ELEM),
     BPF_COMMAND(BPF_MAP_DELETE_ELEM),
     BPF_COMMAND(BPF_PROG_TEST_RUN),
@@ -228,7 +228,7 @@ static const struct {
     size_t n;
 } calls[N_PURPOSES] = {
     [ALWAYS] = {calls_of_all, ARRAY_SIZE(calls_of_all)},
-    [TALLY] = {calls_of_tally, ARRAY_SIZE(calls_of_tally)},
+    [OF_BPF] = {calls_of_bpf, ARRAY_SIZE(calls_of_bpf)},
     [FORKING] = {calls_of_forking, ARRAY_SIZE(calls_of_forking)},
 };
 
@@ -256,7 +256,7 @@ int opener_jail_enter(const int *fds, size_t n, const struct opener_rules *rules
     signal(SIGALRM, SIG_IGN);
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
         return error_set(error, -errno, "cannot protect the opener's memory: %s", strerror(errno));
-    if (has_purpose(&rules->permissions, TALLY)) {
+    if (has_purpose(&rules->permissions, OF_BPF)) {
         raise_locked_memory();
         libbpf_preload();
     }

@@ -12,8 +12,8 @@
  *
  * - It ends with the daemon, and not by a signal that a terminal or a service manager sends to all processes.
  *
- * - It keeps the capabilities and the system calls that opening needs by the rules; those for samples and for a tally
- * only if the permissions include them.
+ * - It keeps the capabilities and the system calls that opening needs by the rules; those for samples and for a BPF
+ * program only if the permissions include them.
  *
  * *ret_capabilities are the capabilities that it has then, a bit each. *ret_filtered is false if the kernel has no
  * seccomp filters. Returns -errno with a sentence.

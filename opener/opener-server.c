@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Serving a request allocates no memory, apart from the calls of sys->tally. */
+/* Serving a request allocates no memory, apart from the calls of sys->bpf. */
 #include "opener/opener-server.h"
 
 #include <fcntl.h>
@@ -354,18 +354,18 @@ int finders_start(struct finders *finders, int ret[2])
 
 /* --- Tallies --- */
 
-/* Checks that one more tally may have its two maps. */
+/* Checks that one more BPF program may have its two maps. */
 static int check_quota(struct quota *quota, struct error *error)
 {
-    int r = quota_check(quota, 0, 1, 2, (uint64_t)2 * OPENER_TALLIES_MAX);
+    int r = quota_check(quota, 0, 1, 2, (uint64_t)2 * OPENER_PROGRAMS_MAX);
 
     if (r == -EDQUOT)
         return error_set(error, -EBUSY, "%d programs that count cgroups are in memory, and no more may be",
-                         OPENER_TALLIES_MAX);
+                         OPENER_PROGRAMS_MAX);
     return r < 0 ? error_set(error, r, "cannot count the programs that count cgroups: %s", strerror(-r)) : 0;
 }
 
-static int add_to_quota(struct quota *quota, const struct tally_maps *maps, struct error *error)
+static int add_to_quota(struct quota *quota, const struct bpf_maps *maps, struct error *error)
 {
     int r = quota_add(quota, 0, maps->counts);
 
@@ -376,14 +376,14 @@ static int add_to_quota(struct quota *quota, const struct tally_maps *maps, stru
                  : 0;
 }
 
-static int start_tally(struct sys *sys, struct quota *quota, const struct tally_shape *shape, struct fd_list *opened,
-                       struct error *error)
+static int start_bpf(struct sys *sys, struct quota *quota, const struct bpf_shape *shape, struct fd_list *opened,
+                     struct error *error)
 {
-    struct tally_maps maps;
+    struct bpf_maps maps;
     int r = check_quota(quota, error);
 
     if (r == 0)
-        r = sys->tally->start(sys, shape, &maps, error);
+        r = sys->bpf->start(sys, shape, &maps, error);
     if (r < 0)
         return r;
     r = add_to_quota(quota, &maps, error);
@@ -397,11 +397,11 @@ static int start_tally(struct sys *sys, struct quota *quota, const struct tally_
     return 0;
 }
 
-static int serve_start(struct sys *sys, struct quota *quota, const struct tally_shape *shape,
-                       struct opener_reply *reply, struct fd_list *opened)
+static int serve_start(struct sys *sys, struct quota *quota, const struct bpf_shape *shape, struct opener_reply *reply,
+                       struct fd_list *opened)
 {
     struct error error = {0};
-    int r = start_tally(sys, quota, shape, opened, &error);
+    int r = start_bpf(sys, quota, shape, opened, &error);
 
     if (r < 0)
         snprintf(reply->message, sizeof(reply->message), "%s", error.message);
@@ -410,43 +410,43 @@ static int serve_start(struct sys *sys, struct quota *quota, const struct tally_
     return r;
 }
 
-static int serve_set_cpu(struct sys *sys, const struct opener_tally_packet *packet, const struct fd_list *given)
+static int serve_set_cpu(struct sys *sys, const struct opener_bpf_packet *packet, const struct fd_list *given)
 {
-    int fds[TALLY_EVENTS_MAX];
+    int fds[BPF_EVENTS_MAX];
     size_t n = 0;
 
-    for (size_t i = 0; i < TALLY_EVENTS_MAX; i++)
-        fds[i] = packet->events[i].source == TALLY_READ ? given->fds[n++] : -1;
-    return sys->tally->set_cpu(sys, packet->number, packet->events, fds);
+    for (size_t i = 0; i < BPF_EVENTS_MAX; i++)
+        fds[i] = packet->events[i].source == SOURCE_READ ? given->fds[n++] : -1;
+    return sys->bpf->set_cpu(sys, packet->number, packet->events, fds);
 }
 
 /*
- * Makes a call that is parsed and allowed with the descriptors that came along, through sys->tally. Returns 0, or the
- * error of the call, with its sentence in the reply; -ENOSYS if this process has no tally; -EBUSY if there are too
- * many. `quota` has one account.
+ * Makes a call that is parsed and allowed with the descriptors that came along, through sys->bpf. Returns 0, or the
+ * error of the call, with its sentence in the reply; -ENOSYS if this process has no BPF program; -EBUSY if there are
+ * too many. `quota` has one account.
  */
-static int opener_tally_serve(struct sys *sys, struct quota *quota, const struct opener_tally_packet *packet,
-                              const struct fd_list *given, struct opener_reply *reply, struct fd_list *opened)
+static int opener_bpf_serve(struct sys *sys, struct quota *quota, const struct opener_bpf_packet *packet,
+                            const struct fd_list *given, struct opener_reply *reply, struct fd_list *opened)
 {
-    if (!sys->tally)
+    if (!sys->bpf)
         return -ENOSYS;
-    switch ((enum opener_tally_call)packet->call) {
-    case OPENER_TALLY_START:
+    switch ((enum opener_bpf_call)packet->call) {
+    case OPENER_BPF_START:
         return serve_start(sys, quota, &packet->shape, reply, opened);
-    case OPENER_TALLY_SET_CPU:
+    case OPENER_BPF_SET_CPU:
         return serve_set_cpu(sys, packet, given);
-    case OPENER_TALLY_ATTACH:
-        return sys->tally->attach(sys, packet->number == 1);
-    case OPENER_TALLY_ASSIGN:
-        return sys->tally->assign(sys, given->fds[0], packet->number, &reply->id);
-    case OPENER_TALLY_WITHDRAW:
-        return sys->tally->withdraw(sys, packet->id);
-    case OPENER_TALLY_FLUSH:
-        return sys->tally->flush(sys);
-    case OPENER_TALLY_STOP:
-        sys->tally->stop(sys);
+    case OPENER_BPF_ATTACH:
+        return sys->bpf->attach(sys, packet->number == 1);
+    case OPENER_BPF_ASSIGN:
+        return sys->bpf->assign(sys, given->fds[0], packet->number, &reply->id);
+    case OPENER_BPF_WITHDRAW:
+        return sys->bpf->withdraw(sys, packet->id);
+    case OPENER_BPF_FLUSH:
+        return sys->bpf->flush(sys);
+    case OPENER_BPF_STOP:
+        sys->bpf->stop(sys);
         return 0;
-    case N_OPENER_TALLY_CALLS:
+    case N_OPENER_BPF_CALLS:
         break;
     }
     return -EBADMSG;
@@ -543,22 +543,22 @@ static int server_open_file(const struct opener_server *server, const struct ope
     return 0;
 }
 
-/* A tally knows cgroups by their ids in the hierarchy of cgroup v2, so it takes no others. */
-static int server_tally(const struct opener_server *server, const struct opener_tally_packet *packet,
-                        const struct fd_list *given, struct opener_reply *reply, struct fd_list *opened)
+/* The BPF program knows cgroups by their ids in the hierarchy of cgroup v2, so it takes no others. */
+static int server_bpf(const struct opener_server *server, const struct opener_bpf_packet *packet,
+                      const struct fd_list *given, struct opener_reply *reply, struct fd_list *opened)
 {
-    int r = packet->call == OPENER_TALLY_ASSIGN ? server_check_cgroup(server, given->fds[0]) : 0;
+    int r = packet->call == OPENER_BPF_ASSIGN ? server_check_cgroup(server, given->fds[0]) : 0;
 
-    if (r == 0 && packet->call == OPENER_TALLY_ASSIGN && !fd_is_on(given->fds[0], CGROUP2_SUPER_MAGIC))
+    if (r == 0 && packet->call == OPENER_BPF_ASSIGN && !fd_is_on(given->fds[0], CGROUP2_SUPER_MAGIC))
         r = -EXDEV;
     if (r == 0)
-        r = opener_tally_serve(server->sys, server->tallies, packet, given, reply, opened);
+        r = opener_bpf_serve(server->sys, server->bpf_programs, packet, given, reply, opened);
     /*
-     * The daemon assigns cgroups only after it has tested the tally. If the test had failed, it would continue without
-     * the tally, and need the events of each cgroup.
+     * The daemon assigns cgroups only after it has tested the BPF program. If the test had failed, it would continue
+     * without the BPF program, and need the events of each cgroup.
      */
-    if (r == 0 && packet->call == OPENER_TALLY_ASSIGN)
-        event_quota_use_tally(server->events);
+    if (r == 0 && packet->call == OPENER_BPF_ASSIGN)
+        event_quota_use_bpf(server->events);
     return r;
 }
 
@@ -592,8 +592,8 @@ static int server_reply(const struct opener_server *server, const void *packet, 
         return server_open_file(server, &request, reply, opened);
     case OPENER_REQUEST_STATE:
         return opener_state_file_send(server->sys, request.state, server->reader, server->stragglers);
-    case OPENER_REQUEST_TALLY:
-        return server_tally(server, request.tally, given, reply, opened);
+    case OPENER_REQUEST_BPF:
+        return server_bpf(server, request.bpf, given, reply, opened);
     case OPENER_REQUEST_FINDER:
         return server_start_finder(server, reply, opened);
     }

@@ -56,10 +56,10 @@ struct finders {
 int finders_start(struct finders *finders, int ret[2]);
 
 /*
- * How many tallies may have maps in the daemon, which occupy the kernel's memory: the one that counts, the one that
- * replaces it, and those that the daemon still reads a last time.
+ * How many BPF programs may have maps in the daemon, which occupy the kernel's memory: the one that counts, the one
+ * that replaces it, and those that the daemon still reads a last time.
  */
-#define OPENER_TALLIES_MAX 4
+#define OPENER_PROGRAMS_MAX 4
 
 struct opener_server {
     struct sys *sys;
@@ -68,7 +68,7 @@ struct opener_server {
     int reader;          /* the socket for state files; -1: nobody reads them */
     const char *cgroups; /* the directory of the cgroup hierarchy, "" if there is none */
     struct event_quota *events;
-    struct quota *tallies; /* one account, of the maps of tallies */
+    struct quota *bpf_programs; /* one account, of the maps of BPF programs */
     struct finders *finders;
     struct stragglers *stragglers; /* children that open state files */
     struct stragglers *programs;   /* children that open uprobes; NULL: no child is used */

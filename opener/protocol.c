@@ -8,27 +8,27 @@
 #include "perf/event-parse.h"
 #include "perf/perf-event.h"
 
-/* --- Tally calls --- */
+/* --- Calls of the engine bpf --- */
 
 /* The fields that a call uses, and whether the directory of a cgroup comes along, as bits. */
 enum { NUMBER = 1, ID = 2, SHAPE = 4, EVENTS = 8, DIRECTORY = 16 };
 
-static const unsigned fields[N_OPENER_TALLY_CALLS] = {
-    [OPENER_TALLY_START] = SHAPE,   [OPENER_TALLY_SET_CPU] = NUMBER | EVENTS,
-    [OPENER_TALLY_ATTACH] = NUMBER, [OPENER_TALLY_ASSIGN] = NUMBER | DIRECTORY,
-    [OPENER_TALLY_WITHDRAW] = ID,
+static const unsigned fields[N_OPENER_BPF_CALLS] = {
+    [OPENER_BPF_START] = SHAPE,   [OPENER_BPF_SET_CPU] = NUMBER | EVENTS,
+    [OPENER_BPF_ATTACH] = NUMBER, [OPENER_BPF_ASSIGN] = NUMBER | DIRECTORY,
+    [OPENER_BPF_WITHDRAW] = ID,
 };
 
-static bool event_is_valid(const struct tally_event *event)
+static bool event_is_valid(const struct bpf_event *event)
 {
-    return event->source <= TALLY_SWITCHES && event->group < TALLY_GROUPS_MAX && event->zero == 0 &&
-           event->gives_times <= (event->source == TALLY_READ);
+    return event->source <= SOURCE_SWITCHES && event->group < BPF_GROUPS_MAX && event->zero == 0 &&
+           event->gives_times <= (event->source == SOURCE_READ);
 }
 
-static bool other_fields_are_zero(const struct opener_tally_packet *packet)
+static bool other_fields_are_zero(const struct opener_bpf_packet *packet)
 {
-    static const struct tally_event zero[TALLY_EVENTS_MAX];
-    const struct tally_shape *shape = &packet->shape;
+    static const struct bpf_event zero[BPF_EVENTS_MAX];
+    const struct bpf_shape *shape = &packet->shape;
     unsigned has = fields[packet->call];
 
     return (has & NUMBER || packet->number == 0) && (has & ID || packet->id == 0) &&
@@ -36,65 +36,65 @@ static bool other_fields_are_zero(const struct opener_tally_packet *packet)
            (has & EVENTS || memcmp(packet->events, zero, sizeof(zero)) == 0);
 }
 
-static size_t count_fds(const struct opener_tally_packet *packet)
+static size_t count_fds(const struct opener_bpf_packet *packet)
 {
     size_t n = (fields[packet->call] & DIRECTORY) != 0;
 
-    for (size_t i = 0; i < TALLY_EVENTS_MAX; i++)
-        n += packet->events[i].source == TALLY_READ;
+    for (size_t i = 0; i < BPF_EVENTS_MAX; i++)
+        n += packet->events[i].source == SOURCE_READ;
     return n;
 }
 
 /* Returns -EBADMSG if it is not a call with exactly its fields and `n_fds` descriptors. */
-static int opener_tally_parse(const struct opener_tally_packet *packet, size_t size, size_t n_fds)
+static int opener_bpf_parse(const struct opener_bpf_packet *packet, size_t size, size_t n_fds)
 {
-    if (size != sizeof(*packet) || packet->call < OPENER_TALLY_START || packet->call >= N_OPENER_TALLY_CALLS ||
+    if (size != sizeof(*packet) || packet->call < OPENER_BPF_START || packet->call >= N_OPENER_BPF_CALLS ||
         !other_fields_are_zero(packet) || n_fds != count_fds(packet))
         return -EBADMSG;
-    for (size_t i = 0; i < TALLY_EVENTS_MAX; i++)
+    for (size_t i = 0; i < BPF_EVENTS_MAX; i++)
         if (!event_is_valid(&packet->events[i]))
             return -EBADMSG;
-    return packet->call == OPENER_TALLY_ATTACH && packet->number > 1 ? -EBADMSG : 0;
+    return packet->call == OPENER_BPF_ATTACH && packet->number > 1 ? -EBADMSG : 0;
 }
 
-static bool shape_is_allowed(const struct tally_shape *shape, const struct opener_rules *rules)
+static bool shape_is_allowed(const struct bpf_shape *shape, const struct opener_rules *rules)
 {
-    return shape->cpus == rules->n_cpus && shape->slots > TALLY_SLOT_FIRST &&
-           shape->slots <= rules->permissions.tally_slots && shape->events >= 1 && shape->events <= TALLY_EVENTS_MAX &&
-           shape->groups >= 1 && shape->groups <= TALLY_GROUPS_MAX;
+    return shape->cpus == rules->n_cpus && shape->slots > BPF_SLOT_FIRST &&
+           shape->slots <= rules->permissions.bpf_slots && shape->events >= 1 && shape->events <= BPF_EVENTS_MAX &&
+           shape->groups >= 1 && shape->groups <= BPF_GROUPS_MAX;
 }
 
-static bool call_is_allowed(const struct opener_tally_packet *packet, const struct opener_rules *rules)
+static bool call_is_allowed(const struct opener_bpf_packet *packet, const struct opener_rules *rules)
 {
-    switch ((enum opener_tally_call)packet->call) {
-    case OPENER_TALLY_START:
+    switch ((enum opener_bpf_call)packet->call) {
+    case OPENER_BPF_START:
         return shape_is_allowed(&packet->shape, rules);
-    case OPENER_TALLY_SET_CPU:
+    case OPENER_BPF_SET_CPU:
         return packet->number < rules->n_cpus;
-    case OPENER_TALLY_ASSIGN:
-        return packet->number >= TALLY_SLOT_ROOT && packet->number < rules->permissions.tally_slots;
-    case OPENER_TALLY_ATTACH:
-    case OPENER_TALLY_WITHDRAW:
-    case OPENER_TALLY_FLUSH:
-    case OPENER_TALLY_STOP:
-    case N_OPENER_TALLY_CALLS:
+    case OPENER_BPF_ASSIGN:
+        return packet->number >= BPF_SLOT_ROOT && packet->number < rules->permissions.bpf_slots;
+    case OPENER_BPF_ATTACH:
+    case OPENER_BPF_WITHDRAW:
+    case OPENER_BPF_FLUSH:
+    case OPENER_BPF_STOP:
+    case N_OPENER_BPF_CALLS:
         break;
     }
     return true;
 }
 
-/* Returns -EBADRQC if the rules permit no tally, or none as large as this. */
-static int opener_tally_check(const struct opener_tally_packet *packet, const struct opener_rules *rules)
+/* Returns -EBADRQC if the rules permit no BPF program, or none as large as this. */
+static int opener_bpf_check(const struct opener_bpf_packet *packet, const struct opener_rules *rules)
 {
-    return rules->permissions.tally_slots && call_is_allowed(packet, rules) ? 0 : -EBADRQC;
+    return rules->permissions.bpf_slots && call_is_allowed(packet, rules) ? 0 : -EBADRQC;
 }
 
-int opener_tally_write(const struct opener_tally_packet *packet, struct buffer *ret_packet)
+int opener_bpf_write(const struct opener_bpf_packet *packet, struct buffer *ret_packet)
 {
-    struct opener_tally_packet whole = *packet;
+    struct opener_bpf_packet whole = *packet;
 
     whole.header =
-        (struct opener_packet_header){.version = OPENER_VERSION, .kind = OPENER_REQUEST_TALLY, .size = sizeof(whole)};
+        (struct opener_packet_header){.version = OPENER_VERSION, .kind = OPENER_REQUEST_BPF, .size = sizeof(whole)};
     buffer_append(ret_packet, &whole, sizeof(whole));
     return ret_packet->failed ? -ENOMEM : 0;
 }
@@ -153,13 +153,12 @@ static int request_parse_state(const struct opener_state_packet *state, size_t s
     return 0;
 }
 
-static int request_parse_tally(const struct opener_tally_packet *tally, size_t size, size_t n_fds,
-                               struct opener_request *ret)
+static int request_parse_bpf(const struct opener_bpf_packet *bpf, size_t size, size_t n_fds, struct opener_request *ret)
 {
-    int r = opener_tally_parse(tally, size, n_fds);
+    int r = opener_bpf_parse(bpf, size, n_fds);
 
     if (r == 0)
-        *ret = (struct opener_request){.kind = OPENER_REQUEST_TALLY, .tally = tally};
+        *ret = (struct opener_request){.kind = OPENER_REQUEST_BPF, .bpf = bpf};
     return r;
 }
 
@@ -176,8 +175,8 @@ int opener_request_parse(const void *packet, size_t size, size_t n_fds, struct o
         return request_parse_file(packet, size, n_fds, ret);
     case OPENER_REQUEST_STATE:
         return request_parse_state(packet, size, n_fds, ret);
-    case OPENER_REQUEST_TALLY:
-        return request_parse_tally(packet, size, n_fds, ret);
+    case OPENER_REQUEST_BPF:
+        return request_parse_bpf(packet, size, n_fds, ret);
     case OPENER_REQUEST_FINDER:
         *ret = (struct opener_request){.kind = OPENER_REQUEST_FINDER};
         return n_fds || size != sizeof(*header) ? -EBADMSG : 0;
@@ -339,8 +338,8 @@ static int request_check(const struct opener_request *request, const struct open
         return file_is_allowed(request->path, rules) ? 0 : -EBADRQC;
     if (request->kind == OPENER_REQUEST_STATE)
         return state_is_allowed(request->state) ? 0 : -EBADRQC;
-    if (request->kind == OPENER_REQUEST_TALLY)
-        return opener_tally_check(request->tally, rules);
+    if (request->kind == OPENER_REQUEST_BPF)
+        return opener_bpf_check(request->bpf, rules);
     if (request->kind == OPENER_REQUEST_FINDER)
         return rules->permissions.sampling ? 0 : -EBADRQC;
     int r = target_is_allowed(request, rules) ? 0 : -EBADRQC;
@@ -355,7 +354,7 @@ int opener_request_check(const struct opener_request *request, const struct open
     int r = request_check(request, rules);
 
     wider.permissions.sampling = true;
-    wider.permissions.tally_slots = UINT32_MAX;
+    wider.permissions.bpf_slots = UINT32_MAX;
     return r == -EBADRQC && request_check(request, &wider) != -EBADRQC ? -EUNATCH : r;
 }
 

@@ -5,8 +5,8 @@
  *
  * Each request is one packet of a SOCK_SEQPACKET pair, and has one reply. Both ends are the same binary, so numbers are
  * in the machine's byte order. Descriptors go beside the packet (process/fdpass.h): for a group first the directory of
- * the cgroup, then the leader; for a tally the counters or the directory of the cgroup. The daemon cannot choose the
- * program that a tally loads, only its shape.
+ * the cgroup, then the leader; for a BPF program the counters or the directory of the cgroup. The daemon cannot choose
+ * the program that a BPF program loads, only its shape.
  */
 #ifndef OPENER_PROTOCOL_H
 #define OPENER_PROTOCOL_H
@@ -26,7 +26,7 @@ enum opener_request_kind {
     OPENER_REQUEST_GROUP = 1,
     OPENER_REQUEST_FILE,
     OPENER_REQUEST_STATE,
-    OPENER_REQUEST_TALLY,
+    OPENER_REQUEST_BPF,
     OPENER_REQUEST_FINDER,
 };
 
@@ -36,32 +36,32 @@ struct opener_packet_header {
     uint32_t size; /* of the whole packet */
 };
 
-enum opener_tally_call {
-    OPENER_TALLY_START = 1,
-    OPENER_TALLY_SET_CPU,
-    OPENER_TALLY_ATTACH,
-    OPENER_TALLY_ASSIGN,
-    OPENER_TALLY_WITHDRAW,
-    OPENER_TALLY_FLUSH,
-    OPENER_TALLY_STOP,
-    N_OPENER_TALLY_CALLS
+enum opener_bpf_call {
+    OPENER_BPF_START = 1,
+    OPENER_BPF_SET_CPU,
+    OPENER_BPF_ATTACH,
+    OPENER_BPF_ASSIGN,
+    OPENER_BPF_WITHDRAW,
+    OPENER_BPF_FLUSH,
+    OPENER_BPF_STOP,
+    N_OPENER_BPF_CALLS
 };
 
 /*
- * OPENER_REQUEST_TALLY: a call of struct tally_calls (bpf/calls.h). Fields that the call does not use are zero. The
+ * OPENER_REQUEST_BPF: a call of struct bpf_calls (bpf/calls.h). Fields that the call does not use are zero. The
  * reply to `start` has two descriptors, or the sentence of the error; the reply to `assign` has the id of the cgroup.
  */
-struct opener_tally_packet {
+struct opener_bpf_packet {
     struct opener_packet_header header;
     uint32_t call;
-    uint32_t number;          /* set_cpu: the CPU; attach: 0 or 1; assign: the slot */
-    uint64_t id;              /* withdraw */
-    struct tally_shape shape; /* start */
-    /* set_cpu: zero past the shape's events. A descriptor comes along for each TALLY_READ event, in order. */
-    struct tally_event events[TALLY_EVENTS_MAX];
+    uint32_t number;        /* set_cpu: the CPU; attach: 0 or 1; assign: the slot */
+    uint64_t id;            /* withdraw */
+    struct bpf_shape shape; /* start */
+    /* set_cpu: zero past the shape's events. A descriptor comes along for each SOURCE_READ event, in order. */
+    struct bpf_event events[BPF_EVENTS_MAX];
 };
 /* Writes the packet with its header filled in to the empty buffer. Returns -ENOMEM on failure. */
-int opener_tally_write(const struct opener_tally_packet *packet, struct buffer *ret_packet);
+int opener_bpf_write(const struct opener_bpf_packet *packet, struct buffer *ret_packet);
 
 #define OPENER_EVENTS_MAX FD_LIST_MAX
 /* The texts of one request together: names of functions and paths of programs, for probes. */
@@ -113,16 +113,16 @@ struct opener_request {
     const struct opener_packet_event *events;
     const char *text, *path;
     const struct state_request *state;
-    const struct opener_tally_packet *tally;
+    const struct opener_bpf_packet *bpf;
 };
 
 /* `packet` is aligned like uint64_t. Returns -EBADMSG if it is not a valid request with exactly `n_fds` descriptors. */
 int opener_request_parse(const void *packet, size_t size, size_t n_fds, struct opener_request *ret);
 /*
- * Returns 0, or why the request is refused: -EUNATCH if an opener started for sampling, or for a tally with this many
- * slots, would allow it; -ENOPKG for a tracepoint, probe or breakpoint that was not in the configuration at the start,
- * or a PMU that did not exist then; -ENOKEY for a breakpoint of the configuration without opener.breakpoints; -EBADRQC
- * for anything else, which no daemon needs or may have.
+ * Returns 0, or why the request is refused: -EUNATCH if an opener started for sampling, or for a BPF program with this
+ * many slots, would allow it; -ENOPKG for a tracepoint, probe or breakpoint that was not in the configuration at the
+ * start, or a PMU that did not exist then; -ENOKEY for a breakpoint of the configuration without opener.breakpoints;
+ * -EBADRQC for anything else, which no daemon needs or may have.
  */
 int opener_request_check(const struct opener_request *request, const struct opener_rules *rules);
 /* Returns the text of the n-th event, or NULL. It is borrowed from the packet. */

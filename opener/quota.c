@@ -85,7 +85,7 @@ int event_quota_check(struct event_quota *quota, const struct opener_group_packe
     if (is_of_thread(group))
         return check_thread(quota, &row, group);
     return quota_check(row.quota, account_of(quota, &row, group), 1, group->n_events,
-                       quota->tallied ? quota->limits.cpu_tallied : quota->limits.cpu);
+                       quota->bpf ? quota->limits.cpu_of_bpf : quota->limits.cpu);
 }
 
 int event_quota_add(struct event_quota *quota, const struct opener_group_packet *group, const int *fds)
@@ -99,9 +99,9 @@ int event_quota_add(struct event_quota *quota, const struct opener_group_packet 
     return r;
 }
 
-void event_quota_use_tally(struct event_quota *quota)
+void event_quota_use_bpf(struct event_quota *quota)
 {
-    quota->tallied = true;
+    quota->bpf = true;
 }
 
 /* --- Files --- */

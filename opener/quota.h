@@ -54,7 +54,7 @@ struct event_quota {
     struct opener_event_limits limits;
     unsigned n_cpus;
     size_t n_threads; /* number of accounts for threads on each CPU */
-    bool tallied;     /* limits.cpu_tallied applies instead of limits.cpu */
+    bool bpf;         /* limits.cpu_of_bpf applies instead of limits.cpu */
     struct quota quotas[EVENT_QUOTAS];
 };
 #define EVENT_QUOTA_CLOSED ((struct event_quota){.quotas = {QUOTA_CLOSED, QUOTA_CLOSED, QUOTA_CLOSED, QUOTA_CLOSED}})
@@ -74,9 +74,9 @@ int event_quota_check(struct event_quota *quota, const struct opener_group_packe
  */
 int event_quota_add(struct event_quota *quota, const struct opener_group_packet *group, const int *fds);
 /*
- * From now on a tally counts cgroups, so that events of each cgroup are not needed any more: lowers the limit of each
- * CPU.
+ * From now on a BPF program counts cgroups, so that events of each cgroup are not needed any more: lowers the limit of
+ * each CPU.
  */
-void event_quota_use_tally(struct event_quota *quota);
+void event_quota_use_bpf(struct event_quota *quota);
 
 #endif

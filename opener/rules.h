@@ -39,20 +39,20 @@ struct opener_permitted_event {
 
 /* Limits on the events that are open at the same time. Nothing raises them later. */
 struct opener_event_limits {
-    uint64_t cpu;         /* of a whole CPU, and of cgroups on it */
-    uint64_t cpu_tallied; /* the same, once a tally has counted cgroups */
-    uint64_t thread;      /* of one thread, on each CPU and for all CPUs */
-    uint64_t threads;     /* of all threads there together */
+    uint64_t cpu;        /* of a whole CPU, and of cgroups on it */
+    uint64_t cpu_of_bpf; /* the same, once a BPF program has counted cgroups */
+    uint64_t thread;     /* of one thread, on each CPU and for all CPUs */
+    uint64_t threads;    /* of all threads there together */
 };
 
 /* The permissions that the configuration gives. The caller fills them. */
 struct opener_permissions {
     struct opener_event_limits limits;
-    bool sampling;        /* samples of all tasks */
-    bool uprobes;         /* `events` includes uprobes */
-    bool state_files;     /* state files of container runtimes, for their reader */
-    bool breakpoints;     /* opener.breakpoints: breakpoints among `events` may be opened */
-    uint32_t tally_slots; /* how many slots a tally may have at most; 0: no tally is allowed */
+    bool sampling;      /* samples of all tasks */
+    bool uprobes;       /* `events` includes uprobes */
+    bool state_files;   /* state files of container runtimes, for their reader */
+    bool breakpoints;   /* opener.breakpoints: breakpoints among `events` may be opened */
+    uint32_t bpf_slots; /* how many slots a BPF program may have at most; 0: no BPF program is allowed */
     struct opener_permitted_event *events;
     size_t n_events;
     char **files; /* the configuration's own files, by the paths in it */

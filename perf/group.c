@@ -266,7 +266,7 @@ static struct group *group_new(struct sys *sys, size_t n)
     return group;
 }
 
-struct group *group_part(struct group *whole, const int *members, size_t n)
+struct group *group_subgroup(struct group *whole, const int *members, size_t n)
 {
     struct group *part = group_new(NULL, n);
 

@@ -74,7 +74,7 @@ struct group *group_free(struct group *group);
  * GROUP_MEMBERS_MAX. The part shares the descriptors and keeps them open; enabling, disabling and reading it acts on
  * the whole group. Returns NULL when out of memory.
  */
-struct group *group_part(struct group *whole, const int *members, size_t n);
+struct group *group_subgroup(struct group *whole, const int *members, size_t n);
 
 /* Enables or disables all members. Returns errors of ioctl(2). */
 int group_enable(struct group *group);

@@ -78,7 +78,7 @@ struct scale_times scale_times(const struct scale *scale)
     };
 }
 
-/* --- Opened group --- */
+/* --- Open group --- */
 
 /* Seconds for which a pinned group that found no counter is left alone; doubled each time it finds none again. */
 #define BACKOFF_MIN_S 1
@@ -86,15 +86,15 @@ struct scale_times scale_times(const struct scale *scale)
 
 DEFINE_CLEANUP(struct group *, group_free);
 
-void opened_group_done(struct opened_group *opened)
+void open_group_done(struct open_group *opened)
 {
     group_free(opened->group);
     free(opened->scale);
-    *opened = (struct opened_group){0};
+    *opened = (struct open_group){0};
 }
 
 /* Enabling clears the error state, and the kernel tries once more to schedule the group. */
-static void enable_again(struct opened_group *opened, struct sys *sys)
+static void enable_again(struct open_group *opened, struct sys *sys)
 {
     uint64_t now = sys->now(sys, CLOCK_MONOTONIC);
 
@@ -120,7 +120,7 @@ static enum group_activity activity_of(const struct scale *scale, bool idle)
     return GROUP_COUNTED;
 }
 
-static int take_reading(struct opened_group *opened, const struct group_reading *reading)
+static int take_reading(struct open_group *opened, const struct group_reading *reading)
 {
     const struct scale_times *baseline = &opened->scale->baseline;
     bool idle = reading->enabled == baseline->enabled && reading->running == baseline->running;
@@ -131,7 +131,7 @@ static int take_reading(struct opened_group *opened, const struct group_reading 
     return r;
 }
 
-int opened_group_read(struct opened_group *opened, struct sys *sys, struct group_reading *ret)
+int open_group_read(struct open_group *opened, struct sys *sys, struct group_reading *ret)
 {
     if (!opened->group)
         return opened->error;
@@ -151,18 +151,18 @@ int opened_group_read(struct opened_group *opened, struct sys *sys, struct group
 }
 
 /* A group that cannot be enabled would be read as if it counted, so it is closed and opened again later. */
-static void give_up_group(struct opened_group *opened, int error)
+static void give_up_group(struct open_group *opened, int error)
 {
     struct group_reading reading;
 
     if (group_read(opened->group, &reading) == 0)
         scale_add(opened->scale, reading.enabled, reading.running, reading.values);
-    opened_group_close(opened);
+    open_group_close(opened);
     opened->error = error;
     opened->activity = GROUP_STALE;
 }
 
-int opened_group_pause(struct opened_group *opened, bool paused)
+int open_group_pause(struct open_group *opened, bool paused)
 {
     opened->paused = paused;
     if (!opened->group)
@@ -173,7 +173,7 @@ int opened_group_pause(struct opened_group *opened, bool paused)
     return r;
 }
 
-void opened_group_close(struct opened_group *opened)
+void open_group_close(struct open_group *opened)
 {
     if (!opened->group)
         return;
@@ -181,19 +181,19 @@ void opened_group_close(struct opened_group *opened)
     scale_reopen(opened->scale);
 }
 
-void opened_group_leave(struct opened_group *opened, struct sys *sys, bool away)
+void open_group_leave(struct open_group *opened, struct sys *sys, bool offline)
 {
     struct group_reading reading;
 
-    if (!away && opened->activity != GROUP_STALE)
-        opened_group_read(opened, sys, &reading);
-    opened_group_close(opened);
+    if (!offline && opened->activity != GROUP_STALE)
+        open_group_read(opened, sys, &reading);
+    open_group_close(opened);
     opened->error = -ENODEV;
-    opened->activity = GROUP_AWAY;
+    opened->activity = GROUP_OFFLINE;
 }
 
-int opened_group_reopen(struct opened_group *opened, struct sys *sys, const struct attr *attrs,
-                        const struct group_target *target)
+int open_group_reopen(struct open_group *opened, struct sys *sys, const struct attr *attrs,
+                      const struct group_target *target)
 {
     _cleanup_(group_freep) struct group *group = NULL;
     int errors[GROUP_MEMBERS_MAX];
@@ -206,15 +206,15 @@ int opened_group_reopen(struct opened_group *opened, struct sys *sys, const stru
     opened->paused = target->paused;
     opened->backoff_s = 0;
     opened->error = r;
-    opened->activity = r == 0 ? GROUP_IDLE : r == -ENODEV ? GROUP_AWAY : GROUP_STARVED;
+    opened->activity = r == 0 ? GROUP_IDLE : r == -ENODEV ? GROUP_OFFLINE : GROUP_STARVED;
     if (r == 0)
         opened->group = steal(group);
     return r;
 }
 
-void opened_group_replace(struct opened_group *opened, struct group *group)
+void open_group_replace(struct open_group *opened, struct group *group)
 {
-    opened_group_close(opened);
+    open_group_close(opened);
     opened->group = group;
     opened->activity = GROUP_IDLE;
     opened->error = 0;
@@ -233,7 +233,7 @@ static const struct {
     {-ESTALE, "its CPU went away; perfcountd opens it again"},
 };
 
-const char *opened_group_explain(int error)
+const char *open_group_explain(int error)
 {
     for (size_t i = 0; i < ARRAY_SIZE(starved_causes); i++)
         if (starved_causes[i].error == error)

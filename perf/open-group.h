@@ -2,7 +2,7 @@
 /*
  * A perf group over time: its descriptors come and go, its totals stay.
  *
- * An opened_group is on one CPU. While that CPU is offline, or the cgroup cannot be counted, the group is closed; its
+ * An open_group is on one CPU. While that CPU is offline, or the cgroup cannot be counted, the group is closed; its
  * totals continue when it is opened again.
  *
  * A scale keeps the totals, by pure arithmetic on readings. The kernel may multiplex a group, so the count between two
@@ -68,10 +68,10 @@ enum group_activity {
     GROUP_MULTIPLEXED,
     GROUP_STARVED, /* enabled but did not run, or cannot be read or opened: nothing is known */
     GROUP_STALE,   /* no longer the group that was opened: its CPU went away, maybe in a suspend */
-    GROUP_AWAY,    /* its CPU is offline, so nothing can happen there */
+    GROUP_OFFLINE, /* its CPU is offline, so nothing can happen there */
 };
 
-struct opened_group {
+struct open_group {
     struct group *group; /* NULL while it is closed */
     struct scale *scale;
     uint64_t events; /* members, as a mask of the configured group's events; in this order in the perf group */
@@ -84,42 +84,42 @@ struct opened_group {
     uint64_t retry_ns;    /* CLOCK_MONOTONIC time when it is enabled again */
 };
 
-void opened_group_done(struct opened_group *opened);
+void open_group_done(struct open_group *opened);
 
 /*
  * Reads the group with one read(2) and adds the reading to its totals; *ret is what was read. Returns errors of
  * group_read() and scale_add(); if the group is closed, the error that keeps it closed. A pinned group in the error
  * state (-ENODATA) is enabled again from time to time.
  */
-int opened_group_read(struct opened_group *opened, struct sys *sys, struct group_reading *ret);
+int open_group_read(struct open_group *opened, struct sys *sys, struct group_reading *ret);
 /*
  * Disables the group if it is open, or enables it again. Returns errors of ioctl(2); a group that cannot be enabled is
  * closed, and its activity is GROUP_STALE.
  */
-int opened_group_pause(struct opened_group *opened, bool paused);
+int open_group_pause(struct open_group *opened, bool paused);
 
 /* Closes the descriptors; the totals are kept. */
-void opened_group_close(struct opened_group *opened);
+void open_group_close(struct open_group *opened);
 /*
- * Closes the group because its CPU left; `away` says whether the CPU is still offline. If it is not, it may never have
- * left, as after messages were lost; the group has then counted until now, and is read a last time. Afterwards the
- * activity is GROUP_AWAY.
+ * Closes the group because its CPU left; `offline` says whether the CPU is still offline. If it is not, it may never
+ * have left, as after messages were lost; the group has then counted until now, and is read a last time. Afterwards the
+ * activity is GROUP_OFFLINE.
  */
-void opened_group_leave(struct opened_group *opened, struct sys *sys, bool away);
+void open_group_leave(struct open_group *opened, struct sys *sys, bool offline);
 /*
  * Opens a closed group again, whole; `attrs` are those of its members, in order. Returns the error if it does not open;
  * the group then stays closed.
  */
-int opened_group_reopen(struct opened_group *opened, struct sys *sys, const struct attr *attrs,
-                        const struct group_target *target);
+int open_group_reopen(struct open_group *opened, struct sys *sys, const struct attr *attrs,
+                      const struct group_target *target);
 
 /*
  * Closes the descriptors, if any, and takes ownership of `group` in their place. If `group` has counted before, the
  * totals mean nothing from then on.
  */
-void opened_group_replace(struct opened_group *opened, struct group *group);
+void open_group_replace(struct open_group *opened, struct group *group);
 
 /* Why a group is starved, by the error of its last reading (0 if it was read). Static text. */
-const char *opened_group_explain(int error);
+const char *open_group_explain(int error);
 
 #endif

@@ -42,7 +42,7 @@ struct sys_group {
 struct descriptors;
 struct memory_limit;
 struct state_request;
-struct tally_calls;
+struct bpf_calls;
 
 struct sys {
     /* The directory that has /sys and /proc: "" on the real machine, a directory of fixtures in a test. */
@@ -78,7 +78,7 @@ struct sys {
      */
     int (*read_state)(struct sys *sys, const struct state_request *request);
     int state_records;                 /* socket for the packets of cgroups/names-reader.h; -1 if there is no reader */
-    const struct tally_calls *tally;   /* bpf/calls.h; NULL if this process cannot have a tally */
+    const struct bpf_calls *bpf;       /* bpf/calls.h; NULL if this process cannot have a BPF program */
     struct descriptors *descriptors;   /* the limit of open_group(); NULL if only the kernel's limits apply */
     const struct memory_limit *memory; /* process/memory-limit.h; NULL if nothing limits the memory */
     /* Nanoseconds by which CLOCK_MONOTONIC of this time namespace is ahead of the host's (time_namespaces(7)). */

@@ -39,13 +39,13 @@ struct sampled_events *sampled_events_unref(struct sampled_events *sampled)
     return NULL;
 }
 
-/* The attr of the spec's event number `event` in the lane, and its index in the group; NULL if the lane lacks it. */
-static const struct perf_event_attr *lane_attr(const struct lane *lane, size_t event, size_t *ret_member)
+/* The attr of the options's event number `event` in the ring, and its index in the group; NULL if the ring lacks it. */
+static const struct perf_event_attr *cpu_ring_attr(const struct cpu_ring *cpu_ring, size_t event, size_t *ret_member)
 {
-    for (size_t i = 0; i < lane->group.n && lane->samples; i++)
-        if (lane->group.events[i] == event) {
+    for (size_t i = 0; i < cpu_ring->group.n && cpu_ring->samples; i++)
+        if (cpu_ring->group.events[i] == event) {
             *ret_member = i;
-            return &lane->group.attrs[i];
+            return &cpu_ring->group.attrs[i];
         }
     return NULL;
 }
@@ -59,31 +59,32 @@ static const struct perf_event_attr *sampled_events_attr(const struct sampled_ev
 }
 
 /* Copies the ids of a group member from each opening of the group, or zeros if `has` is false. Returns their number. */
-static size_t lane_copy_ids(const struct lane *lane, bool has, size_t member, uint64_t *ids)
+static size_t cpu_ring_copy_ids(const struct cpu_ring *cpu_ring, bool has, size_t member, uint64_t *ids)
 {
     size_t n = 0;
 
-    for (size_t k = 0; k < lane->n_fds; k += lane->group.n)
-        ids[n++] = has ? lane->ids[k + member] : 0;
+    for (size_t k = 0; k < cpu_ring->n_fds; k += cpu_ring->group.n)
+        ids[n++] = has ? cpu_ring->ids[k + member] : 0;
     return n;
 }
 
 /*
- * Adds an event of the spec with its attr, and its id in each open group (0 if the group does not have the event).
- * Dummy events of tracking lanes count as the first event, since perf maps each record to an event by its id.
+ * Adds an event of the options with its attr, and its id in each open group (0 if the group does not have the event).
+ * Dummy events of tracking rings count as the first event, since perf maps each record to an event by its id.
  */
-static int sampled_events_add(struct sampled_events *sampled, size_t event, const char *name, struct lane *const *lanes,
-                              size_t n_lanes, const struct sampled_events *before)
+static int sampled_events_add(struct sampled_events *sampled, size_t event, const char *name,
+                              struct cpu_ring *const *cpu_rings, size_t n_cpu_rings,
+                              const struct sampled_events *before)
 {
     const struct perf_event_attr *known = sampled_events_attr(before, name);
     size_t n = sampled->n_events;
     uint64_t *ids = sampled->ids + n * sampled->n_ids;
 
-    for (size_t i = 0; i < n_lanes; i++) {
+    for (size_t i = 0; i < n_cpu_rings; i++) {
         size_t member = 0;
-        const struct perf_event_attr *attr = lane_attr(lanes[i], event, &member);
+        const struct perf_event_attr *attr = cpu_ring_attr(cpu_rings[i], event, &member);
         known = known ? known : attr;
-        ids += lane_copy_ids(lanes[i], attr || (!lanes[i]->samples && n == 0), member, ids);
+        ids += cpu_ring_copy_ids(cpu_rings[i], attr || (!cpu_rings[i]->samples && n == 0), member, ids);
     }
     if (!known)
         return 0;
@@ -98,21 +99,21 @@ static int sampled_events_add(struct sampled_events *sampled, size_t event, cons
 }
 
 /*
- * Lists the `events` that are open in the lanes, and, without ids, those in `before` (may be NULL) that are not open
+ * Lists the `events` that are open in the rings, and, without ids, those in `before` (may be NULL) that are not open
  * any more: clients already have samples of them, and the first event, which a profile shows, must not change. Returns
  * NULL when out of memory.
  */
-static struct sampled_events *sampled_events_new(const struct event_list *events, struct lane *const *lanes,
-                                                 size_t n_lanes, const struct sampled_events *before)
+static struct sampled_events *sampled_events_new(const struct event_list *events, struct cpu_ring *const *cpu_rings,
+                                                 size_t n_cpu_rings, const struct sampled_events *before)
 {
     _cleanup_(sampled_events_unrefp) struct sampled_events *sampled = calloc(1, sizeof(*sampled));
 
     if (!sampled)
         return NULL;
     sampled->refs = 1;
-    for (size_t i = 0; i < n_lanes; i++) {
-        sampled->n_cpus += lanes[i]->samples;
-        sampled->n_ids += lanes[i]->n_fds / lanes[i]->group.n;
+    for (size_t i = 0; i < n_cpu_rings; i++) {
+        sampled->n_cpus += cpu_rings[i]->samples;
+        sampled->n_ids += cpu_rings[i]->n_fds / cpu_rings[i]->group.n;
     }
     sampled->events = calloc(events->n, sizeof(*sampled->events));
     sampled->attrs = calloc(events->n, sizeof(*sampled->attrs));
@@ -120,7 +121,7 @@ static struct sampled_events *sampled_events_new(const struct event_list *events
     if (!sampled->events || !sampled->attrs || !sampled->ids)
         return NULL;
     for (size_t i = 0; i < events->n; i++)
-        if (sampled_events_add(sampled, i, events->events[i].text, lanes, n_lanes, before) < 0)
+        if (sampled_events_add(sampled, i, events->events[i].text, cpu_rings, n_cpu_rings, before) < 0)
             return NULL;
     return steal(sampled);
 }
@@ -153,27 +154,27 @@ struct capture {
     sd_event *event;
     sd_event_source *timer, *again; /* `again`: the next turn, when nothing else is due */
     struct symbols *symbols;
-    struct spec spec;
-    struct lane_set lanes;
+    struct record_options options;
+    struct rings cpu_rings;
     struct sampled_events *events; /* a reference; see capture_describe() */
     LIST_HEAD(, subscriber) subscribers;
     bool paused;
     uint64_t lost;
     uint64_t until_ns; /* the current round takes records up to this time (sys_record_now()); 0 between rounds */
-    bool ended;        /* the process of the spec has exited */
+    bool ended;        /* the process of the options has exited */
     bool last;         /* the current round began after the exit, so it is the last one */
 };
 
 DEFINE_CLEANUP(struct capture *, capture_free);
 
-const struct spec *capture_spec(const struct capture *capture)
+const struct record_options *capture_options(const struct capture *capture)
 {
-    return &capture->spec;
+    return &capture->options;
 }
 
 bool capture_is_alive(const struct capture *capture)
 {
-    return lane_set_samples(&capture->lanes) && !capture->ended;
+    return rings_samples(&capture->cpu_rings) && !capture->ended;
 }
 
 bool capture_is_idle(const struct capture *capture)
@@ -188,7 +189,7 @@ uint64_t capture_lost(const struct capture *capture)
 
 uint64_t capture_malformed(const struct capture *capture)
 {
-    return capture->lanes.malformed;
+    return capture->cpu_rings.malformed;
 }
 
 struct capture *capture_free(struct capture *capture)
@@ -197,9 +198,9 @@ struct capture *capture_free(struct capture *capture)
         return NULL;
     sd_event_source_disable_unref(capture->timer);
     sd_event_source_disable_unref(capture->again);
-    lane_set_done(&capture->lanes);
+    rings_done(&capture->cpu_rings);
     sampled_events_unref(capture->events);
-    spec_done(&capture->spec);
+    record_options_done(&capture->options);
     sd_event_unref(capture->event);
     free(capture);
     return NULL;
@@ -225,16 +226,16 @@ static bool merge_lanes(struct capture *capture)
     size_t n = 0;
 
     for (;;) {
-        struct lane *lane = lane_set_oldest(&capture->lanes, capture->until_ns, &next);
-        if (!lane)
+        struct cpu_ring *cpu_ring = rings_oldest(&capture->cpu_rings, capture->until_ns, &next);
+        if (!cpu_ring)
             return true;
         do {
-            give_record(capture, &lane->record);
-            lane_take(lane);
+            give_record(capture, &cpu_ring->record);
+            cpu_ring_take(cpu_ring);
             if (++n == TURN_RECORDS ||
                 (n % RECORDS_PER_CLOCK == 0 && capture->sys->now(capture->sys, CLOCK_MONOTONIC) >= end))
                 return false;
-        } while (lane_set_is_due(&capture->lanes, lane, capture->until_ns) && lane->record.id.time <= next);
+        } while (rings_is_due(&capture->cpu_rings, cpu_ring, capture->until_ns) && cpu_ring->record.id.time <= next);
     }
 }
 
@@ -262,7 +263,7 @@ static bool take_turn(struct capture *capture)
         capture->last = capture->ended;
     }
     bool complete = merge_lanes(capture);
-    lane_set_release(&capture->lanes);
+    rings_release(&capture->cpu_rings);
     uint64_t until = complete ? capture->until_ns : 0;
     if (complete) {
         capture->until_ns = 0;
@@ -287,8 +288,8 @@ static bool process_is_gone(const struct capture *capture)
 {
     char path[PATH_MAX];
 
-    snprintf(path, sizeof(path), "%s/proc/%" PRIu32, capture->sys->root, capture->spec.pid);
-    return capture->spec.pid && access(path, F_OK) < 0 && errno == ENOENT;
+    snprintf(path, sizeof(path), "%s/proc/%" PRIu32, capture->sys->root, capture->options.pid);
+    return capture->options.pid && access(path, F_OK) < 0 && errno == ENOENT;
 }
 
 static int capture_on_timer(sd_event_source *source, uint64_t usec, void *userdata)
@@ -347,8 +348,8 @@ void capture_unsubscribe(struct subscriber *subscriber)
 
 static int list_events(struct capture *capture)
 {
-    struct sampled_events *events =
-        sampled_events_new(&capture->spec.events, capture->lanes.lanes, capture->lanes.n, capture->events);
+    struct sampled_events *events = sampled_events_new(&capture->options.events, capture->cpu_rings.cpu_rings,
+                                                       capture->cpu_rings.n, capture->events);
 
     if (!events)
         return -ENOMEM;
@@ -360,8 +361,8 @@ static int list_events(struct capture *capture)
 struct sampled_events *capture_describe(const struct capture *capture, struct writer_source *source)
 {
     sampled_events_describe(capture->events, source);
-    source->layout = capture->lanes.layout;
-    source->read = capture->spec.read;
+    source->layout = capture->cpu_rings.layout;
+    source->read = capture->options.read;
     source->symbols = capture->symbols;
     source->sys = capture->sys;
     return sampled_events_ref(capture->events);
@@ -386,7 +387,7 @@ static int add_sources(struct capture *capture)
 
 static int capture_begin(struct capture *capture, const struct machine *machine, struct error *error)
 {
-    int r = lane_set_open(&capture->lanes, machine, true, error);
+    int r = rings_open(&capture->cpu_rings, machine, true, error);
 
     if (r < 0)
         return r;
@@ -397,9 +398,9 @@ static int capture_begin(struct capture *capture, const struct machine *machine,
 }
 
 int capture_open(struct sys *sys, sd_event *event, const struct machine *machine, struct symbols *symbols,
-                 struct spec *spec, struct capture **ret, struct error *error)
+                 struct record_options *options, struct capture **ret, struct error *error)
 {
-    static const struct spec none = {.cgroup_fd = -1};
+    static const struct record_options none = {.cgroup_fd = -1};
     _cleanup_(capture_freep) struct capture *capture = calloc(1, sizeof(*capture));
 
     if (!capture)
@@ -408,23 +409,24 @@ int capture_open(struct sys *sys, sd_event *event, const struct machine *machine
         .sys = sys,
         .event = sd_event_ref(event),
         .symbols = symbols,
-        .spec = *spec,
-        .lanes = {.sys = sys, .event = event, .spec = &capture->spec, .on_ring = capture_on_ring, .userdata = capture},
+        .options = *options,
+        .cpu_rings =
+            {.sys = sys, .event = event, .options = &capture->options, .on_ring = capture_on_ring, .userdata = capture},
         .paused = true,
     };
     int r = capture_begin(capture, machine, error);
     if (r < 0) {
-        capture->spec = none; /* the caller still owns the spec */
+        capture->options = none; /* the caller still owns the options */
         return r;
     }
-    *spec = none;
+    *options = none;
     *ret = steal(capture);
     return 0;
 }
 
 bool capture_close_tracking(struct capture *capture)
 {
-    return lane_set_close_tracking(&capture->lanes);
+    return rings_close_tracking(&capture->cpu_rings);
 }
 
 /* --- pauses --- */
@@ -437,7 +439,7 @@ int capture_pause(struct capture *capture, bool paused)
         return 0;
     capture->paused = paused;
     uint64_t time_ns = sys_record_now(capture->sys);
-    int r = lane_set_enable(&capture->lanes, !paused);
+    int r = rings_enable(&capture->cpu_rings, !paused);
     if (paused) {
         drain_rings(capture);
         time_ns = sys_record_now(capture->sys);
@@ -454,19 +456,19 @@ bool capture_is_paused(const struct capture *capture)
 
 /* --- CPU hotplug --- */
 
-/* Lanes of CPUs that were offline are reopened: their events never sample again, even when the CPU is back online. */
-void capture_cpus_changed(struct capture *capture, const struct machine *machine, const struct cpuset *left)
+/* Rings of CPUs that were offline are reopened: their events never sample again, even when the CPU is back online. */
+void capture_cpus_changed(struct capture *capture, const struct machine *machine, const struct cpuset *went_offline)
 {
     const struct subscriber *s;
 
     if (capture_is_idle(capture))
         return;
     drain_rings(capture);
-    lane_set_close_left(&capture->lanes, machine, left);
-    lane_set_open(&capture->lanes, machine, false, NULL);
+    rings_close_offline(&capture->cpu_rings, machine, went_offline);
+    rings_open(&capture->cpu_rings, machine, false, NULL);
     bool listed = list_events(capture) == 0;
     LIST_FOREACH (s, &capture->subscribers, entry)
         s->events(s->userdata);
-    if (!listed || !lane_set_samples(&capture->lanes))
+    if (!listed || !rings_samples(&capture->cpu_rings))
         give_over(capture, listed ? "no CPU is left to sample" : "out of memory");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A capture samples one spec: it has a lane (sampler/rings.h) for each CPU, and passes the records of all lanes to its
- * subscribers, ordered by time.
+ * A capture samples one options: it has a ring (sampler/rings.h) for each CPU, and passes the records of all rings to
+ * its subscribers, ordered by time.
  *
  * Records are taken in rounds. A round takes the records that were in the rings when it began, a limited number in each
  * turn of the event loop.
@@ -49,26 +49,27 @@ struct capture;
 
 /*
  * Opens the rings of all online CPUs, paused. `machine` is borrowed for the call. On success, moves the content of
- * `spec`. Each record goes to `symbols`, which must outlive the capture, before it goes to the subscribers. Returns the
- * errors of lane_set_open() with a sentence.
+ * `options`. Each record goes to `symbols`, which must outlive the capture, before it goes to the subscribers. Returns
+ * the errors of rings_open() with a sentence.
  */
 int capture_open(struct sys *sys, sd_event *event, const struct machine *machine, struct symbols *symbols,
-                 struct spec *spec, struct capture **ret, struct error *error);
+                 struct record_options *options, struct capture **ret, struct error *error);
 /* All subscribers must have unsubscribed. */
 struct capture *capture_free(struct capture *capture);
 /* Closes the rings that only track processes, to free locked memory and descriptors. Returns whether there were any. */
 bool capture_close_tracking(struct capture *capture);
 
-const struct spec *capture_spec(const struct capture *capture);
-/* Whether any CPU is still sampled, and the process of the spec, if any, still runs. */
+const struct record_options *capture_options(const struct capture *capture);
+/* Whether any CPU is still sampled, and the process of the options, if any, still runs. */
 bool capture_is_alive(const struct capture *capture);
 /*
- * Drains the rings, closes those of CPUs that have gone offline, and opens CPUs that have come online. CPUs in `left`
- * (may be NULL) have been offline in the meantime, even if they are online again. Does nothing without subscribers.
+ * Drains the rings, closes those of CPUs that have gone offline, and opens CPUs that have come online. CPUs in
+ * `went_offline` (may be NULL) have been offline in the meantime, even if they are online again. Does nothing without
+ * subscribers.
  */
-void capture_cpus_changed(struct capture *capture, const struct machine *machine, const struct cpuset *left);
+void capture_cpus_changed(struct capture *capture, const struct machine *machine, const struct cpuset *went_offline);
 /*
- * Disables the events and drains the rings, or enables the events. Returns -errno of the first lane that cannot be
+ * Disables the events and drains the rings, or enables the events. Returns -errno of the first ring that cannot be
  * enabled.
  */
 int capture_pause(struct capture *capture, bool paused);

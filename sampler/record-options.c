@@ -17,15 +17,15 @@
 /* Limit of the pages of data in the ring of a CPU that is only tracked. */
 #define TRACKING_PAGES 8
 
-/* --- spec --- */
+/* --- options --- */
 
-void spec_done(struct spec *spec)
+void record_options_done(struct record_options *options)
 {
-    event_list_done(&spec->events);
-    cpuset_done(&spec->cpus);
-    free(spec->cgroup);
-    closep(&spec->cgroup_fd);
-    *spec = (struct spec){.cgroup_fd = -1};
+    event_list_done(&options->events);
+    cpuset_done(&options->cpus);
+    free(options->cgroup);
+    closep(&options->cgroup_fd);
+    *options = (struct record_options){.cgroup_fd = -1};
 }
 
 static bool events_equal(const struct event_list *a, const struct event_list *b)
@@ -38,7 +38,7 @@ static bool events_equal(const struct event_list *a, const struct event_list *b)
     return equal;
 }
 
-bool spec_equal(const struct spec *a, const struct spec *b)
+bool record_options_equal(const struct record_options *a, const struct record_options *b)
 {
     return events_equal(&a->events, &b->events) && a->frequency == b->frequency && a->period == b->period &&
            a->callchain == b->callchain && a->read == b->read && a->user_only == b->user_only &&
@@ -47,19 +47,19 @@ bool spec_equal(const struct spec *a, const struct spec *b)
 }
 
 /* Sets the attr fields that only the leader has. A poll(2) wakes up when a quarter of the ring is filled. */
-static void attr_make_leader(const struct spec *spec, size_t ring_pages, struct perf_event_attr *attr)
+static void attr_make_leader(const struct record_options *options, size_t ring_pages, struct perf_event_attr *attr)
 {
-    attr->freq = spec->frequency != 0;
-    attr->sample_period = spec->frequency ? spec->frequency : spec->period;
+    attr->freq = options->frequency != 0;
+    attr->sample_period = options->frequency ? options->frequency : options->period;
     attr->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
-                        PERF_SAMPLE_PERIOD | (spec->callchain ? PERF_SAMPLE_CALLCHAIN : 0) |
-                        (spec->read ? PERF_SAMPLE_READ : 0);
+                        PERF_SAMPLE_PERIOD | (options->callchain ? PERF_SAMPLE_CALLCHAIN : 0) |
+                        (options->read ? PERF_SAMPLE_READ : 0);
     attr->disabled = 1;
     attr->sample_id_all = 1;
     attr->mmap = attr->mmap2 = 1;
     attr->comm = attr->comm_exec = 1;
     attr->task = 1;
-    attr->ksymbol = !spec->user_only;
+    attr->ksymbol = !options->user_only;
     attr->watermark = 1;
     attr->wakeup_watermark = (uint32_t)(ring_pages * (size_t)sysconf(_SC_PAGESIZE) / 4);
 }
@@ -68,37 +68,37 @@ static void attr_make_leader(const struct spec *spec, size_t ring_pages, struct 
  * Sets the attr fields that all events have. Linux before 6.12 refuses `inherit` with PERF_SAMPLE_READ, so with `read`
  * threads that start later are not sampled.
  */
-static void attr_make_member(const struct spec *spec, struct perf_event_attr *attr)
+static void attr_make_member(const struct record_options *options, struct perf_event_attr *attr)
 {
     attr->size = sizeof(*attr);
     attr->use_clockid = 1;
     attr->clockid = CLOCK_MONOTONIC;
-    attr->exclude_kernel |= spec->user_only;
-    attr->exclude_callchain_kernel = spec->user_only;
-    attr->inherit = spec->pid && !spec->read;
-    if (spec->read)
+    attr->exclude_kernel |= options->user_only;
+    attr->exclude_callchain_kernel = options->user_only;
+    attr->inherit = options->pid && !options->read;
+    if (options->read)
         attr->read_format =
             PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 }
 
-int spec_bind(const struct spec *spec, struct sys *sys, const struct machine *machine, unsigned cpu,
-              struct spec_group *ret, struct error *error)
+int record_options_bind(const struct record_options *options, struct sys *sys, const struct machine *machine,
+                        unsigned cpu, struct record_group *ret, struct error *error)
 {
     struct attr attr;
-    size_t limit = spec->read ? GROUP_MEMBERS_MAX : 1;
+    size_t limit = options->read ? GROUP_MEMBERS_MAX : 1;
 
     ret->n = 0;
-    ret->ring_pages = spec->ring_pages;
-    for (size_t i = 0; i < spec->events.n && ret->n < limit; i++) {
-        const struct pmu *pmu = attr_pmu(machine, &spec->events.events[i], cpu);
+    ret->ring_pages = options->ring_pages;
+    for (size_t i = 0; i < options->events.n && ret->n < limit; i++) {
+        const struct pmu *pmu = attr_pmu(machine, &options->events.events[i], cpu);
         if (!pmu)
             continue;
-        int r = attr_build(sys, machine, &spec->events.events[i], pmu, &attr, error);
+        int r = attr_build(sys, machine, &options->events.events[i], pmu, &attr, error);
         if (r < 0)
             return r;
-        attr_make_member(spec, &attr.kernel);
+        attr_make_member(options, &attr.kernel);
         if (ret->n == 0) {
-            attr_make_leader(spec, spec->ring_pages, &attr.kernel);
+            attr_make_leader(options, options->ring_pages, &attr.kernel);
             ret->pmu = pmu;
         } else {
             /* precise_ip only matters for samples; pinned and exclusive are set on the leader for the whole group. */
@@ -112,48 +112,48 @@ int spec_bind(const struct spec *spec, struct sys *sys, const struct machine *ma
     return 0;
 }
 
-/* A spec of a process or a cgroup is opened only on the sampled CPUs. */
-bool spec_tracks(const struct spec *spec)
+/* A options of a process or a cgroup is opened only on the sampled CPUs. */
+bool record_options_tracks(const struct record_options *options)
 {
-    return !spec->pid && !spec->cgroup;
+    return !options->pid && !options->cgroup;
 }
 
-void spec_bind_tracking(const struct spec *spec, struct spec_group *ret)
+void record_options_bind_tracking(const struct record_options *options, struct record_group *ret)
 {
     struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY};
-    size_t pages = MIN(spec->ring_pages, TRACKING_PAGES);
+    size_t pages = MIN(options->ring_pages, TRACKING_PAGES);
 
-    attr_make_member(spec, &attr);
-    attr_make_leader(spec, pages, &attr);
+    attr_make_member(options, &attr);
+    attr_make_leader(options, pages, &attr);
     attr.freq = 0;
     attr.sample_period = 1; /* never reached, since a dummy event never occurs */
-    *ret = (struct spec_group){.n = 1, .attrs = {attr}, .ring_pages = pages};
+    *ret = (struct record_group){.n = 1, .attrs = {attr}, .ring_pages = pages};
 }
 
 /* The directory of a removed cgroup has no files any more. */
-static bool cgroup_is_gone(const struct spec *spec)
+static bool cgroup_is_gone(const struct record_options *options)
 {
-    return spec->cgroup && faccessat(spec->cgroup_fd, "cgroup.procs", F_OK, 0) < 0 && errno == ENOENT;
+    return options->cgroup && faccessat(options->cgroup_fd, "cgroup.procs", F_OK, 0) < 0 && errno == ENOENT;
 }
 
-int spec_refused(const struct spec *spec, const struct machine *machine, const struct pmu *pmu, unsigned cpu, int code,
-                 struct error *error)
+int record_options_refused(const struct record_options *options, const struct machine *machine, const struct pmu *pmu,
+                           unsigned cpu, int code, struct error *error)
 {
     char reason[480];
 
-    if (code == -ESRCH && spec->pid)
-        return error_set(error, -ENOENT, "there is no process %" PRIu32, spec->pid);
-    if (code == -ENOENT && cgroup_is_gone(spec))
-        return error_set(error, -ENOENT, "there is no cgroup %.256s any more", spec->cgroup);
+    if (code == -ESRCH && options->pid)
+        return error_set(error, -ENOENT, "there is no process %" PRIu32, options->pid);
+    if (code == -ENOENT && cgroup_is_gone(options))
+        return error_set(error, -ENOENT, "there is no cgroup %.256s any more", options->cgroup);
     if (code == -EUNATCH) /* from the opener, which was started without the sampler (opener/protocol.h) */
         return error_set(error, -EOPNOTSUPP,
                          "the sampler was enabled after perfcountd had started; restart perfcountd");
-    if ((code == -EOPNOTSUPP || code == -EINVAL) && pmu && !pmu->absent && spec->events.events[0].precise) {
+    if ((code == -EOPNOTSUPP || code == -EINVAL) && pmu && !pmu->absent && options->events.events[0].precise) {
         return error_set(error, -EINVAL, "cpu %u %s: the PMU has no samples as precise as that (%s); ask for fewer p",
-                         cpu, spec->events.events[0].text, reason_name(code));
+                         cpu, options->events.events[0].text, reason_name(code));
     }
     reason_format(machine, pmu, code, reason, sizeof(reason));
-    error_set(error, code, "cpu %u %s: %s", cpu, spec->events.events[0].text, reason);
+    error_set(error, code, "cpu %u %s: %s", cpu, options->events.events[0].text, reason);
     switch (code) {
     case -ENOENT: /* no such event; for clients, -ENOENT means that a process or cgroup does not exist */
     case -EOPNOTSUPP:
@@ -222,7 +222,7 @@ int client_event_check(const struct config_sampler *config, const struct machine
 struct parameter {
     const char *name;
     int (*parse)(const struct parameter *parameter, const char *value, void *field, struct error *error);
-    size_t offset; /* of the field in struct stream_request */
+    size_t offset; /* of the field in struct record_request */
     uint64_t max;  /* highest value of a number */
 };
 
@@ -284,7 +284,7 @@ static int parse_text(const struct parameter *parameter, const char *value, void
     return 0;
 }
 
-#define FIELD(field) offsetof(struct stream_request, field)
+#define FIELD(field) offsetof(struct record_request, field)
 
 static const struct parameter parameters[] = {
     {"seconds", parse_seconds, FIELD(seconds), 0},
@@ -303,7 +303,7 @@ const char *const stream_record_parameters[] = {"seconds", "event", "frequency",
 const char *const stream_profile_parameters[] = {"seconds", "event",  "frequency", "period",
                                                  "cpu",     "cgroup", "pid",       NULL};
 
-int stream_request_set(struct stream_request *request, const char *name, const char *value, struct error *error)
+int record_request_set(struct record_request *request, const char *name, const char *value, struct error *error)
 {
     const struct parameter *parameter = parameters;
 
@@ -317,15 +317,15 @@ int stream_request_set(struct stream_request *request, const char *name, const c
     return r;
 }
 
-void stream_request_done(struct stream_request *request)
+void record_request_done(struct record_request *request)
 {
     free(request->event);
     free(request->cpus);
     free(request->cgroup);
-    *request = (struct stream_request){0};
+    *request = (struct record_request){0};
 }
 
-/* --- from a request to a spec --- */
+/* --- from a request to a options --- */
 
 #define MAX_RATE "/proc/sys/kernel/perf_event_max_sample_rate"
 
@@ -333,10 +333,10 @@ void stream_request_done(struct stream_request *request)
  * Sets the rate: that in the terms of the client's event, else that of the client's parameters, else the configured
  * one. The configured rate already includes a rate in the terms of the configured event (config/config.c).
  */
-static int spec_set_rate(struct spec *spec, struct sys *sys, const struct config_sampler *config,
-                         const struct stream_request *request, struct error *error)
+static int record_options_set_rate(struct record_options *options, struct sys *sys, const struct config_sampler *config,
+                                   const struct record_request *request, struct error *error)
 {
-    const struct event *event = &spec->events.events[0];
+    const struct event *event = &options->events.events[0];
     bool own = request->event && (event->period || event->frequency);
     uint64_t frequency = own ? event->frequency : request->frequency, period = own ? event->period : request->period;
     _cleanup_(freep) char *text = NULL;
@@ -355,58 +355,58 @@ static int spec_set_rate(struct spec *spec, struct sys *sys, const struct config
                          "a frequency of %" PRIu64 " Hz is over the limit of %" PRIu64
                          ", kernel.perf_event_max_sample_rate; ask for less, or raise it",
                          frequency, limit);
-    spec->period = frequency ? 0 : period;
-    spec->frequency = frequency;
-    if (spec->period || spec->frequency)
+    options->period = frequency ? 0 : period;
+    options->frequency = frequency;
+    if (options->period || options->frequency)
         return 0;
     /* The kernel lowers its limit if samples take too much time, so the configured frequency must not exceed it. */
-    spec->period = config->period;
-    spec->frequency = MIN(config->frequency, MAX(limit, 1));
+    options->period = config->period;
+    options->frequency = MIN(config->frequency, MAX(limit, 1));
     return 0;
 }
 
-static int spec_set_cpus(struct spec *spec, const struct machine *machine, const struct stream_request *request,
-                         struct error *error)
+static int record_options_set_cpus(struct record_options *options, const struct machine *machine,
+                                   const struct record_request *request, struct error *error)
 {
     _cleanup_(cpuset_done) struct cpuset rest = {0};
 
     if (!request->cpus)
-        return cpuset_copy(&machine->possible, &spec->cpus) < 0 ? error_oom(error) : 0;
-    int r = cpuset_parse(request->cpus, &spec->cpus, error);
+        return cpuset_copy(&machine->possible, &options->cpus) < 0 ? error_oom(error) : 0;
+    int r = cpuset_parse(request->cpus, &options->cpus, error);
     if (r < 0 && r != -ENOMEM)
         error_prefix(error, "parameter \"cpu\"");
     if (r < 0)
         return r == -ENOMEM ? r : -EINVAL;
-    if (cpuset_copy(&spec->cpus, &rest) < 0)
+    if (cpuset_copy(&options->cpus, &rest) < 0)
         return error_oom(error);
     cpuset_subtract(&rest, &machine->possible);
-    if (cpuset_count(&spec->cpus) == 0)
+    if (cpuset_count(&options->cpus) == 0)
         return error_set(error, -EINVAL, "parameter \"cpu\": the list names no CPU");
     if (cpuset_count(&rest) > 0) {
         _cleanup_(freep) char *possible = cpuset_format(&machine->possible);
         return error_set(error, -EINVAL, "parameter \"cpu\": there is no CPU %d on this machine, only %.256s",
                          cpuset_next(&rest, -1), possible ? possible : "others");
     }
-    cpuset_subtract(&spec->cpus, &rest);
-    CPUSET_FOREACH (cpu, &spec->cpus)
+    cpuset_subtract(&options->cpus, &rest);
+    CPUSET_FOREACH (cpu, &options->cpus)
         if (cpuset_has(&machine->online, (unsigned)cpu))
             return 0;
     return error_set(error, -EINVAL, "CPU %s is offline", request->cpus);
 }
 
-static int spec_set_process(struct spec *spec, const struct sys *sys, const struct stream_request *request,
-                            struct error *error)
+static int record_options_set_process(struct record_options *options, const struct sys *sys,
+                                      const struct record_request *request, struct error *error)
 {
     char path[PATH_MAX];
 
-    spec->pid = request->pid;
-    if (!spec->pid)
+    options->pid = request->pid;
+    if (!options->pid)
         return 0;
     if (request->cgroup)
         return error_set(error, -EINVAL, "pid and cgroup exclude each other");
-    snprintf(path, sizeof(path), "%s/proc/%" PRIu32 "/task", sys->root, spec->pid);
+    snprintf(path, sizeof(path), "%s/proc/%" PRIu32 "/task", sys->root, options->pid);
     if (access(path, F_OK) < 0 && errno == ENOENT) /* EPERM: the process exists, but /proc hides it */
-        return error_set(error, -ENOENT, "there is no process %" PRIu32, spec->pid);
+        return error_set(error, -ENOENT, "there is no process %" PRIu32, options->pid);
     return 0;
 }
 
@@ -418,8 +418,8 @@ static bool path_is_plain(const char *path)
     return path[0] == '/' && !strstr(path, "/../") && !(size >= 3 && str_equal(path + size - 3, "/.."));
 }
 
-static int spec_set_cgroup(struct spec *spec, struct sys *sys, const struct stream_request *request,
-                           struct error *error)
+static int record_options_set_cgroup(struct record_options *options, struct sys *sys,
+                                     const struct record_request *request, struct error *error)
 {
     _cleanup_(hierarchy_done) struct hierarchy hierarchy = {0};
     _cleanup_(freep) char *path = NULL;
@@ -433,37 +433,37 @@ static int spec_set_cgroup(struct spec *spec, struct sys *sys, const struct stre
     int r = hierarchy_find(sys, &hierarchy, error);
     if (r < 0)
         return r;
-    spec->cgroup = strdup(request->cgroup);
-    if (!spec->cgroup || asprintf(&path, "%s%s", hierarchy.path, request->cgroup) < 0)
+    options->cgroup = strdup(request->cgroup);
+    if (!options->cgroup || asprintf(&path, "%s%s", hierarchy.path, request->cgroup) < 0)
         return error_oom(error);
-    spec->cgroup_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (spec->cgroup_fd < 0 || fstat(spec->cgroup_fd, &status) < 0) {
+    options->cgroup_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (options->cgroup_fd < 0 || fstat(options->cgroup_fd, &status) < 0) {
         r = errno == ENOTDIR || errno == ENAMETOOLONG ? -ENOENT : -errno;
         return r == -ENOENT
                    ? error_set(error, r, "there is no cgroup %.256s below %.128s", request->cgroup, hierarchy.path)
                    : error_set(error, r, "cgroup %.256s: %s", request->cgroup, strerror(-r));
     }
-    spec->cgroup_inode = status.st_ino;
+    options->cgroup_inode = status.st_ino;
     return 0;
 }
 
-static int spec_parse_events(struct spec *spec, const char *text, struct error *error)
+static int record_options_parse_events(struct record_options *options, const char *text, struct error *error)
 {
-    event_list_done(&spec->events);
-    int r = event_list_parse_sampled(text, &spec->events, error);
+    event_list_done(&options->events);
+    int r = event_list_parse_sampled(text, &options->events, error);
 
     if (r == -EINVAL)
         error_prefix(error, "parameter \"event\"");
-    for (size_t i = 0; r == 0 && i < spec->events.n; i++)
-        spec->read = spec->read || (spec->events.events[i].modifiers & EVENT_SAMPLE_READ);
+    for (size_t i = 0; r == 0 && i < options->events.n; i++)
+        options->read = options->read || (options->events.events[i].modifiers & EVENT_SAMPLE_READ);
     return r;
 }
 
-static int spec_check_events(const struct spec *spec, struct sys *sys, const struct machine *machine,
-                             struct error *error)
+static int record_options_check_events(const struct record_options *options, struct sys *sys,
+                                       const struct machine *machine, struct error *error)
 {
-    for (size_t i = 0; i < spec->events.n; i++) {
-        int r = attr_check(sys, machine, &spec->events.events[i], error);
+    for (size_t i = 0; i < options->events.n; i++) {
+        int r = attr_check(sys, machine, &options->events.events[i], error);
         if (r == -ENOMEM || r == -EACCES || r == -EPERM)
             return r;
         if (r < 0)
@@ -473,16 +473,16 @@ static int spec_check_events(const struct spec *spec, struct sys *sys, const str
 }
 
 /* Opens the first event of the group. Returns a descriptor or -errno. */
-static int open_first(const struct spec *spec, struct sys *sys, const struct spec_group *group, int cpu)
+static int open_first(const struct record_options *options, struct sys *sys, const struct record_group *group, int cpu)
 {
     const struct sys_group first = {
         .attrs = group->attrs,
         .texts = group->texts,
         .n = 1,
-        .pid = spec->pid ? (pid_t)spec->pid : spec->cgroup_fd,
+        .pid = options->pid ? (pid_t)options->pid : options->cgroup_fd,
         .cpu = cpu,
         .leader = -1,
-        .flags = PERF_FLAG_FD_CLOEXEC | (spec->cgroup ? PERF_FLAG_PID_CGROUP : 0),
+        .flags = PERF_FLAG_FD_CLOEXEC | (options->cgroup ? PERF_FLAG_PID_CGROUP : 0),
     };
     int fd;
 
@@ -491,52 +491,54 @@ static int open_first(const struct spec *spec, struct sys *sys, const struct spe
 }
 
 /* Opens and closes the leader on the first CPU of each PMU, since only the kernel knows what it permits. */
-static int probe_kernel(const struct spec *spec, struct sys *sys, const struct machine *machine, struct error *error)
+static int probe_kernel(const struct record_options *options, struct sys *sys, const struct machine *machine,
+                        struct error *error)
 {
     const struct pmu *last = NULL;
-    struct spec_group group;
+    struct record_group group;
     bool any = false;
 
-    CPUSET_FOREACH (cpu, &spec->cpus) {
+    CPUSET_FOREACH (cpu, &options->cpus) {
         if (!cpuset_has(&machine->online, (unsigned)cpu))
             continue;
-        int r = spec_bind(spec, sys, machine, (unsigned)cpu, &group, error);
+        int r = record_options_bind(options, sys, machine, (unsigned)cpu, &group, error);
         if (r < 0)
             return r;
         if (group.n == 0 || group.pmu == last)
             continue;
         last = group.pmu;
         any = true;
-        int fd = open_first(spec, sys, &group, cpu);
+        int fd = open_first(options, sys, &group, cpu);
         if (fd < 0)
-            return spec_refused(spec, machine, group.pmu, (unsigned)cpu, fd, error);
+            return record_options_refused(options, machine, group.pmu, (unsigned)cpu, fd, error);
         sys->close(sys, fd);
     }
     return any ? 0
                : error_set(error, -EINVAL,
                            "%s cannot sample: it counts for several CPUs at once, or for none of the CPUs asked for",
-                           spec->events.events[0].text);
+                           options->events.events[0].text);
 }
 
 /* Whether the modifiers of the leader let it sample user space. */
-static bool sees_user(const struct spec *spec)
+static bool sees_user(const struct record_options *options)
 {
-    const unsigned rings = spec->events.events[0].modifiers & (EVENT_USER | EVENT_KERNEL | EVENT_HYPERVISOR);
+    const unsigned rings = options->events.events[0].modifiers & (EVENT_USER | EVENT_KERNEL | EVENT_HYPERVISOR);
 
     return !rings || (rings & EVENT_USER);
 }
 
 /* If the kernel refuses with -EACCES, tries again with the kernel excluded (kernel.perf_event_paranoid 2). */
-static int probe_or_user_only(struct spec *spec, struct sys *sys, const struct machine *machine, struct error *error)
+static int probe_or_user_only(struct record_options *options, struct sys *sys, const struct machine *machine,
+                              struct error *error)
 {
     struct error of_kernel;
-    int r = probe_kernel(spec, sys, machine, &of_kernel);
+    int r = probe_kernel(options, sys, machine, &of_kernel);
 
-    if (r == -EACCES && sees_user(spec)) {
-        spec->user_only = true;
-        if (probe_kernel(spec, sys, machine, NULL) == 0)
+    if (r == -EACCES && sees_user(options)) {
+        options->user_only = true;
+        if (probe_kernel(options, sys, machine, NULL) == 0)
             return 0;
-        spec->user_only = false;
+        options->user_only = false;
     }
     if (r < 0 && error)
         *error = of_kernel;
@@ -547,27 +549,28 @@ static int probe_or_user_only(struct spec *spec, struct sys *sys, const struct m
  * Checks the events. `asked`: a client named them. `automatic`: the event is "auto", which stands for cycles, and for
  * cpu-clock if a CPU has no PMU or its PMU has no interrupt.
  */
-static int spec_check_or_fall_back(struct spec *spec, struct sys *sys, const struct machine *machine,
-                                   const struct config_sampler *config, bool asked, bool automatic, struct error *error)
+static int record_options_check_or_fall_back(struct record_options *options, struct sys *sys,
+                                             const struct machine *machine, const struct config_sampler *config,
+                                             bool asked, bool automatic, struct error *error)
 {
     int r = 0;
 
-    for (size_t i = 0; asked && r == 0 && i < spec->events.n; i++)
-        r = client_event_check(config, machine, &spec->events.events[i], error);
+    for (size_t i = 0; asked && r == 0 && i < options->events.n; i++)
+        r = client_event_check(config, machine, &options->events.events[i], error);
     if (r == 0 && !automatic)
-        r = spec_check_events(spec, sys, machine, error);
+        r = record_options_check_events(options, sys, machine, error);
     if (r == 0)
-        r = probe_or_user_only(spec, sys, machine, error);
+        r = probe_or_user_only(options, sys, machine, error);
     if (r != -EINVAL || !automatic)
         return r;
-    r = spec_parse_events(spec, "cpu-clock", error);
-    return r < 0 ? r : probe_or_user_only(spec, sys, machine, error);
+    r = record_options_parse_events(options, "cpu-clock", error);
+    return r < 0 ? r : probe_or_user_only(options, sys, machine, error);
 }
 
-int spec_make(struct sys *sys, const struct machine *machine, const struct config_sampler *config,
-              const struct stream_request *request, struct spec *ret, struct error *error)
+int record_options_make(struct sys *sys, const struct machine *machine, const struct config_sampler *config,
+                        const struct record_request *request, struct record_options *ret, struct error *error)
 {
-    _cleanup_(spec_done) struct spec spec = {
+    _cleanup_(record_options_done) struct record_options options = {
         .callchain = config->callchain,
         .read = request->read,
         .ring_pages = config->ring_pages,
@@ -576,20 +579,20 @@ int spec_make(struct sys *sys, const struct machine *machine, const struct confi
 
     const char *text = request->event ? request->event : config->event;
     bool automatic = str_equal(text, "auto");
-    int r = spec_parse_events(&spec, automatic ? "cycles" : text, error);
+    int r = record_options_parse_events(&options, automatic ? "cycles" : text, error);
     if (r == 0)
-        r = spec_set_rate(&spec, sys, config, request, error);
+        r = record_options_set_rate(&options, sys, config, request, error);
     if (r == 0)
-        r = spec_set_cpus(&spec, machine, request, error);
+        r = record_options_set_cpus(&options, machine, request, error);
     if (r == 0)
-        r = spec_set_process(&spec, sys, request, error);
+        r = record_options_set_process(&options, sys, request, error);
     if (r == 0)
-        r = spec_set_cgroup(&spec, sys, request, error);
+        r = record_options_set_cgroup(&options, sys, request, error);
     if (r == 0)
-        r = spec_check_or_fall_back(&spec, sys, machine, config, request->event, automatic, error);
+        r = record_options_check_or_fall_back(&options, sys, machine, config, request->event, automatic, error);
     if (r < 0)
         return r;
-    *ret = spec;
-    spec = (struct spec){.cgroup_fd = -1};
+    *ret = options;
+    options = (struct record_options){.cgroup_fd = -1};
     return 0;
 }

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What to record: a client's request from the query of its URL, and the spec that is made of it.
+ * What to record: a client's request from the query of its URL, and the options that is made of it.
  *
- * A spec is a request completed by the configuration and checked against the machine: which events sample, how, and
- * where. Clients with equal specs share one capture (sampler/capture.h).
+ * A options is a request completed by the configuration and checked against the machine: which events sample, how, and
+ * where. Clients with equal options share one capture (sampler/capture.h).
  */
 #ifndef SAMPLER_RECORD_OPTIONS_H
 #define SAMPLER_RECORD_OPTIONS_H
 
 #include "base/error.h"
 #include "config/config.h"
-#include "config/standing.h"
+#include "config/trust.h"
 #include "perf/group.h"
 
-struct spec {
+struct record_options {
     struct event_list events;   /* on each CPU, the first event that this CPU has is the leader, which samples */
     uint64_t frequency, period; /* Hz, or events per sample; one of them is 0 */
     bool callchain;             /* samples have callchains */
@@ -27,41 +27,41 @@ struct spec {
     uint64_t cgroup_inode;
 };
 
-/* Also accepts an empty spec, which is zeroed except for a `cgroup_fd` of -1. */
-void spec_done(struct spec *spec);
-bool spec_equal(const struct spec *a, const struct spec *b);
+/* Also accepts an empty options, which is zeroed except for a `cgroup_fd` of -1. */
+void record_options_done(struct record_options *options);
+bool record_options_equal(const struct record_options *a, const struct record_options *b);
 
 /* The group to open on one CPU. */
-struct spec_group {
-    size_t n; /* 0: this CPU has none of the spec's events */
+struct record_group {
+    size_t n; /* 0: this CPU has none of the options's events */
     struct perf_event_attr attrs[GROUP_MEMBERS_MAX];
-    const char *texts[GROUP_MEMBERS_MAX]; /* of probes, see struct sys_group; borrowed from the spec */
-    uint8_t events[GROUP_MEMBERS_MAX];    /* the index of each member in the spec's events */
+    const char *texts[GROUP_MEMBERS_MAX]; /* of probes, see struct sys_group; borrowed from the options */
+    uint8_t events[GROUP_MEMBERS_MAX];    /* the index of each member in the options's events */
     const struct pmu *pmu;                /* of the leader */
     size_t ring_pages;                    /* of the leader's ring */
 };
 /* Makes the group for a CPU. Returns the errors of attr_build() with a sentence. */
-int spec_bind(const struct spec *spec, struct sys *sys, const struct machine *machine, unsigned cpu,
-              struct spec_group *ret, struct error *error);
+int record_options_bind(const struct record_options *options, struct sys *sys, const struct machine *machine,
+                        unsigned cpu, struct record_group *ret, struct error *error);
 /*
- * Whether the spec needs the records of processes (names, mappings) also from CPUs that it does not sample: processes
- * that were started there can move to a sampled CPU.
+ * Whether the options needs the records of processes (names, mappings) also from CPUs that it does not sample:
+ * processes that were started there can move to a sampled CPU.
  */
-bool spec_tracks(const struct spec *spec);
+bool record_options_tracks(const struct record_options *options);
 /*
  * Makes the group for a CPU that is only tracked: one dummy event, which never samples. Its records have the layout of
  * the leader's, and its ring is small.
  */
-void spec_bind_tracking(const struct spec *spec, struct spec_group *ret);
+void record_options_bind_tracking(const struct record_options *options, struct record_group *ret);
 
 /*
- * Fills in a sentence that says why the kernel refused, with `code` (-errno), to open the spec on `cpu`. `pmu` may be
- * NULL. Returns the error for the client: -EINVAL if this machine does not have what the request asks for, -ENOENT if
- * the process or cgroup is gone, -EOPNOTSUPP if the sampler was enabled too late or a library or key is missing
+ * Fills in a sentence that says why the kernel refused, with `code` (-errno), to open the options on `cpu`. `pmu` may
+ * be NULL. Returns the error for the client: -EINVAL if this machine does not have what the request asks for, -ENOENT
+ * if the process or cgroup is gone, -EOPNOTSUPP if the sampler was enabled too late or a library or key is missing
  * (-ENOPKG, -ENOKEY), else `code`.
  */
-int spec_refused(const struct spec *spec, const struct machine *machine, const struct pmu *pmu, unsigned cpu, int code,
-                 struct error *error);
+int record_options_refused(const struct record_options *options, const struct machine *machine, const struct pmu *pmu,
+                           unsigned cpu, int code, struct error *error);
 
 /*
  * Checks whether a client may name the event. Returns -EACCES with a sentence for probes, breakpoints, events of PMUs
@@ -73,7 +73,7 @@ int client_event_check(const struct config_sampler *config, const struct machine
                        struct error *error);
 
 /* A client's request. Zeroed, it asks for the defaults. Strings are owned. */
-struct stream_request {
+struct record_request {
     double seconds;             /* 0: the writer's default */
     char *event;                /* a list of events; NULL: as configured */
     uint64_t frequency, period; /* Hz, or events per sample; 0: as configured */
@@ -82,7 +82,7 @@ struct stream_request {
     uint32_t pid;               /* 0: all processes */
     uint64_t max;               /* records; 0: no limit */
     bool read;                  /* each sample has the values of all events of its group */
-    enum standing standing;     /* of the client, see sampler_admit() */
+    enum trust trust;           /* of the client, see sampler_admit() */
 };
 
 /*
@@ -90,15 +90,15 @@ struct stream_request {
  */
 extern const char *const stream_record_parameters[], *const stream_profile_parameters[];
 /* Sets one parameter of the query. Returns -EINVAL with a sentence if the name or value is invalid, or -ENOMEM. */
-int stream_request_set(struct stream_request *request, const char *name, const char *value, struct error *error);
-void stream_request_done(struct stream_request *request);
+int record_request_set(struct record_request *request, const char *name, const char *value, struct error *error);
+void record_request_done(struct record_request *request);
 
 /*
- * Makes a spec from a request. Opens and closes events to find out what the kernel permits. Returns with a sentence:
+ * Makes a options from a request. Opens and closes events to find out what the kernel permits. Returns with a sentence:
  * -EINVAL (no such event or CPU, a frequency over the limit, ...), -ENOENT (no such cgroup or process), -EACCES
- * (client_event_check()), -ENOMEM, errors of spec_refused().
+ * (client_event_check()), -ENOMEM, errors of record_options_refused().
  */
-int spec_make(struct sys *sys, const struct machine *machine, const struct config_sampler *config,
-              const struct stream_request *request, struct spec *ret, struct error *error);
+int record_options_make(struct sys *sys, const struct machine *machine, const struct config_sampler *config,
+                        const struct record_request *request, struct record_options *ret, struct error *error);
 
 #endif

@@ -8,85 +8,86 @@
 #include "base/number.h"
 #include "perf/reason.h"
 
-static struct lane *lane_free(struct lane *lane);
+static struct cpu_ring *cpu_ring_free(struct cpu_ring *cpu_ring);
 
-/* --- lane --- */
+/* --- ring --- */
 
-DEFINE_CLEANUP(struct lane *, lane_free);
+DEFINE_CLEANUP(struct cpu_ring *, cpu_ring_free);
 
-static struct lane *lane_free(struct lane *lane)
+static struct cpu_ring *cpu_ring_free(struct cpu_ring *cpu_ring)
 {
-    if (!lane)
+    if (!cpu_ring)
         return NULL;
-    sd_event_source_disable_unref(lane->io);
-    ring_free(lane->ring);
+    sd_event_source_disable_unref(cpu_ring->io);
+    ring_free(cpu_ring->ring);
     /* Siblings before their leader; the owner of the ring last. */
-    while (lane->n_fds > 0)
-        lane->sys->close(lane->sys, lane->fds[--lane->n_fds]);
-    free(lane->fds);
-    free(lane->ids);
-    free(lane);
+    while (cpu_ring->n_fds > 0)
+        cpu_ring->sys->close(cpu_ring->sys, cpu_ring->fds[--cpu_ring->n_fds]);
+    free(cpu_ring->fds);
+    free(cpu_ring->ids);
+    free(cpu_ring);
     return NULL;
 }
 
 /* Takes `fd`; closes it on failure. */
-static int lane_add_fd(struct lane *lane, int fd)
+static int cpu_ring_add_fd(struct cpu_ring *cpu_ring, int fd)
 {
-    struct sys *sys = lane->sys;
+    struct sys *sys = cpu_ring->sys;
     uint64_t id;
-    int r = array_grow(&lane->fds, lane->n_fds);
+    int r = array_grow(&cpu_ring->fds, cpu_ring->n_fds);
 
     if (r == 0)
-        r = array_grow(&lane->ids, lane->n_fds);
+        r = array_grow(&cpu_ring->ids, cpu_ring->n_fds);
     if (r == 0)
         r = sys->ioctl(sys, fd, PERF_EVENT_IOC_ID, (unsigned long)&id);
     if (r < 0) {
         sys->close(sys, fd);
         return r;
     }
-    lane->fds[lane->n_fds] = fd;
-    lane->ids[lane->n_fds++] = id;
+    cpu_ring->fds[cpu_ring->n_fds] = fd;
+    cpu_ring->ids[cpu_ring->n_fds++] = id;
     return 0;
 }
 
-/* Opens all events of a group or none. `thread` 0: the CPU, or the cgroup of the spec on it. */
-static int lane_open_group(struct lane *lane, const struct spec *spec, pid_t thread)
+/* Opens all events of a group or none. `thread` 0: the CPU, or the cgroup of the options on it. */
+static int cpu_ring_open_group(struct cpu_ring *cpu_ring, const struct record_options *options, pid_t thread)
 {
-    struct sys *sys = lane->sys;
-    size_t before = lane->n_fds;
+    struct sys *sys = cpu_ring->sys;
+    size_t before = cpu_ring->n_fds;
     int fds[GROUP_MEMBERS_MAX], r = 0;
     const struct sys_group group = {
-        .attrs = lane->group.attrs,
-        .texts = lane->group.texts,
-        .n = lane->group.n,
-        .pid = thread ? thread : spec->cgroup_fd,
-        .cpu = (int)lane->cpu,
+        .attrs = cpu_ring->group.attrs,
+        .texts = cpu_ring->group.texts,
+        .n = cpu_ring->group.n,
+        .pid = thread ? thread : options->cgroup_fd,
+        .cpu = (int)cpu_ring->cpu,
         .leader = -1,
-        .flags = PERF_FLAG_FD_CLOEXEC | (spec->cgroup ? PERF_FLAG_PID_CGROUP : 0),
+        .flags = PERF_FLAG_FD_CLOEXEC | (options->cgroup ? PERF_FLAG_PID_CGROUP : 0),
         .whole = true,
     };
 
     sys->open_group(sys, &group, fds);
-    for (size_t i = 0; i < lane->group.n; i++) {
+    for (size_t i = 0; i < cpu_ring->group.n; i++) {
         if (fds[i] < 0) {
             r = r < 0 ? r : fds[i];
             continue;
         }
-        int added = lane_add_fd(lane, fds[i]);
+        int added = cpu_ring_add_fd(cpu_ring, fds[i]);
         r = r < 0 ? r : added;
     }
-    while (r < 0 && lane->n_fds > before)
-        sys->close(sys, lane->fds[--lane->n_fds]);
+    while (r < 0 && cpu_ring->n_fds > before)
+        sys->close(sys, cpu_ring->fds[--cpu_ring->n_fds]);
     return r;
 }
 
 /* Opens the group for each thread. Threads may have exited since they were listed: -ESRCH only if all of them have. */
-static int lane_open_groups(struct lane *lane, const struct spec *spec, const pid_t *threads, size_t n_threads)
+static int cpu_ring_open_groups(struct cpu_ring *cpu_ring, const struct record_options *options, const pid_t *threads,
+                                size_t n_threads)
 {
-    int r = threads ? -ESRCH : lane_open_group(lane, spec, 0);
+    int r = threads ? -ESRCH : cpu_ring_open_group(cpu_ring, options, 0);
 
     for (size_t i = 0; i < n_threads; i++) {
-        int opened = lane_open_group(lane, spec, threads[i]);
+        int opened = cpu_ring_open_group(cpu_ring, options, threads[i]);
         if (opened < 0 && opened != -ESRCH)
             return opened;
         if (opened == 0)
@@ -96,162 +97,164 @@ static int lane_open_groups(struct lane *lane, const struct spec *spec, const pi
 }
 
 /* Redirects the records of all threads to the ring of the first one, which must be mapped before. */
-static int lane_share_ring(struct lane *lane, struct error *error)
+static int cpu_ring_share_ring(struct cpu_ring *cpu_ring, struct error *error)
 {
-    struct sys *sys = lane->sys;
+    struct sys *sys = cpu_ring->sys;
 
-    for (size_t i = lane->group.n; i < lane->n_fds; i += lane->group.n) {
-        int r = sys->ioctl(sys, lane->fds[i], PERF_EVENT_IOC_SET_OUTPUT, (unsigned long)lane->fds[0]);
+    for (size_t i = cpu_ring->group.n; i < cpu_ring->n_fds; i += cpu_ring->group.n) {
+        int r = sys->ioctl(sys, cpu_ring->fds[i], PERF_EVENT_IOC_SET_OUTPUT, (unsigned long)cpu_ring->fds[0]);
         if (r < 0)
-            return error_set(error, r, "cpu %u: threads cannot share a ring: %s (%s)", lane->cpu, strerror(-r),
+            return error_set(error, r, "cpu %u: threads cannot share a ring: %s (%s)", cpu_ring->cpu, strerror(-r),
                              reason_name(r));
     }
     return 0;
 }
 
-static int lane_map_ring(struct lane *lane, struct error *error)
+static int cpu_ring_map_ring(struct cpu_ring *cpu_ring, struct error *error)
 {
-    size_t pages = lane->group.ring_pages;
+    size_t pages = cpu_ring->group.ring_pages;
     _cleanup_(freep) char *limit = NULL;
-    int r = ring_open(lane->sys, lane->fds[0], pages, &lane->ring);
+    int r = ring_open(cpu_ring->sys, cpu_ring->fds[0], pages, &cpu_ring->ring);
 
     if (r == -EPERM) {
-        if (sys_read_file(lane->sys, "/proc/sys/kernel/perf_event_mlock_kb", &limit) < 0)
+        if (sys_read_file(cpu_ring->sys, "/proc/sys/kernel/perf_event_mlock_kb", &limit) < 0)
             limit = NULL;
         return error_set(error, r,
                          "cpu %u: a ring of %zu pages is over the limit of locked memory (EPERM): raise "
                          "kernel.perf_event_mlock_kb, which is %.16s, or RLIMIT_MEMLOCK (LimitMEMLOCK=), or lower "
                          "sampler.ring_pages",
-                         lane->cpu, pages, limit ? limit : "unknown");
+                         cpu_ring->cpu, pages, limit ? limit : "unknown");
     }
     if (r < 0)
-        return error_set(error, r, "cpu %u: a ring of %zu pages cannot be mapped: %s (%s)", lane->cpu, pages,
+        return error_set(error, r, "cpu %u: a ring of %zu pages cannot be mapped: %s (%s)", cpu_ring->cpu, pages,
                          strerror(-r), reason_name(r));
     return 0;
 }
 
-static int lane_open_all(struct lane *lane, const struct machine *machine, const struct spec *spec,
-                         const pid_t *threads, size_t n_threads, struct error *error)
+static int cpu_ring_open_all(struct cpu_ring *cpu_ring, const struct machine *machine,
+                             const struct record_options *options, const pid_t *threads, size_t n_threads,
+                             struct error *error)
 {
-    int r = lane_open_groups(lane, spec, threads, n_threads);
+    int r = cpu_ring_open_groups(cpu_ring, options, threads, n_threads);
 
     if (r < 0)
-        return spec_refused(spec, machine, lane->group.pmu, lane->cpu, r, error);
-    r = lane_map_ring(lane, error);
-    return r < 0 ? r : lane_share_ring(lane, error);
+        return record_options_refused(options, machine, cpu_ring->group.pmu, cpu_ring->cpu, r, error);
+    r = cpu_ring_map_ring(cpu_ring, error);
+    return r < 0 ? r : cpu_ring_share_ring(cpu_ring, error);
 }
 
-/* Creates a lane without opening it. Its group is empty if the CPU is not sampled. */
-static int lane_new(struct sys *sys, const struct machine *machine, const struct spec *spec, unsigned cpu,
-                    struct lane **ret, struct error *error)
+/* Creates a ring without opening it. Its group is empty if the CPU is not sampled. */
+static int cpu_ring_new(struct sys *sys, const struct machine *machine, const struct record_options *options,
+                        unsigned cpu, struct cpu_ring **ret, struct error *error)
 {
-    _cleanup_(lane_freep) struct lane *lane = calloc(1, sizeof(*lane));
+    _cleanup_(cpu_ring_freep) struct cpu_ring *cpu_ring = calloc(1, sizeof(*cpu_ring));
     int r = 0;
 
-    if (!lane)
+    if (!cpu_ring)
         return error_oom(error);
-    lane->sys = sys;
-    lane->cpu = cpu;
-    if (cpuset_has(&spec->cpus, cpu))
-        r = spec_bind(spec, sys, machine, cpu, &lane->group, error);
+    cpu_ring->sys = sys;
+    cpu_ring->cpu = cpu;
+    if (cpuset_has(&options->cpus, cpu))
+        r = record_options_bind(options, sys, machine, cpu, &cpu_ring->group, error);
     if (r < 0)
         return r;
-    lane->samples = lane->group.n > 0;
-    *ret = steal(lane);
+    cpu_ring->samples = cpu_ring->group.n > 0;
+    *ret = steal(cpu_ring);
     return 0;
 }
 
 /*
- * Opens the spec's events on one CPU, disabled, for the `threads` of its process (NULL if the spec has no process).
- * *ret is NULL if the CPU is not sampled or has none of the events. Returns with a sentence: errors of spec_bind(),
- * spec_refused() and ring_open(), -ENOMEM.
+ * Opens the options's events on one CPU, disabled, for the `threads` of its process (NULL if the options has no
+ * process). *ret is NULL if the CPU is not sampled or has none of the events. Returns with a sentence: errors of
+ * record_options_bind(), record_options_refused() and ring_open(), -ENOMEM.
  */
-static int lane_open(struct sys *sys, const struct machine *machine, const struct spec *spec, unsigned cpu,
-                     const pid_t *threads, size_t n_threads, struct lane **ret, struct error *error)
+static int cpu_ring_open(struct sys *sys, const struct machine *machine, const struct record_options *options,
+                         unsigned cpu, const pid_t *threads, size_t n_threads, struct cpu_ring **ret,
+                         struct error *error)
 {
-    _cleanup_(lane_freep) struct lane *lane = NULL;
+    _cleanup_(cpu_ring_freep) struct cpu_ring *cpu_ring = NULL;
 
-    int r = lane_new(sys, machine, spec, cpu, &lane, error);
-    if (r == 0 && lane->samples)
-        r = lane_open_all(lane, machine, spec, threads, n_threads, error);
+    int r = cpu_ring_new(sys, machine, options, cpu, &cpu_ring, error);
+    if (r == 0 && cpu_ring->samples)
+        r = cpu_ring_open_all(cpu_ring, machine, options, threads, n_threads, error);
     if (r < 0)
         return r;
-    *ret = lane->samples ? steal(lane) : NULL;
+    *ret = cpu_ring->samples ? steal(cpu_ring) : NULL;
     return 0;
 }
 
 /*
- * Opens a lane that only tracks, disabled. *ret is NULL if the CPU is sampled or the spec needs no tracking. Returns
- * the errors of lane_open().
+ * Opens a ring that only tracks, disabled. *ret is NULL if the CPU is sampled or the options needs no tracking. Returns
+ * the errors of cpu_ring_open().
  */
-static int lane_open_tracking(struct sys *sys, const struct machine *machine, const struct spec *spec, unsigned cpu,
-                              struct lane **ret)
+static int cpu_ring_open_tracking(struct sys *sys, const struct machine *machine, const struct record_options *options,
+                                  unsigned cpu, struct cpu_ring **ret)
 {
-    _cleanup_(lane_freep) struct lane *lane = NULL;
+    _cleanup_(cpu_ring_freep) struct cpu_ring *cpu_ring = NULL;
 
-    int r = lane_new(sys, machine, spec, cpu, &lane, NULL);
-    bool tracks = r == 0 && !lane->samples && spec_tracks(spec);
+    int r = cpu_ring_new(sys, machine, options, cpu, &cpu_ring, NULL);
+    bool tracks = r == 0 && !cpu_ring->samples && record_options_tracks(options);
     if (tracks) {
-        spec_bind_tracking(spec, &lane->group);
-        r = lane_open_all(lane, machine, spec, NULL, 0, NULL);
+        record_options_bind_tracking(options, &cpu_ring->group);
+        r = cpu_ring_open_all(cpu_ring, machine, options, NULL, 0, NULL);
     }
     if (r < 0)
         return r;
-    *ret = tracks ? steal(lane) : NULL;
+    *ret = tracks ? steal(cpu_ring) : NULL;
     return 0;
 }
 
 /* Enables or disables all events. Returns errors of ioctl(2). */
-static int lane_enable(struct lane *lane, bool enabled)
+static int cpu_ring_enable(struct cpu_ring *cpu_ring, bool enabled)
 {
     unsigned long request = enabled ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
-    struct sys *sys = lane->sys;
+    struct sys *sys = cpu_ring->sys;
     int r = 0;
 
-    for (size_t i = 0; i < lane->n_fds && r >= 0; i += lane->group.n)
-        r = sys->ioctl(sys, lane->fds[i], request, PERF_IOC_FLAG_GROUP);
+    for (size_t i = 0; i < cpu_ring->n_fds && r >= 0; i += cpu_ring->group.n)
+        r = sys->ioctl(sys, cpu_ring->fds[i], request, PERF_IOC_FLAG_GROUP);
     return MIN(r, 0);
 }
 
-int lane_peek(struct lane *lane, const struct record_layout *layout, uint64_t *malformed)
+int cpu_ring_peek(struct cpu_ring *cpu_ring, const struct record_layout *layout, uint64_t *malformed)
 {
     const struct perf_event_header *header;
 
-    while (!lane->has_record) {
-        int r = ring_next(lane->ring, &header);
+    while (!cpu_ring->has_record) {
+        int r = ring_next(cpu_ring->ring, &header);
         if (r == -EBADMSG) { /* the ring was corrupt, and its whole content was dropped */
             (*malformed)++;
             continue;
         }
         if (r < 0 || !header)
             return MIN(r, 0);
-        lane->has_record = record_decode(header, header->size, layout, &lane->record) == 0;
-        if (!lane->has_record) {
+        cpu_ring->has_record = record_decode(header, header->size, layout, &cpu_ring->record) == 0;
+        if (!cpu_ring->has_record) {
             (*malformed)++;
-            ring_take(lane->ring);
+            ring_take(cpu_ring->ring);
         }
     }
     return 1;
 }
 
-void lane_take(struct lane *lane)
+void cpu_ring_take(struct cpu_ring *cpu_ring)
 {
-    lane->has_record = false;
-    ring_take(lane->ring);
+    cpu_ring->has_record = false;
+    ring_take(cpu_ring->ring);
 }
 
 /* Returns the room of taken records to the kernel. A record that was decoded but not taken will be decoded again. */
-static void lane_release(struct lane *lane)
+static void cpu_ring_release(struct cpu_ring *cpu_ring)
 {
-    lane->has_record = false;
-    ring_release(lane->ring);
+    cpu_ring->has_record = false;
+    ring_release(cpu_ring->ring);
 }
 
-/* --- lane set --- */
+/* --- set of rings --- */
 
-/* The threads of the spec's process. */
+/* The threads of the options's process. */
 struct threads {
-    pid_t *tids; /* NULL if the spec has no process */
+    pid_t *tids; /* NULL if the options has no process */
     size_t n;
 };
 
@@ -261,19 +264,20 @@ static void threads_done(struct threads *threads)
 }
 
 /* The caller calls threads_done() even on failure. */
-static int threads_list(struct threads *threads, struct sys *sys, const struct spec *spec, struct error *error)
+static int threads_list(struct threads *threads, struct sys *sys, const struct record_options *options,
+                        struct error *error)
 {
     char path[64], **names;
     uint64_t tid;
     size_t n;
 
     *threads = (struct threads){0};
-    if (!spec->pid)
+    if (!options->pid)
         return 0;
-    snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task", spec->pid);
+    snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task", options->pid);
     int r = sys_list_directory(sys, path, &names, &n);
     if (r < 0)
-        return error_set(error, -ENOENT, "there is no process %" PRIu32, spec->pid);
+        return error_set(error, -ENOENT, "there is no process %" PRIu32, options->pid);
     threads->tids = calloc(MAX(n, 1), sizeof(*threads->tids));
     for (size_t i = 0; i < n && threads->tids; i++)
         if (number_parse_u64(names[i], &tid) == 0)
@@ -281,75 +285,75 @@ static int threads_list(struct threads *threads, struct sys *sys, const struct s
     strings_free(names, n);
     if (!threads->tids)
         return error_oom(error);
-    size_t descriptors = threads->n * cpuset_count(&spec->cpus) * (spec->read ? spec->events.n : 1);
-    if (descriptors > LANE_SET_DESCRIPTORS_MAX)
+    size_t descriptors = threads->n * cpuset_count(&options->cpus) * (options->read ? options->events.n : 1);
+    if (descriptors > RINGS_DESCRIPTORS_MAX)
         return error_set(error, -EINVAL,
                          "process %" PRIu32 " has %zu threads, which need %zu descriptors on these CPUs; the limit is "
                          "%d: ask for fewer CPUs, or for the cgroup of the process",
-                         spec->pid, threads->n, descriptors, LANE_SET_DESCRIPTORS_MAX);
+                         options->pid, threads->n, descriptors, RINGS_DESCRIPTORS_MAX);
     return 0;
 }
 
-static void lane_set_close(struct lane_set *set)
+static void rings_close(struct rings *set)
 {
     while (set->n > 0)
-        lane_free(set->lanes[--set->n]);
+        cpu_ring_free(set->cpu_rings[--set->n]);
 }
 
-void lane_set_done(struct lane_set *set)
+void rings_done(struct rings *set)
 {
-    lane_set_close(set);
-    free(set->lanes);
-    set->lanes = NULL;
+    rings_close(set);
+    free(set->cpu_rings);
+    set->cpu_rings = NULL;
 }
 
-bool lane_set_samples(const struct lane_set *set)
+bool rings_samples(const struct rings *set)
 {
     for (size_t i = 0; i < set->n; i++)
-        if (set->lanes[i]->samples)
+        if (set->cpu_rings[i]->samples)
             return true;
     return false;
 }
 
-static bool lane_set_has_cpu(const struct lane_set *set, unsigned cpu)
+static bool rings_has_cpu(const struct rings *set, unsigned cpu)
 {
     for (size_t i = 0; i < set->n; i++)
-        if (set->lanes[i]->cpu == cpu)
+        if (set->cpu_rings[i]->cpu == cpu)
             return true;
     return false;
 }
 
-/* Takes `lane` even on failure. Does nothing if it is NULL. */
-static int lane_set_add(struct lane_set *set, struct lane *lane, struct error *error)
+/* Takes `cpu_ring` even on failure. Does nothing if it is NULL. */
+static int rings_add(struct rings *set, struct cpu_ring *cpu_ring, struct error *error)
 {
-    if (!lane)
+    if (!cpu_ring)
         return 0;
-    if (array_grow(&set->lanes, set->n) < 0) {
-        lane_free(lane);
+    if (array_grow(&set->cpu_rings, set->n) < 0) {
+        cpu_ring_free(cpu_ring);
         return error_oom(error);
     }
-    set->lanes[set->n++] = lane;
-    int r = sd_event_add_io(set->event, &lane->io, lane->fds[0], EPOLLIN, set->on_ring, set->userdata);
+    set->cpu_rings[set->n++] = cpu_ring;
+    int r = sd_event_add_io(set->event, &cpu_ring->io, cpu_ring->fds[0], EPOLLIN, set->on_ring, set->userdata);
     if (r < 0)
-        return error_set(error, r, "cpu %u: the event loop cannot watch the ring: %s", lane->cpu, strerror(-r));
-    set->layout = record_layout_of(&lane->group.attrs[0]);
-    return set->enabled ? lane_enable(lane, true) : 0;
+        return error_set(error, r, "cpu %u: the event loop cannot watch the ring: %s", cpu_ring->cpu, strerror(-r));
+    set->layout = record_layout_of(&cpu_ring->group.attrs[0]);
+    return set->enabled ? cpu_ring_enable(cpu_ring, true) : 0;
 }
 
-static int lane_set_open_sampling(struct lane_set *set, const struct machine *machine, bool all, struct error *error)
+static int rings_open_sampling(struct rings *set, const struct machine *machine, bool all, struct error *error)
 {
     _cleanup_(threads_done) struct threads threads;
-    struct lane *lane;
+    struct cpu_ring *cpu_ring;
 
-    int r = threads_list(&threads, set->sys, set->spec, error);
+    int r = threads_list(&threads, set->sys, set->options, error);
     CPUSET_FOREACH (cpu, &machine->online) {
         if (r < 0)
             break;
-        if (lane_set_has_cpu(set, (unsigned)cpu))
+        if (rings_has_cpu(set, (unsigned)cpu))
             continue;
-        r = lane_open(set->sys, machine, set->spec, (unsigned)cpu, threads.tids, threads.n, &lane, error);
+        r = cpu_ring_open(set->sys, machine, set->options, (unsigned)cpu, threads.tids, threads.n, &cpu_ring, error);
         if (r == 0)
-            r = lane_set_add(set, lane, error);
+            r = rings_add(set, cpu_ring, error);
         if (!all)
             r = 0;
     }
@@ -357,87 +361,87 @@ static int lane_set_open_sampling(struct lane_set *set, const struct machine *ma
 }
 
 /* Skips CPUs that cannot be tracked: of processes that start there, only what /proc listed is known. */
-static void lane_set_open_tracking(struct lane_set *set, const struct machine *machine)
+static void rings_open_tracking(struct rings *set, const struct machine *machine)
 {
-    struct lane *lane;
+    struct cpu_ring *cpu_ring;
 
     CPUSET_FOREACH (cpu, &machine->online)
-        if (!lane_set_has_cpu(set, (unsigned)cpu) &&
-            lane_open_tracking(set->sys, machine, set->spec, (unsigned)cpu, &lane) == 0)
-            lane_set_add(set, lane, NULL);
+        if (!rings_has_cpu(set, (unsigned)cpu) &&
+            cpu_ring_open_tracking(set->sys, machine, set->options, (unsigned)cpu, &cpu_ring) == 0)
+            rings_add(set, cpu_ring, NULL);
 }
 
-/* Sampling lanes are opened first, since locked memory is limited. */
-int lane_set_open(struct lane_set *set, const struct machine *machine, bool all, struct error *error)
+/* Sampling rings are opened first, since locked memory is limited. */
+int rings_open(struct rings *set, const struct machine *machine, bool all, struct error *error)
 {
-    int r = lane_set_open_sampling(set, machine, all, error);
+    int r = rings_open_sampling(set, machine, all, error);
 
     if (r == 0)
-        lane_set_open_tracking(set, machine);
+        rings_open_tracking(set, machine);
     return r;
 }
 
-void lane_set_close_left(struct lane_set *set, const struct machine *machine, const struct cpuset *left)
+void rings_close_offline(struct rings *set, const struct machine *machine, const struct cpuset *went_offline)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < set->n; i++) {
-        unsigned cpu = set->lanes[i]->cpu;
-        if (cpuset_has(&machine->online, cpu) && !(left && cpuset_has(left, cpu)))
-            set->lanes[n++] = set->lanes[i];
+        unsigned cpu = set->cpu_rings[i]->cpu;
+        if (cpuset_has(&machine->online, cpu) && !(went_offline && cpuset_has(went_offline, cpu)))
+            set->cpu_rings[n++] = set->cpu_rings[i];
         else
-            lane_free(set->lanes[i]);
+            cpu_ring_free(set->cpu_rings[i]);
     }
     set->n = n;
 }
 
-bool lane_set_close_tracking(struct lane_set *set)
+bool rings_close_tracking(struct rings *set)
 {
     size_t n = 0, before = set->n;
 
     for (size_t i = 0; i < before; i++)
-        if (set->lanes[i]->samples)
-            set->lanes[n++] = set->lanes[i];
+        if (set->cpu_rings[i]->samples)
+            set->cpu_rings[n++] = set->cpu_rings[i];
         else
-            lane_free(set->lanes[i]);
+            cpu_ring_free(set->cpu_rings[i]);
     set->n = n;
     return n < before;
 }
 
-int lane_set_enable(struct lane_set *set, bool enabled)
+int rings_enable(struct rings *set, bool enabled)
 {
     int r = 0;
 
     set->enabled = enabled;
     for (size_t i = 0; i < set->n; i++) {
-        int error = lane_enable(set->lanes[i], enabled);
+        int error = cpu_ring_enable(set->cpu_rings[i], enabled);
         r = r < 0 || !enabled ? r : error;
     }
     return r;
 }
 
-struct lane *lane_set_oldest(struct lane_set *set, uint64_t until_ns, uint64_t *ret_next_ns)
+struct cpu_ring *rings_oldest(struct rings *set, uint64_t until_ns, uint64_t *ret_next_ns)
 {
-    struct lane *oldest = NULL;
+    struct cpu_ring *oldest = NULL;
     uint64_t next = until_ns;
 
     for (size_t i = 0; i < set->n; i++) {
-        struct lane *lane = set->lanes[i];
-        if (!lane_set_is_due(set, lane, until_ns))
+        struct cpu_ring *cpu_ring = set->cpu_rings[i];
+        if (!rings_is_due(set, cpu_ring, until_ns))
             continue;
-        if (!oldest || lane->record.id.time < oldest->record.id.time) {
+        if (!oldest || cpu_ring->record.id.time < oldest->record.id.time) {
             next = oldest ? oldest->record.id.time : next;
-            oldest = lane;
-        } else if (lane->record.id.time < next) {
-            next = lane->record.id.time;
+            oldest = cpu_ring;
+        } else if (cpu_ring->record.id.time < next) {
+            next = cpu_ring->record.id.time;
         }
     }
     *ret_next_ns = next;
     return oldest;
 }
 
-void lane_set_release(struct lane_set *set)
+void rings_release(struct rings *set)
 {
     for (size_t i = 0; i < set->n; i++)
-        lane_release(set->lanes[i]);
+        cpu_ring_release(set->cpu_rings[i]);
 }

@@ -25,7 +25,7 @@ struct sampler {
     sd_event_source *sweep, *linger;
     const struct machine *machine;
     const struct config_sampler *config;
-    enum standing admits;     /* the lowest standing that may have samples */
+    enum trust admits;        /* the lowest standing that may have samples */
     struct symbols *symbols;  /* NULL before the first client and once idle for SYMBOLS_LINGER_USEC */
     struct child *symboliser; /* for symbols_set_child() */
     struct capture **captures;
@@ -166,10 +166,10 @@ static bool is_allowed(const struct sampler *sampler, const struct sampler_clien
     const struct config_sampler *config = sampler->config;
 
     return config->enabled && n_older < config->max_clients && client->seconds <= (double)config->max_seconds &&
-           client->standing >= sampler->admits;
+           client->trust >= sampler->admits;
 }
 
-/* Whether the client's request would result in another spec with the present configuration. */
+/* Whether the client's request would result in another options with the present configuration. */
 static bool is_outdated(const struct sampler *sampler, const struct sampler_client *client)
 {
     const struct config_sampler *old = &sampler->last, *new = sampler->config;
@@ -190,7 +190,7 @@ static void keep_last(struct sampler *sampler)
 
 /* If there are more clients than max_clients, the newest are ended. */
 void sampler_configure(struct sampler *sampler, const struct machine *machine, const struct config_sampler *config,
-                       enum standing admits)
+                       enum trust admits)
 {
     size_t n_older = sampler->n_clients;
 
@@ -205,12 +205,12 @@ void sampler_configure(struct sampler *sampler, const struct machine *machine, c
     keep_last(sampler);
 }
 
-void sampler_cpus_changed(struct sampler *sampler, const struct machine *machine, const struct cpuset *left)
+void sampler_cpus_changed(struct sampler *sampler, const struct machine *machine, const struct cpuset *went_offline)
 {
     sampler->machine = machine;
     for (size_t i = 0; i < sampler->n_captures; i++)
         if (!capture_is_idle(sampler->captures[i]))
-            capture_cpus_changed(sampler->captures[i], machine, left);
+            capture_cpus_changed(sampler->captures[i], machine, went_offline);
 }
 
 int sampler_pause(struct sampler *sampler, bool paused)
@@ -244,7 +244,7 @@ bool sampler_is_ending(const struct sampler *sampler)
 
 static int sampler_refuse(const struct sampler *sampler, struct error *error)
 {
-    if (sampler->admits == STANDING_LOCAL)
+    if (sampler->admits == TRUST_LOCAL)
         return error_set(
             error, -EACCES,
             "samples are for operators and for clients on this machine that do not come through a proxy: ask "
@@ -258,23 +258,23 @@ static int sampler_refuse(const struct sampler *sampler, struct error *error)
         "clients");
 }
 
-int sampler_admit(const struct sampler *sampler, enum standing standing, struct error *error)
+int sampler_admit(const struct sampler *sampler, enum trust trust, struct error *error)
 {
     if (sampler->ending)
         return error_set(error, -EBUSY, "perfcountd is ending");
     if (!sampler->config->enabled)
         return error_set(error, -EOPNOTSUPP,
                          "the sampler is not enabled: set sampler.enabled to true in the configuration");
-    return standing < sampler->admits ? sampler_refuse(sampler, error) : 0;
+    return trust < sampler->admits ? sampler_refuse(sampler, error) : 0;
 }
 
 /* --- clients --- */
 
-static int check_limits(const struct sampler *sampler, const struct stream_request *request, struct error *error)
+static int check_limits(const struct sampler *sampler, const struct record_request *request, struct error *error)
 {
     const struct config_sampler *config = sampler->config;
 
-    int r = sampler_admit(sampler, STANDING_OPERATOR, error);
+    int r = sampler_admit(sampler, TRUST_OPERATOR, error);
     if (r < 0)
         return r;
     if (request->seconds > (double)config->max_seconds)
@@ -287,10 +287,11 @@ static int check_limits(const struct sampler *sampler, const struct stream_reque
     return 0;
 }
 
-static struct capture *find_capture(const struct sampler *sampler, const struct spec *spec)
+static struct capture *find_capture(const struct sampler *sampler, const struct record_options *options)
 {
     for (size_t i = 0; i < sampler->n_captures; i++)
-        if (capture_is_alive(sampler->captures[i]) && spec_equal(capture_spec(sampler->captures[i]), spec))
+        if (capture_is_alive(sampler->captures[i]) &&
+            record_options_equal(capture_options(sampler->captures[i]), options))
             return sampler->captures[i];
     return NULL;
 }
@@ -305,36 +306,38 @@ static bool close_tracking(struct sampler *sampler)
 }
 
 /*
- * Opens a capture. If locked memory or descriptors are short, the tracking lanes of all captures are closed first,
+ * Opens a capture. If locked memory or descriptors are short, the tracking rings of all captures are closed first,
  * since CPUs that are sampled need them more.
  */
-static int open_capture(struct sampler *sampler, struct spec *spec, struct capture **ret, struct error *error)
+static int open_capture(struct sampler *sampler, struct record_options *options, struct capture **ret,
+                        struct error *error)
 {
     int r;
 
     do
-        r = capture_open(sampler->sys, sampler->event, sampler->machine, sampler->symbols, spec, ret, error);
+        r = capture_open(sampler->sys, sampler->event, sampler->machine, sampler->symbols, options, ret, error);
     while ((r == -EPERM || r == -EMFILE) && close_tracking(sampler));
     if (r < 0)
-        spec_done(spec);
+        record_options_done(options);
     return r;
 }
 
-/* Finds or opens the capture for a spec. Takes the content of `spec` even on failure. */
-static int get_capture(struct sampler *sampler, struct spec *spec, struct capture **ret, struct error *error)
+/* Finds or opens the capture for a options. Takes the content of `options` even on failure. */
+static int get_capture(struct sampler *sampler, struct record_options *options, struct capture **ret,
+                       struct error *error)
 {
-    struct capture *capture = find_capture(sampler, spec);
+    struct capture *capture = find_capture(sampler, options);
 
     if (capture) {
-        spec_done(spec);
+        record_options_done(options);
         *ret = capture;
         return 0;
     }
     if (array_grow(&sampler->captures, sampler->n_captures) < 0) {
-        spec_done(spec);
+        record_options_done(options);
         return error_oom(error);
     }
-    int r = open_capture(sampler, spec, &capture, error);
+    int r = open_capture(sampler, options, &capture, error);
     if (r < 0)
         return r;
     r = capture_pause(capture, sampler->paused);
@@ -347,32 +350,32 @@ static int get_capture(struct sampler *sampler, struct spec *spec, struct captur
     return 0;
 }
 
-int sampler_join(struct sampler *sampler, const struct stream_request *request, double seconds,
+int sampler_join(struct sampler *sampler, const struct record_request *request, double seconds,
                  struct sampler_client *client, struct error *error)
 {
     double limit = (double)sampler->config->max_seconds;
     struct capture *capture = NULL;
-    struct spec spec;
+    struct record_options options;
 
     int r = check_limits(sampler, request, error);
     if (r == 0)
-        r = spec_make(sampler->sys, sampler->machine, sampler->config, request, &spec, error);
+        r = record_options_make(sampler->sys, sampler->machine, sampler->config, request, &options, error);
     if (r < 0)
         return r;
     if (!sampler->symbols && (r = symbols_new(sampler->sys, sampler->event, &sampler->symbols)) == 0)
         symbols_set_child(sampler->symbols, sampler->symboliser);
     if (r < 0) {
-        spec_done(&spec);
+        record_options_done(&options);
         return error_set(error, r, "sampling cannot start: %s", strerror(-r));
     }
-    r = get_capture(sampler, &spec, &capture, error);
+    r = get_capture(sampler, &options, &capture, error);
     if (r < 0)
         return r;
     seconds = request->seconds > 0 ? request->seconds : seconds;
     client->seconds = seconds > 0 ? MIN(seconds, limit) : limit;
     client->own_event = request->event;
     client->own_rate = request->frequency || request->period;
-    client->standing = request->standing;
+    client->trust = request->trust;
     client->capture = capture;
     client->symbols = sampler->symbols;
     LIST_INSERT_HEAD(&sampler->clients, client, entry);

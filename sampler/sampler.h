@@ -26,12 +26,12 @@ struct sampler *sampler_free(struct sampler *sampler);
  * event or rate if the client did not name its own.
  */
 void sampler_configure(struct sampler *sampler, const struct machine *machine, const struct config_sampler *config,
-                       enum standing admits);
+                       enum trust admits);
 /*
- * Opens and closes CPUs after a hotplug. `machine` is borrowed as above. `left` (may be NULL) are the CPUs that have
- * gone offline since the last call, including those that are online again.
+ * Opens and closes CPUs after a hotplug. `machine` is borrowed as above. `went_offline` (may be NULL) are the CPUs that
+ * have gone offline since the last call, including those that are online again.
  */
-void sampler_cpus_changed(struct sampler *sampler, const struct machine *machine, const struct cpuset *left);
+void sampler_cpus_changed(struct sampler *sampler, const struct machine *machine, const struct cpuset *went_offline);
 
 /*
  * Stops or resumes sampling for all present and future streams. Streams stay open. Returns -errno of the first event
@@ -50,7 +50,7 @@ bool sampler_is_ending(const struct sampler *sampler);
  * Checks whether a client of this standing may have samples. Returns with a sentence: -EOPNOTSUPP if the sampler is not
  * enabled, -EACCES if the standing is too low, -EBUSY if the daemon is shutting down.
  */
-int sampler_admit(const struct sampler *sampler, enum standing standing, struct error *error);
+int sampler_admit(const struct sampler *sampler, enum trust trust, struct error *error);
 
 /* A running stream. For sampler/stream.c, like the functions below. */
 struct sampler_client {
@@ -61,7 +61,7 @@ struct sampler_client {
     struct symbols *symbols;
     double seconds;           /* duration of the stream */
     bool own_event, own_rate; /* the request named them, so they do not depend on the configuration */
-    enum standing standing;   /* of the request */
+    enum trust trust;         /* of the request */
     bool waits_for_end;       /* the format writes no bytes before its end */
     size_t kept;              /* bytes of memory that the writer holds for the end */
     size_t waiting;           /* bytes of memory for output that the client has not taken yet */
@@ -69,11 +69,11 @@ struct sampler_client {
 };
 
 /*
- * Adds a client, and gives it a capture for its request: one that is running with an equal spec, or a new one.
+ * Adds a client, and gives it a capture for its request: one that is running with an equal options, or a new one.
  * `seconds` is the default duration if the request has none; 0: sampler.max_seconds. Returns the errors of
  * stream_open(); then `client` is untouched.
  */
-int sampler_join(struct sampler *sampler, const struct stream_request *request, double seconds,
+int sampler_join(struct sampler *sampler, const struct record_request *request, double seconds,
                  struct sampler_client *client, struct error *error);
 /* To be called when the client has unsubscribed and needs no more records. An unused capture is closed soon after. */
 void sampler_release_capture(struct sampler *sampler, struct sampler_client *client);

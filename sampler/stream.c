@@ -20,69 +20,69 @@ struct rescan {
     uint64_t last_ns;   /* when the last scan was complete, as sys_record_now() */
 };
 
-/* --- backlog --- */
+/* --- output queue --- */
 
 /* A buffer up to this size is kept while nothing waits. */
 #define KEPT_BYTES ((size_t)1024 * 1024)
 
-void backlog_done(struct backlog *backlog)
+void output_queue_done(struct output_queue *output_queue)
 {
-    buffer_done(&backlog->bytes);
-    backlog->taken = 0;
+    buffer_done(&output_queue->bytes);
+    output_queue->taken = 0;
 }
 
 /*
  * Whether a record must be dropped because the client is too slow. Samples are dropped once `limit` bytes wait, until
  * less than half of that waits; other records are dropped while a quarter more than `limit` waits.
  */
-static bool backlog_refuses(struct backlog *backlog, size_t limit, bool sample)
+static bool output_queue_refuses(struct output_queue *output_queue, size_t limit, bool sample)
 {
-    size_t waiting = backlog->bytes.size - backlog->taken;
+    size_t waiting = output_queue->bytes.size - output_queue->taken;
 
     if (waiting >= limit)
-        backlog->slow = true;
+        output_queue->slow = true;
     else if (waiting < limit / 2)
-        backlog->slow = false;
-    return sample ? backlog->slow : waiting >= limit + limit / 4;
+        output_queue->slow = false;
+    return sample ? output_queue->slow : waiting >= limit + limit / 4;
 }
 
 /* Calls `ready` if the client waits and there are bytes for it, or the end. */
-static void backlog_notify(struct backlog *backlog)
+static void output_queue_notify(struct output_queue *output_queue)
 {
-    if (!backlog->waiting || (backlog->bytes.size == backlog->taken && !backlog->complete))
+    if (!output_queue->waiting || (output_queue->bytes.size == output_queue->taken && !output_queue->complete))
         return;
-    backlog->waiting = false;
-    backlog->ready(backlog->userdata);
+    output_queue->waiting = false;
+    output_queue->ready(output_queue->userdata);
 }
 
 /* Moves the rest to the front once half was taken. Frees a buffer that has grown for a slow client. */
-static void backlog_compact(struct backlog *backlog)
+static void output_queue_compact(struct output_queue *output_queue)
 {
-    size_t rest = backlog->bytes.size - backlog->taken;
+    size_t rest = output_queue->bytes.size - output_queue->taken;
 
-    if (backlog->taken < rest)
+    if (output_queue->taken < rest)
         return;
-    if (rest == 0 && backlog->bytes.capacity > KEPT_BYTES && !backlog->bytes.failed) {
-        backlog_done(backlog);
+    if (rest == 0 && output_queue->bytes.capacity > KEPT_BYTES && !output_queue->bytes.failed) {
+        output_queue_done(output_queue);
         return;
     }
-    memmove(backlog->bytes.data, backlog->bytes.data + backlog->taken, rest);
-    backlog->bytes.size = rest;
-    backlog->taken = 0;
+    memmove(output_queue->bytes.data, output_queue->bytes.data + output_queue->taken, rest);
+    output_queue->bytes.size = rest;
+    output_queue->taken = 0;
 }
 
-ssize_t backlog_take(struct backlog *backlog, char *bytes, size_t size)
+ssize_t output_queue_take(struct output_queue *output_queue, char *bytes, size_t size)
 {
-    size_t n = MIN(size, backlog->bytes.size - backlog->taken);
+    size_t n = MIN(size, output_queue->bytes.size - output_queue->taken);
 
-    if (n == 0 && backlog->complete)
-        return backlog->bytes.failed ? -ENOMEM : -ENODATA;
-    backlog->waiting = n == 0;
+    if (n == 0 && output_queue->complete)
+        return output_queue->bytes.failed ? -ENOMEM : -ENODATA;
+    output_queue->waiting = n == 0;
     if (n == 0)
         return 0;
-    memcpy(bytes, backlog->bytes.data + backlog->taken, n);
-    backlog->taken += n;
-    backlog_compact(backlog);
+    memcpy(bytes, output_queue->bytes.data + output_queue->taken, n);
+    output_queue->taken += n;
+    output_queue_compact(output_queue);
     return (ssize_t)n;
 }
 
@@ -147,12 +147,12 @@ struct stream {
     struct writer_source source;
     struct kernel_view kernel;
     struct sampled_events *events; /* a reference; `source` points into it */
-    struct backlog backlog;
+    struct output_queue output_queue;
     struct rescan rescan;
     enum stream_state state;
     uint64_t max_records;      /* 0: no limit */
     struct writer_end end;     /* until the end, `lost` and `malformed` have the capture's counts at the start */
-    uint64_t dropped_noticed;  /* the part of `end.dropped` that the writer was told of */
+    uint64_t dropped_marked;   /* the part of `end.dropped` that the writer was told of */
     uint64_t start_ns, end_ns; /* records outside are not part of the stream; `end_ns` 0: not known yet */
     char reason[96];           /* for `end.reason` */
     sd_event_source *timer;
@@ -166,24 +166,24 @@ static uint64_t stream_now(const struct stream *stream)
     return sys_record_now(sampler_sys(stream->sampler));
 }
 
-static void stream_notice(struct stream *stream, struct writer_notice notice)
+static void stream_mark(struct stream *stream, struct writer_mark mark)
 {
-    if (stream->writer->notice)
-        stream->writer->notice(stream->writer_state, &notice, &stream->backlog.bytes);
+    if (stream->writer->mark)
+        stream->writer->mark(stream->writer_state, &mark, &stream->output_queue.bytes);
 }
 
-static void notice_dropped(struct stream *stream)
+static void mark_dropped(struct stream *stream)
 {
-    uint64_t n = stream->end.dropped - stream->dropped_noticed;
+    uint64_t n = stream->end.dropped - stream->dropped_marked;
 
     if (n)
-        stream_notice(stream, (struct writer_notice){.kind = WRITER_DROPPED, .n = n});
-    stream->dropped_noticed = stream->end.dropped;
+        stream_mark(stream, (struct writer_mark){.kind = WRITER_DROPPED, .n = n});
+    stream->dropped_marked = stream->end.dropped;
 }
 
-static void notice_pause(struct stream *stream, bool paused, uint64_t time_ns)
+static void mark_pause(struct stream *stream, bool paused, uint64_t time_ns)
 {
-    stream_notice(stream, (struct writer_notice){.kind = paused ? WRITER_PAUSED : WRITER_RESUMED, .time_ns = time_ns});
+    stream_mark(stream, (struct writer_mark){.kind = paused ? WRITER_PAUSED : WRITER_RESUMED, .time_ns = time_ns});
 }
 
 static void describe_source(struct stream *stream)
@@ -203,7 +203,7 @@ static void stream_free_writer(struct stream *stream)
         stream->writer->free(stream->writer_state);
     stream->writer_state = NULL;
     stream->client.kept = 0;
-    stream->client.waiting = stream->backlog.bytes.capacity;
+    stream->client.waiting = stream->output_queue.bytes.capacity;
 }
 
 static void stream_write_end(struct stream *stream)
@@ -211,14 +211,14 @@ static void stream_write_end(struct stream *stream)
     if (stream->state == STREAM_ENDED)
         return;
     stream->state = STREAM_ENDED;
-    stream->backlog.complete = true;
+    stream->output_queue.complete = true;
     timer_disarm(stream->timer);
     if (stream->writer_state) {
-        notice_dropped(stream);
-        stream->writer->end(stream->writer_state, &stream->end, &stream->backlog.bytes);
+        mark_dropped(stream);
+        stream->writer->end(stream->writer_state, &stream->end, &stream->output_queue.bytes);
         stream_free_writer(stream);
     }
-    backlog_notify(&stream->backlog);
+    output_queue_notify(&stream->output_queue);
 }
 
 static void limit_wait_for_symbols(struct stream *stream)
@@ -280,16 +280,16 @@ static bool stream_begin(struct stream *stream)
     source->kernel = &stream->kernel;
     stream->end.lost = capture_lost(stream->client.capture);
     stream->end.malformed = stream->rescan.malformed = capture_malformed(stream->client.capture);
-    stream->writer_state = stream->writer->begin(source, &stream->backlog.bytes);
+    stream->writer_state = stream->writer->begin(source, &stream->output_queue.bytes);
     stream->state = STREAM_RUNNING;
     if (!stream->writer_state) {
-        stream->backlog.bytes.failed = true;
+        stream->output_queue.bytes.failed = true;
         snprintf(stream->reason, sizeof(stream->reason), "error: out of memory");
         stream_finish(stream);
         return false;
     }
     if (capture_is_paused(stream->client.capture))
-        notice_pause(stream, true, now);
+        mark_pause(stream, true, now);
     timer_arm_in(stream->timer, (uint64_t)(source->seconds * (double)USEC_PER_SEC));
     return true;
 }
@@ -330,7 +330,7 @@ static int stream_on_timer(sd_event_source *source, uint64_t usec, void *userdat
 
 static bool is_refused(struct stream *stream, bool sample)
 {
-    return backlog_refuses(&stream->backlog, sampler_bytes_per_client(stream->sampler), sample);
+    return output_queue_refuses(&stream->output_queue, sampler_bytes_per_client(stream->sampler), sample);
 }
 
 /*
@@ -360,9 +360,9 @@ static void stream_on_record(void *userdata, const struct record *record)
         stream->end.dropped++;
         return;
     }
-    if (!stream->backlog.slow)
-        notice_dropped(stream);
-    stream->end.records += stream->writer->record(stream->writer_state, record, &stream->backlog.bytes);
+    if (!stream->output_queue.slow)
+        mark_dropped(stream);
+    stream->end.records += stream->writer->record(stream->writer_state, record, &stream->output_queue.bytes);
 }
 
 static void stream_on_rescanned(void *userdata)
@@ -375,8 +375,8 @@ static void stream_on_rescanned(void *userdata)
     }
     if (stream->state != STREAM_RUNNING || is_refused(stream, false))
         return;
-    stream_notice(stream, (struct writer_notice){.kind = WRITER_RESCANNED});
-    backlog_notify(&stream->backlog);
+    stream_mark(stream, (struct writer_mark){.kind = WRITER_RESCANNED});
+    output_queue_notify(&stream->output_queue);
 }
 
 static void stream_on_round(void *userdata, uint64_t until_ns)
@@ -387,22 +387,22 @@ static void stream_on_round(void *userdata, uint64_t until_ns)
         return;
     if (!stream->end_ns)
         rescan_begin_if_lost(&stream->rescan, capture_malformed(stream->client.capture), stream_now(stream));
-    stream_notice(stream, (struct writer_notice){.kind = WRITER_ROUND});
+    stream_mark(stream, (struct writer_mark){.kind = WRITER_ROUND});
     if (stream->writer->bytes) {
         stream->client.kept = stream->writer->bytes(stream->writer_state);
         stream->source.full = sampler_is_full(stream->sampler);
     }
-    stream->client.waiting = stream->backlog.bytes.capacity;
+    stream->client.waiting = stream->output_queue.bytes.capacity;
     sampler_limit_symbols(stream->sampler);
     if (stream->max_records && stream->end.records == stream->max_records)
         stream_finish_because(stream, "max");
-    else if (stream->backlog.bytes.failed)
+    else if (stream->output_queue.bytes.failed)
         stream_finish_because(stream, "error: out of memory");
     else if (stream->end_ns && until_ns >= stream->end_ns)
         stream_finish(stream);
     else if (stream->end_ns)
         capture_begin_round(stream->client.capture);
-    backlog_notify(&stream->backlog);
+    output_queue_notify(&stream->output_queue);
 }
 
 static void stream_on_events(void *userdata)
@@ -412,7 +412,7 @@ static void stream_on_events(void *userdata)
     if (stream->state != STREAM_RUNNING)
         return;
     describe_source(stream);
-    stream_notice(stream, (struct writer_notice){.kind = WRITER_EVENTS});
+    stream_mark(stream, (struct writer_mark){.kind = WRITER_EVENTS});
 }
 
 /* At the end of a pause, also rescans for a stream that began during the pause: its scan may be out of date. */
@@ -421,10 +421,10 @@ static void stream_on_pause(void *userdata, bool paused, uint64_t time_ns)
     struct stream *stream = userdata;
 
     if (stream->state == STREAM_RUNNING)
-        notice_pause(stream, paused, time_ns);
+        mark_pause(stream, paused, time_ns);
     if (!paused)
         rescan_begin(&stream->rescan);
-    backlog_notify(&stream->backlog);
+    output_queue_notify(&stream->output_queue);
 }
 
 /* The `end` of the stream's client. */
@@ -447,7 +447,7 @@ static void stream_on_scanned(void *userdata)
     struct stream *stream = userdata;
 
     if (stream->state == STREAM_SCANNING && stream_begin(stream))
-        backlog_notify(&stream->backlog);
+        output_queue_notify(&stream->output_queue);
 }
 
 static struct stream *stream_new(struct sampler *sampler, uint64_t max_records, const struct writer *writer)
@@ -474,14 +474,14 @@ static struct stream *stream_new(struct sampler *sampler, uint64_t max_records, 
     return stream;
 }
 
-int stream_open(struct sampler *sampler, const struct stream_request *request, const struct writer *writer,
+int stream_open(struct sampler *sampler, const struct record_request *request, const struct writer *writer,
                 void (*ready)(void *userdata), void *userdata, struct stream **ret, struct error *error)
 {
     _cleanup_(stream_freep) struct stream *stream = stream_new(sampler, request->max, writer);
     if (!stream)
         return error_oom(error);
-    stream->backlog.ready = ready;
-    stream->backlog.userdata = userdata;
+    stream->output_queue.ready = ready;
+    stream->output_queue.userdata = userdata;
     int r = sampler_join(sampler, request, writer->seconds, &stream->client, error);
     if (r < 0)
         return r;
@@ -509,12 +509,12 @@ struct stream *stream_free(struct stream *stream)
     sampled_events_unref(stream->events);
     kernel_view_done(&stream->kernel);
     sd_event_source_disable_unref(stream->timer);
-    backlog_done(&stream->backlog);
+    output_queue_done(&stream->output_queue);
     free(stream);
     return NULL;
 }
 
 ssize_t stream_read(struct stream *stream, char *bytes, size_t size)
 {
-    return backlog_take(&stream->backlog, bytes, size);
+    return output_queue_take(&stream->output_queue, bytes, size);
 }

@@ -16,7 +16,7 @@
 #include "symbols/symbols.h"
 
 /* The bytes that a writer has written and the client has not taken yet. */
-struct backlog {
+struct output_queue {
     struct buffer bytes; /* the writer appends to it */
     size_t taken;        /* bytes at its start that the client has taken */
     bool slow;           /* samples are dropped until less than half of the limit waits */
@@ -26,12 +26,12 @@ struct backlog {
     void *userdata;
 };
 
-void backlog_done(struct backlog *backlog);
+void output_queue_done(struct output_queue *output_queue);
 /*
  * Copies up to `size` bytes to the client. Returns their number, 0 if there are none at present, -ENODATA at the end,
  * or -ENOMEM at the end if output was lost for lack of memory.
  */
-ssize_t backlog_take(struct backlog *backlog, char *bytes, size_t size);
+ssize_t output_queue_take(struct output_queue *output_queue, char *bytes, size_t size);
 
 struct stream;
 
@@ -43,9 +43,9 @@ struct stream;
  * (max_clients is reached, or the daemon is shutting down), -EOPNOTSUPP (the sampler is not enabled), -ENOMEM, and
  * other errors of perf_event_open(2).
  */
-int stream_open(struct sampler *sampler, const struct stream_request *request, const struct writer *writer,
+int stream_open(struct sampler *sampler, const struct record_request *request, const struct writer *writer,
                 void (*ready)(void *userdata), void *userdata, struct stream **ret, struct error *error);
-/* Copies up to `size` bytes to the client. Returns as backlog_take(). */
+/* Copies up to `size` bytes to the client. Returns as output_queue_take(). */
 ssize_t stream_read(struct stream *stream, char *bytes, size_t size);
 /* May be called at any time. */
 struct stream *stream_free(struct stream *stream);

@@ -34,9 +34,9 @@ struct writer_source {
     bool full; /* the writers of all clients hold as much memory as they may: the writer must not grow */
 };
 
-enum writer_notice_kind {
+enum writer_mark_kind {
     WRITER_ROUND,     /* all records from now on are at least as new as those passed so far */
-    WRITER_DROPPED,   /* `n` records were dropped since the last such notice, because the client is too slow */
+    WRITER_DROPPED,   /* `n` records were dropped since the last such mark, because the client is too slow */
     WRITER_PAUSED,    /* no samples are taken from `time_ns` on */
     WRITER_RESUMED,   /* samples are taken again from `time_ns` on */
     WRITER_RESCANNED, /* /proc was read again, since records of processes were missed in a pause or were lost */
@@ -44,8 +44,8 @@ enum writer_notice_kind {
 };
 
 /* Something that happens in a stream besides its records. */
-struct writer_notice {
-    enum writer_notice_kind kind;
+struct writer_mark {
+    enum writer_mark_kind kind;
     uint64_t n;       /* WRITER_DROPPED */
     uint64_t time_ns; /* WRITER_PAUSED, WRITER_RESUMED: CLOCK_MONOTONIC */
 };
@@ -72,8 +72,8 @@ struct writer {
     void *(*begin)(const struct writer_source *source, struct buffer *out);
     /* Writes a record. Returns whether it was written; then it counts towards the client's limit (`max`). */
     bool (*record)(void *state, const struct record *record, struct buffer *out);
-    /* Called with each notice. NULL: the format ignores notices. */
-    void (*notice)(void *state, const struct writer_notice *notice, struct buffer *out);
+    /* Called with each mark. NULL: the format ignores marks. */
+    void (*mark)(void *state, const struct writer_mark *mark, struct buffer *out);
     /*
      * For formats that write everything at the end; NULL for others. Requests missing symbols and prepares the end.
      * Returns true if no more symbols will become known. Called after the last record, and then whenever no table is

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Images: the files that processes have mapped, and their symbol tables. Processes that map the same file share one
- * image. The functions that a process compiles at run time are also an image.
+ * DSOs: the files that processes have mapped, and their symbol tables. Processes that map the same file share one
+ * DSO. The functions that a process compiles at run time are also an DSO.
  *
- * Images are reference-counted. The symboliser (symbols/symboliser.h) makes a table when an address of the file is
- * first resolved. Table memory is limited, see images_set_room(): the least recently used table is dropped first.
+ * DSOs are reference-counted. The symboliser (symbols/symboliser.h) makes a table when an address of the file is
+ * first resolved. Table memory is limited, see dsos_set_room(): the least recently used table is dropped first.
  */
 #ifndef SYMBOLS_DSO_H
 #define SYMBOLS_DSO_H
@@ -14,19 +14,19 @@
 #include "perf/sys.h"
 #include "symbols/symboliser.h"
 
-#define IMAGES_TABLES_MAX ((size_t)6 << 20) /* bytes of all tables, not counting the kernel's */
+#define DSOS_TABLES_MAX ((size_t)6 << 20) /* bytes of all tables, not counting the kernel's */
 
-struct images;
+struct dsos;
 
-enum image_state {
-    IMAGE_ABSENT,  /* the table was not requested yet, was dropped, or failed and will be retried */
-    IMAGE_PENDING, /* the symboliser is making the table */
-    IMAGE_READY,
-    IMAGE_BAD, /* no table can be made; never retried */
+enum dso_state {
+    DSO_ABSENT,  /* the table was not requested yet, was dropped, or failed and will be retried */
+    DSO_PENDING, /* the symboliser is making the table */
+    DSO_READY,
+    DSO_BAD, /* no table can be made; never retried */
 };
 
-/* Mappings with equal keys share an image. */
-struct image_key {
+/* Mappings with equal keys share an DSO. */
+struct dso_key {
     const char *file;
     uint32_t major, minor;
     uint64_t inode; /* 0: unknown; then the build ID identifies the file */
@@ -35,8 +35,8 @@ struct image_key {
     uint32_t jit_pid; /* the process whose run-time compiled functions this is; 0: a file */
 };
 
-struct image {
-    struct images *images;
+struct dso {
+    struct dsos *dsos;
     unsigned references;
     char *file;
     uint32_t major, minor;
@@ -45,86 +45,86 @@ struct image {
     uint64_t seen_inode, seen_size; /* file from which the current table was made; detects a changed perf-PID.map */
     unsigned char build_id[BUILD_ID_MAX];
     size_t build_id_size;
-    enum image_state state;
+    enum dso_state state;
     uint64_t retry_ns; /* CLOCK_MONOTONIC; no table is requested earlier; 0: no delay */
-    bool pinned;       /* the kernel's image: its table is never dropped for room and is not counted */
+    bool pinned;       /* the kernel's DSO: its table is never dropped for room and is not counted */
     struct symbol_table table;
-    LIST_ENTRY(image) bucket;
-    TAILQ_ENTRY(image) use; /* in the list only while IMAGE_READY and not pinned */
-    struct image_number {
+    LIST_ENTRY(dso) bucket;
+    TAILQ_ENTRY(dso) use; /* in the list only while DSO_READY and not pinned */
+    struct dso_number {
         uint64_t offset;
         unsigned number;
     } * numbers;
     size_t n_numbers;
 };
 
-int images_new(struct sys *sys, sd_event *event, struct images **ret);
-/* All images must have been released. */
-struct images *images_free(struct images *images);
+int dsos_new(struct sys *sys, sd_event *event, struct dsos **ret);
+/* All DSOs must have been released. */
+struct dsos *dsos_free(struct dsos *dsos);
 
-/* Returns a new reference to the image with this key and creates the image if needed. NULL when out of memory. */
-struct image *image_get(struct images *images, const struct image_key *key);
-static inline struct image *image_ref(struct image *image)
+/* Returns a new reference to the DSO with this key and creates the DSO if needed. NULL when out of memory. */
+struct dso *dso_get(struct dsos *dsos, const struct dso_key *key);
+static inline struct dso *dso_ref(struct dso *dso)
 {
-    image->references++;
-    return image;
+    dso->references++;
+    return dso;
 }
-struct image *image_unref(struct image *image);
+struct dso *dso_unref(struct dso *dso);
 
-/* Returns the `number` of a mapping (struct mapping) of this image at this file offset. */
-unsigned image_number(struct image *image, uint64_t offset);
+/* Returns the `number` of a mapping (struct mapping) of this DSO at this file offset. */
+unsigned dso_number(struct dso *dso, uint64_t offset);
 
 /*
- * Whether to call image_load() now: there is no table, or the functions of a process may have changed; no retry delay
+ * Whether to call dso_load() now: there is no table, or the functions of a process may have changed; no retry delay
  * is running; and the symboliser's queue has room.
  */
-bool image_needs_load(const struct image *image);
+bool dso_needs_load(const struct dso *dso);
 /*
  * Requests the table, or a new table if the process's list of functions has changed. To be called only if
- * image_needs_load(). Takes `file->fd`. A file that cannot be opened now is retried after 10 s; for FIND_NOTHING, a
+ * dso_needs_load(). Takes `file->fd`. A file that cannot be opened now is retried after 10 s; for FIND_NOTHING, a
  * negative `file->fd` (-1 or -errno) means that the caller could not open it.
  */
-void image_load(struct image *image, const struct symboliser_file *file);
+void dso_load(struct dso *dso, const struct symboliser_file *file);
 /*
- * After image_needs_load() and image_load(): whether the table is being made, or will be requested once the
+ * After dso_needs_load() and dso_load(): whether the table is being made, or will be requested once the
  * symboliser's queue has room.
  */
-static inline bool image_is_awaited(const struct image *image)
+static inline bool dso_is_awaited(const struct dso *dso)
 {
-    return image->state == IMAGE_PENDING || (image->state == IMAGE_ABSENT && !image->retry_ns);
+    return dso->state == DSO_PENDING || (dso->state == DSO_ABSENT && !dso->retry_ns);
 }
 /*
- * Returns the table and marks it as recently used; NULL unless IMAGE_READY. Borrowed until images_set_room() or until
+ * Returns the table and marks it as recently used; NULL unless DSO_READY. Borrowed until dsos_set_room() or until
  * the event loop runs again.
  */
-const struct symbol_table *image_table(struct image *image);
+const struct symbol_table *dso_table(struct dso *dso);
 
-/* Sets a function to call after each request for a table has finished or failed, also from within image_load(). */
-void images_when_loaded(struct images *images, void (*loaded)(void *userdata), void *userdata);
+/* Sets a function to call after each request for a table has finished or failed, also from within dso_load(). */
+void dsos_when_loaded(struct dsos *dsos, void (*loaded)(void *userdata), void *userdata);
 /* Whether any table is being made. */
-bool images_pending(const struct images *images);
-/* Bytes of memory of all images, without their tables. */
-size_t images_bytes(const struct images *images);
+bool dsos_pending(const struct dsos *dsos);
+/* Bytes of memory of all DSOs, without their tables. */
+size_t dsos_bytes(const struct dsos *dsos);
 /*
- * Limits the bytes of memory that the tables of files and the symboliser's process take together. IMAGES_TABLES_MAX
+ * Limits the bytes of memory that the tables of files and the symboliser's process take together. DSOS_TABLES_MAX
  * also applies. Any `room` below 3.25 MiB counts as 3.25 MiB, so small tables always fit.
  */
-void images_set_room(struct images *images, size_t room);
+void dsos_set_room(struct dsos *dsos, size_t room);
 /* Whether symbols of some file were left out, or a file got no table, for lack of memory. */
-bool images_were_cut(const struct images *images);
+bool dsos_were_cut(const struct dsos *dsos);
 /* Whether files of some user hung within the last hour and are therefore not read. */
-bool images_have_hung(const struct images *images);
+bool dsos_have_hung(const struct dsos *dsos);
 /* Whether the last table could not be made for a reason other than the format or size of its file. */
-bool images_have_failed(const struct images *images);
+bool dsos_have_failed(const struct dsos *dsos);
 /* Changes whenever a table is dropped; pointers into tables are invalid after a change. */
-uint64_t images_generation(const struct images *images);
+uint64_t dsos_generation(const struct dsos *dsos);
 /* Whether libdw could not be loaded. */
-bool images_library_is_missing(const struct images *images);
+bool dsos_library_is_missing(const struct dsos *dsos);
 /* Whether the symboliser could not be jailed, so that it reads no files. */
-bool images_symboliser_is_unconfined(const struct images *images);
-/* The symboliser, which also reads the mappings of processes (symbols/proc.h). Owned by `images`. */
-struct symboliser *images_symboliser(const struct images *images);
+bool dsos_symboliser_is_unconfined(const struct dsos *dsos);
+/* The symboliser, which also reads the mappings of processes (symbols/proc.h). Owned by `dsos`. */
+struct symboliser *dsos_symboliser(const struct dsos *dsos);
 /* As symboliser_set_child(). */
-void images_set_child(struct images *images, struct child *child);
+void dsos_set_child(struct dsos *dsos, struct child *child);
 
 #endif

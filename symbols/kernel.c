@@ -16,7 +16,7 @@
 #include "base/util.h"
 #include "symbols/symbol-table.h"
 
-/* Assumed size of the kernel's image if no module is nearer. Kernels are smaller; only modules are mapped so near. */
+/* Assumed size of the kernel's DSO if no module is nearer. Kernels are smaller; only modules are mapped so near. */
 #define KERNEL_MAP_SIZE ((uint64_t)64 * 1024 * 1024)
 
 /* --- build IDs --- */

@@ -10,7 +10,7 @@
 static void mappings_done(struct mappings *mappings)
 {
     for (size_t i = 0; i < mappings->n; i++)
-        image_unref(mappings->mappings[i].image);
+        dso_unref(mappings->mappings[i].dso);
     free(mappings->mappings);
     *mappings = (struct mappings){0};
 }
@@ -53,7 +53,7 @@ static void mappings_remove(struct mappings *mappings, size_t at, size_t n)
     if (n == 0)
         return;
     for (size_t i = at; i < at + n; i++)
-        image_unref(mappings->mappings[i].image);
+        dso_unref(mappings->mappings[i].dso);
     memmove(&mappings->mappings[at], &mappings->mappings[at + n],
             (mappings->n - at - n) * sizeof(mappings->mappings[0]));
     mappings->n -= n;
@@ -63,7 +63,7 @@ static void mapping_move_start(struct mapping *mapping, uint64_t start)
 {
     mapping->offset += start - mapping->start;
     mapping->start = start;
-    mapping->number = image_number(mapping->image, mapping->offset);
+    mapping->number = dso_number(mapping->dso, mapping->offset);
 }
 
 /* Truncates the mapping at index `at`, which starts before `start`, and keeps its rest after `end`, if any. */
@@ -76,7 +76,7 @@ static void cut_within(struct mappings *mappings, size_t at, uint64_t start, uin
         return;
     mapping_move_start(&rest, end);
     if (mappings_insert(mappings, at + 1, rest) == 0)
-        image_ref(rest.image);
+        dso_ref(rest.dso);
 }
 
 /*
@@ -97,28 +97,28 @@ static void mappings_cut(struct mappings *mappings, uint64_t start, uint64_t end
     mappings_remove(mappings, at, stop - at);
 }
 
-/* Adds a mapping in a range that is free. Takes the reference to `image`. Does nothing if there is no room. */
-static void mappings_put(struct mappings *mappings, const struct mapping *mapping, struct image *image)
+/* Adds a mapping in a range that is free. Takes the reference to `dso`. Does nothing if there is no room. */
+static void mappings_put(struct mappings *mappings, const struct mapping *mapping, struct dso *dso)
 {
     struct mapping put = *mapping;
 
-    put.image = image;
-    put.file = image->file;
-    put.build_id = image->build_id;
-    put.build_id_size = image->build_id_size;
+    put.dso = dso;
+    put.file = dso->file;
+    put.build_id = dso->build_id;
+    put.build_id_size = dso->build_id_size;
     /* The offset of anonymous memory is its address, as in the kernel's records: /proc shows 0 for every mapping. */
-    if (image->jit_pid)
+    if (dso->jit_pid)
         put.offset = mapping->start;
-    put.number = image_number(image, put.offset);
+    put.number = dso_number(dso, put.offset);
     if (mappings_insert(mappings, mappings_search(mappings, mapping->start), put) < 0)
-        image_unref(image);
+        dso_unref(dso);
 }
 
 /* Copies mappings to `to`, which must be empty, until memory is short. */
 static void mappings_copy(const struct mappings *from, struct mappings *to)
 {
     for (size_t i = 0; i < from->n && mappings_insert(to, i, from->mappings[i]) == 0; i++)
-        image_ref(to->mappings[i].image);
+        dso_ref(to->mappings[i].dso);
 }
 
 static size_t mappings_bytes(const struct mappings *mappings)
@@ -288,20 +288,20 @@ struct process_list {
 };
 
 struct processes {
-    struct images *images;
+    struct dsos *dsos;
     LIST_HEAD(process_bucket, process) buckets[BUCKETS];
     struct process_list running, ended;
     size_t bytes;
     uint64_t n_states;
 };
 
-int processes_new(struct images *images, struct processes **ret)
+int processes_new(struct dsos *dsos, struct processes **ret)
 {
     struct processes *processes = calloc(1, sizeof(*processes));
 
     if (!processes)
         return -ENOMEM;
-    processes->images = images;
+    processes->dsos = dsos;
     TAILQ_INIT(&processes->running.list);
     TAILQ_INIT(&processes->ended.list);
     *ret = processes;
@@ -388,7 +388,7 @@ size_t processes_n(const struct processes *processes)
 
 size_t processes_bytes(const struct processes *processes)
 {
-    return processes->bytes + images_bytes(processes->images);
+    return processes->bytes + dsos_bytes(processes->dsos);
 }
 
 /*
@@ -481,17 +481,17 @@ const char *process_comm(const struct process *process, uint32_t tid)
     return comm ? comm : "";
 }
 
-static struct image *process_image_of(struct processes *processes, uint32_t pid, const struct mapping *mapping)
+static struct dso *process_dso_of(struct processes *processes, uint32_t pid, const struct mapping *mapping)
 {
-    const struct image_key key = {.file = mapping->file,
-                                  .major = mapping->major,
-                                  .minor = mapping->minor,
-                                  .inode = mapping->inode,
-                                  .build_id = mapping->build_id,
-                                  .build_id_size = mapping->build_id_size,
-                                  .jit_pid = proc_maps_is_anonymous(mapping->file) ? pid : 0};
+    const struct dso_key key = {.file = mapping->file,
+                                .major = mapping->major,
+                                .minor = mapping->minor,
+                                .inode = mapping->inode,
+                                .build_id = mapping->build_id,
+                                .build_id_size = mapping->build_id_size,
+                                .jit_pid = proc_maps_is_anonymous(mapping->file) ? pid : 0};
 
-    return image_get(processes->images, &key);
+    return dso_get(processes->dsos, &key);
 }
 
 static void process_clear_mappings(struct processes *processes, struct process *process)
@@ -506,9 +506,9 @@ static void process_map(struct processes *processes, struct process *process, co
 
     /* An array that shrinks keeps its memory, so up to half of its bytes are not counted. */
     mappings_cut(&process->mappings, mapping->start, mapping->end);
-    struct image *image = process_image_of(processes, process->pid, mapping);
-    if (image)
-        mappings_put(&process->mappings, mapping, image);
+    struct dso *dso = process_dso_of(processes, process->pid, mapping);
+    if (dso)
+        mappings_put(&process->mappings, mapping, dso);
     processes->bytes += process_bytes(process) - before;
     if (!processes_make_room(processes, process))
         process_clear_mappings(processes, process);
@@ -679,7 +679,7 @@ static void process_visit_all(const struct process *process, process_visit visit
         visit(userdata, process->pid, threads->names[i].tid, threads->names[i].comm, NULL);
     for (size_t i = 0; i < mappings->n; i++) {
         struct mapping *mapping = &mappings->mappings[i];
-        mapping->build_id_size = mapping->image->build_id_size; /* may have become known since */
+        mapping->build_id_size = mapping->dso->build_id_size; /* may have become known since */
         visit(userdata, process->pid, process->pid, process_comm(process, process->pid), mapping);
     }
 }

@@ -12,7 +12,7 @@
 #include "perf/record.h"
 #include "symbols/dso.h"
 
-struct image;
+struct dso;
 
 /* A file, or memory without a file, that is mapped into a process. */
 struct mapping {
@@ -24,7 +24,7 @@ struct mapping {
     uint64_t inode, inode_generation;
     uint32_t protection, flags; /* PROT_* and MAP_* of mmap(2) */
     unsigned number;            /* identifies the file and offset; small, for use as a key in tables */
-    struct image *image;        /* NULL if the mapping is not in a `struct mappings` */
+    struct dso *dso;            /* NULL if the mapping is not in a `struct mappings` */
 };
 
 /*
@@ -38,7 +38,7 @@ typedef void (*process_visit)(void *userdata, uint32_t pid, uint32_t tid, const 
 
 /* The mappings of a process, which do not overlap. Empty if zeroed. */
 struct mappings {
-    struct mapping *mappings; /* sorted by address; each holds a reference to its image */
+    struct mapping *mappings; /* sorted by address; each holds a reference to its DSO */
     size_t n;
     size_t last; /* index of the last lookup's result, tried first by the next */
 };
@@ -83,7 +83,7 @@ struct process {
     TAILQ_ENTRY(process) use;
 };
 
-int processes_new(struct images *images, struct processes **ret);
+int processes_new(struct dsos *dsos, struct processes **ret);
 struct processes *processes_free(struct processes *processes);
 
 /*
@@ -115,7 +115,7 @@ void processes_each(struct processes *processes, process_visit visit, void *user
 
 /* The number of known processes, including exited ones. */
 size_t processes_n(const struct processes *processes);
-/* Bytes of memory of the processes and of all images, without symbol tables. */
+/* Bytes of memory of the processes and of all DSOs, without symbol tables. */
 size_t processes_bytes(const struct processes *processes);
 
 #endif

@@ -195,17 +195,17 @@ const char *ksymbols_find(const struct ksymbols *ksymbols, uint64_t address, uin
 #define ANSWERS 4096
 struct answer {
     const struct symbol_table *table;
-    uint64_t generation; /* images_generation(): the entry is invalid once any table was dropped */
+    uint64_t generation; /* dsos_generation(): the entry is invalid once any table was dropped */
     uint64_t address, offset;
     const char *symbol;
 };
 
 struct symbols {
     struct sys *sys;
-    struct images *images;
+    struct dsos *dsos;
     struct processes *processes;
     struct ksymbols ksymbols;
-    struct image *kernel, *vdso;
+    struct dso *kernel, *vdso;
     bool kernel_is_closed; /* /proc/kallsyms cannot be opened */
     struct mapping kernel_mapping;
     struct waiters waiters;
@@ -216,18 +216,18 @@ static void symbols_load_kernel(struct symbols *symbols)
 {
     struct sys *sys = symbols->sys;
 
-    if (!image_needs_load(symbols->kernel))
+    if (!dso_needs_load(symbols->kernel))
         return;
     int fd = sys->open_file(sys, "/proc/kallsyms", 0);
     symbols->kernel_is_closed = fd < 0;
-    image_load(symbols->kernel, &(struct symboliser_file){.kind = SYMBOLISER_KALLSYMS, .fd = fd});
+    dso_load(symbols->kernel, &(struct symboliser_file){.kind = SYMBOLISER_KALLSYMS, .fd = fd});
 }
 
 static void symbols_load_vdso(struct symbols *symbols)
 {
-    if (!image_needs_load(symbols->vdso))
+    if (!dso_needs_load(symbols->vdso))
         return;
-    image_load(symbols->vdso, &(struct symboliser_file){.kind = SYMBOLISER_ELF, .fd = vdso_open()});
+    dso_load(symbols->vdso, &(struct symboliser_file){.kind = SYMBOLISER_ELF, .fd = vdso_open()});
 }
 
 static void symbols_load_file(uint32_t pid, const struct mapping *mapping)
@@ -244,27 +244,27 @@ static void symbols_load_file(uint32_t pid, const struct mapping *mapping)
         .path = mapping->inode || mapping->build_id_size ? mapping->file : NULL,
     };
 
-    if (image_needs_load(mapping->image))
-        image_load(mapping->image, &file);
+    if (dso_needs_load(mapping->dso))
+        dso_load(mapping->dso, &file);
 }
 
 /*
- * Requests the list of the process that the image is keyed by. After a fork, that is the parent, which compiled the
+ * Requests the list of the process that the DSO is keyed by. After a fork, that is the parent, which compiled the
  * functions and wrote the list.
  */
-static void symbols_load_jit(struct image *image)
+static void symbols_load_jit(struct dso *dso)
 {
     const struct symboliser_file file = {
         .kind = SYMBOLISER_JIT,
         .find = FIND_JIT_MAP,
         .fd = -1,
-        .pid = image->jit_pid,
-        .seen_inode = image->state == IMAGE_READY ? image->seen_inode : 0,
-        .seen_size = image->state == IMAGE_READY ? image->seen_size : 0,
+        .pid = dso->jit_pid,
+        .seen_inode = dso->state == DSO_READY ? dso->seen_inode : 0,
+        .seen_size = dso->state == DSO_READY ? dso->seen_size : 0,
     };
 
-    if (image_needs_load(image))
-        image_load(image, &file);
+    if (dso_needs_load(dso))
+        dso_load(dso, &file);
 }
 
 /* After a scan, only the tables of the kernel and the vdso are waited for. */
@@ -273,8 +273,8 @@ static bool tables_are_ready(void *userdata, bool after_scan)
     const struct symbols *symbols = userdata;
 
     if (after_scan)
-        return symbols->kernel->state != IMAGE_PENDING && symbols->vdso->state != IMAGE_PENDING;
-    return !images_pending(symbols->images);
+        return symbols->kernel->state != DSO_PENDING && symbols->vdso->state != DSO_PENDING;
+    return !dsos_pending(symbols->dsos);
 }
 
 static void symbols_on_loaded(void *userdata)
@@ -288,22 +288,22 @@ static void symbols_on_loaded(void *userdata)
 
 static int symbols_init(struct symbols *symbols, sd_event *event)
 {
-    const struct image_key kernel = {.file = KERNEL}, vdso = {.file = VDSO};
+    const struct dso_key kernel = {.file = KERNEL}, vdso = {.file = VDSO};
 
-    int r = images_new(symbols->sys, event, &symbols->images);
+    int r = dsos_new(symbols->sys, event, &symbols->dsos);
     if (r == 0)
-        r = processes_new(symbols->images, &symbols->processes);
+        r = processes_new(symbols->dsos, &symbols->processes);
     if (r < 0)
         return r;
-    symbols->kernel = image_get(symbols->images, &kernel);
-    symbols->vdso = image_get(symbols->images, &vdso);
+    symbols->kernel = dso_get(symbols->dsos, &kernel);
+    symbols->vdso = dso_get(symbols->dsos, &vdso);
     if (!symbols->kernel || !symbols->vdso)
         return -ENOMEM;
     symbols->kernel->pinned = true;
     symbols->waiters.tables_are_ready = tables_are_ready;
     symbols->waiters.userdata = symbols;
     r = waiters_init(&symbols->waiters, event);
-    images_when_loaded(symbols->images, symbols_on_loaded, symbols);
+    dsos_when_loaded(symbols->dsos, symbols_on_loaded, symbols);
     return r;
 }
 
@@ -325,8 +325,8 @@ int symbols_new(struct sys *sys, sd_event *event, struct symbols **ret)
         .file = symbols->kernel->file,
         .build_id = symbols->kernel->build_id,
         .build_id_size = symbols->kernel->build_id_size,
-        .number = image_number(symbols->kernel, 0),
-        .image = symbols->kernel,
+        .number = dso_number(symbols->kernel, 0),
+        .dso = symbols->kernel,
     };
     *ret = symbols;
     return 0;
@@ -337,12 +337,12 @@ struct symbols *symbols_free(struct symbols *symbols)
     if (!symbols)
         return NULL;
     waiters_done(&symbols->waiters);
-    if (symbols->images)
-        images_when_loaded(symbols->images, NULL, NULL);
+    if (symbols->dsos)
+        dsos_when_loaded(symbols->dsos, NULL, NULL);
     processes_free(symbols->processes);
-    image_unref(symbols->kernel);
-    image_unref(symbols->vdso);
-    images_free(symbols->images);
+    dso_unref(symbols->kernel);
+    dso_unref(symbols->vdso);
+    dsos_free(symbols->dsos);
     ksymbols_done(&symbols->ksymbols);
     free(symbols);
     return NULL;
@@ -375,7 +375,7 @@ int symbols_scan(struct symbols *symbols, uint32_t pid, void (*done)(void *userd
 {
     const struct proc_scan_place place = {.sys = symbols->sys,
                                           .processes = symbols->processes,
-                                          .symboliser = images_symboliser(symbols->images),
+                                          .symboliser = dsos_symboliser(symbols->dsos),
                                           .answered = symbols_on_loaded,
                                           .userdata = symbols};
     struct proc_scan *scan;
@@ -419,7 +419,7 @@ const char *symbols_comm(struct symbols *symbols, uint32_t pid, uint32_t tid)
 static const char *find_symbol(struct symbols *symbols, const struct symbol_table *table, uint64_t address,
                                uint64_t *ret_offset)
 {
-    uint64_t generation = images_generation(symbols->images), hash = address * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t generation = dsos_generation(symbols->dsos), hash = address * UINT64_C(0x9e3779b97f4a7c15);
     struct answer *answer = &symbols->answers[hash >> 52];
 
     if (answer->table != table || answer->address != address || answer->generation != generation) {
@@ -436,13 +436,13 @@ static void resolve_kernel(struct symbols *symbols, uint64_t ip, struct frame *f
     frame->symbol = ksymbols_find(&symbols->ksymbols, ip, &frame->offset);
     if (frame->symbol)
         return;
-    const struct symbol_table *table = image_table(symbols->kernel);
+    const struct symbol_table *table = dso_table(symbols->kernel);
     if (table) {
         frame->symbol = find_symbol(symbols, table, ip, &frame->offset);
         return;
     }
     symbols_load_kernel(symbols);
-    frame->awaited = image_is_awaited(symbols->kernel);
+    frame->awaited = dso_is_awaited(symbols->kernel);
 }
 
 /* Returns the table of the mapped file, or requests it and returns NULL. */
@@ -451,7 +451,7 @@ static const struct symbol_table *table_of(struct symbols *symbols, uint32_t pid
 {
     bool is_vdso = mapping->file[0] == '[' && str_equal(mapping->file, VDSO);
 
-    const struct symbol_table *table = image_table(is_vdso ? symbols->vdso : mapping->image);
+    const struct symbol_table *table = dso_table(is_vdso ? symbols->vdso : mapping->dso);
     if (table)
         return table;
     if (is_vdso)
@@ -460,15 +460,15 @@ static const struct symbol_table *table_of(struct symbols *symbols, uint32_t pid
         symbols_load_file(pid, mapping);
     else
         return NULL;
-    *ret_awaited = image_is_awaited(is_vdso ? symbols->vdso : mapping->image);
+    *ret_awaited = dso_is_awaited(is_vdso ? symbols->vdso : mapping->dso);
     return NULL;
 }
 
 /* A perf-PID.map has addresses of the process, so `ip` is looked up as it is. */
-static void resolve_jit(struct symbols *symbols, struct image *image, uint64_t ip, struct frame *frame)
+static void resolve_jit(struct symbols *symbols, struct dso *dso, uint64_t ip, struct frame *frame)
 {
-    symbols_load_jit(image);
-    const struct symbol_table *table = image_table(image);
+    symbols_load_jit(dso);
+    const struct symbol_table *table = dso_table(dso);
     if (table)
         frame->symbol = find_symbol(symbols, table, ip, &frame->offset);
 }
@@ -479,12 +479,12 @@ static void resolve_mapping(struct symbols *symbols, uint32_t pid, struct mappin
     uint64_t address;
 
     frame->mapping = mapping;
-    if (mapping->image->jit_pid) {
-        resolve_jit(symbols, mapping->image, ip, frame);
+    if (mapping->dso->jit_pid) {
+        resolve_jit(symbols, mapping->dso, ip, frame);
         return;
     }
     const struct symbol_table *table = table_of(symbols, pid, mapping, &frame->awaited);
-    mapping->build_id_size = mapping->image->build_id_size; /* becomes known with the table */
+    mapping->build_id_size = mapping->dso->build_id_size; /* becomes known with the table */
     if (table && symbol_table_address(table, ip - mapping->start + mapping->offset, &address))
         frame->symbol = find_symbol(symbols, table, address, &frame->offset);
 }
@@ -511,13 +511,13 @@ void symbols_resolve(struct symbols *symbols, uint32_t pid, bool kernel, uint64_
 
 void symbols_keep(const struct frame *frame, uint32_t pid, struct symbols_kept *ret)
 {
-    image_ref(frame->mapping->image);
+    dso_ref(frame->mapping->dso);
     *ret = (struct symbols_kept){.mapping = *frame->mapping, .pid = pid, .kernel = frame->kernel};
 }
 
 void symbols_release(struct symbols_kept *kept)
 {
-    kept->mapping.image = image_unref(kept->mapping.image);
+    kept->mapping.dso = dso_unref(kept->mapping.dso);
 }
 
 void symbols_resolve_kept(struct symbols *symbols, struct symbols_kept *kept, uint64_t ip, struct frame *ret)
@@ -538,7 +538,7 @@ void symbols_resolve_kept(struct symbols *symbols, struct symbols_kept *kept, ui
 
 bool symbols_pending(const struct symbols *symbols)
 {
-    return images_pending(symbols->images);
+    return dsos_pending(symbols->dsos);
 }
 
 size_t symbols_bytes(const struct symbols *symbols)
@@ -548,7 +548,7 @@ size_t symbols_bytes(const struct symbols *symbols)
 
 void symbols_set_room(struct symbols *symbols, size_t room)
 {
-    images_set_room(symbols->images, room);
+    dsos_set_room(symbols->dsos, room);
 }
 
 #define UNCONFINED                                                                                                     \
@@ -557,21 +557,21 @@ void symbols_set_room(struct symbols *symbols, size_t room)
 
 const char *symbols_reason_user(const struct symbols *symbols)
 {
-    if (images_symboliser_is_unconfined(symbols->images))
+    if (dsos_symboliser_is_unconfined(symbols->dsos))
         return "the symbols of programs are not known, " UNCONFINED;
-    if (images_library_is_missing(symbols->images))
+    if (dsos_library_is_missing(symbols->dsos))
         return elf_symbols_remedy();
     if (symbols->waiters.denied)
         return "the names and mappings of some programs that were running before are not known, since /proc hides them "
                "from perfcountd; run it with sudo, or grant CAP_SYS_PTRACE; with systemd see sampler.conf";
-    if (images_have_hung(symbols->images))
+    if (dsos_have_hung(symbols->dsos))
         return "the symbols of some users' programs are not known: a file of theirs did not answer, and perfcountd "
                "leaves "
                "their files alone for an hour";
-    if (symbols->waiters.failed || images_have_failed(symbols->images))
+    if (symbols->waiters.failed || dsos_have_failed(symbols->dsos))
         return "the symbols of some programs are not known: memory or open files were short, and they are tried again; "
                "or the process that reads them ended over a file";
-    if (images_were_cut(symbols->images))
+    if (dsos_were_cut(symbols->dsos))
         return "of large programs only the largest functions are known, since all of their symbols would need more "
                "memory than perfcountd may use for them";
     return NULL;
@@ -579,12 +579,12 @@ const char *symbols_reason_user(const struct symbols *symbols)
 
 const char *symbols_reason_kernel(const struct symbols *symbols)
 {
-    if (images_symboliser_is_unconfined(symbols->images))
+    if (dsos_symboliser_is_unconfined(symbols->dsos))
         return "the symbols of the kernel are not known, " UNCONFINED;
     if (symbols->kernel_is_closed)
         return "the symbols of the kernel are not known, since /proc/kallsyms cannot be opened; with systemd see "
                "sampler.conf";
-    if (symbols->kernel->state == IMAGE_BAD)
+    if (symbols->kernel->state == DSO_BAD)
         return "the symbols of the kernel are not known, since it hides their addresses from this process "
                "(kernel.kptr_restrict, kernel.perf_event_paranoid); run it with sudo, or grant CAP_SYSLOG";
     return NULL;
@@ -592,5 +592,5 @@ const char *symbols_reason_kernel(const struct symbols *symbols)
 
 void symbols_set_child(struct symbols *symbols, struct child *child)
 {
-    images_set_child(symbols->images, child);
+    dsos_set_child(symbols->dsos, child);
 }

@@ -111,7 +111,7 @@ int symbols_when_idle(struct symbols *symbols, void (*idle)(void *userdata), voi
 
 /* Bytes of memory for processes and the kernel's table. For the tables of files, see symbols_set_room(). */
 size_t symbols_bytes(const struct symbols *symbols);
-/* Limits the bytes of memory for tables of files and for the process that makes them, as images_set_room(). */
+/* Limits the bytes of memory for tables of files and for the process that makes them, as dsos_set_room(). */
 void symbols_set_room(struct symbols *symbols, size_t room);
 
 /* A sentence that says why many addresses of programs, or of the kernel, have no symbol; NULL if no reason is known. */

@@ -182,7 +182,7 @@ def table():
         Step("lint/shellcheck", ["sh", "-c", scripts_of], "all", "shellcheck"),
         Step("lint/format", ["sh", "-c", "git ls-files -- '*.[ch]' | xargs clang-format --dry-run -Werror"], "all",
              "clang-format"),
-        Step("rules/bpf-object", ["tests/tally-object.py"], "all", "clang objdump"),
+        Step("rules/bpf-object", ["tests/bpf-object.py"], "all", "clang objdump"),
     ]
 
 

@@ -147,7 +147,7 @@ void top_column_format(const struct top_column *column, double value, bool estim
 
 /* --- sums --- */
 
-DEFINE_CLEANUP(struct derivation *, derivation_free);
+DEFINE_CLEANUP(struct metric_set *, metric_set_free);
 
 static void top_sum_done(struct top_sum *sum)
 {
@@ -231,7 +231,7 @@ static void top_sum_add(struct top_sum *sum, const char *pmu, const json_t *row)
     json_object_foreach(events, name, rate) add_event(sum->events, name, rate);
 }
 
-/* The events of a sum in the form of struct derivation_events (metrics/derived.h). */
+/* The events of a sum in the form of struct metric_set_events (metrics/derived.h). */
 struct sum_events {
     const char **names;
     double *rates;
@@ -262,13 +262,13 @@ static int sum_events_init(struct sum_events *events, json_t *document)
 }
 
 /* A metric without a value is left out, as in /api/v1/rates. */
-static void add_metrics(struct top_sum *sum, const struct derivation *derivation, const double *rates)
+static void add_metrics(struct top_sum *sum, const struct metric_set *metric_set, const double *rates)
 {
-    const struct derivation_times times = {.running = sum->counted, .enabled = 1};
+    const struct metric_set_times times = {.running = sum->counted, .enabled = 1};
 
-    for (size_t i = 0; i < derivation_count(derivation); i++) {
-        const char *name = derivation_metric(derivation, i)->name;
-        double value = derivation_value(derivation, i, rates, &times);
+    for (size_t i = 0; i < metric_set_count(metric_set); i++) {
+        const char *name = metric_set_metric(metric_set, i)->name;
+        double value = metric_set_value(metric_set, i, rates, &times);
         if (isfinite(value) && (!sum->common_ratios || json_object_get(sum->common_ratios, name)))
             json_object_set_new_nocheck(sum->ratios, name, json_real(value));
     }
@@ -287,11 +287,11 @@ static void top_sum_finish(struct top_sum *sum, enum derived_target target)
         keep_common(&sum->events, sum->common_events);
     if (sum_events_init(&events, sum->events) < 0)
         return;
-    const struct derivation_events list = {
+    const struct metric_set_events list = {
         .target = target, .pmu = sum->pmu ? sum->pmu : "", .events = events.names, .n = events.n};
-    _cleanup_(derivation_freep) struct derivation *derivation = derivation_new(&list);
-    if (derivation)
-        add_metrics(sum, derivation, events.rates);
+    _cleanup_(metric_set_freep) struct metric_set *metric_set = metric_set_new(&list);
+    if (metric_set)
+        add_metrics(sum, metric_set, events.rates);
 }
 
 /* --- table --- */

@@ -3,32 +3,32 @@
 
 #include "base/cleanup.h"
 
-struct tallied_total {
+struct bpf_total {
     struct fixed scaled;
     uint64_t raw;
 };
 
-struct tallied_row {
+struct bpf_row {
     struct group_row own; /* its `row` is NULL if it could not be made */
     const char *signature;
-    struct tallied_total *totals; /* by counter */
+    struct bpf_total *totals; /* by counter */
     struct scale_times times;
     uint64_t ran;        /* mask of the events that ran at least once, on any CPU */
     uint32_t activities; /* as in struct row_sum, since the row was last shown */
 };
 
 /* What a slot accrued from one perf group on one CPU. */
-struct tallied_increment {
-    const struct tally_part *part;
+struct bpf_increment {
+    const struct bpf_part *part;
     struct scale_times times;
-    bool ran;                          /* the perf group was on its PMU */
-    enum group_activity activity;      /* set by tallied_increment_scale() */
-    uint64_t values[TALLY_EVENTS_MAX]; /* by field of the part */
-    struct fixed scaled[TALLY_EVENTS_MAX];
+    bool ran;                        /* the perf group was on its PMU */
+    enum group_activity activity;    /* set by bpf_increment_scale() */
+    uint64_t values[BPF_EVENTS_MAX]; /* by field of the part */
+    struct fixed scaled[BPF_EVENTS_MAX];
 };
 
-struct tally_wait {
-    uint64_t pending_ns;
+struct unrun_time {
+    uint64_t unrun_ns;
     uint32_t row; /* row of the perf group; a row has at most one perf group on a CPU */
     uint16_t cpu;
     bool starved; /* the perf group was enabled and has not run since */
@@ -37,21 +37,21 @@ struct tally_wait {
 /*
  * Enabled time that waits until its perf group runs again. Few entries at a time. Must be zeroed before the first use.
  *
- * `pending_ns` is only the time of the cgroup's own slot. The time of tasks in an inner watched cgroup waits in that
+ * `unrun_ns` is only the time of the cgroup's own slot. The time of tasks in an inner watched cgroup waits in that
  * cgroup's counts.
  */
-struct tally_waits {
-    struct tally_wait *items; /* sorted by CPU, then row */
+struct unrun_times {
+    struct unrun_time *items; /* sorted by CPU, then row */
     uint32_t n;
 };
 
 /* In a table from old to new row numbers: the row no longer exists. */
-#define TALLY_WAITS_GONE UINT32_MAX
+#define ROW_GONE UINT32_MAX
 
 /* --- rows --- */
 
 /* Returns whether `row` is the row that `wanted` describes, possibly with other events. */
-static bool tallied_row_matches(const struct tallied_row *row, const struct tally_row *wanted)
+static bool bpf_row_matches(const struct bpf_row *row, const struct planned_row *wanted)
 {
     const struct group_row *planned = wanted->planned;
 
@@ -60,35 +60,35 @@ static bool tallied_row_matches(const struct tallied_row *row, const struct tall
 }
 
 /*
- * Makes the row; `whose` as for row_draft_make(). Returns -ENOMEM on failure. tallied_row_done() must be called in
+ * Makes the row; `whose` as for row_template_make(). Returns -ENOMEM on failure. bpf_row_done() must be called in
  * either case.
  */
-static int tallied_row_init(struct tallied_row *row, const struct collector_context *context,
-                            const struct tally_row *wanted, const struct row_target *whose)
+static int bpf_row_init(struct bpf_row *row, const struct collector_context *context, const struct planned_row *wanted,
+                        const struct row_target *whose)
 {
-    *row = (struct tallied_row){.own = *wanted->planned, .signature = wanted->signature};
+    *row = (struct bpf_row){.own = *wanted->planned, .signature = wanted->signature};
     row->own.created_ns = whose->created_ns;
-    row->totals = calloc(wanted->draft->n, sizeof(row->totals[0]));
-    row->own.row = row->totals ? row_draft_make(wanted->draft, context, wanted->planned, whose) : NULL;
+    row->totals = calloc(wanted->template->n, sizeof(row->totals[0]));
+    row->own.row = row->totals ? row_template_make(wanted->template, context, wanted->planned, whose) : NULL;
     return row->own.row ? 0 : -ENOMEM;
 }
 
 /* Removes the row and zeroes the structure. */
-static void tallied_row_done(struct tallied_row *row, struct snapshot *snapshot)
+static void bpf_row_done(struct bpf_row *row, struct snapshot *snapshot)
 {
     if (row->own.row)
         snapshot_remove_row(snapshot, row->own.row);
     free(row->totals);
-    *row = (struct tallied_row){0};
+    *row = (struct bpf_row){0};
 }
 
-static size_t counter_of(const struct tallied_row *row, size_t event)
+static size_t counter_of(const struct bpf_row *row, size_t event)
 {
     return event_count(row->own.events & (event_bit(event) - 1));
 }
 
 /* Takes over the totals of `before`, an instance of the same row with other events. */
-static void tallied_row_take(struct tallied_row *row, const struct tallied_row *before)
+static void bpf_row_take(struct bpf_row *row, const struct bpf_row *before)
 {
     row->times = before->times;
     row->ran = before->ran;
@@ -98,8 +98,7 @@ static void tallied_row_take(struct tallied_row *row, const struct tallied_row *
         row->totals[counter_of(row, event)] = before->totals[counter_of(before, event)];
 }
 
-static void tallied_increment_init(struct tallied_increment *increment, const struct tally_part *part,
-                                   const uint64_t *delta)
+static void bpf_increment_init(struct bpf_increment *increment, const struct bpf_part *part, const uint64_t *delta)
 {
     increment->part = part;
     increment->times = (struct scale_times){delta[part->enabled], delta[part->enabled + 1]};
@@ -111,12 +110,12 @@ static void tallied_increment_init(struct tallied_increment *increment, const st
 }
 
 /*
- * Scales the values by enabled / running, where `pending_ns` is added to the enabled time. Values without a running
+ * Scales the values by enabled / running, where `unrun_ns` is added to the enabled time. Values without a running
  * time are taken as they are.
  */
-static void tallied_increment_scale(struct tallied_increment *increment, uint64_t pending_ns)
+static void bpf_increment_scale(struct bpf_increment *increment, uint64_t unrun_ns)
 {
-    uint64_t enabled = increment->times.enabled + pending_ns, running = increment->times.running;
+    uint64_t enabled = increment->times.enabled + unrun_ns, running = increment->times.running;
     bool is_scaled = running > 0 && running < enabled;
 
     increment->activity = !increment->ran ? GROUP_STARVED : running < enabled ? GROUP_MULTIPLEXED : GROUP_COUNTED;
@@ -125,9 +124,9 @@ static void tallied_increment_scale(struct tallied_increment *increment, uint64_
             is_scaled ? muldiv(increment->values[i], enabled, running) : (struct fixed){.whole = increment->values[i]};
 }
 
-static void tallied_row_credit(struct tallied_row *row, const struct tallied_increment *increment)
+static void bpf_row_attribute(struct bpf_row *row, const struct bpf_increment *increment)
 {
-    const struct tally_part *part = increment->part;
+    const struct bpf_part *part = increment->part;
 
     row->times.enabled += increment->times.enabled;
     row->times.running += increment->times.running;
@@ -135,7 +134,7 @@ static void tallied_row_credit(struct tallied_row *row, const struct tallied_inc
     if (!increment->ran)
         return;
     for (uint32_t i = 0; i < part->n_fields; i++) {
-        struct tallied_total *total = &row->totals[part->fields[i].counter];
+        struct bpf_total *total = &row->totals[part->fields[i].counter];
         total->scaled = fixed_add(total->scaled, increment->scaled[i]);
         total->raw += increment->values[i];
     }
@@ -146,7 +145,7 @@ static void tallied_row_credit(struct tallied_row *row, const struct tallied_inc
  * Shows the row. `known` are the events whose total is valid even if they never ran; `sum` already has the activities
  * of CPUs where nothing ran.
  */
-static void tallied_row_show(struct tallied_row *row, uint64_t known, struct row_sum *sum)
+static void bpf_row_show(struct bpf_row *row, uint64_t known, struct row_sum *sum)
 {
     size_t n = 0;
 
@@ -163,24 +162,24 @@ static void tallied_row_show(struct tallied_row *row, uint64_t known, struct row
 
 /* --- pending time --- */
 
-static void tally_waits_done(struct tally_waits *waits)
+static void unrun_times_done(struct unrun_times *waits)
 {
     free(waits->items);
-    *waits = (struct tally_waits){0};
+    *waits = (struct unrun_times){0};
 }
 
-static bool is_before(const struct tally_wait *wait, unsigned cpu, uint32_t row)
+static bool is_before(const struct unrun_time *wait, unsigned cpu, uint32_t row)
 {
     return wait->cpu != cpu ? wait->cpu < cpu : wait->row < row;
 }
 
 /* Returns the index of the entry, or where it must be inserted. */
-static size_t search_wait(const struct tally_waits *waits, unsigned cpu, uint32_t row)
+static size_t search_wait(const struct unrun_times *waits, unsigned cpu, uint32_t row)
 {
     return array_search(waits->n, i, is_before(&waits->items[i], cpu, row));
 }
 
-static struct tally_wait *tally_waits_find(const struct tally_waits *waits, unsigned cpu, uint32_t row)
+static struct unrun_time *unrun_times_find(const struct unrun_times *waits, unsigned cpu, uint32_t row)
 {
     size_t at = search_wait(waits, cpu, row);
 
@@ -190,9 +189,9 @@ static struct tally_wait *tally_waits_find(const struct tally_waits *waits, unsi
 }
 
 /* On failure the time is lost, and totals become slightly too low. */
-static void tally_waits_add(struct tally_waits *waits, unsigned cpu, uint32_t row, uint64_t pending_ns, bool starved)
+static void unrun_times_add(struct unrun_times *waits, unsigned cpu, uint32_t row, uint64_t unrun_ns, bool starved)
 {
-    struct tally_wait *wait = tally_waits_find(waits, cpu, row);
+    struct unrun_time *wait = unrun_times_find(waits, cpu, row);
 
     if (!wait) {
         if (array_grow(&waits->items, waits->n) < 0)
@@ -200,9 +199,9 @@ static void tally_waits_add(struct tally_waits *waits, unsigned cpu, uint32_t ro
         size_t at = search_wait(waits, cpu, row);
         wait = &waits->items[at];
         memmove(wait + 1, wait, (waits->n++ - at) * sizeof(*wait));
-        *wait = (struct tally_wait){.row = row, .cpu = (uint16_t)cpu};
+        *wait = (struct unrun_time){.row = row, .cpu = (uint16_t)cpu};
     }
-    wait->pending_ns += pending_ns;
+    wait->unrun_ns += unrun_ns;
     wait->starved |= starved;
 }
 
@@ -210,33 +209,33 @@ static void tally_waits_add(struct tally_waits *waits, unsigned cpu, uint32_t ro
  * Must be called when the perf group ran on its CPU. `whole`: it ran for the cgroup's own slot, which has used up the
  * pending time.
  */
-static void tally_waits_run(struct tally_waits *waits, unsigned cpu, uint32_t row, bool whole)
+static void unrun_times_run(struct unrun_times *waits, unsigned cpu, uint32_t row, bool whole)
 {
-    struct tally_wait *wait = tally_waits_find(waits, cpu, row);
+    struct unrun_time *wait = unrun_times_find(waits, cpu, row);
 
     if (!wait)
         return;
     wait->starved = false;
-    if (!whole && wait->pending_ns > 0)
+    if (!whole && wait->unrun_ns > 0)
         return;
     memmove(wait, wait + 1, (size_t)(waits->items + --waits->n - wait) * sizeof(*wait));
 }
 
 static int compare_waits(const void *a, const void *b)
 {
-    const struct tally_wait *one = a, *other = b;
+    const struct unrun_time *one = a, *other = b;
 
     return is_before(one, other->cpu, other->row) ? -1 : is_before(other, one->cpu, one->row);
 }
 
-static void tally_waits_move(struct tally_waits *waits, const uint32_t *rows)
+static void unrun_times_move(struct unrun_times *waits, const uint32_t *rows)
 {
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < waits->n; i++) {
-        struct tally_wait wait = waits->items[i];
+        struct unrun_time wait = waits->items[i];
         wait.row = rows[wait.row];
-        if (wait.row != TALLY_WAITS_GONE)
+        if (wait.row != ROW_GONE)
             waits->items[n++] = wait;
     }
     waits->n = n;
@@ -246,71 +245,71 @@ static void tally_waits_move(struct tally_waits *waits, const uint32_t *rows)
 
 /* --- counts --- */
 
-struct tallied_counts {
-    const struct tally_rows *plan; /* NULL once the counts have ended */
-    struct tallied_row *rows;      /* parallel to plan->rows */
+struct bpf_counts {
+    const struct bpf_rows *plan; /* NULL once the counts have ended */
+    struct bpf_row *rows;        /* parallel to plan->rows */
     struct row **unavailable;
     uint32_t n_rows, n_unavailable;
-    struct tally_waits waits;
+    struct unrun_times waits;
     bool changed;              /* since the last update */
     uint64_t edition, changes; /* of the plan: for which the rows were made (0: none), and last shown */
 };
 
-static bool is_current(const struct tallied_counts *counts)
+static bool is_current(const struct bpf_counts *counts)
 {
     return counts->plan && counts->edition == counts->plan->edition;
 }
 
 /* `itself`: the increment is from the cgroup's own slot, not from an inner cgroup. */
-static void counts_credit(struct tallied_counts *counts, const struct tallied_increment *increment, bool itself)
+static void counts_attribute(struct bpf_counts *counts, const struct bpf_increment *increment, bool itself)
 {
-    const struct tally_part *part = increment->part;
+    const struct bpf_part *part = increment->part;
 
     if (!is_current(counts))
         return;
-    tallied_row_credit(&counts->rows[part->row], increment);
+    bpf_row_attribute(&counts->rows[part->row], increment);
     if (!increment->ran)
-        tally_waits_add(&counts->waits, part->cpu, part->row, itself ? increment->times.enabled : 0, true);
+        unrun_times_add(&counts->waits, part->cpu, part->row, itself ? increment->times.enabled : 0, true);
     else if (counts->waits.n > 0)
-        tally_waits_run(&counts->waits, part->cpu, part->row, itself && increment->times.running > 0);
+        unrun_times_run(&counts->waits, part->cpu, part->row, itself && increment->times.running > 0);
     counts->changed = true;
 }
 
-static void credit_part(struct tallied_counts *const *chain, size_t n, const struct tally_part *part,
-                        const uint64_t *delta)
+static void attribute_part(struct bpf_counts *const *chain, size_t n, const struct bpf_part *part,
+                           const uint64_t *delta)
 {
-    struct tallied_increment increment;
+    struct bpf_increment increment;
 
-    tallied_increment_init(&increment, part, delta);
+    bpf_increment_init(&increment, part, delta);
     if (!increment.ran && increment.times.enabled == 0)
         return;
-    const struct tally_wait *wait = tally_waits_find(&chain[0]->waits, part->cpu, part->row);
-    tallied_increment_scale(&increment, wait ? wait->pending_ns : 0);
+    const struct unrun_time *wait = unrun_times_find(&chain[0]->waits, part->cpu, part->row);
+    bpf_increment_scale(&increment, wait ? wait->unrun_ns : 0);
     for (size_t i = 0; i < n; i++)
-        counts_credit(chain[i], &increment, i == 0);
+        counts_attribute(chain[i], &increment, i == 0);
 }
 
-void tallied_counts_credit(struct tallied_counts *const *chain, size_t n, unsigned cpu, const uint64_t *delta)
+void bpf_counts_attribute(struct bpf_counts *const *chain, size_t n, unsigned cpu, const uint64_t *delta)
 {
-    /* Counts whose rows could not be made are skipped; those above are still credited. */
+    /* Counts whose rows could not be made are skipped; those above are still attributed. */
     for (; n > 0 && !is_current(chain[0]); n--)
         chain++;
     if (n == 0)
         return;
-    const struct tally_rows *plan = chain[0]->plan;
-    for (uint32_t i = tally_rows_on_cpu(plan, cpu); i != TALLY_PART_NONE; i = plan->parts[i].next_on_cpu)
-        credit_part(chain, n, &plan->parts[i], delta);
+    const struct bpf_rows *plan = chain[0]->plan;
+    for (uint32_t i = bpf_rows_on_cpu(plan, cpu); i != BPF_PART_NONE; i = plan->parts[i].next_on_cpu)
+        attribute_part(chain, n, &plan->parts[i], delta);
 }
 
 /* Returns the events of the row whose totals are valid, and adds to `sum` what happened on CPUs where nothing ran. */
-static uint64_t note_parts(const struct tallied_counts *counts, uint32_t row, struct row_sum *sum)
+static uint64_t note_parts(const struct bpf_counts *counts, uint32_t row, struct row_sum *sum)
 {
-    const struct tally_rows *plan = counts->plan;
+    const struct bpf_rows *plan = counts->plan;
     uint64_t known = 0;
 
-    for (uint32_t i = plan->rows[row].first_part; i != TALLY_PART_NONE; i = plan->parts[i].next_in_row) {
-        const struct tally_part *part = &plan->parts[i];
-        const struct tally_wait *wait = tally_waits_find(&counts->waits, part->cpu, row);
+    for (uint32_t i = plan->rows[row].first_part; i != BPF_PART_NONE; i = plan->parts[i].next_in_row) {
+        const struct bpf_part *part = &plan->parts[i];
+        const struct unrun_time *wait = unrun_times_find(&counts->waits, part->cpu, row);
         bool starved = part->activity == GROUP_IDLE && wait && wait->starved;
         row_sum_note(sum, starved ? GROUP_STARVED : part->activity, part->error);
         if (!starved && !part->error)
@@ -319,10 +318,10 @@ static uint64_t note_parts(const struct tallied_counts *counts, uint32_t row, st
     return known;
 }
 
-static void row_update(struct tallied_counts *counts, uint32_t i)
+static void row_update(struct bpf_counts *counts, uint32_t i)
 {
-    struct tallied_row *row = &counts->rows[i];
-    const struct tally_row *planned = &counts->plan->rows[i];
+    struct bpf_row *row = &counts->rows[i];
+    const struct planned_row *planned = &counts->plan->rows[i];
     uint64_t known = row->ran;
     struct row_sum sum;
 
@@ -333,10 +332,10 @@ static void row_update(struct tallied_counts *counts, uint32_t i)
     /* Usually all events have run, and nothing needs to be added. */
     if (known != row->own.events || counts->waits.n > 0 || planned->is_unreadable || row->own.row->state == ROW_STARVED)
         known = note_parts(counts, i, &sum);
-    tallied_row_show(row, known, &sum);
+    bpf_row_show(row, known, &sum);
 }
 
-void tallied_counts_update(struct tallied_counts *counts)
+void bpf_counts_update(struct bpf_counts *counts)
 {
     if (!is_current(counts) || (!counts->changed && counts->changes == counts->plan->changes))
         return;
@@ -346,7 +345,7 @@ void tallied_counts_update(struct tallied_counts *counts)
     counts->changes = counts->plan->changes;
 }
 
-void tallied_counts_add_states(const struct tallied_counts *counts, size_t states[N_ROW_STATES])
+void bpf_counts_add_states(const struct bpf_counts *counts, size_t states[N_ROW_STATES])
 {
     if (!is_current(counts))
         return;
@@ -359,7 +358,7 @@ void tallied_counts_add_states(const struct tallied_counts *counts, size_t state
 
 /* What the rows of one cgroup are made from. */
 struct making {
-    const struct tally_rows *plan;
+    const struct bpf_rows *plan;
     const struct collector_context *context;
     struct row_target whose;
 };
@@ -367,42 +366,42 @@ struct making {
 /*
  * Returns the index of the existing row that matches `wanted`, or n_rows. `hint` is its index if the plan is unchanged.
  */
-static uint32_t find_row(const struct tallied_counts *counts, uint32_t hint, const struct tally_row *wanted)
+static uint32_t find_row(const struct bpf_counts *counts, uint32_t hint, const struct planned_row *wanted)
 {
     for (uint32_t k = 0; k < counts->n_rows; k++) {
         uint32_t i = (hint + k) % counts->n_rows;
-        if (tallied_row_matches(&counts->rows[i], wanted))
+        if (bpf_row_matches(&counts->rows[i], wanted))
             return i;
     }
     return counts->n_rows;
 }
 
 /* Makes a row, or moves the existing one there if it has the same events. */
-static int make_row(const struct making *making, const struct tally_row *wanted, struct tallied_row *before,
-                    struct tallied_row *ret)
+static int make_row(const struct making *making, const struct planned_row *wanted, struct bpf_row *before,
+                    struct bpf_row *ret)
 {
     struct row_target whose = making->whose;
 
     if (before && before->own.events == wanted->planned->events) {
         *ret = *before;
-        *before = (struct tallied_row){0};
+        *before = (struct bpf_row){0};
     } else {
         whose.created_ns = before ? before->own.created_ns : whose.created_ns;
-        int r = tallied_row_init(ret, making->context, wanted, &whose);
+        int r = bpf_row_init(ret, making->context, wanted, &whose);
         if (r < 0)
             return r;
         if (before)
-            tallied_row_take(ret, before);
+            bpf_row_take(ret, before);
     }
     ret->own.row->uneven = wanted->planned->uneven;
     return 0;
 }
 
 /* On failure the rows that could not be made are missing, and their pending time is lost. */
-static int make_rows(struct tallied_counts *counts, const struct making *making)
+static int make_rows(struct bpf_counts *counts, const struct making *making)
 {
     uint32_t n = making->plan->n_rows;
-    struct tallied_row *rows = calloc(n + 1, sizeof(rows[0]));
+    struct bpf_row *rows = calloc(n + 1, sizeof(rows[0]));
     _cleanup_(freep) uint32_t *moved = malloc((counts->n_rows + 1) * sizeof(moved[0]));
     int r = rows && moved ? 0 : -ENOMEM;
 
@@ -410,15 +409,15 @@ static int make_rows(struct tallied_counts *counts, const struct making *making)
         free(rows);
         return r;
     }
-    memset(moved, 0xff, (counts->n_rows + 1) * sizeof(moved[0])); /* TALLY_WAITS_GONE */
+    memset(moved, 0xff, (counts->n_rows + 1) * sizeof(moved[0])); /* ROW_GONE */
     for (uint32_t i = 0; i < n && r == 0; i++) {
         uint32_t before = find_row(counts, i, &making->plan->rows[i]);
         moved[before] = i;
         r = make_row(making, &making->plan->rows[i], before < counts->n_rows ? &counts->rows[before] : NULL, &rows[i]);
     }
-    tally_waits_move(&counts->waits, moved);
+    unrun_times_move(&counts->waits, moved);
     for (uint32_t i = 0; i < counts->n_rows; i++)
-        tallied_row_done(&counts->rows[i], making->context->snapshot);
+        bpf_row_done(&counts->rows[i], making->context->snapshot);
     free(counts->rows);
     counts->rows = rows;
     counts->n_rows = n;
@@ -427,14 +426,14 @@ static int make_rows(struct tallied_counts *counts, const struct making *making)
 
 /* --- unavailable events --- */
 
-static bool shows_event(const struct row *row, const struct tally_unavailable *wanted)
+static bool shows_event(const struct row *row, const struct bpf_unavailable *wanted)
 {
     return row->cpu == wanted->event->cpu && str_equal(row->group, wanted->group) &&
            str_equal(row->pmu, wanted->event->pmu) && str_equal(row->counters[0].event, wanted->event->metric) &&
            str_equal(row->error, wanted->event->message);
 }
 
-static struct row *take_unavailable(struct tallied_counts *counts, const struct tally_unavailable *wanted)
+static struct row *take_unavailable(struct bpf_counts *counts, const struct bpf_unavailable *wanted)
 {
     for (uint32_t i = 0; i < counts->n_unavailable; i++)
         if (counts->unavailable[i] && shows_event(counts->unavailable[i], wanted))
@@ -442,7 +441,7 @@ static struct row *take_unavailable(struct tallied_counts *counts, const struct 
     return NULL;
 }
 
-static struct row *make_unavailable(const struct making *making, const struct tally_unavailable *wanted)
+static struct row *make_unavailable(const struct making *making, const struct bpf_unavailable *wanted)
 {
     struct unavailable_event event = *wanted->event;
     struct row_target where = making->whose;
@@ -452,7 +451,7 @@ static struct row *make_unavailable(const struct making *making, const struct ta
     return unavailable_show(&event, making->context, &where, true) == 0 ? event.row : NULL;
 }
 
-static void remove_unavailable(struct tallied_counts *counts, struct snapshot *snapshot)
+static void remove_unavailable(struct bpf_counts *counts, struct snapshot *snapshot)
 {
     for (uint32_t i = 0; i < counts->n_unavailable; i++)
         if (counts->unavailable[i])
@@ -462,7 +461,7 @@ static void remove_unavailable(struct tallied_counts *counts, struct snapshot *s
     counts->n_unavailable = 0;
 }
 
-static int show_unavailable(struct tallied_counts *counts, const struct making *making)
+static int show_unavailable(struct bpf_counts *counts, const struct making *making)
 {
     uint32_t n = making->plan->n_unavailable;
     struct row **rows = calloc(n + 1, sizeof(rows[0]));
@@ -483,21 +482,21 @@ static int show_unavailable(struct tallied_counts *counts, const struct making *
 
 /* --- lifetime --- */
 
-struct tallied_counts *tallied_counts_free(struct tallied_counts *counts, struct snapshot *snapshot)
+struct bpf_counts *bpf_counts_free(struct bpf_counts *counts, struct snapshot *snapshot)
 {
     if (!counts)
         return NULL;
     for (uint32_t i = 0; i < counts->n_rows; i++)
-        tallied_row_done(&counts->rows[i], snapshot);
+        bpf_row_done(&counts->rows[i], snapshot);
     remove_unavailable(counts, snapshot);
     free(counts->rows);
-    tally_waits_done(&counts->waits);
+    unrun_times_done(&counts->waits);
     free(counts);
     return NULL;
 }
 
-int tallied_counts_resume(struct tallied_counts *counts, const struct tally_rows *rows,
-                          const struct collector_context *context, const char *label, const struct names *names)
+int bpf_counts_resume(struct bpf_counts *counts, const struct bpf_rows *rows, const struct collector_context *context,
+                      const char *label, const struct names *names)
 {
     /* Cgroups come and go, and Prometheus cannot tell when a series started from 0 without _created. */
     struct making making = {
@@ -517,27 +516,27 @@ int tallied_counts_resume(struct tallied_counts *counts, const struct tally_rows
     return 0;
 }
 
-int tallied_counts_new(const struct tally_rows *rows, const struct collector_context *context, const char *label,
-                       const struct names *names, struct tallied_counts **ret)
+int bpf_counts_new(const struct bpf_rows *rows, const struct collector_context *context, const char *label,
+                   const struct names *names, struct bpf_counts **ret)
 {
-    struct tallied_counts *counts = calloc(1, sizeof(*counts));
-    int r = counts ? tallied_counts_resume(counts, rows, context, label, names) : -ENOMEM;
+    struct bpf_counts *counts = calloc(1, sizeof(*counts));
+    int r = counts ? bpf_counts_resume(counts, rows, context, label, names) : -ENOMEM;
 
     if (r < 0)
-        tallied_counts_free(counts, context->snapshot);
+        bpf_counts_free(counts, context->snapshot);
     else
         *ret = counts;
     return r;
 }
 
-void tallied_counts_end(struct tallied_counts *counts, struct tallied_counts *heir)
+void bpf_counts_end(struct bpf_counts *counts, struct bpf_counts *parent)
 {
-    tallied_counts_update(counts);
-    for (uint32_t i = 0; i < counts->waits.n && heir && is_current(counts) && is_current(heir); i++) {
-        const struct tally_wait *left = &counts->waits.items[i];
-        if (left->pending_ns > 0)
-            tally_waits_add(&heir->waits, left->cpu, left->row, left->pending_ns, false);
+    bpf_counts_update(counts);
+    for (uint32_t i = 0; i < counts->waits.n && parent && is_current(counts) && is_current(parent); i++) {
+        const struct unrun_time *left = &counts->waits.items[i];
+        if (left->unrun_ns > 0)
+            unrun_times_add(&parent->waits, left->cpu, left->row, left->unrun_ns, false);
     }
-    tally_waits_done(&counts->waits);
+    unrun_times_done(&counts->waits);
     counts->plan = NULL;
 }

@@ -16,37 +16,37 @@
 #include "base/util.h"
 #include "collectors/cgroup/bpf-rows.h"
 
-struct tallied_counts;
+struct bpf_counts;
 
 /*
- * Makes the rows of the plan `rows` for the cgroup with this label. `rows` must stay valid until tallied_counts_end().
+ * Makes the rows of the plan `rows` for the cgroup with this label. `rows` must stay valid until bpf_counts_end().
  * Returns -ENOMEM on failure.
  */
-int tallied_counts_new(const struct tally_rows *rows, const struct collector_context *context, const char *label,
-                       const struct names *names, struct tallied_counts **ret);
+int bpf_counts_new(const struct bpf_rows *rows, const struct collector_context *context, const char *label,
+                   const struct names *names, struct bpf_counts **ret);
 /* Removes the rows. */
-struct tallied_counts *tallied_counts_free(struct tallied_counts *counts, struct snapshot *snapshot);
+struct bpf_counts *bpf_counts_free(struct bpf_counts *counts, struct snapshot *snapshot);
 /*
- * Must be called after tally_rows_resume(); also restarts counts that have ended. Unchanged rows continue, others are
- * made or removed. On -ENOMEM nothing is credited until a later call succeeds.
+ * Must be called after bpf_rows_resume(); also restarts counts that have ended. Unchanged rows continue, others are
+ * made or removed. On -ENOMEM nothing is attributed until a later call succeeds.
  */
-int tallied_counts_resume(struct tallied_counts *counts, const struct tally_rows *rows,
-                          const struct collector_context *context, const char *label, const struct names *names);
+int bpf_counts_resume(struct bpf_counts *counts, const struct bpf_rows *rows, const struct collector_context *context,
+                      const char *label, const struct names *names);
 
 /*
- * Credits `delta`, the words that the slot of `chain[0]` accrued on `cpu` since the previous call. The rest of the `n`
- * entries are the watched cgroups above it, nearest first.
+ * Attributes `delta`, the words that the slot of `chain[0]` accrued on `cpu` since the previous call. The rest of the
+ * `n` entries are the watched cgroups above it, nearest first.
  */
-void tallied_counts_credit(struct tallied_counts *const *chain, size_t n, unsigned cpu, const uint64_t *delta);
-/* Shows what was credited since the previous update, and whether the perf groups counted or starved since then. */
-void tallied_counts_update(struct tallied_counts *counts);
+void bpf_counts_attribute(struct bpf_counts *const *chain, size_t n, unsigned cpu, const uint64_t *delta);
+/* Shows what was attributed since the previous update, and whether the perf groups counted or starved since then. */
+void bpf_counts_update(struct bpf_counts *counts);
 /*
- * Ends the counts of a cgroup: shows the last totals and passes pending enabled time to `heir`, which is NULL if no
- * cgroup above is watched. The rows stay until tallied_counts_free().
+ * Ends the counts of a cgroup: shows the last totals and passes pending enabled time to `parent`, which is NULL if no
+ * cgroup above is watched. The rows stay until bpf_counts_free().
  */
-void tallied_counts_end(struct tallied_counts *counts, struct tallied_counts *heir);
+void bpf_counts_end(struct bpf_counts *counts, struct bpf_counts *parent);
 
 /* Adds the rows to the number of groups in each state. */
-void tallied_counts_add_states(const struct tallied_counts *counts, size_t states[N_ROW_STATES]);
+void bpf_counts_add_states(const struct bpf_counts *counts, size_t states[N_ROW_STATES]);
 
 #endif

@@ -14,36 +14,36 @@
 #include "perf/sys.h"
 
 /*
- * What a tally depends on, as texts to compare. If `wanted` changes, other groups must be opened; if `words` changes,
- * the groups stay but another tally must be started.
+ * What a BPF program depends on, as texts to compare. If `wanted` changes, other groups must be opened; if `words`
+ * changes, the groups stay but another BPF program must be started.
  */
-struct tally_layout {
+struct engine_layout {
     char *wanted; /* groups that the configuration asks for */
     char *words;
 };
 
 /*
- * Credits what a slot accrued to the cgroup that owns it and to the watched cgroups above it. Must be zeroed before the
- * first use.
+ * Attributes what a slot accrued to the cgroup that owns it and to the watched cgroups above it. Must be zeroed before
+ * the first use.
  */
-struct crediting {
+struct attribution {
     struct slots slots;
-    struct tallied_counts **chain; /* counts to credit at once: the owner, then the cgroups above it */
+    struct bpf_counts **chain; /* counts to attribute at once: the owner, then the cgroups above it */
     size_t chain_room;
-    uint32_t events, groups; /* layout of the words, as in struct tally_shape */
+    uint32_t events, groups; /* layout of the words, as in struct bpf_shape */
     struct unknown_time unknown;
 };
 
-static int cgroup_tally_check(const struct cgroup_tally *tally, struct error *error);
+static int bpf_engine_check(const struct bpf_engine *bpf, struct error *error);
 
-/* --- tally layout --- */
+/* --- BPF program layout --- */
 
-static char *describe_words(const struct tally_groups *groups)
+static char *describe_words(const struct bpf_groups *groups)
 {
     char *text = strdup("");
 
     for (size_t i = 0; i < groups->collector.n && text; i++) {
-        const struct tally_span *span = &groups->spans[i];
+        const struct bpf_span *span = &groups->spans[i];
         _cleanup_(freep) char *before = text;
         if (asprintf(&text, "%s%" PRIx64 " %u %u %s\n", before, span->events, span->first_event, span->first_times,
                      span->group->signature) < 0)
@@ -64,26 +64,26 @@ static char *describe_wanted(const struct config_cgroup *config)
     return text;
 }
 
-/* Describes the current groups. Returns -ENOMEM on failure. tally_layout_done() must be called in either case. */
-static int tally_layout_init(struct tally_layout *layout, const struct tally_groups *groups,
-                             const struct collector_context *context)
+/* Describes the current groups. Returns -ENOMEM on failure. engine_layout_done() must be called in either case. */
+static int engine_layout_init(struct engine_layout *layout, const struct bpf_groups *groups,
+                              const struct collector_context *context)
 {
-    *layout = (struct tally_layout){
+    *layout = (struct engine_layout){
         .wanted = describe_wanted(&context->config->cgroup),
         .words = describe_words(groups),
     };
     return layout->wanted && layout->words ? 0 : -ENOMEM;
 }
 
-static void tally_layout_done(struct tally_layout *layout)
+static void engine_layout_done(struct engine_layout *layout)
 {
     free(layout->wanted);
     free(layout->words);
-    *layout = (struct tally_layout){0};
+    *layout = (struct engine_layout){0};
 }
 
 /* Returns whether the configuration still asks for the same groups, or -ENOMEM. */
-static int tally_layout_is_wanted(const struct tally_layout *layout, const struct collector_context *context)
+static int engine_layout_is_wanted(const struct engine_layout *layout, const struct collector_context *context)
 {
     _cleanup_(freep) char *wanted = describe_wanted(&context->config->cgroup);
 
@@ -92,31 +92,31 @@ static int tally_layout_is_wanted(const struct tally_layout *layout, const struc
 
 /* --- crediting --- */
 
-static void crediting_done(struct crediting *crediting)
+static void attribution_done(struct attribution *attribution)
 {
-    slots_done(&crediting->slots);
-    free(crediting->chain);
-    *crediting = (struct crediting){0};
+    slots_done(&attribution->slots);
+    free(attribution->chain);
+    *attribution = (struct attribution){0};
 }
 
 /* A chain has at most one entry for each component of the path, and one for the root. */
-static int crediting_make_room(struct crediting *crediting, const char *path)
+static int attribution_make_room(struct attribution *attribution, const char *path)
 {
     size_t n = 2;
 
     for (const char *p = path; *p; p++)
         n += *p == '/';
-    if (n <= crediting->chain_room)
+    if (n <= attribution->chain_room)
         return 0;
-    struct tallied_counts **chain = realloc(crediting->chain, n * sizeof(chain[0]));
+    struct bpf_counts **chain = realloc(attribution->chain, n * sizeof(chain[0]));
     if (!chain)
         return -ENOMEM;
-    crediting->chain = chain;
-    crediting->chain_room = n;
+    attribution->chain = chain;
+    attribution->chain_room = n;
     return 0;
 }
 
-static struct cgroup_counts *crediting_find_above(const struct cgroup_counts *counts)
+static struct cgroup_counts *attribution_find_above(const struct cgroup_counts *counts)
 {
     struct cgroup_counts *above = cgroup_counts_above(counts);
 
@@ -129,40 +129,40 @@ static struct cgroup_counts *crediting_find_above(const struct cgroup_counts *co
  * CPU time of a delta: the largest enabled time. A perf group that is always open has all of it; others may have been
  * opened later.
  */
-static uint64_t time_of(const struct crediting *crediting, const uint64_t *delta)
+static uint64_t time_of(const struct attribution *attribution, const uint64_t *delta)
 {
     uint64_t time = 0;
 
-    for (uint32_t i = 0; i < crediting->groups; i++)
-        time = MAX(time, delta[crediting->events + 2 * i]);
+    for (uint32_t i = 0; i < attribution->groups; i++)
+        time = MAX(time, delta[attribution->events + 2 * i]);
     return time;
 }
 
-/* Implements tally_credit; `userdata` is the struct crediting. */
-static void crediting_add(void *userdata, uint32_t slot, unsigned cpu, const uint64_t *delta)
+/* Implements bpf_attribute; `userdata` is the struct attribution. */
+static void attribution_add(void *userdata, uint32_t slot, unsigned cpu, const uint64_t *delta)
 {
-    struct crediting *crediting = userdata;
-    const struct cgroup_counts *counts = crediting->slots.items[slot].counts;
+    struct attribution *attribution = userdata;
+    const struct cgroup_counts *counts = attribution->slots.items[slot].counts;
     size_t n = 0;
 
-    if (slot == TALLY_SLOT_UNKNOWN)
-        crediting->unknown.ns += time_of(crediting, delta);
-    for (; counts && n < crediting->chain_room; counts = crediting_find_above(counts))
-        crediting->chain[n++] = counts->tallied;
+    if (slot == BPF_SLOT_UNKNOWN)
+        attribution->unknown.ns += time_of(attribution, delta);
+    for (; counts && n < attribution->chain_room; counts = attribution_find_above(counts))
+        attribution->chain[n++] = counts->bpf;
     if (n > 0)
-        tallied_counts_credit(crediting->chain, n, cpu, delta);
+        bpf_counts_attribute(attribution->chain, n, cpu, delta);
 }
 
-/* --- tally --- */
+/* --- BPF program --- */
 
-struct cgroup_tally {
+struct bpf_engine {
     struct sys *sys;
-    struct tally_groups groups;
-    struct tally_rows *rows;
-    struct tally_layout layout;
-    struct crediting crediting;
-    struct tally_run *counting, *started; /* `started` is not NULL until it takes over from `counting` */
-    unsigned n_runs;                      /* number of tallies started so far; identifies the last one */
+    struct bpf_groups groups;
+    struct bpf_rows *rows;
+    struct engine_layout layout;
+    struct attribution attribution;
+    struct bpf_run *counting, *started; /* `started` is not NULL until it takes over from `counting` */
+    unsigned n_runs;                    /* number of programs started so far; identifies the last one */
     uint32_t cpus;
     bool namespaced, paused;
     bool unsettled; /* slots were assigned or given up, or tasks were moved: the CPUs must look up their slots again */
@@ -170,269 +170,268 @@ struct cgroup_tally {
     struct error error;
 };
 
-struct cgroup_tally *cgroup_tally_free(struct cgroup_tally *tally, const struct collector_context *context)
+struct bpf_engine *bpf_engine_free(struct bpf_engine *bpf, const struct collector_context *context)
 {
-    if (!tally)
+    if (!bpf)
         return NULL;
-    if (tally->sys->tally) /* NULL if the opener has ended */
-        tally->sys->tally->stop(tally->sys);
-    tally_run_free(tally->counting);
-    tally_run_free(tally->started);
-    tally_rows_free(tally->rows);
-    tally_groups_done(&tally->groups, context);
-    crediting_done(&tally->crediting);
-    tally_layout_done(&tally->layout);
-    free(tally);
+    if (bpf->sys->bpf) /* NULL if the opener has ended */
+        bpf->sys->bpf->stop(bpf->sys);
+    bpf_run_free(bpf->counting);
+    bpf_run_free(bpf->started);
+    bpf_rows_free(bpf->rows);
+    bpf_groups_done(&bpf->groups, context);
+    attribution_done(&bpf->attribution);
+    engine_layout_done(&bpf->layout);
+    free(bpf);
     return NULL;
 }
 
 /* --- reading --- */
 
-bool cgroup_tally_is_lost(const struct cgroup_tally *tally)
+bool bpf_engine_is_lost(const struct bpf_engine *bpf)
 {
-    const struct tally_calls *calls = tally->sys->tally;
+    const struct bpf_calls *calls = bpf->sys->bpf;
 
-    return !calls || (calls->is_lost && calls->is_lost(tally->sys));
+    return !calls || (calls->is_lost && calls->is_lost(bpf->sys));
 }
 
 static bool is_slot_idle(const void *userdata, uint32_t slot)
 {
-    return tally_run_is_idle(userdata, slot);
+    return bpf_run_is_idle(userdata, slot);
 }
 
 /* Records of a lost program are frozen: what the counters advanced since would be charged to the slot that ran last. */
-static size_t tally_read_slots(struct cgroup_tally *tally, uint32_t first, uint32_t last)
+static size_t engine_read_slots(struct bpf_engine *bpf, uint32_t first, uint32_t last)
 {
-    if (!tally->counting || cgroup_tally_is_lost(tally))
+    if (!bpf->counting || bpf_engine_is_lost(bpf))
         return 0;
-    return tally_run_read(tally->counting, &tally->groups, first, last, crediting_add, &tally->crediting);
+    return bpf_run_read(bpf->counting, &bpf->groups, first, last, attribution_add, &bpf->attribution);
 }
 
 /*
  * Reads all slots. Only this function flushes after tasks were moved, so that a user who moves tasks all the time
  * causes at most one flush per reading.
  */
-static size_t cgroup_tally_read(struct cgroup_tally *tally)
+static size_t bpf_engine_read(struct bpf_engine *bpf)
 {
-    if (tally->counting && tally_reader_saw_moves(tally->counting->reader))
-        tally->unsettled = true;
-    cgroup_tally_settle(tally);
-    size_t n = tally_read_slots(tally, 0, UINT32_MAX);
-    if (tally->counting)
-        slots_sweep(&tally->crediting.slots, is_slot_idle, tally->counting);
-    tally_rows_update(tally->rows);
+    if (bpf->counting && bpf_reader_saw_moves(bpf->counting->reader))
+        bpf->unsettled = true;
+    bpf_engine_settle(bpf);
+    size_t n = engine_read_slots(bpf, 0, UINT32_MAX);
+    if (bpf->counting)
+        slots_sweep(&bpf->attribution.slots, is_slot_idle, bpf->counting);
+    bpf_rows_update(bpf->rows);
     return n;
 }
 
 /* Reads the slot of one cgroup, without those of inner cgroups. */
-static size_t cgroup_tally_read_one(struct cgroup_tally *tally, const struct cgroup_counts *counts)
+static size_t bpf_engine_read_one(struct bpf_engine *bpf, const struct cgroup_counts *counts)
 {
-    size_t n = counts->slot ? tally_read_slots(tally, counts->slot, counts->slot) : 0;
+    size_t n = counts->slot ? engine_read_slots(bpf, counts->slot, counts->slot) : 0;
 
-    tally_rows_update(tally->rows);
+    bpf_rows_update(bpf->rows);
     return n;
 }
 
-/* Starts another tally with at least `slots` slots. All cgroups must then be assigned slots in it. */
-static int tally_start(struct cgroup_tally *tally, const struct tally_groups *groups, uint32_t slots,
-                       struct error *error)
+/* Starts another BPF program with at least `slots` slots. All cgroups must then be assigned slots in it. */
+static int engine_start(struct bpf_engine *bpf, const struct bpf_groups *groups, uint32_t slots, struct error *error)
 {
-    struct tally_shape shape = {
-        .cpus = tally->cpus, .slots = slots, .events = groups->events, .groups = groups->groups};
-    struct tally_run *run = NULL;
+    struct bpf_shape shape = {.cpus = bpf->cpus, .slots = slots, .events = groups->events, .groups = groups->groups};
+    struct bpf_run *run = NULL;
 
-    if (slots_reserve(&tally->crediting.slots, slots) < 0)
+    if (slots_reserve(&bpf->attribution.slots, slots) < 0)
         return error_oom(error);
-    int r = tally_run_new(tally->sys, &shape, groups, &run, error);
+    int r = bpf_run_new(bpf->sys, &shape, groups, &run, error);
     if (r < 0)
         return r;
-    tally_run_free(tally->started);
-    tally->started = run;
-    tally->n_runs++;
-    slots_use(&tally->crediting.slots, slots);
+    bpf_run_free(bpf->started);
+    bpf->started = run;
+    bpf->n_runs++;
+    slots_use(&bpf->attribution.slots, slots);
     return 0;
 }
 
-int cgroup_tally_make_room(struct cgroup_tally *tally, uint64_t n, uint64_t max, struct error *error)
+int bpf_engine_make_room(struct bpf_engine *bpf, uint64_t n, uint64_t max, struct error *error)
 {
-    uint32_t slots = slots_for(n + tally->crediting.slots.n_given_up, max);
+    uint32_t slots = slots_for(n + bpf->attribution.slots.n_given_up, max);
 
-    if (n + tally->crediting.slots.n_given_up + TALLY_SLOT_FIRST <= tally->crediting.slots.n ||
-        slots <= tally->crediting.slots.n)
+    if (n + bpf->attribution.slots.n_given_up + BPF_SLOT_FIRST <= bpf->attribution.slots.n ||
+        slots <= bpf->attribution.slots.n)
         return 0;
-    int r = tally_start(tally, &tally->groups, slots, error);
+    int r = engine_start(bpf, &bpf->groups, slots, error);
     return r < 0 ? r : 1;
 }
 
 /* --- takeover --- */
 
-/* Reads the counting tally a last time. In the kernel it runs on until another one is attached. */
-static void tally_end_counting(struct cgroup_tally *tally)
+/* Reads the counting BPF program a last time. In the kernel it runs on until another one is attached. */
+static void engine_end_counting(struct bpf_engine *bpf)
 {
-    tally_read_slots(tally, 0, UINT32_MAX);
-    tally->counting = tally_run_free(tally->counting);
+    engine_read_slots(bpf, 0, UINT32_MAX);
+    bpf->counting = bpf_run_free(bpf->counting);
 }
 
-static int tally_take_over(struct cgroup_tally *tally, struct error *error)
+static int engine_take_over(struct bpf_engine *bpf, struct error *error)
 {
-    tally_end_counting(tally);
-    int r = tally->sys->tally->attach(tally->sys, true);
+    engine_end_counting(bpf);
+    int r = bpf->sys->bpf->attach(bpf->sys, true);
     if (r < 0)
         return error_set(error, r, "cannot attach the program that counts cgroups to the kernel's switches: %s",
                          strerror(-r));
-    tally->counting = steal(tally->started);
-    tally->unsettled = false;
-    slots_free_others(&tally->crediting.slots, tally->n_runs);
-    r = tally_run_test(tally->counting, &tally->groups, crediting_add, &tally->crediting, error);
-    if (r == 0 && tally->paused)
-        r = tally->sys->tally->attach(tally->sys, false);
+    bpf->counting = steal(bpf->started);
+    bpf->unsettled = false;
+    slots_free_others(&bpf->attribution.slots, bpf->n_runs);
+    r = bpf_run_test(bpf->counting, &bpf->groups, attribution_add, &bpf->attribution, error);
+    if (r == 0 && bpf->paused)
+        r = bpf->sys->bpf->attach(bpf->sys, false);
     return r;
 }
 
-/* Returns false if a call failed and must be retried. -ENOENT only means that the cgroup is not in this tally. */
-static bool withdraw_given_up(struct cgroup_tally *tally)
+/* Returns false if a call failed and must be retried. -ENOENT only means that the cgroup is not in this BPF program. */
+static bool withdraw_given_up(struct bpf_engine *bpf)
 {
-    for (uint32_t i = TALLY_SLOT_FIRST; i < tally->crediting.slots.n && tally->crediting.slots.n_given_up; i++) {
-        struct slot *slot = &tally->crediting.slots.items[i];
+    for (uint32_t i = BPF_SLOT_FIRST; i < bpf->attribution.slots.n && bpf->attribution.slots.n_given_up; i++) {
+        struct slot *slot = &bpf->attribution.slots.items[i];
         if (slot->state != SLOT_GIVEN_UP)
             continue;
-        int r = tally->sys->tally->withdraw(tally->sys, slot->id);
+        int r = bpf->sys->bpf->withdraw(bpf->sys, slot->id);
         if (r < 0 && r != -ENOENT)
             return false;
     }
     return true;
 }
 
-/* On -ETIMEDOUT the opener did not answer; cgroup_tally_settle() retries at the next reading. */
-static int tally_set_cpus(struct cgroup_tally *tally, struct error *error)
+/* On -ETIMEDOUT the opener did not answer; bpf_engine_settle() retries at the next reading. */
+static int engine_set_cpus(struct bpf_engine *bpf, struct error *error)
 {
-    int r = tally->counting ? tally_run_set_cpus(tally->counting, &tally->groups, error) : 0;
+    int r = bpf->counting ? bpf_run_set_cpus(bpf->counting, &bpf->groups, error) : 0;
 
-    tally->behind = r == -ETIMEDOUT;
-    tally->unsettled |= r > 0;
-    return tally->behind ? 0 : MIN(r, 0);
+    bpf->behind = r == -ETIMEDOUT;
+    bpf->unsettled |= r > 0;
+    return bpf->behind ? 0 : MIN(r, 0);
 }
 
 /* Failed calls are retried at the next reading. */
-void cgroup_tally_settle(struct cgroup_tally *tally)
+void bpf_engine_settle(struct bpf_engine *bpf)
 {
     struct error error = {0};
 
-    if ((tally->started && tally_take_over(tally, &error) < 0) || (tally->behind && tally_set_cpus(tally, &error) < 0))
-        tally->error = error;
-    if (!tally->unsettled || !withdraw_given_up(tally) || tally->sys->tally->flush(tally->sys) < 0)
+    if ((bpf->started && engine_take_over(bpf, &error) < 0) || (bpf->behind && engine_set_cpus(bpf, &error) < 0))
+        bpf->error = error;
+    if (!bpf->unsettled || !withdraw_given_up(bpf) || bpf->sys->bpf->flush(bpf->sys) < 0)
         return;
-    slots_settle(&tally->crediting.slots);
-    tally->unsettled = false;
+    slots_settle(&bpf->attribution.slots);
+    bpf->unsettled = false;
 }
 
 /* --- opening --- */
 
 /* Must be called after the groups were configured. */
-static int tally_describe(struct cgroup_tally *tally, const struct collector_context *context, struct error *error)
+static int engine_describe(struct bpf_engine *bpf, const struct collector_context *context, struct error *error)
 {
-    tally_layout_done(&tally->layout);
-    int r = tally_layout_init(&tally->layout, &tally->groups, context);
+    engine_layout_done(&bpf->layout);
+    int r = engine_layout_init(&bpf->layout, &bpf->groups, context);
     if (r == 0)
-        r = tally_rows_resume(&tally->rows, context, &tally->groups);
-    tally->crediting.events = tally->groups.events;
-    tally->crediting.groups = tally->groups.groups;
+        r = bpf_rows_resume(&bpf->rows, context, &bpf->groups);
+    bpf->attribution.events = bpf->groups.events;
+    bpf->attribution.groups = bpf->groups.groups;
     return r < 0 ? error_oom(error) : 0;
 }
 
-int cgroup_tally_new(const struct collector_context *context, bool namespaced, struct cgroup_tally **ret,
-                     struct error *error)
+int bpf_engine_new(const struct collector_context *context, bool namespaced, struct bpf_engine **ret,
+                   struct error *error)
 {
-    struct cgroup_tally *tally = calloc(1, sizeof(*tally));
+    struct bpf_engine *bpf = calloc(1, sizeof(*bpf));
 
-    if (!tally)
+    if (!bpf)
         return error_oom(error);
-    *tally = (struct cgroup_tally){.sys = context->sys,
-                                   .cpus = cpuset_end(&context->machine->possible),
-                                   .namespaced = namespaced,
-                                   .paused = context->paused};
-    tally->crediting.unknown.created_ns = tally->sys->now(tally->sys, CLOCK_REALTIME);
-    int r = tally_groups_configure(&tally->groups, context, error);
+    *bpf = (struct bpf_engine){.sys = context->sys,
+                               .cpus = cpuset_end(&context->machine->possible),
+                               .namespaced = namespaced,
+                               .paused = context->paused};
+    bpf->attribution.unknown.created_ns = bpf->sys->now(bpf->sys, CLOCK_REALTIME);
+    int r = bpf_groups_configure(&bpf->groups, context, error);
     if (r == 0)
-        r = tally_describe(tally, context, error);
+        r = engine_describe(bpf, context, error);
     if (r == 0)
-        r = tally_start(tally, &tally->groups, SLOTS_MIN, error);
+        r = engine_start(bpf, &bpf->groups, SLOTS_MIN, error);
     if (r == 0)
-        r = tally_take_over(tally, error);
+        r = engine_take_over(bpf, error);
     if (r < 0) {
-        cgroup_tally_free(tally, context);
+        bpf_engine_free(bpf, context);
         return r;
     }
-    *ret = tally;
+    *ret = bpf;
     return 0;
 }
 
-/* Replaces the groups. The old groups count until the new groups and their tally are ready, which takes a while. */
-static int tally_replace(struct cgroup_tally *tally, const struct collector_context *context, struct error *error)
+/* Replaces the groups. The old groups count until the new groups and their BPF program are ready, which takes a while.
+ */
+static int engine_replace(struct bpf_engine *bpf, const struct collector_context *context, struct error *error)
 {
-    struct tally_groups groups = {0};
-    int r = tally_groups_configure(&groups, context, error);
+    struct bpf_groups groups = {0};
+    int r = bpf_groups_configure(&groups, context, error);
 
     if (r == 0)
-        r = tally_start(tally, &groups, tally->crediting.slots.n, error);
+        r = engine_start(bpf, &groups, bpf->attribution.slots.n, error);
     if (r == 0)
-        tally_end_counting(tally);
-    tally_groups_done(r == 0 ? &tally->groups : &groups, context);
+        engine_end_counting(bpf);
+    bpf_groups_done(r == 0 ? &bpf->groups : &groups, context);
     if (r < 0)
         return r;
-    tally->groups = groups;
-    return tally_describe(tally, context, error);
+    bpf->groups = groups;
+    return engine_describe(bpf, context, error);
 }
 
 /* Keeps the groups, except on CPUs that left or came. */
-static int tally_go_on(struct cgroup_tally *tally, const struct collector_context *context, struct error *error)
+static int engine_go_on(struct bpf_engine *bpf, const struct collector_context *context, struct error *error)
 {
-    _cleanup_(tally_layout_done) struct tally_layout before = {0};
+    _cleanup_(engine_layout_done) struct engine_layout before = {0};
 
-    cgroup_tally_read(tally);
-    int r = tally_groups_configure(&tally->groups, context, error);
-    before = tally->layout;
-    tally->layout = (struct tally_layout){0};
+    bpf_engine_read(bpf);
+    int r = bpf_groups_configure(&bpf->groups, context, error);
+    before = bpf->layout;
+    bpf->layout = (struct engine_layout){0};
     if (r == 0)
-        r = tally_describe(tally, context, error);
+        r = engine_describe(bpf, context, error);
     if (r < 0)
         return r;
-    if (!str_equal(tally->layout.words, before.words)) {
-        tally->counting = tally_run_free(tally->counting);
-        return tally_start(tally, &tally->groups, tally->crediting.slots.n, error);
+    if (!str_equal(bpf->layout.words, before.words)) {
+        bpf->counting = bpf_run_free(bpf->counting);
+        return engine_start(bpf, &bpf->groups, bpf->attribution.slots.n, error);
     }
-    return tally_set_cpus(tally, error);
+    return engine_set_cpus(bpf, error);
 }
 
-int cgroup_tally_resume(struct cgroup_tally *tally, const struct collector_context *context, struct error *error)
+int bpf_engine_resume(struct bpf_engine *bpf, const struct collector_context *context, struct error *error)
 {
-    int r = tally_layout_is_wanted(&tally->layout, context);
+    int r = engine_layout_is_wanted(&bpf->layout, context);
 
     if (r < 0)
         return error_oom(error);
-    cgroup_tally_settle(tally);
-    int failed = cgroup_tally_check(tally, error);
+    bpf_engine_settle(bpf);
+    int failed = bpf_engine_check(bpf, error);
     if (failed < 0)
         return failed;
-    return r ? tally_go_on(tally, context, error) : tally_replace(tally, context, error);
+    return r ? engine_go_on(bpf, context, error) : engine_replace(bpf, context, error);
 }
 
 /*
  * Counters are stopped before the program is detached, and started after it is attached again, so that nothing is lost
  * in between. A program that was lost with its opener need not be detached.
  */
-static int cgroup_tally_pause(struct cgroup_tally *tally, const struct collector_context *context)
+static int bpf_engine_pause(struct bpf_engine *bpf, const struct collector_context *context)
 {
-    bool lost = cgroup_tally_is_lost(tally);
+    bool lost = bpf_engine_is_lost(bpf);
     int r = 0;
 
-    tally->paused = context->paused;
+    bpf->paused = context->paused;
     if (!context->paused && !lost)
-        r = tally->sys->tally->attach(tally->sys, true);
-    int error = group_collector_pause(context, &tally->groups.collector);
+        r = bpf->sys->bpf->attach(bpf->sys, true);
+    int error = group_set_pause(context, &bpf->groups.collector);
     r = r < 0 ? r : error;
     if (context->paused && !lost) {
-        error = tally->sys->tally->attach(tally->sys, false);
+        error = bpf->sys->bpf->attach(bpf->sys, false);
         r = r < 0 ? r : error;
     }
     return r;
@@ -440,63 +439,63 @@ static int cgroup_tally_pause(struct cgroup_tally *tally, const struct collector
 
 /* --- watching --- */
 
-/* The kernel's root cgroup is not assigned: TALLY_SLOT_ROOT accrues what no other slot has. */
-static bool is_root(const struct cgroup_tally *tally, const struct cgroup_counts *counts)
+/* The kernel's root cgroup is not assigned: BPF_SLOT_ROOT accrues what no other slot has. */
+static bool is_root(const struct bpf_engine *bpf, const struct cgroup_counts *counts)
 {
-    return !tally->namespaced && str_equal(counts->path, "/");
+    return !bpf->namespaced && str_equal(counts->path, "/");
 }
 
-static int take_slot(struct cgroup_tally *tally, struct cgroup_counts *counts)
+static int take_slot(struct bpf_engine *bpf, struct cgroup_counts *counts)
 {
-    uint32_t slot = slots_take(&tally->crediting.slots, counts);
+    uint32_t slot = slots_take(&bpf->attribution.slots, counts);
 
     /* A reading may free slots that were given up. */
-    if (slot == TALLY_SLOT_NONE && tally->crediting.slots.n_given_up) {
-        cgroup_tally_read(tally);
-        slot = slots_take(&tally->crediting.slots, counts);
+    if (slot == BPF_SLOT_NONE && bpf->attribution.slots.n_given_up) {
+        bpf_engine_read(bpf);
+        slot = slots_take(&bpf->attribution.slots, counts);
     }
-    if (slot == TALLY_SLOT_NONE)
+    if (slot == BPF_SLOT_NONE)
         return -ENOSPC;
     counts->slot = slot;
     return 0;
 }
 
-static void set_root(struct cgroup_tally *tally, struct cgroup_counts *counts)
+static void set_root(struct bpf_engine *bpf, struct cgroup_counts *counts)
 {
-    tally->crediting.slots.items[TALLY_SLOT_UNKNOWN].counts = tally->crediting.slots.items[TALLY_SLOT_ROOT].counts =
-        counts;
+    bpf->attribution.slots.items[BPF_SLOT_UNKNOWN].counts = bpf->attribution.slots.items[BPF_SLOT_ROOT].counts = counts;
 }
 
 /*
- * Assigns a slot to the cgroup of the directory `fd`, and credits `counts` from now on. Does nothing if it already has
- * a slot in the current tally. Returns -ENOSPC if no slot is free, the errors of tally_calls.assign(), or -ENOMEM.
+ * Assigns a slot to the cgroup of the directory `fd`, and attributes `counts` from now on. Does nothing if it already
+ * has a slot in the current BPF program. Returns -ENOSPC if no slot is free, the errors of bpf_calls.assign(), or
+ * -ENOMEM.
  */
-static int cgroup_tally_watch(struct cgroup_tally *tally, struct cgroup_counts *counts, int fd)
+static int bpf_engine_watch(struct bpf_engine *bpf, struct cgroup_counts *counts, int fd)
 {
     bool had_one = counts->slot;
-    int r = crediting_make_room(&tally->crediting, counts->path);
+    int r = attribution_make_room(&bpf->attribution, counts->path);
 
-    if (r == 0 && is_root(tally, counts)) {
-        counts->slot = TALLY_SLOT_ROOT;
-        set_root(tally, counts);
+    if (r == 0 && is_root(bpf, counts)) {
+        counts->slot = BPF_SLOT_ROOT;
+        set_root(bpf, counts);
         return 0;
     }
     if (r == 0 && !had_one)
-        r = take_slot(tally, counts);
+        r = take_slot(bpf, counts);
     if (r < 0)
         return r;
-    struct slot *slot = &tally->crediting.slots.items[counts->slot];
-    if (slot->run == tally->n_runs)
+    struct slot *slot = &bpf->attribution.slots.items[counts->slot];
+    if (slot->run == bpf->n_runs)
         return 0;
-    r = tally->sys->tally->assign(tally->sys, fd, counts->slot, &slot->id);
+    r = bpf->sys->bpf->assign(bpf->sys, fd, counts->slot, &slot->id);
     if (r < 0) {
         if (!had_one)
-            slots_free(&tally->crediting.slots, counts->slot);
+            slots_free(&bpf->attribution.slots, counts->slot);
         counts->slot = had_one ? counts->slot : 0;
         return r;
     }
-    slot->run = tally->n_runs;
-    tally->unsettled = true;
+    slot->run = bpf->n_runs;
+    bpf->unsettled = true;
     return 0;
 }
 
@@ -504,63 +503,63 @@ static int cgroup_tally_watch(struct cgroup_tally *tally, struct cgroup_counts *
  * Gives up the slot, after its last reading. Tasks that are still in the cgroup count for the nearest cgroup above that
  * has a slot.
  */
-static void cgroup_tally_unwatch(struct cgroup_tally *tally, struct cgroup_counts *counts)
+static void bpf_engine_unwatch(struct bpf_engine *bpf, struct cgroup_counts *counts)
 {
-    struct cgroup_counts *heir = crediting_find_above(counts);
+    struct cgroup_counts *parent = attribution_find_above(counts);
     uint32_t slot = counts->slot;
 
     if (!slot)
         return;
-    tallied_counts_end(counts->tallied, heir ? heir->tallied : NULL);
+    bpf_counts_end(counts->bpf, parent ? parent->bpf : NULL);
     counts->slot = 0;
-    if (slot == TALLY_SLOT_ROOT)
-        set_root(tally, NULL);
+    if (slot == BPF_SLOT_ROOT)
+        set_root(bpf, NULL);
     else
-        slots_end(&tally->crediting.slots, slot, heir);
-    tally->unsettled = true;
+        slots_end(&bpf->attribution.slots, slot, parent);
+    bpf->unsettled = true;
 }
 
 /* Must be called before the counts are freed. */
-static void cgroup_tally_forget(struct cgroup_tally *tally, const struct cgroup_counts *counts)
+static void bpf_engine_forget(struct bpf_engine *bpf, const struct cgroup_counts *counts)
 {
-    slots_forget(&tally->crediting.slots, counts);
+    slots_forget(&bpf->attribution.slots, counts);
 }
 
 /* --- state --- */
 
 /* Returns -EBADE with the sentence of an earlier error, after which nothing was counted any more; otherwise 0. */
-static int cgroup_tally_check(const struct cgroup_tally *tally, struct error *error)
+static int bpf_engine_check(const struct bpf_engine *bpf, struct error *error)
 {
-    if (!tally->error.message[0])
+    if (!bpf->error.message[0])
         return 0;
-    *error = tally->error;
+    *error = bpf->error;
     return -EBADE;
 }
 
-bool cgroup_tally_is_stale(const struct cgroup_tally *tally)
+bool bpf_engine_is_stale(const struct bpf_engine *bpf)
 {
-    return tally->error.message[0] || tally_groups_are_stale(&tally->groups);
+    return bpf->error.message[0] || bpf_groups_are_stale(&bpf->groups);
 }
 
-static const struct tally_rows *cgroup_tally_rows(const struct cgroup_tally *tally)
+static const struct bpf_rows *bpf_engine_rows(const struct bpf_engine *bpf)
 {
-    return tally->rows;
+    return bpf->rows;
 }
 
-static int cgroup_tally_report(const struct cgroup_tally *tally, const struct collector_context *context,
-                               struct failures *failures)
+static int bpf_engine_report(const struct bpf_engine *bpf, const struct collector_context *context,
+                             struct failures *failures)
 {
-    return group_collector_report(context, &tally->groups.collector, failures);
+    return group_set_report(context, &bpf->groups.collector, failures);
 }
 
-size_t cgroup_tally_descriptors(const struct cgroup_tally *tally)
+size_t bpf_engine_descriptors(const struct bpf_engine *bpf)
 {
-    return group_collector_descriptors(&tally->groups.collector);
+    return group_set_descriptors(&bpf->groups.collector);
 }
 
-const struct unknown_time *cgroup_tally_unknown(const struct cgroup_tally *tally)
+const struct unknown_time *bpf_engine_unknown(const struct bpf_engine *bpf)
 {
-    return &tally->crediting.unknown;
+    return &bpf->attribution.unknown;
 }
 
 /* --- engine --- */
@@ -573,11 +572,11 @@ static size_t bpf_needs(const struct collector_context *context)
 
 static int resume_rows(struct cgroup_counts *counts, const struct collector_context *context)
 {
-    const struct tally_rows *rows = cgroup_tally_rows(counts->engine->tally);
+    const struct bpf_rows *rows = bpf_engine_rows(counts->engine->bpf);
 
-    if (!counts->tallied)
-        return tallied_counts_new(rows, context, counts->label, &counts->names, &counts->tallied);
-    return tallied_counts_resume(counts->tallied, rows, context, counts->label, &counts->names);
+    if (!counts->bpf)
+        return bpf_counts_new(rows, context, counts->label, &counts->names, &counts->bpf);
+    return bpf_counts_resume(counts->bpf, rows, context, counts->label, &counts->names);
 }
 
 /* Records why an existing cgroup gets no slot, unless slots or memory ran out. */
@@ -597,7 +596,7 @@ static int bpf_resume(struct cgroup_counts *counts, const struct collector_conte
 
     if (r < 0)
         return r;
-    r = cgroup_tally_watch(counts->engine->tally, counts, fd);
+    r = bpf_engine_watch(counts->engine->bpf, counts, fd);
     if (r < 0)
         note_refused(counts->engine, context, r);
     return r;
@@ -611,32 +610,32 @@ static void bpf_leave(struct cgroup_counts *counts, const struct collector_conte
 
 static void bpf_close(struct cgroup_counts *counts)
 {
-    cgroup_tally_unwatch(counts->engine->tally, counts);
+    bpf_engine_unwatch(counts->engine->bpf, counts);
 }
 
 static void bpf_free(struct cgroup_counts *counts, struct snapshot *snapshot)
 {
-    cgroup_tally_forget(counts->engine->tally, counts);
-    counts->tallied = tallied_counts_free(counts->tallied, snapshot);
+    bpf_engine_forget(counts->engine->bpf, counts);
+    counts->bpf = bpf_counts_free(counts->bpf, snapshot);
 }
 
 static size_t bpf_read(struct cgroup_counts *counts, struct sys *sys)
 {
-    size_t n = cgroup_tally_read_one(counts->engine->tally, counts);
+    size_t n = bpf_engine_read_one(counts->engine->bpf, counts);
 
     (void)sys;
     /*
      * Also shows the cgroups above: a scrape that reuses the last reading must not see a cgroup with less than one
      * inside it.
      */
-    for (const struct cgroup_counts *above = counts; above; above = crediting_find_above(above))
-        tallied_counts_update(above->tallied);
+    for (const struct cgroup_counts *above = counts; above; above = attribution_find_above(above))
+        bpf_counts_update(above->bpf);
     return n;
 }
 
 static void bpf_add_states(const struct cgroup_counts *counts, size_t states[N_ROW_STATES])
 {
-    tallied_counts_add_states(counts->tallied, states);
+    bpf_counts_add_states(counts->bpf, states);
 }
 
 static size_t bpf_descriptors(const struct cgroup_counts *counts)
@@ -648,16 +647,16 @@ static size_t bpf_descriptors(const struct cgroup_counts *counts)
 static int bpf_read_all(struct cgroup_engine *engine, const struct collector_context *context,
                         struct cgroup_counts *const *counts, size_t n, struct error *error)
 {
-    if (cgroup_tally_is_lost(engine->tally))
+    if (bpf_engine_is_lost(engine->bpf))
         return error_set(error, -EPIPE,
                          "the opener is gone, and with it the program in the kernel that counts cgroups; restart "
                          "perfcountd");
-    cgroup_tally_read(engine->tally);
+    bpf_engine_read(engine->bpf);
     for (size_t i = 0; i < n; i++)
         if (counts[i]->node)
-            tallied_counts_update(counts[i]->tallied);
-    *context->stale |= cgroup_tally_is_stale(engine->tally);
-    return cgroup_tally_check(engine->tally, error);
+            bpf_counts_update(counts[i]->bpf);
+    *context->stale |= bpf_engine_is_stale(engine->bpf);
+    return bpf_engine_check(engine->bpf, error);
 }
 
 /* The perf groups are common to all cgroups, and so are their failures. */
@@ -669,7 +668,7 @@ static int bpf_report_all(const struct cgroup_engine *engine, const struct colle
 
     for (size_t i = 0; i < n; i++)
         n_watched += !counts[i]->ended;
-    int r = n_watched > 0 ? cgroup_tally_report(engine->tally, context, &own) : 0;
+    int r = n_watched > 0 ? bpf_engine_report(engine->bpf, context, &own) : 0;
     return r < 0 ? r : failures_add_cgroups(failures, &own, n_watched);
 }
 
@@ -678,7 +677,7 @@ static int bpf_pause(struct cgroup_engine *engine, const struct collector_contex
 {
     (void)counts;
     (void)n;
-    return cgroup_tally_pause(engine->tally, context);
+    return bpf_engine_pause(engine->bpf, context);
 }
 
 const struct cgroup_engine_type cgroup_engine_bpf = {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The engine bpf: counts all cgroups with one set of perf groups on each CPU. A BPF program, the tally
+ * The engine bpf: counts all cgroups with one set of perf groups on each CPU. A BPF program, the BPF program
  * (`bpf/layout.h`), divides their counts among slots, and each watched cgroup has a slot.
  *
- * What a slot accrues is credited to the cgroup that owns it and to all watched cgroups above it. So a cgroup includes
- * the cgroups inside it, even after they are removed.
+ * What a slot accrues is attributed to the cgroup that owns it and to all watched cgroups above it. So a cgroup
+ * includes the cgroups inside it, even after they are removed.
  *
  * If the collector `cpu` counts the same events on a CPU, its groups are shared; otherwise the engine opens its own.
- * When slots run out, or a reload asks for other events, a second tally is started. It takes over in
- * cgroup_tally_settle(), once all cgroups have slots in it.
+ * When slots run out, or a reload asks for other events, a second BPF program is started. It takes over in
+ * bpf_engine_settle(), once all cgroups have slots in it.
  */
 #ifndef COLLECTORS_CGROUP_BPF_ENGINE_H
 #define COLLECTORS_CGROUP_BPF_ENGINE_H
@@ -21,45 +21,45 @@ struct unknown_time {
     uint64_t ns, created_ns;
 };
 
-struct cgroup_tally;
+struct bpf_engine;
 
 /*
- * Opens the groups of context->config->cgroup.groups on each CPU, starts a tally, and checks that it agrees with the
- * counters. `namespaced`: "/" is not the kernel's root cgroup. Fills `error` and returns the errors of
- * tally_calls.start(), -EBADE if the tally disagrees with the counters, or -ENOMEM.
+ * Opens the groups of context->config->cgroup.groups on each CPU, starts a BPF program, and checks that it agrees with
+ * the counters. `namespaced`: "/" is not the kernel's root cgroup. Fills `error` and returns the errors of
+ * bpf_calls.start(), -EBADE if the BPF program disagrees with the counters, or -ENOMEM.
  */
-int cgroup_tally_new(const struct collector_context *context, bool namespaced, struct cgroup_tally **ret,
-                     struct error *error);
-struct cgroup_tally *cgroup_tally_free(struct cgroup_tally *tally, const struct collector_context *context);
+int bpf_engine_new(const struct collector_context *context, bool namespaced, struct bpf_engine **ret,
+                   struct error *error);
+struct bpf_engine *bpf_engine_free(struct bpf_engine *bpf, const struct collector_context *context);
 
 /*
  * Must be called after a reload, after CPUs came or went, and after the collector `cpu` opened other groups. The groups
- * continue or are replaced. Afterwards all cgroups must be watched again, and then cgroup_tally_settle() called. Errors
- * as for cgroup_tally_new(); after an error the tally can only be freed.
+ * continue or are replaced. Afterwards all cgroups must be watched again, and then bpf_engine_settle() called. Errors
+ * as for bpf_engine_new(); after an error the BPF program can only be freed.
  */
-int cgroup_tally_resume(struct cgroup_tally *tally, const struct collector_context *context, struct error *error);
+int bpf_engine_resume(struct bpf_engine *bpf, const struct collector_context *context, struct error *error);
 
 /*
- * Makes sure that there are slots for `n` cgroups, up to `max`. Returns 0, or 1 if another tally was started for that,
- * so that all cgroups must be watched again. On errors of tally_calls.start() the tally is unchanged.
+ * Makes sure that there are slots for `n` cgroups, up to `max`. Returns 0, or 1 if another BPF program was started for
+ * that, so that all cgroups must be watched again. On errors of bpf_calls.start() the BPF program is unchanged.
  */
-int cgroup_tally_make_room(struct cgroup_tally *tally, uint64_t n, uint64_t max, struct error *error);
+int bpf_engine_make_room(struct bpf_engine *bpf, uint64_t n, uint64_t max, struct error *error);
 /*
  * Must be called after cgroups were watched or unwatched. Makes every CPU look up the slot of its current task again.
  */
-void cgroup_tally_settle(struct cgroup_tally *tally);
+void bpf_engine_settle(struct bpf_engine *bpf);
 /*
  * Returns whether the BPF program is gone, because the process that loaded it has ended. Nothing can be read any more.
  */
-bool cgroup_tally_is_lost(const struct cgroup_tally *tally);
+bool bpf_engine_is_lost(const struct bpf_engine *bpf);
 /*
- * Returns whether the engine must be opened again, because a group is no longer the one that was opened or the tally
- * has failed.
+ * Returns whether the engine must be opened again, because a group is no longer the one that was opened or the BPF
+ * program has failed.
  */
-bool cgroup_tally_is_stale(const struct cgroup_tally *tally);
+bool bpf_engine_is_stale(const struct bpf_engine *bpf);
 /* Returns the number of open descriptors, without those shared by the collector `cpu`. */
-size_t cgroup_tally_descriptors(const struct cgroup_tally *tally);
-const struct unknown_time *cgroup_tally_unknown(const struct cgroup_tally *tally);
+size_t bpf_engine_descriptors(const struct bpf_engine *bpf);
+const struct unknown_time *bpf_engine_unknown(const struct bpf_engine *bpf);
 
 extern const struct cgroup_engine_type cgroup_engine_bpf;
 

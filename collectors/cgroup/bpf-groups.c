@@ -10,7 +10,7 @@
 /* --- shared groups --- */
 
 /* Returns whether the event counts the running time of its group. */
-static bool lending_is_clock(const struct event *event)
+static bool counts_running_time(const struct event *event)
 {
     return event->generic && event->generic->clock;
 }
@@ -74,7 +74,7 @@ static bool find_members(const struct place_events *own, uint64_t events, const 
     if (leader->pinned != other->pinned || leader->exclusive != other->exclusive)
         return false;
     EVENTS_FOREACH (event, events) {
-        bool is_clock = lending_is_clock(&own->group->events[event].event);
+        bool is_clock = counts_running_time(&own->group->events[event].event);
         *ret = is_clock ? GROUP_CLOCK : find_member(&own->attrs[event], lent, members);
         if (!is_clock && *ret < 0)
             return false;
@@ -87,16 +87,16 @@ static bool find_members(const struct place_events *own, uint64_t events, const 
 /*
  * Replaces `group` by a part of one of the lender's groups on the same CPU, and sets *ret_found if that was possible.
  */
-static int borrow_from(const struct collector_context *context, const struct place_events *own,
-                       struct opened_group *group, const struct group_counts *lender, bool *ret_found)
+static int share_from(const struct collector_context *context, const struct place_events *own, struct open_group *group,
+                      const struct group_counts *owner, bool *ret_found)
 {
-    struct place_events events = {.group = group_counts_find_config(lender, &context->config->cpu.groups)};
-    struct group_counts_view lent = group_counts_view(lender);
+    struct place_events events = {.group = group_counts_find_config(owner, &context->config->cpu.groups)};
+    struct group_counts_view lent = group_counts_view(owner);
     int members[GROUP_MEMBERS_MAX];
     int r = -ENOENT;
 
     for (size_t i = 0; i < lent.n_groups; i++) {
-        const struct opened_group *other = &lent.groups[i];
+        const struct open_group *other = &lent.groups[i];
         if (other->cpu != group->cpu || !other->group || other->activity == GROUP_STALE || !events.group)
             continue;
         if (r == -ENOENT)
@@ -105,10 +105,10 @@ static int borrow_from(const struct collector_context *context, const struct pla
             return r;
         if ((other->events & ~events.mask) || !find_members(own, group->events, &events, other->events, members))
             continue;
-        struct group *part = group_part(other->group, members, event_count(group->events));
+        struct group *part = group_subgroup(other->group, members, event_count(group->events));
         if (!part)
             return -ENOMEM;
-        opened_group_replace(group, part);
+        open_group_replace(group, part);
         *ret_found = true;
         return 0;
     }
@@ -119,8 +119,8 @@ static int borrow_from(const struct collector_context *context, const struct pla
  * Makes `group`, which was opened for events of `config`, share descriptors of the collector `cpu` if it counts the
  * same events on that CPU now. The group's own descriptors are then closed. Returns -ENOMEM on failure.
  */
-static int lending_borrow(const struct collector_context *context, const struct config_group *config,
-                          struct opened_group *group)
+static int share_cpu_groups(const struct collector_context *context, const struct config_group *config,
+                            struct open_group *group)
 {
     struct place_events own = {.group = config};
     bool found = false;
@@ -132,13 +132,13 @@ static int lending_borrow(const struct collector_context *context, const struct 
     if (r < 0 || (group->events & ~own.mask))
         return r;
     for (size_t i = 0; i < context->cpu->n && r == 0 && !found; i++)
-        r = borrow_from(context, &own, group, context->cpu->items[i], &found);
+        r = share_from(context, &own, group, context->cpu->items[i], &found);
     return r;
 }
 
-/* --- tally groups --- */
+/* --- groups of the engine bpf --- */
 
-static void free_spans(struct tally_groups *groups)
+static void free_spans(struct bpf_groups *groups)
 {
     for (size_t i = 0; i < groups->collector.n && groups->spans; i++)
         free(groups->spans[i].times);
@@ -147,10 +147,10 @@ static void free_spans(struct tally_groups *groups)
     groups->events = groups->groups = 0;
 }
 
-void tally_groups_done(struct tally_groups *groups, const struct collector_context *context)
+void bpf_groups_done(struct bpf_groups *groups, const struct collector_context *context)
 {
     free_spans(groups);
-    group_collector_done(&groups->collector, context->snapshot);
+    group_set_done(&groups->collector, context->snapshot);
 }
 
 /*
@@ -165,9 +165,9 @@ static bool is_switches(const struct event *event)
            event->generic->config == PERF_COUNT_SW_CONTEXT_SWITCHES && !(event->modifiers & filters);
 }
 
-/* For each member of an opened group, in order: how the program gets its value. */
+/* For each member of an open group, in order: how the program gets its value. */
 struct member_sources {
-    enum tally_source sources[GROUP_MEMBERS_MAX];
+    enum word_source sources[GROUP_MEMBERS_MAX];
     size_t times; /* index of the member that is read together with the group's times */
     bool spare;   /* that member is read for the times only; its value goes to the span's spare word */
 };
@@ -176,37 +176,36 @@ struct member_sources {
  * The kernel returns a group's times only together with a counter's value. If all members are clocks, the first is read
  * as a counter. If the program counts all members but the clocks itself, one of them is read for the times alone.
  */
-static void find_sources(const struct config_group *config, const struct opened_group *opened,
-                         struct member_sources *ret)
+static void find_sources(const struct config_group *config, const struct open_group *opened, struct member_sources *ret)
 {
     size_t n = 0, reads = 0, switches = 0;
 
     *ret = (struct member_sources){0};
     EVENTS_FOREACH (event, opened->events) {
-        enum tally_source *source = &ret->sources[n++];
-        *source = TALLY_READ;
-        if (lending_is_clock(&config->events[event].event))
-            *source = TALLY_RUNNING;
+        enum word_source *source = &ret->sources[n++];
+        *source = SOURCE_READ;
+        if (counts_running_time(&config->events[event].event))
+            *source = SOURCE_RUNNING;
         else if (group_always_runs(opened->group) && is_switches(&config->events[event].event))
-            *source = TALLY_SWITCHES;
-        if (*source == TALLY_READ && reads++ == 0)
+            *source = SOURCE_SWITCHES;
+        if (*source == SOURCE_READ && reads++ == 0)
             ret->times = n - 1;
-        if (*source == TALLY_SWITCHES && switches++ == 0 && reads == 0)
+        if (*source == SOURCE_SWITCHES && switches++ == 0 && reads == 0)
             ret->times = n - 1;
     }
     ret->spare = reads == 0 && switches > 0;
     if (reads == 0 && switches == 0)
-        ret->sources[0] = TALLY_READ;
+        ret->sources[0] = SOURCE_READ;
 }
 
 /* The word for a value that is read for its times only is the last one of the span. */
-static unsigned spare_word(const struct tally_span *span)
+static unsigned spare_word(const struct bpf_span *span)
 {
     return span->first_event + (unsigned)event_count(span->events);
 }
 
 /* Assigns words to a configured group, after those already assigned. Returns -ENOMEM on failure. */
-static int span_init(struct tally_span *span, struct tally_groups *groups, const struct collector_context *context,
+static int span_init(struct bpf_span *span, struct bpf_groups *groups, const struct collector_context *context,
                      const struct group_counts *counts)
 {
     struct group_counts_view view = group_counts_view(counts);
@@ -214,7 +213,7 @@ static int span_init(struct tally_span *span, struct tally_groups *groups, const
     bool spare = false;
 
     /* Numbers above UINT8_MAX are clamped: make_spans() then fails with -E2BIG. */
-    *span = (struct tally_span){
+    *span = (struct bpf_span){
         .group = group_counts_find_config(counts, &context->config->cgroup.groups),
         .first_event = (uint8_t)MIN(groups->events, UINT8_MAX),
         .first_times = (uint8_t)MIN(groups->groups, UINT8_MAX),
@@ -223,7 +222,7 @@ static int span_init(struct tally_span *span, struct tally_groups *groups, const
     if (!span->times)
         return -ENOMEM;
     for (size_t i = 0; i < view.n_groups; i++) {
-        const struct opened_group *opened = &view.groups[i];
+        const struct open_group *opened = &view.groups[i];
         size_t n = 0;
         for (size_t k = 0; k < i; k++)
             n += view.groups[k].cpu == opened->cpu;
@@ -240,7 +239,7 @@ static int span_init(struct tally_span *span, struct tally_groups *groups, const
     return 0;
 }
 
-static int make_spans(struct tally_groups *groups, const struct collector_context *context, struct error *error)
+static int make_spans(struct bpf_groups *groups, const struct collector_context *context, struct error *error)
 {
     groups->spans = calloc(groups->collector.n + 1, sizeof(groups->spans[0]));
     int r = groups->spans ? 0 : -ENOMEM;
@@ -249,18 +248,18 @@ static int make_spans(struct tally_groups *groups, const struct collector_contex
         r = span_init(&groups->spans[i], groups, context, groups->collector.items[i]);
     if (r < 0)
         return error_oom(error);
-    if (groups->events > TALLY_EVENTS_MAX || groups->groups > TALLY_GROUPS_MAX)
+    if (groups->events > BPF_EVENTS_MAX || groups->groups > BPF_GROUPS_MAX)
         return error_set(
             error, -E2BIG,
             "collectors.cgroup.groups are %u events in %u perf groups here, and by BPF at most %u in %u are "
             "counted: use fewer, or collectors.cgroup.engine: perf",
-            groups->events, groups->groups, TALLY_EVENTS_MAX, TALLY_GROUPS_MAX);
+            groups->events, groups->groups, BPF_EVENTS_MAX, BPF_GROUPS_MAX);
     return 0;
 }
 
 /* --- opening --- */
 
-static int borrow_all(struct tally_groups *groups, const struct collector_context *context)
+static int share_all(struct bpf_groups *groups, const struct collector_context *context)
 {
     int r = 0;
 
@@ -269,12 +268,12 @@ static int borrow_all(struct tally_groups *groups, const struct collector_contex
         struct group_counts_view view = group_counts_view(counts);
         const struct config_group *config = group_counts_find_config(counts, &context->config->cgroup.groups);
         for (size_t k = 0; k < view.n_groups && r == 0; k++)
-            r = lending_borrow(context, config, &view.groups[k]);
+            r = share_cpu_groups(context, config, &view.groups[k]);
     }
     return r;
 }
 
-int tally_groups_configure(struct tally_groups *groups, const struct collector_context *context, struct error *error)
+int bpf_groups_configure(struct bpf_groups *groups, const struct collector_context *context, struct error *error)
 {
     _cleanup_(places_done) struct places places = {.one_target = true, .bare = true};
 
@@ -284,47 +283,47 @@ int tally_groups_configure(struct tally_groups *groups, const struct collector_c
     int r = places_add_cpus(&places, context->machine, &context->machine->possible,
                             &(struct place){.target = {.pid = -1}, .cgroup = ""});
     if (r == 0)
-        r = group_collector_configure(&groups->collector, context, &context->config->cgroup.groups, &places);
+        r = group_set_configure(&groups->collector, context, &context->config->cgroup.groups, &places);
     if (r == 0)
-        r = borrow_all(groups, context);
+        r = share_all(groups, context);
     return r < 0 ? error_oom(error) : make_spans(groups, context, error);
 }
 
 /* --- sources --- */
 
-static void describe_event(struct tally_sources *ret, unsigned word, enum tally_source source, unsigned times,
+static void describe_event(struct cpu_source *ret, unsigned word, enum word_source source, unsigned times,
                            const struct group *group, size_t member)
 {
-    bool is_read = source == TALLY_READ;
+    bool is_read = source == SOURCE_READ;
 
-    ret->events[word] = (struct tally_event){.source = (__u8)source, .group = (__u8)times};
+    ret->events[word] = (struct bpf_event){.source = (__u8)source, .group = (__u8)times};
     ret->fds[word] = is_read ? group_fd(group, member) : -1;
     ret->ids[word] = is_read ? group_id(group, member) : 0;
 }
 
-static void describe_group(const struct tally_span *span, size_t i, const struct opened_group *opened,
-                           struct tally_sources *ret)
+static void describe_group(const struct bpf_span *span, size_t i, const struct open_group *opened,
+                           struct cpu_source *ret)
 {
     struct member_sources sources;
     size_t n = 0;
 
     find_sources(span->group, opened, &sources);
     EVENTS_FOREACH (event, opened->events) {
-        unsigned word = tally_span_word(span, event);
+        unsigned word = bpf_span_word(span, event);
         describe_event(ret, word, sources.sources[n], span->times[i], opened->group, n);
         ret->events[word].gives_times = n == sources.times && !sources.spare;
         n++;
     }
     if (sources.spare) {
-        describe_event(ret, spare_word(span), TALLY_READ, span->times[i], opened->group, sources.times);
+        describe_event(ret, spare_word(span), SOURCE_READ, span->times[i], opened->group, sources.times);
         ret->events[spare_word(span)].gives_times = true;
     }
 }
 
-void tally_groups_describe(const struct tally_groups *groups, unsigned cpu, struct tally_sources *ret)
+void bpf_groups_describe(const struct bpf_groups *groups, unsigned cpu, struct cpu_source *ret)
 {
-    *ret = (struct tally_sources){0};
-    for (size_t i = 0; i < TALLY_EVENTS_MAX; i++)
+    *ret = (struct cpu_source){0};
+    for (size_t i = 0; i < BPF_EVENTS_MAX; i++)
         ret->fds[i] = -1;
     for (size_t i = 0; i < groups->collector.n; i++) {
         struct group_counts_view view = group_counts_view(groups->collector.items[i]);
@@ -335,7 +334,7 @@ void tally_groups_describe(const struct tally_groups *groups, unsigned cpu, stru
 }
 
 /* Returns whether both have the same counters, so that the map entries of the CPU need no update. */
-static bool tally_sources_match(const struct tally_sources *a, const struct tally_sources *b)
+static bool cpu_source_matches(const struct cpu_source *a, const struct cpu_source *b)
 {
     return memcmp(a->events, b->events, sizeof(a->events)) == 0 && memcmp(a->ids, b->ids, sizeof(a->ids)) == 0;
 }
@@ -348,21 +347,21 @@ static void put_word(unsigned word, uint64_t value, uint64_t *words, uint64_t *v
     *valid |= UINT64_C(1) << word;
 }
 
-static int read_group(const struct tally_groups *groups, struct sys *sys, const struct tally_span *span, size_t i,
-                      struct opened_group *opened, uint64_t *words, uint64_t *valid)
+static int read_group(const struct bpf_groups *groups, struct sys *sys, const struct bpf_span *span, size_t i,
+                      struct open_group *opened, uint64_t *words, uint64_t *valid)
 {
-    unsigned enabled = tally_groups_enabled(groups, span->times[i]);
+    unsigned enabled = bpf_groups_enabled(groups, span->times[i]);
     struct group_reading reading;
     struct member_sources sources;
     size_t n = 0;
-    int r = opened_group_read(opened, sys, &reading);
+    int r = open_group_read(opened, sys, &reading);
 
     if (r < 0)
         return r;
     find_sources(span->group, opened, &sources);
     EVENTS_FOREACH (event, opened->events) {
-        if (sources.sources[n] == TALLY_READ)
-            put_word(tally_span_word(span, event), reading.values[n], words, valid);
+        if (sources.sources[n] == SOURCE_READ)
+            put_word(bpf_span_word(span, event), reading.values[n], words, valid);
         n++;
     }
     if (sources.spare)
@@ -372,7 +371,7 @@ static int read_group(const struct tally_groups *groups, struct sys *sys, const 
     return 0;
 }
 
-int tally_groups_read(struct tally_groups *groups, struct sys *sys, unsigned cpu, uint64_t *words, uint64_t *ret_valid)
+int bpf_groups_read(struct bpf_groups *groups, struct sys *sys, unsigned cpu, uint64_t *words, uint64_t *ret_valid)
 {
     uint64_t valid = 0;
     int error = -ENODEV;
@@ -380,7 +379,7 @@ int tally_groups_read(struct tally_groups *groups, struct sys *sys, unsigned cpu
     for (size_t i = 0; i < groups->collector.n; i++) {
         struct group_counts_view view = group_counts_view(groups->collector.items[i]);
         for (size_t k = 0; k < view.n_groups; k++) {
-            struct opened_group *opened = &view.groups[k];
+            struct open_group *opened = &view.groups[k];
             if (opened->cpu != (int)cpu || !opened->group)
                 continue;
             int r = read_group(groups, sys, &groups->spans[i], k, opened, words, &valid);
@@ -393,7 +392,7 @@ int tally_groups_read(struct tally_groups *groups, struct sys *sys, unsigned cpu
     return 0;
 }
 
-bool tally_groups_are_stale(const struct tally_groups *groups)
+bool bpf_groups_are_stale(const struct bpf_groups *groups)
 {
     for (size_t i = 0; i < groups->collector.n; i++) {
         struct group_counts_view view = group_counts_view(groups->collector.items[i]);
@@ -404,39 +403,39 @@ bool tally_groups_are_stale(const struct tally_groups *groups)
     return false;
 }
 
-/* --- tally runs --- */
+/* --- runs --- */
 
 /* A CPU that switches during a reading is read again. So many switches in a row do not happen. */
 #define TEST_READINGS 1000
 /* A difference between the slots and the counters counts as an error only after this many readings. */
 #define TEST_TRIES 10
 
-struct tally_run *tally_run_free(struct tally_run *run)
+struct bpf_run *bpf_run_free(struct bpf_run *run)
 {
     if (!run)
         return NULL;
-    tally_reader_free(run->reader);
+    bpf_reader_free(run->reader);
     free(run->sources);
     free(run);
     return NULL;
 }
 
-DEFINE_CLEANUP(struct tally_run *, tally_run_free);
+DEFINE_CLEANUP(struct bpf_run *, bpf_run_free);
 
-int tally_run_set_cpus(struct tally_run *run, const struct tally_groups *groups, struct error *error)
+int bpf_run_set_cpus(struct bpf_run *run, const struct bpf_groups *groups, struct error *error)
 {
     int any = 0, failed = 0;
 
     for (unsigned cpu = 0; cpu < run->shape.cpus; cpu++) {
-        struct tally_sources sources;
-        tally_groups_describe(groups, cpu, &sources);
-        if (tally_sources_match(&sources, &run->sources[cpu]))
+        struct cpu_source sources;
+        bpf_groups_describe(groups, cpu, &sources);
+        if (cpu_source_matches(&sources, &run->sources[cpu]))
             continue;
-        int r = run->sys->tally->set_cpu(run->sys, cpu, sources.events, sources.fds);
+        int r = run->sys->bpf->set_cpu(run->sys, cpu, sources.events, sources.fds);
         /* The call may have replaced some of the counters: none of this CPU is read until it succeeds. */
         if (r < 0)
-            sources = (struct tally_sources){0};
-        tally_reader_set_cpu(run->reader, cpu, sources.events);
+            sources = (struct cpu_source){0};
+        bpf_reader_set_cpu(run->reader, cpu, sources.events);
         run->sources[cpu] = sources;
         failed = r < 0 ? r : failed;
         any |= r == 0;
@@ -446,11 +445,11 @@ int tally_run_set_cpus(struct tally_run *run, const struct tally_groups *groups,
                                    strerror(-failed));
 }
 
-int tally_run_new(struct sys *sys, const struct tally_shape *shape, const struct tally_groups *groups,
-                  struct tally_run **ret, struct error *error)
+int bpf_run_new(struct sys *sys, const struct bpf_shape *shape, const struct bpf_groups *groups, struct bpf_run **ret,
+                struct error *error)
 {
-    _cleanup_(tally_run_freep) struct tally_run *run = calloc(1, sizeof(*run));
-    struct tally_maps maps;
+    _cleanup_(bpf_run_freep) struct bpf_run *run = calloc(1, sizeof(*run));
+    struct bpf_maps maps;
 
     if (!run)
         return error_oom(error);
@@ -459,116 +458,116 @@ int tally_run_new(struct sys *sys, const struct tally_shape *shape, const struct
     run->sources = calloc(shape->cpus, sizeof(run->sources[0]));
     if (!run->sources)
         return error_oom(error);
-    int r = sys->tally->start(sys, shape, &maps, error);
+    int r = sys->bpf->start(sys, shape, &maps, error);
     if (r < 0)
         return r;
-    r = tally_reader_new(sys, shape, &maps, &run->reader);
+    r = bpf_reader_new(sys, shape, &maps, &run->reader);
     sys->close(sys, maps.counts);
     sys->close(sys, maps.records);
     if (r < 0)
         return error_set(error, r, "cannot map what the program in the kernel counts: %s", strerror(-r));
-    r = tally_run_set_cpus(run, groups, error);
+    r = bpf_run_set_cpus(run, groups, error);
     if (r < 0)
         return r;
     *ret = steal(run);
     return 0;
 }
 
-struct tally_counters {
-    struct tally_groups *groups;
+struct bpf_counters {
+    struct bpf_groups *groups;
     struct sys *sys;
-    uint64_t words[TALLY_WORDS_MAX], valid; /* of the last reading */
+    uint64_t words[BPF_WORDS_MAX], valid; /* of the last reading */
 };
 
 static int counters_read(void *userdata, unsigned cpu, uint64_t *words, uint64_t *ret_valid)
 {
-    struct tally_counters *counters = userdata;
-    int r = tally_groups_read(counters->groups, counters->sys, cpu, words, ret_valid);
+    struct bpf_counters *counters = userdata;
+    int r = bpf_groups_read(counters->groups, counters->sys, cpu, words, ret_valid);
 
     memcpy(counters->words, words, sizeof(counters->words));
     counters->valid = r == 0 ? *ret_valid : 0;
     return r;
 }
 
-static int run_read_cpu(struct tally_run *run, struct tally_counters *counters, unsigned cpu, uint32_t first,
-                        uint32_t last, tally_credit credit, void *userdata)
+static int run_read_cpu(struct bpf_run *run, struct bpf_counters *counters, unsigned cpu, uint32_t first, uint32_t last,
+                        bpf_attribute attribute, void *userdata)
 {
-    uint64_t delta[TALLY_WORDS_MAX];
-    int r = tally_reader_read(run->reader, cpu, counters_read, counters);
+    uint64_t delta[BPF_WORDS_MAX];
+    int r = bpf_reader_read(run->reader, cpu, counters_read, counters);
 
     for (uint32_t slot = first; slot <= last; slot++) {
-        slot = tally_reader_take(run->reader, cpu, slot, last + 1, delta);
-        if (slot == TALLY_SLOT_NONE)
+        slot = bpf_reader_take(run->reader, cpu, slot, last + 1, delta);
+        if (slot == BPF_SLOT_NONE)
             break;
-        credit(userdata, slot, cpu, delta);
+        attribute(userdata, slot, cpu, delta);
     }
     return r;
 }
 
-static bool run_has_cpu(const struct tally_run *run, unsigned cpu)
+static bool run_has_cpu(const struct bpf_run *run, unsigned cpu)
 {
     for (uint32_t i = 0; i < run->shape.events; i++)
-        if (run->sources[cpu].events[i].source != TALLY_NONE)
+        if (run->sources[cpu].events[i].source != SOURCE_NONE)
             return true;
     return false;
 }
 
-size_t tally_run_read(struct tally_run *run, struct tally_groups *groups, uint32_t first, uint32_t last,
-                      tally_credit credit, void *userdata)
+size_t bpf_run_read(struct bpf_run *run, struct bpf_groups *groups, uint32_t first, uint32_t last,
+                    bpf_attribute attribute, void *userdata)
 {
-    struct tally_counters counters = {.groups = groups, .sys = run->sys};
+    struct bpf_counters counters = {.groups = groups, .sys = run->sys};
     size_t n = 0;
 
     last = MIN(last, run->shape.slots - 1);
     for (unsigned cpu = 0; cpu < run->shape.cpus; cpu++)
         if (run_has_cpu(run, cpu))
-            n += run_read_cpu(run, &counters, cpu, first, last, credit, userdata) >= 0;
+            n += run_read_cpu(run, &counters, cpu, first, last, attribute, userdata) >= 0;
     return n;
 }
 
-bool tally_run_is_idle(const struct tally_run *run, uint32_t slot)
+bool bpf_run_is_idle(const struct bpf_run *run, uint32_t slot)
 {
     for (unsigned cpu = 0; cpu < run->shape.cpus; cpu++)
-        if (run_has_cpu(run, cpu) && tally_reader_running(run->reader, cpu) == slot)
+        if (run_has_cpu(run, cpu) && bpf_reader_running(run->reader, cpu) == slot)
             return false;
     return true;
 }
 
 /* --- test --- */
 
-/* The sums over all slots of a CPU, passed on to another tally_credit. */
-struct tally_sum {
+/* The sums over all slots of a CPU, passed on to another bpf_attribute. */
+struct bpf_sum {
     uint32_t words;
-    uint64_t sums[TALLY_WORDS_MAX];
-    tally_credit credit;
+    uint64_t sums[BPF_WORDS_MAX];
+    bpf_attribute attribute;
     void *userdata;
 };
 
 static void sum_add(void *userdata, uint32_t slot, unsigned cpu, const uint64_t *delta)
 {
-    struct tally_sum *sum = userdata;
+    struct bpf_sum *sum = userdata;
 
     for (uint32_t i = 0; i < sum->words; i++)
         sum->sums[i] += delta[i];
-    sum->credit(sum->userdata, slot, cpu, delta);
+    sum->attribute(sum->userdata, slot, cpu, delta);
 }
 
 /* Reads until a reading is consistent and the CPU has not switched since. */
-static bool read_exactly(struct tally_run *run, struct tally_counters *counters, unsigned cpu, struct tally_sum *sum)
+static bool read_exactly(struct bpf_run *run, struct bpf_counters *counters, unsigned cpu, struct bpf_sum *sum)
 {
     for (size_t i = 0; i < TEST_READINGS; i++) {
         int r = run_read_cpu(run, counters, cpu, 0, run->shape.slots - 1, sum_add, sum);
         if (r < 0)
             return false;
-        if (r == 1 && tally_reader_is_exact(run->reader, cpu))
+        if (r == 1 && bpf_reader_is_exact(run->reader, cpu))
             return true;
     }
     return false;
 }
 
 /* Returns the first word whose sum differs from what its counter advanced, or the number of words if all agree. */
-static uint32_t find_difference(const struct tally_sum *sum, const struct tally_counters *before,
-                                const struct tally_counters *after)
+static uint32_t find_difference(const struct bpf_sum *sum, const struct bpf_counters *before,
+                                const struct bpf_counters *after)
 {
     uint32_t i = 0;
 
@@ -579,10 +578,10 @@ static uint32_t find_difference(const struct tally_sum *sum, const struct tally_
 }
 
 /* A difference that disappears in a later reading came from stores that were not visible yet. */
-static int run_test_cpu(struct tally_run *run, struct tally_groups *groups, unsigned cpu, struct tally_sum *sum,
+static int run_test_cpu(struct bpf_run *run, struct bpf_groups *groups, unsigned cpu, struct bpf_sum *sum,
                         struct error *error)
 {
-    struct tally_counters before = {.groups = groups, .sys = run->sys}, after = before;
+    struct bpf_counters before = {.groups = groups, .sys = run->sys}, after = before;
     bool exact = read_exactly(run, &before, cpu, sum);
     uint32_t word = 0;
 
@@ -600,10 +599,10 @@ static int run_test_cpu(struct tally_run *run, struct tally_groups *groups, unsi
                      sum->sums[word], cpu, after.words[word] - before.words[word]);
 }
 
-int tally_run_test(struct tally_run *run, struct tally_groups *groups, tally_credit credit, void *userdata,
-                   struct error *error)
+int bpf_run_test(struct bpf_run *run, struct bpf_groups *groups, bpf_attribute attribute, void *userdata,
+                 struct error *error)
 {
-    struct tally_sum sum = {.words = tally_words(&run->shape), .credit = credit, .userdata = userdata};
+    struct bpf_sum sum = {.words = bpf_words(&run->shape), .attribute = attribute, .userdata = userdata};
     int r = 0;
 
     for (unsigned cpu = 0; cpu < run->shape.cpus && r == 0; cpu++)

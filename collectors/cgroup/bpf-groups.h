@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The perf groups of the engine bpf, and the tally that divides their counts among slots.
+ * The perf groups of the engine bpf, and the BPF program that divides their counts among slots.
  *
  * Each configured group is opened once on each CPU, without rows. If the collector `cpu` has one group on that CPU that
- * counts the same events, its descriptors are shared (group_part()). A clock event need not be a member of that group,
- * because it counts the group's running time.
+ * counts the same events, its descriptors are shared (group_subgroup()). A clock event need not be a member of that
+ * group, because it counts the group's running time.
  *
- * The tally stores words. A configured group has the same words on all CPUs: one for each event that any CPU counts,
- * and an enabled and a running time for each perf group into which it is split, on the CPU with the most such groups.
+ * The BPF program stores words. A configured group has the same words on all CPUs: one for each event that any CPU
+ * counts, and an enabled and a running time for each perf group into which it is split, on the CPU with the most such
+ * groups.
  *
- * A tally run is the reading side of one started tally: its shape, the source of each word on each CPU, and the reader
- * (`bpf/reader.h`). A test checks that the tally agrees with the counters.
+ * A run is the reading side of one started BPF program: its shape, the source of each word on each CPU, and the reader
+ * (`bpf/reader.h`). A test checks that the BPF program agrees with the counters.
  */
 #ifndef COLLECTORS_CGROUP_BPF_GROUPS_H
 #define COLLECTORS_CGROUP_BPF_GROUPS_H
@@ -20,107 +21,107 @@
 #include "collectors/group-counts.h"
 
 /* The words of a configured group. */
-struct tally_span {
+struct bpf_span {
     const struct config_group *group; /* borrowed until the next configure */
     uint64_t events;                  /* events that have a word */
     uint8_t first_event;              /* word of the first of them; the others follow */
     uint8_t first_times, n_times;     /* first index and number of the times of its perf groups on a CPU */
-    uint8_t *times;                   /* by opened group (group_counts_view()): index of its times */
+    uint8_t *times;                   /* by open group (group_counts_view()): index of its times */
 };
 
 /* Must be zeroed before the first use. */
-struct tally_groups {
-    struct group_collector collector; /* one target: all CPUs */
-    struct tally_span *spans;         /* parallel to collector.items */
-    uint32_t events, groups;          /* as in struct tally_shape */
+struct bpf_groups {
+    struct group_set collector; /* one target: all CPUs */
+    struct bpf_span *spans;     /* parallel to collector.items */
+    uint32_t events, groups;    /* as in struct bpf_shape */
 };
 
 /*
  * Opens the groups of context->config->cgroup.groups. Groups that are already open continue. Groups that context->cpu
  * counts as well are replaced by a share of them, even if they were open here before. Returns -ENOMEM, or -E2BIG with a
- * sentence in `error` if a tally cannot hold that many events or groups. tally_groups_done() must be called in either
- * case.
+ * sentence in `error` if a BPF program cannot hold that many events or groups. bpf_groups_done() must be called in
+ * either case.
  */
-int tally_groups_configure(struct tally_groups *groups, const struct collector_context *context, struct error *error);
-void tally_groups_done(struct tally_groups *groups, const struct collector_context *context);
+int bpf_groups_configure(struct bpf_groups *groups, const struct collector_context *context, struct error *error);
+void bpf_groups_done(struct bpf_groups *groups, const struct collector_context *context);
 
 /* The source of each event's word on a CPU. */
-struct tally_sources {
-    struct tally_event events[TALLY_EVENTS_MAX];
-    int fds[TALLY_EVENTS_MAX];      /* borrowed counters of TALLY_READ events; otherwise -1 */
-    uint64_t ids[TALLY_EVENTS_MAX]; /* kernel ids of these counters, which are never reused; otherwise 0 */
+struct cpu_source {
+    struct bpf_event events[BPF_EVENTS_MAX];
+    int fds[BPF_EVENTS_MAX];      /* borrowed counters of SOURCE_READ events; otherwise -1 */
+    uint64_t ids[BPF_EVENTS_MAX]; /* kernel ids of these counters, which are never reused; otherwise 0 */
 };
 
-/* Fills *ret for one CPU. All sources are TALLY_NONE if nothing is open there. */
-void tally_groups_describe(const struct tally_groups *groups, unsigned cpu, struct tally_sources *ret);
+/* Fills *ret for one CPU. All sources are SOURCE_NONE if nothing is open there. */
+void bpf_groups_describe(const struct bpf_groups *groups, unsigned cpu, struct cpu_source *ret);
 
 /*
- * Reads each perf group of a CPU with one read(2), as tally_now (`bpf/reader.h`) requires. Stores the times and the
- * values of TALLY_READ events in `words`, and sets their bits in *ret_valid. Returns 0 if any group could be read, else
- * the first error, or -ENODEV if no group is open.
+ * Reads each perf group of a CPU with one read(2), as bpf_read_now (`bpf/reader.h`) requires. Stores the times and the
+ * values of SOURCE_READ events in `words`, and sets their bits in *ret_valid. Returns 0 if any group could be read,
+ * else the first error, or -ENODEV if no group is open.
  */
-int tally_groups_read(struct tally_groups *groups, struct sys *sys, unsigned cpu, uint64_t *words, uint64_t *ret_valid);
+int bpf_groups_read(struct bpf_groups *groups, struct sys *sys, unsigned cpu, uint64_t *words, uint64_t *ret_valid);
 /*
- * Returns whether the last reading found a group that is no longer the one that was opened. tally_groups_configure()
+ * Returns whether the last reading found a group that is no longer the one that was opened. bpf_groups_configure()
  * opens it again.
  */
-bool tally_groups_are_stale(const struct tally_groups *groups);
+bool bpf_groups_are_stale(const struct bpf_groups *groups);
 
 /* Returns the word of an event whose bit is set in span->events. */
-static inline unsigned tally_span_word(const struct tally_span *span, size_t event)
+static inline unsigned bpf_span_word(const struct bpf_span *span, size_t event)
 {
     return span->first_event + (unsigned)event_count(span->events & (event_bit(event) - 1));
 }
 
 /* Returns the word of the enabled time with index `times`. The running time is the next word. */
-static inline unsigned tally_groups_enabled(const struct tally_groups *groups, unsigned times)
+static inline unsigned bpf_groups_enabled(const struct bpf_groups *groups, unsigned times)
 {
     return groups->events + 2 * times;
 }
 
-struct tally_run {
+struct bpf_run {
     struct sys *sys;
-    struct tally_shape shape;
-    struct tally_reader *reader;
-    struct tally_sources *sources; /* by CPU */
+    struct bpf_shape shape;
+    struct bpf_reader *reader;
+    struct cpu_source *sources; /* by CPU */
 };
 
 /*
  * Receives what a slot accrued on a CPU since the previous reading. `delta` is laid out like an entry (struct
- * tally_shape).
+ * bpf_shape).
  */
-typedef void (*tally_credit)(void *userdata, uint32_t slot, unsigned cpu, const uint64_t *delta);
+typedef void (*bpf_attribute)(void *userdata, uint32_t slot, unsigned cpu, const uint64_t *delta);
 
 /*
- * Starts a tally. It counts nothing until tally_calls.attach(). Returns -ENOMEM, or the errors of tally_calls.start(),
- * mmap(2) and tally_calls.set_cpu(), with a sentence in `error`.
+ * Starts a BPF program. It counts nothing until bpf_calls.attach(). Returns -ENOMEM, or the errors of
+ * bpf_calls.start(), mmap(2) and bpf_calls.set_cpu(), with a sentence in `error`.
  */
-int tally_run_new(struct sys *sys, const struct tally_shape *shape, const struct tally_groups *groups,
-                  struct tally_run **ret, struct error *error);
-struct tally_run *tally_run_free(struct tally_run *run);
+int bpf_run_new(struct sys *sys, const struct bpf_shape *shape, const struct bpf_groups *groups, struct bpf_run **ret,
+                struct error *error);
+struct bpf_run *bpf_run_free(struct bpf_run *run);
 
 /*
  * Passes the sources to the program, for CPUs whose sources changed. Returns 1 if there were any, else 0. On errors of
- * tally_calls.set_cpu(), with a sentence in `error`, the CPUs that failed are not read until a later call succeeds for
+ * bpf_calls.set_cpu(), with a sentence in `error`, the CPUs that failed are not read until a later call succeeds for
  * them.
  */
-int tally_run_set_cpus(struct tally_run *run, const struct tally_groups *groups, struct error *error);
+int bpf_run_set_cpus(struct bpf_run *run, const struct bpf_groups *groups, struct error *error);
 
 /*
- * Reads all CPUs that have groups, and credits the slots from `first` to `last` that accrued anything. Returns the
+ * Reads all CPUs that have groups, and attributes the slots from `first` to `last` that accrued anything. Returns the
  * number of CPUs that could be read.
  */
-size_t tally_run_read(struct tally_run *run, struct tally_groups *groups, uint32_t first, uint32_t last,
-                      tally_credit credit, void *userdata);
+size_t bpf_run_read(struct bpf_run *run, struct bpf_groups *groups, uint32_t first, uint32_t last,
+                    bpf_attribute attribute, void *userdata);
 /* Returns whether no CPU was running the slot at its last reading. */
-bool tally_run_is_idle(const struct tally_run *run, uint32_t slot);
+bool bpf_run_is_idle(const struct bpf_run *run, uint32_t slot);
 
 /*
- * Tests an attached tally: every CPU must report what runs there, and the sum over all slots between two readings must
- * be exactly what the CPU's counters advanced. The readings are credited. Returns -EBADE with a sentence in `error` if
- * the test fails.
+ * Tests an attached BPF program: every CPU must report what runs there, and the sum over all slots between two readings
+ * must be exactly what the CPU's counters advanced. The readings are attributed. Returns -EBADE with a sentence in
+ * `error` if the test fails.
  */
-int tally_run_test(struct tally_run *run, struct tally_groups *groups, tally_credit credit, void *userdata,
-                   struct error *error);
+int bpf_run_test(struct bpf_run *run, struct bpf_groups *groups, bpf_attribute attribute, void *userdata,
+                 struct error *error);
 
 #endif

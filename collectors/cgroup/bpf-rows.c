@@ -3,43 +3,43 @@
 
 #include "base/cleanup.h"
 
-#define TALLY_ROW_NONE UINT32_MAX
+#define BPF_ROW_NONE UINT32_MAX
 
 /* --- plan of a configured group --- */
 
-static void free_draft(struct row_draft *draft)
+static void free_draft(struct row_template *template)
 {
-    struct row_counter *counters = draft->counters;
+    struct row_counter *counters = template->counters;
 
-    row_draft_done(draft);
+    row_template_done(template);
     free(counters);
 }
 
-static void tally_plan_done(struct tally_plan *plan)
+static void bpf_plan_done(struct bpf_plan *plan)
 {
-    for (size_t i = 0; i < plan->n_drafts; i++)
-        free_draft(&plan->drafts[i]);
-    free(plan->drafts);
+    for (size_t i = 0; i < plan->n_templates; i++)
+        free_draft(&plan->templates[i]);
+    free(plan->templates);
     free(plan->placed);
     free(plan->rows.items);
-    *plan = (struct tally_plan){0};
+    *plan = (struct bpf_plan){0};
 }
 
-/* Makes a plan without rows. Returns -ENOMEM on failure. tally_plan_done() must be called in either case. */
-static int tally_plan_init(struct tally_plan *plan, const struct collector_context *context,
-                           const struct config_group *group, bool summed)
+/* Makes a plan without rows. Returns -ENOMEM on failure. bpf_plan_done() must be called in either case. */
+static int bpf_plan_init(struct bpf_plan *plan, const struct collector_context *context,
+                         const struct config_group *group, bool summed)
 {
     struct intern *texts = &context->snapshot->texts;
 
     *plan =
-        (struct tally_plan){.signature = intern_text(texts, group->signature), .name = intern_text(texts, group->name)};
+        (struct bpf_plan){.signature = intern_text(texts, group->signature), .name = intern_text(texts, group->name)};
     group_rows_init(&plan->rows, context->machine, group, summed);
     return plan->signature && plan->name ? 0 : -ENOMEM;
 }
 
-/* State of tally_plan_place(), which finds the row of one opened group after the other. */
+/* State of bpf_plan_place(), which finds the row of one open group after the other. */
 struct placing {
-    struct tally_plan *plan;
+    struct bpf_plan *plan;
     const struct collector_context *context;
     struct place_events events; /* on `cpu` */
     int cpu;                    /* -1: no CPU yet */
@@ -69,13 +69,13 @@ static bool placing_knows(const struct placing *placing, uint64_t mask)
 /*
  * Interns the draft's texts, because the plan outlives the machine and the configuration. Returns -ENOMEM on failure.
  */
-static int keep_texts(struct row_draft *draft, struct group_row *row, struct intern *texts)
+static int keep_texts(struct row_template *template, struct group_row *row, struct intern *texts)
 {
     const char *pmu = intern_text(texts, row->pmu);
     bool are_kept = pmu != NULL;
 
-    for (size_t i = 0; i < draft->n; i++) {
-        struct row_counter *counter = &draft->counters[i];
+    for (size_t i = 0; i < template->n; i++) {
+        struct row_counter *counter = &template->counters[i];
         counter->event = intern_text(texts, counter->event);
         counter->pmu = intern_text(texts, counter->pmu);
         counter->unit = counter->metric.unit = intern_text(texts, counter->unit);
@@ -85,12 +85,12 @@ static int keep_texts(struct row_draft *draft, struct group_row *row, struct int
     return are_kept ? 0 : -ENOMEM;
 }
 
-static int make_draft(struct placing *placing, struct group_row *row, uint64_t mask, struct row_draft *ret)
+static int make_draft(struct placing *placing, struct group_row *row, uint64_t mask, struct row_template *ret)
 {
     const struct collector_context *context = placing->context;
     struct row_counter *counters = calloc(event_count(mask), sizeof(counters[0]));
-    int r =
-        counters ? row_draft_init(ret, counters, context, &placing->plan->rows, row, &placing->events, mask) : -ENOMEM;
+    int r = counters ? row_template_init(ret, counters, context, &placing->plan->rows, row, &placing->events, mask)
+                     : -ENOMEM;
 
     if (r < 0) {
         free(counters);
@@ -106,24 +106,24 @@ static int make_draft(struct placing *placing, struct group_row *row, uint64_t m
  * Drafts the row again with counters for all events of the perf groups that are added to it. Returns -ENODATA if the
  * machine no longer knows one of the events.
  */
-static int placing_draft(struct placing *placing, struct group_row *row, uint64_t mask)
+static int placing_template(struct placing *placing, struct group_row *row, uint64_t mask)
 {
-    struct tally_plan *plan = placing->plan;
+    struct bpf_plan *plan = placing->plan;
     size_t i = (size_t)(row - plan->rows.items);
-    struct row_draft draft;
-    int r = i < plan->n_drafts ? 0 : array_grow(&plan->drafts, plan->n_drafts);
+    struct row_template template;
+    int r = i < plan->n_templates ? 0 : array_grow(&plan->templates, plan->n_templates);
 
     if (!placing_knows(placing, mask))
         return -ENODATA;
     if (r == 0)
-        r = make_draft(placing, row, mask, &draft);
+        r = make_draft(placing, row, mask, &template);
     if (r < 0)
         return r;
-    if (i < plan->n_drafts)
-        free_draft(&plan->drafts[i]);
+    if (i < plan->n_templates)
+        free_draft(&plan->templates[i]);
     else
-        plan->n_drafts++;
-    plan->drafts[i] = draft;
+        plan->n_templates++;
+    plan->templates[i] = template;
     row->events = mask;
     return 0;
 }
@@ -143,7 +143,7 @@ static int placing_place(struct placing *placing, const struct row_part *part, u
         return r;
     row->uneven |= row->events && part->events != row->events;
     if (part->events & ~row->events)
-        r = placing_draft(placing, row, row->events | part->events);
+        r = placing_template(placing, row, row->events | part->events);
     if (r < 0) {
         rows->n -= !row->events; /* the row was appended by group_rows_place() and is the last */
         return r;
@@ -157,9 +157,9 @@ static bool is_same_part(const struct row_part *a, const struct row_part *b)
     return a->cpu == b->cpu && a->ordinal == b->ordinal && a->events == b->events;
 }
 
-/* Finds the row of each opened group; groups that already have one keep it. Returns -ENOMEM on failure. */
-static int tally_plan_place(struct tally_plan *plan, const struct collector_context *context,
-                            const struct tally_span *span, const struct group_counts_view *view)
+/* Finds the row of each open group; groups that already have one keep it. Returns -ENOMEM on failure. */
+static int bpf_plan_place(struct bpf_plan *plan, const struct collector_context *context, const struct bpf_span *span,
+                          const struct group_counts_view *view)
 {
     struct placing placing = {.plan = plan, .context = context, .events = {.group = span->group}, .cpu = -1};
 
@@ -167,9 +167,9 @@ static int tally_plan_place(struct tally_plan *plan, const struct collector_cont
         struct placed_part placed = {.part = {.cpu = view->groups[i].cpu,
                                               .ordinal = span->times[i] - span->first_times + 1U,
                                               .events = view->groups[i].events},
-                                     .row = TALLY_ROW_NONE};
+                                     .row = BPF_ROW_NONE};
         if (i < plan->n_placed && is_same_part(&plan->placed[i].part, &placed.part) &&
-            plan->placed[i].row != TALLY_ROW_NONE)
+            plan->placed[i].row != BPF_ROW_NONE)
             continue;
         int r = placing_place(&placing, &placed.part, &placed.row);
         if (r == 0 || r == -ENODATA)
@@ -184,14 +184,14 @@ static int tally_plan_place(struct tally_plan *plan, const struct collector_cont
 }
 
 /* Returns whether a row has a counter for the event, on its PMU and CPU. */
-static bool tally_plan_has(const struct tally_plan *plan, const struct unavailable_event *event)
+static bool bpf_plan_has(const struct bpf_plan *plan, const struct unavailable_event *event)
 {
     uint64_t bit = event_bit(event->event);
 
     for (size_t i = 0; i < plan->rows.n; i++) {
         const struct group_row *row = &plan->rows.items[i];
         size_t at = event_count(row->events & (bit - 1));
-        if ((row->events & bit) && row->cpu == event->cpu && str_equal(plan->drafts[i].counters[at].pmu, event->pmu))
+        if ((row->events & bit) && row->cpu == event->cpu && str_equal(plan->templates[i].counters[at].pmu, event->pmu))
             return true;
     }
     return false;
@@ -200,7 +200,7 @@ static bool tally_plan_has(const struct tally_plan *plan, const struct unavailab
 /* --- plan of all cgroups --- */
 
 /* Frees everything except the plans of the configured groups. */
-static void forget_parts(struct tally_rows *rows)
+static void forget_parts(struct bpf_rows *rows)
 {
     free(rows->rows);
     free(rows->parts);
@@ -216,14 +216,14 @@ static void forget_parts(struct tally_rows *rows)
     rows->n_without_rows = 0;
 }
 
-static void free_plans(struct tally_plan *plans, size_t n)
+static void free_plans(struct bpf_plan *plans, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        tally_plan_done(&plans[i]);
+        bpf_plan_done(&plans[i]);
     free(plans);
 }
 
-struct tally_rows *tally_rows_free(struct tally_rows *rows)
+struct bpf_rows *bpf_rows_free(struct bpf_rows *rows)
 {
     if (!rows)
         return NULL;
@@ -234,7 +234,7 @@ struct tally_rows *tally_rows_free(struct tally_rows *rows)
 }
 
 /* Moves the existing plan of an equal group, or makes a new one. */
-static int take_plan(struct tally_plan *plan, struct tally_rows *rows, const struct collector_context *context,
+static int take_plan(struct bpf_plan *plan, struct bpf_rows *rows, const struct collector_context *context,
                      const struct config_group *group)
 {
     bool summed = !context->config->cgroup.per_cpu;
@@ -243,23 +243,23 @@ static int take_plan(struct tally_plan *plan, struct tally_rows *rows, const str
         if (rows->plans[i].signature && str_equal(rows->plans[i].signature, group->signature) &&
             rows->plans[i].rows.summed == summed) {
             *plan = rows->plans[i];
-            rows->plans[i] = (struct tally_plan){0};
+            rows->plans[i] = (struct bpf_plan){0};
             return 0;
         }
-    return tally_plan_init(plan, context, group, summed);
+    return bpf_plan_init(plan, context, group, summed);
 }
 
-static int plan_all(struct tally_rows *rows, const struct collector_context *context, const struct tally_groups *groups)
+static int plan_all(struct bpf_rows *rows, const struct collector_context *context, const struct bpf_groups *groups)
 {
     size_t n = groups->collector.n;
-    struct tally_plan *plans = calloc(n + 1, sizeof(plans[0]));
+    struct bpf_plan *plans = calloc(n + 1, sizeof(plans[0]));
     int r = plans ? 0 : -ENOMEM;
 
     for (size_t i = 0; i < n && r == 0; i++) {
         struct group_counts_view view = group_counts_view(groups->collector.items[i]);
         r = take_plan(&plans[i], rows, context, groups->spans[i].group);
         if (r == 0)
-            r = tally_plan_place(&plans[i], context, &groups->spans[i], &view);
+            r = bpf_plan_place(&plans[i], context, &groups->spans[i], &view);
     }
     if (r < 0) {
         free_plans(plans, plans ? n : 0);
@@ -272,25 +272,25 @@ static int plan_all(struct tally_rows *rows, const struct collector_context *con
 }
 
 /* An event that is unavailable only on some CPUs of a kind is shown by the row that sums these CPUs. */
-static void list_unavailable(struct tally_rows *rows, const struct tally_plan *plan,
+static void list_unavailable(struct bpf_rows *rows, const struct bpf_plan *plan,
                              const struct unavailable_events *events)
 {
     for (size_t i = 0; i < events->n; i++)
-        if (!tally_plan_has(plan, &events->items[i]))
-            rows->unavailable[rows->n_unavailable++] = (struct tally_unavailable){plan->name, &events->items[i]};
+        if (!bpf_plan_has(plan, &events->items[i]))
+            rows->unavailable[rows->n_unavailable++] = (struct bpf_unavailable){plan->name, &events->items[i]};
 }
 
-static void list_rows(struct tally_rows *rows, const struct tally_plan *plan)
+static void list_rows(struct bpf_rows *rows, const struct bpf_plan *plan)
 {
     for (size_t i = 0; i < plan->rows.n; i++)
-        rows->rows[rows->n_rows++] = (struct tally_row){.signature = plan->signature,
-                                                        .planned = &plan->rows.items[i],
-                                                        .draft = &plan->drafts[i],
-                                                        .first_part = TALLY_PART_NONE};
+        rows->rows[rows->n_rows++] = (struct planned_row){.signature = plan->signature,
+                                                          .planned = &plan->rows.items[i],
+                                                          .template = &plan->templates[i],
+                                                          .first_part = BPF_PART_NONE};
     rows->n_without_rows += plan->rows.n == 0;
 }
 
-static void list_part(struct tally_rows *rows, const struct tally_span *span, struct tally_part *part)
+static void list_part(struct bpf_rows *rows, const struct bpf_span *span, struct bpf_part *part)
 {
     uint64_t in_row = rows->rows[part->row].planned->events;
     uint32_t *first_on_cpu = &rows->first_on_cpu[part->cpu], *first_in_row = &rows->rows[part->row].first_part;
@@ -298,8 +298,8 @@ static void list_part(struct tally_rows *rows, const struct tally_span *span, st
     part->fields = &rows->fields[rows->n_fields];
     part->n_fields = (uint32_t)event_count(part->events);
     EVENTS_FOREACH (event, part->events)
-        rows->fields[rows->n_fields++] = (struct tally_field){(uint8_t)tally_span_word(span, event),
-                                                              (uint8_t)event_count(in_row & (event_bit(event) - 1))};
+        rows->fields[rows->n_fields++] = (struct bpf_field){(uint8_t)bpf_span_word(span, event),
+                                                            (uint8_t)event_count(in_row & (event_bit(event) - 1))};
     rows->parts[rows->n_parts] = *part;
     rows->parts[rows->n_parts].next_on_cpu = *first_on_cpu;
     rows->parts[rows->n_parts].next_in_row = *first_in_row;
@@ -307,24 +307,24 @@ static void list_part(struct tally_rows *rows, const struct tally_span *span, st
 }
 
 /* `first` is the index of the configured group's first row. */
-static void list_parts(struct tally_rows *rows, const struct tally_groups *groups, size_t i, uint32_t first)
+static void list_parts(struct bpf_rows *rows, const struct bpf_groups *groups, size_t i, uint32_t first)
 {
     struct group_counts_view view = group_counts_view(groups->collector.items[i]);
-    const struct tally_span *span = &groups->spans[i];
+    const struct bpf_span *span = &groups->spans[i];
 
     for (size_t k = 0; k < view.n_groups; k++) {
         uint32_t row = rows->plans[i].placed[k].row;
-        struct tally_part part = {.opened = &view.groups[k],
-                                  .events = view.groups[k].events,
-                                  .cpu = (uint32_t)view.groups[k].cpu,
-                                  .enabled = tally_groups_enabled(groups, span->times[k]),
-                                  .row = first + row};
-        if (row != TALLY_ROW_NONE)
+        struct bpf_part part = {.opened = &view.groups[k],
+                                .events = view.groups[k].events,
+                                .cpu = (uint32_t)view.groups[k].cpu,
+                                .enabled = bpf_groups_enabled(groups, span->times[k]),
+                                .row = first + row};
+        if (row != BPF_ROW_NONE)
             list_part(rows, span, &part);
     }
 }
 
-static int allocate_lists(struct tally_rows *rows, const struct tally_groups *groups)
+static int allocate_lists(struct bpf_rows *rows, const struct bpf_groups *groups)
 {
     size_t n_rows = 0, n_parts = 0, n_fields = 0, n_unavailable = 0;
 
@@ -345,11 +345,11 @@ static int allocate_lists(struct tally_rows *rows, const struct tally_groups *gr
     rows->first_on_cpu = calloc(rows->n_cpus + 1, sizeof(rows->first_on_cpu[0]));
     if (!rows->rows || !rows->parts || !rows->fields || !rows->unavailable || !rows->first_on_cpu)
         return -ENOMEM;
-    memset(rows->first_on_cpu, 0xff, rows->n_cpus * sizeof(rows->first_on_cpu[0])); /* TALLY_PART_NONE */
+    memset(rows->first_on_cpu, 0xff, rows->n_cpus * sizeof(rows->first_on_cpu[0])); /* BPF_PART_NONE */
     return 0;
 }
 
-static int list_all(struct tally_rows *rows, const struct tally_groups *groups)
+static int list_all(struct bpf_rows *rows, const struct bpf_groups *groups)
 {
     int r = allocate_lists(rows, groups);
 
@@ -363,8 +363,7 @@ static int list_all(struct tally_rows *rows, const struct tally_groups *groups)
     return r;
 }
 
-int tally_rows_resume(struct tally_rows **rows, const struct collector_context *context,
-                      const struct tally_groups *groups)
+int bpf_rows_resume(struct bpf_rows **rows, const struct collector_context *context, const struct bpf_groups *groups)
 {
     if (!*rows)
         *rows = calloc(1, sizeof(**rows));
@@ -378,18 +377,18 @@ int tally_rows_resume(struct tally_rows **rows, const struct collector_context *
     if (r < 0)
         forget_parts(*rows);
     (*rows)->changes++;
-    tally_rows_update(*rows);
+    bpf_rows_update(*rows);
     return r;
 }
 
 /* --- readability --- */
 
-static bool part_update(struct tally_part *part)
+static bool part_update(struct bpf_part *part)
 {
-    bool away = part->opened->activity == GROUP_AWAY;
-    bool unreadable = part->opened->error && !away &&
+    bool offline = part->opened->activity == GROUP_OFFLINE;
+    bool unreadable = part->opened->error && !offline &&
                       (part->opened->activity == GROUP_STARVED || part->opened->activity == GROUP_STALE);
-    enum group_activity activity = away || unreadable ? part->opened->activity : GROUP_IDLE;
+    enum group_activity activity = offline || unreadable ? part->opened->activity : GROUP_IDLE;
     int error = unreadable ? part->opened->error : 0;
 
     if (activity == part->activity && error == part->error)
@@ -399,7 +398,7 @@ static bool part_update(struct tally_part *part)
     return true;
 }
 
-void tally_rows_update(struct tally_rows *rows)
+void bpf_rows_update(struct bpf_rows *rows)
 {
     bool changed = false;
 
@@ -409,12 +408,12 @@ void tally_rows_update(struct tally_rows *rows)
         return;
     rows->changes++;
     for (size_t i = 0; i < rows->n_rows; i++) {
-        struct tally_row *row = &rows->rows[i];
+        struct planned_row *row = &rows->rows[i];
         row->is_unreadable = false;
         row->absent = row->planned->cpu >= 0;
-        for (uint32_t k = row->first_part; k != TALLY_PART_NONE; k = rows->parts[k].next_in_row) {
+        for (uint32_t k = row->first_part; k != BPF_PART_NONE; k = rows->parts[k].next_in_row) {
             row->is_unreadable |= rows->parts[k].error != 0;
-            row->absent &= rows->parts[k].activity == GROUP_AWAY;
+            row->absent &= rows->parts[k].activity == GROUP_OFFLINE;
         }
     }
 }

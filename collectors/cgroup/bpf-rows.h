@@ -12,68 +12,68 @@
 #include "collectors/cgroup/bpf-groups.h"
 #include "collectors/group-rows.h"
 
-/* A perf group and the index of its row. TALLY_ROW_NONE if the machine no longer knows the events. */
+/* A perf group and the index of its row. BPF_ROW_NONE if the machine no longer knows the events. */
 struct placed_part {
     struct row_part part;
     uint32_t row;
 };
 
 /* The planned rows of one configured group. All zero: empty. */
-struct tally_plan {
-    const char *signature, *name; /* interned in the snapshot */
-    struct group_rows rows;       /* their member `row` is NULL */
-    struct row_draft *drafts;     /* parallel to rows.items */
-    struct placed_part *placed;   /* by opened group */
-    size_t n_drafts, n_placed;
+struct bpf_plan {
+    const char *signature, *name;   /* interned in the snapshot */
+    struct group_rows rows;         /* their member `row` is NULL */
+    struct row_template *templates; /* parallel to rows.items */
+    struct placed_part *placed;     /* by open group */
+    size_t n_templates, n_placed;
 };
 
-#define TALLY_PART_NONE UINT32_MAX
+#define BPF_PART_NONE UINT32_MAX
 
 /* The word of an event of a perf group, and the index of its counter in the row. */
-struct tally_field {
+struct bpf_field {
     uint8_t word, counter;
 };
 
 /* A perf group on a CPU. */
-struct tally_part {
-    const struct opened_group *opened; /* borrowed until the groups are configured again */
-    uint64_t events;                   /* mask of the configured group's events */
-    const struct tally_field *fields;  /* one for each of these events */
+struct bpf_part {
+    const struct open_group *opened; /* borrowed until the groups are configured again */
+    uint64_t events;                 /* mask of the configured group's events */
+    const struct bpf_field *fields;  /* one for each of these events */
     uint32_t n_fields;
     uint32_t row, cpu;
-    uint32_t next_on_cpu, next_in_row; /* linked lists; TALLY_PART_NONE ends them */
+    uint32_t next_on_cpu, next_in_row; /* linked lists; BPF_PART_NONE ends them */
     uint32_t enabled;                  /* word of the enabled time; the running time is the next word */
     enum group_activity activity;      /* GROUP_IDLE, or why nothing is known about the group */
     int error;                         /* -errno if the group cannot be read, else 0 */
 };
 
-struct tally_row {
+struct planned_row {
     const char *signature;           /* of the configured group */
     const struct group_row *planned; /* its member `row` is NULL */
-    const struct row_draft *draft;
+    const struct row_template *template;
     uint32_t first_part;
     bool is_unreadable; /* on at least one CPU */
     bool absent;        /* see struct row */
 };
 
 /* An event that is not counted. It is shown as a row of each cgroup. */
-struct tally_unavailable {
+struct bpf_unavailable {
     const char *group; /* name of the configured group */
     const struct unavailable_event *event;
 };
 
-struct tally_rows {
-    struct tally_plan *plans; /* by configured group */
+struct bpf_rows {
+    struct bpf_plan *plans; /* by configured group */
     size_t n_plans;
-    struct tally_row *rows;
+    struct planned_row *rows;
     uint32_t n_rows;
-    struct tally_part *parts;
+    struct bpf_part *parts;
     uint32_t n_parts;
-    struct tally_field *fields; /* of all parts */
+    struct bpf_field *fields; /* of all parts */
     uint32_t n_fields;
     uint32_t *first_on_cpu; /* by CPU: index in `parts` */
     uint32_t n_cpus;
-    struct tally_unavailable *unavailable;
+    struct bpf_unavailable *unavailable;
     uint32_t n_unavailable;
     size_t n_without_rows; /* number of configured groups that have no row */
     uint64_t edition;      /* changes with the rows; never 0 */
@@ -82,21 +82,20 @@ struct tally_rows {
 
 /*
  * Plans the rows for the configured groups. Makes *rows if it is NULL; otherwise existing rows stay. Afterwards each
- * cgroup needs tallied_counts_resume(). On -ENOMEM there are no rows.
+ * cgroup needs bpf_counts_resume(). On -ENOMEM there are no rows.
  */
-int tally_rows_resume(struct tally_rows **rows, const struct collector_context *context,
-                      const struct tally_groups *groups);
-struct tally_rows *tally_rows_free(struct tally_rows *rows);
+int bpf_rows_resume(struct bpf_rows **rows, const struct collector_context *context, const struct bpf_groups *groups);
+struct bpf_rows *bpf_rows_free(struct bpf_rows *rows);
 
 /*
  * Updates which perf groups cannot be read or are on an offline CPU. Must be called after all CPUs were read and before
- * tallied_counts_update().
+ * bpf_counts_update().
  */
-void tally_rows_update(struct tally_rows *rows);
+void bpf_rows_update(struct bpf_rows *rows);
 
-static inline uint32_t tally_rows_on_cpu(const struct tally_rows *rows, unsigned cpu)
+static inline uint32_t bpf_rows_on_cpu(const struct bpf_rows *rows, unsigned cpu)
 {
-    return cpu < rows->n_cpus ? rows->first_on_cpu[cpu] : TALLY_PART_NONE;
+    return cpu < rows->n_cpus ? rows->first_on_cpu[cpu] : BPF_PART_NONE;
 }
 
 #endif

@@ -34,38 +34,38 @@ uint32_t slots_for(uint64_t n, uint64_t max)
 
     while (slots < 2 * n)
         slots *= 2;
-    return (uint32_t)MIN(slots, MAX(max + TALLY_SLOT_FIRST, SLOTS_MIN));
+    return (uint32_t)MIN(slots, MAX(max + BPF_SLOT_FIRST, SLOTS_MIN));
 }
 
 uint32_t slots_take(struct slots *slots, struct cgroup_counts *counts)
 {
     for (uint32_t i = 0; i < slots->n; i++) {
         uint32_t slot = (slots->next + i) % slots->n;
-        if (slot < TALLY_SLOT_FIRST || slots->items[slot].state != SLOT_FREE)
+        if (slot < BPF_SLOT_FIRST || slots->items[slot].state != SLOT_FREE)
             continue;
         slots->items[slot] = (struct slot){.state = SLOT_USED, .counts = counts};
         slots->next = slot + 1;
         slots->n_used++;
         return slot;
     }
-    return TALLY_SLOT_NONE;
+    return BPF_SLOT_NONE;
 }
 
-/* Credits `heir` instead of `counts` with what still accrues in slots that were given up. */
-static void slots_pass_on(struct slots *slots, const struct cgroup_counts *counts, struct cgroup_counts *heir)
+/* Attributes `parent` instead of `counts` with what still accrues in slots that were given up. */
+static void slots_pass_on(struct slots *slots, const struct cgroup_counts *counts, struct cgroup_counts *parent)
 {
-    for (uint32_t i = TALLY_SLOT_FIRST; i < slots->n && slots->n_given_up; i++)
+    for (uint32_t i = BPF_SLOT_FIRST; i < slots->n && slots->n_given_up; i++)
         if (slots->items[i].state > SLOT_USED && slots->items[i].counts == counts)
-            slots->items[i].counts = heir;
+            slots->items[i].counts = parent;
 }
 
-void slots_end(struct slots *slots, uint32_t slot, struct cgroup_counts *heir)
+void slots_end(struct slots *slots, uint32_t slot, struct cgroup_counts *parent)
 {
     struct slot *item = &slots->items[slot];
 
-    slots_pass_on(slots, item->counts, heir);
+    slots_pass_on(slots, item->counts, parent);
     item->state = SLOT_GIVEN_UP;
-    item->counts = heir;
+    item->counts = parent;
     slots->n_used--;
     slots->n_given_up++;
 }
@@ -84,21 +84,21 @@ void slots_forget(struct slots *slots, const struct cgroup_counts *counts)
 
 void slots_settle(struct slots *slots)
 {
-    for (uint32_t i = TALLY_SLOT_FIRST; i < slots->n && slots->n_given_up; i++)
+    for (uint32_t i = BPF_SLOT_FIRST; i < slots->n && slots->n_given_up; i++)
         if (slots->items[i].state == SLOT_GIVEN_UP)
             slots->items[i].state = SLOT_DRAINING;
 }
 
 void slots_sweep(struct slots *slots, bool (*is_idle)(const void *userdata, uint32_t slot), const void *userdata)
 {
-    for (uint32_t i = TALLY_SLOT_FIRST; i < slots->n && slots->n_given_up; i++)
+    for (uint32_t i = BPF_SLOT_FIRST; i < slots->n && slots->n_given_up; i++)
         if (slots->items[i].state == SLOT_DRAINING && is_idle(userdata, i))
             slots_free(slots, i);
 }
 
 void slots_free_others(struct slots *slots, unsigned run)
 {
-    for (uint32_t i = TALLY_SLOT_FIRST; i < slots->n && slots->n_given_up; i++)
+    for (uint32_t i = BPF_SLOT_FIRST; i < slots->n && slots->n_given_up; i++)
         if (slots->items[i].state > SLOT_USED && slots->items[i].run != run)
             slots_free(slots, i);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The allocator of a tally's slots. Makes no system calls.
+ * The allocator of a BPF program's slots. Makes no system calls.
  *
  * When a cgroup ends, tasks of it may still run on its slot. So its slot is given up first, and what still accrues
- * there is credited to the cgroup above. It is free once its id is withdrawn, every CPU has looked up its slot again,
+ * there is attributed to the cgroup above. It is free once its id is withdrawn, every CPU has looked up its slot again,
  * and no CPU is found to run it.
  */
 #ifndef COLLECTORS_CGROUP_BPF_SLOTS_H
@@ -25,9 +25,9 @@ enum slot_state {
 
 struct slot {
     enum slot_state state;
-    struct cgroup_counts *counts; /* counts that are credited; NULL: none */
-    uint64_t id;                  /* of the cgroup, from tally_calls.assign() */
-    unsigned run;                 /* number of the tally in which it was assigned */
+    struct cgroup_counts *counts; /* counts that are attributed; NULL: none */
+    uint64_t id;                  /* of the cgroup, from bpf_calls.assign() */
+    unsigned run;                 /* number of the BPF program in which it was assigned */
 };
 
 /* Must be zeroed before the first use. */
@@ -47,17 +47,17 @@ uint32_t slots_for(uint64_t n, uint64_t max);
 void slots_done(struct slots *slots);
 /* Allocates memory for `n` slots. Returns -ENOMEM on failure. */
 int slots_reserve(struct slots *slots, uint32_t n);
-/* Makes the first `n` slots usable, TALLY_SLOT_UNKNOWN and TALLY_SLOT_ROOT included. They must have been reserved. */
+/* Makes the first `n` slots usable, BPF_SLOT_UNKNOWN and BPF_SLOT_ROOT included. They must have been reserved. */
 void slots_use(struct slots *slots, uint32_t n);
 
-/* Gives a free slot to `counts`. Returns TALLY_SLOT_NONE if none is free. */
+/* Gives a free slot to `counts`. Returns BPF_SLOT_NONE if none is free. */
 uint32_t slots_take(struct slots *slots, struct cgroup_counts *counts);
 /*
- * Gives up a slot. What still accrues in it, and in slots given up earlier that are credited to the same counts, goes
- * to `heir`, which may be NULL.
+ * Gives up a slot. What still accrues in it, and in slots given up earlier that are attributed to the same counts, goes
+ * to `parent`, which may be NULL.
  */
-void slots_end(struct slots *slots, uint32_t slot, struct cgroup_counts *heir);
-/* Frees slots that were given up in another tally than `run`, the one that counts now. */
+void slots_end(struct slots *slots, uint32_t slot, struct cgroup_counts *parent);
+/* Frees slots that were given up in another BPF program than `run`, the one that counts now. */
 void slots_free_others(struct slots *slots, unsigned run);
 /* Frees a slot at once, without draining. */
 void slots_free(struct slots *slots, uint32_t slot);

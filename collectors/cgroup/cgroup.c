@@ -100,10 +100,10 @@ static int cgroup_add_engine(const struct collector_context *context, struct cgr
     if (!cgroup->engine)
         return -ENOMEM;
     series_set(cgroup->engine, 1);
-    if (!cgroup->set.engine.tally)
+    if (!cgroup->set.engine.bpf)
         return 0;
     cgroup->unknown = metrics_add_created(metrics, &unknown, context->collector, 9, NULL, 0,
-                                          cgroup_tally_unknown(cgroup->set.engine.tally)->created_ns);
+                                          bpf_engine_unknown(cgroup->set.engine.bpf)->created_ns);
     return cgroup->unknown ? 0 : -ENOMEM;
 }
 
@@ -125,7 +125,7 @@ static int cgroup_resume(const struct collector_context *context, struct cgroup 
  */
 static bool may_go_on(const struct cgroup *cgroup, int error)
 {
-    return error == -ENOMEM && cgroup && cgroup->complete && !cgroup->set.engine.tally;
+    return error == -ENOMEM && cgroup && cgroup->complete && !cgroup->set.engine.bpf;
 }
 
 static int cgroup_open(const struct collector_context *context, void *previous, void **ret, struct error *error)
@@ -194,7 +194,7 @@ static int cgroup_collect(const struct collector_context *context, void *state, 
     for (size_t i = 0; i < N_CGROUP_STATES; i++)
         series_set(cgroup->states[i], states[i]);
     if (cgroup->unknown)
-        series_set(cgroup->unknown, cgroup_tally_unknown(cgroup->set.engine.tally)->ns);
+        series_set(cgroup->unknown, bpf_engine_unknown(cgroup->set.engine.bpf)->ns);
     return 0;
 }
 
@@ -311,8 +311,8 @@ void cgroup_summarize(const void *state, struct cgroup_summary *ret)
 
     *ret = (struct cgroup_summary){
         .engine = cgroup->set.engine.type->number,
-        .descriptors_shared = cgroup->set.engine.tally ? cgroup_tally_descriptors(cgroup->set.engine.tally) : 0,
-        .unknown_ns = cgroup->set.engine.tally ? cgroup_tally_unknown(cgroup->set.engine.tally)->ns : 0,
+        .descriptors_shared = cgroup->set.engine.bpf ? bpf_engine_descriptors(cgroup->set.engine.bpf) : 0,
+        .unknown_ns = cgroup->set.engine.bpf ? bpf_engine_unknown(cgroup->set.engine.bpf)->ns : 0,
         .engine_reason = cgroup->set.engine.reason.message[0] ? cgroup->set.engine.reason.message : NULL,
         .max_cgroups = cgroup->set.rules.max_cgroups,
         .hierarchy = cgroup->set.hierarchy.path,

@@ -95,10 +95,10 @@ static bool have_same_labels(const struct names *a, const struct names *b)
 }
 
 int cgroup_counts_find_names(struct cgroup_counts *counts, const struct collector_context *context,
-                             struct name_book *book)
+                             struct resolver *resolver)
 {
     _cleanup_(names_done) struct names names = {0};
-    int r = name_book_find(book, counts->path, &names);
+    int r = resolver_find(resolver, counts->path, &names);
 
     if (r == 0 && !counts->node && counts->names.texts[NAME_CONTAINER]) {
         r = names_merge(&names, &counts->names);
@@ -215,13 +215,13 @@ static int perf_resume(struct cgroup_counts *counts, const struct collector_cont
     int r = list_places(counts, context, fd, &places);
 
     if (r == 0)
-        r = group_collector_configure(&counts->groups, context, &context->config->cgroup.groups, &places);
+        r = group_set_configure(&counts->groups, context, &context->config->cgroup.groups, &places);
     return r == 0 && is_removed(context, fd) ? -ENODEV : r;
 }
 
 static void perf_leave(struct cgroup_counts *counts, const struct collector_context *context)
 {
-    group_collector_leave(&counts->groups, context);
+    group_set_leave(&counts->groups, context);
 }
 
 static void perf_close(struct cgroup_counts *counts)
@@ -232,7 +232,7 @@ static void perf_close(struct cgroup_counts *counts)
 
 static void perf_free(struct cgroup_counts *counts, struct snapshot *snapshot)
 {
-    group_collector_done(&counts->groups, snapshot);
+    group_set_done(&counts->groups, snapshot);
 }
 
 /*
@@ -240,24 +240,24 @@ static void perf_free(struct cgroup_counts *counts, struct snapshot *snapshot)
  */
 static size_t perf_read(struct cgroup_counts *counts, struct sys *sys)
 {
-    size_t n = group_collector_read(&counts->groups, sys);
+    size_t n = group_set_read(&counts->groups, sys);
 
     for (struct cgroup_counts *above = cgroup_counts_above(counts); above; above = cgroup_counts_above(above))
         if (!above->ended)
-            group_collector_read(&above->groups, sys);
+            group_set_read(&above->groups, sys);
     return n;
 }
 
 static void perf_add_states(const struct cgroup_counts *counts, size_t states[N_ROW_STATES])
 {
-    group_collector_add_states(&counts->groups, states);
+    group_set_add_states(&counts->groups, states);
 }
 
 static int report_cgroup(const struct cgroup_counts *counts, const struct collector_context *context,
                          struct failures *failures)
 {
     _cleanup_(failures_done) struct failures own = {0};
-    int r = group_collector_report(context, &counts->groups, &own);
+    int r = group_set_report(context, &counts->groups, &own);
 
     return r < 0 ? r : failures_add_cgroups(failures, &own, 1);
 }
@@ -276,7 +276,7 @@ static int perf_report_all(const struct cgroup_engine *engine, const struct coll
 
 static size_t perf_descriptors(const struct cgroup_counts *counts)
 {
-    return group_collector_descriptors(&counts->groups);
+    return group_set_descriptors(&counts->groups);
 }
 
 static size_t perf_needs(const struct collector_context *context)
@@ -302,8 +302,8 @@ static int perf_read_all(struct cgroup_engine *engine, const struct collector_co
     for (size_t i = n; i-- > 0;) {
         if (!counts[i]->node || counts[i]->ended)
             continue;
-        group_collector_read(&counts[i]->groups, context->sys);
-        *context->stale |= group_collector_is_stale(&counts[i]->groups);
+        group_set_read(&counts[i]->groups, context->sys);
+        *context->stale |= group_set_is_stale(&counts[i]->groups);
     }
     return 0;
 }
@@ -316,7 +316,7 @@ static int perf_pause(struct cgroup_engine *engine, const struct collector_conte
     (void)engine;
     for (size_t i = 0; i < n; i++) {
         struct cgroup_counts *next = counts[context->paused ? n - 1 - i : i];
-        int error = next->ended ? 0 : group_collector_pause(context, &next->groups);
+        int error = next->ended ? 0 : group_set_pause(context, &next->groups);
         r = r < 0 ? r : error;
     }
     return r;

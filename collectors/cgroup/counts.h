@@ -18,7 +18,7 @@
 
 struct cgroup_counts;
 struct cgroup_engine;
-struct cgroup_tally;
+struct bpf_engine;
 
 /*
  * The functions of an engine. Those of a single cgroup implement the functions cgroup_counts_*() of the same name
@@ -55,13 +55,13 @@ struct cgroup_engine_type {
 /* The engine in use. All zero: none. */
 struct cgroup_engine {
     const struct cgroup_engine_type *type;
-    struct cgroup_tally *tally; /* engine bpf only */
-    enum config_engine asked;   /* configured value for which the engine was chosen */
-    struct error reason;        /* why `auto` did not choose bpf; "" if it did, or if perf was configured */
-    struct error no_room;       /* why it cannot count more cgroups; "" if it can */
+    struct bpf_engine *bpf;   /* engine bpf only */
+    enum config_engine asked; /* configured value for which the engine was chosen */
+    struct error reason;      /* why `auto` did not choose bpf; "" if it did, or if perf was configured */
+    struct error no_room;     /* why it cannot count more cgroups; "" if it can */
 };
 
-struct tallied_counts;
+struct bpf_counts;
 
 struct cgroup_counts {
     char *path;                   /* relative to the root of the hierarchy, unescaped */
@@ -69,10 +69,10 @@ struct cgroup_counts {
     struct cgroup_node *node;     /* node whose userdata points back here; NULL once the cgroup is gone */
     struct cgroup_engine *engine; /* borrowed */
     union {
-        struct group_collector groups;  /* engine perf */
-        struct tallied_counts *tallied; /* engine bpf */
+        struct group_set groups; /* engine perf */
+        struct bpf_counts *bpf;  /* engine bpf */
     };
-    uint32_t slot;       /* engine bpf: its slot in the tally; 0: none */
+    uint32_t slot;       /* engine bpf: its slot in the BPF program; 0: none */
     bool ended;          /* nothing is open; the rows keep their last totals */
     struct names names;  /* the rows point to it; empty at first */
     struct series *info; /* perf_cgroup_info; NULL before cgroup_counts_find_names() */
@@ -93,7 +93,7 @@ int cgroup_counts_open(struct cgroup_engine *engine, const struct collector_cont
  * that is gone keeps the names it had. On -ENOMEM nothing has changed.
  */
 int cgroup_counts_find_names(struct cgroup_counts *counts, const struct collector_context *context,
-                             struct name_book *book);
+                             struct resolver *resolver);
 /* Closes the descriptors and removes the rows and series. */
 struct cgroup_counts *cgroup_counts_free(struct cgroup_counts *counts, struct snapshot *snapshot);
 

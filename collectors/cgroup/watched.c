@@ -78,7 +78,7 @@ void cgroup_budget_update(struct cgroup_rules *rules, const struct collector_con
  * Lists the cgroups to select from: all of the tree but those that the tree leaves out, and wanted ones that are empty.
  * The `userdata` of each is its node. The caller frees the array. Returns -ENOMEM on failure.
  */
-static int cgroup_candidates_list(const struct cgroup_tree *tree, struct vacancies *vacancies,
+static int cgroup_candidates_list(const struct cgroup_tree *tree, struct empty_cgroups *empty_cgroups,
                                   struct cgroup_candidate **ret, size_t *ret_n)
 {
     struct cgroup_candidate *candidates = NULL;
@@ -86,7 +86,7 @@ static int cgroup_candidates_list(const struct cgroup_tree *tree, struct vacanci
     size_t n = 0;
 
     for (size_t i = 0; (node = cgroup_tree_node(tree, i)); i++) {
-        if (node->left_out || (node->wanted && vacancies_find(vacancies, tree, node)))
+        if (node->left_out || (node->wanted && empty_cgroups_find(empty_cgroups, tree, node)))
             continue;
         if (array_grow(&candidates, n) < 0) {
             free(candidates);
@@ -101,26 +101,27 @@ static int cgroup_candidates_list(const struct cgroup_tree *tree, struct vacanci
 }
 
 /* Updates node->wanted. Returns whether it changed. Without a book (NULL) only the path is matched. */
-static bool verdict_update(struct cgroup_node *node, const struct cgroup_rules *rules, struct name_book *book)
+static bool wanted_update(struct cgroup_node *node, const struct cgroup_rules *rules, struct resolver *resolver)
 {
     _cleanup_(names_done) struct names names = {0};
     bool before = node->wanted;
 
     /* If memory runs out, only the names found so far are matched. */
-    if (book && cgroup_rules_use_names(rules))
-        name_book_find(book, node->path, &names);
+    if (resolver && cgroup_rules_use_names(rules))
+        resolver_find(resolver, node->path, &names);
     node->wanted = cgroup_rules_want(rules, node->path, &names);
     return node->wanted != before;
 }
 
 /* Updates all nodes of the tree. Returns whether any changed. */
-static bool verdict_update_all(const struct cgroup_tree *tree, const struct cgroup_rules *rules, struct name_book *book)
+static bool wanted_update_all(const struct cgroup_tree *tree, const struct cgroup_rules *rules,
+                              struct resolver *resolver)
 {
     struct cgroup_node *node;
     bool any = false;
 
     for (size_t i = 0; (node = cgroup_tree_node(tree, i)); i++)
-        any |= verdict_update(node, rules, book);
+        any |= wanted_update(node, rules, resolver);
     return any;
 }
 
@@ -175,14 +176,14 @@ static bool is_over(const struct cgroup_counts *counts, uint64_t now, uint64_t l
 
 /* Frees the counts that have lingered long enough. Returns the number of remaining counts. */
 static size_t lingering_expire(struct cgroup_counts **counts, size_t n, const struct collector_context *context,
-                               struct name_book *book)
+                               struct resolver *resolver)
 {
     uint64_t now = context->sys->now(context->sys, CLOCK_MONOTONIC);
     size_t kept = 0;
 
     for (size_t i = 0; i < n; i++) {
         if (is_over(counts[i], now, context->config->cgroup.linger_ns)) {
-            name_book_forget(book, counts[i]->path);
+            resolver_forget(resolver, counts[i]->path);
             cgroup_counts_free(counts[i], context->snapshot);
         } else {
             counts[kept++] = counts[i];
@@ -200,9 +201,9 @@ static int engine_try_bpf(struct cgroup_engine *engine, const struct collector_c
         return error_set(error, -EOPNOTSUPP,
                          "the program in the kernel knows only cgroup v2, and this is v1; boot with "
                          "systemd.unified_cgroup_hierarchy=1, or set collectors.cgroup.engine to perf");
-    if (!context->sys->tally)
+    if (!context->sys->bpf)
         return error_set(error, -ENOSYS, "this process cannot load a program into the kernel");
-    int r = cgroup_tally_new(context, hierarchy->namespaced, &engine->tally, error);
+    int r = bpf_engine_new(context, hierarchy->namespaced, &engine->bpf, error);
     if (r == 0)
         engine->type = &cgroup_engine_bpf;
     return r;
@@ -228,7 +229,7 @@ int cgroup_engine_open(struct cgroup_engine *engine, const struct collector_cont
 
 void cgroup_engine_done(struct cgroup_engine *engine, const struct collector_context *context)
 {
-    cgroup_tally_free(engine->tally, context);
+    bpf_engine_free(engine->bpf, context);
     *engine = (struct cgroup_engine){0};
 }
 
@@ -236,9 +237,9 @@ int cgroup_engine_resume(struct cgroup_engine *engine, const struct collector_co
 {
     if (engine->asked != context->config->cgroup.engine)
         return error_set(error, -ESTALE, "another engine is configured");
-    if (engine->tally && cgroup_tally_is_lost(engine->tally))
+    if (engine->bpf && bpf_engine_is_lost(engine->bpf))
         return error_set(error, -EPIPE, "the opener is gone; restart perfcountd");
-    return engine->tally ? cgroup_tally_resume(engine->tally, context, error) : 0;
+    return engine->bpf ? bpf_engine_resume(engine->bpf, context, error) : 0;
 }
 
 /*
@@ -248,13 +249,13 @@ int cgroup_engine_resume(struct cgroup_engine *engine, const struct collector_co
 static int cgroup_engine_make_room(struct cgroup_engine *engine, uint64_t n, uint64_t max)
 {
     engine->no_room = (struct error){0};
-    return engine->tally ? cgroup_tally_make_room(engine->tally, n, max, &engine->no_room) : 0;
+    return engine->bpf ? bpf_engine_make_room(engine->bpf, n, max, &engine->no_room) : 0;
 }
 
 void cgroup_engine_settle(struct cgroup_engine *engine)
 {
-    if (engine->tally)
-        cgroup_tally_settle(engine->tally);
+    if (engine->bpf)
+        bpf_engine_settle(engine->bpf);
 }
 
 /* --- set --- */
@@ -264,14 +265,14 @@ void cgroup_set_done(struct cgroup_set *set, const struct collector_context *con
     for (size_t i = 0; i < set->n; i++)
         cgroup_counts_free(set->counts[i], context->snapshot);
     cgroup_engine_done(&set->engine, context);
-    vacancies_done(&set->vacancies);
+    empty_cgroups_done(&set->empty_cgroups);
     closep(&set->fd);
-    name_book_free(set->book);
+    resolver_free(set->resolver);
     cgroup_tree_free(set->tree);
     hierarchy_done(&set->hierarchy);
     free(set->counts);
     free(set->dropped);
-    *set = (struct cgroup_set){.fd = -1, .vacancies.fd = -1};
+    *set = (struct cgroup_set){.fd = -1, .empty_cgroups.fd = -1};
 }
 
 static bool is_label_taken(const void *userdata, const char *label)
@@ -298,7 +299,7 @@ static void attach_counts(struct cgroup_counts *counts, struct cgroup_node *node
  */
 static int name_cgroup(struct cgroup_set *set, const struct collector_context *context, struct cgroup_counts *counts)
 {
-    int r = cgroup_counts_find_names(counts, context, set->book);
+    int r = cgroup_counts_find_names(counts, context, set->resolver);
 
     if (r < 0 || !counts->node || !counts->names.is_pause)
         return r;
@@ -386,7 +387,7 @@ static void set_on_added(void *userdata, struct cgroup_node *node, int fd)
 {
     struct cgroup_set *set = userdata;
 
-    verdict_update(node, &set->rules, set->book);
+    wanted_update(node, &set->rules, set->resolver);
     if (!node->wanted)
         return;
     int r = set->context && set->n_free > 0 && fd >= 0 ? watch_cgroup(set, set->context, node, fd) : -EAGAIN;
@@ -408,11 +409,11 @@ static void set_on_removed(void *userdata, struct cgroup_node *node)
     set->n_wanted -= counted;
     set->unsettled |= counted;
     set->changed |= node->wanted && (!counted || !is_all_watched(set));
-    vacancies_forget(&set->vacancies, node);
+    empty_cgroups_forget(&set->empty_cgroups, node);
     if (node->userdata)
         cgroup_counts_end(node->userdata, set->sys);
-    else if (set->book) /* the book may have been asked about it */
-        name_book_forget(set->book, node->path);
+    else if (set->resolver) /* the book may have been asked about it */
+        resolver_forget(set->resolver, node->path);
 }
 
 /* --- selection --- */
@@ -511,7 +512,7 @@ static int select_cgroups(struct cgroup_set *set, const struct collector_context
     _cleanup_(freep) struct cgroup_candidate *candidates = NULL;
     size_t n;
 
-    int r = cgroup_candidates_list(set->tree, &set->vacancies, &candidates, &n);
+    int r = cgroup_candidates_list(set->tree, &set->empty_cgroups, &candidates, &n);
     if (r < 0)
         return r;
     cgroup_budget_update(&set->rules, context, set->engine.type, set->counts, set->n);
@@ -542,18 +543,18 @@ int cgroup_set_select(struct cgroup_set *set, const struct collector_context *co
 void cgroup_set_forget(struct cgroup_set *set, const struct collector_context *context)
 {
     lingering_limit(set->counts, set->n, set->rules.max_cgroups);
-    set->n = lingering_expire(set->counts, set->n, context, set->book);
+    set->n = lingering_expire(set->counts, set->n, context, set->resolver);
 }
 
 /* --- lifetime --- */
 
 static int set_open_book(struct cgroup_set *set, struct error *error)
 {
-    int fds[1 + NAME_BOOK_FDS] = {cgroup_tree_fd(set->tree)};
-    int r = name_book_new(set->sys, &set->book);
+    int fds[1 + RESOLVER_FDS] = {cgroup_tree_fd(set->tree)};
+    int r = resolver_new(set->sys, &set->resolver);
 
     if (r == 0)
-        r = set->fd = set->vacancies.joined = fd_join(fds, 1 + name_book_fds(set->book, fds + 1));
+        r = set->fd = set->empty_cgroups.joined = fd_join(fds, 1 + resolver_fds(set->resolver, fds + 1));
     return r < 0 ? error_set(error, r, "cannot open the sources of cgroups' names: %s", strerror(-r)) : 0;
 }
 
@@ -575,7 +576,7 @@ int cgroup_set_open(struct cgroup_set *set, const struct collector_context *cont
                                        .removed = set_on_removed};
 
     set->sys = context->sys;
-    set->fd = set->vacancies.fd = -1;
+    set->fd = set->empty_cgroups.fd = -1;
     borrow_patterns(&set->rules, &context->config->cgroup);
     int r = hierarchy_find(context->sys, &set->hierarchy, error);
     if (r == 0)
@@ -601,7 +602,7 @@ int cgroup_set_configure(struct cgroup_set *set, const struct collector_context 
     if (set->rescan_due)
         cgroup_tree_rescan(set->tree);
     set->rescan_due = false;
-    verdict_update_all(set->tree, &set->rules, set->book);
+    wanted_update_all(set->tree, &set->rules, set->resolver);
     int r = resume_all(set, context, &span);
     if (r == 0)
         r = cgroup_set_select(set, context);
@@ -633,14 +634,14 @@ static void set_name_all(struct cgroup_set *set, const struct collector_context 
     for (size_t i = 0; i < set->n; i++)
         name_cgroup(set, context, set->counts[i]);
     if (cgroup_rules_use_names(&set->rules))
-        set->changed |= verdict_update_all(set->tree, &set->rules, set->book);
+        set->changed |= wanted_update_all(set->tree, &set->rules, set->resolver);
 }
 
 int cgroup_set_dispatch(struct cgroup_set *set, const struct collector_context *context)
 {
     set_hear(set, context, cgroup_tree_dispatch);
-    set->changed |= vacancies_dispatch(&set->vacancies, set->tree);
-    if (name_book_dispatch(set->book))
+    set->changed |= empty_cgroups_dispatch(&set->empty_cgroups, set->tree);
+    if (resolver_dispatch(set->resolver))
         set_name_all(set, context);
     int r = set_follow(set, context);
     cgroup_set_forget(set, context);

@@ -9,7 +9,7 @@
  *
  * One engine counts all cgroups. The engine perf opens the configured groups on each cgroup and CPU. It is exact, but
  * each switch between tasks of two cgroups takes all events off the CPU and puts them back. The engine bpf opens the
- * groups once on each CPU, and a tally (`bpf/layout.h`) divides their counts among the cgroups.
+ * groups once on each CPU, and a BPF program (`bpf/layout.h`) divides their counts among the cgroups.
  */
 #ifndef COLLECTORS_CGROUP_WATCHED_H
 #define COLLECTORS_CGROUP_WATCHED_H
@@ -51,8 +51,8 @@ struct cgroup_set {
     struct hierarchy hierarchy;
     struct cgroup_engine engine;
     struct cgroup_tree *tree;
-    struct name_book *book;
-    struct vacancies vacancies;
+    struct resolver *resolver;
+    struct empty_cgroups empty_cgroups;
     int fd; /* readable when cgroup_set_dispatch() has work to do; -1 if nothing reports changes */
     struct cgroup_counts **counts; /* of watched and of lingering cgroups */
     size_t n;
@@ -68,7 +68,7 @@ struct cgroup_set {
 
 /*
  * Opens a zeroed set, which must not move afterwards. Returns the errors of hierarchy_find(), cgroup_engine_open(),
- * cgroup_tree_new() and name_book_new(). cgroup_set_done() must be called in either case.
+ * cgroup_tree_new() and resolver_new(). cgroup_set_done() must be called in either case.
  */
 int cgroup_set_open(struct cgroup_set *set, const struct collector_context *context, struct error *error);
 void cgroup_set_done(struct cgroup_set *set, const struct collector_context *context);

@@ -64,7 +64,7 @@ ask() {
     echo "${status:-none}"
 }
 
-# of_daemon: descriptors that are neither counters, nor maps and programs of a tally, nor clients.
+# of_daemon: descriptors that are neither counters, nor maps and programs of the engine bpf, nor clients.
 of_daemon() {
     local all counting
     all=$(find "/proc/$daemon_pid/fd" -type l 2>/dev/null | wc -l)

@@ -67,11 +67,11 @@ attempted "events without end are refused" "events of a CPU without end: got EDQ
 attempted "also those of cgroups" "events of a cgroup without end: got EDQUOT"
 attempted "and where others keep them" "events beside as many that an accomplice keeps: got EDQUOT"
 if [ -e /sys/kernel/btf/vmlinux ]; then
-    attempted "counts of all cgroups cannot be written to" "counts of cgroups \(tally\): mmap of the page: got EPERM"
-    attempted "nor changed by a system call" "records of CPUs \(tally\): BPF_MAP_UPDATE_ELEM: got EPERM"
-    attempted "they show no address of the kernel's" "records of a tally: an address of the kernel's: got done"
+    attempted "counts of all cgroups cannot be written to" "counts of cgroups \(bpf\): mmap of the page: got EPERM"
+    attempted "nor changed by a system call" "records of CPUs \(bpf\): BPF_MAP_UPDATE_ELEM: got EPERM"
+    attempted "they show no address of the kernel's" "records of the engine bpf: an address of the kernel's: got done"
     attempted "tallies cannot be hoarded" "tallies whose descriptors are kept: got EBUSY"
-    attempted "events are fewer beside them" "events of a CPU without end, after a tally: got EDQUOT"
+    attempted "events are fewer beside them" "events of a CPU without end, after a BPF program: got EDQUOT"
 else
     left_out "BTF, for the engine bpf"
 fi

@@ -634,25 +634,25 @@ wrapper=()
 
 # --- the BPF programs that count cgroups: no process has them but the opener, and they end with it
 
-# programs_of PID: their ids. are_gone ID...: none is in the kernel.
-programs_of() {
+# program_ids PID: those of the programs that it has. are_gone ID...: none is in the kernel.
+program_ids() {
     awk '$1 == "prog_id:" { print $2 }' "/proc/$1/fdinfo/"* 2>/dev/null | sort -un | tr '\n' ' '
 }
 are_gone() {
     [ -z "$(python3 "$here/bpf-programs.py" "$@")" ]
 }
-# tally_of PID: sets programs, those that this process has.
-tally_of() {
-    read -ra programs <<<"$(programs_of "$1")"
+# programs_of PID: sets programs, those that this process has.
+programs_of() {
+    read -ra programs <<<"$(program_ids "$1")"
     equals "the two programs are there" "$(python3 "$here/bpf-programs.py" "${programs[@]}" | wc -l)" 2
 }
-# start_tally TITLE FLAGS...: sets holder, the process with the programs, and programs.
-start_tally() {
+# start_bpf TITLE FLAGS...: sets holder, the process with the programs, and programs.
+start_bpf() {
     echo "-- $1"
     start_daemon --config.file="$config" "${@:2}"
     holder=$(opener_of "$daemon_pid")
     holder=${holder:-$daemon_pid}
-    tally_of "$holder"
+    programs_of "$holder"
 }
 all_are_gone() {
     holds "$1 leaves none" eventually 60 are_gone "${programs[@]}"
@@ -676,7 +676,7 @@ holds "a cgroup that comes while it is stopped is not watched, with the reason" 
 kill -CONT "$opener"
 holds "and is counted once it answers" eventually 60 has_cgroup "$below/waiting"
 rmdir "$parent/waiting"
-tally_of "$opener"
+programs_of "$opener"
 engine=perf write_config "" ""
 equals "a reload to the engine perf" "$(status_of /-/reload -X POST)" 200
 all_are_gone "which"
@@ -684,14 +684,14 @@ equals "the same opener goes on" "$(opener_of "$daemon_pid")" "$opener"
 stop_daemon
 
 engine=bpf write_config "" ""
-start_tally "one process" --no-opener
+start_bpf "one process" --no-opener
 kill -9 "$daemon_pid"
 all_are_gone "one process that is killed"
-start_tally "an opener"
-equals "the daemon beside it has none" "$(programs_of "$daemon_pid")" ""
+start_bpf "an opener"
+equals "the daemon beside it has none" "$(program_ids "$daemon_pid")" ""
 kill -9 "$daemon_pid"
 all_are_gone "a daemon that is killed"
-start_tally "an opener again"
+start_bpf "an opener again"
 kill -9 "$holder"
 all_are_gone "an opener that is killed"
 holds "and the daemon outlives it" running "$daemon_pid"

@@ -39,7 +39,7 @@ enum seam_call {
     SEAM_MMAP,
     SEAM_MUNMAP,
     SEAM_MOUNT,
-    SEAM_TALLY,
+    SEAM_BPF,
 };
 
 struct fault {

@@ -48,9 +48,9 @@ static const struct {
     [SEAM_MUNMAP] = {"munmap", {EINVAL, ENOMEM}},
     [SEAM_MOUNT] = {"mount", {EPERM, EACCES, EBUSY, ENODEV, ENOMEM, ENOENT}},
     /* EPIPE and ETIMEDOUT are of the opener that is asked. */
-    [SEAM_TALLY] = {"tally",
-                    {ENOMEM, EPERM, EPIPE, ETIMEDOUT, E2BIG, EAGAIN, EBADF, EBUSY, EFAULT, EINVAL, EMFILE, ENOENT,
-                     ENOSPC, ENOSYS}},
+    [SEAM_BPF] = {"bpf",
+                  {ENOMEM, EPERM, EPIPE, ETIMEDOUT, E2BIG, EAGAIN, EBADF, EBUSY, EFAULT, EINVAL, EMFILE, ENOENT, ENOSPC,
+                   ENOSYS}},
 };
 
 const char *seam_call_name(enum seam_call call)
@@ -224,52 +224,52 @@ static int no_state(struct sys *sys, const struct state_request *request)
     return -ENOSYS;
 }
 
-/* --- tallies --- */
+/* --- programs --- */
 
-static int faulty_start(struct sys *sys, const struct tally_shape *shape, struct tally_maps *ret, struct error *error)
+static int faulty_start(struct sys *sys, const struct bpf_shape *shape, struct bpf_maps *ret, struct error *error)
 {
-    int fails = planned(SEAM_TALLY);
+    int fails = planned(SEAM_BPF);
     struct sys *real = real_hold(sys);
 
     if (fails)
-        return real_release(error_set(error, -fails, "the tally cannot start: %s", strerror(fails)));
-    return real_release(real->tally->start(real, shape, ret, error));
+        return real_release(error_set(error, -fails, "the BPF program cannot start: %s", strerror(fails)));
+    return real_release(real->bpf->start(real, shape, ret, error));
 }
 
-static int faulty_set_cpu(struct sys *sys, unsigned cpu, const struct tally_event *events, const int *fds)
+static int faulty_set_cpu(struct sys *sys, unsigned cpu, const struct bpf_event *events, const int *fds)
 {
-    return FAIL_OR(SEAM_TALLY, real->tally->set_cpu(real, cpu, events, fds));
+    return FAIL_OR(SEAM_BPF, real->bpf->set_cpu(real, cpu, events, fds));
 }
 
 static int faulty_attach(struct sys *sys, bool attached)
 {
-    return FAIL_OR(SEAM_TALLY, real->tally->attach(real, attached));
+    return FAIL_OR(SEAM_BPF, real->bpf->attach(real, attached));
 }
 
 static int faulty_assign(struct sys *sys, int cgroup_fd, uint32_t slot, uint64_t *ret_id)
 {
-    return FAIL_OR(SEAM_TALLY, real->tally->assign(real, cgroup_fd, slot, ret_id));
+    return FAIL_OR(SEAM_BPF, real->bpf->assign(real, cgroup_fd, slot, ret_id));
 }
 
 static int faulty_withdraw(struct sys *sys, uint64_t id)
 {
-    return FAIL_OR(SEAM_TALLY, real->tally->withdraw(real, id));
+    return FAIL_OR(SEAM_BPF, real->bpf->withdraw(real, id));
 }
 
 static int faulty_flush(struct sys *sys)
 {
-    return FAIL_OR(SEAM_TALLY, real->tally->flush(real));
+    return FAIL_OR(SEAM_BPF, real->bpf->flush(real));
 }
 
 static void faulty_stop(struct sys *sys)
 {
     struct sys *real = real_hold(sys);
 
-    real->tally->stop(real);
+    real->bpf->stop(real);
     real_release(0);
 }
 
-static const struct tally_calls faulty_tally = {
+static const struct bpf_calls faulty_bpf = {
     .start = faulty_start,
     .set_cpu = faulty_set_cpu,
     .attach = faulty_attach,
@@ -295,7 +295,7 @@ void faulty_sys_init(struct sys *sys, struct fake_sys *fake)
         .mount_tracefs = faulty_mount,
         .read_state = no_state,
         .state_records = -1,
-        .tally = fake->sys.tally ? &faulty_tally : NULL,
+        .bpf = fake->sys.bpf ? &faulty_bpf : NULL,
         .userdata = fake,
     };
 }

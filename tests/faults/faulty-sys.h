@@ -9,7 +9,7 @@
 #include "tests/faults/faults.h"
 #include "tests/unit/fake-sys.h"
 
-/* `fake` must outlive it, and is ready: what it has of tallies is known by now. */
+/* `fake` must outlive it, and is ready: what it has of programs is known by now. */
 void faulty_sys_init(struct sys *sys, struct fake_sys *fake);
 
 /* How a call of the seam may fail: its variants, from 0 on. */

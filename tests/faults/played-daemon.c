@@ -60,7 +60,7 @@ static int split_off(struct daemon *daemon, struct error *error)
 
     daemon->session.terms = (struct fd_budget_terms){.limit = 65536, .inherited = STDERR_FILENO + 1, .serves = true};
     if (r == 0)
-        r = split_new(daemon->options, config, &daemon->session.sys, NULL, &daemon->split, error);
+        r = privsep_new(daemon->options, config, &daemon->session.sys, NULL, &daemon->privsep, error);
     daemon->service.files = settings_files(&daemon->session.sys);
     return r;
 }
@@ -167,7 +167,7 @@ void played_scrape(struct played *played)
     truth_check(&played->truth, snapshot);
     exposition_write(&text, &snapshot->metrics, UINT32_MAX, EXPOSITION_TEXT);
     /* As for a client that asks for samples: by the configuration that the sampler knows. */
-    sampler_admit(played->daemon.sampler, STANDING_OPERATOR, &error);
+    sampler_admit(played->daemon.sampler, TRUST_OPERATOR, &error);
 }
 
 /* Something is reported as not being there. */

@@ -43,7 +43,7 @@ void compare_texts(const char *what, const char *before, const char *now);
 struct residue {
     long allocations;
     uint64_t descriptors;
-    unsigned mappings; /* shared ones, as those of rings and tallies are */
+    unsigned mappings; /* shared ones, as those of rings and programs are */
 };
 struct residue residue_now(void);
 /* Of all inotify descriptors of this process, the watches of these inodes: proc_pid_fdinfo(5). */

@@ -84,7 +84,7 @@ void truth_run(struct truth *truth, const char *path, unsigned cpu, uint64_t ns)
     fake_cgroup_run(truth->fake, cgroup->inode, cpu, ns);
     faults_release();
     cgroup->ns[cpu] += ns;
-    if (truth->fake->tally) /* whose machine runs cgroups on its CPUs */
+    if (truth->fake->bpf) /* whose machine runs cgroups on its CPUs */
         truth->cpu_ns[cpu] += ns;
 }
 

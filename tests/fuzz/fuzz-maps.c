@@ -29,15 +29,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     _cleanup_(freep) char *text = copy_text(data, size);
     struct processes *processes;
-    struct images *images;
+    struct dsos *dsos;
     struct mapping mapping;
     struct sys sys;
     sd_event *event;
 
     check_range(data, size);
     sys_init(&sys);
-    assert(sd_event_new(&event) >= 0 && images_new(&sys, event, &images) == 0);
-    assert(processes_new(images, &processes) == 0);
+    assert(sd_event_new(&event) >= 0 && dsos_new(&sys, event, &dsos) == 0);
+    assert(processes_new(dsos, &processes) == 0);
     for (char *rest = text, *line; (line = strsep(&rest, "\n"));)
         if (proc_maps_parse_line(line, &mapping) == 0) {
             assert(mapping.start < mapping.end && mapping.file[0]);
@@ -45,8 +45,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
     check_order(processes);
     processes_free(processes);
-    assert(images_bytes(images) == 0);
-    images_free(images);
+    assert(dsos_bytes(dsos) == 0);
+    dsos_free(dsos);
     sd_event_unref(event);
     return 0;
 }

@@ -93,21 +93,21 @@ static void check_state(const struct state_request *request)
 }
 
 /* As many descriptors as there are counters, or the one of the cgroup; nothing is larger than the rules say. */
-static void check_tally(const struct opener_tally_packet *tally, size_t n_fds)
+static void check_bpf(const struct opener_bpf_packet *bpf, size_t n_fds)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < TALLY_EVENTS_MAX; i++) {
-        n += tally->events[i].source == TALLY_READ;
-        assert(tally->events[i].group < TALLY_GROUPS_MAX && tally->events[i].source <= TALLY_SWITCHES);
+    for (size_t i = 0; i < BPF_EVENTS_MAX; i++) {
+        n += bpf->events[i].source == SOURCE_READ;
+        assert(bpf->events[i].group < BPF_GROUPS_MAX && bpf->events[i].source <= SOURCE_SWITCHES);
     }
-    assert(n_fds == n + (tally->call == OPENER_TALLY_ASSIGN));
-    assert(n == 0 || tally->call == OPENER_TALLY_SET_CPU);
-    assert(tally->shape.slots <= SLOTS && tally->shape.events <= TALLY_EVENTS_MAX);
-    assert(tally->shape.groups <= TALLY_GROUPS_MAX);
-    assert(tally->shape.cpus == (tally->call == OPENER_TALLY_START ? CPUS : 0));
-    assert(tally->number < (tally->call == OPENER_TALLY_ASSIGN ? SLOTS : CPUS));
-    assert(tally->call != OPENER_TALLY_ASSIGN || tally->number > 0);
+    assert(n_fds == n + (bpf->call == OPENER_BPF_ASSIGN));
+    assert(n == 0 || bpf->call == OPENER_BPF_SET_CPU);
+    assert(bpf->shape.slots <= SLOTS && bpf->shape.events <= BPF_EVENTS_MAX);
+    assert(bpf->shape.groups <= BPF_GROUPS_MAX);
+    assert(bpf->shape.cpus == (bpf->call == OPENER_BPF_START ? CPUS : 0));
+    assert(bpf->number < (bpf->call == OPENER_BPF_ASSIGN ? SLOTS : CPUS));
+    assert(bpf->call != OPENER_BPF_ASSIGN || bpf->number > 0);
 }
 
 static void check_request(const struct opener_request *request, bool sampling, const char *packet, size_t size,
@@ -125,8 +125,8 @@ static void check_request(const struct opener_request *request, bool sampling, c
         assert(n_fds == 0);
         check_state(request->state);
         break;
-    case OPENER_REQUEST_TALLY:
-        check_tally(request->tally, n_fds);
+    case OPENER_REQUEST_BPF:
+        check_bpf(request->bpf, n_fds);
         break;
     case OPENER_REQUEST_FINDER:
         assert(n_fds == 0 && sampling);
@@ -153,7 +153,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                         .n_events = 2,
                         .files = files,
                         .n_files = 1,
-                        .tally_slots = SLOTS},
+                        .bpf_slots = SLOTS},
         .n_cpus = CPUS,
         .counting = {counting, ARRAY_SIZE(counting)},
         .probing = {probing, ARRAY_SIZE(probing)},

@@ -12,7 +12,7 @@
 
 static int on_found(void *userdata, const char *id, struct names *names)
 {
-    struct name_record record = {.header = {.is_pause = names->is_pause}, .names = *names}, copy;
+    struct names_packet record = {.header = {.is_pause = names->is_pause}, .names = *names}, copy;
     _cleanup_(buffer_done) struct buffer packet = {0};
 
     (void)userdata;
@@ -25,24 +25,24 @@ static int on_found(void *userdata, const char *id, struct names *names)
                (*text && strlen(text) <= NAME_SIZE_MAX && text[utf8_printable_prefix(text, strlen(text))] == 0));
         assert(!text || (i >= NAME_CONTAINER && i <= NAME_RUNTIME));
     }
-    assert(name_record_write(&record, &packet) == 0);
-    assert(name_record_parse(packet.data, packet.size, &copy) == 0);
+    assert(names_packet_write(&record, &packet) == 0);
+    assert(names_packet_parse(packet.data, packet.size, &copy) == 0);
     assert(names_equal(names, &copy.names));
-    name_record_done(&copy);
+    names_packet_done(&copy);
     return 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct state_request request = {.id = ID};
-    struct name_record record;
+    struct names_packet record;
 
     if (size < 1)
         return 0;
     request.place = (uint8_t)(data[0] - 'A');
     _cleanup_(freep) char *content = copy_exact(data + 1, size - 1);
-    name_document_read(&request, content, size - 1, on_found, NULL);
-    if (name_record_parse(content, size - 1, &record) == 0)
-        name_record_done(&record);
+    state_document_read(&request, content, size - 1, on_found, NULL);
+    if (names_packet_parse(content, size - 1, &record) == 0)
+        names_packet_done(&record);
     return 0;
 }

@@ -297,13 +297,13 @@ static int take_place(struct impostor *impostor, struct error *error)
     int r = settings_read(&impostor->options, &impostor->sys, &impostor->config, error);
 
     if (r == 0)
-        r = split_new(&impostor->options, impostor->config, &impostor->sys,
-                      impostor->has_reader ? &impostor->reader : NULL, &impostor->split, error);
+        r = privsep_new(&impostor->options, impostor->config, &impostor->sys,
+                        impostor->has_reader ? &impostor->reader : NULL, &impostor->privsep, error);
     if (r == 0)
-        r = split_drop(impostor->split, error);
+        r = privsep_drop(impostor->privsep, error);
     if (r < 0)
         return r;
-    json_t *status = split_json(impostor->split);
+    json_t *status = privsep_json(impostor->privsep);
     impostor->opener = (pid_t)json_integer_value(json_object_get(status, "pid"));
     json_decref(status);
     if (impostor->opener <= 0)
@@ -326,7 +326,7 @@ static const struct {
     {"requests for probes", probe_requests_run},
     {"requests for files", file_requests_run},
     {"requests for state files", state_requests_run},
-    {"requests for a tally of cgroups", tally_requests_run},
+    {"requests for the engine bpf", bpf_requests_run},
     {"requests for finders", finder_requests_run},
     {"descriptors in the hands of a stranger", powers_run},
     {"a stopped opener", stepped_run},

@@ -47,7 +47,7 @@ struct impostor {
     struct options options;
     struct config *config;
     struct sys sys;
-    struct split *split;
+    struct privsep *privsep;
     bool has_reader;
     struct name_reader reader; /* reads state files */
     const struct opener_client *client;
@@ -184,8 +184,9 @@ const char *configured_uprobe(const struct impostor *impostor, uint64_t *ret_off
 struct state_request state_request_of_home(const char *home, uid_t user);
 /* Appends the reader's records to `bytes` up to the last one of a request. Returns the error in that one, or -errno. */
 int state_answer_receive(struct impostor *impostor, struct buffer *bytes);
-/* Starts a tally with the fewest events and slots. On failure, returns a negative number and sets impostor->reason. */
-long tally_start_smallest(struct impostor *impostor, struct tally_maps *ret);
+/* Starts a BPF program with the fewest events and slots. On failure, returns a negative number and sets
+ * impostor->reason. */
+long bpf_start_smallest(struct impostor *impostor, struct bpf_maps *ret);
 
 /* Each chapter makes a series of attempts. */
 void state_run(struct impostor *impostor);
@@ -198,7 +199,7 @@ void hoards_run(struct impostor *impostor);
 void probe_requests_run(struct impostor *impostor);
 void file_requests_run(struct impostor *impostor);
 void state_requests_run(struct impostor *impostor);
-void tally_requests_run(struct impostor *impostor);
+void bpf_requests_run(struct impostor *impostor);
 void finder_requests_run(struct impostor *impostor);
 void powers_run(struct impostor *impostor);
 void stepped_run(struct impostor *impostor);

@@ -167,13 +167,13 @@ long map_power_try(enum descriptor_operation operation, int fd)
 }
 
 /*
- * Looks for an address of the kernel in the records of a tally's `n` CPUs: a word whose upper bits are all set, as
- * those of its addresses are on each architecture of 64 bits. The check may be any number.
+ * Looks for an address of the kernel in the records of a BPF program's `n` CPUs: a word whose upper bits are all set,
+ * as those of its addresses are on each architecture of 64 bits. The check may be any number.
  */
 long map_find_address(int fd, uint32_t n)
 {
-    size_t size = n * sizeof(struct tally_record);
-    const struct tally_record *records = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+    size_t size = n * sizeof(struct bpf_record);
+    const struct bpf_record *records = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
     long found = 0;
 
     if (records == MAP_FAILED)
@@ -181,7 +181,7 @@ long map_find_address(int fd, uint32_t n)
     for (uint32_t cpu = 0; cpu < n; cpu++) {
         const volatile uint64_t *words = (const volatile uint64_t *)&records[cpu];
         for (size_t i = 0; i < sizeof(*records) / sizeof(*words); i++)
-            if (i != offsetof(struct tally_record, check) / sizeof(*words) && words[i] >> 48 == 0xffff)
+            if (i != offsetof(struct bpf_record, check) / sizeof(*words) && words[i] >> 48 == 0xffff)
                 found = -EFAULT;
     }
     munmap((void *)(uintptr_t)records, size);
@@ -726,35 +726,35 @@ static void try_cgroup(struct impostor *impostor)
 static void try_map(struct impostor *impostor, const char *name, int fd)
 {
     static const struct perf_event_attr none;
-    const struct subject subject = {name, DESCRIPTOR_TALLY, &none, fd};
+    const struct subject subject = {name, DESCRIPTOR_BPF, &none, fd};
 
     try_subject(impostor, &subject);
     close(fd);
 }
 
 /* It has no counters of its own, and nothing is attached: the maps are there from the start. */
-static void try_tally(struct impostor *impostor)
+static void try_bpf(struct impostor *impostor)
 {
-    const struct tally_shape shape = {.cpus = impostor->client->rules.n_cpus, .slots = 3, .events = 1, .groups = 1};
+    const struct bpf_shape shape = {.cpus = impostor->client->rules.n_cpus, .slots = 3, .events = 1, .groups = 1};
     static const struct must no_address = MUST_WORK;
-    struct tally_maps maps;
+    struct bpf_maps maps;
     struct error error;
     struct sys *sys = &impostor->sys;
 
-    if (sys->tally->start(sys, &shape, &maps, &error) < 0) {
+    if (sys->bpf->start(sys, &shape, &maps, &error) < 0) {
         impostor_skip(impostor, "%s", error.message);
-        impostor_judge(impostor, "a stranger with the maps of a tally", ATTEMPT_SKIPPED, NULL);
+        impostor_judge(impostor, "a stranger with the maps of the engine bpf", ATTEMPT_SKIPPED, NULL);
         return;
     }
     const struct order order = {.kind = ORDER_ADDRESS, .number = shape.cpus};
     for (unsigned cpu = 0; cpu < shape.cpus; cpu++)
-        sys->tally->set_cpu(sys, cpu, &(struct tally_event){.source = TALLY_SWITCHES}, &(int){-1});
-    sys->tally->attach(sys, true);
-    impostor_judge(impostor, "a stranger with the records of a tally: an address of the kernel's",
+        sys->bpf->set_cpu(sys, cpu, &(struct bpf_event){.source = SOURCE_SWITCHES}, &(int){-1});
+    sys->bpf->attach(sys, true);
+    impostor_judge(impostor, "a stranger with the records of the engine bpf: an address of the kernel's",
                    helper_order(impostor->accomplice, &order, maps.records), &no_address);
     try_map(impostor, "counts of cgroups", maps.counts);
     try_map(impostor, "records of CPUs", maps.records);
-    sys->tally->stop(sys);
+    sys->bpf->stop(sys);
 }
 
 void powers_run(struct impostor *impostor)
@@ -767,7 +767,7 @@ void powers_run(struct impostor *impostor)
     try_groups(impostor, &impostor->config->cpu.groups);
     try_groups(impostor, &impostor->config->pmu.groups);
     try_cgroup(impostor);
-    try_tally(impostor);
+    try_bpf(impostor);
     if (!impostor->config->sampler.enabled)
         return;
     try_sampled(impostor, "cpu-clock");

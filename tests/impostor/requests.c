@@ -245,7 +245,7 @@ void requests_run(struct impostor *impostor)
 /* Requests for events until the opener gives no more, which must be at the limit of its rules. */
 
 /* Whose events they are. */
-enum victim { CPU, CPU_TALLIED, CGROUP, OWN_THREAD, OTHER_THREAD };
+enum victim { CPU, CPU_OF_BPF, CGROUP, OWN_THREAD, OTHER_THREAD };
 
 struct hoard {
     size_t n;
@@ -262,8 +262,8 @@ static uint64_t victim_limit(const struct impostor *impostor, enum victim victim
 {
     const struct opener_event_limits *limits = &impostor->client->rules.permissions.limits;
 
-    if (victim == CPU_TALLIED)
-        return limits->cpu_tallied;
+    if (victim == CPU_OF_BPF)
+        return limits->cpu_of_bpf;
     return victim == CPU || victim == CGROUP ? limits->cpu : limits->thread;
 }
 
@@ -281,7 +281,7 @@ static int open_root_cgroup(struct impostor *impostor)
 /* Adds events to the hoard, and returns the error of the last. */
 static long hoard(struct impostor *impostor, enum victim victim, struct hoard *hoard)
 {
-    static const pid_t pids[] = {[CPU] = -1, [CPU_TALLIED] = -1, [OWN_THREAD] = 0, [OTHER_THREAD] = 1};
+    static const pid_t pids[] = {[CPU] = -1, [CPU_OF_BPF] = -1, [OWN_THREAD] = 0, [OTHER_THREAD] = 1};
     struct perf_event_attr attr = {
         .size = sizeof(attr), .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CONTEXT_SWITCHES, .disabled = 1};
     _cleanup_(closep) int directory = victim == CGROUP ? open_root_cgroup(impostor) : -1;
@@ -771,14 +771,14 @@ static bool has_text(const struct buffer *bytes, const char *text)
 int state_answer_receive(struct impostor *impostor, struct buffer *bytes)
 {
     struct pollfd readable = {.fd = impostor->sys.state_records, .events = POLLIN};
-    char packet[NAME_RECORD_MAX];
+    char packet[NAMES_PACKET_MAX];
 
     while (poll(&readable, 1, ANSWER_MS) > 0) {
         ssize_t n = recv(readable.fd, packet, sizeof(packet), MSG_DONTWAIT);
-        if (n < (ssize_t)sizeof(struct name_record_header))
+        if (n < (ssize_t)sizeof(struct names_packet_header))
             return n < 0 ? -errno : -EPIPE;
         buffer_append(bytes, packet, (size_t)n);
-        struct name_record_header header;
+        struct names_packet_header header;
         memcpy(&header, packet, sizeof(header));
         if (header.is_last)
             return bytes->failed ? -ENOMEM : header.error;
@@ -863,58 +863,58 @@ void state_requests_run(struct impostor *impostor)
     impostor_try(impostor, state_answers, ARRAY_SIZE(state_answers));
 }
 
-/* Requests for tallies: with a file in place of a counter, and too many at once. */
+/* Requests for programs: with a file in place of a counter, and too many at once. */
 
-/* More tallies than may exist at the same time. */
+/* More programs than may exist at the same time. */
 #define HOARD 8
-/* Tries, 10 ms apart, until the kernel has freed the tallies. */
+/* Tries, 10 ms apart, until the kernel has freed the programs. */
 #define GONE_TRIES 6000
 
-static struct tally_shape smallest(const struct impostor *impostor)
+static struct bpf_shape smallest(const struct impostor *impostor)
 {
-    return (struct tally_shape){.cpus = impostor->client->rules.n_cpus, .slots = 3, .events = 1, .groups = 1};
+    return (struct bpf_shape){.cpus = impostor->client->rules.n_cpus, .slots = 3, .events = 1, .groups = 1};
 }
 
-static long start(struct impostor *impostor, const struct tally_shape *shape, struct tally_maps *ret)
+static long start(struct impostor *impostor, const struct bpf_shape *shape, struct bpf_maps *ret)
 {
     struct error error;
-    long r = impostor->sys.tally->start(&impostor->sys, shape, ret, &error);
+    long r = impostor->sys.bpf->start(&impostor->sys, shape, ret, &error);
 
     if (r < 0)
         impostor_skip(impostor, "%.250s", error.message);
     return r;
 }
 
-long tally_start_smallest(struct impostor *impostor, struct tally_maps *ret)
+long bpf_start_smallest(struct impostor *impostor, struct bpf_maps *ret)
 {
-    const struct tally_shape shape = smallest(impostor);
+    const struct bpf_shape shape = smallest(impostor);
 
     return start(impostor, &shape, ret);
 }
 
 /* Passes the descriptor of a file in place of a counter. */
-static long try_tally_counter(struct impostor *impostor, const struct attempt *attempt)
+static long try_bpf_counter(struct impostor *impostor, const struct attempt *attempt)
 {
-    static const struct tally_event event = {.source = TALLY_READ, .gives_times = 1};
+    static const struct bpf_event event = {.source = SOURCE_READ, .gives_times = 1};
     _cleanup_(closep) int fd = open(attempt->text, O_RDONLY | O_CLOEXEC);
-    const struct tally_shape shape = smallest(impostor);
-    struct tally_maps maps;
+    const struct bpf_shape shape = smallest(impostor);
+    struct bpf_maps maps;
     long r = start(impostor, &shape, &maps);
 
     if (r < 0)
         return ATTEMPT_SKIPPED;
-    r = impostor->sys.tally->set_cpu(&impostor->sys, (unsigned)attempt->number, &event, &fd);
+    r = impostor->sys.bpf->set_cpu(&impostor->sys, (unsigned)attempt->number, &event, &fd);
     close(maps.counts);
     close(maps.records);
-    impostor->sys.tally->stop(&impostor->sys);
+    impostor->sys.bpf->stop(&impostor->sys);
     return r;
 }
 
-/* Keeps the descriptors of each tally's maps open, so that the kernel cannot free the maps. */
+/* Keeps the descriptors of each BPF program's maps open, so that the kernel cannot free the maps. */
 static long try_hoard(struct impostor *impostor, const struct attempt *attempt)
 {
-    const struct tally_shape shape = smallest(impostor);
-    struct tally_maps maps[HOARD];
+    const struct bpf_shape shape = smallest(impostor);
+    struct bpf_maps maps[HOARD];
     size_t n = 0;
     long r = 0;
 
@@ -927,18 +927,18 @@ static long try_hoard(struct impostor *impostor, const struct attempt *attempt)
         close(maps[i].counts);
         close(maps[i].records);
     }
-    impostor->sys.tally->stop(&impostor->sys);
+    impostor->sys.bpf->stop(&impostor->sys);
     return n == 0 ? ATTEMPT_SKIPPED : r;
 }
 
 /*
- * A new tally can be started once the others are freed. This takes a moment, since the kernel frees a program, which
- * holds its maps, after a grace period (bpf_prog_put()).
+ * A new BPF program can be started once the others are freed. This takes a moment, since the kernel frees a program,
+ * which holds its maps, after a grace period (bpf_prog_put()).
  */
 static long try_again(struct impostor *impostor, const struct attempt *attempt)
 {
-    const struct tally_shape shape = smallest(impostor);
-    struct tally_maps maps;
+    const struct bpf_shape shape = smallest(impostor);
+    struct bpf_maps maps;
     long r = start(impostor, &shape, &maps);
 
     (void)attempt;
@@ -950,16 +950,17 @@ static long try_again(struct impostor *impostor, const struct attempt *attempt)
         return r == -EBUSY ? r : ATTEMPT_SKIPPED;
     close(maps.counts);
     close(maps.records);
-    impostor->sys.tally->stop(&impostor->sys);
+    impostor->sys.bpf->stop(&impostor->sys);
     return 0;
 }
 
-/* Once cgroups are counted by a tally, events of each of them are not needed, and the limit is that of CPUs alone. */
-static long try_hoard_beside_tally(struct impostor *impostor, const struct attempt *attempt)
+/* Once cgroups are counted by a BPF program, events of each of them are not needed, and the limit is that of CPUs
+ * alone. */
+static long try_hoard_beside_bpf(struct impostor *impostor, const struct attempt *attempt)
 {
-    const struct tally_shape shape = smallest(impostor);
+    const struct bpf_shape shape = smallest(impostor);
     _cleanup_(closep) int directory = open_root_cgroup(impostor);
-    struct tally_maps maps;
+    struct bpf_maps maps;
     uint64_t id;
     long r = start(impostor, &shape, &maps);
 
@@ -967,19 +968,19 @@ static long try_hoard_beside_tally(struct impostor *impostor, const struct attem
         return ATTEMPT_SKIPPED;
     close(maps.counts);
     close(maps.records);
-    r = impostor->sys.tally->assign(&impostor->sys, directory, TALLY_SLOT_FIRST, &id);
-    impostor->sys.tally->stop(&impostor->sys);
+    r = impostor->sys.bpf->assign(&impostor->sys, directory, BPF_SLOT_FIRST, &id);
+    impostor->sys.bpf->stop(&impostor->sys);
     return r < 0 ? r : try_hoard_events(impostor, attempt);
 }
 
-void tally_requests_run(struct impostor *impostor)
+void bpf_requests_run(struct impostor *impostor)
 {
     static const struct attempt attempts[] = {
-        {"request: a file as a counter of a tally", try_tally_counter, MUST(EINVAL, EBADF), "/proc/self/stat", 0},
+        {"request: a file as a counter of the engine bpf", try_bpf_counter, MUST(EINVAL, EBADF), "/proc/self/stat", 0},
         {"request: tallies whose descriptors are kept", try_hoard, MUST(EBUSY), NULL, 0},
-        {"request: a tally after they are closed", try_again, MUST_WORK, NULL, 0},
-        {"request: events of a CPU without end, after a tally", try_hoard_beside_tally, MUST(EDQUOT), NULL,
-         CPU_TALLIED},
+        {"request: a BPF program after they are closed", try_again, MUST_WORK, NULL, 0},
+        {"request: events of a CPU without end, after a BPF program", try_hoard_beside_bpf, MUST(EDQUOT), NULL,
+         CPU_OF_BPF},
         {"request: a counter after all that", try_many, MUST_WORK, NULL, 1},
     };
 

@@ -49,7 +49,7 @@ enum subject {
     CONFIGURED_FILE, /* the configuration file, in a directory of the accomplice */
     CGROUP,          /* an event of a cgroup */
     LEADER,          /* an event that joins a group */
-    TALLIED,         /* a slot of a tally for a cgroup */
+    OF_BPF,          /* a slot of a BPF program for a cgroup */
     STATE,           /* a state file of a user */
     MAPPED,          /* a finder, and from it a file that a process has mapped */
     JIT_MAP,         /* a finder, and from it a process's list of functions, /tmp/perf-PID.map */
@@ -86,7 +86,7 @@ static const struct row {
     {"a file, another directory", CONFIGURED_FILE, DIRECTORY, false},
     {"an event of a cgroup, another cgroup", CGROUP, RENEW, false},
     {"an event of a group, no leader", LEADER, CLOSE, false},
-    {"a slot of a tally, another cgroup", TALLIED, RENEW, false},
+    {"a slot of the engine bpf, another cgroup", OF_BPF, RENEW, false},
     {"a state file, a symbolic link", STATE, LINK, false},
     {"a state file, a hard link", STATE, HARD_LINK, false},
     {"a state file, a mount", STATE, MOUNT, false},
@@ -106,7 +106,7 @@ struct script {
     char path[PATH_MAX]; /* the configured program or file */
 };
 
-struct verdict {
+struct password_result {
     int64_t got;
     uint32_t stops;
     char reason[200];
@@ -739,7 +739,7 @@ static void write_event(struct stage *stage, struct buffer *packet)
 
 static void write_request(struct stage *stage, struct buffer *packet)
 {
-    struct opener_tally_packet tally = {.call = OPENER_TALLY_ASSIGN, .number = TALLY_SLOT_FIRST};
+    struct opener_bpf_packet bpf = {.call = OPENER_BPF_ASSIGN, .number = BPF_SLOT_FIRST};
     char path[PATH_MAX];
 
     switch (stage->row->subject) {
@@ -751,8 +751,8 @@ static void write_request(struct stage *stage, struct buffer *packet)
     case CONFIGURED_FILE:
         opener_request_write_file(stage->place.path, packet);
         break;
-    case TALLIED:
-        opener_tally_write(&tally, packet);
+    case OF_BPF:
+        opener_bpf_write(&bpf, packet);
         break;
     case STATE: {
         join(path, "%s/stepped", stage->impostor->known.scratch);
@@ -816,10 +816,10 @@ static void begin(struct stage *stage)
 
 static void withdraw(struct stage *stage, uint64_t id)
 {
-    const struct opener_tally_packet tally = {.call = OPENER_TALLY_WITHDRAW, .id = id};
+    const struct opener_bpf_packet bpf = {.call = OPENER_BPF_WITHDRAW, .id = id};
     _cleanup_(buffer_done) struct buffer packet = {0};
 
-    opener_tally_write(&tally, &packet);
+    opener_bpf_write(&bpf, &packet);
     stage_ask(stage, &packet, &(struct fd_list){0}, 0);
 }
 
@@ -924,7 +924,7 @@ static int judge(struct stage *stage)
         return GAVE_AWAY;
     if (stage->opened.n == 1)
         return judge_opened(stage, stage->opened.fds[0]);
-    if (stage->row->subject == TALLIED)
+    if (stage->row->subject == OF_BPF)
         return stage->reply.error < 0 ? NOTHING : judge_slot(stage);
     if (stage->row->subject == STATE)
         return judge_state(stage);
@@ -980,7 +980,7 @@ static bool has_timed_out(const struct stage *stage)
 }
 
 /* Plays a row until the request is over before the accomplice acts; that request must give what is expected. */
-static void stage_play(struct stage *stage, struct verdict *verdict)
+static void stage_play(struct stage *stage, struct password_result *result)
 {
     int wanted = stage->row->subject == JIT_MAP_OF_ROOT ? NOTHING : AS_WITHOUT, got;
     unsigned at = 1 - stage->script->stride;
@@ -993,10 +993,10 @@ static void stage_play(struct stage *stage, struct verdict *verdict)
             got = stage_try_at(stage, at, &acted);
         }
     } while (got >= 0 && acted);
-    verdict->got = got < 0 ? got : got != wanted || at < STOPS_MIN ? -ENODATA : 0;
-    verdict->stops = at;
+    result->got = got < 0 ? got : got != wanted || at < STOPS_MIN ? -ENODATA : 0;
+    result->stops = at;
     if (got >= 0 && got != wanted)
-        snprintf(verdict->reason, sizeof(verdict->reason), "without the accomplice: %d, %d", stage->reply.error,
+        snprintf(result->reason, sizeof(result->reason), "without the accomplice: %d, %d", stage->reply.error,
                  stage->reply.n ? stage->reply.results[0] : 0);
 }
 
@@ -1029,7 +1029,8 @@ static void stage_prepare(struct stage *stage)
         naive_opener_start(stage);
 }
 
-static void serve_script(struct impostor *impostor, const struct script *script, int opener, struct verdict *verdict)
+static void serve_script(struct impostor *impostor, const struct script *script, int opener,
+                         struct password_result *result)
 {
     static uid_t next_owner = OWNER;
     struct stage stage = {.impostor = impostor,
@@ -1051,10 +1052,10 @@ static void serve_script(struct impostor *impostor, const struct script *script,
     if (stage.error == 0)
         stage_attach(&stage);
     if (stage.error == 0) {
-        stage_play(&stage, verdict);
+        stage_play(&stage, result);
         stage_detach(&stage);
     } else {
-        verdict->got = stage.error;
+        result->got = stage.error;
     }
     if (stage.row->naive && stage.opener > 0) {
         close(stage.socket);
@@ -1076,12 +1077,12 @@ static void be_stepper(int socket, void *userdata)
     sigaction(SIGALRM, &action, NULL);
     for (;;) {
         _cleanup_(fd_list_close) struct fd_list fds = {0};
-        struct verdict verdict = {0};
+        struct password_result result = {0};
         if (fd_socket_receive(socket, &script, sizeof(script), &fds, NULL) != sizeof(script) || fds.n == 0)
             return;
         impostor->sys.state_records = fds.n > 1 ? fds.fds[1] : -1;
-        serve_script(impostor, &script, fds.fds[0], &verdict);
-        if (fd_socket_send(socket, &verdict, sizeof(verdict), &(struct fd_list){0}) < 0)
+        serve_script(impostor, &script, fds.fds[0], &result);
+        if (fd_socket_send(socket, &result, sizeof(result), &(struct fd_list){0}) < 0)
             return;
     }
 }
@@ -1122,7 +1123,7 @@ static long script_write(struct impostor *impostor, const struct row *row, struc
     return 0;
 }
 
-static long play(struct impostor *impostor, const struct script *script, struct verdict *verdict)
+static long play(struct impostor *impostor, const struct script *script, struct password_result *result)
 {
     struct fd_list fds = {.n = 1, .fds = {impostor->client->socket}}, none = {0};
 
@@ -1131,21 +1132,21 @@ static long play(struct impostor *impostor, const struct script *script, struct 
     int r = fd_socket_send(impostor->stepper, script, sizeof(*script), &fds);
     if (r < 0)
         return r;
-    ssize_t n = fd_socket_receive(impostor->stepper, verdict, sizeof(*verdict), &none, NULL);
-    return n == sizeof(*verdict) ? verdict->got : -EPIPE;
+    ssize_t n = fd_socket_receive(impostor->stepper, result, sizeof(*result), &none, NULL);
+    return n == sizeof(*result) ? result->got : -EPIPE;
 }
 
-static long play_with_tally(struct impostor *impostor, const struct script *script, struct verdict *verdict)
+static long play_with_bpf(struct impostor *impostor, const struct script *script, struct password_result *result)
 {
-    struct tally_maps maps;
-    long got = tally_start_smallest(impostor, &maps);
+    struct bpf_maps maps;
+    long got = bpf_start_smallest(impostor, &maps);
 
     if (got < 0)
         return ATTEMPT_SKIPPED;
-    got = play(impostor, script, verdict);
+    got = play(impostor, script, result);
     close(maps.counts);
     close(maps.records);
-    impostor->sys.tally->stop(&impostor->sys);
+    impostor->sys.bpf->stop(&impostor->sys);
     return got;
 }
 
@@ -1154,15 +1155,15 @@ void stepped_run(struct impostor *impostor)
     static const struct must works = MUST_WORK, caught = MUST(EPERM);
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        struct verdict verdict = {0};
+        struct password_result result = {0};
         struct script script;
         char name[400];
         long got = script_write(impostor, &rows[i], &script);
         if (got == 0)
-            got = rows[i].subject == TALLIED ? play_with_tally(impostor, &script, &verdict)
-                                             : play(impostor, &script, &verdict);
-        snprintf(name, sizeof(name), "stepped: %s: %u stops%s%s", rows[i].name, verdict.stops,
-                 *verdict.reason ? ", " : "", verdict.reason);
+            got = rows[i].subject == OF_BPF ? play_with_bpf(impostor, &script, &result)
+                                            : play(impostor, &script, &result);
+        snprintf(name, sizeof(name), "stepped: %s: %u stops%s%s", rows[i].name, result.stops,
+                 *result.reason ? ", " : "", result.reason);
         impostor_judge(impostor, name, got, rows[i].naive ? &caught : &works);
     }
 }

@@ -501,8 +501,8 @@ END
     impostor_as_service "an impostor under the unit" "$good_config"
     if inside test -e /sys/kernel/btf/vmlinux; then
         attempted "counts of all cgroups cannot be written to" \
-            "counts of cgroups \(tally\): mmap of the page: got EPERM"
-        attempted "and show no address of the kernel's" "records of a tally: an address of the kernel's: got done"
+            "counts of cgroups \(bpf\): mmap of the page: got EPERM"
+        attempted "and show no address of the kernel's" "records of the engine bpf: an address of the kernel's: got done"
     else
         left_out "BTF, for the engine bpf"
     fi

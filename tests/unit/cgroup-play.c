@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "tests/unit/cgroup-rig.h"
-#include "tests/unit/fake-tally.h"
+#include "tests/unit/fake-bpf.h"
 #include "tests/unit/test.h"
 
 struct cgroup_play play;
@@ -16,7 +16,7 @@ struct cgroup_play play;
 void play_init_on(struct fake_sys *fake, const char *settings)
 {
     const char *include = strstr(settings, "include:") ? "" : "include: '/c*', ";
-    bool had_one = fake->sys.tally;
+    bool had_one = fake->sys.bpf;
     struct error error;
     char text[512];
 
@@ -26,7 +26,7 @@ void play_init_on(struct fake_sys *fake, const char *settings)
     fake_file(fake, "/sys/fs/cgroup/cgroup.procs", "%s", "");
     play = (struct cgroup_play){0};
     if (cgroup_rig_uses(ENGINE_BPF) && !had_one)
-        fake_tally_add(fake);
+        fake_bpf_add(fake);
     rig_init_collector(&play.rig, fake, "cgroup", text);
     assert_int_equal(cgroup_set_open(&play.set, &play.rig.context, &error), 0);
     assert_int_equal(cgroup_set_configure(&play.set, &play.rig.context), 0);

@@ -2,7 +2,7 @@
 /* A rig whose machine counts the cgroup "/a": see cgroup-rig.h. */
 #include "tests/unit/cgroup-rig.h"
 
-#include "tests/unit/fake-tally.h"
+#include "tests/unit/fake-bpf.h"
 #include "tests/unit/test.h"
 
 struct cgroup_engine rig_engine;
@@ -29,7 +29,7 @@ void cgroup_rig_start(struct rig *rig, struct fake_sys *fake, const char *config
     struct error error = {0};
 
     if (used == ENGINE_BPF)
-        fake_tally_add(fake);
+        fake_bpf_add(fake);
     rig_init_collector(rig, fake, "cgroup", config);
     if (cgroup_engine_open(&rig_engine, &rig->context, &hierarchy, &error) < 0)
         fail_msg("%s", error.message);
@@ -64,12 +64,12 @@ int cgroup_rig_resume(struct rig *rig, struct cgroup_counts *counts, int fd)
     assert_int_equal(cgroup_engine_resume(&rig_engine, &rig->context, NULL), 0);
     int r = cgroup_counts_resume(counts, &rig->context, fd);
     cgroup_engine_settle(&rig_engine);
-    cpuset_done(&rig->left);
+    cpuset_done(&rig->went_offline);
     return r;
 }
 
-int cgroup_rig_rescan(struct rig *rig, struct cgroup_counts *counts, const char *left)
+int cgroup_rig_rescan(struct rig *rig, struct cgroup_counts *counts, const char *went_offline)
 {
-    rig_rescan(rig, left);
+    rig_rescan(rig, went_offline);
     return cgroup_rig_resume(rig, counts, CGROUP);
 }

@@ -15,7 +15,7 @@
 /* The engine that counts; its type is NULL before the first cgroup is opened. */
 extern struct cgroup_engine rig_engine;
 
-/* Runs the tests of a program once with each engine; the machine can have a tally where it is bpf. */
+/* Runs the tests of a program once with each engine; the machine can have a BPF program where it is bpf. */
 #define CGROUP_RIG_MAIN()                                                                                              \
     int main(void)                                                                                                     \
     {                                                                                                                  \
@@ -50,6 +50,6 @@ void cgroup_rig_done(struct rig *rig, struct cgroup_counts *counts);
 /* Resumes the engine and the cgroup of a descriptor. Returns what cgroup_counts_resume() does. */
 int cgroup_rig_resume(struct rig *rig, struct cgroup_counts *counts, int fd);
 /* The same for CGROUP, when CPUs came or went. */
-int cgroup_rig_rescan(struct rig *rig, struct cgroup_counts *counts, const char *left);
+int cgroup_rig_rescan(struct rig *rig, struct cgroup_counts *counts, const char *went_offline);
 
 #endif

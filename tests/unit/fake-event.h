@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The open events of a simulated machine, shared by fake-sys.c and fake-tally.c. Tests use fake-sys.h instead. */
+/* The open events of a simulated machine, shared by fake-sys.c and fake-bpf.c. Tests use fake-sys.h instead. */
 #ifndef TESTS_UNIT_FAKE_EVENT_H
 #define TESTS_UNIT_FAKE_EVENT_H
 

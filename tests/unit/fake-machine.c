@@ -192,8 +192,8 @@ struct fake_sys *fake_sys_free(struct fake_sys *fake)
     if (!fake)
         return NULL;
     assert(fake->n_open == 0 && fake->n_mapped == 0);
-    if (fake->tally)
-        fake->remove_tally(fake);
+    if (fake->bpf)
+        fake->remove_bpf(fake);
     nftw(fake->root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
     free(fake->events);
     for (size_t i = 0; i < fake->n_pmus; i++)

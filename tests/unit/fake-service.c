@@ -11,8 +11,8 @@
 
 static const char *const names[] = {"cpu", "cgroup", "self", NULL};
 
-struct fake_draft {
-    struct draft draft;
+struct fake_deferred {
+    struct deferred_document deferred;
     unsigned generation;
     sem_t *gate; /* NULL: it is not held */
 };
@@ -72,7 +72,7 @@ static const struct snapshot *read_snapshot(void *userdata, uint32_t mask, bool 
     return &fake->snapshot;
 }
 
-static json_t *document(void *userdata, enum service_document which)
+static json_t *document(void *userdata, enum api_document which)
 {
     static const char *const documents[] = {
         [DOCUMENT_PMUS] = "pmus",     [DOCUMENT_METRICS] = "metrics", [DOCUMENT_CGROUPS] = "cgroups",
@@ -88,9 +88,9 @@ static uint64_t events_generation(void *userdata)
     return ((struct fake_service *)userdata)->generation;
 }
 
-static void write_draft(struct draft *draft, struct buffer *content)
+static void write_deferred(struct deferred_document *deferred, struct buffer *content)
 {
-    const struct fake_draft *fake = (struct fake_draft *)draft;
+    const struct fake_deferred *fake = (struct fake_deferred *)deferred;
 
     if (fake->gate) {
         sem_wait(fake->gate);
@@ -102,28 +102,29 @@ static void write_draft(struct draft *draft, struct buffer *content)
     buffer_append_text(content, "\"}\n");
 }
 
-static void free_draft(struct draft *draft)
+static void free_deferred(struct deferred_document *deferred)
 {
-    free(draft);
+    free(deferred);
 }
 
-static struct draft *draft_events(void *userdata)
+static struct deferred_document *defer_events(void *userdata)
 {
     struct fake_service *fake = userdata;
-    struct fake_draft *draft = calloc(1, sizeof(*draft));
+    struct fake_deferred *deferred = calloc(1, sizeof(*deferred));
 
-    fake->drafts++;
-    *draft = (struct fake_draft){{write_draft, free_draft}, fake->generation, fake->held ? &fake->gate : NULL};
-    return &draft->draft;
+    fake->deferreds++;
+    *deferred =
+        (struct fake_deferred){{write_deferred, free_deferred}, fake->generation, fake->held ? &fake->gate : NULL};
+    return &deferred->deferred;
 }
 
-void fake_service_hold_drafts(struct fake_service *fake)
+void fake_service_hold_deferred(struct fake_service *fake)
 {
     fake->held = true;
     sem_init(&fake->gate, 0, 0);
 }
 
-void fake_service_release_drafts(struct fake_service *fake)
+void fake_service_release_deferred(struct fake_service *fake)
 {
     fake->held = false;
     sem_post(&fake->gate);
@@ -271,7 +272,7 @@ void fake_service_init(struct fake_service *fake, unsigned n_cpus)
                     .read = read_snapshot,
                     .document = document,
                     .events_generation = events_generation,
-                    .draft_events = draft_events,
+                    .defer_events = defer_events,
                     .reload = reload,
                     .ready = ready,
                     .now = now,

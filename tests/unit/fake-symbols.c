@@ -45,7 +45,7 @@ void symbols_resolve(struct symbols *symbols, uint32_t pid, bool kernel, uint64_
     for (const struct fake_mapping *fake = symbols->mappings; fake->mapping.file; fake++)
         if (fake->pid == (kernel ? 0 : pid) && ip >= fake->mapping.start && ip < fake->mapping.end) {
             symbols->found = fake->mapping;
-            symbols->found.image = (struct image *)symbols;
+            symbols->found.dso = (struct dso *)symbols;
             ret->mapping = &symbols->found;
             ret->symbol = symbols->known ? find(symbols, &fake->mapping, ip) : NULL;
         }
@@ -54,12 +54,12 @@ void symbols_resolve(struct symbols *symbols, uint32_t pid, bool kernel, uint64_
 void symbols_keep(const struct frame *frame, uint32_t pid, struct symbols_kept *ret)
 {
     *ret = (struct symbols_kept){.mapping = *frame->mapping, .pid = pid, .kernel = frame->kernel};
-    ((struct symbols *)frame->mapping->image)->kept++;
+    ((struct symbols *)frame->mapping->dso)->kept++;
 }
 
 void symbols_release(struct symbols_kept *kept)
 {
-    ((struct symbols *)kept->mapping.image)->kept--;
+    ((struct symbols *)kept->mapping.dso)->kept--;
 }
 
 void symbols_resolve_kept(struct symbols *symbols, struct symbols_kept *kept, uint64_t ip, struct frame *ret)

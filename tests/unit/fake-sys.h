@@ -58,7 +58,7 @@ struct fake_failure {
 };
 
 struct fake_event;
-struct fake_tally;
+struct fake_bpf;
 
 struct fake_sys {
     struct sys sys;
@@ -80,10 +80,10 @@ struct fake_sys {
     int removed_cgroups[8];
     size_t n_removed_cgroups;
     uint64_t monotonic_ns, realtime_ns;
-    /* Of a machine that can have a tally (fake-tally.h); else NULL. */
-    struct fake_tally *tally;
+    /* Of a machine that can have a BPF program (fake-bpf.h); else NULL. */
+    struct fake_bpf *bpf;
     void (*run_cgroup)(struct fake_sys *fake, int cgroup, unsigned cpu, uint64_t ns);
-    void (*remove_tally)(struct fake_sys *fake);
+    void (*remove_bpf)(struct fake_sys *fake);
 };
 
 /* Four CPUs with a core PMU "cpu" (type 4) like an x86's, four counters; a RAPL-like "power" with a cpumask. */

@@ -85,15 +85,15 @@ int opener_rig_setup(void **state)
                   .counting = {counting_types, ARRAY_SIZE(counting_types)},
                   .probing = {probing_types, ARRAY_SIZE(probing_types)},
                   .n_cpus = 6,
-                  .permissions.limits = {RIG_CPU_LIMIT, RIG_TALLIED_LIMIT, RIG_THREAD_LIMIT, RIG_THREADS_LIMIT}},
+                  .permissions.limits = {RIG_CPU_LIMIT, RIG_BPF_LIMIT, RIG_THREAD_LIMIT, RIG_THREADS_LIMIT}},
         .cgroups = "/sys/fs/cgroup",
         .events = &rig.events,
-        .tallies = &rig.tallies,
+        .bpf_programs = &rig.bpf_programs,
         .stragglers = &rig.stragglers,
         .programs = &rig.programs,
     };
     assert_int_equal(event_quota_open(&rig.events, &rig.server.rules), 0);
-    assert_int_equal(quota_open(&rig.tallies, 1), 0);
+    assert_int_equal(quota_open(&rig.bpf_programs, 1), 0);
     opener_client_attach(&rig.client, &rig.daemon);
     assert_int_equal(pthread_create(&rig.thread, NULL, run, NULL), 0);
     return 0;
@@ -107,7 +107,7 @@ int opener_rig_teardown(void **state)
     pthread_join(rig.thread, NULL);
     assert_int_equal(rig.ended, 0);
     event_quota_close(&rig.events);
-    quota_close(&rig.tallies);
+    quota_close(&rig.bpf_programs);
     assert_int_equal(fd_count_open(-1, &n_open), 0);
     assert_int_equal(n_open, rig.n_open);
     return 0;

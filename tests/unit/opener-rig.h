@@ -14,7 +14,7 @@
 /* An event with this config waits for a byte of `gate`. */
 #define SLOW 900
 /* So many events may be open on a CPU, of a thread on it, and of all threads there. */
-enum { RIG_CPU_LIMIT = 64, RIG_TALLIED_LIMIT = 16, RIG_THREAD_LIMIT = 20, RIG_THREADS_LIMIT = 30 };
+enum { RIG_CPU_LIMIT = 64, RIG_BPF_LIMIT = 16, RIG_THREAD_LIMIT = 20, RIG_THREADS_LIMIT = 30 };
 /* For how long the opener waits for children that open users' files, however busy the machine is. */
 #define PATIENT_NS (600 * NSEC_PER_SEC)
 
@@ -23,7 +23,7 @@ struct opener_rig {
     struct opener_client client;
     struct opener_server server;
     struct event_quota events;
-    struct quota tallies;
+    struct quota bpf_programs;
     struct stragglers stragglers, programs;
     struct sys daemon, kernel;
     pthread_t thread;

@@ -12,8 +12,8 @@ int process_rig_setup(void **state)
 
     *state = rig;
     sys_init(&rig->sys);
-    return sd_event_new(&rig->event) < 0 || images_new(&rig->sys, rig->event, &rig->images) < 0 ||
-                   processes_new(rig->images, &rig->processes) < 0
+    return sd_event_new(&rig->event) < 0 || dsos_new(&rig->sys, rig->event, &rig->dsos) < 0 ||
+                   processes_new(rig->dsos, &rig->processes) < 0
                ? -1
                : 0;
 }
@@ -23,8 +23,8 @@ int process_rig_teardown(void **state)
     struct process_rig *rig = *state;
 
     processes_free(rig->processes);
-    assert_int_equal(images_bytes(rig->images), 0); /* no reference is left */
-    images_free(rig->images);
+    assert_int_equal(dsos_bytes(rig->dsos), 0); /* no reference is left */
+    dsos_free(rig->dsos);
     sd_event_unref(rig->event);
     free(rig);
     return 0;

@@ -8,7 +8,7 @@
 struct process_rig {
     struct sys sys;
     sd_event *event;
-    struct images *images;
+    struct dsos *dsos;
     struct processes *processes;
 };
 

@@ -26,7 +26,7 @@ static void load(struct rig *rig, struct fake_sys *fake, const char *config)
 static void configure(struct rig *rig, struct machine *machine, struct config *config)
 {
     if (rig->registry)
-        assert_int_equal(registry_configure(rig->registry, machine, config, &rig->left, NULL), 0);
+        assert_int_equal(registry_configure(rig->registry, machine, config, &rig->went_offline, NULL), 0);
     rig->context.machine = machine;
     rig->context.config = config;
     if (machine != rig->machine)
@@ -57,7 +57,7 @@ void rig_init_collector(struct rig *rig, struct fake_sys *fake, const char *coll
         .config = rig->config,
         .snapshot = &rig->snapshot,
         .reload = &rig->reload,
-        .left = &rig->left,
+        .went_offline = &rig->went_offline,
         .stale = &rig->stale,
         .groups = rig->groups,
         .fd = &rig->fd,
@@ -71,7 +71,7 @@ void rig_done(struct rig *rig)
     assert_int_equal(rig->snapshot.metrics.n, 0);
     assert_true(!rig->fake || rig->fake->n_open == 0);
     snapshot_done(&rig->snapshot);
-    cpuset_done(&rig->left);
+    cpuset_done(&rig->went_offline);
     config_free(rig->config);
     machine_free(rig->machine);
     fake_sys_free(rig->fake);
@@ -112,13 +112,13 @@ void rig_configure(struct rig *rig, const char *config)
     configure(rig, rig->machine, config_of(config));
 }
 
-void rig_rescan(struct rig *rig, const char *left)
+void rig_rescan(struct rig *rig, const char *went_offline)
 {
-    cpuset_done(&rig->left);
-    assert_int_equal(cpuset_parse(left, &rig->left, NULL), 0);
+    cpuset_done(&rig->went_offline);
+    assert_int_equal(cpuset_parse(went_offline, &rig->went_offline, NULL), 0);
     configure(rig, machine_of(rig->sys), rig->config);
     if (rig->registry)
-        cpuset_done(&rig->left);
+        cpuset_done(&rig->went_offline);
 }
 
 const struct snapshot *rig_read(struct rig *rig)

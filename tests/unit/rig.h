@@ -21,7 +21,7 @@ struct rig {
     struct sys *sys, real;
     struct machine *machine;
     struct config *config;
-    struct cpuset left;
+    struct cpuset went_offline;
     /* Set by rig_init(). */
     struct registry *registry;
     struct reload_outcome reload;
@@ -61,8 +61,9 @@ void rig_refuse(struct fake_sys *fake, int error, enum perf_hw_id event, int cpu
 
 /* Applies a new configuration, as a reload of the daemon does. */
 void rig_configure(struct rig *rig, const char *config);
-/* Loads the machine again, as the daemon does after CPU hotplug. `left` lists the CPUs that went offline in between. */
-void rig_rescan(struct rig *rig, const char *left);
+/* Loads the machine again, as the daemon does after CPU hotplug. `went_offline` lists the CPUs that went offline in
+ * between. */
+void rig_rescan(struct rig *rig, const char *went_offline);
 /* Reads all collectors. */
 const struct snapshot *rig_read(struct rig *rig);
 

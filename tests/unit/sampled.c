@@ -30,14 +30,14 @@ static bool write_record(void *state, const struct record *record, struct buffer
     return record->type == PERF_RECORD_SAMPLE;
 }
 
-static void write_notice(void *state, const struct writer_notice *notice, struct buffer *out)
+static void write_mark(void *state, const struct writer_mark *mark, struct buffer *out)
 {
     (void)state;
-    if (notice->kind == WRITER_DROPPED)
-        buffer_appendf(out, "dropped %" PRIu64 "\n", notice->n);
-    else if (notice->kind == WRITER_PAUSED || notice->kind == WRITER_RESUMED)
-        buffer_appendf(out, "%s %" PRIu64 "\n", notice->kind == WRITER_PAUSED ? "pause" : "resume", notice->time_ns);
-    else if (notice->kind == WRITER_RESCANNED)
+    if (mark->kind == WRITER_DROPPED)
+        buffer_appendf(out, "dropped %" PRIu64 "\n", mark->n);
+    else if (mark->kind == WRITER_PAUSED || mark->kind == WRITER_RESUMED)
+        buffer_appendf(out, "%s %" PRIu64 "\n", mark->kind == WRITER_PAUSED ? "pause" : "resume", mark->time_ns);
+    else if (mark->kind == WRITER_RESCANNED)
         buffer_append_text(out, "rescanned\n");
 }
 
@@ -64,7 +64,7 @@ static bool write_settle(void *state)
     return seen.unsettled == 0 || --seen.unsettled == 0;
 }
 
-#define LINES .begin = write_begin, .record = write_record, .notice = write_notice, .end = write_end, .free = write_free
+#define LINES .begin = write_begin, .record = write_record, .mark = write_mark, .end = write_end, .free = write_free
 
 const struct writer writer_lines = {LINES}, writer_settled = {LINES, .seconds = 30, .settle = write_settle};
 
@@ -225,7 +225,7 @@ int sampled_end(void **state)
     return count_perf_fds() == 0 ? 0 : -1;
 }
 
-void sampled_start_writer(struct sampled *f, const struct stream_request *request, const struct writer *writer,
+void sampled_start_writer(struct sampled *f, const struct record_request *request, const struct writer *writer,
                           struct reader *reader)
 {
     struct error error = {0};
@@ -240,7 +240,7 @@ void sampled_start_writer(struct sampled *f, const struct stream_request *reques
         fail_msg("%s", error.message);
 }
 
-void sampled_start(struct sampled *f, const struct stream_request *request, struct reader *reader)
+void sampled_start(struct sampled *f, const struct record_request *request, struct reader *reader)
 {
     sampled_start_writer(f, request, &writer_lines, reader);
 }

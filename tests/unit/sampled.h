@@ -14,7 +14,7 @@ struct sampled {
     sd_event *event;
     struct machine *machine;
     struct config_sampler config;
-    enum standing admits; /* 0: any client */
+    enum trust admits; /* 0: any client */
     struct sampler *sampler;
     struct child symboliser;
 };
@@ -52,9 +52,9 @@ struct reader {
 };
 
 /* Open a stream. The test is skipped if this machine or container does not permit sampling. */
-void sampled_start_writer(struct sampled *f, const struct stream_request *request, const struct writer *writer,
+void sampled_start_writer(struct sampled *f, const struct record_request *request, const struct writer *writer,
                           struct reader *reader);
-void sampled_start(struct sampled *f, const struct stream_request *request, struct reader *reader);
+void sampled_start(struct sampled *f, const struct record_request *request, struct reader *reader);
 /*
  * Runs the event loop until the condition holds; the test fails after a minute. Only reader_has() and reader_ended()
  * read data from the stream.

@@ -45,7 +45,7 @@ void served_start(struct served *served, const struct server_limits *limits, con
     struct error error;
 
     served_init(served, limits);
-    assert_int_equal(server_trust(served->server, STANDING_LOCAL, hosts, 1), 0);
+    assert_int_equal(server_trust(served->server, TRUST_LOCAL, hosts, 1), 0);
     assert_int_equal(served_listen(served, address, &error), 0);
 }
 

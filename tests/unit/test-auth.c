@@ -307,7 +307,7 @@ static void remember(struct password_cache *cache, unsigned i, bool right)
     password_cache_remember(cache, &fingerprint, right);
 }
 
-static enum verdict find(struct password_cache *cache, unsigned i)
+static enum password_result find(struct password_cache *cache, unsigned i)
 {
     struct fingerprint fingerprint = numbered(cache, i);
 
@@ -320,16 +320,16 @@ TEST(test_remembers)
     struct password_cache cache;
 
     assert_int_equal(password_cache_init(&cache), 0);
-    assert_int_equal(find(&cache, 0), VERDICT_UNKNOWN);
+    assert_int_equal(find(&cache, 0), PASSWORD_UNKNOWN);
     remember(&cache, 0, true);
     for (unsigned i = 1; i <= 10 * PASSWORD_CACHE_MAX; i++)
         remember(&cache, i, false);
-    assert_int_equal(find(&cache, 0), VERDICT_RIGHT);
-    assert_int_equal(find(&cache, 9 * PASSWORD_CACHE_MAX), VERDICT_UNKNOWN);
-    assert_int_equal(find(&cache, 9 * PASSWORD_CACHE_MAX + 1), VERDICT_WRONG);
+    assert_int_equal(find(&cache, 0), PASSWORD_RIGHT);
+    assert_int_equal(find(&cache, 9 * PASSWORD_CACHE_MAX), PASSWORD_UNKNOWN);
+    assert_int_equal(find(&cache, 9 * PASSWORD_CACHE_MAX + 1), PASSWORD_WRONG);
     for (unsigned i = 1; i <= 2 * PASSWORD_CACHE_MAX; i++) {
         remember(&cache, 100000 + i, true);
-        assert_int_equal(find(&cache, 0), VERDICT_RIGHT);
+        assert_int_equal(find(&cache, 0), PASSWORD_RIGHT);
     }
     password_cache_done(&cache);
 }
@@ -347,66 +347,66 @@ static const struct {
     const struct peer *in_peer;
     bool in_authenticated;
     const char *in_headers[4][2];
-    enum standing out;
-} standings[] = {
+    enum trust out;
+} trusts[] = {
     /* Clients that are not browsers. */
-    {&elsewhere, false, {{"Host", "board"}}, STANDING_EVERYBODY},
-    {&elsewhere, true, {{"Host", "anything.example"}}, STANDING_OPERATOR},
-    {&loopback, false, {{"Host", "127.0.0.1:10298"}}, STANDING_LOCAL},
-    {&loopback, false, {{"Host", "board"}, {"User-Agent", "curl/8.0"}}, STANDING_LOCAL},
-    {&loopback, false, {{"User-Agent", "curl/8.0"}}, STANDING_LOCAL},
-    {&loopback, false, {{"Host", "evil.example"}}, STANDING_EVERYBODY},
-    {&loopback, false, {{"Host", ""}}, STANDING_EVERYBODY},
-    {&loopback, true, {{"Host", "evil.example"}}, STANDING_OPERATOR},
-    {&stranger, false, {{"Host", "localhost"}}, STANDING_LOCAL},
-    {&stranger, false, {{"Host", "x"}}, STANDING_EVERYBODY},
-    {&trusted, false, {{"Host", "localhost"}}, STANDING_OPERATOR},
+    {&elsewhere, false, {{"Host", "board"}}, TRUST_EVERYBODY},
+    {&elsewhere, true, {{"Host", "anything.example"}}, TRUST_OPERATOR},
+    {&loopback, false, {{"Host", "127.0.0.1:10298"}}, TRUST_LOCAL},
+    {&loopback, false, {{"Host", "board"}, {"User-Agent", "curl/8.0"}}, TRUST_LOCAL},
+    {&loopback, false, {{"User-Agent", "curl/8.0"}}, TRUST_LOCAL},
+    {&loopback, false, {{"Host", "evil.example"}}, TRUST_EVERYBODY},
+    {&loopback, false, {{"Host", ""}}, TRUST_EVERYBODY},
+    {&loopback, true, {{"Host", "evil.example"}}, TRUST_OPERATOR},
+    {&stranger, false, {{"Host", "localhost"}}, TRUST_LOCAL},
+    {&stranger, false, {{"Host", "x"}}, TRUST_EVERYBODY},
+    {&trusted, false, {{"Host", "localhost"}}, TRUST_OPERATOR},
     /* Requests forwarded by a proxy. */
-    {&loopback, false, {{"Host", "localhost"}, {"X-Forwarded-For", "192.0.2.1"}}, STANDING_EVERYBODY},
-    {&stranger, false, {{"Host", "localhost"}, {"Via", "1.1 proxy"}}, STANDING_EVERYBODY},
-    {&trusted, false, {{"Host", "localhost"}, {"Via", "1.1 proxy"}}, STANDING_EVERYBODY},
-    {&loopback, true, {{"Host", "localhost"}, {"Via", "1.1 proxy"}}, STANDING_OPERATOR},
+    {&loopback, false, {{"Host", "localhost"}, {"X-Forwarded-For", "192.0.2.1"}}, TRUST_EVERYBODY},
+    {&stranger, false, {{"Host", "localhost"}, {"Via", "1.1 proxy"}}, TRUST_EVERYBODY},
+    {&trusted, false, {{"Host", "localhost"}, {"Via", "1.1 proxy"}}, TRUST_EVERYBODY},
+    {&loopback, true, {{"Host", "localhost"}, {"Via", "1.1 proxy"}}, TRUST_OPERATOR},
     /* Browsers, without proof that a page of this daemon has caused the request. */
-    {&elsewhere, false, {{"Host", "board"}, {AGENT}}, STANDING_PAGE},
-    {&loopback, false, {{"Host", "localhost"}, {AGENT}}, STANDING_PAGE},
-    {&trusted, false, {{"Host", "localhost"}, {AGENT}}, STANDING_PAGE},
-    {&loopback, false, {{"Host", "localhost"}, {"Origin", "http://evil.example"}}, STANDING_PAGE},
-    {&loopback, false, {{"Host", "localhost"}, {"Sec-Fetch-Site", "cross-site"}}, STANDING_PAGE},
-    {&loopback, false, {{"Host", "localhost"}, {"Sec-Fetch-Site", ""}}, STANDING_PAGE},
-    {&loopback, false, {{"Host", "localhost"}, {"Sec-Fetch-Mode", "no-cors"}}, STANDING_PAGE},
-    {&loopback, false, {{"Host", "localhost"}, {"Accept-Language", "en"}, {"User-Agent", "curl/8"}}, STANDING_PAGE},
-    {&loopback, false, {{"Host", "localhost"}, {"Sec-Fetch-Site", "cross-site"}, {PROOF}}, STANDING_PAGE},
-    {&loopback, false, {{"Host", "localhost"}, {AGENT}, {"X-Requested-With", "XMLHttpRequest"}}, STANDING_PAGE},
+    {&elsewhere, false, {{"Host", "board"}, {AGENT}}, TRUST_PAGE},
+    {&loopback, false, {{"Host", "localhost"}, {AGENT}}, TRUST_PAGE},
+    {&trusted, false, {{"Host", "localhost"}, {AGENT}}, TRUST_PAGE},
+    {&loopback, false, {{"Host", "localhost"}, {"Origin", "http://evil.example"}}, TRUST_PAGE},
+    {&loopback, false, {{"Host", "localhost"}, {"Sec-Fetch-Site", "cross-site"}}, TRUST_PAGE},
+    {&loopback, false, {{"Host", "localhost"}, {"Sec-Fetch-Site", ""}}, TRUST_PAGE},
+    {&loopback, false, {{"Host", "localhost"}, {"Sec-Fetch-Mode", "no-cors"}}, TRUST_PAGE},
+    {&loopback, false, {{"Host", "localhost"}, {"Accept-Language", "en"}, {"User-Agent", "curl/8"}}, TRUST_PAGE},
+    {&loopback, false, {{"Host", "localhost"}, {"Sec-Fetch-Site", "cross-site"}, {PROOF}}, TRUST_PAGE},
+    {&loopback, false, {{"Host", "localhost"}, {AGENT}, {"X-Requested-With", "XMLHttpRequest"}}, TRUST_PAGE},
     {&loopback,
      false,
      {{"Host", "localhost"}, {"Sec-Fetch-Site", "same-origin"}, {"Sec-Fetch-Site", "cross-site"}},
-     STANDING_PAGE},
-    {&loopback, true, {{"Host", "localhost"}, {AGENT}, {"Sec-Fetch-Site", "cross-site"}}, STANDING_PAGE},
+     TRUST_PAGE},
+    {&loopback, true, {{"Host", "localhost"}, {AGENT}, {"Sec-Fetch-Site", "cross-site"}}, TRUST_PAGE},
     /* DNS rebinding: a foreign name resolves to this machine, so the browser takes the page for one of this daemon. */
-    {&loopback, false, {{"Host", "evil.example"}, {AGENT}, {"Sec-Fetch-Site", "same-origin"}}, STANDING_PAGE},
-    {&loopback, false, {{"Host", "printer:10298"}, {AGENT}, {PROOF}}, STANDING_PAGE},
+    {&loopback, false, {{"Host", "evil.example"}, {AGENT}, {"Sec-Fetch-Site", "same-origin"}}, TRUST_PAGE},
+    {&loopback, false, {{"Host", "printer:10298"}, {AGENT}, {PROOF}}, TRUST_PAGE},
     /* With a password any name is accepted, since the owner of a rebound name has none. */
-    {&elsewhere, true, {{"Host", "board.lan"}, {AGENT}, {"Sec-Fetch-Site", "same-origin"}}, STANDING_OPERATOR},
+    {&elsewhere, true, {{"Host", "board.lan"}, {AGENT}, {"Sec-Fetch-Site", "same-origin"}}, TRUST_OPERATOR},
     /* Pages of this daemon, and URLs that the user typed. */
-    {&loopback, false, {{"Host", "localhost"}, {AGENT}, {"Sec-Fetch-Site", "none"}}, STANDING_LOCAL},
-    {&loopback, false, {{"Host", "localhost"}, {AGENT}, {"Sec-Fetch-Site", "same-origin"}}, STANDING_LOCAL},
-    {&loopback, false, {{"Host", "127.0.0.1"}, {AGENT}, {"Origin", "http://127.0.0.1"}, {PROOF}}, STANDING_LOCAL},
-    {&elsewhere, false, {{"Host", "192.0.2.1:10298"}, {AGENT}, {PROOF}}, STANDING_EVERYBODY},
-    {&elsewhere, false, {{"Host", "alias.example"}, {AGENT}, {PROOF}}, STANDING_EVERYBODY},
+    {&loopback, false, {{"Host", "localhost"}, {AGENT}, {"Sec-Fetch-Site", "none"}}, TRUST_LOCAL},
+    {&loopback, false, {{"Host", "localhost"}, {AGENT}, {"Sec-Fetch-Site", "same-origin"}}, TRUST_LOCAL},
+    {&loopback, false, {{"Host", "127.0.0.1"}, {AGENT}, {"Origin", "http://127.0.0.1"}, {PROOF}}, TRUST_LOCAL},
+    {&elsewhere, false, {{"Host", "192.0.2.1:10298"}, {AGENT}, {PROOF}}, TRUST_EVERYBODY},
+    {&elsewhere, false, {{"Host", "alias.example"}, {AGENT}, {PROOF}}, TRUST_EVERYBODY},
 };
 
-TEST(test_standing)
+TEST(test_trust)
 {
     char *others[] = {(char *)"alias.example"};
     const struct host_names names = {.machine = "board", .others = others, .n_others = 1};
 
-    for (size_t i = 0; i < ARRAY_SIZE(standings); i++) {
-        struct standing_claims claims = {0};
-        for (size_t k = 0; k < ARRAY_SIZE(standings[i].in_headers) && standings[i].in_headers[k][0]; k++)
-            standing_claim(&claims, standings[i].in_headers[k][0], standings[i].in_headers[k][1]);
-        enum standing standing = standing_of(standings[i].in_authenticated, standings[i].in_peer, &claims, &names);
-        if (standing != standings[i].out)
-            fail_msg("case %zu: %d instead of %d", i, standing, standings[i].out);
+    for (size_t i = 0; i < ARRAY_SIZE(trusts); i++) {
+        struct origin_headers claims = {0};
+        for (size_t k = 0; k < ARRAY_SIZE(trusts[i].in_headers) && trusts[i].in_headers[k][0]; k++)
+            origin_header_add(&claims, trusts[i].in_headers[k][0], trusts[i].in_headers[k][1]);
+        enum trust trust = trust_of(trusts[i].in_authenticated, trusts[i].in_peer, &claims, &names);
+        if (trust != trusts[i].out)
+            fail_msg("case %zu: %d instead of %d", i, trust, trusts[i].out);
     }
 }
 

@@ -33,7 +33,7 @@ static const struct {
     const char *what;
     struct fake_sys *(*in_machine)(void);
     const char *in_config, *in_metric, *in_collector, *in_pmu;
-    const char *out_absence;
+    const char *out_why_absent;
     const char *out_text; /* the groups that have it, or a part of the message */
 } cases[] = {
     {"two events of one group", fake_machine_one_pmu, CPU("[{name: a, events: '{cycles,instructions}'}]"), "ipc", "cpu",
@@ -95,7 +95,7 @@ static const struct {
 
 struct search {
     const char *metric, *collector, *pmu;
-    char absence[32], text[1024];
+    char why_absent[32], text[1024];
     unsigned n;
 };
 
@@ -108,7 +108,7 @@ static void look(void *userdata, const struct availability *availability)
         !str_equal(availability->collector, search->collector) || !str_equal(availability->pmu, search->pmu))
         return;
     search->n++;
-    snprintf(search->absence, sizeof(search->absence), "%s", absence_name(availability->absence));
+    snprintf(search->why_absent, sizeof(search->why_absent), "%s", why_absent_name(availability->why_absent));
     snprintf(search->text, sizeof(search->text), "%.*s", (int)availability->message.size,
              availability->message.data ? availability->message.data : "");
     for (size_t i = 0; i < availability->n_groups; i++)
@@ -124,15 +124,15 @@ TEST(test_cases)
             .metric = cases[i].in_metric, .collector = cases[i].in_collector, .pmu = cases[i].in_pmu};
         struct rig rig;
         rig_init(&rig, cases[i].in_machine(), cases[i].in_config);
-        if (str_equal(cases[i].out_absence, "starved"))
+        if (str_equal(cases[i].out_why_absent, "starved"))
             fake_find_pmu(rig.fake, "cpu")->counters = 0;
         fake_advance(rig.fake, NSEC_PER_SEC);
         rig_read(&rig);
         assert_int_equal(availability_each(rig.registry, rig.machine, look, &search), 0);
-        bool is_text = str_equal(search.absence, "available") ? str_equal(search.text, cases[i].out_text)
-                                                              : strstr(search.text, cases[i].out_text) != NULL;
-        if (search.n != 1 || !str_equal(search.absence, cases[i].out_absence) || !is_text)
-            fail_msg("%s: %u answers, %s: %s", cases[i].what, search.n, search.absence, search.text);
+        bool is_text = str_equal(search.why_absent, "available") ? str_equal(search.text, cases[i].out_text)
+                                                                 : strstr(search.text, cases[i].out_text) != NULL;
+        if (search.n != 1 || !str_equal(search.why_absent, cases[i].out_why_absent) || !is_text)
+            fail_msg("%s: %u answers, %s: %s", cases[i].what, search.n, search.why_absent, search.text);
         rig_done(&rig);
     }
 }

@@ -1,67 +1,67 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of cgroups that a tally counts: what they show of what the slots had. */
+/* The rows of cgroups that a BPF program counts: what they show of what the slots had. */
 #include <stdio.h>
 
 #include "collectors/cgroup/bpf-counts.h"
 #include "tests/unit/cgroup-rig.h"
 #include "tests/unit/find-series.h"
-#include "tests/unit/lending-rig.h"
+#include "tests/unit/sharing-rig.h"
 #include "tests/unit/test.h"
 
-/* A machine with the perf groups of a tally, and the rows that its cgroups have: of the test that runs. */
-static struct lending_rig rig;
-static struct tally_rows *plan;
+/* A machine with the perf groups of a BPF program, and the rows that its cgroups have: of the test that runs. */
+static struct sharing_rig rig;
+static struct bpf_rows *plan;
 
-#define TALLIED(groups) "collectors: {cpu: {enabled: false}, cgroup: {groups: " groups "}}"
+#define OF_BPF(groups) "collectors: {cpu: {enabled: false}, cgroup: {groups: " groups "}}"
 
 static void resume_plan(void)
 {
-    assert_int_equal(tally_rows_resume(&plan, &rig.rig.context, &rig.groups), 0);
+    assert_int_equal(bpf_rows_resume(&plan, &rig.rig.context, &rig.groups), 0);
 }
 
 static void begin(struct fake_sys *fake, const char *config)
 {
     plan = NULL;
-    lending_rig_init(&rig, fake, config);
+    sharing_rig_init(&rig, fake, config);
     resume_plan();
 }
 
 static void end(void)
 {
-    tally_rows_free(plan);
-    lending_rig_done(&rig);
+    bpf_rows_free(plan);
+    sharing_rig_done(&rig);
 }
 
-static struct tallied_counts *open_counts(const char *label)
+static struct bpf_counts *open_counts(const char *label)
 {
-    struct tallied_counts *counts = NULL;
+    struct bpf_counts *counts = NULL;
 
-    assert_int_equal(tallied_counts_new(plan, &rig.rig.context, label, NULL, &counts), 0);
+    assert_int_equal(bpf_counts_new(plan, &rig.rig.context, label, NULL, &counts), 0);
     return counts;
 }
 
-static void resume_counts(struct tallied_counts *counts, const char *label)
+static void resume_counts(struct bpf_counts *counts, const char *label)
 {
-    assert_int_equal(tallied_counts_resume(counts, plan, &rig.rig.context, label, NULL), 0);
+    assert_int_equal(bpf_counts_resume(counts, plan, &rig.rig.context, label, NULL), 0);
 }
 
-static void close_counts(struct tallied_counts *counts)
+static void close_counts(struct bpf_counts *counts)
 {
-    tallied_counts_free(counts, &rig.rig.snapshot);
+    bpf_counts_free(counts, &rig.rig.snapshot);
 }
 
 /* The slot of chain[0] had this on a CPU; each event of the row "core", the only one, counted `value`. */
-static void credit(struct tallied_counts *const *chain, size_t n, unsigned cpu, uint64_t enabled, uint64_t running,
-                   uint64_t value)
+static void attribute(struct bpf_counts *const *chain, size_t n, unsigned cpu, uint64_t enabled, uint64_t running,
+                      uint64_t value)
 {
-    const struct tally_part *part = &plan->parts[tally_rows_on_cpu(plan, cpu)];
-    uint64_t delta[TALLY_WORDS_MAX] = {0};
+    const struct bpf_part *part = &plan->parts[bpf_rows_on_cpu(plan, cpu)];
+    uint64_t delta[BPF_WORDS_MAX] = {0};
 
     EVENTS_FOREACH (event, part->events)
-        delta[tally_span_word(&rig.groups.spans[0], event)] = value;
+        delta[bpf_span_word(&rig.groups.spans[0], event)] = value;
     delta[part->enabled] = enabled;
     delta[part->enabled + 1] = running;
-    tallied_counts_credit(chain, n, cpu, delta);
+    bpf_counts_attribute(chain, n, cpu, delta);
 }
 
 static unsigned choose(unsigned n)
@@ -73,10 +73,10 @@ static unsigned choose(unsigned n)
 static void read_groups(void)
 {
     CPUSET_FOREACH (cpu, &rig.rig.machine->online) {
-        uint64_t words[TALLY_WORDS_MAX], valid;
-        tally_groups_read(&rig.groups, rig.rig.sys, (unsigned)cpu, words, &valid);
+        uint64_t words[BPF_WORDS_MAX], valid;
+        bpf_groups_read(&rig.groups, rig.rig.sys, (unsigned)cpu, words, &valid);
     }
-    tally_rows_update(plan);
+    bpf_rows_update(plan);
 }
 
 static uint64_t value(const char *cgroup, const char *metric)
@@ -95,11 +95,11 @@ static const struct row *core_of(const char *cgroup)
 }
 
 /* "/a" and "/a/b" in it, on two counters. The tasks are those of /a/b. */
-static struct tallied_counts *chain[2];
+static struct bpf_counts *chain[2];
 
 static int setup_chain(void **state)
 {
-    begin(fake_machine_two_counters(), TALLIED("[{name: core, events: 'cycles'}]"));
+    begin(fake_machine_two_counters(), OF_BPF("[{name: core, events: 'cycles'}]"));
     chain[0] = open_counts("/a/b");
     chain[1] = open_counts("/a");
     return 0;
@@ -116,28 +116,28 @@ static int teardown_chain(void **state)
 /* Tasks of /a itself wait, and those of /a/b run: the time waits on. */
 TEST_WITH(test_waits_beside, setup_chain, teardown_chain)
 {
-    credit(chain + 1, 1, 0, 30, 0, 0);
-    credit(chain, 2, 0, 10, 10, 5);
-    credit(chain + 1, 1, 0, 10, 10, 1); /* 10 ns, and the 30 that waited */
-    tallied_counts_update(chain[1]);
+    attribute(chain + 1, 1, 0, 30, 0, 0);
+    attribute(chain, 2, 0, 10, 10, 5);
+    attribute(chain + 1, 1, 0, 10, 10, 1); /* 10 ns, and the 30 that waited */
+    bpf_counts_update(chain[1]);
     assert_int_equal(value("/a", "cycles"), 5 + 4);
 }
 
 /* A group that cannot be read on one CPU is missing in all rows, with the cause; later it is there again. */
 TEST(test_unreadable)
 {
-    begin(fake_machine_two_counters(), TALLIED("[{name: core, events: 'cycles:D'}]"));
-    struct tallied_counts *a = open_counts("/a"), *idle = open_counts("/idle");
+    begin(fake_machine_two_counters(), OF_BPF("[{name: core, events: 'cycles:D'}]"));
+    struct bpf_counts *a = open_counts("/a"), *idle = open_counts("/idle");
     for (unsigned cpu = 0; cpu < 2; cpu++)
-        credit(&a, 1, cpu, 10, 10, 10);
-    tallied_counts_update(a);
-    tallied_counts_update(idle);
+        attribute(&a, 1, cpu, 10, 10, 10);
+    bpf_counts_update(a);
+    bpf_counts_update(idle);
     assert_null(core_of("/a")->cause);
     fake_fail(rig.rig.fake, (struct fake_failure){.call = FAKE_READ, .on_cpu = true, .cpu = 0});
     read_groups();
-    credit(&a, 1, 1, 10, 10, 10);
-    tallied_counts_update(a);
-    tallied_counts_update(idle);
+    attribute(&a, 1, 1, 10, 10, 10);
+    bpf_counts_update(a);
+    bpf_counts_update(idle);
     assert_int_equal(core_of("/a")->state, ROW_MULTIPLEXED);
     assert_true(str_starts(core_of("/a")->cause, "it is pinned and found no counter"));
     assert_int_equal(core_of("/idle")->state, ROW_STARVED);
@@ -146,7 +146,7 @@ TEST(test_unreadable)
         fake_advance(rig.rig.fake, 2 * NSEC_PER_SEC);
         read_groups();
     }
-    tallied_counts_update(idle);
+    bpf_counts_update(idle);
     assert_int_equal(core_of("/idle")->state, ROW_COUNTING);
     assert_int_equal(value("/idle", "cycles"), 0);
     close_counts(a);
@@ -155,34 +155,34 @@ TEST(test_unreadable)
 }
 
 /* Time that waited goes to the cgroup above when its own goes, and what is above loses nothing. */
-TEST_WITH(test_heir, setup_chain, teardown_chain)
+TEST_WITH(test_parent, setup_chain, teardown_chain)
 {
-    credit(chain, 2, 0, 10, 10, 5);
-    credit(chain, 2, 0, 30, 0, 0);
-    credit(chain + 1, 1, 0, 10, 10, 1); /* does not end the waiting of /a/b */
-    tallied_counts_end(chain[0], chain[1]);
+    attribute(chain, 2, 0, 10, 10, 5);
+    attribute(chain, 2, 0, 30, 0, 0);
+    attribute(chain + 1, 1, 0, 10, 10, 1); /* does not end the waiting of /a/b */
+    bpf_counts_end(chain[0], chain[1]);
     assert_int_equal(value("/a/b", "cycles"), 5);
     assert_int_equal(value("/a/b", "group_enabled_seconds"), 40);
-    tallied_counts_update(chain[1]);
+    bpf_counts_update(chain[1]);
     assert_int_equal(value("/a", "cycles"), 6);
     assert_int_equal(core_of("/a")->state, ROW_MULTIPLEXED);
-    credit(chain + 1, 1, 0, 10, 10, 3); /* 10 ns, and the 30 that waited */
-    tallied_counts_update(chain[1]);
+    attribute(chain + 1, 1, 0, 10, 10, 3); /* 10 ns, and the 30 that waited */
+    bpf_counts_update(chain[1]);
     assert_int_equal(value("/a", "cycles"), 6 + 12);
     assert_int_equal(value("/a", "group_enabled_seconds"), 60);
     /* One that has ended leaves all to those above. */
-    credit(chain, 2, 0, 10, 10, 1000);
-    tallied_counts_update(chain[0]);
-    tallied_counts_update(chain[1]);
+    attribute(chain, 2, 0, 10, 10, 1000);
+    bpf_counts_update(chain[0]);
+    bpf_counts_update(chain[1]);
     assert_int_equal(value("/a/b", "cycles"), 5);
     assert_int_equal(value("/a", "cycles"), 1018);
-    credit(chain + 1, 1, 0, 10, 0, 0);
-    tallied_counts_end(chain[1], NULL);
+    attribute(chain + 1, 1, 0, 10, 0, 0);
+    bpf_counts_end(chain[1], NULL);
     assert_int_equal(core_of("/a")->state, ROW_STARVED);
     /* Back under the same name: nothing waits from before. */
     resume_counts(chain[1], "/a");
-    credit(chain + 1, 1, 0, 10, 10, 2);
-    tallied_counts_update(chain[1]);
+    attribute(chain + 1, 1, 0, 10, 10, 2);
+    bpf_counts_update(chain[1]);
     assert_int_equal(value("/a", "cycles"), 1020);
 }
 
@@ -190,29 +190,29 @@ TEST_WITH(test_heir, setup_chain, teardown_chain)
 TEST_WITH(test_totals_never_fall, setup_chain, teardown_chain)
 {
     const char *const names[] = {"/a/b", "/a"};
-    uint64_t shown[2] = {0}, credited = 0;
+    uint64_t shown[2] = {0}, attributed = 0;
 
     srand(17);
     for (unsigned step = 0; step < 4000; step++) {
         unsigned above = choose(2);
         uint64_t enabled = 1 + choose(1 << 20), running = choose(4) ? enabled / (1 + choose(4)) : 0;
         uint64_t cycles = running ? choose(1 << 30) : 0;
-        credit(chain + above, 2 - above, choose(2), enabled, running, cycles);
-        credited += cycles;
+        attribute(chain + above, 2 - above, choose(2), enabled, running, cycles);
+        attributed += cycles;
         if (choose(100) == 0) {
-            tallied_counts_end(chain[0], chain[1]);
+            bpf_counts_end(chain[0], chain[1]);
             resume_counts(chain[0], "/a/b");
         }
         for (unsigned i = 0; i < 2 && step % 10 == 0; i++) {
-            tallied_counts_update(chain[i]);
+            bpf_counts_update(chain[i]);
             const struct counter *counter = &core_of(names[i])->counters[0];
             assert_true(counter->value >= shown[i]);
             shown[i] = counter->value;
         }
         assert_true(shown[0] <= shown[1]);
     }
-    tallied_counts_update(chain[1]);
-    assert_int_equal(core_of("/a")->counters[0].raw, credited);
+    bpf_counts_update(chain[1]);
+    assert_int_equal(core_of("/a")->counters[0].raw, attributed);
 }
 
 #define MANY_LINES 512
@@ -326,7 +326,7 @@ static const struct {
     {without_cycles_on_3, ROWS_MIXED},   {without_cluster, KINDS},
 };
 
-/* Some time passes on each CPU, for the cgroup, and for the groups of the tally. */
+/* Some time passes on each CPU, for the cgroup, and for the groups of the BPF program. */
 static void check_machine(struct fake_sys *(*machine)(void), const char *groups, bool per_cpu)
 {
     char config[1024];
@@ -336,14 +336,14 @@ static void check_machine(struct fake_sys *(*machine)(void), const char *groups,
              per_cpu ? "true" : "false", groups);
     struct cgroup_counts *expected = cgroup_rig_init(&perf, machine(), config);
     begin(machine(), config);
-    struct tallied_counts *actual = open_counts("/a");
+    struct bpf_counts *actual = open_counts("/a");
     cgroup_counts_read(expected, perf.sys);
     read_groups();
-    tallied_counts_update(actual);
+    bpf_counts_update(actual);
     compare_rows(&perf.snapshot, &rig.rig.snapshot);
     size_t states[2][N_ROW_STATES] = {0};
     cgroup_counts_add_states(expected, states[0]);
-    tallied_counts_add_states(actual, states[1]);
+    bpf_counts_add_states(actual, states[1]);
     assert_memory_equal(states[1], states[0], sizeof(states[0]));
     /* The other CPUs come, or all that there are go on. */
     CPUSET_FOREACH (cpu, &perf.machine->possible) {
@@ -351,11 +351,11 @@ static void check_machine(struct fake_sys *(*machine)(void), const char *groups,
         fake_set_online(rig.rig.fake, (unsigned)cpu, true);
     }
     assert_int_equal(cgroup_rig_rescan(&perf, expected, ""), 0);
-    lending_rig_rescan(&rig, "");
+    sharing_rig_rescan(&rig, "");
     resume_plan();
     resume_counts(actual, "/a");
     cgroup_counts_read(expected, perf.sys);
-    tallied_counts_update(actual);
+    bpf_counts_update(actual);
     compare_rows(&perf.snapshot, &rig.rig.snapshot);
     close_counts(actual);
     end();

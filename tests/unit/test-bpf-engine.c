@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counting cgroups by BPF: the choice of the engine, the slots of cgroups, and a tally that fails or is replaced. */
+/* Counting cgroups by BPF: the choice of the engine, the slots of cgroups, and a BPF program that fails or is replaced.
+ */
 #include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
@@ -12,15 +13,15 @@
 #include "collectors/cgroup/counts.h"
 #include "metrics/metrics.h"
 #include "tests/unit/cgroup-play.h"
+#include "tests/unit/fake-bpf.h"
 #include "tests/unit/fake-event.h"
-#include "tests/unit/fake-tally.h"
 #include "tests/unit/find-series.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/test.h"
 
 /* The calls of the fake, which can fail. A cgroup is known by the number in its directory's name. */
 static struct {
-    const struct tally_calls *real;
+    const struct bpf_calls *real;
     int start, set_cpu, attach, assign, withdraw, flush; /* the error of each, or 0 */
     unsigned n_assigned, n_flushes;
     uint32_t slots; /* of the last start */
@@ -29,13 +30,13 @@ static struct {
 #define CGROUP_OF(i) (1000 + (int)(i))
 #define CGROUP_ROOT 999
 
-static int start(struct sys *sys, const struct tally_shape *shape, struct tally_maps *ret, struct error *error)
+static int start(struct sys *sys, const struct bpf_shape *shape, struct bpf_maps *ret, struct error *error)
 {
     calls.slots = shape->slots;
     return calls.start ? error_set(error, calls.start, "no") : calls.real->start(sys, shape, ret, error);
 }
 
-static int set_cpu(struct sys *sys, unsigned cpu, const struct tally_event *events, const int *fds)
+static int set_cpu(struct sys *sys, unsigned cpu, const struct bpf_event *events, const int *fds)
 {
     return calls.set_cpu ? calls.set_cpu : calls.real->set_cpu(sys, cpu, events, fds);
 }
@@ -69,15 +70,15 @@ static int flush(struct sys *sys)
     return calls.flush ? calls.flush : calls.real->flush(sys);
 }
 
-static struct tally_calls faulty;
+static struct bpf_calls faulty;
 
-static struct fake_sys *machine_with_tally(void)
+static struct fake_sys *machine_with_bpf(void)
 {
     struct fake_sys *fake = fake_machine_no_pmu();
 
-    fake_tally_add(fake);
+    fake_bpf_add(fake);
     memset(&calls, 0, sizeof(calls));
-    calls.real = fake->sys.tally;
+    calls.real = fake->sys.bpf;
     faulty = *calls.real;
     faulty.start = start;
     faulty.set_cpu = set_cpu;
@@ -85,13 +86,13 @@ static struct fake_sys *machine_with_tally(void)
     faulty.assign = assign;
     faulty.withdraw = withdraw;
     faulty.flush = flush;
-    fake->sys.tally = &faulty;
+    fake->sys.bpf = &faulty;
     return fake;
 }
 
 static void begin(const char *settings)
 {
-    play_init_on(machine_with_tally(), settings);
+    play_init_on(machine_with_bpf(), settings);
     assert_int_equal(play.set.engine.type->number, ENGINE_BPF);
 }
 
@@ -133,7 +134,7 @@ TEST(test_choice)
     static const char program[] = "the program in the kernel knows only cgroup v2";
     static const struct {
         const char *in_engine;
-        bool in_tally;
+        bool in_bpf;
         enum hierarchy_kind in_kind;
         int in_error; /* of starting it */
         int out_error;
@@ -154,13 +155,13 @@ TEST(test_choice)
 
     for (size_t i = 0; i < ARRAY_SIZE(choices); i++) {
         struct hierarchy hierarchy = {.kind = choices[i].in_kind};
-        struct fake_sys *fake = machine_with_tally();
+        struct fake_sys *fake = machine_with_bpf();
         struct cgroup_engine engine;
         struct error error = {0};
         struct rig rig;
         char text[128];
-        if (!choices[i].in_tally)
-            fake->sys.tally = NULL;
+        if (!choices[i].in_bpf)
+            fake->sys.bpf = NULL;
         calls.start = choices[i].in_error;
         snprintf(text, sizeof(text), "collectors: {cgroup: {engine: %s}}", choices[i].in_engine);
         rig_init_collector(&rig, fake, "cgroup", text);
@@ -181,13 +182,13 @@ static int attach_and_lie(struct sys *sys, bool attached)
     int r = attach(sys, attached);
 
     for (unsigned cpu = 0; cpu < 2; cpu++)
-        fake_tally_spoil((struct fake_sys *)sys, cpu);
+        fake_bpf_spoil((struct fake_sys *)sys, cpu);
     return r;
 }
 
 TEST(test_disagreement)
 {
-    struct fake_sys *fake = machine_with_tally();
+    struct fake_sys *fake = machine_with_bpf();
     faulty.attach = attach_and_lie;
     play_init_on(fake, "engine: auto");
     assert_int_equal(play.set.engine.type->number, ENGINE_PERF);
@@ -250,14 +251,14 @@ TEST(test_growth)
     for (unsigned i = 1; i < 300; i++)
         make_directory(i);
     play_dispatch();
-    assert_int_equal(fake_tally_starts(play.rig.fake), 1);
+    assert_int_equal(fake_bpf_starts(play.rig.fake), 1);
     assert_int_equal(calls.slots, 402);
     assert_int_equal(play.set.n, 254);
     assert_int_equal(play.set.n_dropped, 46);
     calls.start = 0;
     run(0, 10);
     assert_int_equal(cgroup_set_configure(&play.set, &play.rig.context), 0);
-    assert_int_equal(fake_tally_starts(play.rig.fake), 2);
+    assert_int_equal(fake_bpf_starts(play.rig.fake), 2);
     assert_int_equal(play.set.n, 300);
     assert_int_equal(play.set.n_dropped, 0);
     for (unsigned i = 0; i < 300; i++)
@@ -287,11 +288,11 @@ TEST(test_late)
     run(1, 100);
     fake_set_online(play.rig.fake, 0, false);
     fake_set_online(play.rig.fake, 0, true);
-    assert_int_equal(cpuset_add(&play.rig.left, 0), 0);
+    assert_int_equal(cpuset_add(&play.rig.went_offline, 0), 0);
     calls.set_cpu = -ETIMEDOUT;
     assert_int_equal(cgroup_engine_resume(&play.set.engine, &play.rig.context, &error), 0);
     assert_int_equal(cgroup_set_configure(&play.set, &play.rig.context), 0);
-    cpuset_done(&play.rig.left);
+    cpuset_done(&play.rig.went_offline);
     assert_counted(100);
     calls.set_cpu = 0;
     assert_counted(100);
@@ -300,7 +301,7 @@ TEST(test_late)
     play_done();
 }
 
-/* --- the tally as a whole --- */
+/* --- the BPF program as a whole --- */
 
 /* The root alone has what belongs to no known cgroup, and what is in no cgroup that is watched. */
 TEST(test_root)
@@ -309,12 +310,12 @@ TEST(test_root)
     play_make(1);
     assert_int_equal(calls.n_assigned, 1);
     run(7, 50);
-    fake_tally_miss(play.rig.fake, 0, 20);
+    fake_bpf_miss(play.rig.fake, 0, 20);
     run(1, 1);
     read_all();
     assert_int_equal(value("/"), 71);
     assert_int_equal(value("/c0001"), 1);
-    assert_int_equal(cgroup_tally_unknown(play.set.engine.tally)->ns, 20);
+    assert_int_equal(bpf_engine_unknown(play.set.engine.bpf)->ns, 20);
     play_done();
 }
 
@@ -337,17 +338,17 @@ TEST(test_moved)
     struct fake_sys *fake = play.rig.fake;
     play_make(1);
     play_make(2);
-    fake_tally_move(fake, CGROUP_OF(1), 1);
+    fake_bpf_move(fake, CGROUP_OF(1), 1);
     assert_moved(0, 0, 1);
     fake_run_cpu(fake, 1, 100);
     assert_moved(100, 0, 0);
     for (unsigned i = 0; i < 7; i++)
-        fake_tally_move(fake, CGROUP_OF(2), 1);
+        fake_bpf_move(fake, CGROUP_OF(2), 1);
     fake_run_cpu(fake, 1, 10);
     assert_moved(110, 0, 1);
     fake_run_cpu(fake, 1, 5);
     assert_moved(110, 5, 0);
-    fake_tally_move(fake, CGROUP_OF(1), 1);
+    fake_bpf_move(fake, CGROUP_OF(1), 1);
     calls.flush = -ETIMEDOUT;
     for (unsigned i = 1; i <= 2; i++) {
         fake_run_cpu(fake, 1, 1);
@@ -358,7 +359,7 @@ TEST(test_moved)
     fake_run_cpu(fake, 1, 1);
     assert_moved(111, 7, 0);
     /* The reading of a single cgroup is no occasion. */
-    fake_tally_move(fake, CGROUP_OF(2), 1);
+    fake_bpf_move(fake, CGROUP_OF(2), 1);
     assert_true(play.set.engine.type->read(play.set.counts[0], &fake->sys) > 0);
     assert_int_equal(calls.n_flushes, 0);
     assert_moved(111, 7, 1);
@@ -411,7 +412,7 @@ TEST(test_engine_changes)
 
     fake_file(fake, "/proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
     fake_file(fake, "/sys/fs/cgroup/cgroup.procs", "%s", "");
-    fake_tally_add(fake);
+    fake_bpf_add(fake);
     rig_init(&rig, fake, ENGINE("bpf"));
     assert_unknown_created(&rig, "1700000000\n");
     fake_advance(fake, 2 * NSEC_PER_SEC);
@@ -423,7 +424,7 @@ TEST(test_engine_changes)
     rig_done(&rig);
 }
 
-static int start_without_opener(struct sys *sys, const struct tally_shape *shape, struct tally_maps *ret,
+static int start_without_opener(struct sys *sys, const struct bpf_shape *shape, struct bpf_maps *ret,
                                 struct error *error)
 {
     return error_set(error, -EPIPE, "the opener is gone; restart perfcountd");
@@ -445,10 +446,10 @@ TEST(test_engine_lost)
 
         fake_file(fake, "/proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
         fake_file(fake, "/sys/fs/cgroup/cgroup.procs", "%s", "");
-        fake_tally_add(fake);
+        fake_bpf_add(fake);
         rig_init(&rig, fake, engines[i]);
-        faulty = *fake->sys.tally;
-        fake->sys.tally = &faulty;
+        faulty = *fake->sys.bpf;
+        fake->sys.bpf = &faulty;
         assert_int_equal(series_value(rig_read(&rig), "perfcountd_cgroup_unknown_seconds_total"), 0);
         faulty.is_lost = is_lost;
         faulty.start = start_without_opener;

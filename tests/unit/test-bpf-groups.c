@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The perf groups of a tally: the words of an entry, groups that the collector cpu lends, and the series of both
+ * The perf groups of a BPF program: the words of an entry, groups that the collector cpu lends, and the series of both
  * collectors.
  */
 #include <inttypes.h>
 #include <sys/stat.h>
 
-#include "tests/unit/fake-tally.h"
+#include "tests/unit/fake-bpf.h"
 #include "tests/unit/find-series.h"
-#include "tests/unit/lending-rig.h"
 #include "tests/unit/rig.h"
+#include "tests/unit/sharing-rig.h"
 #include "tests/unit/test.h"
 
 /*
@@ -18,14 +18,14 @@
  */
 TEST(test_two_pmus)
 {
-    struct lending_rig rig;
+    struct sharing_rig rig;
 
-    lending_rig_init(&rig, fake_machine_big_little(),
+    sharing_rig_init(&rig, fake_machine_big_little(),
                      CONFIG("[]", "[{name: big, events: 'armv8_cortex_a76/stall_backend/,cs'}, {name: core, events: "
                                   "'{cycles,nosuch/x/,instructions}'}]"));
-    assert_string_equal(lending_rig_describe(&rig, 0), "- S0 R0+ R1+ R1");
-    assert_string_equal(lending_rig_describe(&rig, 7), "R0+ R0 - R1+ R1");
-    lending_rig_done(&rig);
+    assert_string_equal(sharing_rig_describe(&rig, 0), "- S0 R0+ R1+ R1");
+    assert_string_equal(sharing_rig_describe(&rig, 7), "R0+ R0 - R1+ R1");
+    sharing_rig_done(&rig);
 }
 
 TEST(test_too_many)
@@ -33,14 +33,14 @@ TEST(test_too_many)
     static const struct {
         unsigned in_events, in_groups;
         bool out_fits;
-    } cases[] = {{TALLY_EVENTS_MAX, 1, true},
-                 {TALLY_EVENTS_MAX / 2 + 1, 2, false},
-                 {1, TALLY_GROUPS_MAX, true},
-                 {1, TALLY_GROUPS_MAX + 1, false}};
+    } cases[] = {{BPF_EVENTS_MAX, 1, true},
+                 {BPF_EVENTS_MAX / 2 + 1, 2, false},
+                 {1, BPF_GROUPS_MAX, true},
+                 {1, BPF_GROUPS_MAX + 1, false}};
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         char config[16384] = "collectors: {cpu: {enabled: false}, cgroup: {groups: [";
-        struct lending_rig rig = {0};
+        struct sharing_rig rig = {0};
         struct error error = {0};
         size_t n = strlen(config);
         for (unsigned group = 0; group < cases[i].in_groups; group++) {
@@ -51,24 +51,24 @@ TEST(test_too_many)
         }
         snprintf(config + n, sizeof(config) - n, "]}}");
         rig_init_collector(&rig.rig, fake_machine_no_pmu(), "cgroup", config);
-        int r = tally_groups_configure(&rig.groups, &rig.rig.context, &error);
+        int r = bpf_groups_configure(&rig.groups, &rig.rig.context, &error);
         assert_int_equal(r, cases[i].out_fits ? 0 : -E2BIG);
         assert_int_equal(strstr(error.message, "engine: perf") != NULL, !cases[i].out_fits);
-        tally_groups_done(&rig.groups, &rig.rig.context);
+        bpf_groups_done(&rig.groups, &rig.rig.context);
         assert_int_equal(rig.rig.fake->n_open, 0);
         rig_done(&rig.rig);
     }
 }
 
 /*
- * A tally borrows a group of the collector cpu if that contains the same events with the same modifiers. `out` is the
- * source of each event of the tally, see lending_rig_describe().
+ * The BPF program borrows a group of the collector cpu if that contains the same events with the same modifiers. `out`
+ * is the source of each event of the BPF program, see sharing_rig_describe().
  */
 static const struct {
     const char *in_cpu, *in_cgroup, *out;
-    size_t out_own; /* descriptors that the tally opens itself, on each CPU */
-} lendings[] = {
-    /* With the default configuration the tally opens no events itself. */
+    size_t out_own; /* descriptors that the BPF program opens itself, on each CPU */
+} sharings[] = {
+    /* With the default configuration the BPF program opens no events itself. */
     {"[{name: overview, events: '{cycles,instructions,branches}'}, {name: software, events: "
      "'{cs,migrations,minor-faults,major-faults}'}]",
      "[{name: core, events: '{task-clock,cycles,instructions}'}, {name: software, events: "
@@ -94,7 +94,7 @@ static const struct {
     {"[]", "[{name: b, events: 'task-clock,cs'}]", "T0 S0 R0+", 2},
     {"[{name: a, events: '{cycles,cs}'}]", "[{name: b, events: cs}]", "R0+", 0},
     {"[]", "[{name: b, events: 'cs:u'}, {name: c, events: 'cs,faults,task-clock'}]", "R0+ S1 R1+ T1", 4},
-    /* One group of the collector cpu is lent to two groups of the tally. */
+    /* One group of the collector cpu is lent to two groups of the BPF program. */
     {"[{name: a, events: '{cycles,instructions,branches}'}]",
      "[{name: b, events: '{cycles,branches}'}, {name: c, events: '{instructions,cycles}'}]", "R0+ R0 R1+ R1", 0},
     /* Both collectors split five events on four counters into two groups, and each group is lent. */
@@ -104,17 +104,17 @@ static const struct {
 
 TEST(test_what_is_lent)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(lendings); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(sharings); i++) {
         _cleanup_(freep) char *config = NULL;
-        struct lending_rig rig;
+        struct sharing_rig rig;
 
-        assert_true(asprintf(&config, CONFIG("%s", "%s"), lendings[i].in_cpu, lendings[i].in_cgroup) > 0);
-        lending_rig_init(&rig, fake_machine_one_pmu(), config);
-        if (!str_equal(lending_rig_describe(&rig, 2), lendings[i].out) ||
-            lending_rig_descriptors(&rig) != 4 * lendings[i].out_own)
-            fail_msg("%s for %s: %s, %zu descriptors", lendings[i].in_cpu, lendings[i].in_cgroup,
-                     lending_rig_describe(&rig, 2), lending_rig_descriptors(&rig));
-        lending_rig_done(&rig);
+        assert_true(asprintf(&config, CONFIG("%s", "%s"), sharings[i].in_cpu, sharings[i].in_cgroup) > 0);
+        sharing_rig_init(&rig, fake_machine_one_pmu(), config);
+        if (!str_equal(sharing_rig_describe(&rig, 2), sharings[i].out) ||
+            sharing_rig_descriptors(&rig) != 4 * sharings[i].out_own)
+            fail_msg("%s for %s: %s, %zu descriptors", sharings[i].in_cpu, sharings[i].in_cgroup,
+                     sharing_rig_describe(&rig, 2), sharing_rig_descriptors(&rig));
+        sharing_rig_done(&rig);
     }
 }
 
@@ -136,7 +136,7 @@ static void both_init(struct both *both, struct fake_sys *fake)
 {
     struct stat st;
 
-    fake_tally_add(fake);
+    fake_bpf_add(fake);
     fake_file(fake, "/proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
     fake_file(fake, "/sys/fs/cgroup/cgroup.procs", "%s", "");
     assert_int_equal(mkdir(fake_path(fake, "/sys/fs/cgroup/c"), 0755), 0);
@@ -218,10 +218,10 @@ TEST(test_transitions)
 static const struct {
     const char *in_config;
     unsigned out_open;
-    bool out_restarts; /* a different layout of the words needs a new tally */
+    bool out_restarts; /* a different layout of the words needs a new BPF program */
 } reloads[] = {
     {BOTH_DEFAULT, 4 * 5, false},
-    /* The collector cpu no longer counts the events that it lent: the tally keeps their groups open. */
+    /* The collector cpu no longer counts the events that it lent: the BPF program keeps their groups open. */
     {BOTH("groups: [{name: other, events: branches}]", CGROUP_CORE ", " CGROUP_SOFTWARE), 4 * (5 + 1), false},
     {BOTH("enabled: false", CGROUP_CORE ", " CGROUP_SOFTWARE), 4 * 5, false},
     {BOTH("cpus: '0-1', groups: [" CPU_GROUPS_OF_BOTH "]", CGROUP_CORE ", " CGROUP_SOFTWARE), 4 * 5, false},
@@ -229,7 +229,7 @@ static const struct {
     {BOTH("groups: [{name: more, events: '{cycles,instructions,cache-misses}'}, {name: f, events: faults}]",
           CGROUP_CORE ", " CGROUP_SOFTWARE),
      4 * 4, false},
-    /* The groups of the tally change. */
+    /* The groups of the BPF program change. */
     {BOTH("groups: [" CPU_GROUPS_OF_BOTH "]", CGROUP_CORE), 4 * 5, true},
     {BOTH("groups: [" CPU_GROUPS_OF_BOTH "]", CGROUP_SOFTWARE ", " CGROUP_CORE), 4 * 5, true},
     {BOTH("groups: [" CPU_GROUPS_OF_BOTH "]", CGROUP_CORE ", {name: software, events: '{faults,migrations}'}"),
@@ -242,10 +242,10 @@ TEST(test_lent_reload)
         struct both both;
         both_init(&both, fake_machine_one_pmu());
         both_run(&both, 1, 100);
-        unsigned starts = fake_tally_starts(both.rig.fake);
+        unsigned starts = fake_bpf_starts(both.rig.fake);
         rig_configure(&both.rig, reloads[i].in_config);
         assert_int_equal(both.rig.fake->n_open, reloads[i].out_open);
-        assert_int_equal(fake_tally_starts(both.rig.fake) - starts, reloads[i].out_restarts);
+        assert_int_equal(fake_bpf_starts(both.rig.fake) - starts, reloads[i].out_restarts);
         both_run(&both, 1, 10);
         uint64_t cycles = of_cgroup(&both, "cycles", "cpu", "core");
         if (cycles != 110)

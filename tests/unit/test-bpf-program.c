@@ -34,12 +34,13 @@
 #define SLOT 7
 #define PAGES 500
 
-/* The tally of the current test: a group {task-clock, page-faults} on each CPU, and one cgroup with the slot SLOT. */
-static struct tally_rig {
+/* The BPF program of the current test: a group {task-clock, page-faults} on each CPU, and one cgroup with the slot
+ * SLOT. */
+static struct bpf_rig {
     struct sys sys;
-    struct tally_loader *loader;
-    struct tally_shape shape;
-    struct tally_maps maps;
+    struct bpf_loader *loader;
+    struct bpf_shape shape;
+    struct bpf_maps maps;
     int fds[CPUS_MAX][2];
     char cgroup[256];
     int cgroup_fd;
@@ -47,7 +48,7 @@ static struct tally_rig {
     const uint64_t *counts;
 } rig;
 
-static const struct tally_event plain_events[2] = {{.source = TALLY_READ, .gives_times = 1}, {.source = TALLY_READ}};
+static const struct bpf_event plain_events[2] = {{.source = SOURCE_READ, .gives_times = 1}, {.source = SOURCE_READ}};
 
 /* The counters of the CPUs */
 
@@ -106,7 +107,7 @@ static void reopen(void)
     }
 }
 
-/* The tally */
+/* The BPF program */
 
 static char *made; /* the path of the test's cgroup while it exists */
 
@@ -125,7 +126,7 @@ static void make_cgroup(void)
     struct hierarchy hierarchy;
 
     assert_int_equal(hierarchy_find(&rig.sys, &hierarchy, NULL), 0);
-    snprintf(rig.cgroup, sizeof(rig.cgroup), "%s/test-tally-XXXXXX", hierarchy.path);
+    snprintf(rig.cgroup, sizeof(rig.cgroup), "%s/test-bpf-XXXXXX", hierarchy.path);
     enum hierarchy_kind kind = hierarchy.kind;
     hierarchy_done(&hierarchy);
     if (kind != HIERARCHY_V2)
@@ -144,18 +145,18 @@ static size_t map_size(void)
 }
 
 /*
- * Starts a tally, which replaces the previous one once it is attached. The previous maps are only left in a copy of the
- * rig.
+ * Starts a BPF program, which replaces the previous one once it is attached. The previous maps are only left in a copy
+ * of the rig.
  */
-static void start_tally(void)
+static void start_bpf(void)
 {
     struct error error = {0};
-    int r = rig.sys.tally->start(&rig.sys, &rig.shape, &rig.maps, &error);
+    int r = rig.sys.bpf->start(&rig.sys, &rig.shape, &rig.maps, &error);
 
     if (r == -EACCES || r == -EINVAL) /* the verifier rejects the program; a lack of privileges is -EPERM */
         fail_msg("%s", error.message);
     if (r < 0) {
-        tally_loader_free(rig.loader);
+        bpf_loader_free(rig.loader);
         print_message("%s\n", error.message);
         skip_because("the engine bpf");
     }
@@ -163,7 +164,7 @@ static void start_tally(void)
     assert_ptr_not_equal(rig.counts, MAP_FAILED);
 }
 
-static void unmap_tally(void)
+static void unmap_bpf(void)
 {
     munmap((void *)rig.counts, map_size());
     close(rig.maps.counts);
@@ -173,42 +174,43 @@ static void unmap_tally(void)
 static void set_cpus(void)
 {
     for (unsigned cpu = 0; cpu < rig.shape.cpus; cpu++)
-        assert_int_equal(rig.sys.tally->set_cpu(&rig.sys, cpu, plain_events, rig.fds[cpu]), 0);
+        assert_int_equal(rig.sys.bpf->set_cpu(&rig.sys, cpu, plain_events, rig.fds[cpu]), 0);
 }
 
 static void assign(void)
 {
-    assert_int_equal(rig.sys.tally->assign(&rig.sys, rig.cgroup_fd, SLOT, &rig.id), 0);
+    assert_int_equal(rig.sys.bpf->assign(&rig.sys, rig.cgroup_fd, SLOT, &rig.id), 0);
 }
 
-/* Starts a tally that is not attached, with disabled counters. Skips the test if this machine cannot have a tally. */
+/* Starts a BPF program that is not attached, with disabled counters. Skips the test if this machine cannot have a BPF
+ * program. */
 static void begin(void)
 {
-    rig = (struct tally_rig){
+    rig = (struct bpf_rig){
         .shape = {.cpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF), .slots = SLOTS, .events = 2, .groups = 1}};
     sys_init(&rig.sys);
     for (unsigned cpu = 0; cpu < rig.shape.cpus; cpu++)
         open_cpu(cpu, rig.fds[cpu]);
     make_cgroup();
-    assert_int_equal(tally_loader_new(&rig.loader), 0);
-    tally_loader_bind(rig.loader, &rig.sys);
-    start_tally();
+    assert_int_equal(bpf_loader_new(&rig.loader), 0);
+    bpf_loader_bind(rig.loader, &rig.sys);
+    start_bpf();
     set_cpus();
     assign();
 }
 
 static void end(void)
 {
-    tally_loader_free(rig.loader);
+    bpf_loader_free(rig.loader);
     for (unsigned cpu = 0; cpu < rig.shape.cpus; cpu++)
         close_cpu(rig.fds[cpu]);
-    unmap_tally();
+    unmap_bpf();
     close(rig.cgroup_fd);
     assert_int_equal(teardown(NULL), 0);
 }
 
 /* A test that runs between begin() and end(). */
-#define TEST_OF_TALLY(name)                                                                                            \
+#define TEST_OF_BPF(name)                                                                                              \
     static void run_##name(void);                                                                                      \
     TEST_WITH(name, NULL, teardown)                                                                                    \
     {                                                                                                                  \
@@ -220,7 +222,7 @@ static void end(void)
 
 static void attach(bool attached)
 {
-    assert_int_equal(rig.sys.tally->attach(&rig.sys, attached), 0);
+    assert_int_equal(rig.sys.bpf->attach(&rig.sys, attached), 0);
 }
 
 /* Return a word's sum over all slots of a CPU, and over all CPUs of a slot. */
@@ -353,7 +355,7 @@ static bool as_it_is(void)
 static const struct {
     const char *name;
     bool (*in_prepare)(void);
-    struct tally_shape in_shape;
+    struct bpf_shape in_shape;
     int out;                 /* 0: any error */
     const char *out_message; /* its beginning */
 } cases[] = {
@@ -421,77 +423,78 @@ TEST(test_sentences)
 }
 
 /* The verifier sees the shape as constants, so each shape is a different program to it. */
-TEST_OF_TALLY(test_shapes)
+TEST_OF_BPF(test_shapes)
 {
-    static const struct tally_shape shapes[] = {
+    static const struct bpf_shape shapes[] = {
         {.events = 1, .groups = 1},
         {.events = 6, .groups = 2},
-        {.events = TALLY_EVENTS_MAX, .groups = 1},
-        {.events = TALLY_EVENTS_MAX, .groups = TALLY_GROUPS_MAX},
-        {.events = TALLY_GROUPS_MAX, .groups = TALLY_GROUPS_MAX},
+        {.events = BPF_EVENTS_MAX, .groups = 1},
+        {.events = BPF_EVENTS_MAX, .groups = BPF_GROUPS_MAX},
+        {.events = BPF_GROUPS_MAX, .groups = BPF_GROUPS_MAX},
     };
     for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
-        struct tally_shape shape = shapes[i];
+        struct bpf_shape shape = shapes[i];
         struct error error = {0};
-        struct tally_maps maps;
+        struct bpf_maps maps;
         shape.cpus = rig.shape.cpus;
         shape.slots = SLOTS;
-        if (rig.sys.tally->start(&rig.sys, &shape, &maps, &error) < 0)
+        if (rig.sys.bpf->start(&rig.sys, &shape, &maps, &error) < 0)
             fail_msg("%u events in %u groups: %s", shape.events, shape.groups, error.message);
-        assert_int_equal(rig.sys.tally->attach(&rig.sys, true), 0);
+        assert_int_equal(rig.sys.bpf->attach(&rig.sys, true), 0);
         close(maps.counts);
         close(maps.records);
     }
 }
 
-static const struct tally_record *map_records(void)
+static const struct bpf_record *map_records(void)
 {
     const void *records =
-        mmap(NULL, rig.shape.cpus * sizeof(struct tally_record), PROT_READ, MAP_SHARED, rig.maps.records, 0);
+        mmap(NULL, rig.shape.cpus * sizeof(struct bpf_record), PROT_READ, MAP_SHARED, rig.maps.records, 0);
 
     assert_ptr_not_equal(records, MAP_FAILED);
     return records;
 }
 
-static void unmap_records(const struct tally_record *records)
+static void unmap_records(const struct bpf_record *records)
 {
     munmap((void *)records, rig.shape.cpus * sizeof(*records));
 }
 
-/* Sets the events of all CPUs, runs a task in the cgroup while the counters are enabled, and flushes the tally. */
-static void run_with(const struct tally_event events[2])
+/* Sets the events of all CPUs, runs a task in the cgroup while the counters are enabled, and flushes the BPF program.
+ */
+static void run_with(const struct bpf_event events[2])
 {
     for (unsigned cpu = 0; cpu < rig.shape.cpus; cpu++) {
         int fds[2];
         for (int i = 0; i < 2; i++)
-            fds[i] = events[i].source == TALLY_READ ? rig.fds[cpu][i] : -1;
-        assert_int_equal(rig.sys.tally->set_cpu(&rig.sys, cpu, events, fds), 0);
+            fds[i] = events[i].source == SOURCE_READ ? rig.fds[cpu][i] : -1;
+        assert_int_equal(rig.sys.bpf->set_cpu(&rig.sys, cpu, events, fds), 0);
     }
     attach(true);
     count(true);
     run_task();
     count(false);
-    assert_int_equal(rig.sys.tally->flush(&rig.sys), 0);
+    assert_int_equal(rig.sys.bpf->flush(&rig.sys), 0);
 }
 
-static void expect_record(const struct tally_record *record, uint64_t valid)
+static void expect_record(const struct bpf_record *record, uint64_t valid)
 {
-    uint64_t check = tally_check_begin(record->seq, record->slot, record->epoch, valid);
+    uint64_t check = bpf_check_begin(record->seq, record->slot, record->epoch, valid);
 
     for (unsigned i = 0; i < WORDS; i++)
-        check = tally_check_step(check, record->offset[i]);
+        check = bpf_check_step(check, record->offset[i]);
     assert_int_equal(record->valid, valid);
     assert_int_equal(record->check, check);
     assert_true(record->slot < SLOTS);
 }
 
 /* An event that a CPU does not count is not in `valid` of its record, and no slot counts it. */
-TEST_OF_TALLY(test_none)
+TEST_OF_BPF(test_none)
 {
-    static const struct tally_event events[2] = {{.source = TALLY_READ, .gives_times = 1}, {.source = TALLY_NONE}};
+    static const struct bpf_event events[2] = {{.source = SOURCE_READ, .gives_times = 1}, {.source = SOURCE_NONE}};
     run_with(events);
     attach(false); /* so that the records do not change any more */
-    const struct tally_record *records = map_records();
+    const struct bpf_record *records = map_records();
     for (unsigned cpu = 0; cpu < rig.shape.cpus; cpu++) {
         expect_record(&records[cpu], 1 | 3 << 2);
         assert_int_equal(sum_cpu(cpu, 1), 0);
@@ -501,9 +504,9 @@ TEST_OF_TALLY(test_none)
 }
 
 /* task-clock is the running time of its group, to the nanosecond in each slot. */
-TEST_OF_TALLY(test_running)
+TEST_OF_BPF(test_running)
 {
-    static const struct tally_event events[2] = {{.source = TALLY_RUNNING}, {.source = TALLY_READ, .gives_times = 1}};
+    static const struct bpf_event events[2] = {{.source = SOURCE_RUNNING}, {.source = SOURCE_READ, .gives_times = 1}};
     run_with(events);
     assert_true(sum_slot(SLOT, 0) > 0);
     for (uint32_t slot = 0; slot < SLOTS; slot++)
@@ -523,21 +526,21 @@ static void run_on(unsigned cpu)
  * The switch that began the CPU's first interval is in no slot. If a second one is missing, it came after the flush,
  * and the caller tries again.
  */
-static bool has_all_switches(const struct tally_record *records, unsigned cpu)
+static bool has_all_switches(const struct bpf_record *records, unsigned cpu)
 {
     run_on(cpu);
     usleep(100); /* switches to another task and back */
-    assert_int_equal(rig.sys.tally->flush(&rig.sys), 0);
+    assert_int_equal(rig.sys.bpf->flush(&rig.sys), 0);
     uint64_t sum = sum_cpu(cpu, 1);
     return sum > 0 && records[cpu].switches - sum <= 1;
 }
 
 /* Every switch that the program sees is counted for a slot. */
-TEST_OF_TALLY(test_switches)
+TEST_OF_BPF(test_switches)
 {
-    static const struct tally_event events[2] = {{.source = TALLY_READ, .gives_times = 1}, {.source = TALLY_SWITCHES}};
+    static const struct bpf_event events[2] = {{.source = SOURCE_READ, .gives_times = 1}, {.source = SOURCE_SWITCHES}};
     run_with(events);
-    const struct tally_record *records = map_records();
+    const struct bpf_record *records = map_records();
     for (unsigned cpu = 0; cpu < rig.shape.cpus; cpu++)
         eventually(has_all_switches(records, cpu), "the switches of CPU %u", cpu);
     assert_true(sum_slot(SLOT, 1) > 0);
@@ -551,7 +554,7 @@ TEST_OF_TALLY(test_switches)
  * A cgroup without a slot counts for its nearest ancestor with one, until it gets its own. The program's cache must
  * notice.
  */
-TEST_OF_TALLY(test_nearest)
+TEST_OF_BPF(test_nearest)
 {
     char nested[2][300];
 
@@ -563,40 +566,40 @@ TEST_OF_TALLY(test_nearest)
     rig.cgroup_fd = open(nested[1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     for (int round = 1; round <= 2; round++) {
         run_with(plain_events);
-        uint64_t faults = sum_slot(SLOT, 1), unknown = sum_slot(TALLY_SLOT_UNKNOWN, 1);
+        uint64_t faults = sum_slot(SLOT, 1), unknown = sum_slot(BPF_SLOT_UNKNOWN, 1);
         assert_in_range(faults + unknown, (uintmax_t)round * PAGES, (uintmax_t)round * (PAGES + 200) + unknown);
     }
     uint64_t before = sum_slot(SLOT, 1), id;
-    assert_int_equal(rig.sys.tally->assign(&rig.sys, rig.cgroup_fd, SLOT + 1, &id), 0);
+    assert_int_equal(rig.sys.bpf->assign(&rig.sys, rig.cgroup_fd, SLOT + 1, &id), 0);
     run_with(plain_events);
     assert_int_equal(sum_slot(SLOT, 1), before);
-    assert_true(sum_slot(SLOT + 1, 1) + sum_slot(TALLY_SLOT_UNKNOWN, 1) >= PAGES);
+    assert_true(sum_slot(SLOT + 1, 1) + sum_slot(BPF_SLOT_UNKNOWN, 1) >= PAGES);
     close(rig.cgroup_fd);
     rig.cgroup_fd = watched;
     assert_int_equal(rmdir(nested[1]), 0);
     assert_int_equal(rmdir(nested[0]), 0);
 }
 
-/* Some machines hide switches from the program. What it cannot attribute is in the slot TALLY_SLOT_UNKNOWN. */
+/* Some machines hide switches from the program. What it cannot attribute is in the slot BPF_SLOT_UNKNOWN. */
 static void expect_faults(uint32_t slot, uint64_t n, uint64_t more)
 {
-    assert_int_equal(rig.sys.tally->flush(&rig.sys), 0);
-    uint64_t faults = sum_slot(slot, 1), unknown = sum_slot(TALLY_SLOT_UNKNOWN, 1);
+    assert_int_equal(rig.sys.bpf->flush(&rig.sys), 0);
+    uint64_t faults = sum_slot(slot, 1), unknown = sum_slot(BPF_SLOT_UNKNOWN, 1);
     if (faults + unknown < n || faults > n + more)
         fail_msg("%u faults of %u, and %u unknown", (unsigned)faults, (unsigned)n, (unsigned)unknown);
 }
 
-TEST_OF_TALLY(test_slots)
+TEST_OF_BPF(test_slots)
 {
     attach(true);
     count(true);
     run_task();
     expect_faults(SLOT, PAGES, 200);
     uint64_t faults = sum_slot(SLOT, 1);
-    assert_int_equal(rig.sys.tally->withdraw(&rig.sys, rig.id), 0);
-    assert_int_equal(rig.sys.tally->withdraw(&rig.sys, rig.id), -ENOENT);
+    assert_int_equal(rig.sys.bpf->withdraw(&rig.sys, rig.id), 0);
+    assert_int_equal(rig.sys.bpf->withdraw(&rig.sys, rig.id), -ENOENT);
     run_task();
-    expect_faults(TALLY_SLOT_ROOT, PAGES, UINT32_MAX);
+    expect_faults(BPF_SLOT_ROOT, PAGES, UINT32_MAX);
     assert_int_equal(sum_slot(SLOT, 1), faults);
 }
 
@@ -612,8 +615,8 @@ static void expect_sums(uint64_t before[CPUS_MAX][WORDS])
     }
 }
 
-/* Nothing is lost or counted twice when the tally is detached or a CPU gets new counters. */
-TEST_OF_TALLY(test_sums)
+/* Nothing is lost or counted twice when the BPF program is detached or a CPU gets new counters. */
+TEST_OF_BPF(test_sums)
 {
     static uint64_t counted[CPUS_MAX][WORDS];
     for (int round = 0; round < 3; round++) {
@@ -627,7 +630,7 @@ TEST_OF_TALLY(test_sums)
             break;
         run_task();
         if (round == 1)
-            set_cpus(); /* it also credits what an attached tally has counted so far */
+            set_cpus(); /* it also credits what an attached BPF program has counted so far */
         expect_sums(counted);
         reopen();
         set_cpus();
@@ -636,16 +639,16 @@ TEST_OF_TALLY(test_sums)
     expect_faults(SLOT, 3 * PAGES, 600);
 }
 
-/* A second tally replaces the first when it is attached. From then on the slots of the first do not change. */
-TEST_OF_TALLY(test_replaced)
+/* A second BPF program replaces the first when it is attached. From then on the slots of the first do not change. */
+TEST_OF_BPF(test_replaced)
 {
     attach(true);
     count(true);
-    struct tally_rig first = rig;
-    start_tally();
+    struct bpf_rig first = rig;
+    start_bpf();
     set_cpus();
     run_task();
-    struct tally_rig second = rig;
+    struct bpf_rig second = rig;
     rig = first;
     expect_faults(SLOT, PAGES, 200);
     uint64_t before = sum_slot(SLOT, 1);
@@ -657,14 +660,14 @@ TEST_OF_TALLY(test_replaced)
     expect_faults(SLOT, PAGES, 200);
     rig = first;
     assert_int_equal(sum_slot(SLOT, 1), before);
-    unmap_tally();
+    unmap_bpf();
     rig = second;
 }
 
 static int map_call(enum bpf_cmd command, int map)
 {
     uint32_t key = 0;
-    uint64_t value[sizeof(struct tally_record) / sizeof(uint64_t)] = {0};
+    uint64_t value[sizeof(struct bpf_record) / sizeof(uint64_t)] = {0};
     union bpf_attr attr = {.map_fd = (uint32_t)map};
 
     if (command == BPF_MAP_UPDATE_ELEM) {
@@ -686,20 +689,20 @@ static void expect_frozen(int map)
     munmap(readable, 4096);
 }
 
-TEST_OF_TALLY(test_frozen)
+TEST_OF_BPF(test_frozen)
 {
     expect_frozen(rig.maps.counts);
     expect_frozen(rig.maps.records);
 }
 
-TEST_OF_TALLY(test_refusals)
+TEST_OF_BPF(test_refusals)
 {
     uint64_t id = 0;
     int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-    const struct tally_calls *calls = rig.sys.tally;
+    const struct bpf_calls *calls = rig.sys.bpf;
     assert_int_equal(calls->assign(&rig.sys, root, SLOT, &id), -EOPNOTSUPP);
-    assert_int_equal(calls->assign(&rig.sys, rig.cgroup_fd, TALLY_SLOT_UNKNOWN, &id), -EINVAL);
+    assert_int_equal(calls->assign(&rig.sys, rig.cgroup_fd, BPF_SLOT_UNKNOWN, &id), -EINVAL);
     assert_int_equal(calls->assign(&rig.sys, rig.cgroup_fd, SLOTS, &id), -EINVAL);
     assert_int_equal(calls->set_cpu(&rig.sys, rig.shape.cpus, plain_events, rig.fds[0]), -EINVAL);
     assert_int_equal(calls->set_cpu(&rig.sys, 0, plain_events, (const int[]){root, root}), -EBADF);
@@ -711,25 +714,25 @@ TEST_OF_TALLY(test_refusals)
     close(root);
 }
 
-/* A tally has 7 descriptors, and 2 more while it is attached. */
-TEST_OF_TALLY(test_descriptors)
+/* The BPF program has 7 descriptors, and 2 more while it is attached. */
+TEST_OF_BPF(test_descriptors)
 {
     struct descriptors descriptors;
     struct error error = {0};
 
-    rig.sys.tally->stop(&rig.sys);
-    unmap_tally();
+    rig.sys.bpf->stop(&rig.sys);
+    unmap_bpf();
     descriptors_attach(&descriptors, &rig.sys, &(struct descriptor_limits){.counting = 6});
-    assert_int_equal(rig.sys.tally->start(&rig.sys, &rig.shape, &rig.maps, &error), -EMFILE);
+    assert_int_equal(rig.sys.bpf->start(&rig.sys, &rig.shape, &rig.maps, &error), -EMFILE);
     assert_int_equal(descriptors.n_counting, 0);
     descriptors.limits.counting = 8;
-    start_tally();
-    assert_int_equal(rig.sys.tally->attach(&rig.sys, true), -EMFILE);
+    start_bpf();
+    assert_int_equal(rig.sys.bpf->attach(&rig.sys, true), -EMFILE);
     assert_int_equal(descriptors.n_counting, 7);
     descriptors.limits.counting = 9;
     attach(true);
     assert_int_equal(descriptors.n_counting, 9);
-    rig.sys.tally->stop(&rig.sys);
+    rig.sys.bpf->stop(&rig.sys);
     assert_int_equal(descriptors.n_counting, 0);
     descriptors_done(&descriptors, &rig.sys);
 }
@@ -824,7 +827,7 @@ static void see_switches(void)
 
 static void load_without_loader(void)
 {
-    struct tally_control control = {.epoch = 1};
+    struct bpf_control control = {.epoch = 1};
     struct error error = {0};
 
     if (load_process_run(&rig.shape, NULL, moves.parts, &error) < 0)
@@ -962,10 +965,10 @@ static void let_spin(void)
 static void expect_spun(double spun)
 {
     look();
-    double unknown = slot_ms(TALLY_SLOT_UNKNOWN), first = slot_ms(SLOT), second = slot_ms(OTHER);
+    double unknown = slot_ms(BPF_SLOT_UNKNOWN), first = slot_ms(SLOT), second = slot_ms(OTHER);
     if (unknown + first + second < spun - AROUND_MS)
         fail_msg("of %.3f ms %.3f are unknown, %.3f and %.3f of the two cgroups; the root has %.3f", spun, unknown,
-                 first, second, slot_ms(TALLY_SLOT_ROOT));
+                 first, second, slot_ms(BPF_SLOT_ROOT));
 }
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader of a tally, while the stores of the BPF program become visible in any order. */
+/* The reader of a BPF program, while the stores of the BPF program become visible in any order. */
 #include <errno.h>
 
 #include "base/util.h"
@@ -27,7 +27,7 @@ static struct played {
     struct sys sys;
     /* The maps as the program has written them, and as the reader sees them. */
     uint64_t counts[CPUS][SLOTS][WORDS], seen[CPUS][SLOTS][WORDS];
-    struct tally_record records[CPUS], seen_records[CPUS];
+    struct bpf_record records[CPUS], seen_records[CPUS];
     struct played_store stores[STORES_MAX]; /* stores that the reader does not see yet */
     size_t n_stores;
     uint64_t now[CPUS][WORDS], valid;
@@ -36,16 +36,16 @@ static struct played {
     unsigned calls;
     uint64_t random;
     uint64_t taken[SLOTS][WORDS], truth[SLOTS][WORDS];
-    struct tally_reader *reader;
+    struct bpf_reader *reader;
 } p;
 
-static const struct tally_shape shape = {.cpus = CPUS, .slots = SLOTS, .events = 4, .groups = 2};
+static const struct bpf_shape shape = {.cpus = CPUS, .slots = SLOTS, .events = 4, .groups = 2};
 
-static const struct tally_event events[] = {
-    {.source = TALLY_READ, .group = 0, .gives_times = 1},
-    {.source = TALLY_RUNNING, .group = 0},
-    {.source = TALLY_READ, .group = 1, .gives_times = 1},
-    {.source = TALLY_SWITCHES, .group = 1},
+static const struct bpf_event events[] = {
+    {.source = SOURCE_READ, .group = 0, .gives_times = 1},
+    {.source = SOURCE_RUNNING, .group = 0},
+    {.source = SOURCE_READ, .group = 1, .gives_times = 1},
+    {.source = SOURCE_SWITCHES, .group = 1},
 };
 
 static int played_mmap(struct sys *sys, int fd, size_t size, int protection, void **ret)
@@ -81,7 +81,7 @@ static void store(void *own, void *seen, uint64_t value)
 /* Simulates the program at a switch to `slot`, when only the words in `valid` can be read. */
 static void enter(unsigned cpu, uint32_t slot, uint64_t valid)
 {
-    struct tally_record *r = &p.records[cpu], *seen = &p.seen_records[cpu];
+    struct bpf_record *r = &p.records[cpu], *seen = &p.seen_records[cpu];
     uint64_t check;
 
     p.now[cpu][SWITCHES]++;
@@ -95,11 +95,11 @@ static void enter(unsigned cpu, uint32_t slot, uint64_t valid)
     store(&r->switches, &seen->switches, p.now[cpu][SWITCHES]);
     uint64_t both = (uint64_t)r->epoch << 32 | slot;
     store(&r->slot, &seen->slot, both);
-    check = tally_check_begin(r->seq, slot, r->epoch, valid);
+    check = bpf_check_begin(r->seq, slot, r->epoch, valid);
     for (size_t i = 0; i < WORDS; i++) {
         uint64_t entry = slot < SLOTS ? p.counts[cpu][slot][i] : 0;
         store(&r->offset[i], &seen->offset[i], p.now[cpu][i] - entry);
-        check = tally_check_step(check, r->offset[i]);
+        check = bpf_check_step(check, r->offset[i]);
     }
     store(&r->check, &seen->check, check);
 }
@@ -118,7 +118,7 @@ static void run(unsigned cpu, uint64_t ns, uint64_t ran)
     }
 }
 
-/* The tally_now of the tests. It makes all earlier stores visible, as the IPI of a real reading does. */
+/* The bpf_read_now of the tests. It makes all earlier stores visible, as the IPI of a real reading does. */
 static int now(void *userdata, unsigned cpu, uint64_t *words, uint64_t *ret_valid)
 {
     static const uint64_t given = ALL & ~(1U << CLOCK | 1U << SWITCHES);
@@ -139,22 +139,22 @@ static int now(void *userdata, unsigned cpu, uint64_t *words, uint64_t *ret_vali
 static void begin(void)
 {
     p = (struct played){.sys = {.mmap = played_mmap, .munmap = played_munmap}, .valid = ALL, .random = 17};
-    assert_int_equal(tally_reader_new(&p.sys, &shape, &(struct tally_maps){3, 4}, &p.reader), 0);
+    assert_int_equal(bpf_reader_new(&p.sys, &shape, &(struct bpf_maps){3, 4}, &p.reader), 0);
     for (unsigned cpu = 0; cpu < CPUS; cpu++) {
         for (size_t i = 0; i < WORDS; i++)
             p.now[cpu][i] = 1000 * (i + 1); /* the counters are not at 0, as the collector cpu uses them as well */
         p.now[cpu][CLOCK] = p.now[cpu][RUNNING];
-        p.records[cpu].slot = TALLY_SLOT_NONE;
+        p.records[cpu].slot = BPF_SLOT_NONE;
         p.records[cpu].epoch = 1;
-        tally_reader_set_cpu(p.reader, cpu, events);
-        enter(cpu, TALLY_SLOT_ROOT, ALL);
+        bpf_reader_set_cpu(p.reader, cpu, events);
+        enter(cpu, BPF_SLOT_ROOT, ALL);
     }
     settle();
 }
 
 static void end(void)
 {
-    tally_reader_free(p.reader);
+    bpf_reader_free(p.reader);
 }
 
 static void take(unsigned cpu)
@@ -162,21 +162,21 @@ static void take(unsigned cpu)
     uint64_t delta[WORDS];
     uint32_t slot = 0;
 
-    while ((slot = tally_reader_take(p.reader, cpu, slot, SLOTS, delta)) != TALLY_SLOT_NONE)
+    while ((slot = bpf_reader_take(p.reader, cpu, slot, SLOTS, delta)) != BPF_SLOT_NONE)
         for (size_t i = 0; i < WORDS; i++)
             p.taken[slot][i] += delta[i];
 }
 
-/* Reads a CPU and takes the growth of all slots. Returns the result of tally_reader_read(). */
+/* Reads a CPU and takes the growth of all slots. Returns the result of bpf_reader_read(). */
 static int read_cpu(unsigned cpu)
 {
     p.calls = 0;
-    int r = tally_reader_read(p.reader, cpu, now, NULL);
+    int r = bpf_reader_read(p.reader, cpu, now, NULL);
     take(cpu);
     return r;
 }
 
-static const struct tally_event none[4];
+static const struct bpf_event none[4];
 
 #define assert_taken(slot, ...)                                                                                        \
     do {                                                                                                               \
@@ -188,27 +188,27 @@ static const struct tally_event none[4];
 TEST(test_running)
 {
     begin();
-    assert_int_equal(tally_reader_running(p.reader, 0), TALLY_SLOT_NONE);
+    assert_int_equal(bpf_reader_running(p.reader, 0), BPF_SLOT_NONE);
     run(0, 100, 50);
     assert_int_equal(read_cpu(0), 1);
     /* The reader itself adds the clock, from the running time, and the switches, from the record. */
-    assert_taken(TALLY_SLOT_ROOT, 150, 50, 10, 0, 100, 50, 100, 100);
-    assert_int_equal(tally_reader_running(p.reader, 0), TALLY_SLOT_ROOT);
+    assert_taken(BPF_SLOT_ROOT, 150, 50, 10, 0, 100, 50, 100, 100);
+    assert_int_equal(bpf_reader_running(p.reader, 0), BPF_SLOT_ROOT);
     /* The same growth is not taken twice. */
     assert_int_equal(read_cpu(0), 1);
-    assert_taken(TALLY_SLOT_ROOT, 150, 50, 10, 0, 100, 50, 100, 100);
+    assert_taken(BPF_SLOT_ROOT, 150, 50, 10, 0, 100, 50, 100, 100);
     run(0, 10, 10);
     enter(0, 2, ALL);
     run(0, 30, 30);
     assert_int_equal(read_cpu(0), 1);
-    assert_true(tally_reader_is_exact(p.reader, 0));
-    assert_taken(TALLY_SLOT_ROOT, 180, 60, 11, 1, 110, 60, 110, 110);
+    assert_true(bpf_reader_is_exact(p.reader, 0));
+    assert_taken(BPF_SLOT_ROOT, 180, 60, 11, 1, 110, 60, 110, 110);
     assert_taken(2, 90, 30, 3, 0, 30, 30, 30, 30);
-    assert_int_equal(tally_reader_running(p.reader, 0), 2);
+    assert_int_equal(bpf_reader_running(p.reader, 0), 2);
     enter(0, 3, ALL);
-    assert_true(tally_reader_is_exact(p.reader, 0));
+    assert_true(bpf_reader_is_exact(p.reader, 0));
     settle();
-    assert_false(tally_reader_is_exact(p.reader, 0));
+    assert_false(bpf_reader_is_exact(p.reader, 0));
     end();
 }
 
@@ -224,7 +224,7 @@ TEST(test_slots)
         assert_int_equal(read_cpu(cpu), 1);
     assert_int_equal(p.taken[2][ENABLED], 20);
     assert_int_equal(p.taken[4][ENABLED], 70);
-    enter(0, TALLY_SLOT_ROOT, ALL);
+    enter(0, BPF_SLOT_ROOT, ALL);
     assert_int_equal(read_cpu(0), 1);
     memset(p.taken, 0, sizeof(p.taken));
     enter(0, 2, ALL);
@@ -329,7 +329,7 @@ TEST(test_valid)
     run(0, 100, 100);
     p.valid = ALL & ~hardware;
     assert_int_equal(read_cpu(0), 1);
-    assert_taken(TALLY_SLOT_ROOT, 0, 0, 10, 0, 0, 0, 100, 100);
+    assert_taken(BPF_SLOT_ROOT, 0, 0, 10, 0, 0, 0, 100, 100);
     p.valid = ALL;
     enter(0, 2, ALL & ~hardware);
     run(0, 50, 50);
@@ -351,7 +351,7 @@ TEST(test_valid)
 }
 
 /*
- * tally_reader_set_cpu() invalidates the record until the CPU writes a new one. What was taken before but never reached
+ * bpf_reader_set_cpu() invalidates the record until the CPU writes a new one. What was taken before but never reached
  * the entry does not delay what follows.
  */
 TEST(test_set_cpu)
@@ -363,19 +363,19 @@ TEST(test_set_cpu)
     assert_int_equal(p.taken[2][CYCLES], 300);
     for (size_t i = 0; i < WORDS; i++)
         p.now[0][i] += 1000000; /* the CPU gets new counters */
-    tally_reader_set_cpu(p.reader, 0, events);
+    bpf_reader_set_cpu(p.reader, 0, events);
     assert_int_equal(read_cpu(0), 0);
     assert_int_equal(p.taken[2][CYCLES], 300);
-    assert_int_equal(tally_reader_running(p.reader, 0), TALLY_SLOT_NONE);
-    p.records[0].slot = TALLY_SLOT_NONE; /* as in a new epoch */
+    assert_int_equal(bpf_reader_running(p.reader, 0), BPF_SLOT_NONE);
+    p.records[0].slot = BPF_SLOT_NONE; /* as in a new epoch */
     p.records[0].epoch++;
     enter(0, 2, ALL);
     run(0, 100, 100); /* as much as never reached the entry */
     assert_int_equal(read_cpu(0), 1);
     assert_int_equal(p.taken[2][CYCLES], 600);
-    assert_int_equal(tally_reader_running(p.reader, 0), 2);
+    assert_int_equal(bpf_reader_running(p.reader, 0), 2);
     /* Nothing is taken from a CPU that went offline. */
-    tally_reader_set_cpu(p.reader, 0, none);
+    bpf_reader_set_cpu(p.reader, 0, none);
     enter(0, 3, ALL);
     run(0, 10, 10);
     assert_int_equal(read_cpu(0), 1);
@@ -387,16 +387,16 @@ TEST(test_set_cpu)
 TEST(test_other_group)
 {
     const uint64_t software = 1U << FAULTS | 1U << SWITCHES | 1U << ENABLED_2 | 1U << RUNNING_2;
-    struct tally_event first[4] = {{0}}, second[4] = {{0}};
+    struct bpf_event first[4] = {{0}}, second[4] = {{0}};
     memcpy(first, events, 2 * sizeof(first[0]));
     memcpy(second + 2, events + 2, 2 * sizeof(first[0]));
     begin();
-    tally_reader_set_cpu(p.reader, 0, first);
+    bpf_reader_set_cpu(p.reader, 0, first);
     enter(0, 3, ALL & ~software);
     run(0, 50, 50);
     assert_int_equal(read_cpu(0), 1);
     assert_taken(3, 150, 50, 0, 0, 50, 50, 0, 0);
-    tally_reader_set_cpu(p.reader, 0, second);
+    bpf_reader_set_cpu(p.reader, 0, second);
     enter(0, 3, software);
     run(0, 50, 50);
     assert_int_equal(read_cpu(0), 1);
@@ -407,15 +407,15 @@ TEST(test_other_group)
 /* The record names no slot or one out of range, or was never written. */
 TEST(test_nothing)
 {
-    static const uint32_t slots[] = {TALLY_SLOT_NONE, SLOTS};
+    static const uint32_t slots[] = {BPF_SLOT_NONE, SLOTS};
     for (size_t i = 0; i < ARRAY_SIZE(slots); i++) {
         begin();
         run(0, 10, 10);
         enter(0, slots[i], ALL);
         run(0, 10, 10);
         assert_int_equal(read_cpu(0), 1);
-        assert_true(tally_reader_running(p.reader, 0) >= SLOTS);
-        assert_false(tally_reader_is_exact(p.reader, 0));
+        assert_true(bpf_reader_running(p.reader, 0) >= SLOTS);
+        assert_false(bpf_reader_is_exact(p.reader, 0));
         assert_memory_equal(p.taken, p.truth, sizeof(p.taken));
         end();
     }
@@ -429,11 +429,11 @@ TEST(test_nothing)
 TEST(test_moves)
 {
     begin();
-    assert_false(tally_reader_saw_moves(p.reader));
+    assert_false(bpf_reader_saw_moves(p.reader));
     for (unsigned cpu = 0; cpu < CPUS; cpu++) {
         p.seen_records[cpu].moves += cpu + 1;
-        assert_true(tally_reader_saw_moves(p.reader));
-        assert_false(tally_reader_saw_moves(p.reader));
+        assert_true(bpf_reader_saw_moves(p.reader));
+        assert_false(bpf_reader_saw_moves(p.reader));
     }
     end();
 }
@@ -441,16 +441,16 @@ TEST(test_moves)
 TEST(test_refused)
 {
     /* The map has 2^61 entries of 64 bytes, a size that overflows to 0. */
-    const struct tally_shape large = {.cpus = 1U << 31, .slots = 1U << 30, .events = 6, .groups = 1};
-    const struct tally_maps maps = {3, 4};
-    struct tally_reader *reader = NULL;
+    const struct bpf_shape large = {.cpus = 1U << 31, .slots = 1U << 30, .events = 6, .groups = 1};
+    const struct bpf_maps maps = {3, 4};
+    struct bpf_reader *reader = NULL;
     begin();
     end();
     for (p.refused = 3; p.refused <= 4; p.refused++)
-        assert_int_equal(tally_reader_new(&p.sys, &shape, &maps, &reader), -EPERM);
-    assert_int_equal(tally_reader_new(&p.sys, &large, &maps, &reader), -ENOMEM);
+        assert_int_equal(bpf_reader_new(&p.sys, &shape, &maps, &reader), -EPERM);
+    assert_int_equal(bpf_reader_new(&p.sys, &large, &maps, &reader), -ENOMEM);
     assert_null(reader);
-    assert_null(tally_reader_free(NULL));
+    assert_null(bpf_reader_free(NULL));
 }
 
 TEST_MAIN(NULL, NULL)

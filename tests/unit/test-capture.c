@@ -29,13 +29,13 @@ TEST_WITH(test_hotplug, sampled_begin, sampled_end)
 {
     struct sampled *f = *state;
     struct machine fewer;
-    _cleanup_(cpuset_done) struct cpuset left = {0}, rest = {0};
+    _cleanup_(cpuset_done) struct cpuset went_offline = {0}, rest = {0};
     size_t n = cpuset_count(&f->machine->online);
     struct reader a;
 
     if (n < 2)
         skip_because("a second CPU");
-    sampled_start(f, &(struct stream_request){0}, &a);
+    sampled_start(f, &(struct record_request){0}, &a);
     sampled_until(f, reader_has(&a, "sample ", 1));
     int gone = cpuset_next(&f->machine->online, -1);
     leave_out_cpu(f, gone, &fewer, &rest);
@@ -43,8 +43,8 @@ TEST_WITH(test_hotplug, sampled_begin, sampled_end)
     assert_int_equal(count_perf_fds(), n - 1);
     sampler_cpus_changed(f->sampler, f->machine, NULL);
     assert_int_equal(count_perf_fds(), n);
-    assert_int_equal(cpuset_add(&left, (unsigned)gone), 0);
-    sampler_cpus_changed(f->sampler, f->machine, &left); /* the CPU went offline and is back already */
+    assert_int_equal(cpuset_add(&went_offline, (unsigned)gone), 0);
+    sampler_cpus_changed(f->sampler, f->machine, &went_offline); /* the CPU went offline and is back already */
     assert_int_equal(count_perf_fds(), n);
     unsigned before = count_words(reader_text_of(&a), "sample ");
     sampled_until(f, reader_has(&a, "sample ", before + 100));
@@ -76,7 +76,7 @@ TEST_WITH(test_one_cpu, sampled_begin, sampled_end)
     snprintf(cpus, sizeof(cpus), "%d", sampled);
     snprintf(expected, sizeof(expected), "renamed-%u", other);
 
-    sampled_start(f, &(struct stream_request){.cpus = cpus}, &a);
+    sampled_start(f, &(struct record_request){.cpus = cpus}, &a);
     assert_int_equal(count_perf_fds(), cpuset_count(&f->machine->online));
     sampled_until(f, reader_has(&a, "begin ", 1));
     pid_t child = fork();
@@ -121,7 +121,7 @@ static void start_on(struct sampled *f, int cpu, uint64_t frequency, struct read
     char cpus[16];
 
     snprintf(cpus, sizeof(cpus), "%d", cpu);
-    sampled_start(f, &(struct stream_request){.seconds = 0.2, .cpus = cpus, .frequency = frequency}, reader);
+    sampled_start(f, &(struct record_request){.seconds = 0.2, .cpus = cpus, .frequency = frequency}, reader);
 }
 
 /* Rings that only track processes are closed if a later client needs their memory. */
@@ -166,7 +166,7 @@ TEST_WITH(test_locked_memory, sampled_begin, sampled_end)
     f->sys.mmap = map_few;
     for (unsigned rings = 2; rings > 0; rings--) {
         n_mappable = rings;
-        sampled_start(f, &(struct stream_request){.seconds = 0.2, .cpus = cpus}, &a);
+        sampled_start(f, &(struct record_request){.seconds = 0.2, .cpus = cpus}, &a);
         assert_int_equal(count_perf_fds(), rings);
         assert_int_equal(mapped[rings - 1], (1 + f->config.ring_pages) * page_size);
         sampled_until(f, reader_ended(&a));
@@ -191,7 +191,7 @@ TEST_WITH(test_process, sampled_begin, sampled_end)
         for (;;)
             continue;
     }
-    sampled_start(f, &(struct stream_request){.pid = (uint32_t)child}, &a);
+    sampled_start(f, &(struct record_request){.pid = (uint32_t)child}, &a);
     sampled_until(f, reader_has(&a, "sample ", 50));
     kill(child, SIGKILL);
     assert_int_equal(waitpid(child, NULL, 0), child);
@@ -238,7 +238,7 @@ TEST_WITH(test_process_ends_late, sampled_begin, sampled_end)
             continue;
     }
     assert_int_equal(clock_getcpuclockid(child, &cpu), 0);
-    sampled_start(f, &(struct stream_request){.pid = (uint32_t)child, .period = 250000}, &a);
+    sampled_start(f, &(struct record_request){.pid = (uint32_t)child, .period = 250000}, &a);
     sampled_until(f, reader_has(&a, "begin ", 1));
     burn(cpu, 250 * NSEC_PER_MSEC);
     sampled_until(f, reader_has(&a, "sample ", 1));

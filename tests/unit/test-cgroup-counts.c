@@ -46,7 +46,7 @@ static void configure(const char *config)
 /* Whether a group is no longer the one that was opened. */
 static bool is_stale(void)
 {
-    return rig_engine.tally ? cgroup_tally_is_stale(rig_engine.tally) : group_collector_is_stale(&counts->groups);
+    return rig_engine.bpf ? bpf_engine_is_stale(rig_engine.bpf) : group_set_is_stale(&counts->groups);
 }
 
 /* The failures of `n` cgroups; the caller frees them. */

@@ -21,7 +21,7 @@ int __wrap_fd_count_open(int directory, uint64_t *ret)
     return -EMFILE;
 }
 
-/* An entry of the simulated name book: the container in the cgroup with this number. */
+/* An entry of the simulated resolver: the container in the cgroup with this number. */
 struct entry {
     const char *container;
     bool is_pause;
@@ -31,56 +31,56 @@ static struct {
     struct entry entries[1024];
     bool changed;
     bool asked[1024]; /* asked for and not forgotten since */
-} book;
+} resolver;
 
 /* Returns the number of a cgroup: 1 for "/c0001". Others share entry 0, which has no name. */
 static size_t number_of(const char *path)
 {
     unsigned number = 0;
 
-    return sscanf(path, "/c%4u", &number) == 1 && number < ARRAY_SIZE(book.entries) ? number : 0;
+    return sscanf(path, "/c%4u", &number) == 1 && number < ARRAY_SIZE(resolver.entries) ? number : 0;
 }
 
-int __wrap_name_book_find(struct name_book *unused, const char *path, struct names *names);
+int __wrap_resolver_find(struct resolver *unused, const char *path, struct names *names);
 
-int __wrap_name_book_find(struct name_book *unused, const char *path, struct names *names)
+int __wrap_resolver_find(struct resolver *unused, const char *path, struct names *names)
 {
-    const struct entry *entry = &book.entries[number_of(path)];
+    const struct entry *entry = &resolver.entries[number_of(path)];
 
-    book.asked[number_of(path)] = true;
+    resolver.asked[number_of(path)] = true;
     names->is_pause = entry->is_pause;
     names->source = entry->container ? "docker" : NULL;
     names->unnamed = entry->container ? NULL : "nobody knows it";
     return entry->container ? names_set(names, NAME_CONTAINER, entry->container, strlen(entry->container)) : 0;
 }
 
-bool __wrap_name_book_dispatch(struct name_book *unused);
+bool __wrap_resolver_dispatch(struct resolver *unused);
 
-bool __wrap_name_book_dispatch(struct name_book *unused)
+bool __wrap_resolver_dispatch(struct resolver *unused)
 {
-    bool changed = book.changed;
+    bool changed = resolver.changed;
 
-    book.changed = false;
+    resolver.changed = false;
     return changed;
 }
 
-void __wrap_name_book_forget(struct name_book *unused, const char *path);
+void __wrap_resolver_forget(struct resolver *unused, const char *path);
 
-void __wrap_name_book_forget(struct name_book *unused, const char *path)
+void __wrap_resolver_forget(struct resolver *unused, const char *path)
 {
-    book.asked[number_of(path)] = false;
+    resolver.asked[number_of(path)] = false;
 }
 
 static void book_write(size_t i, struct entry entry)
 {
-    book.entries[i] = entry;
-    book.changed = true;
+    resolver.entries[i] = entry;
+    resolver.changed = true;
     play_dispatch();
 }
 
 static void begin_on(struct fake_sys *fake, const char *settings)
 {
-    memset(&book, 0, sizeof(book));
+    memset(&resolver, 0, sizeof(resolver));
     play_init_on(fake, settings);
 }
 
@@ -181,11 +181,11 @@ TEST(test_no_descriptor_in_a_hotplug)
     assert_int_equal(play.rig.fake->n_open, 4);
     fake_set_online(play.rig.fake, 1, false);
     fake_set_online(play.rig.fake, 1, true);
-    assert_int_equal(cpuset_add(&play.rig.left, 1), 0);
+    assert_int_equal(cpuset_add(&play.rig.went_offline, 1), 0);
     struct rlimit before = leave_no_room();
     assert_int_equal(cgroup_set_configure(&play.set, &play.rig.context), 0);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-    cpuset_done(&play.rig.left);
+    cpuset_done(&play.rig.went_offline);
     assert_int_equal(play.set.span, REASON_PASSES);
     assert_int_equal(play.rig.fake->n_open, cgroup_rig_uses(ENGINE_PERF) ? 2 : 4);
     assert_int_equal(cgroup_set_configure(&play.set, &play.rig.context), 0);
@@ -358,8 +358,8 @@ TEST(test_scenarios)
                 if (play_state(i) != '-')
                     to += sprintf(to, "%s%u%c%s%s", to == out ? "" : " ", i, play_state(i), name ? "=" : "",
                                   name ? name : "");
-                /* Only cgroups that exist or linger are looked up in the name book. */
-                assert_int_equal(book.asked[i], made[i] || play_state(i) != '-');
+                /* Only cgroups that exist or linger are looked up in the resolver. */
+                assert_int_equal(resolver.asked[i], made[i] || play_state(i) != '-');
             }
             assert_string_equal(out, scenarios[k].steps[step].out);
         }
@@ -372,7 +372,7 @@ TEST(test_pause_is_left_out)
 {
     for (size_t late = 0; late < 2; late++) {
         begin("max_cgroups: 2");
-        book.entries[1].is_pause = !late;
+        resolver.entries[1].is_pause = !late;
         play_make(1);
         if (late)
             book_write(1, (struct entry){"POD", true});
@@ -387,7 +387,7 @@ TEST(test_pause_is_left_out)
         assert_int_equal(play_state(1), '-');
         for (unsigned i = 1; i <= 3; i++)
             play_drop(i);
-        book.entries[1].is_pause = false;
+        resolver.entries[1].is_pause = false;
         play_make(1); /* a new cgroup with the same path */
         assert_int_equal(play_state(1), 'w');
         play_drop(1);
@@ -444,12 +444,12 @@ TEST(test_vacant)
     play_done();
 }
 
-/* The cgroups exist before the name book is opened. */
+/* The cgroups exist before the resolver is opened. */
 TEST(test_wanted_from_the_start)
 {
     struct fake_sys *fake = fake_machine_no_pmu();
-    memset(&book, 0, sizeof(book));
-    book.entries[1].container = "shop";
+    memset(&resolver, 0, sizeof(resolver));
+    resolver.entries[1].container = "shop";
     fake_file(fake, "/sys/fs/cgroup/c0001/cgroup.procs", "%s", "");
     fake_file(fake, "/sys/fs/cgroup/c0002/cgroup.procs", "%s", "");
     play_init_on(fake, "include: [container=shop, '/c0002'], max_cgroups: 4");
@@ -471,8 +471,8 @@ static size_t count_asked(void)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < ARRAY_SIZE(book.asked); i++)
-        n += book.asked[i];
+    for (size_t i = 0; i < ARRAY_SIZE(resolver.asked); i++)
+        n += resolver.asked[i];
     return n;
 }
 
@@ -583,7 +583,7 @@ static void hotplug(bool online)
     rig_rescan(&play.rig, online ? "" : "1");
     play.rig.context.machine = play.rig.machine;
     assert_int_equal(cgroup_set_configure(&play.set, &play.rig.context), 0);
-    cpuset_done(&play.rig.left);
+    cpuset_done(&play.rig.went_offline);
 }
 
 /* In each reading a parent has all that is inside it, whatever happened since the one before. */

@@ -138,32 +138,32 @@ TEST(test_format_error)
 
 static const struct {
     const char *in;
-    enum standing out_operates, out_admits;
+    enum trust out_operates, out_admits;
     const char *out_warning; /* with its position; NULL: no warning */
-} standings[] = {
-    {"", STANDING_OPERATOR, STANDING_OPERATOR, NULL},
-    {"web: {local_operators: true}", STANDING_LOCAL, STANDING_LOCAL, NULL},
-    {"sampler: {allow: local}", STANDING_OPERATOR, STANDING_LOCAL, NULL},
-    {"sampler: {allow: everybody}", STANDING_OPERATOR, STANDING_EVERYBODY, NULL},
-    {"{web: {local_operators: true}, sampler: {allow: everybody}}", STANDING_LOCAL, STANDING_EVERYBODY, NULL},
-    {"sampler: {allow_remote: true}", STANDING_OPERATOR, STANDING_EVERYBODY,
+} trusts[] = {
+    {"", TRUST_OPERATOR, TRUST_OPERATOR, NULL},
+    {"web: {local_operators: true}", TRUST_LOCAL, TRUST_LOCAL, NULL},
+    {"sampler: {allow: local}", TRUST_OPERATOR, TRUST_LOCAL, NULL},
+    {"sampler: {allow: everybody}", TRUST_OPERATOR, TRUST_EVERYBODY, NULL},
+    {"{web: {local_operators: true}, sampler: {allow: everybody}}", TRUST_LOCAL, TRUST_EVERYBODY, NULL},
+    {"sampler: {allow_remote: true}", TRUST_OPERATOR, TRUST_EVERYBODY,
      "file:1:25: sampler.allow_remote is deprecated, and a later version will refuse it: write \"allow: everybody\""},
-    {"sampler:\n  allow_remote: false", STANDING_OPERATOR, STANDING_OPERATOR,
+    {"sampler:\n  allow_remote: false", TRUST_OPERATOR, TRUST_OPERATOR,
      "file:2:17: sampler.allow_remote is deprecated, and a later version will refuse it: write \"allow: operators\""},
 };
 
-TEST(test_standings)
+TEST(test_trusts)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(standings); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(trusts); i++) {
         _cleanup_(config_freep) struct config *config = NULL;
         struct error warning = {0};
         char text[256];
-        assert_int_equal(config_parse(standings[i].in, strlen(standings[i].in), &config, NULL), 0);
-        assert_int_equal(config_standing_to_operate(config), standings[i].out_operates);
-        assert_int_equal(config_standing_to_sample(config), standings[i].out_admits);
-        assert_int_equal(config_has_deprecated_key(config, &warning), standings[i].out_warning != NULL);
-        if (standings[i].out_warning)
-            assert_string_equal(config_format_error("file", &warning, text, sizeof(text)), standings[i].out_warning);
+        assert_int_equal(config_parse(trusts[i].in, strlen(trusts[i].in), &config, NULL), 0);
+        assert_int_equal(config_trust_to_operate(config), trusts[i].out_operates);
+        assert_int_equal(config_trust_to_sample(config), trusts[i].out_admits);
+        assert_int_equal(config_has_deprecated_key(config, &warning), trusts[i].out_warning != NULL);
+        if (trusts[i].out_warning)
+            assert_string_equal(config_format_error("file", &warning, text, sizeof(text)), trusts[i].out_warning);
     }
 }
 

@@ -187,8 +187,8 @@ static void put(struct connection *connection, char state, bool known)
                   {'a', DEADLINE_RESPONSE},
                   {'w', DEADLINE_NONE}};
 
-    connection->request.verdict = known ? VERDICT_RIGHT : VERDICT_UNKNOWN;
-    connection_update_tenure(connection);
+    connection->request.result = known ? PASSWORD_RIGHT : PASSWORD_UNKNOWN;
+    connection_update_class(connection);
     for (size_t i = 0; i < ARRAY_SIZE(states); i++)
         if (states[i].state == state && state != 'r')
             connection_set_deadline(connection, states[i].deadline);
@@ -289,26 +289,26 @@ TEST(test_idle_time)
 }
 
 /* A wrong password after a right one. */
-TEST(test_tenure)
+TEST(test_connection_class)
 {
     struct fixture f;
 
     setup(&f);
     fill(&f, "sk! sk uk");
-    assert_int_equal(f.items[0]->tenure, TENURE_KNOWN);
-    f.items[0]->request.verdict = VERDICT_UNKNOWN;
-    connection_update_tenure(f.items[0]);
-    assert_int_equal(f.items[0]->tenure, TENURE_KNOWN);
+    assert_int_equal(f.items[0]->connection_class, CONNECTION_KNOWN);
+    f.items[0]->request.result = PASSWORD_UNKNOWN;
+    connection_update_class(f.items[0]);
+    assert_int_equal(f.items[0]->connection_class, CONNECTION_KNOWN);
     for (size_t i = 0; i < f.n; i++) {
-        f.items[i]->request.verdict = VERDICT_WRONG;
-        connection_update_tenure(f.items[i]);
+        f.items[i]->request.result = PASSWORD_WRONG;
+        connection_update_class(f.items[i]);
     }
-    assert_int_equal(f.items[0]->tenure, TENURE_STRANGER);
-    assert_int_equal(f.items[1]->tenure, TENURE_STRANGER);
-    assert_int_equal(f.items[2]->tenure, TENURE_KNOWN);
+    assert_int_equal(f.items[0]->connection_class, CONNECTION_STRANGER);
+    assert_int_equal(f.items[1]->connection_class, CONNECTION_STRANGER);
+    assert_int_equal(f.items[2]->connection_class, CONNECTION_KNOWN);
     f.items[1]->request.certified = true;
-    connection_update_tenure(f.items[1]);
-    assert_int_equal(f.items[1]->tenure, TENURE_KNOWN);
+    connection_update_class(f.items[1]);
+    assert_int_equal(f.items[1]->connection_class, CONNECTION_KNOWN);
     teardown(&f);
 }
 

@@ -178,19 +178,19 @@ static struct played play(const char *rates)
 /* The value of case `i` for these events; NAN where the metric is absent. */
 static double value_of(size_t i, const char *pmu, const struct played *played, const struct derived_formula **ret)
 {
-    const struct derivation_events events = {cases[i].in_target, pmu, cases[i].in_slots, played->events, played->n};
-    const struct derivation_times times = {1, 1};
-    struct derivation *derivation = derivation_new(&events);
+    const struct metric_set_events events = {cases[i].in_target, pmu, cases[i].in_slots, played->events, played->n};
+    const struct metric_set_times times = {1, 1};
+    struct metric_set *metric_set = metric_set_new(&events);
     double value = NAN;
 
-    assert_non_null(derivation);
+    assert_non_null(metric_set);
     *ret = NULL;
-    for (size_t k = 0; k < derivation_count(derivation); k++)
-        if (str_equal(derivation_metric(derivation, k)->name, cases[i].metric)) {
-            *ret = derivation_formula(derivation, k);
-            value = derivation_value(derivation, k, played->rates, &times);
+    for (size_t k = 0; k < metric_set_count(metric_set); k++)
+        if (str_equal(metric_set_metric(metric_set, k)->name, cases[i].metric)) {
+            *ret = metric_set_formula(metric_set, k);
+            value = metric_set_value(metric_set, k, played->rates, &times);
         }
-    derivation_free(derivation);
+    metric_set_free(metric_set);
     return value;
 }
 
@@ -242,7 +242,7 @@ TEST(test_times)
     static const struct {
         enum derived_target in_target;
         const char *in_event, *metric;
-        struct derivation_times in;
+        struct metric_set_times in;
         double out;
     } times[] = {
         {DERIVED_PMU, "cycles", "running_ratio", {1, 4}, 0.25},
@@ -252,15 +252,15 @@ TEST(test_times)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
-        const struct derivation_events events = {times[i].in_target, "cpu", 0, &times[i].in_event, 1};
-        struct derivation *derivation = derivation_new(&events);
+        const struct metric_set_events events = {times[i].in_target, "cpu", 0, &times[i].in_event, 1};
+        struct metric_set *metric_set = metric_set_new(&events);
         double value = NAN;
-        for (size_t k = 0; k < derivation_count(derivation); k++)
-            if (str_equal(derivation_metric(derivation, k)->name, times[i].metric))
-                value = derivation_value(derivation, k, &(double){1}, &times[i].in);
+        for (size_t k = 0; k < metric_set_count(metric_set); k++)
+            if (str_equal(metric_set_metric(metric_set, k)->name, times[i].metric))
+                value = metric_set_value(metric_set, k, &(double){1}, &times[i].in);
         assert_int_equal(isnan(value), isnan(times[i].out));
         assert_true(isnan(value) || value == times[i].out);
-        derivation_free(derivation);
+        metric_set_free(metric_set);
     }
 }
 
@@ -305,7 +305,7 @@ static const char *name_event(const struct pmu *pmu, const char *name)
 static void describe_pmu(struct buffer *text, const struct pmu *pmu)
 {
     const char *names[PMU_EVENTS_MAX];
-    const struct derivation_events events = {
+    const struct metric_set_events events = {
         .target = pmu->scope == PMU_CORE ? DERIVED_CPU : DERIVED_PMU,
         .pmu = pmu->name,
         .slots = pmu->slots,
@@ -316,14 +316,14 @@ static void describe_pmu(struct buffer *text, const struct pmu *pmu)
     assert_true(pmu->n_events <= PMU_EVENTS_MAX);
     for (size_t i = 0; i < events.n; i++)
         names[i] = name_event(pmu, pmu->events[i].name);
-    struct derivation *derivation = derivation_new(&events);
-    size_t n = derivation_count(derivation);
+    struct metric_set *metric_set = metric_set_new(&events);
+    size_t n = metric_set_count(metric_set);
     buffer_appendf(text, "%s%s", n > 1 ? pmu->name : "", n > 1 ? ":" : "");
     for (size_t i = 0; i < n; i++)
-        if (!str_equal(derivation_metric(derivation, i)->name, "running_ratio"))
-            buffer_appendf(text, " %s", derivation_metric(derivation, i)->name);
+        if (!str_equal(metric_set_metric(metric_set, i)->name, "running_ratio"))
+            buffer_appendf(text, " %s", metric_set_metric(metric_set, i)->name);
     buffer_append_text(text, n > 1 ? "\n" : "");
-    derivation_free(derivation);
+    metric_set_free(metric_set);
     for (size_t i = 0; i < events.n; i++)
         free((char *)names[i]);
 }

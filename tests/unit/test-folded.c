@@ -32,7 +32,7 @@ static void add(struct written *written, uint32_t pid, const uint64_t *chain, si
                             .sample = {.period = 1000, .callchain = chain, .n_callchain = n}};
 
     assert_true(writer_folded.record(written->state, &record, &written->out));
-    writer_folded.notice(written->state, &(struct writer_notice){.kind = WRITER_ROUND}, &written->out);
+    writer_folded.mark(written->state, &(struct writer_mark){.kind = WRITER_ROUND}, &written->out);
 }
 
 static char *end(struct written *written)

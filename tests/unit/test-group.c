@@ -177,7 +177,8 @@ TEST(test_part)
     struct group_reading reading;
 
     struct group *group = open_whole(fake, attrs, 3);
-    struct group *part = group_part(group, members, ARRAY_SIZE(members)), *other = group_part(group, members, 1);
+    struct group *part = group_subgroup(group, members, ARRAY_SIZE(members)),
+                 *other = group_subgroup(group, members, 1);
     assert_false(group_always_runs(part));
     assert_int_equal(group_descriptors(group), 3);
     assert_int_equal(group_descriptors(part), 0);

@@ -64,9 +64,9 @@ static void ask(uint64_t ticket, uint32_t place, int file)
 }
 
 /* The next packet. Its size; 0 at the end of the reader. */
-static size_t hear(struct name_record *ret)
+static size_t hear(struct names_packet *ret)
 {
-    char packet[NAME_RECORD_MAX];
+    char packet[NAMES_PACKET_MAX];
     struct fd_list fds;
     struct pollfd poll_fd = {.fd = rig.reader.records, .events = POLLIN};
 
@@ -76,13 +76,13 @@ static size_t hear(struct name_record *ret)
     assert_int_equal(fds.n, 0);
     assert_null(memmem(packet, (size_t)n, "secret", 6));
     if (n)
-        assert_int_equal(name_record_parse(packet, (size_t)n, ret), 0);
+        assert_int_equal(names_packet_parse(packet, (size_t)n, ret), 0);
     return (size_t)n;
 }
 
 static void hear_last(uint64_t ticket, int error)
 {
-    _cleanup_(name_record_done) struct name_record record = {0};
+    _cleanup_(names_packet_done) struct names_packet record = {0};
 
     assert_true(hear(&record));
     assert_int_equal(record.header.ticket, ticket);
@@ -113,7 +113,7 @@ static uint64_t version_of(int fd)
 static void assert_reads(uint64_t ticket)
 {
     _cleanup_(closep) int file = make_file(DOCUMENT, strlen(DOCUMENT));
-    _cleanup_(name_record_done) struct name_record record = {0};
+    _cleanup_(names_packet_done) struct names_packet record = {0};
 
     ask(ticket, 0, file);
     assert_true(hear(&record));
@@ -154,12 +154,12 @@ static void set_text(struct names *names, enum name_kind kind, const char *text)
     assert_int_equal(names_set(names, kind, text, strlen(text)), 0);
 }
 
-static struct buffer write_record(const struct name_record *record)
+static struct buffer write_record(const struct names_packet *record)
 {
     struct buffer packet = {0};
 
-    assert_int_equal(name_record_write(record, &packet), 0);
-    assert_true(packet.size <= NAME_RECORD_MAX);
+    assert_int_equal(names_packet_write(record, &packet), 0);
+    assert_true(packet.size <= NAMES_PACKET_MAX);
     return packet;
 }
 
@@ -167,22 +167,22 @@ static struct buffer write_record(const struct name_record *record)
 TEST(test_any_text)
 {
     char text[NAME_SIZE_MAX + 1];
-    _cleanup_(name_record_done) struct name_record in = {.header.id = ID}, out = {0};
+    _cleanup_(names_packet_done) struct names_packet in = {.header.id = ID}, out = {0};
 
     memset(text, 'x', sizeof(text) - 1);
     text[NAME_SIZE_MAX] = '\0';
     for (size_t i = NAME_CONTAINER; i <= NAME_RUNTIME; i++)
         set_text(&in.names, (enum name_kind)i, text);
     _cleanup_(buffer_done) struct buffer packet = write_record(&in);
-    assert_int_equal(packet.size, NAME_RECORD_MAX);
+    assert_int_equal(packet.size, NAMES_PACKET_MAX);
     packet.data[sizeof(in.header) + 2] = '\n';
-    assert_int_equal(name_record_parse(packet.data, packet.size, &out), 0);
+    assert_int_equal(names_packet_parse(packet.data, packet.size, &out), 0);
     assert_memory_equal(out.names.texts[NAME_CONTAINER], "\xef\xbf\xbdx", 4);
     assert_string_equal(out.names.texts[NAME_RUNTIME], text);
 }
 
 static const struct {
-    struct name_record_header in;
+    struct names_packet_header in;
     int out;
 } headers[] = {
     {{.id = ID}, 0},
@@ -203,39 +203,39 @@ static const struct {
 TEST(test_headers)
 {
     for (size_t i = 0; i < ARRAY_SIZE(headers); i++) {
-        const struct name_record in = {.header = headers[i].in};
-        _cleanup_(name_record_done) struct name_record out = {0};
+        const struct names_packet in = {.header = headers[i].in};
+        _cleanup_(names_packet_done) struct names_packet out = {0};
         _cleanup_(buffer_done) struct buffer packet = write_record(&in);
         print_message("%zu\n", i);
-        assert_int_equal(name_record_parse(packet.data, packet.size, &out), headers[i].out);
+        assert_int_equal(names_packet_parse(packet.data, packet.size, &out), headers[i].out);
     }
 }
 
 /* Each prefix of a packet, more than it, and an id that does not end. */
 TEST(test_sizes)
 {
-    _cleanup_(name_record_done) struct name_record in = {.header.id = ID}, out = {0};
-    struct name_record_header header = in.header;
+    _cleanup_(names_packet_done) struct names_packet in = {.header.id = ID}, out = {0};
+    struct names_packet_header header = in.header;
 
     set_text(&in.names, NAME_RUNTIME, "podman");
     _cleanup_(buffer_done) struct buffer packet = write_record(&in);
     for (size_t size = 0; size < packet.size; size++) {
         _cleanup_(freep) char *copy = malloc(size ? size : 1); /* exactly that large, for AddressSanitizer */
         memcpy(copy, packet.data, size);
-        assert_int_equal(name_record_parse(copy, size, &out), -EBADMSG);
+        assert_int_equal(names_packet_parse(copy, size, &out), -EBADMSG);
     }
     buffer_append_char(&packet, 'x');
-    assert_int_equal(name_record_parse(packet.data, packet.size, &out), -EBADMSG);
+    assert_int_equal(names_packet_parse(packet.data, packet.size, &out), -EBADMSG);
     packet.size--;
     header.id[STATE_ID_LENGTH] = '0';
     memcpy(packet.data, &header, sizeof(header));
-    assert_int_equal(name_record_parse(packet.data, packet.size, &out), -EBADMSG);
+    assert_int_equal(names_packet_parse(packet.data, packet.size, &out), -EBADMSG);
     const uint16_t too_long = NAME_SIZE_MAX + 1;
     memcpy(packet.data, &in.header, sizeof(in.header));
     memcpy(packet.data + sizeof(in.header), &too_long, sizeof(too_long));
     memset(buffer_reserve(&packet, 2 * NAME_SIZE_MAX), 0, 2 * NAME_SIZE_MAX);
     buffer_advance(&packet, 2 * NAME_SIZE_MAX);
-    assert_int_equal(name_record_parse(packet.data, packet.size, &out), -EBADMSG);
+    assert_int_equal(names_packet_parse(packet.data, packet.size, &out), -EBADMSG);
 }
 
 /* A packet that is no request changes nothing. */
@@ -302,7 +302,7 @@ TEST_WITH(test_many_containers, setup, teardown)
 
     ask(11, place_of_store(), file);
     for (size_t i = 0; i < 5000; i++) {
-        _cleanup_(name_record_done) struct name_record record = {0};
+        _cleanup_(names_packet_done) struct names_packet record = {0};
         assert_true(hear(&record));
         snprintf(id, sizeof(id), "%064zx", i);
         assert_string_equal(record.header.id, id);
@@ -322,7 +322,7 @@ static void ask_for(uint32_t user, int file)
 /* Receives records up to the next one with is_last. Returns its error, and sets *ret_user to its ticket. */
 static int hear_error(uint32_t *ret_user)
 {
-    struct name_record record;
+    struct names_packet record;
     bool is_last;
     int error;
 
@@ -331,7 +331,7 @@ static int hear_error(uint32_t *ret_user)
         *ret_user = (uint32_t)record.header.ticket;
         is_last = record.header.is_last;
         error = record.header.error;
-        name_record_done(&record);
+        names_packet_done(&record);
     } while (!is_last);
     return error;
 }
@@ -449,7 +449,7 @@ static size_t count_descriptors(pid_t pid, const char *type)
 TEST_WITH(test_process_of_file_ends, setup, teardown)
 {
     _cleanup_(closep) int file = make_store(5000);
-    _cleanup_(name_record_done) struct name_record record = {0};
+    _cleanup_(names_packet_done) struct names_packet record = {0};
     size_t n = 0;
 
     ask(12, place_of_store(), file);
@@ -466,7 +466,7 @@ TEST_WITH(test_process_of_file_ends, setup, teardown)
     assert_jailed(pid, 2);
     assert_int_equal(kill(pid, SIGKILL), 0);
     do {
-        name_record_done(&record);
+        names_packet_done(&record);
         assert_true(hear(&record));
         n++;
     } while (!record.header.is_last);
@@ -490,7 +490,7 @@ TEST_WITH(test_signals, setup, teardown)
 /* It lives as long as somebody may send files, and then it has ended. */
 TEST_WITH(test_end, setup, teardown)
 {
-    struct name_record record;
+    struct names_packet record;
     pid_t pid = rig.reader.child.pid;
     int opener = dup(rig.reader.files);
 

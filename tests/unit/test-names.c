@@ -138,24 +138,24 @@ TEST(test_each_container_has_a_name_or_a_reason)
         {CONTAINER, NULL, true}, {CONTAINER "/init.scope", NULL, true},
     };
     struct fake_sys *fake = fake_machine_no_pmu();
-    struct name_book *book = NULL;
-    int fds[NAME_BOOK_FDS];
+    struct resolver *resolver = NULL;
+    int fds[RESOLVER_FDS];
 
-    assert_int_equal(name_book_new(&fake->sys, &book), 0);
-    assert_true(name_book_fds(book, fds) <= NAME_BOOK_FDS);
+    assert_int_equal(resolver_new(&fake->sys, &resolver), 0);
+    assert_true(resolver_fds(resolver, fds) <= RESOLVER_FDS);
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct names names = {0};
-        assert_int_equal(name_book_find(book, cases[i].path, &names), 0);
+        assert_int_equal(resolver_find(resolver, cases[i].path, &names), 0);
         assert_int_equal(names.unnamed != NULL, cases[i].out_unnamed);
         if (cases[i].container)
             assert_string_equal(names.texts[NAME_CONTAINER], cases[i].container);
         else
             assert_null(names.texts[NAME_CONTAINER]);
         names_done(&names);
-        name_book_forget(book, cases[i].path);
+        resolver_forget(resolver, cases[i].path);
     }
-    assert_false(name_book_dispatch(book));
-    name_book_free(book);
+    assert_false(resolver_dispatch(resolver));
+    resolver_free(resolver);
     fake_sys_free(fake);
 }
 

@@ -228,7 +228,7 @@ TEST(test_read)
             stream.events[0] = (struct writer_event){.name = "other", .attr = &stream.attr, .ids = other_ids};
             stream.events[1] = (struct writer_event){0};
             stream.source.n_events = 1;
-            writer_ndjson.notice(stream.state, &(struct writer_notice){.kind = WRITER_EVENTS}, &stream.out);
+            writer_ndjson.mark(stream.state, &(struct writer_mark){.kind = WRITER_EVENTS}, &stream.out);
         }
         buffer_clear(&stream.out);
         put_read(&built, cases[i].in_format, cases[i].in_ids);
@@ -377,7 +377,7 @@ TEST(test_end)
         assert_false(take(&stream, &built));
     }
     assert_int_equal(stream.out.size, 0);
-    writer_ndjson.notice(stream.state, &(struct writer_notice){.kind = WRITER_DROPPED, .n = 7}, &stream.out);
+    writer_ndjson.mark(stream.state, &(struct writer_mark){.kind = WRITER_DROPPED, .n = 7}, &stream.out);
     expect(&stream, "{\"type\":\"dropped\",\"dropped\":7}\n");
     writer_ndjson.end(stream.state, &end, &stream.out);
     expect(&stream,
@@ -413,12 +413,12 @@ TEST(test_begin_and_pause)
              "\"notes\":[\"the kernel hides its \\\"symbols\\\"\"]}\n%s",
              name.nodename, name.release, name.machine, known);
     expect(&stream, expected);
-    writer_ndjson.notice(stream.state, &(struct writer_notice){.kind = WRITER_PAUSED, .time_ns = TIME}, &stream.out);
-    writer_ndjson.notice(stream.state, &(struct writer_notice){.kind = WRITER_RESUMED, .time_ns = TIME + NSEC_PER_SEC},
-                         &stream.out);
+    writer_ndjson.mark(stream.state, &(struct writer_mark){.kind = WRITER_PAUSED, .time_ns = TIME}, &stream.out);
+    writer_ndjson.mark(stream.state, &(struct writer_mark){.kind = WRITER_RESUMED, .time_ns = TIME + NSEC_PER_SEC},
+                       &stream.out);
     expect(&stream, "{\"type\":\"pause\",\"time\":1700000001.000000007}\n"
                     "{\"type\":\"resume\",\"time\":1700000002.000000007}\n");
-    writer_ndjson.notice(stream.state, &(struct writer_notice){.kind = WRITER_RESCANNED}, &stream.out);
+    writer_ndjson.mark(stream.state, &(struct writer_mark){.kind = WRITER_RESCANNED}, &stream.out);
     expect(&stream, known);
     finish(&stream);
 }

@@ -152,10 +152,10 @@ TEST(test_targets)
     }
 }
 
-static void assert_verdict(const char *name, int verdict, int expected)
+static void assert_password(const char *name, int result, int expected)
 {
-    if (verdict != expected)
-        fail_msg("%s: %d, not %d", name, verdict, expected);
+    if (result != expected)
+        fail_msg("%s: %d, not %d", name, result, expected);
 }
 
 #define SPOILS(X)                                                                                                      \
@@ -199,14 +199,14 @@ static void assert_verdict(const char *name, int verdict, int expected)
     X(exec_of_the_daemon, (p->events[0].attr.enable_on_exec = 1, p->group.pid = rules.daemon), -EBADRQC)               \
     X(unknown_pmu, p->events[0].attr.type = UNKNOWN, -ENOPKG)
 
-TEST(test_verdicts)
+TEST(test_password_results)
 {
     struct packet packet, *p = &packet;
 
-#define TRY(name, what, verdict)                                                                                       \
+#define TRY(name, what, result)                                                                                        \
     make(p);                                                                                                           \
     what;                                                                                                              \
-    assert_verdict(#name, judge(p, &rules), verdict);
+    assert_password(#name, judge(p, &rules), result);
     SPOILS(TRY)
 }
 
@@ -221,7 +221,7 @@ static const struct {
         .type = (number), .size = sizeof(struct perf_event_attr), __VA_ARGS__                                          \
     }
 #define LOW(r) (sizeof(void *) == 8 ? (r) : -EBADRQC) /* on 32 bits, whose it is depends on the kernel */
-#define ALL(verdict) (verdict), (verdict), (verdict)
+#define ALL(result) (result), (result), (result)
     {OF(UPROBE, .config2 = 0x1234), "/bin/true", 0, 0, -ENOPKG},
     {OF(UPROBE, .config = 1, .config2 = 0x1234), "/bin/true", 0, 0, -ENOPKG},
     {OF(UPROBE, .config2 = 0x1235), "/bin/true", ALL(-ENOPKG)},
@@ -309,11 +309,11 @@ TEST(test_sampling)
     struct opener_rules sampling = rules;
 
     sampling.permissions.sampling = true;
-#define TRY_SAMPLING(name, what, verdict)                                                                              \
+#define TRY_SAMPLING(name, what, result)                                                                               \
     make_sampling(p);                                                                                                  \
     what;                                                                                                              \
-    assert_verdict(#name, judge(p, &sampling), verdict);                                                               \
-    assert_verdict(#name " without sampling", judge(p, &rules), (verdict) == 0 ? -EUNATCH : (verdict));
+    assert_password(#name, judge(p, &sampling), result);                                                               \
+    assert_password(#name " without sampling", judge(p, &rules), (result) == 0 ? -EUNATCH : (result));
     SAMPLE_SPOILS(TRY_SAMPLING)
 }
 
@@ -379,32 +379,32 @@ enum { CPUS = 4, SLOTS = 256 };
 /* Calls that count cgroups. */
 
 struct spoilt {
-    struct opener_tally_packet packet;
+    struct opener_bpf_packet packet;
     size_t size, n_fds;
 };
 
-static void make_tally(struct spoilt *spoilt, enum opener_tally_call call)
+static void make_bpf(struct spoilt *spoilt, enum opener_bpf_call call)
 {
     *spoilt = (struct spoilt){.packet = {.call = call}, .size = sizeof(spoilt->packet)};
     switch (call) {
-    case OPENER_TALLY_START:
-        spoilt->packet.shape = (struct tally_shape){.cpus = CPUS, .slots = SLOTS, .events = 3, .groups = 2};
+    case OPENER_BPF_START:
+        spoilt->packet.shape = (struct bpf_shape){.cpus = CPUS, .slots = SLOTS, .events = 3, .groups = 2};
         break;
-    case OPENER_TALLY_SET_CPU:
+    case OPENER_BPF_SET_CPU:
         spoilt->packet.number = CPUS - 1;
-        spoilt->packet.events[0] = (struct tally_event){.source = TALLY_READ, .group = 1, .gives_times = 1};
-        spoilt->packet.events[1] = (struct tally_event){.source = TALLY_SWITCHES};
-        spoilt->packet.events[23] = (struct tally_event){.source = TALLY_READ, .group = 7};
+        spoilt->packet.events[0] = (struct bpf_event){.source = SOURCE_READ, .group = 1, .gives_times = 1};
+        spoilt->packet.events[1] = (struct bpf_event){.source = SOURCE_SWITCHES};
+        spoilt->packet.events[23] = (struct bpf_event){.source = SOURCE_READ, .group = 7};
         spoilt->n_fds = 2;
         break;
-    case OPENER_TALLY_ATTACH:
+    case OPENER_BPF_ATTACH:
         spoilt->packet.number = 1;
         break;
-    case OPENER_TALLY_ASSIGN:
-        spoilt->packet.number = TALLY_SLOT_ROOT;
+    case OPENER_BPF_ASSIGN:
+        spoilt->packet.number = BPF_SLOT_ROOT;
         spoilt->n_fds = 1;
         break;
-    case OPENER_TALLY_WITHDRAW:
+    case OPENER_BPF_WITHDRAW:
         spoilt->packet.id = UINT64_MAX;
         break;
     default:
@@ -412,28 +412,28 @@ static void make_tally(struct spoilt *spoilt, enum opener_tally_call call)
     }
 }
 
-static int judge_tally(struct spoilt *spoilt, uint32_t slots)
+static int judge_bpf(struct spoilt *spoilt, uint32_t slots)
 {
-    const struct opener_rules by = {.n_cpus = CPUS, .permissions = {.tally_slots = slots}};
+    const struct opener_rules by = {.n_cpus = CPUS, .permissions = {.bpf_slots = slots}};
     struct opener_request request = {0};
     _cleanup_(buffer_done) struct buffer buffer = {0};
 
-    assert_int_equal(opener_tally_write(&spoilt->packet, &buffer), 0);
+    assert_int_equal(opener_bpf_write(&spoilt->packet, &buffer), 0);
     ((struct opener_packet_header *)buffer.data)->size = (uint32_t)spoilt->size;
     buffer_append(&buffer, (char[8]){0}, 8);
     int r = opener_request_parse(buffer.data, spoilt->size, spoilt->n_fds, &request);
-    assert_true(r == 0 || !request.tally);
+    assert_true(r == 0 || !request.bpf);
     return r < 0 ? r : opener_request_check(&request, &by);
 }
 
-#define TALLY_SPOILS(X)                                                                                                \
+#define BPF_SPOILS(X)                                                                                                  \
     X(START, (void)p, 0)                                                                                               \
     X(START, p->size--, -EBADMSG)                                                                                      \
     X(START, p->size += 8, -EBADMSG)                                                                                   \
     X(START, p->size = sizeof(struct opener_packet_header), -EBADMSG)                                                  \
     X(START, p->n_fds = 1, -EBADMSG)                                                                                   \
     X(START, p->packet.call = 0, -EBADMSG)                                                                             \
-    X(START, p->packet.call = N_OPENER_TALLY_CALLS, -EBADMSG)                                                          \
+    X(START, p->packet.call = N_OPENER_BPF_CALLS, -EBADMSG)                                                            \
     X(START, p->packet.call = UINT32_MAX, -EBADMSG)                                                                    \
     X(START, p->packet.number = 1, -EBADMSG)                                                                           \
     X(START, p->packet.id = 1, -EBADMSG)                                                                               \
@@ -443,13 +443,13 @@ static int judge_tally(struct spoilt *spoilt, uint32_t slots)
     X(START, p->packet.shape.cpus = 0, -EBADRQC)                                                                       \
     X(START, p->packet.shape.slots = SLOTS + 1, -EUNATCH)                                                              \
     X(START, p->packet.shape.slots = UINT32_MAX, -EUNATCH)                                                             \
-    X(START, p->packet.shape.slots = TALLY_SLOT_FIRST, -EBADRQC)                                                       \
-    X(START, p->packet.shape.slots = TALLY_SLOT_FIRST + 1, 0)                                                          \
+    X(START, p->packet.shape.slots = BPF_SLOT_FIRST, -EBADRQC)                                                         \
+    X(START, p->packet.shape.slots = BPF_SLOT_FIRST + 1, 0)                                                            \
     X(START, p->packet.shape.events = 0, -EBADRQC)                                                                     \
-    X(START, p->packet.shape.events = TALLY_EVENTS_MAX, 0)                                                             \
-    X(START, p->packet.shape.events = TALLY_EVENTS_MAX + 1, -EBADRQC)                                                  \
+    X(START, p->packet.shape.events = BPF_EVENTS_MAX, 0)                                                               \
+    X(START, p->packet.shape.events = BPF_EVENTS_MAX + 1, -EBADRQC)                                                    \
     X(START, p->packet.shape.groups = 0, -EBADRQC)                                                                     \
-    X(START, p->packet.shape.groups = TALLY_GROUPS_MAX + 1, -EBADRQC)                                                  \
+    X(START, p->packet.shape.groups = BPF_GROUPS_MAX + 1, -EBADRQC)                                                    \
     X(SET_CPU, (void)p, 0)                                                                                             \
     X(SET_CPU, memset(p->packet.events, 0, sizeof(p->packet.events)), -EBADMSG)                                        \
     X(SET_CPU, (memset(p->packet.events, 0, sizeof(p->packet.events)), p->n_fds = 0), 0)                               \
@@ -457,9 +457,9 @@ static int judge_tally(struct spoilt *spoilt, uint32_t slots)
     X(SET_CPU, p->packet.number = UINT32_MAX, -EBADRQC)                                                                \
     X(SET_CPU, p->n_fds = 1, -EBADMSG)                                                                                 \
     X(SET_CPU, p->n_fds = 3, -EBADMSG)                                                                                 \
-    X(SET_CPU, p->packet.events[0].source = TALLY_SWITCHES + 1, -EBADMSG)                                              \
-    X(SET_CPU, (p->packet.events[2].source = TALLY_SWITCHES + 1, p->packet.events[2].gives_times = 0), -EBADMSG)       \
-    X(SET_CPU, p->packet.events[0].group = TALLY_GROUPS_MAX, -EBADMSG)                                                 \
+    X(SET_CPU, p->packet.events[0].source = SOURCE_SWITCHES + 1, -EBADMSG)                                             \
+    X(SET_CPU, (p->packet.events[2].source = SOURCE_SWITCHES + 1, p->packet.events[2].gives_times = 0), -EBADMSG)      \
+    X(SET_CPU, p->packet.events[0].group = BPF_GROUPS_MAX, -EBADMSG)                                                   \
     X(SET_CPU, p->packet.events[0].gives_times = 2, -EBADMSG)                                                          \
     X(SET_CPU, p->packet.events[1].gives_times = 1, -EBADMSG)                                                          \
     X(SET_CPU, p->packet.events[0].zero = 1, -EBADMSG)                                                                 \
@@ -473,9 +473,9 @@ static int judge_tally(struct spoilt *spoilt, uint32_t slots)
     X(ATTACH, p->n_fds = 1, -EBADMSG)                                                                                  \
     X(ASSIGN, (void)p, 0)                                                                                              \
     X(ASSIGN, p->packet.number = SLOTS - 1, 0)                                                                         \
-    X(ASSIGN, p->packet.number = TALLY_SLOT_UNKNOWN, -EBADRQC)                                                         \
+    X(ASSIGN, p->packet.number = BPF_SLOT_UNKNOWN, -EBADRQC)                                                           \
     X(ASSIGN, p->packet.number = SLOTS, -EUNATCH)                                                                      \
-    X(ASSIGN, p->packet.number = TALLY_SLOT_NONE, -EBADRQC)                                                            \
+    X(ASSIGN, p->packet.number = BPF_SLOT_NONE, -EBADRQC)                                                              \
     X(ASSIGN, p->n_fds = 0, -EBADMSG)                                                                                  \
     X(ASSIGN, p->n_fds = 2, -EBADMSG)                                                                                  \
     X(ASSIGN, p->packet.id = 7, -EBADMSG)                                                                              \
@@ -486,18 +486,18 @@ static int judge_tally(struct spoilt *spoilt, uint32_t slots)
     X(FLUSH, p->packet.id = 1, -EBADMSG)                                                                               \
     X(FLUSH, p->packet.number = 1, -EBADMSG)                                                                           \
     X(STOP, (void)p, 0)                                                                                                \
-    X(STOP, p->packet.events[0].source = TALLY_SWITCHES, -EBADMSG)
+    X(STOP, p->packet.events[0].source = SOURCE_SWITCHES, -EBADMSG)
 
-TEST(test_tally)
+TEST(test_bpf)
 {
     struct spoilt spoilt, *p = &spoilt;
 
-#define TRY_TALLY(name, what, verdict)                                                                                 \
-    make_tally(p, OPENER_TALLY_##name);                                                                                \
+#define TRY_BPF(name, what, result)                                                                                    \
+    make_bpf(p, OPENER_BPF_##name);                                                                                    \
     what;                                                                                                              \
-    assert_verdict(#name ", " #what, judge_tally(p, SLOTS), verdict);                                                  \
-    assert_verdict(#name ", " #what ", without a tally", judge_tally(p, 0), (verdict) == 0 ? -EUNATCH : (verdict));
-    TALLY_SPOILS(TRY_TALLY)
+    assert_password(#name ", " #what, judge_bpf(p, SLOTS), result);                                                    \
+    assert_password(#name ", " #what ", without a BPF program", judge_bpf(p, 0), (result) == 0 ? -EUNATCH : (result));
+    BPF_SPOILS(TRY_BPF)
 }
 
 /* A request for a state file: a packet of another size, or with a descriptor, is no request. */

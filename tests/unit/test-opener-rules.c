@@ -162,7 +162,7 @@ TEST(test_event_limits)
         assert_int_equal(config_parse(cases[i].in, strlen(cases[i].in), &config, &error), 0);
         assert_int_equal(permissions_from_config(&fake->sys, config, NULL, &permissions, &error), 0);
         assert_int_equal(permissions.limits.cpu, cases[i].out.cpu);
-        assert_int_equal(permissions.limits.cpu_tallied, cases[i].out.cpu_tallied);
+        assert_int_equal(permissions.limits.cpu_of_bpf, cases[i].out.cpu_of_bpf);
         assert_int_equal(permissions.limits.thread, cases[i].out.thread);
         assert_int_equal(permissions.limits.threads, cases[i].out.threads);
     }

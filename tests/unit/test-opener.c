@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The opener: what it opens and refuses, how many events, state files, tallies, and the end of its process. */
+/* The opener: what it opens and refuses, how many events, state files, BPF programs, and the end of its process. */
 #include <fcntl.h>
 #include <ftw.h>
 #include <linux/magic.h>
@@ -330,13 +330,13 @@ static const struct event_limit_case {
     const char *name;
     pid_t pid;
     int cpu;
-    bool tallied;
+    bool bpf;
     unsigned out;
     int others; /* of another CPU, where as many may be open; -2: there is none */
 } event_limit_cases[] = {
     {"a CPU", -1, CPU, false, RIG_CPU_LIMIT, 1},
     {"a CPU whose quota is another", -1, CPU - 1, false, RIG_CPU_LIMIT, CPU},
-    {"a CPU after a tally has counted cgroups", -1, CPU, true, RIG_TALLIED_LIMIT, 1},
+    {"a CPU after the engine bpf has counted cgroups", -1, CPU, true, RIG_BPF_LIMIT, 1},
     {"a thread on a CPU", THREAD, CPU, false, RIG_THREAD_LIMIT, -1},
     {"a thread on no certain CPU", THREAD, -1, false, RIG_THREAD_LIMIT, CPU},
     {"a CPU that is not possible", -1, CPU + 1, false, 0, -2},
@@ -384,7 +384,7 @@ static void check_limit(const struct event_limit_case *row)
     int fds[2 * RIG_CPU_LIMIT], others[2 * RIG_CPU_LIMIT], error;
 
     print_message("%s\n", row->name);
-    rig.events.tallied = row->tallied;
+    rig.events.bpf = row->bpf;
     for (int again = 0; again < 2; again++) {
         assert_int_equal(open_all(row->pid, row->cpu, fds, &error), row->out);
         assert_int_equal(error, row->out ? -EDQUOT : -ENXIO);
@@ -803,21 +803,21 @@ static int pipe_with(const char *text)
     return fds[0];
 }
 
-static int fake_start(struct sys *sys, const struct tally_shape *shape, struct tally_maps *ret, struct error *error)
+static int fake_start(struct sys *sys, const struct bpf_shape *shape, struct bpf_maps *ret, struct error *error)
 {
     note(0, "start %u %u %u %u;", shape->cpus, shape->slots, shape->events, shape->groups);
     if (kernel.error)
         return error_set(error, kernel.error, "libbpf is not installed; install libbpf1");
-    *ret = (struct tally_maps){pipe_with(""), pipe_with("records")};
+    *ret = (struct bpf_maps){pipe_with(""), pipe_with("records")};
     return 0;
 }
 
-static int fake_set_cpu(struct sys *sys, unsigned cpu, const struct tally_event *events, const int *fds)
+static int fake_set_cpu(struct sys *sys, unsigned cpu, const struct bpf_event *events, const int *fds)
 {
     note(0, "set_cpu %u", cpu);
-    for (size_t i = 0; i < TALLY_EVENTS_MAX; i++) {
+    for (size_t i = 0; i < BPF_EVENTS_MAX; i++) {
         char text[16] = "";
-        assert_int_equal(events[i].source == TALLY_READ, fds[i] >= 0);
+        assert_int_equal(events[i].source == SOURCE_READ, fds[i] >= 0);
         if (events[i].source)
             note(0, " %u:%u%s%s", events[i].source, events[i].group, events[i].gives_times ? "t" : "",
                  fds[i] >= 0 && pread(fds[i], text, 15, 0) > 0 ? text : "");
@@ -852,20 +852,20 @@ static void fake_stop(struct sys *sys)
     note(0, "stop;");
 }
 
-static const struct tally_calls fake_calls = {fake_start,    fake_set_cpu, fake_attach, fake_assign,
-                                              fake_withdraw, fake_flush,   fake_stop,   NULL};
+static const struct bpf_calls fake_calls = {fake_start,    fake_set_cpu, fake_attach, fake_assign,
+                                            fake_withdraw, fake_flush,   fake_stop,   NULL};
 
-static const struct tally_shape shape = {.cpus = CPUS, .slots = SLOTS, .events = 3, .groups = 1};
+static const struct bpf_shape shape = {.cpus = CPUS, .slots = SLOTS, .events = 3, .groups = 1};
 
-static int tally_setup(void **state)
+static int bpf_setup(void **state)
 {
     int r = opener_rig_setup(state);
 
     memset(&kernel, 0, sizeof(kernel));
-    opener_client_attach_tally(&rig.daemon);
-    rig.kernel.tally = &fake_calls;
+    opener_client_bind_bpf(&rig.daemon);
+    rig.kernel.bpf = &fake_calls;
     rig.server.rules.n_cpus = CPUS;
-    rig.server.rules.permissions.tally_slots = SLOTS;
+    rig.server.rules.permissions.bpf_slots = SLOTS;
     return r;
 }
 
@@ -885,10 +885,10 @@ static int file_with(const char *text)
 
 static void start(void)
 {
-    struct tally_maps maps = {-1, -1};
+    struct bpf_maps maps = {-1, -1};
     char text[16] = "";
 
-    assert_int_equal(rig.daemon.tally->start(&rig.daemon, &shape, &maps, NULL), 0);
+    assert_int_equal(rig.daemon.bpf->start(&rig.daemon, &shape, &maps, NULL), 0);
     assert_made("start 4 256 3 1;");
     assert_int_equal(read(maps.counts, text, sizeof(text)), 0);
     assert_int_equal(read(maps.records, text, sizeof(text)), 7);
@@ -896,27 +896,27 @@ static void start(void)
     close(maps.records);
 }
 
-TEST_WITH(test_calls, tally_setup, opener_rig_teardown)
+TEST_WITH(test_calls, bpf_setup, opener_rig_teardown)
 {
     struct sys *sys = &rig.daemon;
-    const struct tally_event events[3] = {
-        {.source = TALLY_SWITCHES}, {.source = TALLY_READ, .gives_times = 1}, {.source = TALLY_READ, .group = 3}};
+    const struct bpf_event events[3] = {
+        {.source = SOURCE_SWITCHES}, {.source = SOURCE_READ, .gives_times = 1}, {.source = SOURCE_READ, .group = 3}};
     _cleanup_(closep) int first = file_with("=first"), second = file_with("=second");
 
     start();
-    assert_int_equal(sys->tally->set_cpu(sys, 2, events, (const int[]){-1, first, second}), 0);
+    assert_int_equal(sys->bpf->set_cpu(sys, 2, events, (const int[]){-1, first, second}), 0);
     assert_made("set_cpu 2 3:0 1:0t=first 1:3=second;");
-    assert_int_equal(sys->tally->attach(sys, true), 0);
-    assert_int_equal(sys->tally->attach(sys, false), 0);
-    assert_int_equal(sys->tally->withdraw(sys, UINT64_C(0x123456789a)), 0);
-    assert_int_equal(sys->tally->flush(sys), 0);
-    sys->tally->stop(sys);
+    assert_int_equal(sys->bpf->attach(sys, true), 0);
+    assert_int_equal(sys->bpf->attach(sys, false), 0);
+    assert_int_equal(sys->bpf->withdraw(sys, UINT64_C(0x123456789a)), 0);
+    assert_int_equal(sys->bpf->flush(sys), 0);
+    sys->bpf->stop(sys);
     assert_made("attach 1;attach 0;withdraw 123456789a;flush;stop;");
     kernel.error = -ENOENT;
-    assert_int_equal(sys->tally->withdraw(sys, 1), -ENOENT);
-    assert_int_equal(sys->tally->attach(sys, true), -ENOENT);
-    assert_int_equal(sys->tally->flush(sys), -ENOENT);
-    assert_int_equal(sys->tally->set_cpu(sys, CPUS, events, (const int[]){-1, first, second}), -EBADRQC);
+    assert_int_equal(sys->bpf->withdraw(sys, 1), -ENOENT);
+    assert_int_equal(sys->bpf->attach(sys, true), -ENOENT);
+    assert_int_equal(sys->bpf->flush(sys), -ENOENT);
+    assert_int_equal(sys->bpf->set_cpu(sys, CPUS, events, (const int[]){-1, first, second}), -EBADRQC);
 }
 
 /* Opens the root of the cgroup v2 hierarchy. Returns -1 if perf does not count there. */
@@ -937,7 +937,7 @@ static int open_cgroup(void)
 }
 
 /* The opener returns the id of a cgroup. It refuses directories that are not cgroups of v2. */
-TEST_WITH(test_assign, tally_setup, opener_rig_teardown)
+TEST_WITH(test_assign, bpf_setup, opener_rig_teardown)
 {
     static const char *const refused[] = {"/tmp", "/", "/proc/self/stat", "/sys/fs"};
     struct sys *sys = &rig.daemon;
@@ -946,44 +946,44 @@ TEST_WITH(test_assign, tally_setup, opener_rig_teardown)
     for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
         _cleanup_(closep) int fd = open(refused[i], O_RDONLY | O_CLOEXEC);
         assert_true(fd >= 0);
-        assert_int_equal(sys->tally->assign(sys, fd, 5, &id), -EXDEV);
+        assert_int_equal(sys->bpf->assign(sys, fd, 5, &id), -EXDEV);
         assert_true(id == 0);
     }
     assert_made("");
     _cleanup_(closep) int cgroup = open_cgroup();
     if (cgroup < 0)
         skip_because("a cgroup v2 hierarchy in which perf counts");
-    assert_false(rig.events.tallied);
-    assert_int_equal(sys->tally->assign(sys, cgroup, 5, &id), 0);
-    assert_true(rig.events.tallied);
+    assert_false(rig.events.bpf);
+    assert_int_equal(sys->bpf->assign(sys, cgroup, 5, &id), 0);
+    assert_true(rig.events.bpf);
     assert_made("assign 5;");
     assert_true(id == UINT64_C(1) << 40);
     kernel.error = -ENOSPC;
-    assert_int_equal(sys->tally->assign(sys, cgroup, 5, &id), -ENOSPC);
+    assert_int_equal(sys->bpf->assign(sys, cgroup, 5, &id), -ENOSPC);
     rig.server.cgroups = "/sys/fs/cgroup/elsewhere";
-    assert_int_equal(sys->tally->assign(sys, cgroup, 5, &id), -EXDEV);
+    assert_int_equal(sys->bpf->assign(sys, cgroup, 5, &id), -EXDEV);
 }
 
 static void assert_start_fails(int code, const char *sentence)
 {
-    struct tally_maps maps = {-7, -7};
+    struct bpf_maps maps = {-7, -7};
     struct error error = {0};
 
-    assert_int_equal(rig.daemon.tally->start(&rig.daemon, &shape, &maps, &error), code);
+    assert_int_equal(rig.daemon.bpf->start(&rig.daemon, &shape, &maps, &error), code);
     assert_string_equal(error.message, sentence);
     assert_int_equal(maps.counts, -7);
 }
 
-/* A tally is in memory as long as anybody has one of its maps. */
-TEST_WITH(test_tallies_are_few, tally_setup, opener_rig_teardown)
+/* The BPF program is in memory as long as anybody has one of its maps. */
+TEST_WITH(test_programs_are_few, bpf_setup, opener_rig_teardown)
 {
-    struct tally_maps maps[OPENER_TALLIES_MAX];
+    struct bpf_maps maps[OPENER_PROGRAMS_MAX];
     struct sys *sys = &rig.daemon;
 
     for (int i = 0; i < 10; i++)
         start();
-    for (size_t i = 0; i < OPENER_TALLIES_MAX; i++)
-        assert_int_equal(sys->tally->start(sys, &shape, &maps[i], NULL), 0);
+    for (size_t i = 0; i < OPENER_PROGRAMS_MAX; i++)
+        assert_int_equal(sys->bpf->start(sys, &shape, &maps[i], NULL), 0);
     kernel.made[0] = '\0';
     assert_start_fails(-EBUSY, "4 programs that count cgroups are in memory, and no more may be");
     close(maps[0].counts);
@@ -991,26 +991,26 @@ TEST_WITH(test_tallies_are_few, tally_setup, opener_rig_teardown)
     assert_made("");
     close(maps[0].records);
     start();
-    for (size_t i = 1; i < OPENER_TALLIES_MAX; i++) {
+    for (size_t i = 1; i < OPENER_PROGRAMS_MAX; i++) {
         close(maps[i].counts);
         close(maps[i].records);
     }
 }
 
 /* The client gets an error message, that of the opener or one for a refusal. */
-TEST_WITH(test_start_fails, tally_setup, opener_rig_teardown)
+TEST_WITH(test_start_fails, bpf_setup, opener_rig_teardown)
 {
     kernel.error = -ENOSYS;
     assert_start_fails(-ENOSYS, "libbpf is not installed; install libbpf1");
     assert_made("start 4 256 3 1;");
     kernel.error = 0;
-    rig.kernel.tally = NULL;
+    rig.kernel.bpf = NULL;
     assert_start_fails(-ENOSYS, "this perfcountd is built without counting by BPF");
-    rig.kernel.tally = &fake_calls;
-    rig.server.rules.permissions.tally_slots = SLOTS - 1;
+    rig.kernel.bpf = &fake_calls;
+    rig.server.rules.permissions.bpf_slots = SLOTS - 1;
     assert_start_fails(-EUNATCH,
                        "perfcountd was started without this engine, or for fewer cgroups; restart perfcountd");
-    rig.server.rules.permissions.tally_slots = SLOTS;
+    rig.server.rules.permissions.bpf_slots = SLOTS;
     rig.server.rules.n_cpus = CPUS - 1;
     assert_start_fails(-EBADRQC, "the opener refuses to count cgroups by BPF (EBADRQC)");
     rig.server.rules.n_cpus = CPUS;

@@ -239,7 +239,7 @@ TEST_WITH(test_processes, setup, teardown)
 
     /* Behind a pause there are records about all processes again, but not about the kernel. */
     size_t before = stream->out.size;
-    writer_perf_data.notice(stream->state, &(struct writer_notice){.kind = WRITER_RESCANNED}, &stream->out);
+    writer_perf_data.mark(stream->state, &(struct writer_mark){.kind = WRITER_RESCANNED}, &stream->out);
     split(stream, before);
     assert_int_equal(count(stream, PERF_RECORD_COMM), 2);
     assert_int_equal(count(stream, PERF_RECORD_MMAP2), 2);
@@ -325,8 +325,8 @@ TEST_WITH(test_records, setup, teardown)
         put_trailer(&built, SAMPLE);
         assert_false(pass(stream, &built));
     }
-    writer_perf_data.notice(stream->state, &(struct writer_notice){.kind = WRITER_DROPPED, .n = 12}, &stream->out);
-    writer_perf_data.notice(stream->state, &(struct writer_notice){.kind = WRITER_ROUND}, &stream->out);
+    writer_perf_data.mark(stream->state, &(struct writer_mark){.kind = WRITER_DROPPED, .n = 12}, &stream->out);
+    writer_perf_data.mark(stream->state, &(struct writer_mark){.kind = WRITER_ROUND}, &stream->out);
     writer_perf_data.end(stream->state, &end, &stream->out);
     split(stream, 0);
     assert_int_equal(stream->n, 3);

@@ -60,7 +60,7 @@ static void add(struct written *written, uint32_t pid, uint64_t ip, uint64_t per
                             .sample = {.period = period, .callchain = chain, .n_callchain = ARRAY_SIZE(chain)}};
 
     assert_true(writer_pprof.record(written->state, &record, &written->out));
-    writer_pprof.notice(written->state, &(struct writer_notice){.kind = WRITER_ROUND}, &written->out);
+    writer_pprof.mark(written->state, &(struct writer_mark){.kind = WRITER_ROUND}, &written->out);
 }
 
 static void end(struct written *written, const struct writer_end *how)

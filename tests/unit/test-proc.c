@@ -150,7 +150,7 @@ static int begin(struct fixture *fixture, uint32_t pid)
     static unsigned answers;
     const struct proc_scan_place place = {.sys = &fixture->rig->sys,
                                           .processes = fixture->rig->processes,
-                                          .symboliser = images_symboliser(fixture->rig->images),
+                                          .symboliser = dsos_symboliser(fixture->rig->dsos),
                                           .answered = count_answer,
                                           .userdata = &answers};
 
@@ -230,7 +230,7 @@ TEST_WITH(test_hangs, setup, teardown)
     static struct child child = CHILD_NONE; /* the teardown uses it, after this function has returned */
     uint64_t before = children_time();
 
-    images_set_child(rig->images, &child);
+    dsos_set_child(rig->dsos, &child);
     make_proc(fixture->root);
     put(fixture->root, "/proc/7/status", "Name:\tx\nUid:\t1007\t1007\t1007\t1007\n");
     put(fixture->root, "/proc/9/status", "Name:\tx\nUid:\t1009\t1009\t1009\t1009\n");
@@ -247,7 +247,7 @@ TEST_WITH(test_hangs, setup, teardown)
     proc_scan_free(first);
     assert_int_equal(n_asked(12), 0);
     scan(fixture, 0);
-    assert_true(symboliser_has_hung(images_symboliser(rig->images)));
+    assert_true(symboliser_has_hung(dsos_symboliser(rig->dsos)));
     assert_int_equal(n_asked(7), 1);
     assert_string_equal(process_rig_comm(rig, 7, 8), "eight");
     assert_string_equal(process_rig_at(rig, 7, 0x1000), "");

@@ -244,7 +244,7 @@ static const struct {
     const char *name;
     int (*try)(unsigned long argument);
     unsigned long argument;
-    bool with, without; /* whether it is let through with a tally, and without */
+    bool with, without; /* whether it is let through with a BPF program, and without */
 } trials[] = {
     {"BPF_MAP_UPDATE_ELEM", try_bpf, BPF_MAP_UPDATE_ELEM, true, false},
     {"BPF_PROG_LOAD", try_bpf, BPF_PROG_LOAD, true, false},
@@ -275,9 +275,9 @@ static const struct {
 };
 
 /* The exit status: 1 and the index of a trial that was not as it should be. */
-static _Noreturn void run(bool tally, pid_t daemon)
+static _Noreturn void run(bool bpf, pid_t daemon)
 {
-    const struct opener_rules rules = {.daemon = daemon, .permissions = {.tally_slots = tally ? 256 : 0}};
+    const struct opener_rules rules = {.daemon = daemon, .permissions = {.bpf_slots = bpf ? 256 : 0}};
     uint64_t capabilities;
     bool filtered;
 
@@ -285,15 +285,15 @@ static _Noreturn void run(bool tally, pid_t daemon)
         _exit(UNFILTERED + 1);
     if (!filtered)
         _exit(UNFILTERED);
-    if ((capabilities >> CAP_BPF & 1) != tally)
+    if ((capabilities >> CAP_BPF & 1) != bpf)
         _exit(UNFILTERED + 2);
     for (size_t i = 0; i < ARRAY_SIZE(trials); i++)
-        if (trials[i].try(trials[i].argument) != ((tally ? trials[i].with : trials[i].without) ? 0 : -EPERM))
+        if (trials[i].try(trials[i].argument) != ((bpf ? trials[i].with : trials[i].without) ? 0 : -EPERM))
             _exit(1 + (int)i);
     _exit(0);
 }
 
-static void check(bool tally)
+static void check(bool bpf)
 {
     pid_t daemon = getpid();
     int status;
@@ -303,7 +303,7 @@ static void check(bool tally)
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0)
-        run(tally, daemon);
+        run(bpf, daemon);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status));
     if (WEXITSTATUS(status) == UNFILTERED)
@@ -331,13 +331,13 @@ TEST(test_opener_capabilities)
 {
     static const struct {
         const char *name;
-        bool in_sampling, in_tally, in_needs_admin;
+        bool in_sampling, in_bpf, in_needs_admin;
         uint64_t in, out;
     } cases[] = {
         {"a new kernel", false, false, false, ALL, LEAST},
-        {"with a tally", false, true, false, ALL, LEAST | BIT(CAP_BPF)},
+        {"with a BPF program", false, true, false, ALL, LEAST | BIT(CAP_BPF)},
         {"that samples", true, false, false, ALL, ALL & ~(BIT(CAP_SYS_ADMIN) | BIT(CAP_BPF))},
-        {"that samples, with a tally", true, true, false, ALL, ALL & ~BIT(CAP_SYS_ADMIN)},
+        {"that samples, with a BPF program", true, true, false, ALL, ALL & ~BIT(CAP_SYS_ADMIN)},
         {"root's others are not kept", false, false, false, UINT64_MAX, LEAST},
         {"where CAP_PERFMON does not suffice", false, false, true, ALL, LEAST | BIT(CAP_SYS_ADMIN)},
         {"and CAP_SYS_ADMIN was not given", false, false, true, ALL & ~BIT(CAP_SYS_ADMIN), LEAST},
@@ -352,7 +352,7 @@ TEST(test_opener_capabilities)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         const struct opener_rules rules = {
             .needs_admin = cases[i].in_needs_admin,
-            .permissions = {.sampling = cases[i].in_sampling, .tally_slots = cases[i].in_tally ? 256 : 0}};
+            .permissions = {.sampling = cases[i].in_sampling, .bpf_slots = cases[i].in_bpf ? 256 : 0}};
         print_message("%s\n", cases[i].name);
         assert_true(opener_jail_capabilities(&rules, cases[i].in) == cases[i].out);
     }

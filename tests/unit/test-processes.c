@@ -44,7 +44,7 @@ static uint32_t jit_pid(struct process_rig *rig, uint32_t pid, uint64_t address)
     struct process *process = processes_find(rig->processes, pid);
     const struct mapping *mapping = process ? mappings_find(&process->mappings, address) : NULL;
 
-    return mapping ? mapping->image->jit_pid : UINT32_MAX;
+    return mapping ? mapping->dso->jit_pid : UINT32_MAX;
 }
 
 /* Functions made at run time belong to their process; a child keeps those of its parent. */

@@ -295,8 +295,8 @@ static void append_real(struct buffer *out, const char *before, double value)
 
 static double metric(const struct total *total, const char *name)
 {
-    for (size_t i = 0; total->derivation && i < derivation_count(total->derivation); i++)
-        if (str_equal(derivation_metric(total->derivation, i)->name, name))
+    for (size_t i = 0; total->metric_set && i < metric_set_count(total->metric_set); i++)
+        if (str_equal(metric_set_metric(total->metric_set, i)->name, name))
             return total_metric(total, i);
     return NAN;
 }

@@ -13,7 +13,7 @@
 
 TEST(test_parameters)
 {
-    _cleanup_(stream_request_done) struct stream_request request = {0};
+    _cleanup_(record_request_done) struct record_request request = {0};
     static const char *const in[][2] = {
         {"seconds", "0.5"},  {"event", "{cycles,instructions}:u"},
         {"frequency", "99"}, {"period", "0x10"},
@@ -23,7 +23,7 @@ TEST(test_parameters)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(in); i++)
-        assert_int_equal(stream_request_set(&request, in[i][0], in[i][1], NULL), 0);
+        assert_int_equal(record_request_set(&request, in[i][0], in[i][1], NULL), 0);
     assert_true(request.seconds == 0.5);
     assert_string_equal(request.event, "cycles"); /* the last one holds */
     assert_int_equal(request.frequency, 99);
@@ -64,21 +64,21 @@ TEST(test_bad_parameters)
     struct error error;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        _cleanup_(stream_request_done) struct stream_request request = {0};
+        _cleanup_(record_request_done) struct record_request request = {0};
         char expected[256];
         snprintf(expected, sizeof(expected), "parameter \"%s\": %s, found \"%s\"", cases[i].in_name, cases[i].out,
                  cases[i].in_value);
         if (!cases[i].out)
             snprintf(expected, sizeof(expected), "parameter \"%s\": the text is empty", cases[i].in_name);
-        assert_int_equal(stream_request_set(&request, cases[i].in_name, cases[i].in_value, &error), -EINVAL);
+        assert_int_equal(record_request_set(&request, cases[i].in_name, cases[i].in_value, &error), -EINVAL);
         assert_string_equal(error.message, expected);
     }
     char text[8194];
     memset(text, 'x', sizeof(text) - 1);
     text[sizeof(text) - 1] = '\0';
-    assert_int_equal(stream_request_set(&(struct stream_request){0}, "event", text, &error), -EINVAL);
+    assert_int_equal(record_request_set(&(struct record_request){0}, "event", text, &error), -EINVAL);
     assert_string_equal(error.message, "parameter \"event\": the text is too long");
-    assert_int_equal(stream_request_set(&(struct stream_request){0}, "reed", "1", &error), -EINVAL);
+    assert_int_equal(record_request_set(&(struct record_request){0}, "reed", "1", &error), -EINVAL);
     assert_string_equal(error.message, "unknown parameter \"reed\"");
 }
 
@@ -89,11 +89,11 @@ TEST(test_lists)
 
     for (size_t l = 0; l < ARRAY_SIZE(lists); l++)
         for (size_t i = 0; lists[l][i]; i++) {
-            struct stream_request request = {0};
+            struct record_request request = {0};
             struct error error = {0};
-            stream_request_set(&request, lists[l][i], "", &error);
+            record_request_set(&request, lists[l][i], "", &error);
             assert_null(strstr(error.message, "unknown"));
-            stream_request_done(&request);
+            record_request_done(&request);
         }
 }
 
@@ -139,7 +139,7 @@ static const struct {
     {"uprobe/retprobe/", -EACCES},
 };
 
-TEST(test_verdicts)
+TEST(test_password_results)
 {
     char *listed[] = {(char *)"sched:sched_switch", (char *)"sched:sched_wakeup"};
     const struct config_sampler config = {.tracepoints = listed, .n_tracepoints = ARRAY_SIZE(listed)};
@@ -190,32 +190,33 @@ static void end(struct fixture *f)
     fake_sys_free(f->fake);
 }
 
-static int make(struct fixture *f, const struct stream_request *request, struct spec *ret, struct error *error)
+static int make(struct fixture *f, const struct record_request *request, struct record_options *ret,
+                struct error *error)
 {
-    return spec_make(&f->fake->sys, f->machine, &f->config, request, ret, error);
+    return record_options_make(&f->fake->sys, f->machine, &f->config, request, ret, error);
 }
 
-static struct spec good(struct fixture *f, const struct stream_request *request)
+static struct record_options good(struct fixture *f, const struct record_request *request)
 {
     struct error error = {0};
-    struct spec spec;
+    struct record_options options;
 
-    if (make(f, request, &spec, &error) < 0)
+    if (make(f, request, &options, &error) < 0)
         fail_msg("%s", error.message);
-    return spec;
+    return options;
 }
 
 TEST(test_defaults)
 {
     struct fixture f = begin(fake_machine_one_pmu());
-    struct spec spec = good(&f, &(struct stream_request){0});
-    struct spec_group group;
+    struct record_options options = good(&f, &(struct record_request){0});
+    struct record_group group;
 
-    assert_string_equal(spec.events.events[0].text, "cycles");
-    assert_int_equal(spec.frequency, 99);
-    assert_int_equal(spec.period, 0);
-    assert_int_equal(cpuset_count(&spec.cpus), 4);
-    assert_int_equal(spec_bind(&spec, &f.fake->sys, f.machine, 0, &group, NULL), 0);
+    assert_string_equal(options.events.events[0].text, "cycles");
+    assert_int_equal(options.frequency, 99);
+    assert_int_equal(options.period, 0);
+    assert_int_equal(cpuset_count(&options.cpus), 4);
+    assert_int_equal(record_options_bind(&options, &f.fake->sys, f.machine, 0, &group, NULL), 0);
     assert_int_equal(group.n, 1);
     const struct perf_event_attr *attr = &group.attrs[0];
     assert_int_equal(attr->sample_type, PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
@@ -227,7 +228,7 @@ TEST(test_defaults)
     assert_int_equal(attr->clockid, CLOCK_MONOTONIC);
     assert_int_equal(attr->wakeup_watermark, 2 * sysconf(_SC_PAGESIZE));
     assert_int_equal(attr->read_format, 0);
-    spec_done(&spec);
+    record_options_done(&options);
     end(&f);
 }
 
@@ -235,12 +236,13 @@ TEST(test_defaults)
 TEST(test_tracking)
 {
     struct fixture f = begin(fake_machine_big_little());
-    struct spec spec = good(&f, &(struct stream_request){.event = (char *)"{cycles,instructions}", .read = true});
-    struct spec_group group, tracking;
+    struct record_options options =
+        good(&f, &(struct record_request){.event = (char *)"{cycles,instructions}", .read = true});
+    struct record_group group, tracking;
 
-    assert_int_equal(spec_bind(&spec, &f.fake->sys, f.machine, 0, &group, NULL), 0);
-    spec_bind_tracking(&spec, &tracking);
-    assert_true(spec_tracks(&spec));
+    assert_int_equal(record_options_bind(&options, &f.fake->sys, f.machine, 0, &group, NULL), 0);
+    record_options_bind_tracking(&options, &tracking);
+    assert_true(record_options_tracks(&options));
     assert_int_equal(tracking.n, 1);
     assert_null(tracking.pmu);
     struct perf_event_attr attr = tracking.attrs[0], sampling = group.attrs[0];
@@ -253,10 +255,10 @@ TEST(test_tracking)
     attr.freq = sampling.freq;
     attr.sample_period = sampling.sample_period;
     assert_memory_equal(&attr, &sampling, sizeof(attr));
-    spec_done(&spec);
-    spec = good(&f, &(struct stream_request){.pid = 42});
-    assert_false(spec_tracks(&spec));
-    spec_done(&spec);
+    record_options_done(&options);
+    options = good(&f, &(struct record_request){.pid = 42});
+    assert_false(record_options_tracks(&options));
+    record_options_done(&options);
     end(&f);
 }
 
@@ -295,11 +297,11 @@ static struct fake_sys *rate_limit_50(void)
  */
 static const struct {
     struct fake_sys *(*in_machine)(void);
-    struct stream_request in;
+    struct record_request in;
     const char *out;
     int out_r;
     unsigned in_cpu, in_refused;
-} specs[] = {
+} options_list[] = {
     {fake_machine_one_pmu, {.pid = 0}, .out = "cycles 0:0 freq 99"},
     /* Without a PMU it is the clock; with a group and read=1 all are opened, else the first. S is read=1. */
     {fake_machine_no_pmu, {.pid = 0}, .out = "cpu-clock 1:0 freq 99"},
@@ -342,13 +344,13 @@ static const struct {
 };
 
 /* Describes what is opened on a CPU, and checks what all members of a group share. */
-static char *show_group(const struct spec *spec, const struct spec_group *group)
+static char *show_group(const struct record_options *options, const struct record_group *group)
 {
     struct buffer out = {0};
 
     for (size_t i = 0; i < group->n; i++) {
         const struct perf_event_attr *attr = &group->attrs[i];
-        buffer_append_text(&out, i ? ", " : spec->events.events[0].text);
+        buffer_append_text(&out, i ? ", " : options->events.events[0].text);
         buffer_appendf(&out, "%s%u:%llx", i ? "" : " ", attr->type, (unsigned long long)attr->config);
         if (i)
             buffer_append_text(&out, " counted");
@@ -364,7 +366,7 @@ static char *show_group(const struct spec *spec, const struct spec_group *group)
         assert_int_equal(attr->read_format, group->attrs[0].read_format);
         assert_int_equal(!!(attr->sample_type & PERF_SAMPLE_READ), i == 0 && attr->read_format);
         assert_int_equal(attr->sample_type == 0, i > 0);
-        assert_int_equal(attr->exclude_callchain_kernel, spec->user_only);
+        assert_int_equal(attr->exclude_callchain_kernel, options->user_only);
         assert_false(attr->inherit);
     }
     return buffer_string(&out);
@@ -372,28 +374,30 @@ static char *show_group(const struct spec *spec, const struct spec_group *group)
 
 TEST(test_specs)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
-        struct fixture f = begin(specs[i].in_machine());
+    for (size_t i = 0; i < ARRAY_SIZE(options_list); i++) {
+        struct fixture f = begin(options_list[i].in_machine());
         struct error error = {0};
-        struct spec spec;
-        struct spec_group group;
-        print_message("%zu: %s\n", i, specs[i].in.event ? specs[i].in.event : "");
-        if (specs[i].in_refused)
-            fake_fail(f.fake, (struct fake_failure){.call = FAKE_OPEN,
-                                                    .error = EACCES,
-                                                    .times = specs[i].in_refused == ALWAYS ? 0 : specs[i].in_refused});
-        int r = make(&f, &specs[i].in, &spec, &error);
-        assert_int_equal(r, specs[i].out_r);
+        struct record_options options;
+        struct record_group group;
+        print_message("%zu: %s\n", i, options_list[i].in.event ? options_list[i].in.event : "");
+        if (options_list[i].in_refused)
+            fake_fail(f.fake, (struct fake_failure){
+                                  .call = FAKE_OPEN,
+                                  .error = EACCES,
+                                  .times = options_list[i].in_refused == ALWAYS ? 0 : options_list[i].in_refused});
+        int r = make(&f, &options_list[i].in, &options, &error);
+        assert_int_equal(r, options_list[i].out_r);
         if (r < 0) {
-            if (!str_starts(error.message, specs[i].out))
+            if (!str_starts(error.message, options_list[i].out))
                 fail_msg("%s", error.message);
             end(&f);
             continue;
         }
-        assert_int_equal(spec_bind(&spec, &f.fake->sys, f.machine, specs[i].in_cpu, &group, NULL), 0);
-        _cleanup_(freep) char *text = show_group(&spec, &group);
-        assert_string_equal(text ? text : "", specs[i].out);
-        spec_done(&spec);
+        assert_int_equal(record_options_bind(&options, &f.fake->sys, f.machine, options_list[i].in_cpu, &group, NULL),
+                         0);
+        _cleanup_(freep) char *text = show_group(&options, &group);
+        assert_string_equal(text ? text : "", options_list[i].out);
+        record_options_done(&options);
         end(&f);
     }
 }
@@ -401,7 +405,7 @@ TEST(test_specs)
 TEST(test_equal)
 {
     static const struct {
-        struct stream_request in;
+        struct record_request in;
         bool out;
     } cases[] = {
         {{0}, true},
@@ -417,14 +421,14 @@ TEST(test_equal)
         {{.read = true}, false},
     };
     struct fixture f = begin(fake_machine_one_pmu());
-    struct spec usual = good(&f, &(struct stream_request){0});
+    struct record_options usual = good(&f, &(struct record_request){0});
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct spec spec = good(&f, &cases[i].in);
-        assert_int_equal(spec_equal(&usual, &spec), cases[i].out);
-        spec_done(&spec);
+        struct record_options options = good(&f, &cases[i].in);
+        assert_int_equal(record_options_equal(&usual, &options), cases[i].out);
+        record_options_done(&options);
     }
-    spec_done(&usual);
+    record_options_done(&usual);
     end(&f);
 }
 

@@ -18,7 +18,7 @@
 
 /* --- no memory */
 
-static json_t *no_document(void *userdata, enum service_document which)
+static json_t *no_document(void *userdata, enum api_document which)
 {
     (void)userdata;
     (void)which;
@@ -52,12 +52,12 @@ static int setup(void **state)
     char name[64];
 
     served_start(f, NULL, "127.0.0.1:0");
-    snapshot_hold(&f->fake.snapshot);
+    snapshot_begin_removals(&f->fake.snapshot);
     for (int i = 0; i < N_CGROUPS; i++) {
         snprintf(name, sizeof(name), "/system.slice/some-service-%d.service", i);
         assert_non_null(fake_service_add_cgroup(&f->fake.snapshot, name));
     }
-    snapshot_release(&f->fake.snapshot);
+    snapshot_end_removals(&f->fake.snapshot);
     fake_service_advance(&f->fake);
     return 0;
 }
@@ -179,13 +179,13 @@ SERVED_TEST(test_made_once)
     struct served *f = *state;
     int fds[20];
 
-    fake_service_hold_drafts(&f->fake);
+    fake_service_hold_deferred(&f->fake);
     for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
         fds[i] = served_ask(f, i == 3 ? "HEAD /api/v1/events" : events, i % 2 ? GZIP : "");
-    served_wait(f, f->fake.drafts == 1);
+    served_wait(f, f->fake.deferreds == 1);
     served_expect_answer(f, 0, "GET /metrics", "", OK);
     close(fds[0]);
-    fake_service_release_drafts(&f->fake);
+    fake_service_release_deferred(&f->fake);
     for (size_t i = 1; i < ARRAY_SIZE(fds); i++) {
         _cleanup_(freep) char *response = served_receive_text(f, fds[i], i == 3);
         assert_has(response, i % 2 ? "Content-Encoding: gzip\r\n" : "{\"document\": \"events\", \"generation\": 0");
@@ -195,7 +195,7 @@ SERVED_TEST(test_made_once)
     served_expect_answer(f, 0, events, GZIP, "Content-Encoding: gzip\r\n");
     served_expect_answer(f, 0, events, "", "1998 1999 \"}");
     served_expect_answer(f, 0, "HEAD /api/v1/events", "", "Content-Length: ");
-    assert_int_equal(f->fake.drafts, 1);
+    assert_int_equal(f->fake.deferreds, 1);
 }
 
 /* If the events change while the catalogue is rendered, clients that asked before the change get the old events. */
@@ -207,19 +207,19 @@ SERVED_TEST(test_generations)
     f->fake.generation = 1;
     served_expect_answer(f, 0, events, "", "\"generation\": 1");
     served_expect_answer(f, 0, events, "", "\"generation\": 1");
-    assert_int_equal(f->fake.drafts, 2);
-    fake_service_hold_drafts(&f->fake);
+    assert_int_equal(f->fake.deferreds, 2);
+    fake_service_hold_deferred(&f->fake);
     f->fake.generation = 2;
     _cleanup_(closep) int second = served_ask(f, events, "");
-    served_wait(f, f->fake.drafts == 3);
+    served_wait(f, f->fake.deferreds == 3);
     f->fake.generation = 3;
     _cleanup_(closep) int third = served_ask(f, events, "");
-    served_wait(f, f->fake.drafts == 4);
-    fake_service_release_drafts(&f->fake);
+    served_wait(f, f->fake.deferreds == 4);
+    fake_service_release_deferred(&f->fake);
     served_expect(f, second, "\"generation\": 2");
     served_expect(f, third, "\"generation\": 3");
     served_expect_answer(f, 0, events, "", "\"generation\": 3");
-    assert_int_equal(f->fake.drafts, 4);
+    assert_int_equal(f->fake.deferreds, 4);
 }
 
 /* The server is freed while the catalogue is rendered and a client waits. */
@@ -228,9 +228,9 @@ SERVED_TEST(test_freed_while_made)
     struct served *f = *state;
     int fd = served_ask(f, events, GZIP);
 
-    fake_service_hold_drafts(&f->fake);
-    served_wait(f, f->fake.drafts == 1);
-    fake_service_release_drafts(&f->fake);
+    fake_service_hold_deferred(&f->fake);
+    served_wait(f, f->fake.deferreds == 1);
+    fake_service_release_deferred(&f->fake);
     close(fd);
 }
 
@@ -260,7 +260,7 @@ SERVED_TEST(test_flood)
         _cleanup_(freep) char *response = served_answer(f, 0, events, "");
         status = served_status(response);
     }
-    assert_int_equal(f->fake.drafts, 1);
+    assert_int_equal(f->fake.deferreds, 1);
 }
 
 TEST_MAIN(NULL, NULL)

@@ -42,14 +42,14 @@ static const struct {
     {etag_matches, false,
      "|abc|\"ab\"|\"abcd\"|\"ABC\"|\"abc-gzip\"|\"abc|\"|W/|w/\"abc\"|W/ \"abc\"|\"x\", abc, \"abc\"|\"x\", *"
      "|\"x, \"abc\""},
-    {forwarding_is, true,
+    {is_proxy_header, true,
      "Forwarded|forwarded|VIA|X-Forwarded|X-Forwarded-For|X-Forwarded-Proto|x-forwarded-server|X-Forward-For"
      "|X-Real-IP|X-Client-IP|Client-IP|X-Cluster-Client-IP|True-Client-IP|CF-Connecting-IP|CF-Connecting-IPv6"
      "|CF-Ray|Cf-Pseudo-IPv4|Fastly-Client-IP|X-Original-Forwarded-For|X-Original-Host"
      "|X-Envoy-External-Address|X-ProxyUser-Ip|Proxy-Client-IP|WL-Proxy-Client-IP|X-Appengine-User-IP"
      "|X-Azure-ClientIP|Incap-Client-IP|DO-Connecting-IP|Fly-Client-IP|X-Nf-Client-Connection-Ip|CDN-Loop"
      "|X-Varnish|X-Amzn-Trace-Id|X-Cloud-Trace-Context|Tailscale-User-Login|Remote-User"},
-    {forwarding_is, false,
+    {is_proxy_header, false,
      "|X-|X-Forw|Viaduct|Vi|Host|User-Agent|Accept|Accept-Encoding|Authorization|Connection|Content-Length"
      "|Content-Type|Cookie|X-Prometheus-Scrape-Timeout-Seconds|X-Requested-With|X-Request-Id|Sec-Fetch-Site"
      "|Origin|Referer|Traceparent"},
@@ -339,7 +339,7 @@ static const struct {
 TEST(test_versions)
 {
     for (size_t i = 0; i < ARRAY_SIZE(versions); i++)
-        assert_int_equal(framing_is_followed(versions[i].in_version), versions[i].out_followed);
+        assert_int_equal(head_check_is_followed(versions[i].in_version), versions[i].out_followed);
 }
 
 TEST_MAIN(NULL, NULL)

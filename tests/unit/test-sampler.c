@@ -12,11 +12,11 @@
 TEST_WITH(test_sharing, sampled_begin, sampled_end)
 {
     struct sampled *f = *state;
-    struct stream_request request = {.period = 1000000};
+    struct record_request request = {.period = 1000000};
     size_t n = cpuset_count(&f->machine->online);
     struct reader a, b, c;
 
-    sampled_start(f, &(struct stream_request){0}, &a);
+    sampled_start(f, &(struct record_request){0}, &a);
     sampled_start(f, &request, &b);
     assert_int_equal(count_perf_fds(), n);
     request.period = 2000000;
@@ -35,7 +35,7 @@ TEST_WITH(test_sharing, sampled_begin, sampled_end)
 TEST_WITH(test_refused, sampled_begin, sampled_end)
 {
     static const struct {
-        struct stream_request in;
+        struct record_request in;
         bool in_disabled;
         int out;
         const char *out_message;
@@ -53,13 +53,13 @@ TEST_WITH(test_refused, sampled_begin, sampled_end)
     struct stream *none;
 
     f->config.max_clients = 1;
-    sampled_start(f, &(struct stream_request){0}, &a);
+    sampled_start(f, &(struct record_request){0}, &a);
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         f->config.enabled = !cases[i].in_disabled;
         int r = stream_open(f->sampler, &cases[i].in, &writer_lines, reader_on_ready, &b, &none, &error);
         assert_int_equal(r, cases[i].out);
         assert_non_null(strstr(error.message, cases[i].out_message));
-        int admitted = sampler_admit(f->sampler, STANDING_OPERATOR, &error);
+        int admitted = sampler_admit(f->sampler, TRUST_OPERATOR, &error);
         assert_int_equal(admitted, cases[i].in_disabled ? -EOPNOTSUPP : 0);
     }
     reader_stop(&a);
@@ -90,7 +90,7 @@ static int close_nothing(struct sys *sys, int fd)
 TEST(test_spec)
 {
     static const struct {
-        struct stream_request in;
+        struct record_request in;
         int in_refusal;
         bool in_removed;
         int out;
@@ -139,15 +139,16 @@ TEST(test_spec)
     fake->sys.open_group = open_refused;
     fake->sys.close = close_nothing;
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        struct spec spec = {.cgroup_fd = -1};
+        struct record_options options = {.cgroup_fd = -1};
         error = (struct error){0};
         refusal = rows[i].in_refusal;
         is_removed = rows[i].in_removed;
         fake_file(fake, "/sys/fs/cgroup/a.slice/cgroup.procs", "%s", "");
-        int r = spec_make(&fake->sys, machine, &config, &rows[i].in, &spec, &error);
-        if (r != rows[i].out || !strstr(error.message, rows[i].out_message) || spec.user_only != rows[i].out_user_only)
+        int r = record_options_make(&fake->sys, machine, &config, &rows[i].in, &options, &error);
+        if (r != rows[i].out || !strstr(error.message, rows[i].out_message) ||
+            options.user_only != rows[i].out_user_only)
             fail_msg("row %zu: %d %s", i, r, error.message);
-        spec_done(&spec);
+        record_options_done(&options);
     }
     machine_free(machine);
     fake_sys_free(fake);
@@ -183,35 +184,35 @@ TEST(test_rate_of_spec)
     refusal = 0;
     is_removed = false;
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        struct stream_request request = {
+        struct record_request request = {
             .event = (char *)rows[i].in_event, .frequency = rows[i].in_frequency, .period = rows[i].in_period};
-        struct spec spec = {.cgroup_fd = -1};
+        struct record_options options = {.cgroup_fd = -1};
         struct error error = {0};
-        int r = spec_make(&fake->sys, machine, &config, &request, &spec, &error);
+        int r = record_options_make(&fake->sys, machine, &config, &request, &options, &error);
         if (r != (rows[i].out_message ? -EINVAL : 0) || !strstr(error.message, rows[i].out_message ?: "") ||
-            spec.frequency != rows[i].out_frequency || spec.period != rows[i].out_period)
+            options.frequency != rows[i].out_frequency || options.period != rows[i].out_period)
             fail_msg("row %zu: %d %s", i, r, error.message);
-        spec_done(&spec);
+        record_options_done(&options);
     }
     machine_free(machine);
     fake_sys_free(fake);
 }
 
 static const struct {
-    enum standing in_admits, in_standing;
+    enum trust in_admits, in_trust;
     int out;
     const char *out_remedy;
 } admissions[] = {
-    {STANDING_OPERATOR, STANDING_OPERATOR, 0, NULL},
-    {STANDING_OPERATOR, STANDING_LOCAL, -EACCES, "\"sampler.allow: local\""},
-    {STANDING_OPERATOR, STANDING_LOCAL, -EACCES, "curl --unix-socket"},
-    {STANDING_OPERATOR, STANDING_EVERYBODY, -EACCES, "are for operators: clients with a password or certificate"},
-    {STANDING_LOCAL, STANDING_OPERATOR, 0, NULL},
-    {STANDING_LOCAL, STANDING_LOCAL, 0, NULL},
-    {STANDING_LOCAL, STANDING_EVERYBODY, -EACCES, "\"sampler.allow: everybody\""},
-    {STANDING_EVERYBODY, STANDING_LOCAL, 0, NULL},
-    {STANDING_EVERYBODY, STANDING_EVERYBODY, 0, NULL},
-    {STANDING_EVERYBODY, STANDING_PAGE, -EACCES, "samples are for"},
+    {TRUST_OPERATOR, TRUST_OPERATOR, 0, NULL},
+    {TRUST_OPERATOR, TRUST_LOCAL, -EACCES, "\"sampler.allow: local\""},
+    {TRUST_OPERATOR, TRUST_LOCAL, -EACCES, "curl --unix-socket"},
+    {TRUST_OPERATOR, TRUST_EVERYBODY, -EACCES, "are for operators: clients with a password or certificate"},
+    {TRUST_LOCAL, TRUST_OPERATOR, 0, NULL},
+    {TRUST_LOCAL, TRUST_LOCAL, 0, NULL},
+    {TRUST_LOCAL, TRUST_EVERYBODY, -EACCES, "\"sampler.allow: everybody\""},
+    {TRUST_EVERYBODY, TRUST_LOCAL, 0, NULL},
+    {TRUST_EVERYBODY, TRUST_EVERYBODY, 0, NULL},
+    {TRUST_EVERYBODY, TRUST_PAGE, -EACCES, "samples are for"},
 };
 
 TEST_WITH(test_admission, sampled_begin, sampled_end)
@@ -221,7 +222,7 @@ TEST_WITH(test_admission, sampled_begin, sampled_end)
 
     for (size_t i = 0; i < ARRAY_SIZE(admissions); i++) {
         sampler_configure(f->sampler, f->machine, &f->config, admissions[i].in_admits);
-        assert_int_equal(sampler_admit(f->sampler, admissions[i].in_standing, &error), admissions[i].out);
+        assert_int_equal(sampler_admit(f->sampler, admissions[i].in_trust, &error), admissions[i].out);
         if (admissions[i].out < 0 && !strstr(error.message, admissions[i].out_remedy))
             fail_msg("%s", error.message);
     }
@@ -245,11 +246,11 @@ static void configure(struct sampled *f)
 TEST_WITH(test_reload, sampled_begin, sampled_end)
 {
     struct sampled *f = *state;
-    struct stream_request usual = {.standing = STANDING_LOCAL}, other = {.standing = STANDING_EVERYBODY};
-    struct stream_request own = {.standing = STANDING_LOCAL, .event = (char *)"cpu-clock", .period = 2000000};
+    struct record_request usual = {.trust = TRUST_LOCAL}, other = {.trust = TRUST_EVERYBODY};
+    struct record_request own = {.trust = TRUST_LOCAL, .event = (char *)"cpu-clock", .period = 2000000};
     struct reader a, b, c;
 
-    f->admits = STANDING_EVERYBODY;
+    f->admits = TRUST_EVERYBODY;
     configure(f);
     sampled_start(f, &usual, &a);
     sampled_start(f, &own, &b);
@@ -257,7 +258,7 @@ TEST_WITH(test_reload, sampled_begin, sampled_end)
     sampled_until(f, reader_has(&c, "sample ", 1));
     configure(f);
     check_running(f, &c);
-    f->admits = STANDING_LOCAL;
+    f->admits = TRUST_LOCAL;
     configure(f);
     sampled_until(f, reader_ended(&c));
     check_running(f, &a);
@@ -292,9 +293,9 @@ TEST_WITH(test_shutdown, sampled_begin, sampled_end)
     struct error error;
     struct stream *none;
 
-    sampled_start(f, &(struct stream_request){0}, &a);
+    sampled_start(f, &(struct record_request){0}, &a);
     sampled_until(f, reader_has(&a, "sample ", 10));
-    sampled_start(f, &(struct stream_request){0}, &b);
+    sampled_start(f, &(struct record_request){0}, &b);
     assert_true(sampler_end(f->sampler, count_call, &n_ended));
     sampled_until(f, reader_ended(&a));
     sampled_until(f, reader_ended(&b));
@@ -302,7 +303,7 @@ TEST_WITH(test_shutdown, sampled_begin, sampled_end)
     assert_true(str_starts(reader_text_of(&b), "begin "));
     assert_non_null(strstr(reader_text_of(&b), "end shutdown 0 "));
     assert_int_equal(
-        stream_open(f->sampler, &(struct stream_request){0}, &writer_lines, reader_on_ready, &b, &none, &error),
+        stream_open(f->sampler, &(struct record_request){0}, &writer_lines, reader_on_ready, &b, &none, &error),
         -EBUSY);
     assert_string_equal(error.message, "perfcountd is ending");
     reader_stop(&a);
@@ -327,12 +328,12 @@ TEST_WITH(test_resume_fails, sampled_begin, sampled_end)
     struct stream *none;
     struct reader a, b;
 
-    sampled_start(f, &(struct stream_request){0}, &a);
+    sampled_start(f, &(struct record_request){0}, &a);
     assert_int_equal(sampler_pause(f->sampler, true), 0);
     real_ioctl = f->sys.ioctl;
     f->sys.ioctl = refuse_to_enable;
     assert_int_equal(sampler_pause(f->sampler, false), -ENODEV);
-    struct stream_request other = {.period = 2000000};
+    struct record_request other = {.period = 2000000};
     assert_int_equal(stream_open(f->sampler, &other, &writer_lines, reader_on_ready, &b, &none, &error), -ENODEV);
     assert_true(str_starts(error.message, "sampling cannot start: "));
     reader_stop(&a);

@@ -116,11 +116,11 @@ TEST(version_changes_with_the_file)
 }
 
 /* The requests that the opener got. */
-static struct state_request asked[QUESTIONS_MAX + 1];
+static struct state_request asked[LOOKUPS_MAX + 1];
 
 static size_t n_asked;
 static int result;
-static struct questions questions;
+static struct lookups lookups;
 
 static int fake_read_state(struct sys *sys, const struct state_request *request)
 {
@@ -130,16 +130,16 @@ static int fake_read_state(struct sys *sys, const struct state_request *request)
 
 static int ask(const char *id, uint64_t now)
 {
-    static const struct account account = {.user = 1000, .home = "/home/alice"};
+    static const struct container_user container_user = {.user = 1000, .home = "/home/alice"};
 
-    return questions_ask(&questions, &account, 3, id, 42, now);
+    return lookups_ask(&lookups, &container_user, 3, id, 42, now);
 }
 
 static int setup_questions(void **state)
 {
     static struct sys sys = {.read_state = fake_read_state};
 
-    questions = (struct questions){.sys = &sys};
+    lookups = (struct lookups){.sys = &sys};
     n_asked = 0;
     result = 0;
     return 0;
@@ -150,7 +150,7 @@ TEST_WITH(test_tickets, setup_questions, NULL)
 {
     while (ask("", 0) == 0)
         continue;
-    assert_int_equal(n_asked, QUESTIONS_MAX);
+    assert_int_equal(n_asked, LOOKUPS_MAX);
     for (size_t i = 0; i < n_asked; i++)
         for (size_t k = 0; k < i; k++) {
             uint64_t between = asked[i].ticket - asked[k].ticket;
@@ -160,18 +160,18 @@ TEST_WITH(test_tickets, setup_questions, NULL)
 
 TEST_WITH(test_given_up, setup_questions, NULL)
 {
-    struct question question;
+    struct lookup lookup;
 
-    assert_int_equal(questions_due(&questions), UINT64_MAX);
+    assert_int_equal(lookups_due(&lookups), UINT64_MAX);
     assert_int_equal(ask("", 100), 0);
     assert_int_equal(ask(ID, 200), 0);
-    uint64_t due = questions_due(&questions);
-    questions_expire(&questions, due - 1);
-    assert_int_equal(questions.n, 2);
-    questions_expire(&questions, due);
-    assert_int_equal(questions_take(&questions, asked[0].ticket, false, &question), -ENOENT);
-    assert_int_equal(questions_take(&questions, asked[1].ticket, false, &question), 0);
-    assert_int_equal(questions_due(&questions), due + 100);
+    uint64_t due = lookups_due(&lookups);
+    lookups_expire(&lookups, due - 1);
+    assert_int_equal(lookups.n, 2);
+    lookups_expire(&lookups, due);
+    assert_int_equal(lookups_take(&lookups, asked[0].ticket, false, &lookup), -ENOENT);
+    assert_int_equal(lookups_take(&lookups, asked[1].ticket, false, &lookup), 0);
+    assert_int_equal(lookups_due(&lookups), due + 100);
 }
 
 static const char *id_of(unsigned i)
@@ -246,7 +246,7 @@ static struct play {
 
 static void reader_send(uint64_t ticket, const struct file *file, const char *id, const char *name)
 {
-    struct name_record record = {.header = {.ticket = ticket, .version = file->version, .is_last = !id}};
+    struct names_packet record = {.header = {.ticket = ticket, .version = file->version, .is_last = !id}};
     _cleanup_(buffer_done) struct buffer packet = {0};
 
     if (id)
@@ -257,9 +257,9 @@ static void reader_send(uint64_t ticket, const struct file *file, const char *id
         assert_int_equal(names_set(&record.names, NAME_CONTAINER, name, strlen(name)), 0);
     if (id && play.runtime)
         assert_int_equal(names_set(&record.names, NAME_RUNTIME, play.runtime, strlen(play.runtime)), 0);
-    assert_int_equal(name_record_write(&record, &packet), 0);
+    assert_int_equal(names_packet_write(&record, &packet), 0);
     assert_int_equal(send(play.sockets[1], packet.data, packet.size, 0), packet.size);
-    name_record_done(&record);
+    names_packet_done(&record);
 }
 
 static int names_state_fake_read_state(struct sys *sys, const struct state_request *request)

@@ -44,7 +44,7 @@ static int read_document(enum state_format format, const char *content, size_t s
     const struct state_request request = {.place = place_of(format), .id = ID};
     struct buffer lines = {0};
 
-    int r = name_document_read(&request, content, size, on_found, &lines);
+    int r = state_document_read(&request, content, size, on_found, &lines);
     *ret = buffer_string(&lines);
     return r;
 }
@@ -216,7 +216,7 @@ TEST(test_other_documents)
         assert_string_equal(out, "");
     }
     const struct state_request nowhere = {.place = UINT32_MAX};
-    assert_int_equal(name_document_read(&nowhere, "[]", 2, on_found, NULL), -EBADMSG);
+    assert_int_equal(state_document_read(&nowhere, "[]", 2, on_found, NULL), -EBADMSG);
 }
 
 static char *repeat(const char *head, const char *part, size_t n, const char *tail)
@@ -272,7 +272,7 @@ TEST(test_reading_ends)
     const struct state_request request = {.place = place_of(STATE_STORAGE)};
     int calls = 0;
 
-    assert_int_equal(name_document_read(&request, many, strlen(many), on_found_fails, &calls), -EPIPE);
+    assert_int_equal(state_document_read(&request, many, strlen(many), on_found_fails, &calls), -EPIPE);
     assert_int_equal(calls, 2);
 }
 

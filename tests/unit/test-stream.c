@@ -15,13 +15,13 @@
 
 /* --- the backlog of a client --- */
 
-static void append(struct backlog *backlog, size_t size)
+static void append(struct output_queue *output_queue, size_t size)
 {
-    char *room = buffer_reserve(&backlog->bytes, size);
+    char *room = buffer_reserve(&output_queue->bytes, size);
 
     assert_non_null(room);
     memset(room, 'x', size);
-    buffer_advance(&backlog->bytes, size);
+    buffer_advance(&output_queue->bytes, size);
 }
 
 /* Bytes that found no memory are missing: the end is an error, also where all that was there has been taken. */
@@ -31,12 +31,12 @@ TEST(test_cut_short)
     static char bytes[(size_t)2 << 20];
 
     for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
-        _cleanup_(backlog_done) struct backlog backlog = {0};
-        append(&backlog, sizes[i]);
-        assert_null(buffer_reserve(&backlog.bytes, SIZE_MAX));
-        assert_int_equal(backlog_take(&backlog, bytes, sizes[i]), sizes[i]);
-        backlog.complete = true;
-        assert_int_equal(backlog_take(&backlog, bytes, sizes[i]), -ENOMEM);
+        _cleanup_(output_queue_done) struct output_queue output_queue = {0};
+        append(&output_queue, sizes[i]);
+        assert_null(buffer_reserve(&output_queue.bytes, SIZE_MAX));
+        assert_int_equal(output_queue_take(&output_queue, bytes, sizes[i]), sizes[i]);
+        output_queue.complete = true;
+        assert_int_equal(output_queue_take(&output_queue, bytes, sizes[i]), -ENOMEM);
     }
 }
 
@@ -83,7 +83,7 @@ TEST_WITH(test_lost_and_malformed, sampled_begin, sampled_end)
     f->sys.mmap = map_own;
     real_now = f->sys.now;
     f->sys.now = now_skewed;
-    sampled_start(f, &(struct stream_request){0}, &a);
+    sampled_start(f, &(struct record_request){0}, &a);
     sampled_until(f, reader_has(&a, "begin ", 1));
     start_record(&lost, PERF_RECORD_LOST, 0);
     put8(&lost, 1);
@@ -133,7 +133,7 @@ TEST_WITH(test_many_pauses, sampled_begin, sampled_end)
     struct sampled *f = *state;
     struct reader a;
 
-    sampled_start(f, &(struct stream_request){0}, &a);
+    sampled_start(f, &(struct record_request){0}, &a);
     sampled_until(f, reader_has(&a, "begin ", 1));
     seen.n_scans = 0;
     for (unsigned i = 0; i < 50; i++) {
@@ -162,7 +162,7 @@ TEST_WITH(test_settles, sampled_begin, sampled_end)
 
     for (size_t i = 0; i < ARRAY_SIZE(unsettled); i++) {
         seen.unsettled = unsettled[i];
-        sampled_start_writer(f, &(struct stream_request){.seconds = 0.05}, &writer_settled, &a);
+        sampled_start_writer(f, &(struct record_request){.seconds = 0.05}, &writer_settled, &a);
         sampled_until(f, reader_ended(&a));
         assert_non_null(strstr(reader_text_of(&a), "end seconds "));
         assert_true(i == 0 ? seen.unsettled == 0 : seen.unsettled > 0);
@@ -176,7 +176,7 @@ TEST_WITH(test_gone_early, sampled_begin, sampled_end)
     struct sampled *f = *state;
     struct reader a;
 
-    sampled_start(f, &(struct stream_request){0}, &a);
+    sampled_start(f, &(struct record_request){0}, &a);
     assert_false(seen.symbols->all_ended);
     reader_stop(&a);
     sampled_until(f, seen.symbols->all_ended && count_perf_fds() == 0);

@@ -302,7 +302,7 @@ TEST_WITH(test_kept, begin, end)
 
     scan_with_libdw(fixture);
     frame = look(fixture, own_pid(), (uintptr_t)known_static_function);
-    assert_non_null(frame.mapping->image);
+    assert_non_null(frame.mapping->dso);
     assert_null(frame.symbol);
     symbols_keep(&frame, own_pid(), &kept);
     symbols_update(fixture->symbols, &record);

@@ -57,8 +57,8 @@ two_kinds() {
 
 board() {
     local noun
-    for noun in board cgroup contention discovery hotplug impostor metrics pressure privilege sampler self \
-        tally tracepoint truth; do
+    for noun in board bpf cgroup contention discovery hotplug impostor metrics pressure privilege sampler self \
+        tracepoint truth; do
         # shellcheck source=/dev/null
         . "$vm_dir/$noun.sh"
     done
@@ -75,7 +75,7 @@ board() {
     single-*)
         board_start "$1" "${1#single-}" 2
         part test_single_pmu
-        part test_tally
+        part test_bpf
         part test_stepped_opener
         [[ " ${IMPOSTOR_KERNELS-5.10} " != *" ${1#single-} "* ]] || part test_impostor
         ;;

@@ -9,7 +9,7 @@
 
 #include "tests/faults/played-daemon.h"
 #include "tests/faults/scenario.h"
-#include "tests/unit/fake-tally.h"
+#include "tests/unit/fake-bpf.h"
 
 #define CPU_GROUPS                                                                                                     \
     "cpu: {groups: [{name: core, events: '{cycles,instructions}'}, {name: software, events: '{cs,faults}'}]}, "        \
@@ -159,7 +159,7 @@ static void *bpf_engine(void)
 {
     struct fake_sys *fake = fake_machine_two_counters();
 
-    fake_tally_add(fake);
+    fake_bpf_add(fake);
     return start_counting_cgroups(fake, CGROUPS("bpf"));
 }
 
@@ -200,7 +200,8 @@ static void reload_perf_act(void *state)
     reload_cgroups(state, OTHER_CGROUPS("perf"));
 }
 
-/* A tally that cannot be started again, or has no memory for it, is replaced: its counts begin at 0 (engine.h). */
+/* The BPF program that cannot be started again, or has no memory for it, is replaced: its counts begin at 0 (engine.h).
+ */
 static void reload_bpf_act(void *state)
 {
     ((struct played *)state)->truth.cgroups_restart = true;
@@ -219,7 +220,7 @@ const struct scenario scenarios_of_daemon[] = {
     {"cgroups-perf", perf_engine, cgroups_act, played_recover, PLAYED},
     {"cgroups-bpf", bpf_engine, cgroups_act, played_recover, PLAYED},
     {"cgroups-reload-perf", perf_engine, reload_perf_act, played_recover, PLAYED},
-    /* A tally that cannot be attached is replaced at the next check of the CPUs. */
+    /* The BPF program that cannot be attached is replaced at the next check of the CPUs. */
     {"cgroups-reload-bpf", bpf_engine, reload_bpf_act, played_recover, PLAYED, .may_be_silent = true},
     {.name = NULL},
 };

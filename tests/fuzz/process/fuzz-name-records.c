@@ -82,7 +82,7 @@ static void send_record(bool is_last)
     _cleanup_(buffer_done) struct buffer packet = {0};
     uint8_t choice = input_byte(&world.input);
     const char *id = cgroups[choice % ARRAY_SIZE(cgroups)].id;
-    struct name_record record = {.header = {.version = choice / 32, .is_last = is_last}};
+    struct names_packet record = {.header = {.version = choice / 32, .is_last = is_last}};
     bool is_asked = !(choice & 0x10) && world.n_tickets > 0;
     char name[NAME_SIZE_MAX + 1] = {is_asked ? id[0] : 'x'};
 
@@ -98,14 +98,14 @@ static void send_record(bool is_last)
         memcpy(record.header.id, id, STATE_ID_LENGTH);
     input_copy(&world.input, name + 1, choice / 16);
     assert(is_last || names_set(&record.names, NAME_CONTAINER, name, strlen(name)) == 0);
-    assert(name_record_write(&record, &packet) == 0);
+    assert(names_packet_write(&record, &packet) == 0);
     send(world.reader, packet.data, packet.size, MSG_NOSIGNAL);
-    name_record_done(&record);
+    names_packet_done(&record);
 }
 
 static void send_raw(void)
 {
-    char bytes[NAME_RECORD_MAX + 8];
+    char bytes[NAMES_PACKET_MAX + 8];
     size_t size = input_half(&world.input) % sizeof(bytes);
 
     input_copy(&world.input, bytes, size);

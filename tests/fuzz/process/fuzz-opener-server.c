@@ -16,13 +16,13 @@
 
 enum { DAEMON = 4711, CPUS = 4, SLOTS = 64, PACKETS_MAX = 24, GIVEN_MAX = 30, EVENTS_MAX = 20 };
 enum { TYPE_PROBE = 6, TYPE_PMU = 9 };
-enum packet_kind { RAW, GROUP, FILES, STATE, TALLY, N_PACKET_KINDS };
+enum packet_kind { RAW, GROUP, FILES, STATE, OF_BPF, N_PACKET_KINDS };
 enum fd_kind { MEMORY, DIRECTORY, CGROUP, SOCKET, HANDED_OUT, N_FD_KINDS };
 
 static struct {
     struct fake_sys *fake;
     struct sys sys; /* the opener's */
-    struct tally_calls tally;
+    struct bpf_calls bpf;
     struct event_quota events;
     struct quota quota;
     struct opener_server server;
@@ -98,32 +98,32 @@ static int kernel_ioctl(struct sys *sys, int fd, unsigned long request, unsigned
     return sys && argument ? 0 : -EFAULT;
 }
 
-static int tally_start(struct sys *sys, const struct tally_shape *shape, struct tally_maps *ret, struct error *error)
+static int engine_start(struct sys *sys, const struct bpf_shape *shape, struct bpf_maps *ret, struct error *error)
 {
     (void)sys;
-    assert(shape->cpus == CPUS && shape->slots <= SLOTS && shape->events <= TALLY_EVENTS_MAX && shape->events > 0);
-    if (shape->groups == TALLY_GROUPS_MAX)
+    assert(shape->cpus == CPUS && shape->slots <= SLOTS && shape->events <= BPF_EVENTS_MAX && shape->events > 0);
+    if (shape->groups == BPF_GROUPS_MAX)
         return error_set(error, -EPERM, "no");
     ret->counts = eventfd(0, EFD_CLOEXEC);
     ret->records = eventfd(0, EFD_CLOEXEC);
     return 0;
 }
 
-static int tally_set_cpu(struct sys *sys, unsigned cpu, const struct tally_event *events, const int *fds)
+static int bpf_set_cpu(struct sys *sys, unsigned cpu, const struct bpf_event *events, const int *fds)
 {
     (void)sys;
     assert(cpu < CPUS);
-    for (size_t i = 0; i < TALLY_EVENTS_MAX; i++)
-        assert(events[i].source == TALLY_READ ? fcntl(fds[i], F_GETFD) >= 0 : fds[i] == -1);
+    for (size_t i = 0; i < BPF_EVENTS_MAX; i++)
+        assert(events[i].source == SOURCE_READ ? fcntl(fds[i], F_GETFD) >= 0 : fds[i] == -1);
     return 0;
 }
 
-static int tally_attach(struct sys *sys, bool attached)
+static int bpf_attach(struct sys *sys, bool attached)
 {
     return sys && attached ? 0 : -EINVAL;
 }
 
-static int tally_assign(struct sys *sys, int cgroup_fd, uint32_t slot, uint64_t *ret_id)
+static int bpf_assign(struct sys *sys, int cgroup_fd, uint32_t slot, uint64_t *ret_id)
 {
     struct statfs status;
 
@@ -133,17 +133,17 @@ static int tally_assign(struct sys *sys, int cgroup_fd, uint32_t slot, uint64_t 
     return 0;
 }
 
-static int tally_withdraw(struct sys *sys, uint64_t id)
+static int bpf_withdraw(struct sys *sys, uint64_t id)
 {
     return sys && id == 1 ? 0 : -ENOENT;
 }
 
-static int tally_flush(struct sys *sys)
+static int bpf_flush(struct sys *sys)
 {
     return sys ? 0 : -EINVAL;
 }
 
-static void tally_stop(struct sys *sys)
+static void bpf_stop(struct sys *sys)
 {
     (void)sys;
 }
@@ -187,14 +187,14 @@ static void enter(void)
     world.sys.perf_event_open = kernel_open;
     world.sys.open_group = sys_open_one_by_one;
     world.sys.ioctl = kernel_ioctl;
-    world.tally = (struct tally_calls){.start = tally_start,
-                                       .set_cpu = tally_set_cpu,
-                                       .attach = tally_attach,
-                                       .assign = tally_assign,
-                                       .withdraw = tally_withdraw,
-                                       .flush = tally_flush,
-                                       .stop = tally_stop};
-    world.sys.tally = &world.tally;
+    world.bpf = (struct bpf_calls){.start = engine_start,
+                                   .set_cpu = bpf_set_cpu,
+                                   .attach = bpf_attach,
+                                   .assign = bpf_assign,
+                                   .withdraw = bpf_withdraw,
+                                   .flush = bpf_flush,
+                                   .stop = bpf_stop};
+    world.sys.bpf = &world.bpf;
     world.files[MEMORY] = memfd_create("fuzz", MFD_CLOEXEC);
     world.files[DIRECTORY] = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     world.files[CGROUP] = open(world.cgroups[0] ? world.cgroups : "/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -247,20 +247,20 @@ static void write_group(struct input *input, size_t n_fds, struct buffer *packet
     buffer_append(packet, text, sizeof(text));
 }
 
-static void write_tally(struct input *input, struct buffer *packet)
+static void write_bpf(struct input *input, struct buffer *packet)
 {
-    struct opener_tally_packet tally = {.call = 1 + input_byte(input) % OPENER_TALLY_STOP};
+    struct opener_bpf_packet bpf = {.call = 1 + input_byte(input) % OPENER_BPF_STOP};
     uint8_t choice = input_byte(input);
 
-    tally.number = tally.call == OPENER_TALLY_ATTACH ? choice & 1 : choice;
-    tally.id = tally.call == OPENER_TALLY_WITHDRAW ? choice : 0;
-    if (tally.call != OPENER_TALLY_SET_CPU && tally.call != OPENER_TALLY_ATTACH && tally.call != OPENER_TALLY_ASSIGN)
-        tally.number = 0;
-    if (tally.call == OPENER_TALLY_START)
-        tally.shape = (struct tally_shape){CPUS, choice, 1 + choice % 4, 1 + choice / 32};
-    for (unsigned i = 0; i < choice % 4U && tally.call == OPENER_TALLY_SET_CPU; i++)
-        input_copy(input, &tally.events[i], sizeof(tally.events[i]));
-    buffer_append(packet, &tally, sizeof(tally));
+    bpf.number = bpf.call == OPENER_BPF_ATTACH ? choice & 1 : choice;
+    bpf.id = bpf.call == OPENER_BPF_WITHDRAW ? choice : 0;
+    if (bpf.call != OPENER_BPF_SET_CPU && bpf.call != OPENER_BPF_ATTACH && bpf.call != OPENER_BPF_ASSIGN)
+        bpf.number = 0;
+    if (bpf.call == OPENER_BPF_START)
+        bpf.shape = (struct bpf_shape){CPUS, choice, 1 + choice % 4, 1 + choice / 32};
+    for (unsigned i = 0; i < choice % 4U && bpf.call == OPENER_BPF_SET_CPU; i++)
+        input_copy(input, &bpf.events[i], sizeof(bpf.events[i]));
+    buffer_append(packet, &bpf, sizeof(bpf));
 }
 
 static void write_state(struct input *input, struct buffer *packet)
@@ -293,7 +293,7 @@ static void write_packet(struct input *input, enum packet_kind kind, size_t n_fd
     static const uint16_t kinds[] = {[GROUP] = OPENER_REQUEST_GROUP,
                                      [FILES] = OPENER_REQUEST_FILE,
                                      [STATE] = OPENER_REQUEST_STATE,
-                                     [TALLY] = OPENER_REQUEST_TALLY};
+                                     [OF_BPF] = OPENER_REQUEST_BPF};
 
     if (kind == RAW) {
         size_t size = 1 + input_half(input) % 1024;
@@ -308,7 +308,7 @@ static void write_packet(struct input *input, enum packet_kind kind, size_t n_fd
     else if (kind == STATE)
         write_state(input, packet);
     else
-        write_tally(input, packet);
+        write_bpf(input, packet);
     *(struct opener_packet_header *)packet->data =
         (struct opener_packet_header){OPENER_VERSION, kinds[kind], (uint32_t)packet->size};
 }
@@ -389,14 +389,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                   .n_events = 1,
                                   .files = files,
                                   .n_files = 1,
-                                  .tally_slots = SLOTS,
+                                  .bpf_slots = SLOTS,
                                   .limits = {EVENTS_MAX, EVENTS_MAX, EVENTS_MAX, EVENTS_MAX}},
                   .n_cpus = CPUS,
                   .counting = {counting, ARRAY_SIZE(counting)},
                   .probing = {probing, ARRAY_SIZE(probing)}},
         .cgroups = world.cgroups,
         .events = &world.events,
-        .tallies = &world.quota,
+        .bpf_programs = &world.quota,
     };
     assert(event_quota_open(&world.events, &world.server.rules) == 0 && quota_open(&world.quota, 1) == 0);
     for (unsigned i = 0; i < PACKETS_MAX && input_left(&input) > 0; i++)

@@ -58,7 +58,7 @@ static void enter(void)
     assert(sd_event_new(&world.event) >= 0);
     assert(sampler_new(&world.sys, world.event, &world.symboliser, &world.sampler) == 0);
     world.config.event = (char *)"cpu-clock";
-    sampler_configure(world.sampler, NULL, &world.config, STANDING_OPERATOR);
+    sampler_configure(world.sampler, NULL, &world.config, TRUST_OPERATOR);
     assert(server_new(world.event, &world.fake.service, "/metrics", NULL, &world.server, &error) == 0);
     assert(server_listen(world.server, addresses, 1, &error) == 0);
     assert(sscanf(server_url(world.server, 0), "http://127.0.0.1:%u/", &port) == 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as the maps of a tally, which change between readings and while a CPU is read, and as what its counters
- * give: nothing outside of the maps is read, a slot comes at most once for each reading, nothing comes of an event that
- * the CPU does not count, and no group has run for longer than it was enabled.
+ * Any bytes as the maps of a BPF program, which change between readings and while a CPU is read, and as what its
+ * counters give: nothing outside of the maps is read, a slot comes at most once for each reading, nothing comes of an
+ * event that the CPU does not count, and no group has run for longer than it was enabled.
  */
 #include "bpf/reader.h"
 #include "perf/sys.h"
@@ -14,13 +14,13 @@ enum action { SET_CPU, STORE_COUNT, STORE_RECORD, SWITCH, READ, N_ACTIONS };
 struct world {
     struct sys sys;
     struct input input;
-    struct tally_shape shape;
+    struct bpf_shape shape;
     uint64_t *counts;
-    struct tally_record *records;
+    struct bpf_record *records;
     size_t n_counts;
-    struct tally_event events[CPUS_MAX][TALLY_EVENTS_MAX];
+    struct bpf_event events[CPUS_MAX][BPF_EVENTS_MAX];
     bool is_set[CPUS_MAX];
-    struct tally_reader *reader;
+    struct bpf_reader *reader;
 };
 
 static int world_mmap(struct sys *sys, int fd, size_t size, int protection, void **ret)
@@ -73,31 +73,31 @@ static void store_record(struct world *world, unsigned cpu)
 /* A record of one moment, with any content. */
 static void switch_slot(struct world *world, unsigned cpu)
 {
-    struct tally_record *record = &world->records[cpu];
+    struct bpf_record *record = &world->records[cpu];
     uint8_t slot = input_byte(&world->input);
 
     record->seq++;
-    record->slot = slot == 0xff ? TALLY_SLOT_NONE : slot == 0xfe ? (uint32_t)input_word(&world->input) : slot % 10;
+    record->slot = slot == 0xff ? BPF_SLOT_NONE : slot == 0xfe ? (uint32_t)input_word(&world->input) : slot % 10;
     record->epoch = input_byte(&world->input) % 4;
     record->valid = ~take_value(&world->input);
     record->switches = take_value(&world->input);
-    record->offset[input_byte(&world->input) % TALLY_WORDS_MAX] = take_value(&world->input);
-    record->check = tally_check_begin(record->seq, record->slot, record->epoch, record->valid);
-    for (size_t i = 0; i < tally_words(&world->shape); i++)
-        record->check = tally_check_step(record->check, record->offset[i]);
+    record->offset[input_byte(&world->input) % BPF_WORDS_MAX] = take_value(&world->input);
+    record->check = bpf_check_begin(record->seq, record->slot, record->epoch, record->valid);
+    for (size_t i = 0; i < bpf_words(&world->shape); i++)
+        record->check = bpf_check_step(record->check, record->offset[i]);
 }
 
 static void set_cpu(struct world *world, unsigned cpu)
 {
-    struct tally_event *events = world->events[cpu];
+    struct bpf_event *events = world->events[cpu];
 
     memset(events, 0, sizeof(world->events[cpu]));
     for (uint32_t i = 0; i < world->shape.events; i++) {
         uint8_t choice = input_byte(&world->input);
         events[i] =
-            (struct tally_event){.source = choice % (TALLY_SWITCHES + 1), .group = choice / 16 % world->shape.groups};
+            (struct bpf_event){.source = choice % (SOURCE_SWITCHES + 1), .group = choice / 16 % world->shape.groups};
     }
-    tally_reader_set_cpu(world->reader, cpu, events);
+    bpf_reader_set_cpu(world->reader, cpu, events);
     world->is_set[cpu] = true;
 }
 
@@ -114,7 +114,7 @@ static int world_now(void *userdata, unsigned cpu, uint64_t *words, uint64_t *re
             store_record(world, cpu);
     if (changes == 0xff)
         return -ENODEV;
-    for (size_t i = 0; i < tally_words(&world->shape); i++)
+    for (size_t i = 0; i < bpf_words(&world->shape); i++)
         words[i] = take_value(&world->input);
     *ret_valid = ~take_value(&world->input);
     return 0;
@@ -122,36 +122,36 @@ static int world_now(void *userdata, unsigned cpu, uint64_t *words, uint64_t *re
 
 static void check_delta(const struct world *world, unsigned cpu, const uint64_t *delta)
 {
-    const struct tally_event *events = world->events[cpu];
+    const struct bpf_event *events = world->events[cpu];
     bool grew = false;
 
     for (uint32_t i = 0; i < world->shape.events; i++) {
         const uint64_t *times = &delta[world->shape.events + 2U * events[i].group];
-        assert(delta[i] == 0 || (events[i].source != TALLY_NONE && times[1] > 0));
+        assert(delta[i] == 0 || (events[i].source != SOURCE_NONE && times[1] > 0));
         assert(times[1] == 0 || times[0] > 0);
     }
-    for (uint32_t i = 0; i < tally_words(&world->shape); i++)
+    for (uint32_t i = 0; i < bpf_words(&world->shape); i++)
         grew |= delta[i] > 0;
     assert(grew);
 }
 
 static void read_cpu(struct world *world, unsigned cpu)
 {
-    uint64_t delta[TALLY_WORDS_MAX];
+    uint64_t delta[BPF_WORDS_MAX];
     uint32_t slots = 1 + input_byte(&world->input) % world->shape.slots, from = 0, slot;
 
     if (!world->is_set[cpu])
         return;
-    int r = tally_reader_read(world->reader, cpu, world_now, world);
+    int r = bpf_reader_read(world->reader, cpu, world_now, world);
     assert(r == 0 || r == 1 || r == -ENODEV);
-    tally_reader_running(world->reader, cpu);
-    while ((slot = tally_reader_take(world->reader, cpu, from, slots, delta)) != TALLY_SLOT_NONE) {
+    bpf_reader_running(world->reader, cpu);
+    while ((slot = bpf_reader_take(world->reader, cpu, from, slots, delta)) != BPF_SLOT_NONE) {
         assert(slot >= from && slot < slots);
         check_delta(world, cpu, delta);
         from = slot + 1;
     }
-    assert(tally_reader_take(world->reader, cpu, 0, slots, delta) == TALLY_SLOT_NONE || r < 1);
-    assert(!tally_reader_is_exact(world->reader, cpu) || r == 1);
+    assert(bpf_reader_take(world->reader, cpu, 0, slots, delta) == BPF_SLOT_NONE || r < 1);
+    assert(!bpf_reader_is_exact(world->reader, cpu) || r == 1);
 }
 
 static void act(struct world *world)
@@ -182,17 +182,17 @@ static void act(struct world *world)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct world world = {.sys = {.mmap = world_mmap, .munmap = world_munmap}, .input = {data, data + size}};
-    const struct tally_maps maps = {COUNTS, RECORDS};
+    const struct bpf_maps maps = {COUNTS, RECORDS};
 
-    world.shape = (struct tally_shape){
+    world.shape = (struct bpf_shape){
         .cpus = 1 + input_byte(&world.input) % CPUS_MAX,
-        .slots = TALLY_SLOT_FIRST + 1 + input_byte(&world.input) % (SLOTS_MAX - TALLY_SLOT_FIRST),
-        .events = 1 + input_byte(&world.input) % TALLY_EVENTS_MAX,
-        .groups = 1 + input_byte(&world.input) % TALLY_GROUPS_MAX,
+        .slots = BPF_SLOT_FIRST + 1 + input_byte(&world.input) % (SLOTS_MAX - BPF_SLOT_FIRST),
+        .events = 1 + input_byte(&world.input) % BPF_EVENTS_MAX,
+        .groups = 1 + input_byte(&world.input) % BPF_GROUPS_MAX,
     };
-    assert(tally_reader_new(&world.sys, &world.shape, &maps, &world.reader) == 0);
+    assert(bpf_reader_new(&world.sys, &world.shape, &maps, &world.reader) == 0);
     while (input_left(&world.input) > 0)
         act(&world);
-    tally_reader_free(world.reader);
+    bpf_reader_free(world.reader);
     return 0;
 }

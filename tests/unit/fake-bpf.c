@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A machine to play that can have a tally: see fake-tally.h. */
-#include "tests/unit/fake-tally.h"
+/* A machine to play that can have a BPF program: see fake-bpf.h. */
+#include "tests/unit/fake-bpf.h"
 
 #undef NDEBUG
 #include <assert.h>
@@ -15,15 +15,15 @@
 
 /* A CPU, as the program and its loader have it. */
 struct fake_cpu {
-    struct tally_event events[TALLY_EVENTS_MAX];
-    int fds[TALLY_EVENTS_MAX];
+    struct bpf_event events[BPF_EVENTS_MAX];
+    int fds[BPF_EVENTS_MAX];
 };
 
-/* A tally that was started. Its maps stay until the machine is freed. */
+/* The BPF program that was started. Its maps stay until the machine is freed. */
 struct fake_run {
-    struct tally_shape shape;
+    struct bpf_shape shape;
     uint64_t *counts;
-    struct tally_record *records;
+    struct bpf_record *records;
     struct fake_cpu *cpus;
     struct {
         int cgroup; /* 0: none */
@@ -31,7 +31,7 @@ struct fake_run {
     } slots[SLOTS_MAX];
 };
 
-struct fake_tally {
+struct fake_bpf {
     struct fake_run runs[RUNS_MAX];
     unsigned n_runs;
     struct fake_run *counting; /* NULL: none is attached */
@@ -44,9 +44,9 @@ struct fake_tally {
 
 static struct fake_run *last_run(struct sys *sys)
 {
-    struct fake_tally *tally = fake_of(sys)->tally;
+    struct fake_bpf *bpf = fake_of(sys)->bpf;
 
-    return tally->n_runs ? &tally->runs[tally->n_runs - 1] : NULL;
+    return bpf->n_runs ? &bpf->runs[bpf->n_runs - 1] : NULL;
 }
 
 /* --- the program --- */
@@ -56,7 +56,7 @@ static uint32_t find_slot(const struct fake_run *run, int cgroup)
     for (size_t i = 0; i < SLOTS_MAX && cgroup >= 0; i++)
         if (run->slots[i].cgroup == cgroup)
             return run->slots[i].slot;
-    return TALLY_SLOT_ROOT;
+    return BPF_SLOT_ROOT;
 }
 
 static void put_word(uint64_t *words, uint64_t *valid, unsigned word, uint64_t value)
@@ -72,9 +72,9 @@ static uint64_t read_words(struct fake_sys *fake, const struct fake_run *run, un
     uint64_t valid = 0;
 
     for (unsigned i = 0; i < run->shape.events; i++) {
-        const struct fake_event *event = c->events[i].source == TALLY_READ ? fake_find_event(fake, c->fds[i]) : NULL;
+        const struct fake_event *event = c->events[i].source == SOURCE_READ ? fake_find_event(fake, c->fds[i]) : NULL;
         unsigned enabled = run->shape.events + 2 * c->events[i].group;
-        if (c->events[i].source == TALLY_SWITCHES)
+        if (c->events[i].source == SOURCE_SWITCHES)
             put_word(words, &valid, i, run->records[cpu].switches);
         if (!event || event->dead || fake_will_fail(fake, FAKE_READ, &event->leader->attr, event->cpu))
             continue;
@@ -86,7 +86,7 @@ static uint64_t read_words(struct fake_sys *fake, const struct fake_run *run, un
     }
     for (unsigned i = 0; i < run->shape.events; i++) {
         unsigned running = run->shape.events + 2 * c->events[i].group + 1;
-        if (c->events[i].source == TALLY_RUNNING && valid >> running & 1)
+        if (c->events[i].source == SOURCE_RUNNING && valid >> running & 1)
             put_word(words, &valid, i, words[running]);
     }
     return valid;
@@ -94,89 +94,89 @@ static uint64_t read_words(struct fake_sys *fake, const struct fake_run *run, un
 
 static uint64_t *entry_of(const struct fake_run *run, unsigned cpu, uint32_t slot, size_t word)
 {
-    return &run->counts[((size_t)cpu * run->shape.slots + slot) * tally_words(&run->shape) + word];
+    return &run->counts[((size_t)cpu * run->shape.slots + slot) * bpf_words(&run->shape) + word];
 }
 
-/* The interval ends, and a slot begins: TALLY_SLOT_NONE ends it alone. */
+/* The interval ends, and a slot begins: BPF_SLOT_NONE ends it alone. */
 static void run_enter(struct fake_sys *fake, struct fake_run *run, unsigned cpu, uint32_t slot)
 {
-    struct tally_record *r = &run->records[cpu];
-    size_t n = tally_words(&run->shape);
-    uint64_t now[TALLY_WORDS_MAX] = {0}, valid = read_words(fake, run, cpu, now);
+    struct bpf_record *r = &run->records[cpu];
+    size_t n = bpf_words(&run->shape);
+    uint64_t now[BPF_WORDS_MAX] = {0}, valid = read_words(fake, run, cpu, now);
 
-    for (size_t i = 0; i < n && r->slot != TALLY_SLOT_NONE; i++)
+    for (size_t i = 0; i < n && r->slot != BPF_SLOT_NONE; i++)
         if (r->valid & valid & UINT64_C(1) << i)
             *entry_of(run, cpu, r->slot, i) = now[i] - r->offset[i];
     r->seq++;
     r->slot = slot;
     r->valid = valid;
-    r->check = tally_check_begin(r->seq, slot, r->epoch, valid);
+    r->check = bpf_check_begin(r->seq, slot, r->epoch, valid);
     for (size_t i = 0; i < n; i++) {
-        r->offset[i] = slot == TALLY_SLOT_NONE ? 0 : now[i] - *entry_of(run, cpu, slot, i);
-        r->check = tally_check_step(r->check, r->offset[i]);
+        r->offset[i] = slot == BPF_SLOT_NONE ? 0 : now[i] - *entry_of(run, cpu, slot, i);
+        r->check = bpf_check_step(r->check, r->offset[i]);
     }
 }
 
 static void look(struct fake_sys *fake, unsigned cpu)
 {
-    struct fake_tally *tally = fake->tally;
+    struct fake_bpf *bpf = fake->bpf;
 
-    if (tally->counting)
-        run_enter(fake, tally->counting, cpu, find_slot(tally->counting, tally->running[cpu]));
+    if (bpf->counting)
+        run_enter(fake, bpf->counting, cpu, find_slot(bpf->counting, bpf->running[cpu]));
 }
 
 /* Switches are counted at the rate of their event, though there are but two. */
 static void run_cgroup(struct fake_sys *fake, int cgroup, unsigned cpu, uint64_t ns)
 {
-    struct fake_tally *tally = fake->tally;
-    struct fake_event *switches = &tally->switches[cpu];
+    struct fake_bpf *bpf = fake->bpf;
+    struct fake_event *switches = &bpf->switches[cpu];
 
-    tally->running[cpu] = cgroup;
+    bpf->running[cpu] = cgroup;
     look(fake, cpu);
     fake_run_cpu(fake, cpu, ns);
     switches->attr = (struct perf_event_attr){.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CONTEXT_SWITCHES};
     fake_count_event(fake, switches, ns);
-    if (tally->counting)
-        tally->counting->records[cpu].switches = switches->count;
-    tally->running[cpu] = -1;
+    if (bpf->counting)
+        bpf->counting->records[cpu].switches = switches->count;
+    bpf->running[cpu] = -1;
     look(fake, cpu);
 }
 
 /* --- the calls --- */
 
-static int fake_start(struct sys *sys, const struct tally_shape *shape, struct tally_maps *ret, struct error *error)
+static int fake_start(struct sys *sys, const struct bpf_shape *shape, struct bpf_maps *ret, struct error *error)
 {
-    struct fake_tally *tally = fake_of(sys)->tally;
-    struct fake_run *run = &tally->runs[tally->n_runs];
+    struct fake_bpf *bpf = fake_of(sys)->bpf;
+    struct fake_run *run = &bpf->runs[bpf->n_runs];
 
     (void)error;
-    assert(tally->n_runs < RUNS_MAX && shape->events <= TALLY_EVENTS_MAX && shape->groups <= TALLY_GROUPS_MAX);
+    assert(bpf->n_runs < RUNS_MAX && shape->events <= BPF_EVENTS_MAX && shape->groups <= BPF_GROUPS_MAX);
     *run = (struct fake_run){
         .shape = *shape,
-        .counts = calloc((size_t)shape->cpus * shape->slots, 8 * (size_t)tally_words(shape)),
+        .counts = calloc((size_t)shape->cpus * shape->slots, 8 * (size_t)bpf_words(shape)),
         .records = calloc(shape->cpus, sizeof(*run->records)),
         .cpus = calloc(shape->cpus, sizeof(*run->cpus)),
     };
     assert(run->counts && run->records && run->cpus);
     for (unsigned cpu = 0; cpu < shape->cpus; cpu++) {
-        run->records[cpu].slot = TALLY_SLOT_NONE;
+        run->records[cpu].slot = BPF_SLOT_NONE;
         run->records[cpu].epoch = 1;
-        run->records[cpu].switches = tally->switches[cpu].count;
+        run->records[cpu].switches = bpf->switches[cpu].count;
     }
-    *ret = (struct tally_maps){FD_FIRST + 2 * (int)tally->n_runs, FD_FIRST + 2 * (int)tally->n_runs + 1};
-    tally->n_runs++;
+    *ret = (struct bpf_maps){FD_FIRST + 2 * (int)bpf->n_runs, FD_FIRST + 2 * (int)bpf->n_runs + 1};
+    bpf->n_runs++;
     return 0;
 }
 
-static int fake_set_cpu(struct sys *sys, unsigned cpu, const struct tally_event *events, const int *fds)
+static int fake_set_cpu(struct sys *sys, unsigned cpu, const struct bpf_event *events, const int *fds)
 {
-    struct fake_tally *tally = fake_of(sys)->tally;
+    struct fake_bpf *bpf = fake_of(sys)->bpf;
     struct fake_run *run = last_run(sys);
 
-    if (run == tally->counting)
-        run_enter(fake_of(sys), run, cpu, TALLY_SLOT_NONE);
+    if (run == bpf->counting)
+        run_enter(fake_of(sys), run, cpu, BPF_SLOT_NONE);
     for (unsigned i = 0; i < run->shape.events; i++)
-        assert((events[i].source == TALLY_READ) == (fake_find_event(fake_of(sys), fds[i]) != NULL));
+        assert((events[i].source == SOURCE_READ) == (fake_find_event(fake_of(sys), fds[i]) != NULL));
     memcpy(run->cpus[cpu].events, events, sizeof(run->cpus[cpu].events));
     memcpy(run->cpus[cpu].fds, fds, sizeof(run->cpus[cpu].fds));
     return 0;
@@ -191,11 +191,11 @@ static int fake_flush(struct sys *sys)
 
 static int fake_attach(struct sys *sys, bool attached)
 {
-    struct fake_tally *tally = fake_of(sys)->tally;
+    struct fake_bpf *bpf = fake_of(sys)->bpf;
 
-    for (unsigned cpu = 0; tally->counting && cpu < tally->counting->shape.cpus; cpu++)
-        run_enter(fake_of(sys), tally->counting, cpu, TALLY_SLOT_NONE);
-    tally->counting = attached ? last_run(sys) : NULL;
+    for (unsigned cpu = 0; bpf->counting && cpu < bpf->counting->shape.cpus; cpu++)
+        run_enter(fake_of(sys), bpf->counting, cpu, BPF_SLOT_NONE);
+    bpf->counting = attached ? last_run(sys) : NULL;
     return attached ? fake_flush(sys) : 0;
 }
 
@@ -213,7 +213,7 @@ static int fake_assign(struct sys *sys, int cgroup_fd, uint32_t slot, uint64_t *
     int cgroup = id_of(cgroup_fd);
     size_t i = 0;
 
-    assert(slot >= TALLY_SLOT_FIRST && slot < run->shape.slots);
+    assert(slot >= BPF_SLOT_FIRST && slot < run->shape.slots);
     while (run->slots[i].cgroup && run->slots[i].cgroup != cgroup)
         assert(++i < SLOTS_MAX);
     run->slots[i].cgroup = cgroup;
@@ -236,10 +236,10 @@ static int fake_withdraw(struct sys *sys, uint64_t id)
 
 static void fake_stop(struct sys *sys)
 {
-    fake_of(sys)->tally->counting = NULL;
+    fake_of(sys)->bpf->counting = NULL;
 }
 
-static const struct tally_calls fake_calls = {
+static const struct bpf_calls fake_calls = {
     .start = fake_start,
     .set_cpu = fake_set_cpu,
     .attach = fake_attach,
@@ -251,18 +251,18 @@ static const struct tally_calls fake_calls = {
 
 /* --- its maps --- */
 
-static struct fake_run *run_of(struct fake_tally *tally, int fd)
+static struct fake_run *run_of(struct fake_bpf *bpf, int fd)
 {
-    return fd >= FD_FIRST && fd < FD_FIRST + 2 * (int)tally->n_runs ? &tally->runs[(fd - FD_FIRST) / 2] : NULL;
+    return fd >= FD_FIRST && fd < FD_FIRST + 2 * (int)bpf->n_runs ? &bpf->runs[(fd - FD_FIRST) / 2] : NULL;
 }
 
 static int map(struct sys *sys, int fd, size_t size, int protection, void **ret)
 {
     struct fake_sys *fake = fake_of(sys);
-    struct fake_run *run = run_of(fake->tally, fd);
+    struct fake_run *run = run_of(fake->bpf, fd);
 
     if (!run)
-        return fake->tally->mmap(sys, fd, size, protection, ret);
+        return fake->bpf->mmap(sys, fd, size, protection, ret);
     *ret = (fd - FD_FIRST) % 2 ? (void *)run->records : (void *)run->counts;
     fake->n_mapped++;
     return 0;
@@ -272,78 +272,78 @@ static int unmap(struct sys *sys, void *address, size_t size)
 {
     struct fake_sys *fake = fake_of(sys);
 
-    for (unsigned i = 0; i < fake->tally->n_runs; i++)
-        if (address == fake->tally->runs[i].counts || address == fake->tally->runs[i].records) {
+    for (unsigned i = 0; i < fake->bpf->n_runs; i++)
+        if (address == fake->bpf->runs[i].counts || address == fake->bpf->runs[i].records) {
             fake->n_mapped--;
             return 0;
         }
-    return fake->tally->munmap(sys, address, size);
+    return fake->bpf->munmap(sys, address, size);
 }
 
 static int close_map(struct sys *sys, int fd)
 {
-    return run_of(fake_of(sys)->tally, fd) ? 0 : fake_of(sys)->tally->close(sys, fd);
+    return run_of(fake_of(sys)->bpf, fd) ? 0 : fake_of(sys)->bpf->close(sys, fd);
 }
 
-static void tally_remove(struct fake_sys *fake)
+static void bpf_remove(struct fake_sys *fake)
 {
-    assert(!fake->tally->counting);
-    for (unsigned i = 0; i < fake->tally->n_runs; i++) {
-        free(fake->tally->runs[i].counts);
-        free(fake->tally->runs[i].records);
-        free(fake->tally->runs[i].cpus);
+    assert(!fake->bpf->counting);
+    for (unsigned i = 0; i < fake->bpf->n_runs; i++) {
+        free(fake->bpf->runs[i].counts);
+        free(fake->bpf->runs[i].records);
+        free(fake->bpf->runs[i].cpus);
     }
-    free(fake->tally);
+    free(fake->bpf);
 }
 
-void fake_tally_add(struct fake_sys *fake)
+void fake_bpf_add(struct fake_sys *fake)
 {
-    struct fake_tally *tally = calloc(1, sizeof(*tally));
+    struct fake_bpf *bpf = calloc(1, sizeof(*bpf));
 
-    assert(tally);
-    for (size_t i = 0; i < ARRAY_SIZE(tally->running); i++)
-        tally->running[i] = -1;
-    tally->mmap = fake->sys.mmap;
-    tally->munmap = fake->sys.munmap;
-    tally->close = fake->sys.close;
-    fake->tally = tally;
+    assert(bpf);
+    for (size_t i = 0; i < ARRAY_SIZE(bpf->running); i++)
+        bpf->running[i] = -1;
+    bpf->mmap = fake->sys.mmap;
+    bpf->munmap = fake->sys.munmap;
+    bpf->close = fake->sys.close;
+    fake->bpf = bpf;
     fake->run_cgroup = run_cgroup;
-    fake->remove_tally = tally_remove;
+    fake->remove_bpf = bpf_remove;
     fake->sys.mmap = map;
     fake->sys.munmap = unmap;
     fake->sys.close = close_map;
-    fake->sys.tally = &fake_calls;
+    fake->sys.bpf = &fake_calls;
 }
 
-unsigned fake_tally_starts(const struct fake_sys *fake)
+unsigned fake_bpf_starts(const struct fake_sys *fake)
 {
-    return fake->tally->n_runs;
+    return fake->bpf->n_runs;
 }
 
-size_t fake_tally_assigned(const struct fake_sys *fake)
+size_t fake_bpf_assigned(const struct fake_sys *fake)
 {
-    const struct fake_tally *tally = fake->tally;
+    const struct fake_bpf *bpf = fake->bpf;
     size_t n = 0;
 
-    for (size_t i = 0; i < SLOTS_MAX && tally->n_runs; i++)
-        n += tally->runs[tally->n_runs - 1].slots[i].cgroup != 0;
+    for (size_t i = 0; i < SLOTS_MAX && bpf->n_runs; i++)
+        n += bpf->runs[bpf->n_runs - 1].slots[i].cgroup != 0;
     return n;
 }
 
-void fake_tally_spoil(struct fake_sys *fake, unsigned cpu)
+void fake_bpf_spoil(struct fake_sys *fake, unsigned cpu)
 {
-    fake->tally->counting->records[cpu].check++;
+    fake->bpf->counting->records[cpu].check++;
 }
 
-void fake_tally_move(struct fake_sys *fake, int cgroup, unsigned cpu)
+void fake_bpf_move(struct fake_sys *fake, int cgroup, unsigned cpu)
 {
-    fake->tally->running[cpu] = cgroup;
-    fake->tally->counting->records[0].moves++; /* of the CPU where the task runs that moves the other one */
+    fake->bpf->running[cpu] = cgroup;
+    fake->bpf->counting->records[0].moves++; /* of the CPU where the task runs that moves the other one */
 }
 
-void fake_tally_miss(struct fake_sys *fake, unsigned cpu, uint64_t ns)
+void fake_bpf_miss(struct fake_sys *fake, unsigned cpu, uint64_t ns)
 {
-    run_enter(fake, fake->tally->counting, cpu, TALLY_SLOT_UNKNOWN);
+    run_enter(fake, fake->bpf->counting, cpu, BPF_SLOT_UNKNOWN);
     fake_run_cpu(fake, cpu, ns);
     look(fake, cpu);
 }

@@ -4,8 +4,8 @@
 # events; and counts what is 20 levels below. Sourced after board.sh and cgroup.sh.
 # shellcheck disable=SC2154 # set there
 
-# tally_daemon TITLE GROUPS...: the events of each group; none are the default.
-tally_daemon() {
+# bpf_daemon TITLE GROUPS...: the events of each group; none are the default.
+bpf_daemon() {
     local i=0 events title=$1
     {
         printf '%s\n' 'web: {min_interval: 0s}' 'collectors:' '  cgroup:' '    engine: bpf' '    include: ["/*.slice"]'
@@ -22,14 +22,14 @@ tally_daemon() {
         jq '[.counters[].value] | add // 0') > 0"
 }
 
-test_tally() {
+test_bpf() {
     local software='{context-switches,minor-faults,major-faults}' deep
     deep=a.slice$(printf '/d%.0s' {1..20})
     cgroup_make -p "$deep" b.slice
-    tally_daemon "one event" minor-faults
-    tally_daemon "24 events in 8 groups" "$software" "$software" "$software" "$software" "$software" "$software" \
+    bpf_daemon "one event" minor-faults
+    bpf_daemon "24 events in 8 groups" "$software" "$software" "$software" "$software" "$software" "$software" \
         "$software" "$software"
-    tally_daemon "the default events"
+    bpf_daemon "the default events"
     vm_run "$(cgroup_command 1 a.slice "spin 1 30") & $(cgroup_command 1 b.slice "spin 1 30"); wait"
     get /metrics -f >/dev/null
     compares "less than 0.1 ms in a second belongs to no cgroup" "$(get /api/v1/status -f |

@@ -108,21 +108,21 @@ static void enter(void)
 }
 
 /* By the same calls as a capture opens it. */
-static void open_all(const struct spec *spec)
+static void open_all(const struct record_options *options)
 {
     struct sys *sys = &world.fake->sys;
-    struct spec_group group;
+    struct record_group group;
     int fds[GROUP_MEMBERS_MAX];
 
-    CPUSET_FOREACH (cpu, &spec->cpus) {
-        if (spec_bind(spec, sys, world.machine, (unsigned)cpu, &group, NULL) < 0 || group.n == 0)
+    CPUSET_FOREACH (cpu, &options->cpus) {
+        if (record_options_bind(options, sys, world.machine, (unsigned)cpu, &group, NULL) < 0 || group.n == 0)
             continue;
         sys->open_group(sys,
                         &(struct sys_group){
                             .attrs = group.attrs,
                             .texts = group.texts,
                             .n = group.n,
-                            .pid = spec->pid ? (pid_t)spec->pid : -1,
+                            .pid = options->pid ? (pid_t)options->pid : -1,
                             .cpu = cpu,
                             .leader = -1,
                             .flags = PERF_FLAG_FD_CLOEXEC,
@@ -136,7 +136,7 @@ static void open_all(const struct spec *spec)
 }
 
 /* The parameters of a query; its values are not escaped. */
-static void set_parameters(struct stream_request *request, char *query)
+static void set_parameters(struct record_request *request, char *query)
 {
     char *rest = query, *parameter;
 
@@ -146,7 +146,7 @@ static void set_parameters(struct stream_request *request, char *query)
         if (!value)
             continue;
         *value++ = '\0';
-        assert(stream_request_set(request, parameter, value, &error) == 0 || error.message[0]);
+        assert(record_request_set(request, parameter, value, &error) == 0 || error.message[0]);
     }
 }
 
@@ -161,9 +161,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                           .tracepoints = tracepoints,
                                           .n_tracepoints = ARRAY_SIZE(tracepoints)};
     _cleanup_(freep) char *query = copy_text(data, size);
-    _cleanup_(stream_request_done) struct stream_request request = {0};
+    _cleanup_(record_request_done) struct record_request request = {0};
     struct error error = {0};
-    struct spec spec;
+    struct record_options options;
 
     if (!world.fake)
         enter();
@@ -171,11 +171,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     sys->open_group = asking_open_group;
     sys->perf_event_open = asking_perf_event_open;
     set_parameters(&request, query);
-    if (spec_make(sys, world.machine, &config, &request, &spec, &error) < 0) {
+    if (record_options_make(sys, world.machine, &config, &request, &options, &error) < 0) {
         assert(error.message[0]);
     } else {
-        open_all(&spec);
-        spec_done(&spec);
+        open_all(&options);
+        record_options_done(&options);
     }
     sys->open_group = world.open_group;
     sys->perf_event_open = world.perf_event_open;

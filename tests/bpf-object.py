@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The object of the BPF program in the tree is what clang makes of its source: the same instructions and relocations.
 
-usage: tests/tally-object.py [INC]   another file than bpf/object.inc
+usage: tests/bpf-object.py [INC]   another file than bpf/object.inc
 
 What a debugger reads, and the kernel's types, differ by version of clang and of the headers. Exit status 77 where
 clang is not 14, since others choose other instructions, or libbpf's headers are missing.

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The levels of trust in a client, in ascending order. The configuration says what each level may do; http/trust.h
+ * determines the level of a client.
+ */
+#ifndef CONFIG_TRUST_H
+#define CONFIG_TRUST_H
+
+enum trust {
+    TRUST_PAGE,      /* a page in a browser, which a stranger may have made: it may read documents, but start nothing */
+    TRUST_EVERYBODY, /* any client that can connect */
+    TRUST_LOCAL,     /* a client on this machine */
+    TRUST_OPERATOR,  /* a client that belongs to an operator of this machine (http/trust.h) */
+};
+
+#endif
