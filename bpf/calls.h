@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calls to a BPF program (bpf/layout.h) that need privileges. A process either makes them itself (bpf/loader.h) or
- * asks its opener to (opener/client.h).
+ * The calls of the BPF program (bpf/layout.h) that need privileges. A process either makes them itself (bpf/loader.h)
+ * or asks its opener to (opener/client.h).
  *
- * There is one BPF program, and a second one while the first is being replaced: start() makes a BPF program that does
- * not count yet, set_cpu() and assign() apply to the BPF program that was started last, and attach() ends the previous
- * one. All calls return 0 or -errno.
+ * There is one BPF program, and a second one while the first is being replaced: start() loads a program that does not
+ * count yet and in which the cgroups have the slots of the first one; set_cpu() and assign() apply to the program that
+ * was started last; and attach() ends the previous one. All calls return 0 or -errno.
  */
 #ifndef BPF_CALLS_H
 #define BPF_CALLS_H
@@ -19,8 +19,8 @@
 struct sys;
 
 /*
- * Maps of a BPF program, for mmap(2) with PROT_READ; the caller closes them. They are frozen: only BPF programs write
- * to them.
+ * The maps of the BPF program, for mmap(2) with PROT_READ; the caller closes them. They are frozen: only BPF programs
+ * write to them.
  */
 struct bpf_maps {
     int counts;  /* entries of 8 * (events + 2 * groups) bytes, at index cpu * slots + slot */
@@ -41,13 +41,15 @@ struct bpf_calls {
     /*
      * Sets the events of a CPU. Both arrays have shape.events elements; fds[i] is the counter of a SOURCE_READ event,
      * and -1 for any other. All events are SOURCE_NONE if the CPU has been removed. The slot that runs on the CPU is
-     * first attributed with what it has used of the previous events, unless the CPU is offline.
+     * first given what it has used of the previous events, unless the CPU is offline.
      */
     int (*set_cpu)(struct sys *sys, unsigned cpu, const struct bpf_event *events, const int *fds);
     /*
-     * Attaches the program and makes every CPU look at the task that it runs. With false, detaches it, for a pause of
-     * counting: the caller stops the counters before it detaches and starts them after it attaches, so that nothing is
-     * counted in between.
+     * Attaches the program and makes every CPU look at the task that it runs. Where it replaces another one, each CPU
+     * changes over in microseconds, and the maps of the old one have all that it has counted until then, so that no
+     * counter is needed to read them. After an error the old one may have ended. With false, detaches it, for a pause
+     * of counting: the caller stops the counters before it detaches and starts them after it attaches, so that nothing
+     * is counted in between.
      */
     int (*attach)(struct sys *sys, bool attached);
     /*

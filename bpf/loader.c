@@ -17,6 +17,8 @@ struct loaded_program {
     int parts[N_KERNEL_PARTS];
     int on_switch, on_attach; /* descriptors that keep the programs attached; -1: detached */
     uint32_t epoch;           /* the last epoch that any CPU was given */
+    struct bpf_event *events; /* of each CPU: shape.events, as they were set last */
+    uint64_t *ids;            /* by slot: the cgroup that it is assigned to; 0: none */
 };
 
 struct bpf_loader {
@@ -37,7 +39,7 @@ static struct loaded_program *last_started(const struct sys *sys)
     return loader->started ? loader->started : loader->counting;
 }
 
-/* --- one BPF program --- */
+/* --- one program --- */
 
 /* The descriptors were counted by descriptors_keep(), so sys->close() must close them. */
 static void loaded_close(const struct loaded_program *loaded, int *fd)
@@ -59,6 +61,8 @@ static struct loaded_program *loaded_free(struct loaded_program *loaded)
     loaded_detach(loaded);
     for (size_t i = 0; i < N_KERNEL_PARTS; i++)
         loaded_close(loaded, &loaded->parts[i]);
+    free(loaded->events);
+    free(loaded->ids);
     free(loaded);
     return NULL;
 }
@@ -131,18 +135,92 @@ static int event_set(const struct loaded_program *loaded, uint32_t cpu, uint32_t
     return fd < 0 && r == -ENOENT ? 0 : r;
 }
 
-/* The CPU has no events while they are exchanged, so that no interval begins with one event and ends with another. */
-static int loaded_set_cpu(struct loaded_program *loaded, unsigned cpu, const struct bpf_event *events, const int *fds)
+static struct bpf_event *events_of(const struct loaded_program *loaded, unsigned cpu)
+{
+    return &loaded->events[(size_t)cpu * loaded->shape.events];
+}
+
+/* Credits what runs on the CPU up to now, and nothing after that. */
+static int loaded_end_cpu(struct loaded_program *loaded, unsigned cpu)
 {
     int r = loaded_flush_cpu(loaded, cpu);
 
     if (r == 0)
         r = control_set(loaded, cpu, NULL);
-    if (r == 0)
-        r = loaded_flush_cpu(loaded, cpu);
+    return r < 0 ? r : loaded_flush_cpu(loaded, cpu);
+}
+
+static int loaded_begin_cpu(struct loaded_program *loaded, unsigned cpu)
+{
+    int r = control_set(loaded, cpu, events_of(loaded, cpu));
+
+    return r < 0 ? r : loaded_flush_cpu(loaded, cpu);
+}
+
+/* The CPU has no events while they are exchanged, so that no interval begins with one event and ends with another. */
+static int loaded_set_cpu(struct loaded_program *loaded, unsigned cpu, const struct bpf_event *events, const int *fds)
+{
+    int r = loaded_end_cpu(loaded, cpu);
+
     for (uint32_t i = 0; i < loaded->shape.events && r == 0; i++)
         r = event_set(loaded, cpu, i, events[i].source == SOURCE_READ ? fds[i] : -1);
-    return r < 0 ? r : control_set(loaded, cpu, events);
+    if (r < 0)
+        return r;
+    memcpy(events_of(loaded, cpu), events, loaded->shape.events * sizeof(*events));
+    return control_set(loaded, cpu, events);
+}
+
+/*
+ * Attaching takes as long as the kernel needs to change its code and to wait for its CPUs (RCU): seconds on a loaded
+ * board. So the old program counts until the new one is attached, and then gives over CPU by CPU: of each, only the few
+ * microseconds between two calls are not counted.
+ */
+static int loaded_replace(struct loaded_program *loaded, struct loaded_program *old)
+{
+    int r = 0;
+
+    for (unsigned cpu = 0; cpu < loaded->shape.cpus && r == 0; cpu++)
+        r = control_set(loaded, cpu, NULL);
+    if (r == 0)
+        r = loaded_attach(loaded);
+    for (unsigned cpu = 0; cpu < loaded->shape.cpus && r == 0; cpu++) {
+        r = cpu < old->shape.cpus ? loaded_end_cpu(old, cpu) : 0;
+        if (r == 0)
+            r = loaded_begin_cpu(loaded, cpu);
+    }
+    if (r < 0)
+        loaded_detach(loaded);
+    return r;
+}
+
+/* --- slots --- */
+
+static int loaded_assign(struct loaded_program *loaded, uint64_t id, uint32_t slot)
+{
+    int r = bpf_call_update(loaded->parts[KERNEL_SLOTS], &id, &slot);
+
+    if (r == 0)
+        loaded->ids[slot] = id;
+    return r;
+}
+
+static int loaded_withdraw(struct loaded_program *loaded, uint64_t id)
+{
+    for (uint32_t slot = 0; slot < loaded->shape.slots; slot++)
+        if (loaded->ids[slot] == id)
+            loaded->ids[slot] = 0;
+    return bpf_call_delete(loaded->parts[KERNEL_SLOTS], &id);
+}
+
+/* All cgroups that have a slot in `old` have the same slot. */
+static int loaded_copy_slots(struct loaded_program *loaded, const struct loaded_program *old)
+{
+    int r = 0;
+
+    for (uint32_t slot = 0; slot < MIN(loaded->shape.slots, old->shape.slots) && r == 0; slot++)
+        if (old->ids[slot])
+            r = loaded_assign(loaded, old->ids[slot], slot);
+    return r;
 }
 
 /* --- calls --- */
@@ -164,11 +242,23 @@ static int loader_start(struct sys *sys, const struct bpf_shape *shape, struct b
 
     if (!loaded)
         return error_oom(error);
-    *loaded = (struct loaded_program){.sys = sys, .shape = *shape, .on_switch = -1, .on_attach = -1};
+    *loaded = (struct loaded_program){
+        .sys = sys,
+        .shape = *shape,
+        .on_switch = -1,
+        .on_attach = -1,
+        .events = calloc((size_t)shape->cpus * shape->events, sizeof(loaded->events[0])),
+        .ids = calloc(shape->slots, sizeof(loaded->ids[0])),
+    };
     memset(loaded->parts, -1, sizeof(loaded->parts));
+    if (!loaded->events || !loaded->ids)
+        return error_oom(error);
     int r = loaded_load(loaded, error);
     if (r < 0)
         return r;
+    r = loader->counting ? loaded_copy_slots(loaded, loader->counting) : 0;
+    if (r < 0)
+        return error_set(error, r, "cannot give the cgroups to the program in the kernel: %s", strerror(-r));
     _cleanup_(closep) int counts = fcntl(loaded->parts[KERNEL_COUNTS], F_DUPFD_CLOEXEC, 0);
     _cleanup_(closep) int records = fcntl(loaded->parts[KERNEL_RECORDS], F_DUPFD_CLOEXEC, 0);
     if (counts < 0 || records < 0)
@@ -205,7 +295,7 @@ static int loader_attach(struct sys *sys, bool attached)
         return -EINVAL;
     if (!attached)
         return loader_detach(loader);
-    int r = loaded_attach(loaded);
+    int r = loader->started && loader->counting ? loaded_replace(loaded, loader->counting) : loaded_attach(loaded);
     if (r == 0 && loader->started) {
         loaded_free(loader->counting);
         loader->counting = steal(loader->started);
@@ -237,14 +327,14 @@ static int cgroup_find_id(int fd, uint64_t *ret)
 
 static int loader_assign(struct sys *sys, int cgroup_fd, uint32_t slot, uint64_t *ret_id)
 {
-    const struct loaded_program *loaded = last_started(sys);
-    uint64_t id;
+    struct loaded_program *loaded = last_started(sys);
+    uint64_t id = 0;
 
     if (!loaded || slot == BPF_SLOT_UNKNOWN || slot >= loaded->shape.slots)
         return -EINVAL;
     int r = cgroup_find_id(cgroup_fd, &id);
     if (r == 0)
-        r = bpf_call_update(loaded->parts[KERNEL_SLOTS], &id, &slot);
+        r = loaded_assign(loaded, id, slot);
     if (r == 0)
         *ret_id = id;
     return r;
@@ -252,9 +342,9 @@ static int loader_assign(struct sys *sys, int cgroup_fd, uint32_t slot, uint64_t
 
 static int loader_withdraw(struct sys *sys, uint64_t id)
 {
-    const struct loaded_program *loaded = last_started(sys);
+    struct loaded_program *loaded = last_started(sys);
 
-    return loaded ? bpf_call_delete(loaded->parts[KERNEL_SLOTS], &id) : -ENOENT;
+    return loaded ? loaded_withdraw(loaded, id) : -ENOENT;
 }
 
 static int loader_flush(struct sys *sys)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The compiled BPF program of a BPF program: libbpf loads it in a child process, and the calls of bpf(2) attach and
+ * The compiled BPF program: libbpf loads it in a child process, and the calls of bpf(2) attach and
  * feed it.
  *
  * The program is an ELF object in the daemon, which libbpf opens from memory. The same bytes serve all architectures.

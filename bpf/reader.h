@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reader of a BPF program's maps: what each slot has gained on each CPU since the previous reading. It needs no
+ * The reader of the BPF program's maps: what each slot has gained on each CPU since the previous reading. It needs no
  * privileges and makes no system calls, apart from those of `now`.
  *
  * Words never decrease: an entry that is only partly visible keeps its previous value until the next reading.

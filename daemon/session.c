@@ -196,8 +196,8 @@ static int add_web_files(struct opener_permissions *permissions, const char *pat
 }
 
 /*
- * The slots of a BPF program (bpf/layout.h): one per watched cgroup and two of its own, but at least 256. 0 if cgroups
- * are not counted by BPF.
+ * The slots of the BPF program (bpf/layout.h): one per watched cgroup and two of its own, but at least 256. 0 if
+ * cgroups are not counted by BPF.
  */
 static uint32_t bpf_slots(const struct config *config)
 {

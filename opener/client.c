@@ -29,8 +29,8 @@
 #define OPENER_PATIENCE_EACH_MS 100
 
 /*
- * How long start() of the engine bpf waits: a child of the opener loads the program, and bpf/loader.h gives up before
- * this time. The watchdog of the service waits longer.
+ * How long start() and attach() of the engine bpf wait. A child of the opener loads the program, and bpf/loader.h gives
+ * up before this time; attaching it takes seconds on a loaded board. The watchdog of the service waits longer.
  */
 #define OPENER_BPF_PATIENCE_MS 22000
 
@@ -641,13 +641,12 @@ static int client_ask_bpf(struct sys *sys, const struct opener_bpf_packet *packe
                           struct opener_reply *reply, struct fd_list *opened)
 {
     struct opener_client *client = sys->userdata;
-    bool start = packet->call == OPENER_BPF_START;
+    bool starts = packet->call == OPENER_BPF_START, attaches = packet->call == OPENER_BPF_ATTACH;
+    unsigned patience_ms = starts || attaches ? OPENER_BPF_PATIENCE_MS : OPENER_PATIENCE_MS;
 
     buffer_clear(&client->packet);
     int r = opener_bpf_write(packet, &client->packet);
-    return r < 0 ? r
-                 : opener_client_ask(client, given, start ? 2 : 0, start ? OPENER_BPF_PATIENCE_MS : OPENER_PATIENCE_MS,
-                                     reply, opened);
+    return r < 0 ? r : opener_client_ask(client, given, starts ? 2 : 0, patience_ms, reply, opened);
 }
 
 /* Makes a call whose reply is an error or nothing. */

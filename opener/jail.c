@@ -27,7 +27,7 @@ static bool has_purpose(const struct opener_permissions *permissions, enum jail_
         return permissions->sampling;
     case OF_BPF:
         return permissions->bpf_slots;
-    case FORKING: /* finders, loaders of BPF program programs, and children that open users' files or uprobes */
+    case FORKING: /* finders, loaders of BPF programs, and children that open users' files or uprobes */
         return permissions->sampling || permissions->bpf_slots || permissions->state_files || permissions->uprobes;
     case ALWAYS:
     case N_PURPOSES:

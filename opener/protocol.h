@@ -5,8 +5,8 @@
  *
  * Each request is one packet of a SOCK_SEQPACKET pair, and has one reply. Both ends are the same binary, so numbers are
  * in the machine's byte order. Descriptors go beside the packet (process/fdpass.h): for a group first the directory of
- * the cgroup, then the leader; for a BPF program the counters or the directory of the cgroup. The daemon cannot choose
- * the program that a BPF program loads, only its shape.
+ * the cgroup, then the leader; for the engine bpf the counters or the directory of the cgroup. The daemon cannot choose
+ * the BPF program, only its shape.
  */
 #ifndef OPENER_PROTOCOL_H
 #define OPENER_PROTOCOL_H

@@ -39,7 +39,7 @@ struct sampled_events *sampled_events_unref(struct sampled_events *sampled)
     return NULL;
 }
 
-/* The attr of the options's event number `event` in the ring, and its index in the group; NULL if the ring lacks it. */
+/* The attr of the options' event number `event` in the ring, and its index in the group; NULL if the ring lacks it. */
 static const struct perf_event_attr *cpu_ring_attr(const struct cpu_ring *cpu_ring, size_t event, size_t *ret_member)
 {
     for (size_t i = 0; i < cpu_ring->group.n && cpu_ring->samples; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A capture samples one options: it has a ring (sampler/rings.h) for each CPU, and passes the records of all rings to
- * its subscribers, ordered by time.
+ * A capture samples by one set of options: it has a ring (sampler/rings.h) for each CPU, and passes the records of all
+ * rings to its subscribers, ordered by time.
  *
  * Records are taken in rounds. A round takes the records that were in the rings when it began, a limited number in each
  * turn of the event loop.

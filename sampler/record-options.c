@@ -112,7 +112,7 @@ int record_options_bind(const struct record_options *options, struct sys *sys, c
     return 0;
 }
 
-/* A options of a process or a cgroup is opened only on the sampled CPUs. */
+/* Options of a process or a cgroup are opened only on the sampled CPUs. */
 bool record_options_tracks(const struct record_options *options)
 {
     return !options->pid && !options->cgroup;
@@ -325,7 +325,7 @@ void record_request_done(struct record_request *request)
     *request = (struct record_request){0};
 }
 
-/* --- from a request to a options --- */
+/* --- from a request to its options --- */
 
 #define MAX_RATE "/proc/sys/kernel/perf_event_max_sample_rate"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What to record: a client's request from the query of its URL, and the options that is made of it.
+ * What to record: a client's request from the query of its URL, and the options that are made of it.
  *
- * A options is a request completed by the configuration and checked against the machine: which events sample, how, and
- * where. Clients with equal options share one capture (sampler/capture.h).
+ * The options are a request completed by the configuration and checked against the machine: which events sample, how,
+ * and where. Clients with equal options share one capture (sampler/capture.h).
  */
 #ifndef SAMPLER_RECORD_OPTIONS_H
 #define SAMPLER_RECORD_OPTIONS_H
@@ -27,16 +27,16 @@ struct record_options {
     uint64_t cgroup_inode;
 };
 
-/* Also accepts an empty options, which is zeroed except for a `cgroup_fd` of -1. */
+/* Also accepts empty options, which are zeroed except for a `cgroup_fd` of -1. */
 void record_options_done(struct record_options *options);
 bool record_options_equal(const struct record_options *a, const struct record_options *b);
 
 /* The group to open on one CPU. */
 struct record_group {
-    size_t n; /* 0: this CPU has none of the options's events */
+    size_t n; /* 0: this CPU has none of the options' events */
     struct perf_event_attr attrs[GROUP_MEMBERS_MAX];
     const char *texts[GROUP_MEMBERS_MAX]; /* of probes, see struct sys_group; borrowed from the options */
-    uint8_t events[GROUP_MEMBERS_MAX];    /* the index of each member in the options's events */
+    uint8_t events[GROUP_MEMBERS_MAX];    /* the index of each member in the options' events */
     const struct pmu *pmu;                /* of the leader */
     size_t ring_pages;                    /* of the leader's ring */
 };
@@ -44,7 +44,7 @@ struct record_group {
 int record_options_bind(const struct record_options *options, struct sys *sys, const struct machine *machine,
                         unsigned cpu, struct record_group *ret, struct error *error);
 /*
- * Whether the options needs the records of processes (names, mappings) also from CPUs that it does not sample:
+ * Whether the options need the records of processes (names, mappings) also from CPUs that it does not sample:
  * processes that were started there can move to a sampled CPU.
  */
 bool record_options_tracks(const struct record_options *options);
@@ -94,9 +94,9 @@ int record_request_set(struct record_request *request, const char *name, const c
 void record_request_done(struct record_request *request);
 
 /*
- * Makes a options from a request. Opens and closes events to find out what the kernel permits. Returns with a sentence:
- * -EINVAL (no such event or CPU, a frequency over the limit, ...), -ENOENT (no such cgroup or process), -EACCES
- * (client_event_check()), -ENOMEM, errors of record_options_refused().
+ * Makes the options from a request. Opens and closes events to find out what the kernel permits. Returns with a
+ * sentence: -EINVAL (no such event or CPU, a frequency over the limit, ...), -ENOENT (no such cgroup or process),
+ * -EACCES (client_event_check()), -ENOMEM, errors of record_options_refused().
  */
 int record_options_make(struct sys *sys, const struct machine *machine, const struct config_sampler *config,
                         const struct record_request *request, struct record_options *ret, struct error *error);

@@ -164,7 +164,7 @@ static int cpu_ring_new(struct sys *sys, const struct machine *machine, const st
 }
 
 /*
- * Opens the options's events on one CPU, disabled, for the `threads` of its process (NULL if the options has no
+ * Opens the options' events on one CPU, disabled, for the `threads` of its process (NULL if the options has no
  * process). *ret is NULL if the CPU is not sampled or has none of the events. Returns with a sentence: errors of
  * record_options_bind(), record_options_refused() and ring_open(), -ENOMEM.
  */
@@ -252,7 +252,7 @@ static void cpu_ring_release(struct cpu_ring *cpu_ring)
 
 /* --- set of rings --- */
 
-/* The threads of the options's process. */
+/* The threads of the options' process. */
 struct threads {
     pid_t *tids; /* NULL if the options has no process */
     size_t n;

@@ -291,7 +291,7 @@ static void attribute_part(struct bpf_counts *const *chain, size_t n, const stru
 
 void bpf_counts_attribute(struct bpf_counts *const *chain, size_t n, unsigned cpu, const uint64_t *delta)
 {
-    /* Counts whose rows could not be made are skipped; those above are still attributed. */
+    /* Counts whose rows could not be made are skipped; those above still get theirs. */
     for (; n > 0 && !is_current(chain[0]); n--)
         chain++;
     if (n == 0)

@@ -14,8 +14,8 @@
 #include "perf/sys.h"
 
 /*
- * What a BPF program depends on, as texts to compare. If `wanted` changes, other groups must be opened; if `words`
- * changes, the groups stay but another BPF program must be started.
+ * What the run depends on, as texts to compare. If `wanted` changes, other groups must be opened; if `words`
+ * changes, the groups stay but another run must be started.
  */
 struct engine_layout {
     char *wanted; /* groups that the configuration asks for */
@@ -36,7 +36,7 @@ struct attribution {
 
 static int bpf_engine_check(const struct bpf_engine *bpf, struct error *error);
 
-/* --- BPF program layout --- */
+/* --- layout --- */
 
 static char *describe_words(const struct bpf_groups *groups)
 {
@@ -153,7 +153,7 @@ static void attribution_add(void *userdata, uint32_t slot, unsigned cpu, const u
         bpf_counts_attribute(attribution->chain, n, cpu, delta);
 }
 
-/* --- BPF program --- */
+/* --- the engine --- */
 
 struct bpf_engine {
     struct sys *sys;
@@ -161,13 +161,13 @@ struct bpf_engine {
     struct bpf_rows *rows;
     struct engine_layout layout;
     struct attribution attribution;
-    struct bpf_run *counting, *started; /* `started` is not NULL until it takes over from `counting` */
-    unsigned n_runs;                    /* number of programs started so far; identifies the last one */
+    struct bpf_run *run; /* NULL only while the engine is opened */
     uint32_t cpus;
     bool namespaced, paused;
+    bool untested;  /* the run is new: it is not read until all cgroups have the rows of its groups */
     bool unsettled; /* slots were assigned or given up, or tasks were moved: the CPUs must look up their slots again */
     bool behind;    /* not all CPUs' counters have been passed to the program yet */
-    struct error error;
+    struct error error; /* what has ended counting */
 };
 
 struct bpf_engine *bpf_engine_free(struct bpf_engine *bpf, const struct collector_context *context)
@@ -176,8 +176,7 @@ struct bpf_engine *bpf_engine_free(struct bpf_engine *bpf, const struct collecto
         return NULL;
     if (bpf->sys->bpf) /* NULL if the opener has ended */
         bpf->sys->bpf->stop(bpf->sys);
-    bpf_run_free(bpf->counting);
-    bpf_run_free(bpf->started);
+    bpf_run_free(bpf->run);
     bpf_rows_free(bpf->rows);
     bpf_groups_done(&bpf->groups, context);
     attribution_done(&bpf->attribution);
@@ -203,9 +202,9 @@ static bool is_slot_idle(const void *userdata, uint32_t slot)
 /* Records of a lost program are frozen: what the counters advanced since would be charged to the slot that ran last. */
 static size_t engine_read_slots(struct bpf_engine *bpf, uint32_t first, uint32_t last)
 {
-    if (!bpf->counting || bpf_engine_is_lost(bpf))
+    if (bpf->untested || bpf_engine_is_lost(bpf))
         return 0;
-    return bpf_run_read(bpf->counting, &bpf->groups, first, last, attribution_add, &bpf->attribution);
+    return bpf_run_read(bpf->run, &bpf->groups, first, last, attribution_add, &bpf->attribution);
 }
 
 /*
@@ -214,12 +213,11 @@ static size_t engine_read_slots(struct bpf_engine *bpf, uint32_t first, uint32_t
  */
 static size_t bpf_engine_read(struct bpf_engine *bpf)
 {
-    if (bpf->counting && bpf_reader_saw_moves(bpf->counting->reader))
+    if (bpf_reader_saw_moves(bpf->run->reader))
         bpf->unsettled = true;
     bpf_engine_settle(bpf);
     size_t n = engine_read_slots(bpf, 0, UINT32_MAX);
-    if (bpf->counting)
-        slots_sweep(&bpf->attribution.slots, is_slot_idle, bpf->counting);
+    slots_sweep(&bpf->attribution.slots, is_slot_idle, bpf->run);
     bpf_rows_update(bpf->rows);
     return n;
 }
@@ -233,7 +231,20 @@ static size_t bpf_engine_read_one(struct bpf_engine *bpf, const struct cgroup_co
     return n;
 }
 
-/* Starts another BPF program with at least `slots` slots. All cgroups must then be assigned slots in it. */
+static int engine_attach(const struct bpf_engine *bpf, bool attached, struct error *error)
+{
+    int r = bpf->sys->bpf->attach(bpf->sys, attached);
+
+    return r == 0 ? 0
+                  : error_set(error, r, "cannot %s the program that counts cgroups: %s", attached ? "attach" : "detach",
+                              strerror(-r));
+}
+
+/*
+ * Starts a BPF program with at least `slots` slots. It replaces the one that counts, whose last counts are attributed
+ * by the rows as they are now; all cgroups keep their slots. bpf_engine_settle() must be called before the next
+ * reading.
+ */
 static int engine_start(struct bpf_engine *bpf, const struct bpf_groups *groups, uint32_t slots, struct error *error)
 {
     struct bpf_shape shape = {.cpus = bpf->cpus, .slots = slots, .events = groups->events, .groups = groups->groups};
@@ -242,11 +253,20 @@ static int engine_start(struct bpf_engine *bpf, const struct bpf_groups *groups,
     if (slots_reserve(&bpf->attribution.slots, slots) < 0)
         return error_oom(error);
     int r = bpf_run_new(bpf->sys, &shape, groups, &run, error);
-    if (r < 0)
+    if (!run)
         return r;
-    bpf_run_free(bpf->started);
-    bpf->started = run;
-    bpf->n_runs++;
+    if (r == 0)
+        r = engine_attach(bpf, true, error);
+    if (r < 0) {
+        bpf_run_free(run);
+        bpf->error = *error;
+        return r;
+    }
+    if (bpf->run)
+        bpf_run_read_last(bpf->run, attribution_add, &bpf->attribution);
+    bpf_run_free(bpf->run);
+    bpf->run = run;
+    bpf->untested = true;
     slots_use(&bpf->attribution.slots, slots);
     return 0;
 }
@@ -258,36 +278,19 @@ int bpf_engine_make_room(struct bpf_engine *bpf, uint64_t n, uint64_t max, struc
     if (n + bpf->attribution.slots.n_given_up + BPF_SLOT_FIRST <= bpf->attribution.slots.n ||
         slots <= bpf->attribution.slots.n)
         return 0;
-    int r = engine_start(bpf, &bpf->groups, slots, error);
-    return r < 0 ? r : 1;
+    return engine_start(bpf, &bpf->groups, slots, error);
 }
 
-/* --- takeover --- */
+/* --- settling --- */
 
-/* Reads the counting BPF program a last time. In the kernel it runs on until another one is attached. */
-static void engine_end_counting(struct bpf_engine *bpf)
+static int engine_test(struct bpf_engine *bpf, struct error *error)
 {
-    engine_read_slots(bpf, 0, UINT32_MAX);
-    bpf->counting = bpf_run_free(bpf->counting);
+    bpf->untested = false;
+    int r = bpf_run_test(bpf->run, &bpf->groups, attribution_add, &bpf->attribution, error);
+    return r == 0 && bpf->paused ? engine_attach(bpf, false, error) : r;
 }
 
-static int engine_take_over(struct bpf_engine *bpf, struct error *error)
-{
-    engine_end_counting(bpf);
-    int r = bpf->sys->bpf->attach(bpf->sys, true);
-    if (r < 0)
-        return error_set(error, r, "cannot attach the program that counts cgroups to the kernel's switches: %s",
-                         strerror(-r));
-    bpf->counting = steal(bpf->started);
-    bpf->unsettled = false;
-    slots_free_others(&bpf->attribution.slots, bpf->n_runs);
-    r = bpf_run_test(bpf->counting, &bpf->groups, attribution_add, &bpf->attribution, error);
-    if (r == 0 && bpf->paused)
-        r = bpf->sys->bpf->attach(bpf->sys, false);
-    return r;
-}
-
-/* Returns false if a call failed and must be retried. -ENOENT only means that the cgroup is not in this BPF program. */
+/* Returns false if a call failed and must be retried. -ENOENT only means that the id has no slot. */
 static bool withdraw_given_up(struct bpf_engine *bpf)
 {
     for (uint32_t i = BPF_SLOT_FIRST; i < bpf->attribution.slots.n && bpf->attribution.slots.n_given_up; i++) {
@@ -304,7 +307,7 @@ static bool withdraw_given_up(struct bpf_engine *bpf)
 /* On -ETIMEDOUT the opener did not answer; bpf_engine_settle() retries at the next reading. */
 static int engine_set_cpus(struct bpf_engine *bpf, struct error *error)
 {
-    int r = bpf->counting ? bpf_run_set_cpus(bpf->counting, &bpf->groups, error) : 0;
+    int r = bpf_run_set_cpus(bpf->run, &bpf->groups, error);
 
     bpf->behind = r == -ETIMEDOUT;
     bpf->unsettled |= r > 0;
@@ -316,7 +319,7 @@ void bpf_engine_settle(struct bpf_engine *bpf)
 {
     struct error error = {0};
 
-    if ((bpf->started && engine_take_over(bpf, &error) < 0) || (bpf->behind && engine_set_cpus(bpf, &error) < 0))
+    if ((bpf->untested && engine_test(bpf, &error) < 0) || (bpf->behind && engine_set_cpus(bpf, &error) < 0))
         bpf->error = error;
     if (!bpf->unsettled || !withdraw_given_up(bpf) || bpf->sys->bpf->flush(bpf->sys) < 0)
         return;
@@ -356,7 +359,7 @@ int bpf_engine_new(const struct collector_context *context, bool namespaced, str
     if (r == 0)
         r = engine_start(bpf, &bpf->groups, SLOTS_MIN, error);
     if (r == 0)
-        r = engine_take_over(bpf, error);
+        r = engine_test(bpf, error);
     if (r < 0) {
         bpf_engine_free(bpf, context);
         return r;
@@ -365,8 +368,7 @@ int bpf_engine_new(const struct collector_context *context, bool namespaced, str
     return 0;
 }
 
-/* Replaces the groups. The old groups count until the new groups and their BPF program are ready, which takes a while.
- */
+/* The old groups count until the new ones and their program are ready, which takes a while. */
 static int engine_replace(struct bpf_engine *bpf, const struct collector_context *context, struct error *error)
 {
     struct bpf_groups groups = {0};
@@ -374,8 +376,6 @@ static int engine_replace(struct bpf_engine *bpf, const struct collector_context
 
     if (r == 0)
         r = engine_start(bpf, &groups, bpf->attribution.slots.n, error);
-    if (r == 0)
-        engine_end_counting(bpf);
     bpf_groups_done(r == 0 ? &bpf->groups : &groups, context);
     if (r < 0)
         return r;
@@ -386,21 +386,15 @@ static int engine_replace(struct bpf_engine *bpf, const struct collector_context
 /* Keeps the groups, except on CPUs that left or came. */
 static int engine_go_on(struct bpf_engine *bpf, const struct collector_context *context, struct error *error)
 {
-    _cleanup_(engine_layout_done) struct engine_layout before = {0};
-
     bpf_engine_read(bpf);
     int r = bpf_groups_configure(&bpf->groups, context, error);
-    before = bpf->layout;
-    bpf->layout = (struct engine_layout){0};
+    _cleanup_(freep) char *words = describe_words(&bpf->groups);
+    bool others = words && !str_equal(bpf->layout.words, words);
+    if (r == 0 && others)
+        r = engine_start(bpf, &bpf->groups, bpf->attribution.slots.n, error);
     if (r == 0)
         r = engine_describe(bpf, context, error);
-    if (r < 0)
-        return r;
-    if (!str_equal(bpf->layout.words, before.words)) {
-        bpf->counting = bpf_run_free(bpf->counting);
-        return engine_start(bpf, &bpf->groups, bpf->attribution.slots.n, error);
-    }
-    return engine_set_cpus(bpf, error);
+    return r < 0 || others ? r : engine_set_cpus(bpf, error);
 }
 
 int bpf_engine_resume(struct bpf_engine *bpf, const struct collector_context *context, struct error *error)
@@ -450,7 +444,7 @@ static int take_slot(struct bpf_engine *bpf, struct cgroup_counts *counts)
     uint32_t slot = slots_take(&bpf->attribution.slots, counts);
 
     /* A reading may free slots that were given up. */
-    if (slot == BPF_SLOT_NONE && bpf->attribution.slots.n_given_up) {
+    if (slot == BPF_SLOT_NONE && bpf->attribution.slots.n_given_up && !bpf->untested) {
         bpf_engine_read(bpf);
         slot = slots_take(&bpf->attribution.slots, counts);
     }
@@ -466,13 +460,11 @@ static void set_root(struct bpf_engine *bpf, struct cgroup_counts *counts)
 }
 
 /*
- * Assigns a slot to the cgroup of the directory `fd`, and attributes `counts` from now on. Does nothing if it already
- * has a slot in the current BPF program. Returns -ENOSPC if no slot is free, the errors of bpf_calls.assign(), or
- * -ENOMEM.
+ * Assigns a slot to the cgroup of the directory `fd`, which `counts` gets from now on. Does nothing if it has one.
+ * Returns -ENOSPC if no slot is free, the errors of bpf_calls.assign(), or -ENOMEM.
  */
 static int bpf_engine_watch(struct bpf_engine *bpf, struct cgroup_counts *counts, int fd)
 {
-    bool had_one = counts->slot;
     int r = attribution_make_room(&bpf->attribution, counts->path);
 
     if (r == 0 && is_root(bpf, counts)) {
@@ -480,21 +472,17 @@ static int bpf_engine_watch(struct bpf_engine *bpf, struct cgroup_counts *counts
         set_root(bpf, counts);
         return 0;
     }
-    if (r == 0 && !had_one)
-        r = take_slot(bpf, counts);
+    if (r < 0 || counts->slot)
+        return r;
+    r = take_slot(bpf, counts);
     if (r < 0)
         return r;
-    struct slot *slot = &bpf->attribution.slots.items[counts->slot];
-    if (slot->run == bpf->n_runs)
-        return 0;
-    r = bpf->sys->bpf->assign(bpf->sys, fd, counts->slot, &slot->id);
+    r = bpf->sys->bpf->assign(bpf->sys, fd, counts->slot, &bpf->attribution.slots.items[counts->slot].id);
     if (r < 0) {
-        if (!had_one)
-            slots_free(&bpf->attribution.slots, counts->slot);
-        counts->slot = had_one ? counts->slot : 0;
+        slots_free(&bpf->attribution.slots, counts->slot);
+        counts->slot = 0;
         return r;
     }
-    slot->run = bpf->n_runs;
     bpf->unsettled = true;
     return 0;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The engine bpf: counts all cgroups with one set of perf groups on each CPU. A BPF program, the BPF program
- * (`bpf/layout.h`), divides their counts among slots, and each watched cgroup has a slot.
+ * The engine bpf: counts all cgroups with one set of perf groups on each CPU. A BPF program
+ * (`bpf/layout.h`) divides their counts among slots, and each watched cgroup has a slot.
  *
  * What a slot accrues is attributed to the cgroup that owns it and to all watched cgroups above it. So a cgroup
  * includes the cgroups inside it, even after they are removed.
  *
  * If the collector `cpu` counts the same events on a CPU, its groups are shared; otherwise the engine opens its own.
- * When slots run out, or a reload asks for other events, a second BPF program is started. It takes over in
- * bpf_engine_settle(), once all cgroups have slots in it.
+ * When slots run out, or a reload asks for other events, a second BPF program replaces the first one, in which all
+ * cgroups have the same slots. The first one counts until then, so that a reload loses nothing but microseconds.
  */
 #ifndef COLLECTORS_CGROUP_BPF_ENGINE_H
 #define COLLECTORS_CGROUP_BPF_ENGINE_H
@@ -34,14 +34,14 @@ struct bpf_engine *bpf_engine_free(struct bpf_engine *bpf, const struct collecto
 
 /*
  * Must be called after a reload, after CPUs came or went, and after the collector `cpu` opened other groups. The groups
- * continue or are replaced. Afterwards all cgroups must be watched again, and then bpf_engine_settle() called. Errors
- * as for bpf_engine_new(); after an error the BPF program can only be freed.
+ * continue or are replaced. Afterwards all counts must be resumed, and then bpf_engine_settle() called. Errors
+ * as for bpf_engine_new(); after an error the engine can only be freed.
  */
 int bpf_engine_resume(struct bpf_engine *bpf, const struct collector_context *context, struct error *error);
 
 /*
- * Makes sure that there are slots for `n` cgroups, up to `max`. Returns 0, or 1 if another BPF program was started for
- * that, so that all cgroups must be watched again. On errors of bpf_calls.start() the BPF program is unchanged.
+ * Makes sure that there are slots for `n` cgroups, up to `max`; another BPF program may be started for that. On errors
+ * of bpf_calls.start() nothing has changed; after others nothing is counted any more, as the next reading says.
  */
 int bpf_engine_make_room(struct bpf_engine *bpf, uint64_t n, uint64_t max, struct error *error);
 /*

@@ -445,6 +445,15 @@ int bpf_run_set_cpus(struct bpf_run *run, const struct bpf_groups *groups, struc
                                    strerror(-failed));
 }
 
+static int run_map(struct bpf_run *run, const struct bpf_maps *maps, struct error *error)
+{
+    int r = bpf_reader_new(run->sys, &run->shape, maps, &run->reader);
+
+    run->sys->close(run->sys, maps->counts);
+    run->sys->close(run->sys, maps->records);
+    return r < 0 ? error_set(error, r, "cannot map what the program in the kernel counts: %s", strerror(-r)) : 0;
+}
+
 int bpf_run_new(struct sys *sys, const struct bpf_shape *shape, const struct bpf_groups *groups, struct bpf_run **ret,
                 struct error *error)
 {
@@ -461,16 +470,12 @@ int bpf_run_new(struct sys *sys, const struct bpf_shape *shape, const struct bpf
     int r = sys->bpf->start(sys, shape, &maps, error);
     if (r < 0)
         return r;
-    r = bpf_reader_new(sys, shape, &maps, &run->reader);
-    sys->close(sys, maps.counts);
-    sys->close(sys, maps.records);
-    if (r < 0)
-        return error_set(error, r, "cannot map what the program in the kernel counts: %s", strerror(-r));
-    r = bpf_run_set_cpus(run, groups, error);
-    if (r < 0)
-        return r;
-    *ret = steal(run);
-    return 0;
+    *ret = run;
+    r = run_map(run, &maps, error);
+    if (r == 0)
+        r = bpf_run_set_cpus(run, groups, error);
+    run = NULL;
+    return MIN(r, 0);
 }
 
 struct bpf_counters {
@@ -489,11 +494,18 @@ static int counters_read(void *userdata, unsigned cpu, uint64_t *words, uint64_t
     return r;
 }
 
-static int run_read_cpu(struct bpf_run *run, struct bpf_counters *counters, unsigned cpu, uint32_t first, uint32_t last,
-                        bpf_attribute attribute, void *userdata)
+/* In place of counters_read() where the program has ended and its maps have everything. */
+static int counters_are_gone(void *userdata, unsigned cpu, uint64_t *words, uint64_t *ret_valid)
+{
+    (void)userdata, (void)cpu, (void)words, (void)ret_valid;
+    return -ENODEV;
+}
+
+/* Attributes what the slots from `first` to `last` have accrued since they were read before. */
+static void run_take_cpu(struct bpf_run *run, unsigned cpu, uint32_t first, uint32_t last, bpf_attribute attribute,
+                         void *userdata)
 {
     uint64_t delta[BPF_WORDS_MAX];
-    int r = bpf_reader_read(run->reader, cpu, counters_read, counters);
 
     for (uint32_t slot = first; slot <= last; slot++) {
         slot = bpf_reader_take(run->reader, cpu, slot, last + 1, delta);
@@ -501,6 +513,14 @@ static int run_read_cpu(struct bpf_run *run, struct bpf_counters *counters, unsi
             break;
         attribute(userdata, slot, cpu, delta);
     }
+}
+
+static int run_read_cpu(struct bpf_run *run, struct bpf_counters *counters, unsigned cpu, uint32_t first, uint32_t last,
+                        bpf_attribute attribute, void *userdata)
+{
+    int r = bpf_reader_read(run->reader, cpu, counters_read, counters);
+
+    run_take_cpu(run, cpu, first, last, attribute, userdata);
     return r;
 }
 
@@ -523,6 +543,16 @@ size_t bpf_run_read(struct bpf_run *run, struct bpf_groups *groups, uint32_t fir
         if (run_has_cpu(run, cpu))
             n += run_read_cpu(run, &counters, cpu, first, last, attribute, userdata) >= 0;
     return n;
+}
+
+void bpf_run_read_last(struct bpf_run *run, bpf_attribute attribute, void *userdata)
+{
+    for (unsigned cpu = 0; cpu < run->shape.cpus; cpu++) {
+        if (!run_has_cpu(run, cpu))
+            continue;
+        (void)bpf_reader_read(run->reader, cpu, counters_are_gone, NULL);
+        run_take_cpu(run, cpu, 0, run->shape.slots - 1, attribute, userdata);
+    }
 }
 
 bool bpf_run_is_idle(const struct bpf_run *run, uint32_t slot)

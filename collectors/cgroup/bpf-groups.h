@@ -94,7 +94,8 @@ typedef void (*bpf_attribute)(void *userdata, uint32_t slot, unsigned cpu, const
 
 /*
  * Starts a BPF program. It counts nothing until bpf_calls.attach(). Returns -ENOMEM, or the errors of
- * bpf_calls.start(), mmap(2) and bpf_calls.set_cpu(), with a sentence in `error`.
+ * bpf_calls.start(), mmap(2) and bpf_calls.set_cpu(), with a sentence in `error`. *ret must be freed even then: it is
+ * only NULL, as it must be before, if nothing was started.
  */
 int bpf_run_new(struct sys *sys, const struct bpf_shape *shape, const struct bpf_groups *groups, struct bpf_run **ret,
                 struct error *error);
@@ -108,11 +109,13 @@ struct bpf_run *bpf_run_free(struct bpf_run *run);
 int bpf_run_set_cpus(struct bpf_run *run, const struct bpf_groups *groups, struct error *error);
 
 /*
- * Reads all CPUs that have groups, and attributes the slots from `first` to `last` that accrued anything. Returns the
+ * Reads all CPUs that have groups, and attributes what the slots from `first` to `last` accrued. Returns the
  * number of CPUs that could be read.
  */
 size_t bpf_run_read(struct bpf_run *run, struct bpf_groups *groups, uint32_t first, uint32_t last,
                     bpf_attribute attribute, void *userdata);
+/* The last reading of a run that another one has replaced. It needs no counters, so its groups may be closed. */
+void bpf_run_read_last(struct bpf_run *run, bpf_attribute attribute, void *userdata);
 /* Returns whether no CPU was running the slot at its last reading. */
 bool bpf_run_is_idle(const struct bpf_run *run, uint32_t slot);
 

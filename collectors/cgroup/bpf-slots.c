@@ -51,7 +51,7 @@ uint32_t slots_take(struct slots *slots, struct cgroup_counts *counts)
     return BPF_SLOT_NONE;
 }
 
-/* Attributes `parent` instead of `counts` with what still accrues in slots that were given up. */
+/* Gives `parent`, in place of `counts`, what still accrues in slots that were given up. */
 static void slots_pass_on(struct slots *slots, const struct cgroup_counts *counts, struct cgroup_counts *parent)
 {
     for (uint32_t i = BPF_SLOT_FIRST; i < slots->n && slots->n_given_up; i++)
@@ -93,12 +93,5 @@ void slots_sweep(struct slots *slots, bool (*is_idle)(const void *userdata, uint
 {
     for (uint32_t i = BPF_SLOT_FIRST; i < slots->n && slots->n_given_up; i++)
         if (slots->items[i].state == SLOT_DRAINING && is_idle(userdata, i))
-            slots_free(slots, i);
-}
-
-void slots_free_others(struct slots *slots, unsigned run)
-{
-    for (uint32_t i = BPF_SLOT_FIRST; i < slots->n && slots->n_given_up; i++)
-        if (slots->items[i].state > SLOT_USED && slots->items[i].run != run)
             slots_free(slots, i);
 }

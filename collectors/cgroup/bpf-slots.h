@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The allocator of a BPF program's slots. Makes no system calls.
+ * The allocator of the BPF program's slots. Makes no system calls.
  *
  * When a cgroup ends, tasks of it may still run on its slot. So its slot is given up first, and what still accrues
  * there is attributed to the cgroup above. It is free once its id is withdrawn, every CPU has looked up its slot again,
@@ -25,9 +25,8 @@ enum slot_state {
 
 struct slot {
     enum slot_state state;
-    struct cgroup_counts *counts; /* counts that are attributed; NULL: none */
+    struct cgroup_counts *counts; /* who gets what it accrues; NULL: nobody */
     uint64_t id;                  /* of the cgroup, from bpf_calls.assign() */
-    unsigned run;                 /* number of the BPF program in which it was assigned */
 };
 
 /* Must be zeroed before the first use. */
@@ -57,8 +56,6 @@ uint32_t slots_take(struct slots *slots, struct cgroup_counts *counts);
  * to `parent`, which may be NULL.
  */
 void slots_end(struct slots *slots, uint32_t slot, struct cgroup_counts *parent);
-/* Frees slots that were given up in another BPF program than `run`, the one that counts now. */
-void slots_free_others(struct slots *slots, unsigned run);
 /* Frees a slot at once, without draining. */
 void slots_free(struct slots *slots, uint32_t slot);
 /* Stops crediting `counts`, which are about to be freed. */

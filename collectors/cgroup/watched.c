@@ -242,14 +242,12 @@ int cgroup_engine_resume(struct cgroup_engine *engine, const struct collector_co
     return engine->bpf ? bpf_engine_resume(engine->bpf, context, error) : 0;
 }
 
-/*
- * Makes room for `n` cgroups, up to `max`. Returns 1 if all counts must be resumed. On failure nothing has changed, and
- * engine->no_room has the reason.
- */
-static int cgroup_engine_make_room(struct cgroup_engine *engine, uint64_t n, uint64_t max)
+/* Makes room for `n` cgroups, up to `max`. If that fails, engine->no_room has the reason. */
+static void cgroup_engine_make_room(struct cgroup_engine *engine, uint64_t n, uint64_t max)
 {
     engine->no_room = (struct error){0};
-    return engine->bpf ? bpf_engine_make_room(engine->bpf, n, max, &engine->no_room) : 0;
+    if (engine->bpf)
+        bpf_engine_make_room(engine->bpf, n, max, &engine->no_room);
 }
 
 void cgroup_engine_settle(struct cgroup_engine *engine)
@@ -521,10 +519,10 @@ static int select_cgroups(struct cgroup_set *set, const struct collector_context
     set->limit = cgroup_rules_room(&set->rules);
     set->n_free = set->limit - selection.watched;
     r = end_others(set, candidates, n);
-    if (r == 0 && cgroup_engine_make_room(&set->engine, selection.watched, set->rules.max_cgroups) == 1)
-        r = resume_all(set, context, &set->span);
-    if (r == 0)
+    if (r == 0) {
+        cgroup_engine_make_room(&set->engine, selection.watched, set->rules.max_cgroups);
         r = watch_chosen(context, set, candidates, n);
+    }
     set_settle(set);
     return r;
 }

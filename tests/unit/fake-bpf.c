@@ -35,6 +35,7 @@ struct fake_bpf {
     struct fake_run runs[RUNS_MAX];
     unsigned n_runs;
     struct fake_run *counting; /* NULL: none is attached */
+    bool has_program;          /* since it was stopped last */
     int running[64];           /* the cgroup on each CPU; -1: the root */
     struct fake_event switches[64];
     int (*mmap)(struct sys *sys, int fd, size_t size, int protection, void **ret);
@@ -158,6 +159,9 @@ static int fake_start(struct sys *sys, const struct bpf_shape *shape, struct bpf
         .cpus = calloc(shape->cpus, sizeof(*run->cpus)),
     };
     assert(run->counts && run->records && run->cpus);
+    if (bpf->n_runs > 0 && bpf->has_program)
+        memcpy(run->slots, run[-1].slots, sizeof(run->slots));
+    bpf->has_program = true;
     for (unsigned cpu = 0; cpu < shape->cpus; cpu++) {
         run->records[cpu].slot = BPF_SLOT_NONE;
         run->records[cpu].epoch = 1;
@@ -237,6 +241,7 @@ static int fake_withdraw(struct sys *sys, uint64_t id)
 static void fake_stop(struct sys *sys)
 {
     fake_of(sys)->bpf->counting = NULL;
+    fake_of(sys)->bpf->has_program = false;
 }
 
 static const struct bpf_calls fake_calls = {

@@ -269,6 +269,50 @@ TEST(test_growth)
     play_done();
 }
 
+static int attach_late(struct sys *sys, bool attached)
+{
+    run(0, 50);
+    return attach(sys, attached);
+}
+
+/* What runs while a program is started and attached counts, in the program that it replaces. */
+TEST(test_replaced)
+{
+    begin("include: ['/', '/c*'], max_cgroups: 400");
+    play_make(0);
+    play_make(1);
+    play_drop(1);
+    run(0, 100);
+    faulty.attach = attach_late;
+    for (unsigned i = 2; i < 300; i++)
+        make_directory(i);
+    play_dispatch();
+    assert_int_equal(fake_bpf_starts(play.rig.fake), 2);
+    run(0, 10);
+    read_all();
+    assert_int_equal(value("/c0000"), 160);
+    assert_int_equal(value("/"), 160);
+    play_done();
+}
+
+/* Nothing counts any more if the opener does not attach the program: readings say so, until the engine is opened again.
+ */
+TEST(test_attach_fails)
+{
+    struct cgroup_set *set = &play.set;
+    struct error error = {0};
+
+    begin("max_cgroups: 400");
+    calls.attach = -ETIMEDOUT;
+    for (unsigned i = 0; i < 300; i++)
+        make_directory(i);
+    play_dispatch();
+    assert_int_equal(set->engine.type->read_all(&set->engine, &play.rig.context, set->counts, set->n, &error), -EBADE);
+    assert_non_null(strstr(error.message, "cannot attach the program"));
+    assert_true(bpf_engine_is_stale(set->engine.bpf));
+    play_done();
+}
+
 /* Another reason than want of room is given, and it is tried again. A CPU that left meanwhile has its totals. */
 TEST(test_late)
 {

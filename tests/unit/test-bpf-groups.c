@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The perf groups of a BPF program: the words of an entry, groups that the collector cpu lends, and the series of both
+ * The perf groups of the engine bpf: the words of an entry, groups that the collector cpu lends, and the series of both
  * collectors.
  */
 #include <inttypes.h>
@@ -61,14 +61,14 @@ TEST(test_too_many)
 }
 
 /*
- * The BPF program borrows a group of the collector cpu if that contains the same events with the same modifiers. `out`
- * is the source of each event of the BPF program, see sharing_rig_describe().
+ * The engine shares a group of the collector cpu if that contains the same events with the same modifiers. `out`
+ * is the source of each event, see sharing_rig_describe().
  */
 static const struct {
     const char *in_cpu, *in_cgroup, *out;
-    size_t out_own; /* descriptors that the BPF program opens itself, on each CPU */
+    size_t out_own; /* descriptors that the engine opens itself, on each CPU */
 } sharings[] = {
-    /* With the default configuration the BPF program opens no events itself. */
+    /* With the default configuration the engine opens no events itself. */
     {"[{name: overview, events: '{cycles,instructions,branches}'}, {name: software, events: "
      "'{cs,migrations,minor-faults,major-faults}'}]",
      "[{name: core, events: '{task-clock,cycles,instructions}'}, {name: software, events: "
@@ -94,7 +94,7 @@ static const struct {
     {"[]", "[{name: b, events: 'task-clock,cs'}]", "T0 S0 R0+", 2},
     {"[{name: a, events: '{cycles,cs}'}]", "[{name: b, events: cs}]", "R0+", 0},
     {"[]", "[{name: b, events: 'cs:u'}, {name: c, events: 'cs,faults,task-clock'}]", "R0+ S1 R1+ T1", 4},
-    /* One group of the collector cpu is lent to two groups of the BPF program. */
+    /* Two groups of the engine share one group of the collector cpu. */
     {"[{name: a, events: '{cycles,instructions,branches}'}]",
      "[{name: b, events: '{cycles,branches}'}, {name: c, events: '{instructions,cycles}'}]", "R0+ R0 R1+ R1", 0},
     /* Both collectors split five events on four counters into two groups, and each group is lent. */
@@ -221,7 +221,7 @@ static const struct {
     bool out_restarts; /* a different layout of the words needs a new BPF program */
 } reloads[] = {
     {BOTH_DEFAULT, 4 * 5, false},
-    /* The collector cpu no longer counts the events that it lent: the BPF program keeps their groups open. */
+    /* The collector cpu no longer counts the events that were shared: the engine keeps their groups open. */
     {BOTH("groups: [{name: other, events: branches}]", CGROUP_CORE ", " CGROUP_SOFTWARE), 4 * (5 + 1), false},
     {BOTH("enabled: false", CGROUP_CORE ", " CGROUP_SOFTWARE), 4 * 5, false},
     {BOTH("cpus: '0-1', groups: [" CPU_GROUPS_OF_BOTH "]", CGROUP_CORE ", " CGROUP_SOFTWARE), 4 * 5, false},
@@ -229,7 +229,7 @@ static const struct {
     {BOTH("groups: [{name: more, events: '{cycles,instructions,cache-misses}'}, {name: f, events: faults}]",
           CGROUP_CORE ", " CGROUP_SOFTWARE),
      4 * 4, false},
-    /* The groups of the BPF program change. */
+    /* The groups of the engine change. */
     {BOTH("groups: [" CPU_GROUPS_OF_BOTH "]", CGROUP_CORE), 4 * 5, true},
     {BOTH("groups: [" CPU_GROUPS_OF_BOTH "]", CGROUP_SOFTWARE ", " CGROUP_CORE), 4 * 5, true},
     {BOTH("groups: [" CPU_GROUPS_OF_BOTH "]", CGROUP_CORE ", {name: software, events: '{faults,migrations}'}"),

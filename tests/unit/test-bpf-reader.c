@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader of a BPF program, while the stores of the BPF program become visible in any order. */
+/* The reader of the maps, while the stores of the BPF program become visible in any order. */
 #include <errno.h>
 
 #include "base/util.h"

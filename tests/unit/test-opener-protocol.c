@@ -152,7 +152,7 @@ TEST(test_targets)
     }
 }
 
-static void assert_password(const char *name, int result, int expected)
+static void assert_judged(const char *name, int result, int expected)
 {
     if (result != expected)
         fail_msg("%s: %d, not %d", name, result, expected);
@@ -206,7 +206,7 @@ TEST(test_password_results)
 #define TRY(name, what, result)                                                                                        \
     make(p);                                                                                                           \
     what;                                                                                                              \
-    assert_password(#name, judge(p, &rules), result);
+    assert_judged(#name, judge(p, &rules), result);
     SPOILS(TRY)
 }
 
@@ -312,8 +312,8 @@ TEST(test_sampling)
 #define TRY_SAMPLING(name, what, result)                                                                               \
     make_sampling(p);                                                                                                  \
     what;                                                                                                              \
-    assert_password(#name, judge(p, &sampling), result);                                                               \
-    assert_password(#name " without sampling", judge(p, &rules), (result) == 0 ? -EUNATCH : (result));
+    assert_judged(#name, judge(p, &sampling), result);                                                                 \
+    assert_judged(#name " without sampling", judge(p, &rules), (result) == 0 ? -EUNATCH : (result));
     SAMPLE_SPOILS(TRY_SAMPLING)
 }
 
@@ -495,8 +495,8 @@ TEST(test_bpf)
 #define TRY_BPF(name, what, result)                                                                                    \
     make_bpf(p, OPENER_BPF_##name);                                                                                    \
     what;                                                                                                              \
-    assert_password(#name ", " #what, judge_bpf(p, SLOTS), result);                                                    \
-    assert_password(#name ", " #what ", without a BPF program", judge_bpf(p, 0), (result) == 0 ? -EUNATCH : (result));
+    assert_judged(#name ", " #what, judge_bpf(p, SLOTS), result);                                                      \
+    assert_judged(#name ", " #what ", without a BPF program", judge_bpf(p, 0), (result) == 0 ? -EUNATCH : (result));
     BPF_SPOILS(TRY_BPF)
 }
 
