@@ -9,13 +9,11 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "config/address.h"
-#include "http/holder.h"
 
 static const struct {
     int code;
     const char *name, *remedy;
 } remedies[] = {
-    {EADDRINUSE, "EADDRINUSE", "another process listens there; stop it or choose another port"},
     {EADDRNOTAVAIL, "EADDRNOTAVAIL", "no interface of this machine has this address"},
     {EACCES, "EACCES", "ports below 1024 need CAP_NET_BIND_SERVICE, and a unix socket needs a writable directory"},
     {EPERM, "EPERM", "a security policy of this machine forbids it"},
@@ -28,22 +26,34 @@ static const struct {
     {EMFILE, "EMFILE", "the limit of open files is reached (RLIMIT_NOFILE)"},
 };
 
-/* For EADDRINUSE, if the other process is visible. */
-static int busy_error(struct error *error, const char *text, const struct holder *holder)
+static in_port_t port_of(const struct address *address)
 {
+    if (address->socket.ss_family == AF_INET6)
+        return ((const struct sockaddr_in6 *)&address->socket)->sin6_port;
+    return ((const struct sockaddr_in *)&address->socket)->sin_port;
+}
+
+/* Says how an operator finds the other process; this process may not be allowed to see it. */
+static int busy_error(struct error *error, const char *text, const struct address *address)
+{
+    _cleanup_(buffer_done) struct buffer command = {0};
+    bool local = address->socket.ss_family == AF_UNIX;
+
+    if (local)
+        buffer_appendf(&command, "ss -lxp src %s", ((const struct sockaddr_un *)&address->socket)->sun_path);
+    else
+        buffer_appendf(&command, "ss -ltnp sport = :%u", ntohs(port_of(address)));
+    _cleanup_(freep) char *shown = buffer_string(&command);
     return error_set(error, -EADDRINUSE,
-                     "cannot listen on \"%.128s\": address already in use (EADDRINUSE): process %d (%s) listens there; "
-                     "stop it or choose another %s",
-                     text, (int)holder->pid, holder->name, str_starts(text, "unix:") ? "path" : "port");
+                     "cannot listen on \"%.128s\": %s (EADDRINUSE): another process listens there, and \"%.128s\" "
+                     "shows which; stop it or choose another %s",
+                     text, strerror(EADDRINUSE), shown ? shown : "ss -lp", local ? "path" : "port");
 }
 
 static int listen_error(struct error *error, const char *text, const struct address *address, int code)
 {
-    struct holder holder;
-
-    if (code == EADDRINUSE && holder_find(address, &holder) == 0)
-        return busy_error(error, text, &holder);
-
+    if (code == EADDRINUSE)
+        return busy_error(error, text, address);
     for (size_t i = 0; i < ARRAY_SIZE(remedies); i++)
         if (remedies[i].code == code)
             return error_set(error, -code, "cannot listen on \"%.128s\": %s (%s): %s", text, strerror(code),
@@ -111,13 +121,6 @@ static int listen_on(const struct address *address, int *ret_fd)
         return -errno;
     *ret_fd = steal_fd(&fd);
     return 0;
-}
-
-static in_port_t port_of(const struct address *address)
-{
-    if (address->socket.ss_family == AF_INET6)
-        return ((const struct sockaddr_in6 *)&address->socket)->sin6_port;
-    return ((const struct sockaddr_in *)&address->socket)->sin_port;
 }
 
 /* The IPv4 wildcard address, for kernels without IPv6. */
