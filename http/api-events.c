@@ -202,12 +202,11 @@ static bool document_hold_back(struct request *request)
     return true;
 }
 
-void handle_events(struct request *request, const struct route *route)
+void handle_events(struct request *request)
 {
     struct site *site = request->site;
     struct events_document *document = site->events;
 
-    (void)route;
     if (document_hold_back(request))
         return;
     if (!document || document->generation != site->service->events_generation(site->service->userdata))

@@ -129,11 +129,6 @@ static unsigned feed_status_of(int error)
     return MHD_HTTP_SERVICE_UNAVAILABLE;
 }
 
-static int stream_take_parameter(void *userdata, const char *name, const char *value, struct error *error)
-{
-    return record_request_set(userdata, name, value, error);
-}
-
 static struct MHD_Response *feed_response(struct feed *feed, const char *content_type)
 {
     struct MHD_Response *response =
@@ -162,28 +157,29 @@ static int feed_open(struct feed *feed, struct sampler *sampler, const struct re
     return r < 0 ? error_set(error, r, "the connection cannot be watched: %s", strerror(-r)) : 0;
 }
 
-void handle_stream(struct request *request, const struct route *route)
+void handle_stream(struct request *request)
 {
     _cleanup_(record_request_done) struct record_request wanted = {0};
     const struct service *service = request->site->service;
+    const struct sample_format *format = request->route->samples;
     struct sampler *sampler = service->sampler(service->userdata);
     _cleanup_(feed_freep) struct feed *feed = NULL;
     struct error error;
 
     wanted.trust = request->trust;
     int r = sampler_admit(sampler, wanted.trust, &error);
-    if (r == 0)
-        r = request_parameters(request, route->parameters, stream_take_parameter, &wanted, &error);
+    for (size_t i = 0; i < request->n_parameters && r == 0; i++)
+        r = record_request_set(&wanted, request->parameters[i].name, request->parameters[i].value, &error);
     if (r == 0)
         feed = feed_new(request);
     if (r == 0 && feed)
-        r = feed_open(feed, sampler, &wanted, route->samples->writer, &error);
+        r = feed_open(feed, sampler, &wanted, format->writer, &error);
     if (r < 0) {
         reply_error(request, feed_status_of(r), "%s", error.message);
         return;
     }
     if (!feed)
         return;
-    reply_set(request, MHD_HTTP_OK, feed_response(feed, route->samples->content_type));
+    reply_set(request, MHD_HTTP_OK, feed_response(feed, format->content_type));
     request_on_end(request, feed_cancel, steal(feed));
 }

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "http/api.h"
+/*
+ * The documents of the API. /api/v1/rates takes one reading, suspends the connection for the requested time without
+ * blocking others, and takes a second reading.
+ */
+#include "http/handlers.h"
 
 #include "base/cleanup.h"
 #include "base/json.h"
@@ -8,14 +12,13 @@
 #include "formats/counters.h"
 #include "formats/query.h"
 #include "http/auth.h"
-#include "http/handlers.h"
 #include "http/reply.h"
 
 #define RATES_SECONDS_MIN 0.05
 #define RATES_SECONDS_MAX 60.0
 
-/* The query of a request. Strings are borrowed from the request. */
-struct rates_question {
+/* What a request asks for. Strings are borrowed from the request. Counters need only the filter. */
+struct question {
     struct filter filter;
     struct order order;
     double seconds;
@@ -35,7 +38,7 @@ struct rates_wait {
     struct request *request;
     struct peer_count *count;
     struct baseline *baseline;
-    struct rates_question question;
+    struct question question;
     bool gzip;
     sd_event_source *timer;
     LIST_ENTRY(rates_wait) entry; /* in site->rates */
@@ -67,7 +70,7 @@ static int rates_wait_on_timer(sd_event_source *source, uint64_t usec, void *use
     _cleanup_(rates_wait_freep) struct rates_wait *wait = userdata;
     _cleanup_(buffer_done) struct buffer content = {0};
     struct request *request = wait->request;
-    const struct rates_question *question = &wait->question;
+    const struct question *question = &wait->question;
     const struct service *service = request->site->service;
 
     (void)source;
@@ -83,7 +86,7 @@ static int rates_wait_on_timer(sd_event_source *source, uint64_t usec, void *use
     return 0;
 }
 
-static struct rates_wait *rates_wait_new(struct request *request, struct rates_question *question, bool gzip)
+static struct rates_wait *rates_wait_new(struct request *request, struct question *question, bool gzip)
 {
     _cleanup_(rates_wait_freep) struct rates_wait *wait = calloc(1, sizeof(*wait));
 
@@ -114,7 +117,7 @@ static bool rates_wait_has_room(const struct request *request)
 }
 
 /* Takes ownership of the filter. Afterwards the request is suspended, or has an error as its reply. */
-static void rates_wait_start(struct request *request, struct rates_question *question, bool gzip)
+static void rates_wait_start(struct request *request, struct question *question, bool gzip)
 {
     struct site *site = request->site;
     const struct service *service = site->service;
@@ -146,17 +149,12 @@ static void rates_wait_start(struct request *request, struct rates_question *que
 
 /* --- documents --- */
 
-struct question {
-    struct rates_question rates; /* only its filter is used for counters */
-    const char *const *names;
-};
-
 static void question_done(struct question *question)
 {
-    filter_done(&question->rates.filter);
+    filter_done(&question->filter);
 }
 
-static int take_totals(struct rates_question *question, const char *value, struct error *error)
+static int take_totals(struct question *question, const char *value, struct error *error)
 {
     if (!str_equal(value, "pmu"))
         return error_set(error, -EINVAL, "parameter \"totals\": expected \"pmu\", found \"%.64s\"", value);
@@ -164,33 +162,44 @@ static int take_totals(struct rates_question *question, const char *value, struc
     return 0;
 }
 
-static int question_take(void *userdata, const char *name, const char *value, struct error *error)
+static int take_seconds(struct question *question, const char *value, struct error *error)
 {
-    struct question *question = userdata;
     double seconds;
 
-    int r = order_add(&question->rates.order, name, value, error);
-    if (r != -ENOENT)
-        return r;
-    if (str_equal(name, "totals"))
-        return take_totals(&question->rates, value, error);
-    if (!str_equal(name, "seconds"))
-        return filter_add(&question->rates.filter, question->names, name, value, error);
     if (number_parse_double(value, &seconds) < 0 || seconds < RATES_SECONDS_MIN || seconds > RATES_SECONDS_MAX)
         return error_set(error, -EINVAL, "parameter \"seconds\": expected a number from %g to %g, found \"%.64s\"",
                          RATES_SECONDS_MIN, RATES_SECONDS_MAX, value);
-    question->rates.seconds = seconds;
+    question->seconds = seconds;
     return 0;
 }
 
+static int question_take(struct question *question, const char *const *collector_names,
+                         const struct query_parameter *parameter, struct error *error)
+{
+    const char *name = parameter->name, *value = parameter->value;
+
+    int r = order_add(&question->order, name, value, error);
+    if (r != -ENOENT)
+        return r;
+    if (str_equal(name, "totals"))
+        return take_totals(question, value, error);
+    if (str_equal(name, "seconds"))
+        return take_seconds(question, value, error);
+    return filter_add(&question->filter, collector_names, name, value, error);
+}
+
 /* Fills in the question from the query. Returns false after an error, which is set as the reply. */
-static bool question_ask(struct request *request, const struct route *route, struct question *question)
+static bool question_ask(struct request *request, struct question *question)
 {
     const struct service *service = request->site->service;
     struct error error;
+    int r = 0;
 
-    question->names = service->read(service->userdata, 0, false)->collector_names;
-    int r = request_parameters(request, route->parameters, question_take, question, &error);
+    if (request->n_parameters == 0)
+        return true;
+    const char *const *names = service->read(service->userdata, 0, false)->collector_names;
+    for (size_t i = 0; i < request->n_parameters && r == 0; i++)
+        r = question_take(question, names, &request->parameters[i], &error);
     if (r < 0)
         reply_wrong(request, r, &error);
     return r == 0;
@@ -214,54 +223,54 @@ static enum counter_format_kind exposition_negotiate(struct request *request, bo
     return openmetrics->quality && openmetrics->specificity > text->specificity ? COUNTERS_OPENMETRICS : COUNTERS_TEXT;
 }
 
-static struct response_key counters_negotiate(struct request *request, const struct route *route)
+static struct response_key counters_negotiate(struct request *request)
 {
     struct response_key key = {.format = COUNTERS_JSON};
 
-    if (route->json)
+    if (request->route->json)
         key.gzip = request_negotiate(request, NULL, 0);
     else
         key.format = exposition_negotiate(request, &key.gzip);
     return key;
 }
 
-void handle_counters(struct request *request, const struct route *route)
+void handle_counters(struct request *request)
 {
     const struct service *service = request->site->service;
     _cleanup_(question_done) struct question question = {0};
     _cleanup_(buffer_done) struct buffer content = {0};
     struct error error;
 
-    if (!question_ask(request, route, &question))
+    if (!question_ask(request, &question))
         return;
-    struct response_key key = counters_negotiate(request, route);
-    key.mask = filter_mask(&question.rates.filter);
+    struct response_key key = counters_negotiate(request);
+    key.mask = filter_mask(&question.filter);
     const struct counter_format *format = &counter_formats[key.format];
-    const struct response_key *shared = filter_is_mask(&question.rates.filter) ? &key : NULL;
+    const struct response_key *shared = filter_is_mask(&question.filter) ? &key : NULL;
     const struct snapshot *snapshot = service->read(service->userdata, key.mask, false);
     if (shared && content_find(request, snapshot, shared))
         return;
-    int r = filter_check(&question.rates.filter, snapshot, &error);
+    int r = filter_check(&question.filter, snapshot, &error);
     if (r < 0)
         reply_wrong(request, r, &error);
-    else if (format->write(&content, snapshot, &question.rates.filter) == 0)
+    else if (format->write(&content, snapshot, &question.filter) == 0)
         content_reply(request, &content, format->content_type, key.gzip, snapshot, shared);
 }
 
-void handle_rates(struct request *request, const struct route *route)
+void handle_rates(struct request *request)
 {
-    _cleanup_(question_done) struct question question = {.rates.seconds = 1};
+    _cleanup_(question_done) struct question question = {.seconds = 1};
 
-    if (question_ask(request, route, &question))
-        rates_wait_start(request, &question.rates, request_negotiate(request, NULL, 0));
+    if (question_ask(request, &question))
+        rates_wait_start(request, &question, request_negotiate(request, NULL, 0));
 }
 
-void handle_document(struct request *request, const struct route *route)
+void handle_document(struct request *request)
 {
     const struct service *service = request->site->service;
     bool gzip = request_negotiate(request, NULL, 0);
 
-    content_reply_json(request, service->document(service->userdata, route->document), gzip);
+    content_reply_json(request, service->document(service->userdata, request->route->document), gzip);
 }
 
 /* --- control --- */
@@ -269,17 +278,15 @@ void handle_document(struct request *request, const struct route *route)
 #define PAUSE_SECONDS 60 /* default */
 #define PAUSE_SECONDS_MAX 3600
 
-void handle_healthy(struct request *request, const struct route *route)
+void handle_healthy(struct request *request)
 {
-    (void)route;
     reply_text(request, MHD_HTTP_OK, "healthy");
 }
 
-void handle_ready(struct request *request, const struct route *route)
+void handle_ready(struct request *request)
 {
     const struct service *service = request->site->service;
 
-    (void)route;
     if (service->ready(service->userdata))
         reply_text(request, MHD_HTTP_OK, "ready");
     else
@@ -294,12 +301,11 @@ static unsigned reload_status(int error)
                                  : MHD_HTTP_BAD_REQUEST;
 }
 
-void handle_reload(struct request *request, const struct route *route)
+void handle_reload(struct request *request)
 {
     const struct service *service = request->site->service;
     struct error error;
 
-    (void)route;
     int r = service->reload(service->userdata, &error);
     if (r < 0)
         reply_error(request, reload_status(r), "%s", error.message);
@@ -308,7 +314,7 @@ void handle_reload(struct request *request, const struct route *route)
 }
 
 /* Includes the reason if this client may not pause or reload. */
-static void reply_paused(struct request *request)
+void handle_paused(struct request *request)
 {
     const struct service *service = request->site->service;
     struct service_pause pause = service->paused(service->userdata);
@@ -322,20 +328,16 @@ static void reply_paused(struct request *request)
     content_reply_json(request, document, false);
 }
 
-void handle_paused(struct request *request, const struct route *route)
+static int pause_seconds(const struct request *request, uint64_t *ret, struct error *error)
 {
-    (void)route;
-    reply_paused(request);
-}
-
-static int pause_take_seconds(void *userdata, const char *name, const char *value, struct error *error)
-{
-    uint64_t *seconds = userdata;
-
-    if (number_parse_u64(value, seconds) == 0 && *seconds >= 1 && *seconds <= PAUSE_SECONDS_MAX)
-        return 0;
-    return error_set(error, -EINVAL, "parameter \"%s\": expected a number from 1 to %d, found \"%.64s\"", name,
-                     PAUSE_SECONDS_MAX, value);
+    *ret = PAUSE_SECONDS;
+    for (size_t i = 0; i < request->n_parameters; i++) {
+        const struct query_parameter *parameter = &request->parameters[i];
+        if (number_parse_u64(parameter->value, ret) < 0 || *ret < 1 || *ret > PAUSE_SECONDS_MAX)
+            return error_set(error, -EINVAL, "parameter \"%s\": expected a number from 1 to %d, found \"%.64s\"",
+                             parameter->name, PAUSE_SECONDS_MAX, parameter->value);
+    }
+    return 0;
 }
 
 static void set_pause(struct request *request, unsigned seconds)
@@ -346,7 +348,7 @@ static void set_pause(struct request *request, unsigned seconds)
     if (service->pause(service->userdata, seconds, &error) < 0)
         reply_error(request, MHD_HTTP_INTERNAL_SERVER_ERROR, "%s", error.message);
     else
-        reply_paused(request);
+        handle_paused(request);
 }
 
 /* `seconds` in a body would be ignored, and the default would apply instead. */
@@ -357,24 +359,23 @@ static bool has_body(struct request *request)
     return length && !str_equal(length, "0");
 }
 
-void handle_pause(struct request *request, const struct route *route)
+void handle_pause(struct request *request)
 {
-    uint64_t seconds = PAUSE_SECONDS;
+    uint64_t seconds;
     struct error error;
-    int r = request_parameters(request, route->parameters, pause_take_seconds, &seconds, &error);
+    int r;
 
     if (has_body(request))
         reply_error(request, MHD_HTTP_BAD_REQUEST,
                     "the parameter \"seconds\" is taken from the URL, as in %s?seconds=60, and not from a body",
-                    route->path);
-    else if (r < 0)
+                    request->path);
+    else if ((r = pause_seconds(request, &seconds, &error)) < 0)
         reply_wrong(request, r, &error);
     else
         set_pause(request, (unsigned)seconds);
 }
 
-void handle_resume(struct request *request, const struct route *route)
+void handle_resume(struct request *request)
 {
-    (void)route;
     set_pause(request, 0);
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/auth.h"
 
+#include <limits.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/timer.h"
@@ -60,6 +62,26 @@ static const char operators_only[] =
     "only operators may do this: clients with a password or certificate (web.config_file), and clients of a unix "
     "socket that are root, the user of perfcountd or in the socket's group (curl --unix-socket); web.local_operators "
     "also makes operators of all clients of this machine that do not come through a proxy";
+
+static enum MHD_Result origin_on_header(void *userdata, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    (void)kind;
+    origin_header_add(userdata, name, value ? value : "");
+    return MHD_YES;
+}
+
+static enum trust request_trust(struct request *request)
+{
+    const struct trust_rules *rules = &request->site->trust_rules;
+    char machine[HOST_NAME_MAX + 1] = "";
+    struct host_names names = {.machine = machine, .others = rules->hosts, .n_others = rules->n_hosts};
+    struct origin_headers claims = {0};
+
+    if (gethostname(machine, sizeof(machine) - 1) < 0)
+        machine[0] = '\0';
+    MHD_get_connection_values(request->mhd, MHD_HEADER_KIND, origin_on_header, &claims);
+    return trust_of(request_is_authenticated(request), request->peer, &claims, &names);
+}
 
 const char *refusal_sentence(struct request *request, bool restricted)
 {

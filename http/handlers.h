@@ -13,7 +13,7 @@
 struct route {
     const char *path;   /* NULL: the telemetry path */
     const char *method; /* "GET" includes HEAD */
-    void (*handle)(struct request *request, const struct route *route);
+    void (*handle)(struct request *request);
     const char *const *parameters; /* names of the query's parameters, NULL-terminated; NULL: none */
     bool below;                    /* also matches all paths that begin with `path` */
     bool json;                     /* sends only application/json */
@@ -32,22 +32,28 @@ static inline const char *route_path(const struct route *route, const struct sit
 }
 
 /* http/page.c */
-void handle_index(struct request *request, const struct route *route);
-void handle_page_file(struct request *request, const struct route *route);
+void handle_index(struct request *request);
+void handle_page_file(struct request *request);
 /* http/api.c */
-void handle_counters(struct request *request, const struct route *route);
-void handle_rates(struct request *request, const struct route *route);
-void handle_document(struct request *request, const struct route *route);
+void handle_counters(struct request *request);
+void handle_rates(struct request *request);
+void handle_document(struct request *request);
 /* http/api-events.c */
-void handle_events(struct request *request, const struct route *route);
+void handle_events(struct request *request);
 /* http/api-samples.c */
-void handle_stream(struct request *request, const struct route *route);
+void handle_stream(struct request *request);
 /* http/api.c */
-void handle_healthy(struct request *request, const struct route *route);
-void handle_ready(struct request *request, const struct route *route);
-void handle_reload(struct request *request, const struct route *route);
-void handle_paused(struct request *request, const struct route *route);
-void handle_pause(struct request *request, const struct route *route);
-void handle_resume(struct request *request, const struct route *route);
+void handle_healthy(struct request *request);
+void handle_ready(struct request *request);
+void handle_reload(struct request *request);
+void handle_paused(struct request *request);
+void handle_pause(struct request *request);
+void handle_resume(struct request *request);
+
+/*
+ * Takes the second reading of all requests for rates that wait for it, before shutdown. The replies state the time that
+ * was actually measured. http/api.c
+ */
+void rates_waits_hurry(struct site *site);
 
 #endif

@@ -14,6 +14,7 @@
 #include "base/timer.h"
 #include "http/mhd-compat.h"
 #include "http/reply.h"
+#include "http/routes.h"
 
 struct head_check {
     const char *at;   /* end of the last line that was followed; NULL: not following */
@@ -237,6 +238,13 @@ static void mhd_loop_wake(void *userdata)
     timer_arm_in(loop->again, 0);
 }
 
+/* A client has connected, or sends a request: the terms for it are those of the files as they are now. */
+static void mhd_loop_on_client(struct mhd_loop *loop)
+{
+    loop->progress++;
+    loop->site->check_files(loop->site);
+}
+
 /*
  * libmicrohttpd needs this much of the connection's memory for each parameter. If the parameters do not fit, together
  * with the headers of request and response, it does not reply at all and the client waits for its deadline. In 0.9.72,
@@ -266,8 +274,7 @@ static void *mhd_on_uri(void *userdata, const char *uri, struct MHD_Connection *
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     struct connection *connection = info ? info->socket_context : NULL;
 
-    loop->progress++;
-    loop->site->check_files(loop->site->check_files_userdata);
+    mhd_loop_on_client(loop);
     if (connection) {
         request_begin(&connection->request, loop->site, mhd, &connection->peer, uri);
         connection->request.query_too_long = drop_long_query((char *)uri, loop->terms.memory_per_connection);
@@ -355,7 +362,7 @@ static enum MHD_Result mhd_on_request(void *userdata, struct MHD_Connection *mhd
         return MHD_YES;
     }
     if (!request->answered)
-        loop->site->answer(request);
+        dispatch_request(request);
     const struct suspension *suspension = &request->suspension;
     connection_set_deadline(connection, suspension->cut_short ? DEADLINE_HELD
                                         : suspension->active  ? DEADLINE_NONE
@@ -524,8 +531,7 @@ void mhd_loop_take(struct mhd_loop *loop, int fd, const struct sockaddr *address
 {
     struct peer peer = peer_of(address, size);
 
-    loop->progress++;
-    loop->site->check_files(loop->site->check_files_userdata);
+    mhd_loop_on_client(loop);
     if (!connections_admit(loop->all, &peer)) {
         close(fd);
         return;

@@ -122,9 +122,9 @@ static void reply_no_file(struct request *request, const char *path)
         reply_error(request, MHD_HTTP_NOT_FOUND, "the page has no file \"%.256s\"; see / for what there is", path);
 }
 
-void handle_page_file(struct request *request, const struct route *route)
+void handle_page_file(struct request *request)
 {
-    const char *path = request->path + strlen(route->path);
+    const char *path = request->path + strlen(PAGE_PATH);
     const struct asset *asset = asset_find(path);
 
     /* The page itself is served only at /, where it has its policy. */
@@ -310,12 +310,11 @@ static void reply_page(struct request *request, bool gzip)
     page_reply(request, response, &etag, VARY_ALL);
 }
 
-void handle_index(struct request *request, const struct route *route)
+void handle_index(struct request *request)
 {
     _cleanup_(buffer_done) struct buffer list = {0};
     bool gzip;
 
-    (void)route;
     if (wants_html(request, &gzip)) {
         reply_page(request, gzip);
         return;

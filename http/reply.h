@@ -15,6 +15,8 @@
 #include "http/request.h"
 #include "http/worker.h"
 
+/* Empties the cache. Also called when the headers that responses carry change. */
+void response_cache_done(struct response_cache *cache);
 /*
  * Replies with the cached content of this form of the snapshot, or waits for the one that is being compressed. Returns
  * false if neither is there, so that the caller writes the content.

@@ -2,8 +2,6 @@
 #include "http/request.h"
 
 #include <ctype.h>
-#include <limits.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -196,6 +194,7 @@ void request_end(struct request *request)
         request->suspension.cancel(request);
     if (request->response && !request->borrowed)
         MHD_destroy_response(request->response);
+    free(request->parameters);
     *request = (struct request){0};
 }
 
@@ -255,34 +254,9 @@ enum MHD_Result request_queue(struct request *request)
     return result;
 }
 
-bool request_is_api(const struct request *request)
-{
-    return request->path && str_starts(request->path, "/api/");
-}
-
-static enum MHD_Result request_on_claim(void *userdata, enum MHD_ValueKind kind, const char *name, const char *value)
-{
-    (void)kind;
-    origin_header_add(userdata, name, value ? value : "");
-    return MHD_YES;
-}
-
 bool request_is_authenticated(const struct request *request)
 {
     return request->result == PASSWORD_RIGHT || request->certified;
-}
-
-enum trust request_trust(struct request *request)
-{
-    const struct trust_rules *rules = &request->site->trust_rules;
-    char machine[HOST_NAME_MAX + 1] = "";
-    struct host_names names = {.machine = machine, .others = rules->hosts, .n_others = rules->n_hosts};
-    struct origin_headers claims = {0};
-
-    if (gethostname(machine, sizeof(machine) - 1) < 0)
-        machine[0] = '\0';
-    MHD_get_connection_values(request->mhd, MHD_HEADER_KIND, request_on_claim, &claims);
-    return trust_of(request_is_authenticated(request), request->peer, &claims, &names);
 }
 
 const char *request_header(const struct request *request, const char *name)
@@ -291,9 +265,8 @@ const char *request_header(const struct request *request, const char *name)
 }
 
 struct query {
+    struct request *request;
     const char *const *known;
-    take_parameter take;
-    void *userdata;
     struct error *error;
     int result;
 };
@@ -317,26 +290,34 @@ static bool query_takes(const struct query *query, const char *name)
     return false;
 }
 
+static int query_add(struct query *query, const char *name, const char *value)
+{
+    struct request *request = query->request;
+
+    if (utf8_valid_prefix(name, strlen(name)) < strlen(name) || utf8_valid_prefix(value, strlen(value)) < strlen(value))
+        return error_set(query->error, -EINVAL, "parameter \"%.64s\" is not UTF-8", name);
+    if (!query_takes(query, name))
+        return query_refuse_unknown(query, name);
+    if (array_grow(&request->parameters, request->n_parameters) < 0)
+        return error_oom(query->error);
+    request->parameters[request->n_parameters++] = (struct query_parameter){name, value};
+    return 0;
+}
+
 static enum MHD_Result on_parameter(void *userdata, enum MHD_ValueKind kind, const char *name, const char *value)
 {
     struct query *query = userdata;
 
     (void)kind;
-    value = value ? value : "";
-    if (utf8_valid_prefix(name, strlen(name)) < strlen(name) || utf8_valid_prefix(value, strlen(value)) < strlen(value))
-        query->result = error_set(query->error, -EINVAL, "parameter \"%.64s\" is not UTF-8", name);
-    else if (!query_takes(query, name))
-        query->result = query_refuse_unknown(query, name);
-    else
-        query->result = query->take ? query->take(query->userdata, name, value, query->error) : 0;
+    query->result = query_add(query, name, value ? value : "");
     return query->result < 0 ? MHD_NO : MHD_YES;
 }
 
-int request_parameters(struct request *request, const char *const *known, take_parameter take, void *userdata,
-                       struct error *error)
+int request_parse_query(struct request *request, const char *const *known, struct error *error)
 {
-    struct query query = {.known = known, .take = take, .userdata = userdata, .error = error};
+    struct query query = {.request = request, .known = known, .error = error};
 
+    request->n_parameters = 0;
     MHD_get_connection_values(request->mhd, MHD_GET_ARGUMENT_KIND, on_parameter, &query);
     return query.result;
 }

@@ -53,10 +53,20 @@ struct suspension {
 
 LIST_HEAD(waiting_requests, request);
 
+/* A parameter of the query. Both strings are UTF-8, and valid until the request ends. */
+struct query_parameter {
+    const char *name, *value; /* `value` is "" if there is none */
+};
+
+struct route;
+
 struct request {
     struct site *site;
     struct MHD_Connection *mhd;
     const char *method, *path;
+    const struct route *route;          /* NULL: it was refused, or is not dispatched yet */
+    struct query_parameter *parameters; /* the query, in the order of the URL: request_parse_query() */
+    size_t n_parameters;
     const struct peer *peer;
     enum trust trust;            /* set only for routes that not every client may use */
     bool certified;              /* the client is known by its certificate: tls_peer_is_known() */
@@ -100,22 +110,16 @@ void request_resume(struct request *request);
 enum MHD_Result request_queue(struct request *request);
 
 /*
- * Calls `take` for each parameter of the query until one fails. Returns -EINVAL, with the name in the error, for a
- * parameter that is not in `known` (NULL-terminated; NULL: none is known).
+ * Fills in the parameters of the query. Returns -EINVAL, with the name in the error, for a parameter that is not in
+ * `known` (NULL-terminated; NULL: none is known) or is not UTF-8; -ENOMEM.
  */
-typedef int (*take_parameter)(void *userdata, const char *name, const char *value, struct error *error);
-int request_parameters(struct request *request, const char *const *known, take_parameter take, void *userdata,
-                       struct error *error);
+int request_parse_query(struct request *request, const char *const *known, struct error *error);
 
-/* The client's trust. If passwords are required, it is valid only after auth_admit(). */
-enum trust request_trust(struct request *request);
 /* Whether the client has shown a right password, or is known by its certificate. */
 bool request_is_authenticated(const struct request *request);
 /* The first value of a header, or NULL. */
 const char *request_header(const struct request *request, const char *name);
 /* Weighs the offers. Without an Accept header, all are equally welcome. Returns whether the client wants gzip. */
 bool request_negotiate(struct request *request, struct offer *offers, size_t n);
-/* Whether the path is below /api/, where errors are JSON. */
-bool request_is_api(const struct request *request);
 
 #endif

@@ -294,17 +294,17 @@ static void request_handle(struct request *request)
             "the query has too many parameters, or is too long, for web.limits.header_size of the configuration");
         return;
     }
-    const struct route *route = route_find(request, allow, sizeof(allow));
+    const struct route *route = request->route = route_find(request, allow, sizeof(allow));
     if (!route)
         reply_unknown(request, allow);
     else if (route_is_forbidden(request, route))
         return;
-    else if ((r = request_parameters(request, route->parameters, NULL, NULL, &error)) < 0)
+    else if ((r = request_parse_query(request, route->parameters, &error)) < 0)
         reply_wrong(request, r, &error);
     else if (route->json && !accepts_json(request))
         reply_error(request, MHD_HTTP_NOT_ACCEPTABLE, "this is served as application/json only");
     else
-        route->handle(request, route);
+        route->handle(request);
 }
 
 void dispatch_request(struct request *request)

@@ -6,9 +6,9 @@
 #include "base/cleanup.h"
 #include "config/config.h"
 #include "http/api-events.h"
-#include "http/api.h"
 #include "http/auth.h"
 #include "http/listener.h"
+#include "http/reply.h"
 #include "http/routes.h"
 #include "http/worker.h"
 
@@ -23,7 +23,7 @@
     })
 
 struct server {
-    struct site site;
+    struct site site; /* must be first: server_check_files() */
     struct connections connections;
     struct listeners listeners;
     char *web_config;                  /* path; NULL: none */
@@ -38,7 +38,7 @@ struct server {
 
 DEFINE_CLEANUP(struct server *, server_free);
 
-static void server_check_files(void *userdata);
+static void server_check_files(struct site *site);
 static int server_on_turn(sd_event_source *source, void *userdata);
 
 int server_new(sd_event *event, const struct service *service, const char *telemetry_path,
@@ -52,9 +52,7 @@ int server_new(sd_event *event, const struct service *service, const char *telem
     server->site.event = sd_event_ref(event);
     server->site.routes = routes;
     server->site.n_routes = n_routes;
-    server->site.answer = dispatch_request;
     server->site.check_files = server_check_files;
-    server->site.check_files_userdata = server;
     server->site.trust_rules.operates = TRUST_OPERATOR;
     server->listeners = (struct listeners){.site = &server->site, .connections = &server->connections};
     if (server_set_telemetry_path(server, telemetry_path) < 0)
@@ -292,9 +290,9 @@ static void server_read_again(struct server *server)
     }
 }
 
-static void server_check_files(void *userdata)
+static void server_check_files(struct site *site)
 {
-    struct server *server = userdata;
+    struct server *server = (struct server *)site;
 
     if (!server->web_config)
         return;

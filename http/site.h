@@ -25,9 +25,6 @@ struct response_key {
     uint32_t mask;
 };
 
-/* Whether both can be answered by the same response. */
-bool response_key_equal(const struct response_key *a, const struct response_key *b);
-
 struct cached_response {
     struct response_key key;
     struct MHD_Response *response; /* NULL: the slot is free */
@@ -42,20 +39,6 @@ struct response_cache {
     uint64_t generation;
     uint64_t uses;
 };
-
-/* Empties the cache. Also called when the headers that responses carry change. */
-void response_cache_done(struct response_cache *cache);
-/*
- * Drops responses of an older reading first. Returns NULL if the response must be rendered. The result is borrowed
- * until the next store.
- */
-struct MHD_Response *response_cache_find(struct response_cache *cache, const struct snapshot *snapshot,
-                                         const struct response_key *key);
-/*
- * Takes ownership of the response, which replaces the least recently used one. Call it only after response_cache_find()
- * has returned NULL for the key.
- */
-void response_cache_store(struct response_cache *cache, const struct response_key *key, struct MHD_Response *response);
 
 struct auth;
 struct compression;
@@ -83,14 +66,8 @@ struct site {
     struct events_document *events; /* NULL: not made, or outdated */
     struct peer_counts rates_waits; /* clients that wait for their second reading */
     LIST_HEAD(, rates_wait) rates;  /* their waits */
-    /* Sets a reply in the request, or suspends its connection: dispatch_request(). */
-    void (*answer)(struct request *request);
-    /*
-     * Makes the server check whether the files of its web configuration have changed. Called before anything depends on
-     * their content.
-     */
-    void (*check_files)(void *userdata);
-    void *check_files_userdata;
+    /* Loads the files of the web configuration again if they have changed. Called whenever a client arrives. */
+    void (*check_files)(struct site *site);
 };
 
 #endif
