@@ -10,50 +10,65 @@
 #include "base/timer.h"
 #include "http/socket.h"
 
-struct acceptor;
-
-struct acceptor_calls {
-    /* Takes ownership of the nonblocking descriptor. Must not free the acceptor. */
-    void (*take)(void *userdata, int fd, const struct sockaddr *address, socklen_t size);
-    /*
-     * Clients cannot be accepted: there are no descriptors or no memory (-EMFILE, -ENFILE, -ENOBUFS, -ENOMEM), a
-     * security policy forbids it (-EACCES, -EPERM), or the socket was shut down (-EINVAL). Called at most once a
-     * minute.
-     */
-    void (*starve)(void *userdata, int error);
-    void *userdata;
-};
-
-static struct listener *listener_free(struct listener *listener);
-static struct acceptor *acceptor_free(struct acceptor *acceptor);
-
-/* --- acceptor --- */
-
 /* How many clients are accepted in a row before connected clients are served. */
 #define ACCEPTS_MAX 10
 /* Time until the next attempt if no client can be accepted. */
 #define PAUSE_USEC 100000
 #define REPORT_USEC (60 * USEC_PER_SEC)
 
-struct acceptor {
-    int fd;
-    struct acceptor_calls calls;
-    sd_event *event;
-    sd_event_source *io, *timer;
-    uint64_t reported_usec; /* 0: never */
+struct listener {
+    struct listeners *all;
+    char *address, *url; /* the address as configured; for a socket that was passed in, its URL */
+    struct mhd_terms terms;
+    struct socket_file file;
+    int fd;                      /* nonblocking; -1: retired */
+    sd_event_source *io, *timer; /* accept clients, and try again after a pause */
+    uint64_t reported_usec;      /* when it was last reported that no client can be accepted; 0: never */
+    struct mhd_loop *loop;
 };
 
-static void acceptor_starve(struct acceptor *acceptor, int error)
+static struct listener *listener_free(struct listener *listener);
+
+/* --- accepting --- */
+
+/* Remedies for an operator, by the error of accept(2). */
+static const struct {
+    int error;
+    const char *remedy;
+} remedies[] = {
+    {EMFILE, ": raise the limit of open files (LimitNOFILE= of the unit)"},
+    {ENFILE, ": raise the limit of open files of this machine (sysctl fs.file-max)"},
+    {ENOBUFS, ": this machine has no memory for sockets"},
+    {ENOMEM, ": this machine, or the service (MemoryMax= of the unit), has no memory for sockets"},
+};
+
+static const char *starve_remedy(int error)
 {
+    for (size_t i = 0; i < ARRAY_SIZE(remedies); i++)
+        if (remedies[i].error == error)
+            return remedies[i].remedy;
+    return "";
+}
+
+/*
+ * Clients cannot be accepted: there are no descriptors or no memory, a security policy forbids it (EACCES, EPERM), or
+ * the socket was shut down (EINVAL). Tries again after a pause. Reported at most once a minute.
+ */
+static void listener_starve(struct listener *listener, int error)
+{
+    const struct service *service = listener->all->site->service;
+    char sentence[512];
     uint64_t now = 0;
 
-    sd_event_source_set_enabled(acceptor->io, SD_EVENT_OFF);
-    timer_arm_in(acceptor->timer, PAUSE_USEC);
-    sd_event_now(acceptor->event, CLOCK_MONOTONIC, &now);
-    if (acceptor->reported_usec && now - acceptor->reported_usec < REPORT_USEC)
+    sd_event_source_set_enabled(listener->io, SD_EVENT_OFF);
+    timer_arm_in(listener->timer, PAUSE_USEC);
+    sd_event_now(listener->all->site->event, CLOCK_MONOTONIC, &now);
+    if (!service->complain || (listener->reported_usec && now - listener->reported_usec < REPORT_USEC))
         return;
-    acceptor->reported_usec = now;
-    acceptor->calls.starve(acceptor->calls.userdata, error);
+    listener->reported_usec = now;
+    snprintf(sentence, sizeof(sentence), "clients of %.200s wait to be accepted: %s (%s)%s", listener->url,
+             strerror(error), error_name(-error), starve_remedy(error));
+    service->complain(service->userdata, sentence);
 }
 
 /*
@@ -71,147 +86,50 @@ static bool is_error_of_client(int error)
 }
 
 /* Accepts one client. Returns whether another one may be waiting. */
-static bool acceptor_take_one(struct acceptor *acceptor)
+static bool listener_accept(struct listener *listener)
 {
     struct sockaddr_storage address;
     socklen_t size = sizeof(address);
-    int fd = accept4(acceptor->fd, (struct sockaddr *)&address, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int fd = accept4(listener->fd, (struct sockaddr *)&address, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
     int error = fd < 0 ? errno : 0;
 
     if (fd >= 0)
-        acceptor->calls.take(acceptor->calls.userdata, fd, (const struct sockaddr *)&address, size);
+        mhd_loop_take(listener->loop, fd, (const struct sockaddr *)&address, size);
     else if (error != EAGAIN && !is_error_of_client(error))
-        acceptor_starve(acceptor, -error);
+        listener_starve(listener, error);
     return fd >= 0 || is_error_of_client(error);
 }
 
-static int acceptor_on_io(sd_event_source *source, int fd, uint32_t events, void *userdata)
+static int listener_on_io(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
     (void)source;
     (void)fd;
     (void)events;
-    for (unsigned i = 0; i < ACCEPTS_MAX && acceptor_take_one(userdata); i++)
+    for (unsigned i = 0; i < ACCEPTS_MAX && listener_accept(userdata); i++)
         continue;
     return 0;
 }
 
-static int acceptor_on_timer(sd_event_source *source, uint64_t usec, void *userdata)
+static int listener_on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
-    struct acceptor *acceptor = userdata;
+    struct listener *listener = userdata;
 
     (void)source;
     (void)usec;
-    sd_event_source_set_enabled(acceptor->io, SD_EVENT_ON);
+    sd_event_source_set_enabled(listener->io, SD_EVENT_ON);
     return 0;
-}
-
-DEFINE_CLEANUP(struct acceptor *, acceptor_free);
-
-/* Takes ownership of the nonblocking listening socket `fd` on success. */
-static int acceptor_new(sd_event *event, int fd, const struct acceptor_calls *calls, struct acceptor **ret)
-{
-    _cleanup_(acceptor_freep) struct acceptor *acceptor = calloc(1, sizeof(*acceptor));
-
-    if (!acceptor)
-        return -ENOMEM;
-    *acceptor = (struct acceptor){.fd = -1, .calls = *calls, .event = sd_event_ref(event)};
-    int r = sd_event_add_io(event, &acceptor->io, fd, EPOLLIN, acceptor_on_io, acceptor);
-    if (r >= 0)
-        r = timer_init(event, CLOCK_MONOTONIC, 1000, acceptor_on_timer, acceptor, &acceptor->timer);
-    if (r < 0)
-        return r;
-    acceptor->fd = fd;
-    *ret = steal(acceptor);
-    return 0;
-}
-
-/* Stops accepting. Clients wait in the socket's backlog. */
-static void acceptor_stop(struct acceptor *acceptor)
-{
-    sd_event_source_set_enabled(acceptor->io, SD_EVENT_OFF);
-    timer_disarm(acceptor->timer);
-}
-
-/* Closes the socket. Clients in its backlog are refused, unless there is a duplicate of the descriptor. */
-static struct acceptor *acceptor_free(struct acceptor *acceptor)
-{
-    if (!acceptor)
-        return NULL;
-    sd_event_source_disable_unref(acceptor->io);
-    sd_event_source_disable_unref(acceptor->timer);
-    sd_event_unref(acceptor->event);
-    if (acceptor->fd >= 0)
-        close(acceptor->fd);
-    free(acceptor);
-    return NULL;
-}
-
-/* The listening socket, borrowed. */
-static int acceptor_fd(const struct acceptor *acceptor)
-{
-    return acceptor->fd;
 }
 
 /* --- listener --- */
 
-struct listener {
-    struct site *site;
-    struct connections *all;
-    char *address, *url;
-    struct mhd_terms terms;
-    struct socket_file file;
-    struct acceptor *acceptor; /* NULL: retired */
-    struct mhd_loop *loop;
-    void (*on_empty)(struct listener *listener, void *userdata);
-    void *on_empty_userdata;
-};
-
-static void listener_take(void *userdata, int fd, const struct sockaddr *address, socklen_t size)
-{
-    struct listener *listener = userdata;
-
-    mhd_loop_take(listener->loop, fd, address, size);
-}
-
-/* Remedies for an operator, by the error of accept(2). */
-static const struct {
-    int error;
-    const char *remedy;
-} remedies[] = {
-    {EMFILE, ": raise the limit of open files (LimitNOFILE= of the unit)"},
-    {ENFILE, ": raise the limit of open files of this machine (sysctl fs.file-max)"},
-    {ENOBUFS, ": this machine has no memory for sockets"},
-    {ENOMEM, ": this machine, or the service (MemoryMax= of the unit), has no memory for sockets"},
-};
-
-static const char *starve_remedy(int error)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(remedies); i++)
-        if (remedies[i].error == -error)
-            return remedies[i].remedy;
-    return "";
-}
-
-static void listener_starve(void *userdata, int error)
-{
-    const struct listener *listener = userdata;
-    const struct service *service = listener->site->service;
-    char sentence[512];
-
-    snprintf(sentence, sizeof(sentence), "clients of %.200s wait to be accepted: %s (%s)%s", listener->url,
-             strerror(-error), error_name(error), starve_remedy(error));
-    if (service->complain)
-        service->complain(service->userdata, sentence);
-}
-
 DEFINE_CLEANUP(struct listener *, listener_free);
 
-static struct listener *listener_new(struct site *site, struct connections *all, const struct mhd_terms *terms)
+static struct listener *listener_new(struct listeners *all, const struct mhd_terms *terms)
 {
     struct listener *listener = calloc(1, sizeof(*listener));
 
     if (listener)
-        *listener = (struct listener){.site = site, .all = all, .terms = *terms};
+        *listener = (struct listener){.all = all, .terms = *terms, .fd = -1};
     return listener;
 }
 
@@ -231,46 +149,50 @@ static int listener_fix_scheme(struct listener *listener)
 }
 
 /* The group of the file to which the socket is bound. A file that replaces it later is not considered. */
-static void listener_find_group(struct listener *listener, int fd)
+static void listener_find_group(struct listener *listener)
 {
-    if (socket_group(fd, &listener->terms.group) < 0)
+    if (socket_group(listener->fd, &listener->terms.group) < 0)
         listener->terms.group = PEER_ID_NOBODY;
 }
 
-/* Begins to serve a listener whose address and URL are set. Takes ownership of the socket on success. */
-static int listener_serve(struct listener *listener, int *fd, struct error *error)
+static int listener_attach(struct listener *listener)
 {
-    const struct acceptor_calls calls = {.take = listener_take, .starve = listener_starve, .userdata = listener};
+    sd_event *event = listener->all->site->event;
+    int r = sd_event_add_io(event, &listener->io, listener->fd, EPOLLIN, listener_on_io, listener);
+
+    return r < 0 ? r : timer_init(event, CLOCK_MONOTONIC, 1000, listener_on_timer, listener, &listener->timer);
+}
+
+/* Begins to serve a listener whose socket, address and URL are set. */
+static int listener_serve(struct listener *listener, struct error *error)
+{
+    struct listeners *all = listener->all;
 
     if (listener_fix_scheme(listener) < 0)
         return error_oom(error);
-    int r = mhd_loop_new(listener->site, listener->all, &listener->terms, &listener->loop);
+    int r = mhd_loop_new(all->site, all->connections, &listener->terms, &listener->loop);
     if (r == -EOPNOTSUPP)
         return error_set(error, r, "this libmicrohttpd was built without TLS");
     if (r == -EIO)
         return error_set(error, r, "cannot listen on \"%.128s\": libmicrohttpd did not start", listener->address);
     if (r == 0)
-        r = acceptor_new(listener->site->event, *fd, &calls, &listener->acceptor);
-    if (r < 0)
-        return error_set(error, r, "cannot listen on \"%.128s\": %s", listener->address, strerror(-r));
-    steal_fd(fd);
-    return 0;
+        r = listener_attach(listener);
+    return r < 0 ? error_set(error, r, "cannot listen on \"%.128s\": %s", listener->address, strerror(-r)) : 0;
 }
 
-/* `site` and `all` must outlive the listener. Returns -EADDRINUSE etc., with a sentence that names the address. */
-static int listener_open(struct site *site, struct connections *all, const char *address, const struct mhd_terms *terms,
+/* Returns -EADDRINUSE etc., with a sentence that names the address. */
+static int listener_open(struct listeners *all, const char *address, const struct mhd_terms *terms,
                          struct listener **ret, struct error *error)
 {
-    _cleanup_(listener_freep) struct listener *listener = listener_new(site, all, terms);
-    _cleanup_(closep) int fd = -1;
+    _cleanup_(listener_freep) struct listener *listener = listener_new(all, terms);
 
     if (!listener || !(listener->address = strdup(address)))
         return error_oom(error);
-    int r = socket_listen(address, &fd, &listener->url, &listener->file, error);
+    int r = socket_listen(address, &listener->fd, &listener->url, &listener->file, error);
     if (r < 0)
         return r;
-    listener_find_group(listener, fd);
-    r = listener_serve(listener, &fd, error);
+    listener_find_group(listener);
+    r = listener_serve(listener, error);
     if (r < 0)
         return r;
     *ret = steal(listener);
@@ -281,20 +203,19 @@ static int listener_open(struct site *site, struct connections *all, const char 
  * Listens on a socket that was passed in. The caller keeps the descriptor, and closes it on success. The file of a unix
  * socket is never removed.
  */
-static int listener_adopt(struct site *site, struct connections *all, int fd, const struct mhd_terms *terms,
-                          struct listener **ret, struct error *error)
+static int listener_adopt(struct listeners *all, int fd, const struct mhd_terms *terms, struct listener **ret,
+                          struct error *error)
 {
-    _cleanup_(listener_freep) struct listener *listener = listener_new(site, all, terms);
-    _cleanup_(closep) int own = -1;
+    _cleanup_(listener_freep) struct listener *listener = listener_new(all, terms);
 
     if (!listener)
         return error_oom(error);
-    int r = socket_adopt(fd, &own, &listener->url, error);
+    int r = socket_adopt(fd, &listener->fd, &listener->url, error);
     if (r < 0)
         return r;
-    listener_find_group(listener, own);
+    listener_find_group(listener);
     listener->address = strdup(listener->url);
-    r = listener->address ? listener_serve(listener, &own, error) : error_oom(error);
+    r = listener->address ? listener_serve(listener, error) : error_oom(error);
     if (r < 0)
         return r;
     *ret = steal(listener);
@@ -308,15 +229,15 @@ static int listener_adopt(struct site *site, struct connections *all, int fd, co
 static int listener_succeed(const struct listener *before, const struct mhd_terms *terms, struct listener **ret,
                             struct error *error)
 {
-    _cleanup_(listener_freep) struct listener *listener = listener_new(before->site, before->all, terms);
-    _cleanup_(closep) int fd = fcntl(acceptor_fd(before->acceptor), F_DUPFD_CLOEXEC, 0);
+    _cleanup_(listener_freep) struct listener *listener = listener_new(before->all, terms);
 
-    if (fd < 0)
-        return error_set(error, -errno, "cannot listen on \"%.128s\": %s", before->address, strerror(errno));
     if (!listener || !(listener->address = strdup(before->address)) || !(listener->url = strdup(before->url)))
         return error_oom(error);
+    listener->fd = fcntl(before->fd, F_DUPFD_CLOEXEC, 0);
+    if (listener->fd < 0)
+        return error_set(error, -errno, "cannot listen on \"%.128s\": %s", before->address, strerror(errno));
     listener->terms.group = before->terms.group;
-    int r = listener_serve(listener, &fd, error);
+    int r = listener_serve(listener, error);
     if (r < 0)
         return r;
     *ret = steal(listener);
@@ -337,24 +258,28 @@ static bool listener_is_on(const struct listener *listener, const struct mhd_ter
            listener->terms.memory_per_connection == terms->memory_per_connection;
 }
 
+/* Closes the socket. Clients in its backlog are refused, unless there is a duplicate of the descriptor. */
+static void listener_close(struct listener *listener)
+{
+    listener->io = sd_event_source_disable_unref(listener->io);
+    listener->timer = sd_event_source_disable_unref(listener->timer);
+    if (listener->fd >= 0)
+        close(listener->fd);
+    listener->fd = -1;
+    socket_file_done(&listener->file);
+}
+
 /* Also ends its connections at once. */
 static struct listener *listener_free(struct listener *listener)
 {
     if (!listener)
         return NULL;
-    acceptor_free(listener->acceptor);
+    listener_close(listener);
     mhd_loop_free(listener->loop);
-    socket_file_done(&listener->file);
     free(listener->address);
     free(listener->url);
     free(listener);
     return NULL;
-}
-
-/* The address as configured; for a socket that was passed in, its URL. Borrowed. */
-static const char *listener_address(const struct listener *listener)
-{
-    return listener->address;
 }
 
 const char *listener_url(const struct listener *listener)
@@ -371,37 +296,23 @@ void listener_describe(const struct listener *listener, char *text, size_t size)
         [SOCKET_REACH_IPV6] = " and all other IPv6 addresses of this machine",
         [SOCKET_REACH_ALL] = " and all other addresses of this machine",
     };
-    enum socket_reach reach = socket_reach(acceptor_fd(listener->acceptor));
-    bool open = reach != SOCKET_REACH_MACHINE && security_is_open(listener->site->security);
+    enum socket_reach reach = socket_reach(listener->fd);
+    bool open = reach != SOCKET_REACH_MACHINE && security_is_open(listener->all->site->security);
 
     snprintf(text, size, "%s%s%s", listener->url, others[reach], open ? ", without a password" : "");
 }
 
-/* Stops accepting clients. Connected clients are still answered. */
-static void listener_leave(struct listener *listener)
-{
-    acceptor_stop(listener->acceptor);
-}
-
-static void listener_on_loop_empty(void *userdata)
+static void listener_on_empty(void *userdata)
 {
     struct listener *listener = userdata;
+    struct listener_list *retired = &listener->all->retired;
 
-    listener->on_empty(listener, listener->on_empty_userdata);
-}
-
-/*
- * Stops listening, but answers open requests. When the last connection has closed, `on_empty` is called from the event
- * loop; it may free the listener.
- */
-static void listener_retire(struct listener *listener, void (*on_empty)(struct listener *listener, void *userdata),
-                            void *userdata)
-{
-    listener->on_empty = on_empty;
-    listener->on_empty_userdata = userdata;
-    listener->acceptor = acceptor_free(listener->acceptor);
-    socket_file_done(&listener->file);
-    mhd_loop_retire(listener->loop, listener_on_loop_empty, listener);
+    for (size_t i = 0; i < retired->n; i++)
+        if (retired->items[i] == listener) {
+            retired->items[i] = retired->items[--retired->n];
+            listener_free(listener);
+            return;
+        }
 }
 
 /* --- listeners --- */
@@ -417,7 +328,7 @@ static void listener_list_done(struct listener_list *list)
 static struct listener *listener_list_find(const struct listener_list *list, const char *address)
 {
     for (size_t i = 0; i < list->n; i++)
-        if (str_equal(listener_address(list->items[i]), address))
+        if (str_equal(list->items[i]->address, address))
             return list->items[i];
     return NULL;
 }
@@ -449,8 +360,10 @@ void listeners_done(struct listeners *listeners)
 
 void listeners_leave(struct listeners *listeners)
 {
-    for (size_t i = 0; listeners->adopted && i < listeners->active.n; i++)
-        listener_leave(listeners->active.items[i]);
+    for (size_t i = 0; listeners->adopted && i < listeners->active.n; i++) {
+        sd_event_source_set_enabled(listeners->active.items[i]->io, SD_EVENT_OFF);
+        timer_disarm(listeners->active.items[i]->timer);
+    }
 }
 
 /* A change in progress: everything is opened before anything takes effect. */
@@ -483,7 +396,7 @@ static int listeners_plan_address(struct listeners_plan *plan, const char *addre
     if (listener_list_find(&plan->wanted, address))
         return 0;
     if (!before)
-        r = listener_open(listeners->site, listeners->connections, address, plan->terms, &listener, error);
+        r = listener_open(listeners, address, plan->terms, &listener, error);
     else if (!listener_is_on(before, plan->terms))
         r = listener_succeed(before, plan->terms, &listener, error);
     if (r == 0)
@@ -497,7 +410,7 @@ static int listeners_plan_active(struct listeners_plan *plan, struct error *erro
     int r = 0;
 
     for (size_t i = 0; i < active->n && r == 0; i++)
-        r = listeners_plan_address(plan, listener_address(active->items[i]), error);
+        r = listeners_plan_address(plan, active->items[i]->address, error);
     return r;
 }
 
@@ -508,7 +421,7 @@ static int listeners_plan_adopted(struct listeners_plan *plan, const int *fds, s
 
     for (size_t i = 0; i < n && r == 0; i++) {
         struct listener **place = &plan->wanted.items[plan->wanted.n];
-        r = listener_adopt(listeners->site, listeners->connections, fds[i], plan->terms, place, error);
+        r = listener_adopt(listeners, fds[i], plan->terms, place, error);
         plan->wanted.n += r == 0;
     }
     return r;
@@ -527,26 +440,16 @@ static void listeners_plan_drop(struct listeners_plan *plan)
     listener_list_done(wanted);
 }
 
-static void listeners_on_empty(struct listener *listener, void *userdata)
-{
-    struct listener_list *retired = &((struct listeners *)userdata)->retired;
-
-    for (size_t i = 0; i < retired->n; i++)
-        if (retired->items[i] == listener) {
-            retired->items[i] = retired->items[--retired->n];
-            listener_free(listener);
-            return;
-        }
-}
-
+/* Stops listening, but answers open requests. The listener is freed when its last connection has closed. */
 static void listeners_retire(struct listeners *listeners, struct listener *old, const struct listener_list *wanted)
 {
-    struct listener *successor = listener_list_find(wanted, listener_address(old));
+    struct listener *successor = listener_list_find(wanted, old->address);
 
     if (successor)
         listener_inherit(successor, old);
     listeners->retired.items[listeners->retired.n++] = old;
-    listener_retire(old, listeners_on_empty, listeners);
+    listener_close(old);
+    mhd_loop_retire(old->loop, listener_on_empty, old);
 }
 
 /* Carries out the plan, or drops it if `r` is an error. */

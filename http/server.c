@@ -255,7 +255,7 @@ static void server_fail_reading(struct server *server, const struct error *error
 }
 
 /*
- * Runs in an iteration of its own: an acceptor cannot be freed while it hands over the client that triggers the check.
+ * Runs in an iteration of its own: a listener cannot be freed while it hands over the client that triggers the check.
  */
 static int server_on_turn(sd_event_source *source, void *userdata)
 {
