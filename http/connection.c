@@ -237,9 +237,9 @@ bool connections_are_answering(const struct connections *all)
 
 void connections_arm(struct connections *all)
 {
-    uint64_t next = UINT64_MAX;
+    uint64_t first_request = next_deadline(all, DEADLINE_REQUEST), next = first_request;
 
-    for (enum deadline i = 0; i < DEADLINE_NONE; i++)
+    for (enum deadline i = DEADLINE_REQUEST + 1; i < DEADLINE_NONE; i++)
         next = MIN(next, next_deadline(all, i));
     if (next == UINT64_MAX)
         return;
@@ -247,7 +247,7 @@ void connections_arm(struct connections *all)
      * The timer is set for the short deadline of a first request that is complete. Do not let it wake the process while
      * the connection is merely kept open.
      */
-    bool requests = next_deadline(all, DEADLINE_REQUEST) < UINT64_MAX;
+    bool requests = first_request < UINT64_MAX;
     bool outdated = all->armed_for_request && !requests;
     if (all->armed_ns && all->armed_ns <= next && !outdated)
         return;
