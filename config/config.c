@@ -222,7 +222,7 @@ static int sampled_each_event(const char *text, visit_event visit, void *userdat
 
     for (size_t i = 0; i < list.n && r == 0; i++)
         r = visit(userdata, &list.events[i], true);
-    return r == -EINVAL ? 0 : r;
+    return r;
 }
 
 int config_each_event(const struct config *config, visit_event visit, void *userdata)

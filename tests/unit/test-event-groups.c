@@ -145,6 +145,7 @@ TEST(test_check_events)
 
 struct visits {
     char text[512];
+    int refusal; /* what the visit of "cpu-clock" returns */
 };
 
 static int note_event(void *userdata, const struct event *event, bool samples)
@@ -154,7 +155,7 @@ static int note_event(void *userdata, const struct event *event, bool samples)
 
     snprintf(visits->text + size, sizeof(visits->text) - size, "%s%s%s", size ? " " : "", event->text,
              samples ? "(samples)" : "");
-    return str_equal(event->text, "cpu-clock") ? -EBUSY : 0;
+    return str_equal(event->text, "cpu-clock") ? visits->refusal : 0;
 }
 
 /* All events of a configuration, and the events that the sampler may open. */
@@ -176,11 +177,14 @@ TEST(test_each_event)
         {"{collectors: {cpu: {groups: []}, pmu: {groups: []}, cgroup: {groups: []}}, sampler: {event: 'cycles:u', "
          "tracepoints: ['sched:sched_switch', 'a:b']}}",
          "cycles:u(samples) sched:sched_switch(samples) a:b(samples)", 0},
+        {"{collectors: {cpu: {groups: []}, pmu: {groups: []}, cgroup: {groups: []}}, sampler: {event: cpu-clock, "
+         "tracepoints: ['a:b']}}",
+         "cpu-clock(samples)", -EINVAL},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         _cleanup_(config_freep) struct config *config = NULL;
-        struct visits visits = {0};
+        struct visits visits = {.refusal = cases[i].out_result};
         struct error error = {0};
         if (config_parse(cases[i].in, strlen(cases[i].in), &config, &error) < 0)
             fail_msg("%s: %s", cases[i].in, error.message);
