@@ -45,7 +45,7 @@ static bool print_config_errors(struct session *session, const char *file)
     struct config *config = NULL;
     struct error error;
 
-    if (config_load_all(NULL, file, &errors, &config, &error) == 0 && session->machine)
+    if (config_load(NULL, file, &errors, &config, &error) == 0 && session->machine)
         config_check_all_events(config, &session->sys, session->machine, &errors);
     config_free(config);
     return print_errors(file, &errors);
@@ -57,7 +57,7 @@ static bool print_web_config_errors(const char *file)
     struct web_config *config = NULL;
     struct error error;
 
-    web_config_load_all(NULL, file, &errors, &config, &error);
+    web_config_load(NULL, file, &errors, &config, &error);
     web_config_free(config);
     return print_errors(file, &errors);
 }

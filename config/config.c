@@ -496,8 +496,8 @@ static int config_join_paths(const char *file, struct config *config, struct err
     return 0;
 }
 
-int config_load_all(const struct file_opener *opener, const char *path, struct error_list *errors, struct config **ret,
-                    struct error *error)
+int config_load(const struct file_opener *opener, const char *path, struct error_list *errors, struct config **ret,
+                struct error *error)
 {
     _cleanup_(config_freep) struct config *config = NULL;
     _cleanup_(freep) char *text = NULL;
@@ -516,9 +516,4 @@ int config_load_all(const struct file_opener *opener, const char *path, struct e
         return error_oom(error);
     *ret = steal(config);
     return 0;
-}
-
-int config_load(const struct file_opener *opener, const char *path, struct config **ret, struct error *error)
-{
-    return config_load_all(opener, path, NULL, ret, error);
 }

@@ -28,15 +28,13 @@ int config_default(struct config **ret, struct error *error);
  * Reads and parses `path`, which `opener` opens (base/file.h). Returns -EINVAL for bad content, with line and column in
  * `error`; errors of open(2) and read(2); -EFBIG above CONFIG_FILE_MAX. The message does not contain the file and the
  * position: config_format_error() puts them before it.
+ *
+ * `errors` (may be NULL) collects all errors, for a person who wants to fix them at once: it gets the error of each bad
+ * value with its position, and the configuration has the remaining values. Then the function fails only if the file
+ * cannot be read or is not YAML, or if memory or `errors` is exhausted.
  */
-int config_load(const struct file_opener *opener, const char *path, struct config **ret, struct error *error);
-/*
- * Like config_load(), but collects all errors, for a person who wants to fix them at once: `errors` gets the error of
- * each bad value with its position, and the configuration has the remaining values. Fails only if the file cannot be
- * read or is not YAML, or if memory or `errors` is exhausted.
- */
-int config_load_all(const struct file_opener *opener, const char *path, struct error_list *errors, struct config **ret,
-                    struct error *error);
+int config_load(const struct file_opener *opener, const char *path, struct error_list *errors, struct config **ret,
+                struct error *error);
 /* Like config_load(), for a text in memory. Pure. */
 int config_parse(const char *text, size_t size, struct config **ret, struct error *error);
 struct config *config_free(struct config *config);

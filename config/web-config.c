@@ -256,8 +256,8 @@ int web_config_parse(const char *text, size_t size, const char *directory, struc
     return web_config_parse_all(text, size, directory, NULL, ret, error);
 }
 
-int web_config_load_all(const struct file_opener *opener, const char *path, struct error_list *errors,
-                        struct web_config **ret, struct error *error)
+int web_config_load(const struct file_opener *opener, const char *path, struct error_list *errors,
+                    struct web_config **ret, struct error *error)
 {
     _cleanup_(web_config_freep) struct web_config *config = NULL;
     _cleanup_(freep) char *text = NULL, *directory = config_directory_of(path);
@@ -276,11 +276,6 @@ int web_config_load_all(const struct file_opener *opener, const char *path, stru
         return error_oom(error);
     *ret = steal(config);
     return 0;
-}
-
-int web_config_load(const struct file_opener *opener, const char *path, struct web_config **ret, struct error *error)
-{
-    return web_config_load_all(opener, path, NULL, ret, error);
 }
 
 struct web_config *web_config_free(struct web_config *config)

@@ -17,12 +17,10 @@
 /*
  * Reads and parses `path`, which `opener` opens (base/file.h). Returns -EINVAL for bad content, with line and column in
  * `error`; errors of open(2) and read(2). As with config_load(), the message does not contain the file and the
- * position. The text is erased from memory afterwards.
+ * position. `errors` (may be NULL) collects all errors of values. The text is erased from memory afterwards.
  */
-int web_config_load(const struct file_opener *opener, const char *path, struct web_config **ret, struct error *error);
-/* Like web_config_load(), but collects all errors of values, like config_load_all(). */
-int web_config_load_all(const struct file_opener *opener, const char *path, struct error_list *errors,
-                        struct web_config **ret, struct error *error);
+int web_config_load(const struct file_opener *opener, const char *path, struct error_list *errors,
+                    struct web_config **ret, struct error *error);
 /* Like web_config_load(), for a text in memory, whose relative paths are below `directory`. Pure. */
 int web_config_parse(const char *text, size_t size, const char *directory, struct web_config **ret,
                      struct error *error);

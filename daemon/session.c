@@ -66,7 +66,7 @@ static int load_file(const struct options *options, struct sys *sys, struct conf
 
     if (!options->config_file && access(file, F_OK) < 0 && errno == ENOENT)
         return config_default(ret, error);
-    int r = config_load(&files, file, ret, error);
+    int r = config_load(&files, file, NULL, ret, error);
     return r < 0 ? add_position(r, file, error) : 0;
 }
 
@@ -187,7 +187,7 @@ static int add_web_files(struct opener_permissions *permissions, const char *pat
     _cleanup_(web_config_freep) struct web_config *config = NULL;
 
     int r = opener_permissions_add_file(permissions, path);
-    if (r < 0 || !*path || web_config_load(NULL, path, &config, NULL) < 0)
+    if (r < 0 || !*path || web_config_load(NULL, path, NULL, &config, NULL) < 0)
         return r;
     r = opener_permissions_add_file(permissions, config->tls.cert_file);
     if (r == 0)

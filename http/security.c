@@ -150,7 +150,7 @@ int security_load(const struct file_opener *opener, const char *path, struct sec
     if (path && *path) {
         if (file_versions_add(ret_versions, path) < 0)
             return error_oom(error);
-        r = web_config_load(opener, path, &security->config, error);
+        r = web_config_load(opener, path, NULL, &security->config, error);
         if (r == 0)
             r = load_tls(security, ret_versions, error);
         if (r == 0 && note_slow_password(security) < 0)

@@ -30,7 +30,7 @@ struct fixture_case {
 /* Calls `check` for each row of the table; an empty table fails. */
 void fixture_cases(const char *table, void (*check)(const struct fixture_case *test));
 
-/* config_load_all() or the like; with NULL for `errors` it stops at the first error. */
+/* config_load() or the like; with NULL for `errors` it stops at the first error. */
 typedef int (*fixture_load)(const char *path, struct error_list *errors, struct error *error);
 
 /* Asserts that `load` finds exactly the expected errors in a file of the input, and stops at one of them. */

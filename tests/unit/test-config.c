@@ -13,7 +13,7 @@
 static int load(const char *path, struct error_list *errors, struct error *error)
 {
     struct config *config = NULL;
-    int r = errors ? config_load_all(NULL, path, errors, &config, error) : config_load(NULL, path, &config, error);
+    int r = config_load(NULL, path, errors, &config, error);
 
     assert_true(r == 0 || !config);
     config_free(config);
@@ -206,7 +206,7 @@ static void assert_load_error(const char *path, int code, const char *message)
     struct config *config = NULL;
     struct error error = {0};
 
-    assert_int_equal(config_load(NULL, path, &config, &error), code);
+    assert_int_equal(config_load(NULL, path, NULL, &config, &error), code);
     assert_string_equal(error.message, message);
     assert_int_equal(error.line, 0);
     assert_null(config);
@@ -250,7 +250,7 @@ TEST_WITH(test_web_config_file, make_directory, remove_directory)
         assert_non_null(file);
         fprintf(file, "web: {config_file: %s}\n", cases[i].in);
         fclose(file);
-        assert_int_equal(config_load(NULL, path, &config, NULL), 0);
+        assert_int_equal(config_load(NULL, path, NULL, &config, NULL), 0);
         snprintf(expected, sizeof(expected), "%s%s", (char *)*state, cases[i].out ? cases[i].out : "");
         assert_string_equal(config->web.config_file, cases[i].out ? expected : "");
         assert_int_equal(config_override(config, "web.config_file", "x.yml", NULL), 0);

@@ -14,8 +14,7 @@
 static int load(const char *path, struct error_list *errors, struct error *error)
 {
     struct web_config *config = NULL;
-    int r =
-        errors ? web_config_load_all(NULL, path, errors, &config, error) : web_config_load(NULL, path, &config, error);
+    int r = web_config_load(NULL, path, errors, &config, error);
 
     assert_true(r == 0 || !config);
     web_config_free(config);
@@ -253,11 +252,11 @@ TEST(test_file)
 
     dprintf(fd, "tls_server_config: {cert_file: server.crt, key_file: server.key}\n");
     close(fd);
-    assert_int_equal(web_config_load(NULL, path, &config, NULL), 0);
+    assert_int_equal(web_config_load(NULL, path, NULL, &config, NULL), 0);
     assert_string_equal(config->file, path);
     assert_string_equal(config->tls.key_file, "/tmp/server.key");
     unlink(path);
-    assert_int_equal(web_config_load(NULL, path, &none, &error), -ENOENT);
+    assert_int_equal(web_config_load(NULL, path, NULL, &none, &error), -ENOENT);
     assert_string_equal(error.message, "there is no such file");
     assert_null(none);
 }
