@@ -138,17 +138,9 @@ int fd_budget_make(const struct fd_budget_terms *terms, struct fd_budget *ret, s
                          terms->limit, daemon + FD_BUDGET_CLIENTS_MIN);
     budget.clients = clients_share(terms, rest);
     budget.sampler = sampler_share(terms, rest - budget.clients);
-    budget.counters = rest - budget.clients - budget.sampler;
+    budget.limits.counting = rest - budget.clients - budget.sampler;
     if (budget.sampler)
-        budget.rings = budget.sampler - sampler_overhead(&terms->config->sampler);
+        budget.limits.sampling = budget.sampler - sampler_overhead(&terms->config->sampler);
     *ret = budget;
     return 0;
-}
-
-struct descriptor_limits fd_budget_limits(const struct fd_budget *budget)
-{
-    return (struct descriptor_limits){
-        .counting = budget->counters,
-        .sampling = budget->rings,
-    };
 }

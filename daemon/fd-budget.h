@@ -29,15 +29,16 @@ struct fd_budget_terms {
     bool has_opener, has_reader, has_watchdog, has_journal;
 };
 
-/* Numbers of descriptors. The shares add up to `limit`, unless counters still hold more from an earlier budget. */
+/*
+ * Numbers of descriptors. The shares `daemon`, `clients`, `sampler` and `limits.counting` add up to `limit`, unless
+ * counters still hold more from an earlier budget.
+ */
 struct fd_budget {
-    uint64_t limit, daemon, clients, sampler, counters;
-    uint64_t rings; /* the part of `sampler` that is for rings */
+    uint64_t limit, daemon, clients, sampler;
+    struct descriptor_limits limits; /* struct sys enforces them; `sampling` is the part of `sampler` for rings */
 };
 
 /* Returns -EMFILE with a sentence if the limit is too low to serve a client; never if `serves` is false. */
 int fd_budget_make(const struct fd_budget_terms *terms, struct fd_budget *ret, struct error *error);
-/* The limits that struct sys enforces (perf/sys.h). */
-struct descriptor_limits fd_budget_limits(const struct fd_budget *budget);
 
 #endif

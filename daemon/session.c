@@ -393,10 +393,8 @@ int session_load(struct session *session, const struct options *options, struct 
 
 int session_open(struct session *session, struct error *error)
 {
-    const struct descriptor_limits limits = fd_budget_limits(&session->budget);
-
     memory_limit_apply(&session->memory);
-    descriptors_attach(&session->descriptors, &session->sys, &limits);
+    descriptors_attach(&session->descriptors, &session->sys, &session->budget.limits);
     int r = registry_new(&session->sys, &session->reload, &session->registry);
     if (r < 0)
         return error_oom(error);
@@ -424,7 +422,7 @@ static int accept_with_budget(struct session *session, const struct machine *mac
     if (r < 0)
         session->budget = before;
     else
-        session->descriptors.limits = fd_budget_limits(&session->budget);
+        session->descriptors.limits = session->budget.limits;
     return r;
 }
 

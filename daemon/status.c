@@ -155,7 +155,7 @@ json_t *document_descriptors(const struct session *session)
 
     return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "limit", (json_int_t)budget->limit, "daemon",
                      (json_int_t)budget->daemon, "clients", (json_int_t)budget->clients, "sampler",
-                     (json_int_t)budget->sampler, "counters", (json_int_t)budget->counters, "open",
+                     (json_int_t)budget->sampler, "counters", (json_int_t)budget->limits.counting, "open",
                      (json_int_t)descriptors->n_counting, "sampling", (json_int_t)descriptors->n_sampling, "needed",
                      (json_int_t)(descriptors->n_counting + refused_descriptors(session)), "connections",
                      (json_int_t)session->config->web.limits.connections);
