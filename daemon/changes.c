@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/changes.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 
@@ -8,6 +9,45 @@
 #include "base/timer.h"
 #include "daemon/log.h"
 #include "perf/machine.h"
+
+/* --- troubles --- */
+
+/* N_LOG_KINDS: the message is a warning without a kind. */
+static const enum log_kind kinds_of_troubles[N_TROUBLES] = {
+    [TROUBLE_CPUS_UNREAD] = LOG_KIND_CHANGES_UNHEARD,
+    [TROUBLE_RESCAN_FAILED] = LOG_KIND_CPUS_LOST,
+    [TROUBLE_CGROUPS_UNHEARD] = LOG_KIND_CHANGES_UNHEARD,
+    [TROUBLE_CHANGES_MISSED] = LOG_KIND_CHANGES_UNHEARD,
+    [TROUBLE_RETRY_FAILED] = N_LOG_KINDS,
+    [TROUBLE_FAILURES_UNLISTED] = LOG_KIND_EVENTS_UNAVAILABLE,
+};
+
+void trouble_set(struct troubles *troubles, enum trouble trouble, int error, const char *format, ...)
+{
+    enum log_kind kind = kinds_of_troubles[trouble];
+    bool begins = error < 0 && !troubles->now[trouble];
+    char sentence[1024];
+    va_list args;
+
+    troubles->now[trouble] = error < 0;
+    if (!begins)
+        return;
+    va_start(args, format);
+    vsnprintf(sentence, sizeof(sentence), format, args);
+    va_end(args);
+    if (kind == N_LOG_KINDS)
+        log_warning("%s", sentence);
+    else
+        log_event(kind, NULL, 0, "%s", sentence);
+}
+
+bool troubles_need_retry(const struct troubles *troubles)
+{
+    for (enum trouble i = 0; i < N_TROUBLES; i++)
+        if (troubles->now[i] && i != TROUBLE_CPUS_UNREAD)
+            return true;
+    return false;
+}
 
 /* --- CPU hotplug --- */
 
@@ -274,11 +314,6 @@ int retry_want(struct retry *retry, enum reason_span span)
     return 0;
 }
 
-unsigned retry_wait(const struct retry *retry)
-{
-    return retry->scheduled ? retry->wait_s : 0;
-}
-
 /* --- log of failures --- */
 
 /* One pass over the current failures: if it succeeds, `now` replaces `before`. */
@@ -348,16 +383,14 @@ static int update_failure(void *userdata, const struct failure *first, const cha
     return 0;
 }
 
-void failure_log_update(struct failure_log *failure_log, const struct registry *registry)
+void failure_log_update(struct failure_log *failure_log, const struct registry *registry, struct troubles *troubles)
 {
     struct update update = {.registry = registry, .before = failure_log};
     int r = failures_visit(registry_failures(registry), update_failure, &update);
 
-    if (r < 0 && !failure_log->incomplete)
-        log_event(LOG_KIND_EVENTS_UNAVAILABLE, NULL, 0,
-                  "out of memory: there is not even enough to list what cannot be counted; perfcountd tries it again");
+    trouble_set(troubles, TROUBLE_FAILURES_UNLISTED, r,
+                "out of memory: there is not even enough to list what cannot be counted; perfcountd tries it again");
     if (r < 0) {
-        failure_log->incomplete = true;
         failure_log_done(&update.now);
         return;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Changes that the daemon follows from its event loop: CPUs that go online and offline, descriptors of collectors that
- * become readable, failures that a retry may fix, and failures to log.
+ * become readable, failures that a retry may fix, failures to log, and what of this does not work at present.
  *
  * The first retry comes after 1 s, the next ones after 2 s, 4 s and so on, at most 60 s.
  *
@@ -16,6 +16,27 @@
 #include "collectors/registry.h"
 #include "perf/cpuset.h"
 #include "perf/reason.h"
+
+/* What goes wrong now and may be over later. */
+enum trouble {
+    TROUBLE_CPUS_UNREAD,       /* the online CPUs cannot be read; the next reading of counters tries it again */
+    TROUBLE_RESCAN_FAILED,     /* CPU groups could not be reopened after the last hotplug */
+    TROUBLE_CGROUPS_UNHEARD,   /* some descriptors of collectors are not watched */
+    TROUBLE_CHANGES_MISSED,    /* the last changes of cgroups could not be followed completely */
+    TROUBLE_RETRY_FAILED,      /* the last retry ran out of memory */
+    TROUBLE_FAILURES_UNLISTED, /* the last update of a failure_log ran out of memory */
+    N_TROUBLES
+};
+
+/* Zero-initialised: there is no trouble. */
+struct troubles {
+    bool now[N_TROUBLES];
+};
+
+/* Notes a trouble if `error` is negative, and otherwise its end. Logs the sentence when a trouble begins. */
+void trouble_set(struct troubles *troubles, enum trouble trouble, int error, const char *format, ...) PRINTF_LIKE(4, 5);
+/* Whether a retry may end any of the troubles. */
+bool troubles_need_retry(const struct troubles *troubles);
 
 struct hotplug;
 
@@ -72,17 +93,13 @@ void retry_restart(struct retry *retry);
 /* Seconds to wait after a retry that waited `wait_s` seconds (0: the first retry); 0: no more retries. Pure. */
 unsigned retry_next(unsigned wait_s, enum reason_span span);
 
-/* The full wait of the scheduled retry in seconds, not what is left of it; 0 if none is scheduled. */
-unsigned retry_wait(const struct retry *retry);
-
 struct failure_log {
     char **sentences; /* the failures at the last update that did not run out of memory */
     size_t n;
-    bool incomplete; /* the last update ran out of memory, and that was logged */
 };
 
 void failure_log_done(struct failure_log *failure_log);
-/* Logs the failures that were not there at the last update. */
-void failure_log_update(struct failure_log *failure_log, const struct registry *registry);
+/* Logs the failures that were not there at the last update; sets TROUBLE_FAILURES_UNLISTED. */
+void failure_log_update(struct failure_log *failure_log, const struct registry *registry, struct troubles *troubles);
 
 #endif

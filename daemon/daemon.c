@@ -7,157 +7,6 @@
 #include "daemon/status.h"
 #include "systemd/service-manager.h"
 
-static struct shutdown *shutdown_free(struct shutdown *shutdown);
-
-/* --- pause --- */
-
-#define ACCURACY_USEC 10000
-
-struct pause {
-    sd_event_source *timer;
-    void (*on_end)(void *userdata);
-    void *userdata;
-};
-
-static int pause_on_timer(sd_event_source *source, uint64_t usec, void *userdata)
-{
-    struct pause *pause = userdata;
-
-    (void)source;
-    (void)usec;
-    pause->on_end(pause->userdata);
-    return 0;
-}
-
-int pause_new(sd_event *event, void (*on_end)(void *userdata), void *userdata, struct pause **ret)
-{
-    struct pause *pause = calloc(1, sizeof(*pause));
-
-    if (!pause)
-        return -ENOMEM;
-    pause->on_end = on_end;
-    pause->userdata = userdata;
-    /* The pause also ends on time if the machine is suspended. */
-    int r = timer_init(event, CLOCK_BOOTTIME, ACCURACY_USEC, pause_on_timer, pause, &pause->timer);
-    if (r < 0) {
-        pause_free(pause);
-        return r;
-    }
-    *ret = pause;
-    return 0;
-}
-
-struct pause *pause_free(struct pause *pause)
-{
-    if (!pause)
-        return NULL;
-    sd_event_source_disable_unref(pause->timer);
-    free(pause);
-    return NULL;
-}
-
-int pause_start(struct pause *pause, unsigned seconds)
-{
-    return timer_arm_in(pause->timer, seconds * USEC_PER_SEC);
-}
-
-void pause_stop(struct pause *pause)
-{
-    timer_disarm(pause->timer);
-}
-
-uint64_t pause_remaining(const struct pause *pause)
-{
-    return timer_remaining(pause->timer);
-}
-
-/* --- shutdown --- */
-
-/* How long clients have to read the rest of their responses, and how often it is checked whether they have. */
-#define DRAIN_USEC (1 * USEC_PER_SEC)
-#define STEP_USEC 20000
-
-struct shutdown {
-    sd_event *event;
-    sd_event_source *timer;
-    struct sampler *sampler;
-    bool (*is_answering)(void *userdata);
-    void *userdata;
-    bool begun, streaming; /* streaming: some streams of samples have not ended */
-    unsigned steps;        /* checks left before the event loop ends anyway */
-    int status;
-};
-DEFINE_CLEANUP(struct shutdown *, shutdown_free);
-
-static void on_streams_ended(void *userdata)
-{
-    struct shutdown *shutdown = userdata;
-
-    shutdown->streaming = false;
-}
-
-static int shutdown_on_timer(sd_event_source *source, uint64_t usec, void *userdata)
-{
-    struct shutdown *shutdown = userdata;
-
-    (void)usec;
-    if (shutdown->steps-- > 0 && (shutdown->streaming || shutdown->is_answering(shutdown->userdata)))
-        return timer_arm_in(source, STEP_USEC);
-    return sd_event_exit(shutdown->event, shutdown->status);
-}
-
-/*
- * `sampler` must outlive the result. `is_answering` tells whether a client is still being answered. Returns -ENOMEM or
- * an error of sd_event_add_time(3).
- */
-static int shutdown_new(sd_event *event, struct sampler *sampler, bool (*is_answering)(void *userdata), void *userdata,
-                        struct shutdown **ret)
-{
-    _cleanup_(shutdown_freep) struct shutdown *shutdown = calloc(1, sizeof(*shutdown));
-
-    if (!shutdown)
-        return -ENOMEM;
-    shutdown->event = sd_event_ref(event);
-    shutdown->sampler = sampler;
-    shutdown->is_answering = is_answering;
-    shutdown->userdata = userdata;
-    shutdown->steps = DRAIN_USEC / STEP_USEC;
-    int r = timer_init(event, CLOCK_MONOTONIC, ACCURACY_USEC, shutdown_on_timer, shutdown, &shutdown->timer);
-    if (r < 0)
-        return r;
-    *ret = steal(shutdown);
-    return 0;
-}
-
-static struct shutdown *shutdown_free(struct shutdown *shutdown)
-{
-    if (!shutdown)
-        return NULL;
-    sd_event_source_disable_unref(shutdown->timer);
-    sd_event_unref(shutdown->event);
-    free(shutdown);
-    return NULL;
-}
-
-int shutdown_begin(struct shutdown *shutdown, int status)
-{
-    bool again = shutdown->begun;
-
-    shutdown->begun = true;
-    shutdown->status = status;
-    if (!again)
-        shutdown->streaming = sampler_end(shutdown->sampler, on_streams_ended, shutdown);
-    if (again || (!shutdown->streaming && !shutdown->is_answering(shutdown->userdata)))
-        return sd_event_exit(shutdown->event, status);
-    int r = timer_arm_in(shutdown->timer, STEP_USEC);
-    return r < 0 ? sd_event_exit(shutdown->event, status) : 0;
-}
-
-static bool shutdown_has_begun(const struct shutdown *shutdown)
-{
-    return shutdown->begun;
-}
-
 /* --- listening --- */
 
 /* Whether flags or the configuration set other addresses than the default. */
@@ -174,11 +23,11 @@ static bool has_chosen_addresses(const struct config_web *web)
     return !same;
 }
 
-static void listening_warn(struct listening *listening, const struct config_web *web)
+static void warn_of_ignored_addresses(struct daemon *daemon, const struct config_web *web)
 {
-    if (!listening->handed_over || listening->warned || !has_chosen_addresses(web))
+    if (!daemon->handed_over || daemon->addresses_ignored || !has_chosen_addresses(web))
         return;
-    listening->warned = true;
+    daemon->addresses_ignored = true;
     log_event(LOG_KIND_ADDRESSES_IGNORED, NULL, 0,
               "web.listen and --web.listen-address are ignored: systemd handed over the sockets to listen on; "
               "ListenStream= of the socket unit says where");
@@ -197,12 +46,12 @@ static struct server_limits server_limits_of(const struct config_limits *limits,
 }
 
 /*
- * Passes the settings of `config` to the server, with at most as many connections as `budget` has descriptors for
+ * Passes the settings of `config` to the server, with at most as many connections as the budget has descriptors for
  * clients. Warns once if the configured addresses are ignored. Errors of server_configure().
  */
-static int listening_configure(struct listening *listening, struct server *server, const struct config *config,
-                               const struct fd_budget *budget, struct error *error)
+static int configure_server(void *userdata, const struct config *config, struct error *error)
 {
+    struct daemon *daemon = userdata;
     const struct config_web *web = &config->web;
     struct server_settings settings = {
         .addresses = web->listen,
@@ -212,33 +61,53 @@ static int listening_configure(struct listening *listening, struct server *serve
         .hosts = web->hosts,
         .n_hosts = web->n_hosts,
         .operates = config_trust_to_operate(config),
-        .limits = server_limits_of(&web->limits, budget),
+        .limits = server_limits_of(&web->limits, &daemon->session.budget),
     };
 
-    listening_warn(listening, web);
-    return server_configure(server, &settings, error);
+    warn_of_ignored_addresses(daemon, web);
+    return server_configure(daemon->server, &settings, error);
 }
 
-int listening_adopt(struct listening *listening, struct server *server, struct error *error)
+/* Passes the sockets of the service manager, if any, to the server. Errors of sockets_take() and server_adopt(). */
+static int adopt_sockets(struct daemon *daemon, struct error *error)
 {
     _cleanup_(sockets_done) struct sockets sockets = {0};
     int r = sockets_take(&sockets, error);
 
     if (r < 0 || sockets.n == 0)
         return r;
-    r = server_adopt(server, sockets.fds, sockets.n, error);
+    r = server_adopt(daemon->server, sockets.fds, sockets.n, error);
     if (r < 0)
         return r;
-    listening->handed_over = true;
+    daemon->handed_over = true;
     sockets.n = 0; /* the server owns them now */
     return 0;
 }
 
-/* --- the running daemon --- */
-
-unsigned daemon_paused_seconds(const struct daemon *daemon)
+int daemon_listen(struct daemon *daemon, struct error *error)
 {
-    return (unsigned)((pause_remaining(daemon->pause) + USEC_PER_SEC - 1) / USEC_PER_SEC);
+    const struct config *config = daemon->session.config;
+    int r = server_new(daemon->event, &daemon->service, config->web.telemetry_path, NULL, &daemon->server, error);
+
+    if (r == 0)
+        r = adopt_sockets(daemon, error);
+    return r < 0 ? r : configure_server(daemon, config, error);
+}
+
+/* --- state --- */
+
+struct service_pause daemon_paused(struct daemon *daemon)
+{
+    struct sys *sys = &daemon->session.sys;
+    uint64_t usec = timer_remaining(daemon->pause);
+
+    if (!registry_is_paused(daemon->session.registry))
+        return (struct service_pause){.paused = false};
+    return (struct service_pause){
+        .paused = true,
+        .seconds = (unsigned)((usec + USEC_PER_SEC - 1) / USEC_PER_SEC),
+        .until = (double)sys->now(sys, CLOCK_REALTIME) / (double)NSEC_PER_SEC + (double)usec / (double)USEC_PER_SEC,
+    };
 }
 
 /* Sends the state for `systemctl status`. `notify` is notify_ready() or notify_status(). */
@@ -246,9 +115,9 @@ static void report_state(struct daemon *daemon, void (*notify)(const char *statu
 {
     struct summary_state state = {
         .reload_error = daemon->reload_error,
-        .paused_seconds = daemon_paused_seconds(daemon),
+        .paused_seconds = daemon_paused(daemon).seconds,
         .opener_lost = privsep_is_lost(daemon->privsep),
-        .ends = shutdown_has_begun(daemon->shutdown),
+        .ends = daemon->state == DAEMON_ENDING,
     };
     char status[1024];
 
@@ -257,7 +126,8 @@ static void report_state(struct daemon *daemon, void (*notify)(const char *statu
     notify(status);
 }
 
-void daemon_log_counting(const struct daemon *daemon)
+/* Logs one line that describes what is counted: at start and after a reload. */
+static void log_counting(const struct daemon *daemon)
 {
     char text[1024];
 
@@ -267,7 +137,7 @@ void daemon_log_counting(const struct daemon *daemon)
 
 void daemon_follow_failures(struct daemon *daemon)
 {
-    failure_log_update(&daemon->failure_log, daemon->session.registry);
+    failure_log_update(&daemon->failure_log, daemon->session.registry, &daemon->troubles);
     if (registry_failures(daemon->session.registry)->n != daemon->n_reported_failures)
         report_state(daemon, notify_status);
 }
@@ -275,7 +145,7 @@ void daemon_follow_failures(struct daemon *daemon)
 /* Schedules a retry of what could not be opened or watched, if the reason may pass. */
 static void schedule_retry(struct daemon *daemon)
 {
-    bool passes = daemon->rescan_failed || daemon->is_deaf;
+    bool passes = troubles_need_retry(&daemon->troubles);
     enum reason_span span = passes ? REASON_PASSES : registry_retry_span(daemon->session.registry);
     int r = retry_want(daemon->retry, span);
 
@@ -287,25 +157,73 @@ static void watch_collectors(struct daemon *daemon)
 {
     int r = watches_update(daemon->watches, daemon->session.registry);
 
-    if (r < 0 && !daemon->is_deaf)
-        log_event(LOG_KIND_CHANGES_UNHEARD, NULL, 0, "new and removed cgroups are not noticed yet: %s", strerror(-r));
-    daemon->is_deaf = r < 0;
+    trouble_set(&daemon->troubles, TROUBLE_CGROUPS_UNHEARD, r, "new and removed cgroups are not noticed yet: %s",
+                strerror(-r));
 }
 
-void daemon_follow_collectors(struct daemon *daemon)
+/*
+ * Call it after each registry_configure(): watches the collectors' descriptors, logs and reports what is unavailable,
+ * and restarts the schedule of retries.
+ */
+static void follow_collectors(struct daemon *daemon)
 {
     watch_collectors(daemon);
-    failure_log_update(&daemon->failure_log, daemon->session.registry);
+    failure_log_update(&daemon->failure_log, daemon->session.registry, &daemon->troubles);
     report_state(daemon, notify_ready);
     retry_restart(daemon->retry);
     schedule_retry(daemon);
 }
 
+void daemon_count(struct daemon *daemon)
+{
+    daemon->state = DAEMON_COUNTING;
+    follow_collectors(daemon);
+    log_counting(daemon);
+}
+
+/* --- the end --- */
+
+/* How long clients have to read the rest of their responses, and how often it is checked whether they have. */
+#define DRAIN_USEC (1 * USEC_PER_SEC)
+#define STEP_USEC 20000
+
+static bool is_draining(const struct daemon *daemon)
+{
+    return daemon->streaming || server_is_answering(daemon->server);
+}
+
+static void on_streams_ended(void *userdata)
+{
+    ((struct daemon *)userdata)->streaming = false;
+}
+
+static int on_drain(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    struct daemon *daemon = userdata;
+
+    (void)usec;
+    if (daemon->drain_steps-- > 0 && is_draining(daemon))
+        return timer_arm_in(source, STEP_USEC);
+    return sd_event_exit(daemon->event, daemon->status);
+}
+
 int daemon_end(struct daemon *daemon, int status)
 {
-    server_hurry(daemon->server);
-    return shutdown_begin(daemon->shutdown, status);
+    bool again = daemon->state == DAEMON_ENDING;
+
+    daemon->state = DAEMON_ENDING;
+    daemon->status = status;
+    if (!again) {
+        server_hurry(daemon->server);
+        daemon->drain_steps = DRAIN_USEC / STEP_USEC;
+        daemon->streaming = sampler_end(daemon->sampler, on_streams_ended, daemon);
+    }
+    if (!again && is_draining(daemon) && timer_arm_in(daemon->drain, STEP_USEC) >= 0)
+        return 0;
+    return sd_event_exit(daemon->event, status);
 }
+
+/* --- changes --- */
 
 /* Ends the daemon, so that the service manager restarts it with a new opener. */
 static void end_without_opener(struct daemon *daemon, const char *end)
@@ -340,14 +258,14 @@ static void on_opener_changed(void *userdata)
      */
     registry_expire(daemon->session.registry);
     registry_read(daemon->session.registry, UINT32_MAX, 0);
-    if (notify_is_heard() && !shutdown_has_begun(daemon->shutdown)) {
+    if (notify_is_heard() && daemon->state != DAEMON_ENDING) {
         end_without_opener(daemon, end);
         return;
     }
     log_event(LOG_KIND_OPENER_LOST, NULL, 0,
               "the opener is gone: %s; open groups go on counting, but nothing new can be opened; restart perfcountd",
               end);
-    failure_log_update(&daemon->failure_log, daemon->session.registry);
+    failure_log_update(&daemon->failure_log, daemon->session.registry, &daemon->troubles);
     report_state(daemon, notify_status);
 }
 
@@ -369,10 +287,8 @@ static void on_collector_changed(void *userdata, int error)
 {
     struct daemon *daemon = userdata;
 
-    if (error < 0 && !daemon->is_behind)
-        log_event(LOG_KIND_CHANGES_UNHEARD, NULL, 0, "cgroups came or went, and not all could be followed yet: %s",
-                  strerror(-error));
-    daemon->is_behind = error < 0;
+    trouble_set(&daemon->troubles, TROUBLE_CHANGES_MISSED, error,
+                "cgroups came or went, and not all could be followed yet: %s", strerror(-error));
     limit_memory(daemon, error);
     daemon_follow_failures(daemon);
     schedule_retry(daemon);
@@ -383,10 +299,8 @@ static int rescan(struct daemon *daemon)
     struct error error;
     int r = session_rescan(&daemon->session, &daemon->unhandled_cpus, &error);
 
-    if (r < 0 && !daemon->rescan_failed)
-        log_event(LOG_KIND_CPUS_LOST, NULL, 0, "CPUs came or went, and the counters cannot follow yet: %s",
-                  error.message);
-    daemon->rescan_failed = r < 0;
+    trouble_set(&daemon->troubles, TROUBLE_RESCAN_FAILED, r,
+                "CPUs came or went, and the counters cannot follow yet: %s", error.message);
     return r;
 }
 
@@ -406,7 +320,7 @@ static void follow_cpus(struct daemon *daemon)
     const struct log_field field = {"cpus", online ? online : ""};
     cpuset_done(&daemon->unhandled_cpus);
     log_event(LOG_KIND_CPUS_CHANGED, &field, 1, "CPUs online: %s", field.value);
-    daemon_follow_collectors(daemon);
+    follow_collectors(daemon);
 }
 
 /* Whether other CPUs are online than session->machine has. Logs once if they cannot be read. */
@@ -414,12 +328,10 @@ static bool cpus_differ(struct daemon *daemon)
 {
     int r = machine_is_outdated(&daemon->session.sys, daemon->session.machine);
 
-    if (r < 0 && !daemon->cpus_unseen)
-        log_event(LOG_KIND_CHANGES_UNHEARD, NULL, 0,
-                  "it cannot be seen whether CPUs came or went, because /sys/devices/system/cpu/online cannot be read: "
-                  "%s; it is tried again at the next reading",
-                  strerror(-r));
-    daemon->cpus_unseen = r < 0;
+    trouble_set(&daemon->troubles, TROUBLE_CPUS_UNREAD, r,
+                "it cannot be seen whether CPUs came or went, because /sys/devices/system/cpu/online cannot be read: "
+                "%s; it is tried again at the next reading",
+                strerror(-r));
     return r > 0;
 }
 
@@ -432,8 +344,8 @@ static void on_cpus_changed(void *userdata, const struct cpuset *went_offline)
     daemon->cpus_checked_ns = session->sys.now(&session->sys, CLOCK_MONOTONIC);
     CPUSET_FOREACH (cpu, went_offline)
         cpuset_add(&daemon->unhandled_cpus, (unsigned)cpu);
-    if (daemon->rescan_failed || cpuset_count(went_offline) > 0 || registry_is_stale(session->registry) ||
-        cpus_differ(daemon))
+    if (daemon->troubles.now[TROUBLE_RESCAN_FAILED] || cpuset_count(went_offline) > 0 ||
+        registry_is_stale(session->registry) || cpus_differ(daemon))
         follow_cpus(daemon);
 }
 
@@ -442,28 +354,22 @@ static void on_retry(void *userdata)
     struct daemon *daemon = userdata;
     struct error error;
 
-    if (daemon->rescan_failed) {
+    if (daemon->troubles.now[TROUBLE_RESCAN_FAILED]) {
         follow_cpus(daemon);
         return;
     }
     memory_limit_apply(&daemon->session.memory);
     int r = registry_retry(daemon->session.registry, &error);
-    if (r < 0 && !daemon->retry_failed)
-        log_warning("events that could not be opened cannot be tried again: %s", error.message);
-    daemon->retry_failed = r < 0;
+    trouble_set(&daemon->troubles, TROUBLE_RETRY_FAILED, r, "events that could not be opened cannot be tried again: %s",
+                error.message);
     watch_collectors(daemon);
     on_collector_changed(daemon, 0);
 }
 
-static void on_pause_end(void *userdata)
-{
-    struct daemon *daemon = userdata;
+/* --- pause --- */
 
-    log_event(LOG_KIND_RESUMED, NULL, 0, "counting resumes: the pause is over");
-    daemon_set_paused(daemon, false);
-}
-
-int daemon_set_paused(struct daemon *daemon, bool paused)
+/* Disables or enables all groups and rings. Tries all of them; returns the -errno of the first that failed. */
+static int set_paused(struct daemon *daemon, bool paused)
 {
     int r = registry_pause(daemon->session.registry, paused);
     int sampled = sampler_pause(daemon->sampler, paused);
@@ -474,6 +380,35 @@ int daemon_set_paused(struct daemon *daemon, bool paused)
     report_state(daemon, notify_status);
     return r;
 }
+
+static int on_pause_end(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    (void)source;
+    (void)usec;
+    log_event(LOG_KIND_RESUMED, NULL, 0, "counting resumes: the pause is over");
+    set_paused(userdata, false);
+    return 0;
+}
+
+int daemon_pause(struct daemon *daemon, unsigned seconds, struct error *error)
+{
+    if (seconds == 0) {
+        bool was_paused = registry_is_paused(daemon->session.registry);
+        timer_disarm(daemon->pause);
+        if (was_paused)
+            log_event(LOG_KIND_RESUMED, NULL, 0, "counting resumes on request");
+        return was_paused && set_paused(daemon, false) < 0
+                   ? error_set(error, -EIO, "not every group could be enabled again")
+                   : 0;
+    }
+    int r = timer_arm_in(daemon->pause, seconds * USEC_PER_SEC);
+    if (r < 0)
+        return error_set(error, r, "no timer for the end of the pause: %s", strerror(-r));
+    log_event(LOG_KIND_PAUSED, NULL, 0, "counting is paused for %u seconds", seconds);
+    return set_paused(daemon, true) < 0 ? error_set(error, -EIO, "not every group could be disabled") : 0;
+}
+
+/* --- configuration --- */
 
 struct log_field daemon_config_field(const struct daemon *daemon)
 {
@@ -495,7 +430,8 @@ static void warn_of_deprecated(const struct daemon *daemon)
                   config_format_error(config->file, &warning, sentence, sizeof(sentence)));
 }
 
-void daemon_apply_config(struct daemon *daemon)
+/* Call it after the configuration was loaded: passes it to the sampler and warns of deprecated keys. */
+static void apply_config(struct daemon *daemon)
 {
     const struct config *config = daemon->session.config;
 
@@ -504,26 +440,19 @@ void daemon_apply_config(struct daemon *daemon)
     warn_of_deprecated(daemon);
 }
 
-int daemon_configure_server(void *userdata, const struct config *config, struct error *error)
-{
-    struct daemon *daemon = userdata;
-
-    return listening_configure(&daemon->listening, daemon->server, config, &daemon->session.budget, error);
-}
-
 int daemon_reload(struct daemon *daemon, struct error *error)
 {
-    if (shutdown_has_begun(daemon->shutdown))
+    if (daemon->state == DAEMON_ENDING)
         return error_set(error, -ESHUTDOWN, "perfcountd is shutting down");
     notify_reloading();
     daemon->session.reload.successful = false;
     const struct config *before = daemon->session.config;
     int r = privsep_check(daemon->privsep, error);
     if (r == 0)
-        r = session_reload(&daemon->session, daemon->options, daemon_configure_server, daemon, error);
+        r = session_reload(&daemon->session, daemon->options, configure_server, daemon, error);
     const struct log_field field = daemon_config_field(daemon);
     if (daemon->session.config != before)
-        daemon_apply_config(daemon);
+        apply_config(daemon);
     if (r < 0) {
         snprintf(daemon->reload_error, sizeof(daemon->reload_error), "%s", error->message);
         log_event(LOG_KIND_RELOAD_FAILED, &field, 1, "%s; %s", error->message,
@@ -533,45 +462,48 @@ int daemon_reload(struct daemon *daemon, struct error *error)
     } else {
         daemon->reload_error[0] = '\0';
         log_event(LOG_KIND_RELOADED, &field, 1, "configuration reloaded");
-        daemon_log_counting(daemon);
+        log_counting(daemon);
     }
-    daemon_follow_collectors(daemon);
+    follow_collectors(daemon);
     return r;
 }
 
-static bool daemon_is_answering(void *userdata)
-{
-    const struct daemon *daemon = userdata;
+/* --- life --- */
 
-    return daemon->server && server_is_answering(daemon->server);
-}
+#define ACCURACY_USEC 10000
 
 int daemon_watch(struct daemon *daemon)
 {
+    daemon->cpus_checked_ns = daemon->session.sys.now(&daemon->session.sys, CLOCK_MONOTONIC);
+    int r = sd_event_new(&daemon->event);
     sd_event *event = daemon->event;
-    int r = hotplug_new(event, on_cpus_changed, daemon, &daemon->hotplug);
-
+    if (r >= 0)
+        r = hotplug_new(event, on_cpus_changed, daemon, &daemon->hotplug);
     if (r >= 0)
         r = watches_new(event, on_collector_changed, daemon, &daemon->watches);
     if (r >= 0)
         r = privsep_watch(daemon->privsep, event, on_opener_changed, daemon);
     if (r >= 0)
         r = retry_new(event, on_retry, daemon, &daemon->retry);
-    if (r >= 0)
-        r = pause_new(event, on_pause_end, daemon, &daemon->pause);
+    if (r >= 0) /* the pause also ends on time if the machine is suspended */
+        r = timer_init(event, CLOCK_BOOTTIME, ACCURACY_USEC, on_pause_end, daemon, &daemon->pause);
     if (r >= 0)
         r = sampler_new(&daemon->session.sys, event, &daemon->symboliser, &daemon->sampler);
-    return r < 0 ? r : shutdown_new(event, daemon->sampler, daemon_is_answering, daemon, &daemon->shutdown);
+    if (r >= 0)
+        r = timer_init(event, CLOCK_MONOTONIC, ACCURACY_USEC, on_drain, daemon, &daemon->drain);
+    if (r >= 0)
+        apply_config(daemon);
+    return r;
 }
 
 void daemon_done(struct daemon *daemon)
 {
     daemon->server = server_free(daemon->server);
-    daemon->shutdown = shutdown_free(daemon->shutdown);
+    daemon->drain = sd_event_source_disable_unref(daemon->drain);
     daemon->sampler = sampler_free(daemon->sampler);
     daemon->hotplug = hotplug_free(daemon->hotplug);
     daemon->watches = watches_free(daemon->watches);
-    daemon->pause = pause_free(daemon->pause);
+    daemon->pause = sd_event_source_disable_unref(daemon->pause);
     daemon->retry = retry_free(daemon->retry);
     cpuset_done(&daemon->unhandled_cpus);
     /* Before session_done(), because the reader of state files exits only when the opener has closed its socket. */

@@ -18,8 +18,6 @@
 /* Maximum number of fields of a message; more are ignored. */
 #define LOG_FIELDS_MAX 6
 
-#define log_error(...) log_write(LOG_LEVEL_ERROR, __VA_ARGS__)
-
 /*
  * The rate limit of each kind of message, whatever causes the messages (a client that reloads in a loop, cgroups that
  * come and go): LOG_QUOTA_BURST at once, and one per LOG_QUOTA_INTERVAL_NS in the long run.

@@ -40,39 +40,7 @@ static const struct snapshot *serve_read(void *userdata, uint32_t mask, bool fre
 
 static struct service_pause serve_paused(void *userdata)
 {
-    struct daemon *daemon = userdata;
-    struct sys *sys = &daemon->session.sys;
-    double now = (double)sys->now(sys, CLOCK_REALTIME) / (double)NSEC_PER_SEC;
-
-    if (!registry_is_paused(daemon->session.registry))
-        return (struct service_pause){.paused = false};
-    return (struct service_pause){
-        .paused = true,
-        .seconds = daemon_paused_seconds(daemon),
-        .until = now + (double)pause_remaining(daemon->pause) / (double)USEC_PER_SEC,
-    };
-}
-
-static json_t *status_of(struct daemon *daemon)
-{
-    struct session *session = &daemon->session;
-    _cleanup_(json_decrefp) json_t *opener = privsep_json(daemon->privsep);
-    struct document_process process = {
-        .config = session->config,
-        .machine = session->machine,
-        .reload = &session->reload,
-        .reload_error = daemon->reload_error,
-        .opener = opener,
-        .reader = privsep_reader_json(daemon->privsep),
-        .started_realtime_ns = daemon->started_realtime_ns,
-        .pause = serve_paused(daemon),
-        .descriptors = document_descriptors(session),
-        .processes = document_processes(&session->children, privsep_opener_user(daemon->privsep), daemon->boot_ns),
-        .idle_times = document_idle_times(&session->sys),
-        .realtime_ns = session->sys.now(&session->sys, CLOCK_REALTIME),
-    };
-
-    return document_status(session->registry, &process);
+    return daemon_paused(userdata);
 }
 
 static json_t *serve_document(void *userdata, enum api_document which)
@@ -89,7 +57,13 @@ static json_t *serve_document(void *userdata, enum api_document which)
         memory_limit_apply(&session->memory);
         return document_cgroups(session->registry);
     case DOCUMENT_STATUS:
-        return status_of(daemon);
+        return document_status(session, &(struct document_process){
+                                            .privsep = daemon->privsep,
+                                            .reload_error = daemon->reload_error,
+                                            .started_realtime_ns = daemon->started_realtime_ns,
+                                            .boot_ns = daemon->boot_ns,
+                                            .pause = daemon_paused(daemon),
+                                        });
     case DOCUMENT_CONFIG:
         return config_json(session->config);
     }
@@ -132,7 +106,7 @@ static uint64_t serve_events_generation(void *userdata)
 
 static bool serve_ready(void *userdata)
 {
-    return ((struct daemon *)userdata)->ready;
+    return ((struct daemon *)userdata)->state != DAEMON_STARTING;
 }
 
 static uint64_t serve_now(void *userdata)
@@ -150,22 +124,7 @@ static void serve_complain(void *userdata, const char *sentence)
 
 static int serve_pause(void *userdata, unsigned seconds, struct error *error)
 {
-    struct daemon *daemon = userdata;
-
-    if (seconds == 0) {
-        bool was_paused = registry_is_paused(daemon->session.registry);
-        pause_stop(daemon->pause);
-        if (was_paused)
-            log_event(LOG_KIND_RESUMED, NULL, 0, "counting resumes on request");
-        return was_paused && daemon_set_paused(daemon, false) < 0
-                   ? error_set(error, -EIO, "not every group could be enabled again")
-                   : 0;
-    }
-    int r = pause_start(daemon->pause, seconds);
-    if (r < 0)
-        return error_set(error, r, "no timer for the end of the pause: %s", strerror(-r));
-    log_event(LOG_KIND_PAUSED, NULL, 0, "counting is paused for %u seconds", seconds);
-    return daemon_set_paused(daemon, true) < 0 ? error_set(error, -EIO, "not every group could be disabled") : 0;
+    return daemon_pause(userdata, seconds, error);
 }
 
 static struct sampler *serve_sampler(void *userdata)
@@ -305,33 +264,22 @@ static int fail_loop(const char *what, int error)
 
 static int make_event_loop(struct daemon *daemon)
 {
-    daemon->cpus_checked_ns = daemon->session.sys.now(&daemon->session.sys, CLOCK_MONOTONIC);
-    int r = sd_event_new(&daemon->event);
+    int r = daemon_watch(daemon);
+
     if (r >= 0)
         r = watch_signals(daemon);
     if (r >= 0)
-        r = daemon_watch(daemon);
-    if (r >= 0)
         r = sd_event_set_watchdog(daemon->event, true);
-    if (r < 0)
-        return fail_loop("the event loop cannot start", r);
-    daemon_apply_config(daemon);
-    return EXIT_SUCCESS;
+    return r < 0 ? fail_loop("the event loop cannot start", r) : EXIT_SUCCESS;
 }
 
 static int start_listening(struct daemon *daemon)
 {
-    const struct config *config = daemon->session.config;
     struct error error = {0};
-    int r = server_new(daemon->event, &daemon->service, config->web.telemetry_path, NULL, &daemon->server, &error);
 
-    if (r == 0)
-        r = listening_adopt(&daemon->listening, daemon->server, &error);
-    if (r == 0)
-        r = daemon_configure_server(daemon, config, &error);
-    if (r == 0)
-        return EXIT_SUCCESS;
-    return fail(LOG_KIND_LISTEN_FAILED, NULL, error.message, EXIT_BAD_USAGE);
+    if (daemon_listen(daemon, &error) < 0)
+        return fail(LOG_KIND_LISTEN_FAILED, NULL, error.message, EXIT_BAD_USAGE);
+    return EXIT_SUCCESS;
 }
 
 /* Drops privileges before any client is served. */
@@ -352,16 +300,14 @@ static int serve(struct daemon *daemon)
 {
     char address[512];
 
-    daemon->ready = true;
-    daemon_follow_collectors(daemon);
-    daemon_log_counting(daemon);
+    daemon_count(daemon);
     if (hotplug_listen_error(daemon->hotplug) < 0)
         log_event(LOG_KIND_CHANGES_UNHEARD, NULL, 0,
                   "CPUs that come and go are noticed late, because the kernel's messages cannot be received: %s",
                   strerror(-hotplug_listen_error(daemon->hotplug)));
     for (size_t i = 0; server_describe(daemon->server, i, address, sizeof(address)); i++)
         log_info("listening on %s", address);
-    int status = sd_event_loop(daemon->event); /* the status of shutdown_begin() */
+    int status = sd_event_loop(daemon->event); /* the status of daemon_end() */
     return status < 0 ? fail_loop("the event loop cannot go on", status) : status;
 }
 

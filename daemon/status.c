@@ -104,7 +104,8 @@ json_t *document_paranoid(const struct machine *machine)
     return machine->paranoid == INT_MIN ? json_null() : json_integer(machine->paranoid);
 }
 
-json_t *document_idle_times(struct sys *sys)
+/* [{"cpu", "seconds"}]: how long each CPU has been idle; null if that cannot be read. */
+static json_t *idle_times_json(struct sys *sys)
 {
     _cleanup_(idle_times_done) struct idle_times times = {0};
 
@@ -117,7 +118,7 @@ json_t *document_idle_times(struct sys *sys)
     return array;
 }
 
-static json_t *machine_json(const struct machine *machine, json_t *idle_times)
+static json_t *machine_json(const struct machine *machine, struct sys *sys)
 {
     char hostname[HOST_NAME_MAX + 1] = "";
 
@@ -126,7 +127,18 @@ static json_t *machine_json(const struct machine *machine, json_t *idle_times)
     gethostname(hostname, sizeof(hostname) - 1);
     return json_pack("{s:o, s:s, s:s, s:s, s:o, s:o}", "hostname", json_text(hostname), "kernel",
                      machine->release ? machine->release : "", "cpus_online", online, "cpus_possible", possible,
-                     "perf_event_paranoid", document_paranoid(machine), "cpu_idle_seconds", idle_times);
+                     "perf_event_paranoid", document_paranoid(machine), "cpu_idle_seconds", idle_times_json(sys));
+}
+
+/* All zero if cgroups are not counted. */
+static struct cgroup_summary summarize_cgroups(const struct registry *registry)
+{
+    const void *cgroup = registry_state(registry, &collector_cgroup);
+    struct cgroup_summary summary = {0};
+
+    if (cgroup)
+        cgroup_summarize(cgroup, &summary);
+    return summary;
 }
 
 /*
@@ -135,15 +147,12 @@ static json_t *machine_json(const struct machine *machine, json_t *idle_times)
  */
 static uint64_t refused_descriptors(const struct session *session)
 {
-    const void *state = registry_state(session->registry, &collector_cgroup);
     const struct failures *failures = registry_failures(session->registry);
-    struct cgroup_summary cgroups = {0};
+    struct cgroup_summary cgroups = summarize_cgroups(session->registry);
     uint64_t n = 0;
 
     for (size_t i = 0; i < failures->n; i++)
         n += str_equal(failures->items[i].reason, reason_name(-EMFILE)) ? failures->items[i].n_targets : 0;
-    if (state)
-        cgroup_summarize(state, &cgroups);
     uint64_t wanted = MIN(cgroups.n_wanted, cgroups.max_cgroups);
     return n + (wanted - MIN(wanted, cgroups.limit)) * cgroups.descriptors_each;
 }
@@ -180,7 +189,8 @@ static uid_t reader_user(uid_t started_as)
     return geteuid() == 0 || started_as == 0 ? JAIL_USER : geteuid();
 }
 
-json_t *document_processes(const struct children *children, uid_t opener_uid, uint64_t boot_ns)
+/* [{"process", "pid", "uid", "start_time", "cpu_seconds", ...}]: the daemon and its running child processes. */
+static json_t *processes_json(const struct children *children, uid_t opener_uid, uint64_t boot_ns)
 {
     _cleanup_(closep) int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
     json_t *processes = json_array();
@@ -200,12 +210,10 @@ json_t *document_processes(const struct children *children, uid_t opener_uid, ui
 /* How cgroups are counted; null if they are not. */
 static json_t *engine_json(const struct registry *registry)
 {
-    const void *state = registry_state(registry, &collector_cgroup);
-    struct cgroup_summary summary;
+    struct cgroup_summary summary = summarize_cgroups(registry);
 
-    if (!state)
+    if (!registry_state(registry, &collector_cgroup))
         return json_null();
-    cgroup_summarize(state, &summary);
     return json_pack("{s:s, s:s?, s:o}", "engine", config_engine_name(summary.engine), "engine_reason",
                      summary.engine_reason, "unknown_seconds",
                      registry_has_failed(registry, &collector_cgroup)
@@ -213,21 +221,25 @@ static json_t *engine_json(const struct registry *registry)
                          : json_real((double)summary.unknown_ns / (double)NSEC_PER_SEC));
 }
 
-json_t *document_status(struct registry *registry, const struct document_process *process)
+json_t *document_status(struct session *session, const struct document_process *process)
 {
-    json_t *config_file = process->config->file ? json_text(process->config->file) : json_null();
+    struct registry *registry = session->registry;
+    const char *file = session->config->file;
+    uint64_t now_ns = session->sys.now(&session->sys, CLOCK_REALTIME);
+    _cleanup_(json_decrefp) json_t *descriptors = document_descriptors(session);
+    json_t *processes = processes_json(&session->children, privsep_opener_user(process->privsep), process->boot_ns);
 
     return json_pack(
-        "{s:s, s:f, s:i, s:f, s:o, s:b, s:f, s:o, s:b, s:o, s:O, s:o, s:o, s:O, s:o, s:o, s:o, s:o, s:o, s:o}",
-        "version", PACKAGE_VERSION, "timestamp", (double)process->realtime_ns / (double)NSEC_PER_SEC, "pid",
-        (int)getpid(), "start_time", (double)process->started_realtime_ns / (double)NSEC_PER_SEC, "config_file",
-        config_file, "config_last_reload_successful", process->reload->successful, "config_last_reload_success_time",
-        (double)process->reload->success_realtime_ns / (double)NSEC_PER_SEC, "config_last_reload_error",
-        json_text(process->reload_error), "paused", process->pause.paused, "paused_until",
+        "{s:s, s:f, s:i, s:f, s:o, s:b, s:f, s:o, s:b, s:o, s:O, s:O, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+        "version", PACKAGE_VERSION, "timestamp", (double)now_ns / (double)NSEC_PER_SEC, "pid", (int)getpid(),
+        "start_time", (double)process->started_realtime_ns / (double)NSEC_PER_SEC, "config_file",
+        file ? json_text(file) : json_null(), "config_last_reload_successful", session->reload.successful,
+        "config_last_reload_success_time", (double)session->reload.success_realtime_ns / (double)NSEC_PER_SEC,
+        "config_last_reload_error", json_text(process->reload_error), "paused", process->pause.paused, "paused_until",
         process->pause.paused ? json_real(process->pause.until) : json_null(), "max_fds",
-        json_object_get(process->descriptors, "limit"), "descriptors", process->descriptors, "processes",
-        process->processes, "opener", process->opener, "reader", process->reader, "machine",
-        machine_json(process->machine, process->idle_times), "collectors", document_collectors(registry), "cgroups",
+        json_object_get(descriptors, "limit"), "descriptors", descriptors, "processes", processes, "opener",
+        privsep_json(process->privsep), "reader", privsep_reader_json(process->privsep), "machine",
+        machine_json(session->machine, &session->sys), "collectors", document_collectors(registry), "cgroups",
         engine_json(registry), "failures", document_failures(registry), "starved",
         starved_json(registry_read(registry, 0, UINT64_MAX)));
 }
@@ -303,17 +315,6 @@ static size_t count_cgroups(const struct registry *registry)
     if (cgroup && !registry_has_failed(registry, &collector_cgroup))
         cgroup_visit(cgroup, count_watched, &n);
     return n;
-}
-
-/* All zero if cgroups are not counted. */
-static struct cgroup_summary summarize_cgroups(const struct registry *registry)
-{
-    const void *cgroup = registry_state(registry, &collector_cgroup);
-    struct cgroup_summary summary = {0};
-
-    if (cgroup)
-        cgroup_summarize(cgroup, &summary);
-    return summary;
 }
 
 static bool is_counted(const struct snapshot *snapshot, const struct row *row)

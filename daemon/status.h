@@ -11,28 +11,22 @@
 #include <jansson.h>
 
 #include "collectors/registry.h"
+#include "daemon/privsep.h"
 #include "daemon/session.h"
 #include "http/service.h"
 
 /* {"pmus": [{"name", "type", "cpus", ...}]}, as loaded from sysfs. */
 json_t *document_pmus(const struct machine *machine);
 
-/* What /api/v1/status says of the process, in addition to the state of the registry. */
+/* What /api/v1/status says of the process, in addition to the state of the session. */
 struct document_process {
-    const struct config *config;
-    const struct machine *machine;
-    const struct reload_outcome *reload;
+    const struct privsep *privsep;
     const char *reload_error; /* "" if the last reload succeeded */
-    json_t *opener;           /* of privsep_json(); borrowed */
-    json_t *reader;           /* of privsep_reader_json(); the reference is taken */
     uint64_t started_realtime_ns;
+    uint64_t boot_ns; /* when the machine booted, since the epoch; 0: unknown */
     struct service_pause pause;
-    json_t *descriptors;  /* of document_descriptors(); the reference is taken */
-    json_t *processes;    /* of document_processes(); the reference is taken */
-    json_t *idle_times;   /* of document_idle_times(); the reference is taken */
-    uint64_t realtime_ns; /* now */
 };
-json_t *document_status(struct registry *registry, const struct document_process *process);
+json_t *document_status(struct session *session, const struct document_process *process);
 
 /* {"hierarchy", ..., "cgroups": [{"cgroup", "state", "unit", ...}]}: those that are watched, lingering or dropped. */
 json_t *document_cgroups(const struct registry *registry);
@@ -43,16 +37,6 @@ json_t *document_cgroups(const struct registry *registry);
  * need; and web.limits.connections.
  */
 json_t *document_descriptors(const struct session *session);
-
-/*
- * [{"process", "pid", "uid", "start_time", "cpu_seconds", "resident_bytes", "virtual_bytes", "threads"}]: the daemon
- * and its running child processes. `opener_uid` is the opener's effective user; `boot_ns` is the boot time since the
- * epoch, 0 if unknown.
- */
-json_t *document_processes(const struct children *children, uid_t opener_uid, uint64_t boot_ns);
-
-/* [{"cpu", "seconds"}]: how long each CPU has been idle; null if that cannot be read. */
-json_t *document_idle_times(struct sys *sys);
 
 /* kernel.perf_event_paranoid; null if it cannot be read. */
 json_t *document_paranoid(const struct machine *machine);

@@ -74,24 +74,9 @@ static int load(struct daemon *daemon, struct error *error)
 
 static int make_event_loop(struct daemon *daemon, struct error *error)
 {
-    daemon->cpus_checked_ns = daemon->session.sys.now(&daemon->session.sys, CLOCK_MONOTONIC);
-    int r = sd_event_new(&daemon->event);
-    if (r >= 0)
-        r = daemon_watch(daemon);
-    if (r < 0)
-        return error_set(error, r, "the event loop cannot start");
-    daemon_apply_config(daemon);
-    return 0;
-}
+    int r = daemon_watch(daemon);
 
-static int start_listening(struct daemon *daemon, struct error *error)
-{
-    const struct config *config = daemon->session.config;
-    int r = server_new(daemon->event, &daemon->service, config->web.telemetry_path, NULL, &daemon->server, error);
-
-    if (r == 0)
-        r = listening_adopt(&daemon->listening, daemon->server, error);
-    return r < 0 ? r : daemon_configure_server(daemon, config, error);
+    return r < 0 ? error_set(error, r, "the event loop cannot start") : 0;
 }
 
 static int drop_and_open(struct daemon *daemon, struct error *error)
@@ -103,7 +88,7 @@ static int drop_and_open(struct daemon *daemon, struct error *error)
 bool played_start(struct played *played)
 {
     static int (*const stages[])(struct daemon * daemon, struct error * error) = {
-        split_off, load, make_event_loop, start_listening, drop_and_open,
+        split_off, load, make_event_loop, daemon_listen, drop_and_open,
     };
     struct daemon *daemon = &played->daemon;
     struct error error = {0};
@@ -118,8 +103,7 @@ bool played_start(struct played *played)
     for (size_t i = 0; i < ARRAY_SIZE(stages) && r == 0; i++)
         r = stages[i](daemon, &error);
     if (r == 0) {
-        daemon->ready = true;
-        daemon_follow_collectors(daemon);
+        daemon_count(daemon);
         return true;
     }
     fault_expect(error.message[0], "it cannot start (%d), and does not say why", r);

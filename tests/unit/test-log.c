@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "base/cleanup.h"
+#include "daemon/changes.h"
 #include "daemon/log.h"
 #include "tests/unit/fixture.h"
 #include "tests/unit/test.h"
@@ -123,6 +124,32 @@ TEST(test_text)
     assert_string_equal(message, "a 1");
     assert_non_null(strstr(text, " warning b \"2\xef\xbf\xbd[m\xef\xbf\xbd\"\n"));
     assert_null(strstr(text, "not logged"));
+}
+
+static void have_troubles(void)
+{
+    static const int results[] = {0, -EIO, -EIO, 1, 0, -ENOMEM};
+    struct troubles of_cpus = {0}, of_retry = {0};
+
+    for (size_t i = 0; i < ARRAY_SIZE(results); i++) {
+        trouble_set(&of_cpus, TROUBLE_CPUS_UNREAD, results[i], "no CPUs %zu", i);
+        assert_int_equal(of_cpus.now[TROUBLE_CPUS_UNREAD], results[i] < 0);
+        assert_false(troubles_need_retry(&of_cpus)); /* a reading tries it again, not a retry */
+        trouble_set(&of_retry, TROUBLE_RETRY_FAILED, results[i], "no retry %zu", i);
+        assert_int_equal(troubles_need_retry(&of_retry), results[i] < 0);
+    }
+}
+
+/* A trouble is logged when it begins, and again when it comes back. */
+TEST(test_troubles)
+{
+    log_configure(LOG_LEVEL_INFO, LOG_FORMAT_JSON);
+    _cleanup_(freep) char *text = written_by(have_troubles);
+    assert_int_equal(count(text, "\n"), 4);
+    assert_int_equal(count(text, "\"kind\":\"changes-unheard\",\"message\":\"no CPUs 1\"}"), 1);
+    assert_int_equal(count(text, "\"level\":\"warning\",\"message\":\"no retry 1\"}"), 1);
+    assert_non_null(strstr(text, "no CPUs 5"));
+    assert_non_null(strstr(text, "no retry 5"));
 }
 
 static void write_many(void)

@@ -102,9 +102,9 @@ static void hotplug_recover(void *state)
 static void pause_act(void *state)
 {
     struct played *played = state;
+    struct error error;
 
-    daemon_set_paused(&played->daemon, true);
-    pause_start(played->daemon.pause, 10);
+    daemon_pause(&played->daemon, 10, &error);
     truth_advance(&played->truth, 1000);
     played_scrape(played);
     played_pass(played, 11);

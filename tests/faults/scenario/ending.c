@@ -55,7 +55,7 @@ static void ending_act(void *state)
     struct served_daemon *served = state;
     sd_event *event = served_daemon_of(served)->event;
 
-    shutdown_begin(served_daemon_of(served)->shutdown, EXIT_SUCCESS);
+    daemon_end(served_daemon_of(served), EXIT_SUCCESS);
     fault_expect(served_daemon_until(served, has_ended, event, EVENT_SECONDS), "the daemon does not end in %d seconds",
                  EVENT_SECONDS);
     served_daemon_of(served)->server = server_free(served_daemon_of(served)->server);
