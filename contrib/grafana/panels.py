@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts that generate.py makes dashboards of: expressions, panels, variables, and their JSON."""
+"""The parts that dashboards.py is made of: expressions, panels, variables, and their JSON."""
 
 WHERE = 'job=~"$job", instance=~"$instance"'
 ON_PMU = WHERE + ', pmu=~"$pmu"'

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The dashboards, rules and alerts of perfcountd as a monitoring mixin (https://monitoring.mixins.dev). All of them are
-// the files of ../grafana and ../prometheus (rules.json is rules.yml, by ../prometheus/rules.py); this only gives them the names that tools of mixins look for.
+// the files of ../grafana and ../prometheus (rules.json is rules.yml); this only gives them the names that tools of
+// mixins look for.
 // For jsonnet 0.18 and newer.
 local rules = import 'rules.libsonnet';
 

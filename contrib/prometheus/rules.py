@@ -1,18 +1,11 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """
-Writes the recording rules of every derived metric, rules.yml, from the table that the daemon has:
-
-    perfcountd list-metrics --json | contrib/prometheus/rules.py >contrib/prometheus/rules.yml
-
-With --json it writes the same rules for the mixin, contrib/mixin/rules.json, since jsonnet takes long to read YAML.
+The recording rules of every derived metric, rules.yml, from the table that the daemon has; ../generate.py writes them.
 
 A formula becomes a formula of sums: each part that is linear in its events is added up over the CPUs that have all
 events of the formula in one group.
 """
-import json
 import re
-import sys
 
 WIDTH = 112
 WINDOW = "5m"
@@ -40,7 +33,7 @@ UNIT_JOIN = "* on (job, instance, cgroup) group_left (unit, slice) perf_cgroup_i
 HEADER = """\
 # SPDX-License-Identifier: Apache-2.0
 # Recording rules for perfcountd: the derived metrics of each node, each kind of core, each cgroup and each unit.
-# rules.py wrote this file: change the table of derived metrics (`perfcountd list-metrics`), or rules.py.
+# contrib/generate.py wrote this file: change the table of derived metrics (`perfcountd list-metrics`), or rules.py.
 #
 # Each is made of events of one group, which were counted at the same time, so the label `group` is kept. `and` selects
 # the CPUs that have all of them. There is no value where a divisor did not change. Where a metric has several formulas
@@ -317,18 +310,3 @@ def read_rules(text):
         elif line.startswith(" " * 10):
             groups[-1]["rules"][-1]["expr"] += line[10:] + "\n"
     return {"groups": groups}
-
-
-def main():
-    table = json.load(sys.stdin)
-    try:
-        text = write_rules(table)
-        if "--json" in sys.argv:
-            text = json.dumps(read_rules(text), indent=1) + "\n"
-        sys.stdout.write(text)
-    except Mistake as mistake:
-        sys.exit("rules.py: %s" % mistake)
-
-
-if __name__ == "__main__":
-    main()

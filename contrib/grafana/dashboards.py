@@ -1,16 +1,5 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes fleet.json, board.json and containers.json, dashboards for Grafana 9 and newer, from the tables below.
-
-usage: generate.py [--check]
-
-Without an option it writes the files beside itself; with --check it fails if they are not what it would write. The
-files are in the tree so that they can be imported as they are.
-"""
-import json
-import os
-import sys
-
+"""The dashboards fleet.json, board.json and containers.json for Grafana 9 and newer, which ../generate.py writes."""
 from panels import (BACKEND, BOARD, BRANCHES, CGROUP, CONTAINER, FAULTS, FRONTEND, IN_CGROUP, LAST_LEVEL, ON_PMU,
                     WARNINGS, WHERE, bars, cgroup_ratio, cgroup_total, container_ratio, cpu_ratio, dashboard, lines,
                     memory, number, of_containers, of_services, per_thousand, rate, row, running, table, text, total,
@@ -303,22 +292,3 @@ DASHBOARDS = {
     "containers.json": dashboard("perfcountd-containers", "perfcountd / Containers", "Containers, pods and projects of "
                                  "compose by their names.", VARIABLES[:2] + OF_CONTAINERS, CONTAINERS),
 }
-
-
-def main():
-    if sys.argv[1:] not in ([], ["--check"]):
-        sys.exit(__doc__)
-    for name, made in DASHBOARDS.items():
-        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name)
-        content = json.dumps(made, indent=2, ensure_ascii=False) + "\n"
-        if sys.argv[1:]:
-            with open(path, encoding="utf-8") as file:
-                if file.read() != content:
-                    sys.exit("%s is not what contrib/grafana/generate.py writes; run it" % path)
-        else:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(content)
-
-
-if __name__ == "__main__":
-    main()
