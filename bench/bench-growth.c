@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One point of a growth curve, on a simulated machine of that size: what opening, a reading (collecting and rendering
- * as text), a reload and closing take, and the memory that a series takes. bench/run-bench-growth draws the curves.
+ * as text), a reload and closing take, and the memory that a series takes. bench/growth.py draws the curves.
  *
  * usage: bench-growth CURVE X [READINGS]
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fixed work, for bench/run-bench-check to count its instructions: each workload is one call of step_workload(), after
+ * Fixed work, for bench/check.py to count its instructions: each workload is one call of step_workload(), after
  * one that allocates whatever is made on first use. Nothing in it depends on time, addresses or the machine.
  *
  * Prints a line per workload, in order: NAME, how many units of work it did, and bytes that it gave, 0 for none. Then a

@@ -3,7 +3,7 @@
  * The cost of opening counters through the opener: 2,000 events in groups, in turns with and without, and the medians
  * of both. Needs the privileges that the opener needs.
  *
- * usage: bench-opener [EVENTS [ROUNDS [MOST]]]     exit status 1 where the ratio is above MOST
+ * usage: bench-opener [EVENTS [ROUNDS]]     `bench/run times` judges the ratio
  */
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -150,7 +150,6 @@ int main(int argc, char **argv)
 {
     struct bench bench = {.n_events = argument(argc, argv, 1, 2000), .n_cpus = (size_t)get_nprocs()};
     size_t rounds = MIN(argument(argc, argv, 2, 7), ROUNDS_MAX);
-    double most = argc > 3 ? strtod(argv[3], NULL) : 0;
     struct rlimit limit = {.rlim_cur = bench.n_events + 64, .rlim_max = MAX(bench.n_events + 64, 65536)};
     uint64_t with[ROUNDS_MAX], without[ROUNDS_MAX];
     int r = 0;
@@ -172,5 +171,5 @@ int main(int argc, char **argv)
     printf("  direct              %8.1f us an event\n", a);
     printf("  through the opener  %8.1f us an event\n", b);
     printf("  ratio               %8.2f\n", b / a);
-    return most > 0 && b / a > most ? EXIT_FAILURE : EXIT_SUCCESS;
+    return EXIT_SUCCESS;
 }

@@ -2,7 +2,7 @@
 /*
  * The cost of 100,000 series, on a machine that is played: the groups that were built in up to 0.1.0, on enough CPUs to
  * have as many series. Time of a text, of a JSON document and of compressing the text; allocations and the highest
- * memory of each; memory that is held for each series. Fails where one is above its limit.
+ * memory of each; memory that is held for each series. `bench/run scrapes` judges them.
  *
  * usage: bench-series [SERIES]
  */
@@ -23,12 +23,6 @@
 
 #define DEFAULT_SERIES 100000
 #define ROUNDS 15
-#define TEXT_MS_MAX 5.0
-#define JSON_RATIO_MAX 2.0
-#define GZIP_MS_MAX 25.0
-#define ALLOCATIONS_MAX 32
-#define PEAK_RATIO_MAX 3.0
-#define BYTES_PER_SERIES_MAX 400.0
 
 /* Those that were built in up to 0.1.0; each has the series of its counters and two times. */
 static const char groups[] = "collectors:\n"
@@ -198,10 +192,9 @@ static void measure(struct figure *figure, const struct snapshot *snapshot)
     figure->size = buffer.size;
 }
 
-static bool check(const char *what, double value, double limit)
+static void print(const char *what, double value)
 {
-    printf("    %-46s %8.2f, at most %g%s\n", what, value, limit, value <= limit ? "" : "  MISSED");
-    return value <= limit;
+    printf("    %-46s %8.2f\n", what, value);
 }
 
 static void print_figure(const struct figure *figure, const struct figure *whole)
@@ -211,7 +204,7 @@ static void print_figure(const struct figure *figure, const struct figure *whole
            whole == figure ? "response" : "text");
 }
 
-static int measure_all(const struct snapshot *snapshot, double bytes_per_series)
+static void measure_all(const struct snapshot *snapshot, double bytes_per_series)
 {
     struct figure text = {.name = "text", .write = write_text, .seconds = 1e9};
     struct figure openmetrics = {.name = "OpenMetrics", .write = write_openmetrics, .seconds = 1e9};
@@ -223,21 +216,19 @@ static int measure_all(const struct snapshot *snapshot, double bytes_per_series)
     for (size_t i = 0; i < ROUNDS * ARRAY_SIZE(all); i++)
         measure(all[i % ARRAY_SIZE(all)], snapshot);
     double allocations_most = (double)MAX(MAX(text.allocations, openmetrics.allocations), json.allocations);
-    bool good = true;
 
     print_figure(&text, &text);
     print_figure(&openmetrics, &openmetrics);
     print_figure(&json, &json);
     print_figure(&gzip, &text);
-    good &= check("text, ms", text.seconds * 1e3, TEXT_MS_MAX);
-    good &= check("JSON, times the text's time", json.seconds / text.seconds, JSON_RATIO_MAX);
-    good &= check("gzip, ms", (gzip.seconds - text.seconds) * 1e3, GZIP_MS_MAX);
-    good &= check("allocations", allocations_most, ALLOCATIONS_MAX);
-    good &= check("peak memory, text, times the response", text.peak / (double)text.size, PEAK_RATIO_MAX);
-    good &= check("peak memory, JSON, times the response", json.peak / (double)json.size, PEAK_RATIO_MAX);
-    good &= check("peak memory, gzip, times the text", gzip.peak / (double)text.size, PEAK_RATIO_MAX);
-    good &= check("bytes held per series", bytes_per_series, BYTES_PER_SERIES_MAX);
-    return good ? 0 : 1;
+    print("text, ms", text.seconds * 1e3);
+    print("JSON, times the text's time", json.seconds / text.seconds);
+    print("gzip, ms", (gzip.seconds - text.seconds) * 1e3);
+    print("allocations", allocations_most);
+    print("peak memory, text, times the response", text.peak / (double)text.size);
+    print("peak memory, JSON, times the response", json.peak / (double)json.size);
+    print("peak memory, gzip, times the text", gzip.peak / (double)text.size);
+    print("bytes held per series", bytes_per_series);
 }
 
 static size_t count_series(const struct snapshot *snapshot)
@@ -291,7 +282,7 @@ int main(int argc, char **argv)
     double bytes = (double)(held() - before) / (double)n;
     printf("%zu series on %u CPUs that are played, opened in %.1f ms, read in %.2f ms:\n", n, n_cpus, opened * 1e3,
            reading * 1e3);
-    int result = measure_all(snapshot, bytes);
+    measure_all(snapshot, bytes);
     start = now();
     registry_free(registry);
     printf("    closed in %.1f ms\n", (now() - start) * 1e3);
@@ -299,5 +290,5 @@ int main(int argc, char **argv)
     machine_free(machine);
     fake_sys_free(fake);
     free(kernel.members);
-    return result;
+    return 0;
 }

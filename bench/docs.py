@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """
 The figures of `make bench` in the documents: the last table stands in doc/performance.md as it was printed, and what
-else is said with its figures is made from it, so that the two cannot differ. `bench/run --write-docs` puts a new table
-there.
+else is said with its figures is made from it, so that the two cannot differ. `bench/run scrapes --write-docs` puts a
+new table there.
 
 usage: docs.py [--write] SOURCE-DIRECTORY
 """
@@ -17,7 +17,13 @@ sys.dont_write_bytecode = True  # the source tree may be read-only
 import table  # noqa: E402
 
 PERFORMANCE = "doc/performance.md"
-CGROUPS = "doc/cgroups.md"
+# Where --write-docs puts the output of a benchmark, and between which marks.
+WRITTEN = {
+    "scrapes": (PERFORMANCE, "make bench"),
+    "cgroup": ("doc/cgroups.md", "make bench-cgroup"),
+    "page": (PERFORMANCE, "make bench-page"),
+}
+SOURCES = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..")
 SERIES = " of 100,000 series"
 # Words for figures whose names say too little without their heading.
 WORDS = {
@@ -97,7 +103,7 @@ def verdicts(rows, wanted):
 def all_verdicts(rows):
     judged = [(figure, WORDS.get(figure, figure)) for figure, row in rows.items() if row.met]
     text = verdicts(rows, judged) + "\n"
-    bounds = table.load_bounds("run")
+    bounds = table.load_bounds("scrapes")
     known = [figure for figure, _ in judged if rows[figure].met == "missed" and bounds[figure].reason]
     reasons = ["%s: %s." % (words, bounds[figure].reason) for figure, words in judged if figure in known]
     return text + "Why bounds are missed:\n\n" * bool(reasons) + "".join(
@@ -148,21 +154,20 @@ def indented(printed):
     return "".join(("    " + line).rstrip() + "\n" for line in printed.strip("\n").splitlines())
 
 
-def write_output(root, name, mark, printed):
-    """The output of another benchmark than `make bench`, between its marks in a document."""
-    path = os.path.join(root, name)
-    with open(path, encoding="utf-8") as file:
-        text = replaced(file.read(), mark, indented(printed), name)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
+def write(name, printed):
+    """The output of a benchmark, and what is made from it."""
+    path, mark = WRITTEN[name]
+    file = os.path.join(SOURCES, path)
+    with open(file, encoding="utf-8") as opened:
+        text = replaced(opened.read(), mark, indented(printed), path)
+    with open(file, "w", encoding="utf-8") as opened:
+        opened.write(text)
+    if path == PERFORMANCE:
+        write_derived(SOURCES)
 
 
-def write(root, printed=None):
-    """With what was printed, or with what is in doc/performance.md already."""
-    texts = load(root)
-    if printed is not None:
-        texts[PERFORMANCE] = replaced(texts[PERFORMANCE], "make bench", indented(printed), PERFORMANCE)
-    for name, text in derive(texts).items():
+def write_derived(root):
+    for name, text in derive(load(root)).items():
         with open(os.path.join(root, name), "w", encoding="utf-8") as file:
             file.write(text)
 
@@ -170,7 +175,7 @@ def write(root, printed=None):
 def main():
     root = sys.argv[-1]
     if sys.argv[1:-1] == ["--write"]:
-        write(root)
+        write_derived(root)
         return
     texts = load(root)
     wrong = [name for name, text in derive(texts).items() if text != texts[name]]

@@ -43,26 +43,32 @@ class Client:
             return self.ask(headers, path)
 
     def ask(self, headers, path):
+        self.send(headers, path)
+        while not self.take():
+            pass
+        return self.filled - self.start
+
+    def send(self, headers=b"", path=None):
+        """A request, whose answer take() receives."""
         self.socket.sendall(b"GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: keep-alive\r\n%s\r\n" %
                             (path or self.path, headers))
-        filled = 0
-        body = length = None
-        while body is None or not self.complete(body, length, filled):
-            received = self.socket.recv_into(memoryview(self.buffer)[filled:])
-            if not received:
-                raise Closed("the server closed the connection")
-            filled += received
-            if body is None:
-                end = self.buffer.find(b"\r\n\r\n", 0, filled)
-                if end >= 0:
-                    body, length = end + 4, self.length_of(bytes(self.buffer[:end]))
-        self.head, self.body = bytes(self.buffer[:body]), (body, filled)
-        return filled - body
+        self.filled, self.start, self.length = 0, None, None
 
-    def complete(self, body, length, filled):
-        if length is None:  # chunked
-            return self.buffer[max(body, filled - 5):filled] == b"0\r\n\r\n"
-        return filled - body >= length
+    def take(self):
+        """Takes in what has come; whether the answer is complete."""
+        received = self.socket.recv_into(memoryview(self.buffer)[self.filled:])
+        if not received:
+            raise Closed("the server closed the connection")
+        self.filled += received
+        if self.start is None:
+            end = self.buffer.find(b"\r\n\r\n", 0, self.filled)
+            if end < 0:
+                return False
+            self.head = bytes(self.buffer[:end + 4])
+            self.start, self.length = end + 4, self.length_of(self.head)
+        if self.length is None:  # chunked
+            return self.buffer[max(self.start, self.filled - 5):self.filled] == b"0\r\n\r\n"
+        return self.filled - self.start >= self.length
 
     @staticmethod
     def length_of(head):
@@ -71,9 +77,13 @@ class Client:
         length = re.search(rb"content-length: *(\d+)", head, re.I)
         return int(length[1]) if length else None
 
+    def text(self):
+        """The body of the last answer."""
+        return bytes(self.buffer[self.start:self.filled]).decode()
+
     def page(self):
         self.get()
-        return bytes(self.buffer[slice(*self.body)]).decode()
+        return self.text()
 
     def compresses(self):
         self.get(GZIP)
@@ -106,12 +116,15 @@ class Processes:
         """MB of each process; the key is one of smaps_rollup."""
         figures = []
         for pid in self.pids():
-            with open("/proc/%d/smaps_rollup" % pid) as rollup:
+            with contextlib.suppress(OSError), open("/proc/%d/smaps_rollup" % pid) as rollup:  # it may have just ended
                 figures.append(int(re.search(r"^%s: *(\d+) kB" % key, rollup.read(), re.M)[1]) / 1024)
         return figures
 
     def descriptors(self):
         return sum(len(os.listdir("/proc/%d/fd" % pid)) for pid in self.pids())
+
+    def perf_events(self):
+        return sum(perf_events(pid) for pid in self.pids())
 
     def wakeups(self):
         """How often the threads have gone to sleep of themselves."""
@@ -138,9 +151,12 @@ class Processes:
                        if name not in ("total", "restart_syscall"))
 
 
+class Skipped(Exception):
+    """The reason why something is not measured here."""
+
+
 def skip(reason):
-    print("skipped: " + reason)
-    sys.exit(77)
+    raise Skipped(reason)
 
 
 def free_port():
@@ -167,16 +183,24 @@ def wait_for_end(pids):
         time.sleep(0.01)
 
 
+def perf_events(pid):
+    """How many a process has open."""
+    count = 0
+    for link in glob.iglob("/proc/%s/fd/*" % pid):
+        with contextlib.suppress(OSError):
+            count += os.readlink(link) == "anon_inode:[perf_event]"
+    return count
+
+
 def counting():
     """The processes that have perf events open: pid and name."""
-    found = {}
-    for link in glob.glob("/proc/[0-9]*/fd/*"):
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
-            if os.readlink(link) == "anon_inode:[perf_event]":
-                pid = link.split("/")[2]
+            if perf_events(pid):
                 with open("/proc/%s/comm" % pid) as name:
-                    found[pid] = name.read().strip()
-    return ["%s (%s)" % (name, pid) for pid, name in found.items()]
+                    found.append("%s (%s)" % (name.read().strip(), pid))
+    return found
 
 
 class Cgroups:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The browser's side of run-bench-page: looks at the page of a daemon in Chromium. Each line that it writes is a
-// figure, or the beginning or the end of a time in which run-bench-page reads the daemon's CPU clock.
+// The browser's side of page.py: looks at the page of a daemon in Chromium. Each line that it writes is a
+// figure, or the beginning or the end of a time in which page.py reads the daemon's CPU clock.
 //
 // usage: page.mjs URL SECONDS ROUNDS [VIEW...]
 import { writeSync } from "node:fs";

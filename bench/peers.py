@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+import urllib.request
 
 import lib
 
@@ -138,6 +139,21 @@ class Perfcountd(Server):
         with open(self.file, "w") as file:
             file.write(config)
 
+    def url(self, path):
+        return "http://127.0.0.1:%d%s" % (self.port, path)
+
+    def reload(self, config):
+        """The configuration must have local_operators."""
+        self.configure(config)
+        request = urllib.request.Request(self.url("/-/reload"), method="POST")
+        with urllib.request.urlopen(request, timeout=60) as response:
+            response.read()
+
+    def watched(self):
+        """How many cgroups."""
+        found = re.search(r'^perfcountd_cgroups\{state="watched"\} (\d+)', self.client.page(), re.M)
+        return int(found[1]) if found else 0
+
 
 class BarePage(Server):
     """A constant page; where it reads, after one read of each CPU's group."""
@@ -145,7 +161,7 @@ class BarePage(Server):
     def __init__(self, build, size, reads=False, wrapper=(), **more):
         self.name = "a bare page that reads" if reads else "the bare page"
         port = lib.free_port()
-        super().__init__([[*wrapper, os.path.join(build, "bench", "bare-server"), str(port), str(size)] +
+        super().__init__([[*wrapper, os.path.join(build, "bench", "bare"), "server", str(port), str(size)] +
                           ["reads"] * reads], port, **more)
 
 
@@ -153,7 +169,7 @@ class BareReads:
     """The same groups, only read; and as many bytes, only copied."""
 
     def __init__(self, build, n_events=N_EVENTS, cgroups=()):
-        self.process = subprocess.Popen([os.path.join(build, "bench", "bare-reads"), str(n_events), *cgroups],
+        self.process = subprocess.Popen([os.path.join(build, "bench", "bare"), "reads", str(n_events), *cgroups],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def ask(self, line):
@@ -162,7 +178,7 @@ class BareReads:
         self.process.stdin.flush()
         answer = self.process.stdout.readline()
         if not answer:
-            sys.exit("bare-reads ended")
+            sys.exit("bare ended")
         return tuple(float(figure) / 1000 for figure in answer.split())
 
     def read(self, rounds):

@@ -53,9 +53,16 @@ class Table:
         self.bounds = load_bounds(program, path)
         self.verdicts = []
         self.head = ""
-        print("%-52s %12s %12s %8s %9s" % ("", "perfcountd", "other", "ratio", "bound"))
+        self.begun = False
+
+    def begin(self):
+        """The names of the columns come with the first row or heading, below what a benchmark says of its method."""
+        if not self.begun:
+            print("%-52s %12s %12s %8s %9s" % ("", "perfcountd", "other", "ratio", "bound"))
+        self.begun = True
 
     def heading(self, text):
+        self.begin()
         print("\n" + text)
 
     def row(self, figure, own, unit=""):
@@ -106,8 +113,8 @@ class Table:
             len(missed), len(missed) - len(failed), len(self.verdicts) - len(missed), len(absent)))
         return 1 if failed or absent else 0
 
-    @staticmethod
-    def print(figure, own, other, ratio, judged):
+    def print(self, figure, own, other, ratio, judged):
+        self.begin()
         print(("%-52s %12s %12s %8s %9s  %s" % (figure, own, other, ratio, *judged)).rstrip(), flush=True)
 
 

@@ -226,7 +226,7 @@ for bound, value, status, words in (
 got, text = verdict("<= 1", 1, figure="another time")
 if got != 1 or "not judged: FAILED: time of N" not in text:
     sys.exit("a bound that was not measured: %d\n%s" % (got, text))
-for program in ("run", "run-bench-cgroup", "run-bench-sampler"):
+for program in ("scrapes", "cgroup", "sampler"):
     table.load_bounds(program)
 END
 }

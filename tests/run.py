@@ -140,7 +140,7 @@ def table():
     faults = {build: {"CHECK_FAULTS": os.path.join(BUILD, build, "tests", "faults", "check-faults")}
               for build in ("plain", "sanitized")}
     dist = "make -C build/plain -j%d distcheck DISTCHECK_CONFIGURE_FLAGS=CFLAGS=-O0 AM_MAKEFLAGS='check_PROGRAMS= TESTS='"
-    scripts_of = "git ls-files -- '*.sh' quickstart .ci/run bench/gate bench/footprint | xargs shellcheck"
+    scripts_of = "git ls-files -- '*.sh' quickstart .ci/run bench/footprint | xargs shellcheck"
     return [
         build_step("plain", "quick"),
         build_step("sanitized", "quick"),

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Clients that send nothing, a byte a second, too much or garbage, over plain HTTP and over TLS: each gets an answer or
 # is disconnected, its descriptors are freed, and clients of other addresses are served meanwhile. During a flood of
-# each kind right requests succeed, and no wrong password is accepted. bench/run-bench-times measures how long a scrape
+# each kind right requests succeed, and no wrong password is accepted. bench/times.py measures how long a scrape
 # takes meanwhile.
 # set: all
 . "$(dirname "$0")/lib.sh"

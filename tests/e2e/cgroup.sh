@@ -68,7 +68,7 @@ test_selection() {
     remove_cgroups "$hierarchy$in"
 }
 
-# --- from the beginning to the end; bench/run-bench-times has after how many milliseconds
+# --- from the beginning to the end; bench/times.py has after how many milliseconds
 
 # take_in CGROUP EVENTS PAGES: makes it, with mkdir -p, and runs a program in it once it is counted. Prints its count.
 take_in() {

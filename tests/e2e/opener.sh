@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The opener: the rights of the two processes, the truth of counts through it, which of both outlives the other, and the
-# end of the BPF programs that it loads. tests/e2e/impostor.sh has its refusals, bench/run-bench-times its cost.
+# end of the BPF programs that it loads. tests/e2e/impostor.sh has its refusals, bench/times.py its cost.
 # set: quick
 . "$(dirname "$0")/lib.sh"
 need cc curl jq objdump pgrep prlimit python3 setpriv

@@ -334,7 +334,7 @@ holds "that turns the sampler off ends it" eventually 60 ends_by "$scratch/reloa
 holds "closes its rings" eventually 60 fds_are "$idle"
 equals "and it is off" "$(status_of /api/v1/samples)" 403
 
-# --- the end of the daemon; bench/run-bench-times has how long it takes
+# --- the end of the daemon; bench/times.py has how long it takes
 
 reload 'sampler: {enabled: true, event: cpu-clock}'
 paths=(/api/v1/folded /api/v1/samples /api/v1/perf.data /debug/pprof/profile)

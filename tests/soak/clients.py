@@ -91,7 +91,7 @@ class Target:
         return found
 
     def memory(self):
-        """For bench/soak, which judges it."""
+        """For bench/soak.py, which judges it."""
         with open("/proc/%d/smaps_rollup" % self.pid) as rollup:
             return "%s has %s kB" % (self.name, re.search(r"^Anonymous: *(\d+) kB", rollup.read(), re.M)[1])
 

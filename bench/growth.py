@@ -1,30 +1,23 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """How cost grows: with events, CPUs and cgroups on simulated machines, with real cgroups, and with clients.
 
 Each curve is a table of points with the exponent of its growth: the slope of the least squares line through the
 logarithms of x and y, over all points and over the largest ones, where what is constant weighs nothing any more. What
 grows with the number of groups must do so at most linearly, what clients share must not grow with their number.
-
-usage: run-bench-growth BUILD-DIRECTORY
 """
-import argparse
 import contextlib
 import math
 import os
 import re
 import selectors
-import socket
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
-import urllib.error
-import urllib.request
 
-sys.dont_write_bytecode = True  # the source tree may be read-only
-import callgrind  # noqa: E402
+import callgrind
+import lib
+import peers
 
 LINEAR = 1.1  # the largest exponent that counts as linear
 CONSTANT = 0.1
@@ -163,131 +156,16 @@ def grow_bpf(report, build):
                          (last["bytes"] - first["bytes"]) / (xs[-1] - xs[0]) / 64, BPF_BYTES_PER_CGROUP_AND_CPU)
 
 
-# --- the daemon
-
-class Client:
-    """A keep-alive connection that asks for the metrics again and again."""
-
-    REQUEST = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
-
-    def __init__(self, port):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=10)
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.answer = b""
-        self.size = None
-
-    def ask(self):
-        self.answer, self.size = b"", None
-        self.socket.sendall(self.REQUEST)
-
-    def take(self):
-        """Takes in what has come; whether the answer is complete."""
-        data = self.socket.recv(1 << 20)
-        if not data:
-            raise RuntimeError("the connection was closed, so it is no keep-alive")
-        self.answer += data
-        if self.size is None and b"\r\n\r\n" in self.answer:
-            head = self.answer.split(b"\r\n\r\n", 1)[0]
-            length = re.search(rb"content-length: *(\d+)", head, re.I)
-            if not head.startswith(b"HTTP/1.1 200") or not length:
-                raise RuntimeError("unexpected answer: %r" % head[:200])
-            self.size = len(head) + 4 + int(length[1])
-        return self.size is not None and len(self.answer) >= self.size
-
-    def get(self):
-        self.ask()
-        while not self.take():
-            pass
-        return self.answer.split(b"\r\n\r\n", 1)[1].decode()
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
-class Daemon:
-    def __init__(self, build, directory, min_interval, cpu="true", cgroup="false", pattern="/none"):
-        self.file = os.path.join(directory, "growth.yaml")
-        self.settings = [min_interval, cpu, cgroup, pattern]
-        self.configure()
-        self.port = free_port()
-        self.process = subprocess.Popen(
-            [os.path.join(build, "perfcountd"), "--config.file=" + self.file, "--log.level=error",
-             "--web.listen-address=127.0.0.1:%d" % self.port], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        self.clock = (~self.process.pid << 3) | 2  # the CPU-time clock of that process, see clock_getcpuclockid(3)
-        deadline = time.monotonic() + 20
-        while True:
-            with contextlib.suppress(urllib.error.URLError, OSError):
-                with urllib.request.urlopen("http://127.0.0.1:%d/-/ready" % self.port, timeout=5):
-                    return
-            if self.process.poll() is not None or time.monotonic() > deadline:
-                self.stop()
-                sys.exit("perfcountd does not answer")
-            time.sleep(0.02)
-
-    def configure(self):
-        with open(self.file, "w") as config:
-            config.write(CONFIG % tuple(self.settings))
-
-    def reload(self, pattern):
-        self.settings[3] = pattern
-        self.configure()
-        request = urllib.request.Request("http://127.0.0.1:%d/-/reload" % self.port, method="POST")
-        with urllib.request.urlopen(request, timeout=60) as response:
-            response.read()
-
-    def cpu(self):
-        return time.clock_gettime(self.clock)
-
-    def reads(self):
-        """How often it has called read(2) and its like; what comes from sockets is not among them."""
-        with open("/proc/%d/io" % self.process.pid) as io:
-            return int(re.search(r"^syscr: (\d+)", io.read(), re.M)[1])
-
-    def stop(self):
-        self.process.terminate()
-        try:
-            self.process.wait(10)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-
-
 # --- cgroups of the real kernel
 
-def hierarchy():
-    """Where perf counts cgroups: a v1 hierarchy with perf_event where there is one, else v2; or None."""
-    v1 = v2 = None
-    with open("/proc/self/mountinfo") as mounts:
-        for line in mounts:
-            left, right = line.split(" - ", 1)
-            kind, _, options = right.split()[:3]
-            if kind == "cgroup" and "perf_event" in options.split(","):
-                v1 = left.split()[4]
-            elif kind == "cgroup2":
-                v2 = left.split()[4]
-    return v1 or v2
+def config(min_interval, cpu="true", cgroup="false", pattern="/none"):
+    return CONFIG % (min_interval, cpu, cgroup, pattern)
 
 
-@contextlib.contextmanager
-def cgroups(number):
-    """This number of them, by name b0000 and on, below one; yields that one's name, or None with the reason printed."""
-    root = hierarchy()
-    below = "/perfcountd-growth-%d" % os.getpid()
-    made = []
-    try:
-        try:
-            for name in [""] + ["/b%04d" % n for n in range(number)]:
-                os.mkdir("%s%s%s" % (root, below, name))
-                made.append("%s%s%s" % (root, below, name))
-        except OSError as error:
-            print("\nCgroups of the kernel are left out: %s" % error)
-        yield below if len(made) == number + 1 else None
-    finally:
-        for directory in reversed(made):
-            os.rmdir(directory)
+def reads(daemon):
+    """How often it has called read(2) and its like; what comes from sockets is not among them."""
+    with open("/proc/%d/io" % daemon.processes.roots[0]) as io:
+        return int(re.search(r"^syscr: (\d+)", io.read(), re.M)[1])
 
 
 def pattern_of(below, number):
@@ -301,14 +179,16 @@ def pattern_of(below, number):
 
 
 def grow_cgroups(report, build, directory, xs, rounds):
-    with cgroups(max(xs)) as below:
-        if not below:
-            return
-        daemon = Daemon(build, directory, "0s", cpu="false", cgroup="true", pattern=below + "/none")
+    with contextlib.ExitStack() as stack:
         try:
-            rows = [cgroup_point(daemon, below, x, rounds) for x in xs]
-        finally:
-            daemon.stop()
+            cgroups = lib.Cgroups(max(xs), "b%04d", "/perfcountd-growth-%d" % os.getpid())
+        except lib.Skipped as error:
+            print("\nCgroups of the kernel are left out: %s" % error)
+            return
+        stack.callback(cgroups.remove)
+        daemon = peers.Perfcountd(build, directory, config("0s", "false", "true", cgroups.below + "/none"))
+        stack.callback(daemon.stop)
+        rows = [cgroup_point(daemon, cgroups.below, x, rounds) for x in xs]
     report.table("Cgroups of this kernel: one software event on each of %d CPUs" % os.cpu_count(),
                  ["x", "watched", "reload ms", "collect us", "scrape us"], rows)
     report.check("cgroups that are not watched", sum(abs(row[0] - row[1]) for row in rows), 0)
@@ -320,40 +200,39 @@ def grow_cgroups(report, build, directory, xs, rounds):
 
 def cgroup_point(daemon, below, x, rounds):
     begin = time.monotonic()
-    daemon.reload(pattern_of(below, x))
+    daemon.reload(config("0s", "false", "true", pattern_of(below, x)))
     reload_ms = (time.monotonic() - begin) * 1000
-    client = Client(daemon.port)
     collecting, scrapes = [], []
     for _ in range(rounds // 4):
-        client.get()
+        daemon.client.get()
     for _ in range(rounds):
-        begin = daemon.cpu()
-        page = client.get()
-        scrapes.append((daemon.cpu() - begin) * 1e6)
-        collecting.append(float(re.search(
-            r'^perfcountd_collector_duration_seconds\{collector="cgroup"\} (\S+)', page, re.M)[1]) * 1e6)
-    watched = re.search(r'^perfcountd_cgroups\{state="watched"\} (\d+)', page, re.M)
-    return [x, int(watched[1]), reload_ms, min(collecting), min(scrapes)]
+        begin = daemon.processes.cpu()
+        daemon.client.get()
+        scrapes.append((daemon.processes.cpu() - begin) * 1e6)
+        duration = re.search(r'^perfcountd_collector_duration_seconds\{collector="cgroup"\} (\S+)', daemon.client.text(),
+                             re.M)
+        collecting.append(float(duration[1]) * 1e6)
+    return [x, daemon.watched(), reload_ms, min(collecting), min(scrapes)]
 
 
 # --- clients
 
 def scrape_together(daemon, number, seconds):
     """Clients ask again as soon as they have an answer: how many scrapes, read(2) calls of readings and CPU seconds."""
-    clients = [Client(daemon.port) for _ in range(number)]
+    clients = [lib.Client(daemon.port) for _ in range(number)]
     scrapes = 0
     with selectors.DefaultSelector() as selector:
         for client in clients:
             selector.register(client.socket, selectors.EVENT_READ, client)
-        reads, cpu, begin = daemon.reads(), daemon.cpu(), time.monotonic()
+        before, cpu, begin = reads(daemon), daemon.processes.cpu(), time.monotonic()
         for client in clients:
-            client.ask()
+            client.send()
         while time.monotonic() < begin + seconds:
             for key, _ in selector.select(1):
                 if key.data.take():
                     scrapes += 1
-                    key.data.ask()
-        result = scrapes, daemon.reads() - reads, daemon.cpu() - cpu
+                    key.data.send()
+        result = scrapes, reads(daemon) - before, daemon.processes.cpu() - cpu
     for client in clients:
         client.socket.close()
     return result
@@ -361,14 +240,12 @@ def scrape_together(daemon, number, seconds):
 
 def reads_of_a_reading(build, directory, scrapes=20):
     """Where each scrape is a reading."""
-    daemon = Daemon(build, directory, "0s")
+    daemon = peers.Perfcountd(build, directory, config("0s"))
     try:
-        client = Client(daemon.port)
-        client.get()
-        reads = daemon.reads()
+        before = reads(daemon)
         for _ in range(scrapes):
-            client.get()
-        return (daemon.reads() - reads) / scrapes
+            daemon.client.get()
+        return (reads(daemon) - before) / scrapes
     finally:
         daemon.stop()
 
@@ -382,12 +259,12 @@ def grow_clients(report, build, directory, xs, seconds):
     if not each:
         print("\nClients are left out: no software event can be opened here")
         return
-    daemon = Daemon(build, directory, "100ms")
+    daemon = peers.Perfcountd(build, directory, config("100ms"))
     try:
         rows = []
         for x in xs:
-            scrapes, reads, cpu = scrape_together(daemon, x, seconds)
-            rows.append([x, scrapes / seconds, reads / each / seconds, cpu / scrapes * 1e6])
+            scrapes, calls, cpu = scrape_together(daemon, x, seconds)
+            rows.append([x, scrapes / seconds, calls / each / seconds, cpu / scrapes * 1e6])
     finally:
         daemon.stop()
     report.table("Clients that ask as fast as they can, web.min_interval 100ms; a reading is %g read(2) calls" % each,
@@ -398,12 +275,8 @@ def grow_clients(report, build, directory, xs, seconds):
     report.check("readings of %d clients, of those of one" % xs[-1], rows[-1][2] / rows[0][2], SHARED_RATIO)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("build", help="the build directory")
-    arguments = parser.parse_args()
-    build = arguments.build
-    report = Report()
+def measure(arguments, _table):
+    build, report = arguments.build, Report()
     if not callgrind.available():
         print("there is no valgrind here: instructions are left out")
     for curve, title, xs in (
@@ -415,12 +288,7 @@ def main():
         grow_simulated(report, build, curve, title, xs)
     grow_bpf(report, build)
     with tempfile.TemporaryDirectory() as directory:
-        grow_cgroups(report, build, directory, [0, 10, 30, 100, 300, 1000],
-                     80)
+        grow_cgroups(report, build, directory, [0, 10, 30, 100, 300, 1000], 80)
         grow_clients(report, build, directory, [1, 2, 4, 8, 16, 32, 64], 3)
     print("\n%d of the bounds missed" % report.n_failed)
-    sys.exit(1 if report.n_failed else 0)
-
-
-if __name__ == "__main__":
-    main()
+    return 1 if report.n_failed else 0

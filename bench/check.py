@@ -1,4 +1,3 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Compares what fixed work costs now with what it cost at the last release, and fails where that is over 5 % more.
 
@@ -7,18 +6,15 @@ costs beside another. The baseline is a file of one figure a line with the toolc
 library or processor gives other counts, so that then instructions are printed and not checked; in their place the
 ratios are, and bytes, more loosely. What has come near its bound is named and does not fail.
 
-usage: run-bench-check [--write [--reason 'NAME KIND: WHY']...] [--baseline FILE] BUILD-DIRECTORY
-
 A figure that rises by more than 2 % from one baseline to the next gets the reason in a fourth column: without one it is
 not written. The reasons of a release go when the next one is written.
 """
-import argparse
 import os
 import re
 import sys
 
-sys.dont_write_bytecode = True  # the source tree may be read-only
-import callgrind  # noqa: E402
+import callgrind
+import lib
 
 TOLERANCE = 0.05
 LOOSE = 0.25  # of bytes and ratios, with another toolchain
@@ -40,11 +36,6 @@ HEAD = """\
 """
 
 
-def skip(reason):
-    print("skipped: " + reason)
-    sys.exit(77)
-
-
 def compiler_flags(build):
     """What the Makefile has of flags that change code; warnings do not, nor do the paths that are mapped away."""
     with open(os.path.join(build, "Makefile")) as makefile:
@@ -56,13 +47,13 @@ def compiler_flags(build):
     return sorted({f for f in flags if not re.match(r"-(W|g\d?$|f\w+-prefix-map)", f)})
 
 
-def measure(build):
+def count(build):
     """The toolchain, and {(name, kind): figure}."""
     flags = compiler_flags(build)
     if any("sanitize" in flag for flag in flags):
-        skip("this is a build with sanitizers, whose instructions callgrind cannot count")
+        lib.skip("this is a build with sanitizers, whose instructions callgrind cannot count")
     if not callgrind.available():
-        skip("there is no valgrind here")
+        lib.skip("there is no valgrind here")
     output, calls = callgrind.costs([os.path.join(build, "bench", "bench-instructions")], [STEP],
                                      callgrind.NO_STRINGS)
     rows = re.findall(r"^([a-z-]+) (\d+) (\d+)$", output, re.M)
@@ -237,19 +228,19 @@ def print_table(rows):
         print("%-40s %-12s %12s %12s %8s  %s" % (name, kind, readable(before), readable(now), ratio, verdict))
 
 
-def main():
-    directory = os.path.dirname(os.path.realpath(__file__))
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+def add_options(parser):
     parser.add_argument("--write", action="store_true", help="make what is measured now the baseline")
     parser.add_argument("--reason", action="append", default=[], metavar="'NAME KIND: WHY'",
                         help="why a figure rose")
-    parser.add_argument("--baseline", default=os.path.join(directory, "baseline.tsv"), help="the file with the figures")
-    parser.add_argument("build", help="the build directory")
-    arguments = parser.parse_args()
-    toolchain, figures = measure(arguments.build)
+    parser.add_argument("--baseline", default=os.path.join(os.path.dirname(os.path.realpath(__file__)), "baseline.tsv"),
+                        help="the file with the figures")
+
+
+def measure(arguments, _table):
+    toolchain, figures = count(arguments.build)
     if arguments.write:
         update(arguments.baseline, Baseline(release_of(arguments.build), toolchain, figures), arguments.reason)
-        return
+        return 0
     self_test(figures)
     baseline = load(arguments.baseline)
     same = baseline.toolchain == toolchain
@@ -263,8 +254,4 @@ def main():
     print("\n%d figures, %d regressed" % (len(rows), len(regressed)))
     if close:
         print("near the bound, so that a little more fails: " + ", ".join("%s %s" % row[:2] for row in close))
-    sys.exit(1 if regressed else 0)
-
-
-if __name__ == "__main__":
-    main()
+    return 1 if regressed else 0

@@ -1,10 +1,6 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """How soon: the daemon's end, scrapes beside clients that cost time and in floods, new cgroups, passwords, the opener.
-
-usage: run-bench-times BUILD-DIRECTORY
 """
-import argparse
 import base64
 import contextlib
 import json
@@ -20,9 +16,7 @@ import tempfile
 import threading
 import time
 
-sys.dont_write_bytecode = True  # the source tree may be read-only
-import lib  # noqa: E402
-from table import Table  # noqa: E402
+import lib
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 SAMPLER = "sampler: {enabled: true, allow: local, event: cpu-clock}\n"
@@ -60,14 +54,6 @@ class Daemon:
 
     def url(self, path):
         return "http://127.0.0.1:%d%s" % (self.port, path)
-
-    def events(self):
-        """How many it has open."""
-        count, files = 0, "/proc/%d/fd" % self.process.pid
-        for fd in os.listdir(files):
-            with contextlib.suppress(OSError):
-                count += "perf_event" in os.readlink(os.path.join(files, fd))
-        return count
 
     def stop(self):
         lib.end(self.process)
@@ -147,12 +133,12 @@ def measure_new_cgroups(table, start, count):
     delays = []
     try:
         for number in range(count):
-            before = daemon.events()
+            before = lib.perf_events(daemon.process.pid)
             name = "%s/new-%d" % (cgroups.below, number)
             begin = time.monotonic()
             os.mkdir(cgroups.root + name)
             cgroups.names.append(name)
-            while daemon.events() < before + each and time.monotonic() < begin + 5:
+            while lib.perf_events(daemon.process.pid) < before + each and time.monotonic() < begin + 5:
                 pass
             delays.append((time.monotonic() - begin) * 1e3)
     finally:
@@ -267,13 +253,9 @@ def measure_floods(table, start, directory, rounds):
             table.row("memory that the connections of this flood take", daemon.most - before, "MB")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("build", help="the build directory")
-    arguments = parser.parse_args()
+def measure(arguments, table):
     if os.geteuid() != 0:
         lib.skip("only root counts cgroups and samples")
-    table = Table("run-bench-times")
     with contextlib.ExitStack() as stack:
         directory = stack.enter_context(tempfile.TemporaryDirectory())
         os.chmod(directory, 0o755)
@@ -293,8 +275,3 @@ def main():
                                 stdout=subprocess.PIPE, text=True).stdout
         direct, split = (float(value) for value in re.findall(r"([\d.]+) us", output))
         table.compare("opening an event through the opener", split, direct, "us")
-    sys.exit(table.conclude())
-
-
-if __name__ == "__main__":
-    main()

@@ -1,11 +1,7 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """What sampling costs: decoding and writing alone, a live stream with scrapes beside it, the CPU time beside that of
 perf, the memory while programs start and end, and that nothing is paid while nobody listens.
-
-usage: run-bench-sampler BUILD-DIRECTORY
 """
-import argparse
 import collections
 import contextlib
 import http.client
@@ -21,11 +17,9 @@ import tempfile
 import time
 import urllib.request
 
-sys.dont_write_bytecode = True
-import crowd  # noqa: E402
-import lib  # noqa: E402
-import peers  # noqa: E402
-from table import Table  # noqa: E402
+import crowd
+import lib
+import peers
 
 CONFIG = """
 collectors:
@@ -63,9 +57,6 @@ class Daemon(peers.Perfcountd):
     def __init__(self, build, directory):
         super().__init__(build, directory, CONFIG)
 
-    def url(self, path):
-        return "http://127.0.0.1:%d%s" % (self.port, path)
-
     def cpu_seconds(self):
         """CPU time of all its processes, those that have ended among them."""
         total = self.processes.cpu()
@@ -87,24 +78,13 @@ class Daemon(peers.Perfcountd):
                 tables.update(memfds(pid))
         return Memory(daemon, others, sum(tables.values()))
 
-    def events(self):
-        """How many it has open."""
-        count = 0
-        for pid in self.processes.pids():
-            for fd in os.listdir("/proc/%d/fd" % pid):
-                with contextlib.suppress(OSError):
-                    count += "perf_event" in os.readlink("/proc/%d/fd/%s" % (pid, fd))
-        return count
-
 
 def measure_writing(table, build):
     """One core, from memory."""
-    output = "".join(subprocess.run([os.path.join(build, "bench", name)], check=True, text=True,
-                                    stdout=subprocess.PIPE).stdout for name in ("bench-record", "bench-ndjson"))
+    output = subprocess.run([os.path.join(build, "bench", "bench-ndjson")], check=True, text=True,
+                            stdout=subprocess.PIPE).stdout
     plain = float(re.search(r"^ndjson: no symbols: (\d+) samples", output, re.M)[1])
     symbols = float(re.search(r"^ndjson: ten-deep callchain: (\d+) samples", output, re.M)[1])
-    for line in re.findall(r"^record: .*", output, re.M):
-        print(line.split(" (sum")[0])
     table.row("decoded and written as NDJSON, no symbols", plain, "/s")
     table.row("the same with ten-deep callchains and cached symbols", symbols, "/s")
 
@@ -240,7 +220,7 @@ def measure_idle(table, daemon, events, n_processes, seconds):
     while len(daemon.processes.pids()) > n_processes and time.monotonic() < deadline:
         time.sleep(0.2)
     time.sleep(1)
-    table.row("events open, beyond those that count", daemon.events() - events)
+    table.row("events open, beyond those that count", daemon.processes.perf_events() - events)
     table.row("processes, beyond those that count", len(daemon.processes.pids()) - n_processes)
     table.row("its processes woke in %d s" % seconds, wakeups_in(daemon, seconds))
 
@@ -249,18 +229,14 @@ def during(daemon):
     """How many events are open while somebody listens."""
     client = subprocess.Popen(["curl", "-sN", "-o", "/dev/null", daemon.url("/api/v1/samples?seconds=1")])
     time.sleep(0.5)
-    events = daemon.events()
+    events = daemon.processes.perf_events()
     client.wait()
     return events
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("build", help="the build directory")
-    arguments = parser.parse_args()
+def measure(arguments, table):
     if os.geteuid() != 0:
         lib.skip("only root samples all CPUs")
-    table = Table("run-bench-sampler")
     measure_writing(table, arguments.build)
     with contextlib.ExitStack() as stack:
         directory = stack.enter_context(tempfile.TemporaryDirectory())
@@ -270,7 +246,7 @@ def main():
         daemon = Daemon(arguments.build, directory)
         stack.callback(daemon.stop)
         cpus = len(os.sched_getaffinity(0))
-        events, memory = daemon.events(), daemon.memory()
+        events, memory = daemon.processes.perf_events(), daemon.memory()
         n_processes = len(daemon.processes.pids())
         measure_idle(table, daemon, events, n_processes, 5)
         table.row("events open while a client listens", during(daemon) - events)
@@ -281,8 +257,3 @@ def main():
         measure_memory(table, daemon, memory, forks, 20, "forks")
         measure_memory(table, daemon, memory, crowd.commands(directory, cpus), 60, "large programs")
         measure_idle(table, daemon, events, n_processes, 5)
-    sys.exit(table.conclude())
-
-
-if __name__ == "__main__":
-    main()

@@ -1,20 +1,14 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Memory over hours: tests/soak with many rounds, and how the memory of both daemons rises in the last half.
 
 Each round of the soak ends in the same situation, and memory is read there. Its rise is that of the line of least
 squares through these readings, less two standard errors, which say how far they are from a line.
-
-usage: soak [--rounds N] BUILD-DIRECTORY
 """
-import argparse
 import os
 import re
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True  # the source tree may be read-only
-from table import Table  # noqa: E402
 
 SOAK = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../tests/soak/run.sh")
 
@@ -29,25 +23,19 @@ def rise(readings):
     return slope * (n - 1), 2 * (rest / (n - 2) / spread) ** 0.5 * (n - 1)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+def add_options(parser):
     parser.add_argument("--rounds", type=int, default=1500, help="an hour has about 1500")
-    parser.add_argument("build", help="the build directory")
-    arguments = parser.parse_args()
+
+
+def measure(arguments, table):
     environment = dict(os.environ, ROUNDS=str(arguments.rounds),
-                       PERFCOUNTD=os.path.join(os.path.abspath(arguments.build), "perfcountd"))
+                       PERFCOUNTD=os.path.join(arguments.build, "perfcountd"))
     soak = subprocess.run([SOAK], env=environment, stdout=subprocess.PIPE, text=True)
     if soak.returncode:
         sys.exit("the soak failed:\n" + "\n".join(re.findall("NOT OK.*", soak.stdout)))
-    table = Table("soak", False)
     for engine in "perf", "bpf":
         readings = [int(kilobytes) for kilobytes in re.findall(r"\b%s has (\d+) kB" % engine, soak.stdout)]
         found, error = rise(readings[len(readings) // 2:])
         table.row("memory rises in the last half, engine %s" % engine, max(0, found - error), "kB")
         table.row("    its noise", error, "kB")
         table.row("memory at the most, engine %s" % engine, max(readings), "kB")
-    sys.exit(table.conclude())
-
-
-if __name__ == "__main__":
-    main()

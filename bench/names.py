@@ -1,11 +1,7 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """What the names of containers cost a scrape: its instructions, of a daemon that knows the names of 100 containers,
 beside one that knows the ids alone; and beside a program of before, where one is given.
-
-usage: run-bench-names [--before=PROGRAM] BUILD-DIRECTORY
 """
-import argparse
 import contextlib
 import glob
 import os
@@ -17,11 +13,9 @@ import sys
 import tempfile
 import time
 
-sys.dont_write_bytecode = True  # the source tree may be read-only
-import callgrind  # noqa: E402
-import lib  # noqa: E402
-import peers  # noqa: E402
-from table import Table  # noqa: E402
+import callgrind
+import lib
+import peers
 
 CONTAINERS = 100
 CONFIG = """
@@ -93,7 +87,7 @@ class Counted(peers.Perfcountd):
         sys.exit("not %d containers with %d names: %s" % (CONTAINERS, named, infos[:2]))
 
 
-def measure(program, named, cgroups):
+def scrape_instructions(program, named, cgroups):
     """The least instructions of a scrape, of some rounds: a timer may fall into one of them."""
     rounds, scrapes = (5, 50)
     with tempfile.TemporaryDirectory() as directory:
@@ -110,11 +104,11 @@ def measure(program, named, cgroups):
             daemon.stop()
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+def add_options(parser):
     parser.add_argument("--before", help="the build directory of a program that knows no names, to compare with")
-    parser.add_argument("build", help="the build directory")
-    arguments = parser.parse_args()
+
+
+def measure(arguments, table):
     if os.geteuid() != 0:
         lib.skip("only root makes cgroups")
     if not shutil.which("callgrind_control"):
@@ -124,16 +118,10 @@ def main():
         stack.callback(cgroups.remove)
         stack.callback(end, sleepers(cgroups))
         print("%d containers, two software events on %d CPUs, instructions." % (CONTAINERS, os.cpu_count()))
-        table = Table("run-bench-names")
-        with_names = measure(arguments.build, CONTAINERS, cgroups)
+        with_names = scrape_instructions(arguments.build, CONTAINERS, cgroups)
         table.compare("a scrape of named containers, of the ids alone", with_names,
-                      measure(arguments.build, 0, cgroups))
+                      scrape_instructions(arguments.build, 0, cgroups))
         if arguments.before:
             # A program of before has no name to wait for.
             table.compare("a scrape of named containers, of the program before", with_names,
-                          measure(arguments.before, 0, cgroups))
-    sys.exit(table.conclude())
-
-
-if __name__ == "__main__":
-    main()
+                          scrape_instructions(arguments.before, 0, cgroups))

@@ -1,12 +1,7 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """What the live page costs: bytes, the work until its first number, the daemon's CPU time while it is open, requests
 while it is hidden, and how fast the flame graph is drawn while it is zoomed.
-
-usage: run-bench-page [--write-docs] BUILD-DIRECTORY
 """
-import argparse
-import contextlib
 import http.client
 import json
 import os
@@ -17,11 +12,8 @@ import sys
 import tempfile
 import time
 
-sys.dont_write_bytecode = True
-import docs  # noqa: E402
-import lib  # noqa: E402
-import peers  # noqa: E402
-from table import Table  # noqa: E402
+import lib
+import peers
 
 METHOD = """\
 A headless Chromium without a graphics processor draws the page of a daemon with its default configuration and the
@@ -33,11 +25,6 @@ second, compressed, over one connection. Frames are those of %d zooms; the load 
 SOURCES = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..")
 CONFIG = "sampler: {enabled: true, allow: everybody}\nweb: {local_operators: true}\n"
 VIEWS = ("now", "services", "profile", "health")
-
-
-class Daemon(peers.Perfcountd):
-    def close(self):
-        self.stop()
 
 
 def asset_names():
@@ -135,34 +122,22 @@ def report(table, wire, idle, scrape, browser, seconds):
     table.row("requests of %d hidden views in %g s" % (len(VIEWS), seconds), browser.figures["hidden"]["value"])
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument("--write-docs", action="store_true", help="write what is printed into " + docs.PERFORMANCE)
-    parser.add_argument("build")
-    arguments = parser.parse_args()
+def measure(arguments, table):
     if not shutil.which("node") or not (shutil.which("chromium") or shutil.which("google-chrome")):
         lib.skip("there is no node or no chromium here; ./quickstart test installs them on Debian")
     installed = subprocess.run([os.path.join(SOURCES, "tests", "page", "install.sh")], stdout=sys.stderr)
     if installed.returncode:
         lib.skip("the packages of tests/page/package.json cannot be installed, see above")
     seconds, rounds = (10, 10)
-    sys.stdout = docs.Tee(sys.stdout)
     print(METHOD % (seconds, 2 * rounds, os.getloadavg()[0]))
     with tempfile.TemporaryDirectory() as directory:
         os.chmod(directory, 0o755)
-        with contextlib.closing(Daemon(arguments.build, directory, CONFIG)) as daemon:
+        daemon = peers.Perfcountd(arguments.build, directory, CONFIG)
+        try:
             wire = bytes_on_the_wire(daemon.port)
             idle, scrape = rest(daemon, seconds), scrape_each_second(daemon, seconds)
             browser = Browser(daemon, seconds, rounds)
-    table = Table("run-bench-page")
+        finally:
+            daemon.stop()
     report(table, wire, idle, scrape, browser, seconds)
     report_graph(table, browser.figures["zoom"])
-    printed, status = sys.stdout.text, table.conclude()
-    if arguments.write_docs:
-        docs.write_output(SOURCES, docs.PERFORMANCE, "make bench-page", printed)
-    sys.exit(status)
-
-
-if __name__ == "__main__":
-    main()

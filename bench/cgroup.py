@@ -1,12 +1,8 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """What cgroups cost: a scrape of 250 of them by perf's own events beside the bare read(2) loop over the same
 descriptors, a scrape of 1,000 of them by BPF beside that of the 250, how long the whole response takes while two
 Prometheus servers scrape, and what watching costs the measured machine.
-
-usage: run-bench-cgroup [--write-docs] BUILD-DIRECTORY
 """
-import argparse
 import contextlib
 import os
 import random
@@ -19,11 +15,8 @@ import tempfile
 import time
 import urllib.request
 
-sys.dont_write_bytecode = True
-import docs  # noqa: E402
-import lib  # noqa: E402
-import peers  # noqa: E402
-from table import Table  # noqa: E402
+import lib
+import peers
 
 CGROUPS = 250
 BPF_CGROUPS = 1000
@@ -51,12 +44,9 @@ class Daemon(peers.Perfcountd):
         self.engine = engine
         super().__init__(build, directory, CONFIG % ("false", engine, pattern, EVENTS))
 
-    def reload(self, pattern, each_cpu=False):
+    def count(self, pattern, each_cpu=False):
         """`each_cpu`: the groups of each CPU that are the default are counted as well."""
-        self.configure(CONFIG % (str(each_cpu).lower(), self.engine, pattern, EVENTS))
-        request = urllib.request.Request("http://127.0.0.1:%d/-/reload" % self.port, method="POST")
-        with urllib.request.urlopen(request, timeout=30) as response:
-            response.read()
+        self.reload(CONFIG % (str(each_cpu).lower(), self.engine, pattern, EVENTS))
 
     def expect(self, number):
         if self.watched() != number:
@@ -66,10 +56,6 @@ class Daemon(peers.Perfcountd):
         """KiB of the maps of the program in the kernel."""
         with open("/proc/%d/smaps" % self.processes.roots[0]) as smaps:
             return sum(int(size) for size in re.findall(r"bpf-map\nSize: +(\d+) kB", smaps.read()))
-
-    def watched(self):
-        found = re.search(r'^perfcountd_cgroups\{state="watched"\} (\d+)', self.client.page(), re.M)
-        return int(found[1]) if found else 0
 
     def cpu_of(self, scrapes, headers=b""):
         """Microseconds of the daemon's CPU time and of wall time for each scrape."""
@@ -95,7 +81,7 @@ def measure_bpf(table, daemon, build, directory):
         stack.callback(bpf.stop)
         bpf.expect(0)
         before, heap = bpf.processes.descriptors(), sum(bpf.processes.memory("Anonymous"))
-        bpf.reload(cgroups.below + "/c*")
+        bpf.count(cgroups.below + "/c*")
         bpf.expect(BPF_CGROUPS)
         bpf.cpu_of(20)
         for _ in range(rounds):
@@ -209,10 +195,10 @@ def measure_cost(cgroups, daemons):
     figures = {kind: [] for kind in kinds}
     for _ in range(rounds):
         for number, daemon, each_cpu in random.sample(kinds, len(kinds)):
-            daemon.reload(pattern_of(cgroups, number), each_cpu)
+            daemon.count(pattern_of(cgroups, number), each_cpu)
             daemon.expect(number)
             figures[number, daemon, each_cpu].append(lib.sched_pipe(cgroups, loops, cpu)[0])
-            daemon.reload(cgroups.below + "/none")
+            daemon.count(cgroups.below + "/none")
     nothing = figures[0, daemons[0], False]
     print("\nCost to the measured machine: perf bench sched pipe between two cgroups on one CPU, medians of %d rounds,\n"
           "and their ratio to nothing counted; then the same where the default groups of each CPU are counted as well"
@@ -227,15 +213,10 @@ def measure_cost(cgroups, daemons):
             print("%8s %8d %10.2f %8.2f %14.2f %8.2f" % (daemon.engine, number, *row), flush=True)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--write-docs", action="store_true", help="put the output into doc/cgroups.md")
-    parser.add_argument("build", help="the build directory")
-    arguments = parser.parse_args()
+def measure(arguments, table):
     if os.geteuid() != 0:
         lib.skip("only root makes cgroups")
     subprocess.run([os.path.join(SOURCES, "bench", "peers.sh"), TOOLS], check=True)
-    sys.stdout = docs.Tee(sys.stdout)
     with contextlib.ExitStack() as stack:
         directory = stack.enter_context(tempfile.TemporaryDirectory())
         cgroups = lib.Cgroups(CGROUPS)
@@ -247,7 +228,6 @@ def main():
         try:
             print("%d cgroups, four software events on %d CPUs, one series each; counted by perf, but where it says bpf."
                   % (CGROUPS, os.cpu_count()))
-            table = Table("run-bench-cgroup")
             measure_scrapes(table, daemon, bare)
         finally:
             bare.stop()
@@ -256,11 +236,3 @@ def main():
         bpf = Daemon(arguments.build, directory, "bpf", cgroups.below + "/none")
         stack.callback(bpf.stop)
         measure_cost(cgroups, (daemon, bpf))
-    printed, status = sys.stdout.text, table.conclude()
-    if arguments.write_docs:
-        docs.write_output(SOURCES, docs.CGROUPS, "make bench-cgroup", printed)
-    sys.exit(status)
-
-
-if __name__ == "__main__":
-    main()
