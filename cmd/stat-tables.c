@@ -93,22 +93,22 @@ static void format_share(const struct total *total, size_t event, char *text, si
     double share = total_share(total);
 
     text[0] = '\0';
-    if (total->known[event] == 0)
+    if (total->events[event].known == 0)
         return;
-    if (total->known[event] < total->n_rows)
-        snprintf(text, size, "(%zu of %zu CPUs)", total->known[event], total->n_rows);
+    if (total->events[event].known < total->n_rows)
+        snprintf(text, size, "(%zu of %zu CPUs)", total->events[event].known, total->n_rows);
     else if (share < 0.99995)
         snprintf(text, size, "(%.2f%%)", 100 * share);
 }
 
 /* The index of the event that a name in a formula stands for; -1 for a time and for the digits of a number. */
-static int find_name(const struct row *row, const char *name, size_t size)
+static int find_name(const struct total *total, const char *name, size_t size)
 {
     char text[64];
 
     snprintf(text, sizeof(text), "%.*s", (int)size, name);
-    for (size_t i = 0; i < row->n_counters; i++)
-        if (derived_names_event(text, row->counters[i].event))
+    for (size_t i = 0; i < total->n_events; i++)
+        if (derived_names_event(text, total->events[i].counter->event))
             return (int)i;
     return -1;
 }
@@ -123,7 +123,7 @@ static int find_event(const struct total *total, size_t metric)
 
     while (text < end) {
         size_t size = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_.");
-        int event = size ? find_name(total->row, text, size) : -1;
+        int event = size ? find_name(total, text, size) : -1;
         if (event >= 0 && found >= 0 && event != found)
             return -1;
         found = event >= 0 ? event : found;
@@ -157,7 +157,7 @@ static void add_cpu(struct counts *counts, const struct total *total)
 
 static void add_event(struct counts *counts, const struct total *total, size_t event, const char *metric)
 {
-    const struct counter *counter = &total->row->counters[event];
+    const struct counter *counter = total->events[event].counter;
     const struct count_unit unit = find_unit(counter->unit);
     double growth = total_growth(counts->totals, total, event);
     char count[TEXT_SIZE], share[TEXT_SIZE], rate[TEXT_SIZE];
@@ -228,7 +228,7 @@ static int add_block(struct counts *counts, const struct total *first)
     int r = add_title(counts, first);
 
     for (const struct total *total = first; r == 0; total = &counts->totals->items[total->next]) {
-        for (size_t i = 0; i < total->row->n_counters; i++)
+        for (size_t i = 0; i < total->n_events; i++)
             add_metrics(counts, total, (int)i);
         add_metrics(counts, total, -1);
         if (total->next == TOTAL_END)
@@ -320,10 +320,10 @@ static int add_event_columns(struct columns *columns, const struct total *total,
 
     if (total->row->state == ROW_UNAVAILABLE)
         return 0;
-    for (size_t i = 0; r == 0 && i < total->row->n_counters; i++) {
-        const char *event = total->row->counters[i].event;
-        if (!is_in_metric(total, event) || (sort && str_equal(sort, event)))
-            r = columns_add(columns, event, total->row->counters[i].unit, true);
+    for (size_t i = 0; r == 0 && i < total->n_events; i++) {
+        const struct counter *counter = total->events[i].counter;
+        if (!is_in_metric(total, counter->event) || (sort && str_equal(sort, counter->event)))
+            r = columns_add(columns, counter->event, counter->unit, true);
     }
     return r;
 }
@@ -374,8 +374,8 @@ static double metric_value(const struct total *total, const char *name)
 
 static double event_rate(const struct total *total, const char *name)
 {
-    for (size_t i = 0; i < total->row->n_counters; i++)
-        if (str_equal(total->row->counters[i].event, name) && total->known[i] > 0)
+    for (size_t i = 0; i < total->n_events; i++)
+        if (str_equal(total->events[i].counter->event, name) && total->events[i].known > 0)
             return total->rates[i];
     return NAN;
 }

@@ -176,11 +176,14 @@ int rates_row(const struct baseline *baseline, const struct snapshot *snapshot, 
 
 /* --- totals --- */
 
+static const char no_pmu[] = ""; /* metric sets compare PMUs by address */
+
 static void total_done(struct total *total)
 {
     cpuset_done(&total->cpus);
+    free(total->pmus);
+    free(total->events);
     free(total->rates);
-    free(total->known);
 }
 
 void totals_done(struct totals *totals)
@@ -189,6 +192,9 @@ void totals_done(struct totals *totals)
         total_done(&totals->items[i]);
     free(totals->items);
     hash_index_done(&totals->blocks);
+    for (size_t i = 0; i < totals->n_metric_sets; i++)
+        metric_set_free(totals->metric_sets[i]);
+    free(totals->metric_sets);
     *totals = (struct totals){0};
 }
 
@@ -202,8 +208,8 @@ static uint64_t mix_text(uint64_t hash, const char *text)
 /* Groups, PMUs, events and units are interned in the snapshot and compared by address. Cgroups are not. */
 static uint32_t hash_block(enum totals_order order, const struct row *row)
 {
-    if (order == TOTALS_BY_CGROUP)
-        return hash_fold(mix_text(row->collector, row->cgroup ? row->cgroup : ""));
+    if (order == TOTALS_BY_CGROUP && row->cgroup)
+        return hash_fold(mix_text(row->collector, row->cgroup));
     return hash_fold(hash_mix(hash_mix(row->collector, (uintptr_t)row->group), (uintptr_t)row->pmu));
 }
 
@@ -216,15 +222,22 @@ static bool in_same_block(enum totals_order order, const struct row *a, const st
 {
     if (a->collector != b->collector)
         return false;
-    return order == TOTALS_BY_CGROUP ? same_cgroup(a, b) : a->group == b->group && a->pmu == b->pmu;
+    if (order == TOTALS_BY_CGROUP && (a->cgroup || b->cgroup))
+        return same_cgroup(a, b);
+    return a->group == b->group && a->pmu == b->pmu;
+}
+
+static bool is_same_event(const struct counter *a, const struct counter *b)
+{
+    return a->event == b->event && a->unit == b->unit;
 }
 
 static bool count_the_same(const struct row *a, const struct row *b)
 {
-    bool same = a->n_counters == b->n_counters && (a->state == ROW_UNAVAILABLE) == (b->state == ROW_UNAVAILABLE);
+    bool same = a->n_counters == b->n_counters;
 
     for (size_t i = 0; same && i < a->n_counters; i++)
-        same = a->counters[i].event == b->counters[i].event && a->counters[i].unit == b->counters[i].unit;
+        same = is_same_event(&a->counters[i], &b->counters[i]);
     return same;
 }
 
@@ -233,7 +246,9 @@ static bool are_added_up(enum totals_order order, const struct row *a, const str
 {
     if (order == TOTALS_BY_CPU && a->cpu != b->cpu)
         return false;
-    return a->group == b->group && same_cgroup(a, b) && count_the_same(a, b);
+    if (a->group != b->group || !same_cgroup(a, b) || (a->state == ROW_UNAVAILABLE) != (b->state == ROW_UNAVAILABLE))
+        return false;
+    return (order == TOTALS_BY_CGROUP && a->cgroup && a->state != ROW_UNAVAILABLE) || count_the_same(a, b);
 }
 
 /* Returns TOTAL_END if there is no total for the row. *ret_first is the first total of the row's block, in any case. */
@@ -253,22 +268,6 @@ static uint32_t totals_find(const struct totals *totals, uint32_t hash, const st
     return TOTAL_END;
 }
 
-static int total_init(struct total *total, const struct row *row)
-{
-    *total = (struct total){
-        .row = row,
-        .rates = calloc(row->n_counters + 1, sizeof(total->rates[0])),
-        .known = calloc(row->n_counters + 1, sizeof(total->known[0])),
-        .metric_set = row->metric_set,
-        .next = TOTAL_END,
-    };
-    if (!total->rates || !total->known)
-        return -ENOMEM;
-    for (size_t i = 0; i < row->n_counters; i++)
-        total->rates[i] = NAN;
-    return 0;
-}
-
 /* Appends the new total to its block. */
 static int totals_append(struct totals *totals, uint32_t hash, uint32_t first, const struct row *row)
 {
@@ -277,8 +276,7 @@ static int totals_append(struct totals *totals, uint32_t hash, uint32_t first, c
     if (array_grow(&totals->items, totals->n) < 0)
         return -ENOMEM;
     struct total *total = &totals->items[totals->n++];
-    if (total_init(total, row) < 0)
-        return -ENOMEM;
+    *total = (struct total){.row = row, .metric_set = row->metric_set, .next = TOTAL_END};
     total->first = first == TOTAL_END ? at : first;
     if (first == TOTAL_END && hash_index_add(&totals->blocks, hash, at) < 0)
         return -ENOMEM;
@@ -298,16 +296,62 @@ static bool derive_the_same(const struct metric_set *a, const struct metric_set 
     return same;
 }
 
+/* Finds the event, first at `guess`, where it is unless rows have different events; else adds it. */
+static int total_find_event(struct total *total, const struct counter *counter, size_t guess, size_t *ret)
+{
+    if (guess < total->n_events && is_same_event(total->events[guess].counter, counter)) {
+        *ret = guess;
+        return 0;
+    }
+    for (size_t i = 0; i < total->n_events; i++)
+        if (is_same_event(total->events[i].counter, counter)) {
+            *ret = i;
+            return 0;
+        }
+    if (array_grow(&total->events, total->n_events) < 0 || array_grow(&total->rates, total->n_events) < 0)
+        return -ENOMEM;
+    total->mixed |= total->n_rows > 0;
+    total->events[total->n_events] = (struct total_event){.counter = counter};
+    total->rates[total->n_events] = NAN;
+    *ret = total->n_events++;
+    return 0;
+}
+
+static int total_add_events(struct total *total, const struct row *row, const struct rates *rates)
+{
+    size_t at;
+
+    for (size_t i = 0; i < row->n_counters; i++) {
+        if (total_find_event(total, &row->counters[i], i, &at) < 0)
+            return -ENOMEM;
+        if (!rates || isnan(rates->events[i]))
+            continue;
+        struct total_event *event = &total->events[at];
+        total->rates[at] = rates->events[i] + (event->known++ ? total->rates[at] : 0);
+        event->known_rows = hash_mix(event->known_rows, row->id + 1); /* an ID of 0 would not change it */
+    }
+    return 0;
+}
+
+static int total_add_pmu(struct total *total, const char *pmu)
+{
+    for (size_t i = 0; i < total->n_pmus; i++)
+        if (total->pmus[i] == pmu)
+            return 0;
+    if (array_grow(&total->pmus, total->n_pmus) < 0)
+        return -ENOMEM;
+    total->pmus[total->n_pmus++] = pmu;
+    return 0;
+}
+
 /* `rates` is NULL for a row of an event that could not be opened. */
 static int total_add(struct total *total, const struct row *row, const struct rates *rates)
 {
+    if (total_add_events(total, row, rates) < 0 || total_add_pmu(total, row->pmu) < 0)
+        return -ENOMEM;
     total->n_rows++;
     total->uneven |= row->uneven;
-    if (!derive_the_same(total->metric_set, row->metric_set))
-        total->metric_set = NULL;
-    for (size_t i = 0; rates && i < row->n_counters; i++)
-        if (!isnan(rates->events[i]))
-            total->rates[i] = rates->events[i] + (total->known[i]++ ? total->rates[i] : 0);
+    total->mixed |= row->cgroup && !derive_the_same(total->metric_set, row->metric_set);
     if (rates) {
         total->times.enabled += rates->times.enabled;
         total->times.running += rates->times.running;
@@ -326,6 +370,30 @@ static int totals_add(struct totals *totals, const struct row *row, const struct
         found = (uint32_t)totals->n - 1;
     }
     return total_add(&totals->items[found], row, rates);
+}
+
+/* A mixed total is of a cgroup on several PMUs: only the formulas that are not of one PMU hold for it. */
+static int totals_derive(struct totals *totals, struct total *total)
+{
+    _cleanup_(freep) const char **names = calloc(total->n_events + 1, sizeof(names[0]));
+    struct metric_set_events events = {.target = DERIVED_CGROUP, .pmu = no_pmu, .events = names, .n = total->n_events};
+
+    if (!names)
+        return -ENOMEM;
+    for (size_t i = 0; i < total->n_events; i++)
+        names[i] = total->events[i].counter->event;
+    for (size_t i = 0; i < totals->n_metric_sets; i++)
+        if (metric_set_is_of(totals->metric_sets[i], &events)) {
+            total->metric_set = totals->metric_sets[i];
+            return 0;
+        }
+    struct metric_set *metric_set = metric_set_new(&events);
+    if (!metric_set || array_grow(&totals->metric_sets, totals->n_metric_sets) < 0) {
+        metric_set_free(metric_set);
+        return -ENOMEM;
+    }
+    total->metric_set = totals->metric_sets[totals->n_metric_sets++] = metric_set;
+    return 0;
 }
 
 int totals_make(const struct baseline *baseline, const struct snapshot *snapshot, enum totals_order order,
@@ -347,6 +415,9 @@ int totals_make(const struct baseline *baseline, const struct snapshot *snapshot
         else if (rates_row(baseline, snapshot, row, events, &rates) == 0)
             r = totals_add(ret, row, &rates);
     }
+    for (size_t i = 0; r == 0 && i < ret->n; i++)
+        if (ret->items[i].mixed)
+            r = totals_derive(ret, &ret->items[i]);
     return r;
 }
 
@@ -355,19 +426,18 @@ double total_growth(const struct totals *totals, const struct total *total, size
     return total->rates[event] * totals->seconds;
 }
 
-/* Returns whether some events were summed over other rows or CPUs than others. */
-static bool is_uneven(const struct total *total)
-{
-    for (size_t i = 0; i < total->row->n_counters; i++)
-        if (total->known[i] != total->known[0])
-            return true;
-    return total->uneven;
-}
-
 double total_metric(const struct total *total, size_t metric)
 {
-    if (metric_set_compares_events(total->metric_set, metric) && is_uneven(total))
-        return NAN;
+    uint64_t known_rows = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < total->n_events; i++) {
+        if (!metric_set_uses_event(total->metric_set, metric, i))
+            continue;
+        if (n++ && (total->uneven || total->events[i].known_rows != known_rows))
+            return NAN;
+        known_rows = total->events[i].known_rows;
+    }
     return metric_set_value(total->metric_set, metric, total->rates, &total->times);
 }
 

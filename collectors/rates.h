@@ -6,8 +6,9 @@
  * A derived metric exists only if all of its events are in one group, and so were counted at the same time.
  *
  * A total is the sum of rows, such as all CPUs of a PMU or all PMUs of a cgroup. Its derived metrics are computed from
- * the sums: each is a ratio of sums, not a mean of ratios. Totals are ordered in blocks, of the same group and PMU or
- * of the same cgroup.
+ * the sums: each is a ratio of sums, not a mean of ratios. The PMUs of a cgroup may count different events of a group;
+ * the total has the events of all of them, and a metric has a value only if its events are known in the same rows.
+ * Totals are ordered in blocks, of the same group and PMU or of the same cgroup.
  */
 #ifndef COLLECTORS_RATES_H
 #define COLLECTORS_RATES_H
@@ -48,20 +49,30 @@ int rates_row(const struct baseline *baseline, const struct snapshot *snapshot, 
 enum totals_order {
     TOTALS_BY_PMU,    /* sums all CPUs of a PMU; a block has the totals of a group and PMU */
     TOTALS_BY_CPU,    /* sums nothing; a block has the totals of a group and PMU */
-    TOTALS_BY_CGROUP, /* sums all PMUs and CPUs of a group in a cgroup; a block has the totals of a cgroup */
+    TOTALS_BY_CGROUP, /* sums all PMUs of a group in a cgroup; a block has the totals of a cgroup. Else as by PMU */
 };
 
 #define TOTAL_END UINT32_MAX
 
+struct total_event {
+    const struct counter *counter; /* of the first row that has the event */
+    size_t known;                  /* number of rows where the rate is known */
+    uint64_t known_rows;           /* hash of these rows */
+};
+
 struct total {
-    const struct row *row; /* first of the rows summed; names the target, the group and the events. Borrowed */
+    const struct row *row; /* first of the rows summed; names the target and the group. Borrowed */
     size_t n_rows;
     struct cpuset cpus; /* CPUs of the rows; empty if the rows are not of one CPU each */
-    double *rates;      /* by event: sum of the rates over the rows where it is known; NAN if it is known in no row */
-    size_t *known;      /* by event: number of rows where the rate is known */
-    bool uneven;        /* a row has events that are not counted on all of its CPUs */
+    const char **pmus;  /* PMUs of the rows, each once. Borrowed strings */
+    size_t n_pmus;
+    struct total_event *events; /* events of all rows, those of the first row first */
+    double *rates; /* by event: sum of the rates over the rows where it is known; NAN if it is known in no row */
+    size_t n_events;
+    bool uneven; /* a row has events that are not counted on all of its CPUs */
+    bool mixed;  /* rows have different events or formulas */
     struct metric_set_times times;
-    const struct metric_set *metric_set; /* NULL unless all rows have the same derived metrics */
+    const struct metric_set *metric_set; /* NULL if the rows are of events that could not be opened */
     uint32_t first, next;                /* first and next total of the block; `next` is TOTAL_END at its end */
     uint32_t last;                       /* last total of the block; only valid in the block's first total */
 };
@@ -72,6 +83,8 @@ struct totals {
     struct total *items; /* in the order of their first rows */
     size_t n;
     struct hash_index blocks;
+    struct metric_set **metric_sets; /* of mixed totals; each is shared by the totals with the same events */
+    size_t n_metric_sets;
 };
 
 /*

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/error.h"
 #include "base/json.h"
 #include "base/number.h"
 #include "formats/writers.h"
@@ -57,14 +58,11 @@ static size_t find_rows(struct interval *interval, const struct filter *filter, 
     return order_apply(order, keys, n);
 }
 
-static void write_events(struct json_document *document, const struct row *row, const double *events,
-                         const struct filter *filter)
+static void write_event(struct json_document *document, const struct counter *counter, double rate,
+                        const struct filter *filter)
 {
-    json_document_open(document, "events", '{');
-    for (size_t i = 0; i < row->n_counters; i++)
-        if (filter_passes_counter(filter, &row->counters[i]))
-            json_document_add_real(document, row->counters[i].event, events[i]);
-    json_document_close(document);
+    if (filter_passes_counter(filter, counter))
+        json_document_add_real(document, counter->event, rate);
 }
 
 /* Explains why all rates of the row are null. */
@@ -88,7 +86,10 @@ static void write_rates(struct json_document *document, const struct snapshot *s
     json_document_add_string(document, "pmu", row->pmu);
     json_document_add_string(document, "group", row->group);
     write_failed(document, snapshot, row);
-    write_events(document, row, rates->events, filter);
+    json_document_open(document, "events", '{');
+    for (size_t i = 0; i < row->n_counters; i++)
+        write_event(document, &row->counters[i], rates->events[i], filter);
+    json_document_close(document);
     json_document_open(document, "ratios", '{');
     for (size_t i = 0; i < rates->n_ratios; i++)
         json_document_add_real(document, rates->ratios[i].name, rates->ratios[i].value);
@@ -96,13 +97,43 @@ static void write_rates(struct json_document *document, const struct snapshot *s
     json_document_close(document);
 }
 
+/* --- totals --- */
+
+const struct totals_kind totals_pmu = {"pmu", TOTALS_BY_PMU}, totals_cgroup = {"cgroup", TOTALS_BY_CGROUP};
+
+const struct totals_kind *totals_kind_find(const char *name, struct error *error)
+{
+    static const struct totals_kind *const kinds[] = {&totals_pmu, &totals_cgroup};
+    _cleanup_(unknown_done) struct unknown unknown = {.suggest = {.wrong = name}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+        if (str_equal(kinds[i]->name, name))
+            return kinds[i];
+        unknown_consider(&unknown, kinds[i]->name);
+    }
+    unknown_error(&unknown, error, "parameter \"totals\": there are no sums by \"%.64s\"", name);
+    return NULL;
+}
+
 static bool is_added_up(const void *filter, const struct row *row)
 {
     return row->state != ROW_UNAVAILABLE && filter_passes_some(filter, row);
 }
 
+static void write_pmus(struct json_document *document, const struct total *total, enum totals_order order)
+{
+    if (order != TOTALS_BY_CGROUP || !total->row->cgroup) {
+        json_document_add_string(document, "pmu", total->row->pmu);
+        return;
+    }
+    json_document_open(document, "pmus", '[');
+    for (size_t i = 0; i < total->n_pmus; i++)
+        json_document_add_string(document, NULL, total->pmus[i]);
+    json_document_close(document);
+}
+
 static int write_total(struct json_document *document, const struct snapshot *snapshot, const struct total *total,
-                       const struct filter *filter)
+                       enum totals_order order, const struct filter *filter)
 {
     const struct row *row = total->row;
     _cleanup_(freep) char *cpus = cpuset_format(&total->cpus);
@@ -113,12 +144,15 @@ static int write_total(struct json_document *document, const struct snapshot *sn
     json_document_add_string(document, "collector", row->collector_name);
     if (row->cgroup)
         json_document_add_string(document, "cgroup", row->cgroup);
-    json_document_add_string(document, "pmu", row->pmu);
+    write_pmus(document, total, order);
     if (*cpus)
         json_document_add_string(document, "cpus", cpus);
     json_document_add_string(document, "group", row->group);
     write_failed(document, snapshot, row);
-    write_events(document, row, total->rates, filter);
+    json_document_open(document, "events", '{');
+    for (size_t i = 0; i < total->n_events; i++)
+        write_event(document, total->events[i].counter, total->rates[i], filter);
+    json_document_close(document);
     json_document_open(document, "ratios", '{');
     for (size_t i = 0; total->metric_set && i < metric_set_count(total->metric_set); i++) {
         double value = total_metric(total, i);
@@ -130,20 +164,21 @@ static int write_total(struct json_document *document, const struct snapshot *sn
     return 0;
 }
 
-static int write_totals(struct json_document *document, const struct interval *interval, const struct filter *filter)
+static int write_totals(struct json_document *document, const struct interval *interval, enum totals_order order,
+                        const struct filter *filter)
 {
     _cleanup_(totals_done) struct totals totals = {0};
-    int r = totals_make(interval->baseline, interval->snapshot, TOTALS_BY_PMU, is_added_up, filter, &totals);
+    int r = totals_make(interval->baseline, interval->snapshot, order, is_added_up, filter, &totals);
 
     json_document_open(document, "totals", '[');
     for (size_t i = 0; r == 0 && i < totals.n; i++)
-        r = write_total(document, interval->snapshot, &totals.items[i], filter);
+        r = write_total(document, interval->snapshot, &totals.items[i], order, filter);
     json_document_close(document);
     return r;
 }
 
 int rates_json_write(struct buffer *out, const struct baseline *baseline, const struct snapshot *snapshot,
-                     const struct filter *filter, const struct order *order, bool totals)
+                     const struct filter *filter, const struct order *order, const struct totals_kind *totals)
 {
     static const struct order as_they_are = {0};
     _cleanup_(freep) struct order_key *keys = calloc(snapshot->n_rows + 1, sizeof(*keys));
@@ -161,7 +196,7 @@ int rates_json_write(struct buffer *out, const struct baseline *baseline, const 
         if (interval_rates(&interval, keys[i].row, &rates) == 0)
             write_rates(&document, snapshot, &rates, filter);
     json_document_close(&document);
-    if (totals && write_totals(&document, &interval, filter) < 0)
+    if (totals && write_totals(&document, &interval, totals->order, filter) < 0)
         return -ENOMEM;
     json_document_close(&document);
     buffer_append_char(out, '\n');

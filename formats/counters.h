@@ -13,14 +13,26 @@
 #include "formats/query.h"
 #include "sampler/writer.h"
 
+/* A value of the parameter `totals` of /api/v1/rates. */
+struct totals_kind {
+    const char *name;
+    enum totals_order order;
+};
+
+/* Sums over the CPUs of each PMU; in totals_cgroup those of cgroups are over all of their PMUs instead. */
+extern const struct totals_kind totals_pmu, totals_cgroup;
+
+/* Returns the kind of that name, or NULL with an error that lists the known names. */
+const struct totals_kind *totals_kind_find(const char *name, struct error *error);
+
 /*
  * Appends one JSON document, followed by a line feed: the rates and ratios from the baseline to the snapshot. It is the
  * body of /api/v1/rates and the output of `perfcountd stat --json`. Only rows that pass `filter` (NULL: all) are
- * written, in `order` (NULL: the order of the snapshot). If `totals` is true, the sums of these rows over the CPUs of
- * each PMU follow; `order` does not apply to them. Unknown rates are null. Returns -ENOMEM on failure.
+ * written, in `order` (NULL: the order of the snapshot). The sums of these rows follow unless `totals` is NULL; `order`
+ * does not apply to them. Unknown rates are null. Returns -ENOMEM on failure.
  */
 int rates_json_write(struct buffer *out, const struct baseline *baseline, const struct snapshot *snapshot,
-                     const struct filter *filter, const struct order *order, bool totals);
+                     const struct filter *filter, const struct order *order, const struct totals_kind *totals);
 
 /* Appends the body of /api/v1/counters: the counters that pass `filter` (NULL: all). Returns -ENOMEM on failure. */
 int counters_write(struct buffer *buffer, const struct snapshot *snapshot, const struct filter *filter,

@@ -22,7 +22,7 @@ struct question {
     struct filter filter;
     struct order order;
     double seconds;
-    bool totals; /* also write the sums over the rows of each PMU */
+    const struct totals_kind *totals; /* NULL: no sums */
 };
 
 /* --- rates --- */
@@ -156,10 +156,8 @@ static void question_done(struct question *question)
 
 static int take_totals(struct question *question, const char *value, struct error *error)
 {
-    if (!str_equal(value, "pmu"))
-        return error_set(error, -EINVAL, "parameter \"totals\": expected \"pmu\", found \"%.64s\"", value);
-    question->totals = true;
-    return 0;
+    question->totals = totals_kind_find(value, error);
+    return question->totals ? 0 : -EINVAL;
 }
 
 static int take_seconds(struct question *question, const char *value, struct error *error)

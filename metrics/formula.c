@@ -370,6 +370,16 @@ const struct derived_formula *metric_set_formula(const struct metric_set *metric
     return metric_set->items[i].formula;
 }
 
+bool metric_set_uses_event(const struct metric_set *metric_set, size_t i, size_t k)
+{
+    const struct metric_set_item *item = &metric_set->items[i];
+
+    for (size_t operand = 0; operand < item->n_operands; operand++)
+        if (item->operands[operand] == OPERAND_EVENTS + k)
+            return true;
+    return false;
+}
+
 bool metric_set_compares_events(const struct metric_set *metric_set, size_t i)
 {
     const struct metric_set_item *item = &metric_set->items[i];

@@ -76,6 +76,8 @@ size_t metric_set_count(const struct metric_set *metric_set);
 const struct derived_metric *metric_set_metric(const struct metric_set *metric_set, size_t i);
 /* The formula that applies to metric `i`. */
 const struct derived_formula *metric_set_formula(const struct metric_set *metric_set, size_t i);
+/* Whether metric `i` uses event `k`. */
+bool metric_set_uses_event(const struct metric_set *metric_set, size_t i, size_t k);
 /* Whether metric `i` uses two or more events. */
 bool metric_set_compares_events(const struct metric_set *metric_set, size_t i);
 /* The value of metric `i`, or NAN. rates[k] is the rate per second of event k, NAN if unknown. */

@@ -45,7 +45,7 @@ static json_t *rates_document(const struct baseline *baseline, const struct snap
 {
     _cleanup_(buffer_done) struct buffer text = {0};
 
-    assert_int_equal(rates_json_write(&text, baseline, snapshot, filter, order, false), 0);
+    assert_int_equal(rates_json_write(&text, baseline, snapshot, filter, order, NULL), 0);
     json_t *document = json_loadb(text.data, text.size, JSON_REJECT_DUPLICATES, NULL);
     assert_non_null(document);
     return document;

@@ -266,6 +266,14 @@ static const struct {
       {"a76", C, "/x", -1, 300, 550, 2, false},
       {"software", F, "/x", -1, 9, 0, 2, false}},
      " /x 2: 400 600 ipc 1.5 share 1>2;  /y 1: 8 2 ipc 0.25 share 1;  /x 1: 9 ipc nan share 1; "},
+    {"beside cgroups, the CPUs of each PMU",
+     TOTALS_BY_CGROUP,
+     {{"a55", C, NULL, 0, 100, 50, 2, false},
+      {"a55", C, "/x", -1, 1, 1, 2, false},
+      {"a55", C, NULL, 1, 300, 50, 2, false},
+      {"a76", C, NULL, 2, 8, 2, 2, false},
+      {"a76", C, "/x", -1, 1, 3, 2, false}},
+     "0-1  2: 400 100 ipc 0.25 share 1;  /x 2: 2 4 ipc 2 share 1; 2  1: 8 2 ipc 0.25 share 1; "},
     {"a starved CPU is left out of the sum, and the sum says so",
      TOTALS_BY_PMU,
      {{"a", C, NULL, 0, 100, 50, 2, false}, {"a", C, NULL, 1, 0, 0, 0, false}},
@@ -309,7 +317,7 @@ static char *show_totals(const struct totals *totals)
         const struct total *total = &totals->items[i];
         _cleanup_(freep) char *cpus = cpuset_format(&total->cpus);
         buffer_appendf(&out, "%s %s %zu:", cpus, total->row->cgroup ? total->row->cgroup : "", total->n_rows);
-        for (size_t k = 0; k < total->row->n_counters; k++)
+        for (size_t k = 0; k < total->n_events; k++)
             append_real(&out, " ", total_growth(totals, total, k));
         append_real(&out, " ipc ", metric(total, "ipc"));
         append_real(&out, " share ", total_share(total));
@@ -349,6 +357,36 @@ TEST(test_totals)
         _cleanup_(freep) char *shown = show_totals(&totals);
         assert_string_equal(shown, totals_cases[i].out);
     }
+}
+
+/*
+ * The PMUs of a cgroup count different events of a group. Events that both count have a sum and a ratio. An event of
+ * one PMU has its own sum, and no ratio to events of both.
+ */
+TEST(test_totals_mixed)
+{
+    _cleanup_(readings_done) struct readings readings;
+    _cleanup_(totals_done) struct totals totals = {0};
+
+    readings_init(&readings);
+    struct row *little = readings_add(&readings, "a55", C, "/x", -1, "cycles,instructions");
+    struct row *big = readings_add(&readings, "a76", C, "/x", -1, "instructions,cycles,branch_misses");
+    struct row *other = readings_add(&readings, "a76", C, "/y", -1, "instructions,cycles,branch_misses");
+    readings_begin(&readings);
+    readings_count(little, 100, 50, 2);
+    readings_count(big, 550, 300, 1);
+    big->counters[2].value = 11;
+    readings_count(other, 2000, 1000, 2);
+    other->counters[2].value = 8;
+    assert_int_equal(totals_make(readings.baseline, &readings.snapshot, TOTALS_BY_CGROUP, NULL, NULL, &totals), 0);
+    _cleanup_(freep) char *shown = show_totals(&totals);
+    assert_string_equal(shown, " /x 2: 400 600 11 ipc 1.5 share 0.75;  /y 1: 2000 1000 8 ipc 2 share 1; ");
+    assert_real(metric(&totals.items[0], "branch_mpki"), NAN);
+    assert_real(metric(&totals.items[1], "branch_mpki"), 4);
+    assert_real(metric(&totals.items[0], "running_ratio"), 0.75);
+    assert_int_equal(totals.items[0].n_pmus, 2);
+    assert_string_equal(totals.items[0].pmus[1], "a76");
+    assert_int_equal(totals.n_metric_sets, 1);
 }
 
 TEST_MAIN(NULL, NULL)

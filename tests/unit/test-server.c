@@ -114,7 +114,8 @@ static const struct served_case answers[] = {
      "no counter here has the PMU \\\"cup\\\"; did you mean \\\"cpu\\\"? Known are cpu, software"},
     {"GET /api/v1/counters?cgroup=/nope", "", 200, "\"counters\": []"},
     {"GET /api/v1/counters?event=cycles&pmu=software", "", 200, "\"counters\": []"},
-    {"GET /api/v1/rates?totals=cpu", "", 400, "parameter \\\"totals\\\": expected \\\"pmu\\\", found \\\"cpu\\\""},
+    {"GET /api/v1/rates?totals=cpu", "", 400,
+     "parameter \\\"totals\\\": there are no sums by \\\"cpu\\\"; did you mean \\\"pmu\\\"? Known are pmu, cgroup"},
     {"GET /api/v1/rates?seconds=0.05&collector=cpu&totals=pmu", "", 200,
      "\"totals\": [ ... \"cpus\": \"0-3\" ... \"cycles\": 4800000000.0"},
     /* Filters apply before rows are added up. The order and the limit of the rows do not affect the sums. */
@@ -122,6 +123,11 @@ static const struct served_case answers[] = {
      "\"totals\": [ ... \"cpus\": \"1-2\" ... \"cycles\": 2400000000.0 ... \"ipc\": 0.8"},
     {"GET /api/v1/rates?seconds=0.05&event=instructions&collector=cpu&totals=pmu", "", 200,
      "\"cpus\": \"0-3\" ... \"instructions\": 3840000000.0"},
+    {"GET /api/v1/rates?seconds=0.05&collector=cgroup&limit=1&totals=cgroup", "", 200,
+     "\"totals\": [ ... \"cgroup\": \"/system.slice/a\\\\x2d\\\"b\\\".service\" ... \"pmus\": [ ... \"cpu\" ... "
+     "\"frequency_hertz\": 1250000000.0 ... \"cpu_utilization\": 0.96"},
+    {"GET /api/v1/rates?seconds=0.05&collector=cpu&totals=cgroup", "", 200,
+     "\"totals\": [ ... \"pmu\": \"cpu\" ... \"cpus\": \"0-3\" ... \"cycles\": 4800000000.0"},
     {"GET /api/v1/counters?totals=pmu", "", 400, "totals"},
     {"GET /api/v1/rates?sort=ipcc", "", 400,
      "there is no event or derived metric \\\"ipcc\\\" here; did you mean \\\"ipc\\\" ... ? Known are ipc,  ... , "
