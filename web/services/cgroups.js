@@ -38,64 +38,17 @@ function identity_of(entry, is_alone = () => true) {
              title: is_alone(title) ? title : `${title} ${short_text(path)}` };
 }
 
-function share_of(parts) {
-    const shares = parts.map((part) => part.ratios.running_ratio).filter((share) => typeof share === "number");
+// A group of a cgroup on all of its PMUs, an entry of `totals` in the answer: its share of time, and its values by name.
+function group_of(total, formulas) {
+    const { running_ratio, ...metrics } = total.ratios;
+    const starved = running_ratio === 0 && Object.values(total.events).every((value) => value === null);
+    const values = new Map(Object.entries({ ...total.events, ...metrics }));
 
-    return shares.length ? Math.min(...shares) : null;
-}
-
-function known(part, event) {
-    return typeof part.events[event] === "number";
-}
-
-function is_starved(part) {
-    return part.ratios.running_ratio === 0 && Object.values(part.events).every((value) => value === null);
-}
-
-// One group of a cgroup on all PMUs and CPUs, `parts` of the answer: its share of time, and its values by name.
-class Group {
-    constructor(parts, formulas) {
-        this.name = parts[0].group;
-        this.pmus = [...new Set(parts.map((part) => part.pmu))];
-        this.share = share_of(parts);
-        this.starved = parts.every(is_starved);
-        this.partial = parts.some(is_starved);
-        this.values = new Map();
-        this.parts = parts;
-        for (const event of new Set(parts.flatMap((part) => Object.keys(part.events))))
-            this.values.set(event, this.sum([event], event));
-        this.add_metrics(formulas);
-    }
-
-    // A formula of what the parts counted together in which all of `events` are known; null where there is none.
-    sum(events, formula) {
-        const parts = this.parts.filter((part) => events.every((event) => known(part, event)));
-        const value = parts.length === 0 ? NaN : value_of_formula(formula, (event) =>
-            parts.reduce((total, part) => total + part.events[event], 0));
-
-        return Number.isFinite(value) ? value : null;
-    }
-
-    add_metrics(formulas) {
-        const metrics = new Set(this.parts.flatMap((part) => Object.keys(part.ratios)));
-
-        metrics.delete("running_ratio");
-        for (const metric of metrics)
-            this.values.set(metric, this.parts.length === 1 ? this.parts[0].ratios[metric]
-                : this.together(metric, formulas));
-        if (this.starved)
-            for (const [metric, { formulas: all }] of formulas)
-                if (all.some((one) => one.events.every((event) => this.values.has(event))))
-                    this.values.set(metric, null);
-    }
-
-    // A metric of several PMUs: a ratio of sums, where one formula holds for them.
-    together(metric, formulas) {
-        const fitting = (formulas.get(metric)?.formulas ?? [])
-            .filter((one) => one.events.every((event) => this.values.has(event)));
-
-        return fitting.length === 0 ? null : this.sum(fitting[0].events, fitting[0].formula);
-    }
+    if (starved)
+        for (const [metric, { formulas: all }] of formulas)
+            if (all.some((one) => one.events.every((event) => values.has(event))))
+                values.set(metric, null);
+    return { name: total.group, pmus: total.pmus, share: running_ratio ?? null, starved, values };
 }
 
 // Where two groups count the same, the one that was counted for longer.
@@ -105,14 +58,14 @@ function better(one, other) {
     return (one.share ?? 0) > (other.share ?? 0);
 }
 
-function row_of(identity, parts, formulas) {
-    const groups = [...parts.values()].map((one) => new Group(one, formulas));
+function row_of(identity, totals, formulas) {
+    const groups = totals.map((one) => group_of(one, formulas));
     const shares = groups.map((group) => group.share).filter((share) => share !== null);
     const values = new Map();
 
     for (const group of groups)
         for (const [name, value] of group.values) {
-            const one = { value, share: group.share, starved: group.starved, partial: group.partial };
+            const one = { value, share: group.share, starved: group.starved };
             if (!values.has(name) || better(one, values.get(name)))
                 values.set(name, one);
         }
@@ -154,13 +107,14 @@ export class Cgroups {
         const cgroups = new Map();
         let news = false;
 
-        for (const part of answer.rates) {
-            const groups = cgroups.get(part.cgroup) ?? new Map();
-            cgroups.set(part.cgroup, groups.set(part.group, [...(groups.get(part.group) ?? []), part]));
-        }
-        const rows = [...cgroups].map(([path, parts]) => {
+        for (const total of answer.totals)
+            if (cgroups.has(total.cgroup))
+                cgroups.get(total.cgroup).push(total);
+            else
+                cgroups.set(total.cgroup, [total]);
+        const rows = [...cgroups].map(([path, totals]) => {
             news ||= !this.identities.has(path);
-            return row_of(this.identities.get(path) ?? identity_of({ cgroup: path }), parts, this.formulas);
+            return row_of(this.identities.get(path) ?? identity_of({ cgroup: path }), totals, this.formulas);
         });
         return { rows, news };
     }
@@ -213,44 +167,4 @@ export function filter_of(text) {
         return (one) => all(one).some((name) => matches(wanted, name));
     const part = wanted.toLowerCase();
     return (one) => all(one).some((name) => name.toLowerCase().includes(part));
-}
-
-// --- The value of a derived metric's formula, "1000 * branch_misses / instructions", of sums: where a cgroup runs
-// on several PMUs, a ratio of it is the ratio of their sums. The grammar is that of metrics/formula.h.
-
-const levels = ["+-", "*/"];
-
-function number(left, sign, right) {
-    switch (sign) {
-    case "+": return left + right;
-    case "-": return left - right;
-    case "*": return left * right;
-    default: return right > 0 ? left / right : NaN;
-    }
-}
-
-// `value_of(name)` is a number, NaN where it is not known. The result is NaN where an operand is, or nothing divides.
-export function value_of_formula(text, value_of) {
-    const tokens = text.match(/[a-z][a-z0-9_]*|\d+(\.\d+)?|[-+*/()]/g) ?? [];
-    let at = 0;
-
-    function operand() {
-        const token = tokens[at++] ?? "";
-        if (token !== "(")
-            return /^[a-z]/.test(token) ? value_of(token) : parseFloat(token);
-        const inner = expression(0);
-        at++;
-        return inner;
-    }
-
-    function expression(level) {
-        if (level === levels.length)
-            return operand();
-        let left = expression(level + 1);
-        while (at < tokens.length && levels[level].includes(tokens[at]))
-            left = number(left, tokens[at++], expression(level + 1));
-        return left;
-    }
-
-    return expression(0);
 }

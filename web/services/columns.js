@@ -12,7 +12,7 @@ const first = ["cpu_utilization", "ipc", "counted", "frequency_hertz", "backend_
 function classes_of(one) {
     if (one?.starved)
         return "warn";
-    return one && one.value !== null && ((one.share ?? 1) < whole || one.partial) ? "estimate" : "";
+    return one && one.value !== null && (one.share ?? 1) < whole ? "estimate" : "";
 }
 
 function hint_of(one) {
@@ -22,8 +22,6 @@ function hint_of(one) {
         return "Starved: no counter was free for its group. This is not zero.";
     if (one.value === null)
         return "Not known in this interval.";
-    if (one.partial)
-        return "An estimate: on one of its PMUs no counter was free.";
     return classes_of(one) ? `An estimate: counted for ${percent(one.share)} of the time.` : "";
 }
 

@@ -71,7 +71,9 @@ class Services {
     }
 
     async ask(signal) {
-        const options = { signal, parameters: { collector: "cgroup", seconds: this.answer ? seconds : first_seconds } };
+        // The rows of each PMU are not used: the limit leaves them out, but for one.
+        const options = { signal, parameters: { collector: "cgroup", seconds: this.answer ? seconds : first_seconds,
+                                                totals: "cgroup", limit: 1 } };
 
         if (!this.answer)
             this.cgroups.learn_metrics(await this.page.client.json("api/v1/metrics", { signal }));
@@ -227,7 +229,7 @@ class Services {
     sentence(n) {
         const all = this.rows.length;
         const still = all > 0 && this.rows.every((row) => [...row.values.values()].every((one) => one.value === null));
-        const failed = this.answer?.rates.some((one) => one.state === "failed");
+        const failed = this.answer?.totals.some((one) => one.state === "failed");
         const text = n === all ? `${count(all)} ${all === 1 ? "cgroup" : "cgroups"}.`
             : `${count(n)} of ${count(all)} cgroups match the filter.`;
 

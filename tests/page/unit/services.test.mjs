@@ -2,8 +2,8 @@
 // The rows of the table of cgroups: groups and PMUs that become one row, what is starved, filters, the order of rows.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Cgroups, filter_of, glob, short_text, value_of_formula } from "../../../web/services/cgroups.js";
-import { columns_of, usual } from "../../../web/services/columns.js";
+import { Cgroups, filter_of, glob, short_text } from "../../../web/services/cgroups.js";
+import { columns_of, shares_of, usual } from "../../../web/services/columns.js";
 import { shown_of, sorted } from "../../../web/table.js";
 
 const metrics = { metrics: [
@@ -14,56 +14,47 @@ const metrics = { metrics: [
     { name: "package_watts", unit: "watts", help: "", collectors: ["pmu"], available: [], absent: [], formulas: [] },
 ] };
 
-function rows_of(...rates) {
+function rows_of(...totals) {
     const cgroups = new Cgroups();
 
     cgroups.learn({ cgroups: [{ cgroup: "/a.slice/b.service", state: "watched", unit: "b.service", slice: "a.slice",
                                 container_id: "" }] });
     cgroups.learn_metrics(metrics);
-    return cgroups.rows({ seconds: 2, rates });
+    return cgroups.rows({ seconds: 2, totals });
 }
 
-function part(pmu, events, ratios, group = "core", cgroup = "/a.slice/b.service") {
-    return { collector: "cgroup", cgroup, pmu, group, events, ratios };
+function total(pmu, events, ratios, group = "core", cgroup = "/a.slice/b.service") {
+    return { collector: "cgroup", cgroup, pmus: [pmu], group, events, ratios };
 }
 
 test("groups of a cgroup are one row", () => {
-    const { rows, news } = rows_of(part("cpu", { cycles: 100, instructions: 50 }, { ipc: 0.5, running_ratio: 0.4 }),
-                                   part("software", { minor_faults: 3 }, { running_ratio: 1 }, "software"));
+    const { rows, news } = rows_of(total("cpu", { cycles: 100, instructions: 50 }, { ipc: 0.5, running_ratio: 0.4 }),
+                                   total("software", { minor_faults: 3 }, { running_ratio: 1 }, "software"));
 
     assert.equal(rows.length, 1);
     assert.equal(news, false);
     assert.equal(rows[0].names.get("unit"), "b.service");
     assert.equal(rows[0].share, 0.4);
-    assert.deepEqual({ ...rows[0].values.get("ipc") }, { value: 0.5, share: 0.4, starved: false, partial: false });
+    assert.deepEqual({ ...rows[0].values.get("ipc") }, { value: 0.5, share: 0.4, starved: false });
     assert.equal(rows[0].values.get("minor_faults").share, 1);
 });
 
-test("a ratio of two PMUs is the ratio of the sums, not the mean of the ratios", () => {
-    const { rows } = rows_of(part("little", { cycles: 900, instructions: 90 }, { ipc: 0.1, running_ratio: 1 }),
-                             part("big", { cycles: 100, instructions: 200 }, { ipc: 2, running_ratio: 0.5 }));
+test("the values of several PMUs are the sums of the daemon, and their share names the PMUs", () => {
+    const both = { ...total("little", { cycles: 1000, ll_cache_miss_rd: 5 }, { running_ratio: 0.5 }),
+                   pmus: ["little", "big"] };
+    const { rows: [row] } = rows_of(both);
+    const known = new Map(metrics.metrics.map((one) => [one.name, one]));
+    const columns = columns_of(known, new Set([...row.values.keys(), "ipc"]));
 
-    assert.equal(rows[0].values.get("cycles").value, 1000);
-    assert.equal(rows[0].values.get("ipc").value, 0.29);
-    assert.equal(rows[0].share, 0.5);
-});
-
-test("a PMU on which nothing ran does not matter; one that starved makes an estimate", () => {
-    const idle = rows_of(part("little", { cycles: 0, instructions: 0 }, {}),
-                         part("big", { cycles: 100, instructions: 200 }, { ipc: 2, running_ratio: 1 })).rows[0];
-    const starved = rows_of(part("little", { cycles: null, instructions: null }, { running_ratio: 0 }),
-                            part("big", { cycles: 100, instructions: 200 }, { ipc: 2, running_ratio: 1 })).rows[0];
-
-    assert.deepEqual({ ...idle.values.get("ipc") }, { value: 2, share: 1, starved: false, partial: false });
-    assert.equal(starved.values.get("ipc").value, 2);
-    assert.equal(starved.values.get("ipc").partial, true);
-    assert.equal(starved.share, 0);
+    assert.equal(row.values.get("cycles").value, 1000);
+    assert.equal(columns.get("ipc").text(row), "–");
+    assert.deepEqual(shares_of(row), ["core (little, big): 50%"]);
 });
 
 test("starved is not zero, and neither is what is not known", () => {
-    const starved = rows_of(part("cpu", { cycles: null, instructions: null }, { running_ratio: 0 })).rows[0];
-    const paused = rows_of(part("cpu", { cycles: null, instructions: null }, {})).rows[0];
-    const zero = rows_of(part("cpu", { cycles: 0, instructions: 0 }, {})).rows[0];
+    const starved = rows_of(total("cpu", { cycles: null, instructions: null }, { running_ratio: 0 })).rows[0];
+    const paused = rows_of(total("cpu", { cycles: null, instructions: null }, {})).rows[0];
+    const zero = rows_of(total("cpu", { cycles: 0, instructions: 0 }, {})).rows[0];
     const known = new Map(metrics.metrics.map((one) => [one.name, one]));
     const column = (row, key) => columns_of(known, new Set(row.values.keys())).get(key);
 
@@ -76,14 +67,14 @@ test("starved is not zero, and neither is what is not known", () => {
 });
 
 test("the same event of two groups is not added: the one counted for longer counts", () => {
-    const { rows } = rows_of(part("cpu", { cycles: 80 }, { running_ratio: 0.2 }, "one"),
-                             part("cpu", { cycles: 100 }, { running_ratio: 1 }, "two"));
+    const { rows } = rows_of(total("cpu", { cycles: 80 }, { running_ratio: 0.2 }, "one"),
+                             total("cpu", { cycles: 100 }, { running_ratio: 1 }, "two"));
 
     assert.equal(rows[0].values.get("cycles").value, 100);
 });
 
 test("a cgroup that is not listed yet is news; names that objects have are names", () => {
-    const { rows, news } = rows_of(part("cpu", { constructor: 1, toString: 2 }, {}, "__proto__", "/__proto__"));
+    const { rows, news } = rows_of(total("cpu", { constructor: 1, toString: 2 }, {}, "__proto__", "/__proto__"));
 
     assert.equal(news, true);
     assert.equal(rows[0].key, "/__proto__");
@@ -91,8 +82,8 @@ test("a cgroup that is not listed yet is news; names that objects have are names
 });
 
 test("an estimate looks like one", () => {
-    const { rows: [row] } = rows_of(part("cpu", { cycles: 100 }, { running_ratio: 0.31 }),
-                                    part("software", { minor_faults: 1 }, { running_ratio: 1 }, "software"));
+    const { rows: [row] } = rows_of(total("cpu", { cycles: 100 }, { running_ratio: 0.31 }),
+                                    total("software", { minor_faults: 1 }, { running_ratio: 1 }, "software"));
     const columns = columns_of(new Map(), new Set(row.values.keys()));
 
     assert.equal(columns.get("cycles").classes(row), "estimate");
@@ -139,7 +130,7 @@ function rows_named(...entries) {
     const cgroups = new Cgroups();
 
     cgroups.learn({ cgroups: entries });
-    return cgroups.rows({ rates: entries.map(({ cgroup }) => part("cpu", { cycles: 1 }, {}, "core", cgroup)) }).rows;
+    return cgroups.rows({ totals: entries.map(({ cgroup }) => total("cpu", { cycles: 1 }, {}, "core", cgroup)) }).rows;
 }
 
 test("filters look at the path and all names", () => {
@@ -182,18 +173,6 @@ test("names that some row has are columns, as text of one line", () => {
     assert.equal(columns.has("pod"), false);
     const names = sorted(rows, columns.get("container"), "desc");
     assert.equal(names.at(-1).path, "/b");
-});
-
-test("formulas", () => {
-    const values = { a: 6, b: 3, zero: 0 };
-    const value = (text) => value_of_formula(text, (name) => values[name] ?? NaN);
-
-    assert.equal(value("1000 * b / a"), 500);
-    assert.equal(value("(1 - b / a) * (1 - b / (a * 2))"), 0.375);
-    assert.equal(value("a - b - 1"), 2);
-    assert.equal(value("0.5 * a"), 3);
-    for (const text of ["a / zero", "a / c", "c"])
-        assert.ok(Number.isNaN(value(text)), text);
 });
 
 test("rows without a value come last either way, equal ones stay as they were", () => {
