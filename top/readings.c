@@ -70,7 +70,7 @@ static void give_reading(struct top_local *local, const struct baseline *baselin
 {
     _cleanup_(buffer_done) struct buffer text = {0};
 
-    if (rates_json_write(&text, baseline, snapshot, NULL, NULL, NULL) < 0)
+    if (rates_json_write(&text, baseline, snapshot, NULL, NULL, &totals_cgroup) < 0)
         return;
     struct top_reading reading = {
         .rates = json_loadb(text.data, text.size, 0, NULL),
@@ -155,6 +155,7 @@ struct top_remote {
     const struct top_address *address;
     uint64_t interval_ns, facts_usec; /* facts_usec: when the others were requested */
     enum remote_document asked;
+    bool has_no_totals; /* it is older and refused "totals=cgroup" */
     json_t *documents[N_REMOTE_DOCUMENTS];
     struct top_request *request;
     sd_event_source *timer;
@@ -179,6 +180,7 @@ static void remote_fail(struct top_remote *remote, const char *sentence)
 {
     remote->request = top_request_free(remote->request);
     remote->facts_usec = 0; /* another daemon may answer next */
+    remote->has_no_totals = false;
     timer_arm_in(remote->timer, RETRY_USEC);
     remote->listener.on_error(remote->listener.userdata, sentence);
 }
@@ -232,6 +234,12 @@ static void remote_on_end(void *userdata, const struct top_reply *reply, const s
         remote_fail(remote, failure.message);
         return;
     }
+    if (reply->status == 400 && remote->asked == REMOTE_RATES && !remote->has_no_totals) {
+        remote->has_no_totals = true;
+        remote->request = top_request_free(remote->request);
+        remote_ask(remote);
+        return;
+    }
     json_t *document = json_loadb(reply->body, reply->size, 0, NULL);
     if (reply->status != 200) {
         check_status(reply, document, &failure);
@@ -260,7 +268,8 @@ static void remote_ask(struct top_remote *remote)
         timeout += remote->interval_ns;
     snprintf(path, sizeof(path), "%s", remote->asked == REMOTE_STATUS ? "/api/v1/status" : "/api/v1/cgroups");
     if (remote->asked == REMOTE_RATES)
-        snprintf(path, sizeof(path), "/api/v1/rates?seconds=%.3f", (double)remote->interval_ns / (double)NSEC_PER_SEC);
+        snprintf(path, sizeof(path), "/api/v1/rates?seconds=%.3f%s", (double)remote->interval_ns / (double)NSEC_PER_SEC,
+                 remote->has_no_totals ? "" : "&totals=cgroup");
     r = top_request_start(remote->event, remote->address, path, timeout, remote_on_end, remote, &remote->request);
     if (r < 0)
         remote_fail(remote, strerror(-r));

@@ -6,17 +6,6 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
-#include "metrics/derived.h"
-#include "metrics/formula.h"
-
-/* The sum of one group's rows on several PMUs or CPUs. Zero-initialised. */
-struct top_sum {
-    json_t *events, *ratios;               /* as in a row of /api/v1/rates; null: unknown */
-    json_t *common_events, *common_ratios; /* what all active rows have in common; NULL: no row is active */
-    const char *pmu;                       /* NULL: several */
-    double counted; /* share of the time in which it was counted: the smallest of all rows; 1 if no row has one */
-    size_t n;
-};
 
 /* --- columns --- */
 
@@ -145,162 +134,14 @@ void top_column_format(const struct top_column *column, double value, bool estim
     snprintf(text, size, "%s%s", estimate && isfinite(value) ? "~" : "", isfinite(value) ? digits : "-");
 }
 
-/* --- sums --- */
-
-DEFINE_CLEANUP(struct metric_set *, metric_set_free);
-
-static void top_sum_done(struct top_sum *sum)
-{
-    json_decref(sum->events);
-    json_decref(sum->ratios);
-    json_decref(sum->common_events);
-    json_decref(sum->common_ratios);
-    *sum = (struct top_sum){0};
-}
-
-static double share_counted(const json_t *ratios)
-{
-    const json_t *share = json_object_get(ratios, "running_ratio");
-
-    return json_is_number(share) ? json_number_value(share) : 1;
-}
-
-/* A sum with an unknown part is unknown. */
-static void add_event(json_t *events, const char *name, const json_t *rate)
-{
-    const json_t *before = json_object_get(events, name);
-
-    if (!json_is_number(rate) || (before && !json_is_number(before)))
-        json_object_set_new_nocheck(events, name, json_null());
-    else
-        json_object_set_new_nocheck(events, name,
-                                    json_real(json_number_value(rate) + (before ? json_number_value(before) : 0)));
-}
-
-/* Whether an event happened in the row, or may have happened because its rate is unknown. */
-static bool is_active(const json_t *events)
-{
-    const char *name;
-    json_t *rate;
-
-    json_object_foreach((json_t *)events, name, rate)
-    {
-        if (!json_is_number(rate) || json_number_value(rate) > 0)
-            return true;
-    }
-    return false;
-}
-
-/* Removes from *common what `object` does not have. If *common is NULL, it becomes a copy of `object`. */
-static void keep_common(json_t **common, const json_t *object)
-{
-    const char *name;
-    json_t *value;
-    void *next;
-
-    if (!*common) {
-        *common = json_copy((json_t *)object);
-        return;
-    }
-    json_object_foreach_safe(*common, next, name, value)
-    {
-        if (!json_object_get(object, name))
-            json_object_del(*common, name);
-    }
-}
-
-/* Adds a row of /api/v1/rates, whose strings must outlive the sum. */
-static void top_sum_add(struct top_sum *sum, const char *pmu, const json_t *row)
-{
-    json_t *events = json_object_get(row, "events"), *ratios = json_object_get(row, "ratios"), *rate;
-    const char *name;
-
-    sum->counted = MIN(sum->n ? sum->counted : 1, share_counted(ratios));
-    if (is_active(events)) {
-        keep_common(&sum->common_events, events);
-        keep_common(&sum->common_ratios, ratios);
-    }
-    if (sum->n++ == 0) {
-        sum->events = json_copy(events);
-        sum->ratios = json_incref(ratios);
-        sum->pmu = pmu;
-        return;
-    }
-    if (sum->pmu && !str_equal(sum->pmu, pmu))
-        sum->pmu = NULL;
-    json_object_foreach(events, name, rate) add_event(sum->events, name, rate);
-}
-
-/* The events of a sum in the form of struct metric_set_events (metrics/derived.h). */
-struct sum_events {
-    const char **names;
-    double *rates;
-    size_t n;
-};
-
-static void sum_events_done(struct sum_events *events)
-{
-    free(events->names);
-    free(events->rates);
-}
-
-static int sum_events_init(struct sum_events *events, json_t *document)
-{
-    size_t n = json_object_size(document);
-    const char *name;
-    json_t *rate;
-
-    *events = (struct sum_events){calloc(n + 1, sizeof(*events->names)), calloc(n + 1, sizeof(*events->rates)), 0};
-    if (!events->names || !events->rates)
-        return -ENOMEM;
-    json_object_foreach(document, name, rate)
-    {
-        events->names[events->n] = name;
-        events->rates[events->n++] = json_is_number(rate) ? json_number_value(rate) : NAN;
-    }
-    return 0;
-}
-
-/* A metric without a value is left out, as in /api/v1/rates. */
-static void add_metrics(struct top_sum *sum, const struct metric_set *metric_set, const double *rates)
-{
-    const struct metric_set_times times = {.running = sum->counted, .enabled = 1};
-
-    for (size_t i = 0; i < metric_set_count(metric_set); i++) {
-        const char *name = metric_set_metric(metric_set, i)->name;
-        double value = metric_set_value(metric_set, i, rates, &times);
-        if (isfinite(value) && (!sum->common_ratios || json_object_get(sum->common_ratios, name)))
-            json_object_set_new_nocheck(sum->ratios, name, json_real(value));
-    }
-}
-
-/* Derives the metrics from the sums. A single row keeps its own metrics. */
-static void top_sum_finish(struct top_sum *sum, enum derived_target target)
-{
-    _cleanup_(sum_events_done) struct sum_events events = {0};
-
-    if (sum->n < 2)
-        return;
-    json_decref(sum->ratios);
-    sum->ratios = json_object();
-    if (sum->common_events)
-        keep_common(&sum->events, sum->common_events);
-    if (sum_events_init(&events, sum->events) < 0)
-        return;
-    const struct metric_set_events list = {
-        .target = target, .pmu = sum->pmu ? sum->pmu : "", .events = events.names, .n = events.n};
-    _cleanup_(metric_set_freep) struct metric_set *metric_set = metric_set_new(&list);
-    if (metric_set)
-        add_metrics(sum, metric_set, events.rates);
-}
-
 /* --- table --- */
 
 #define CPU_MAX 65535 /* larger than any CPU number of Linux */
 
-/* A row of /api/v1/rates, which is a part of a row of the table: one group on one PMU or CPU. */
+/* An entry of /api/v1/rates, which is a part of a row of the table: one group. */
 struct top_part {
-    const char *name, *pmu, *group;
+    const char *name, *group;
+    const char *pmu; /* "" for an entry with several, which has "pmus" */
     int cpu;
     const json_t *document;
 };
@@ -345,12 +186,12 @@ static bool is_hardware(const char *pmu)
     return *pmu && !str_equal(pmu, "software") && !str_equal(pmu, "tracepoint") && !str_equal(pmu, "breakpoint");
 }
 
-/* Whether a row of /api/v1/rates belongs to a table of this kind; if so, sets *ret. */
+/* Whether an entry of /api/v1/rates belongs to a table of this kind; if so, sets *ret. */
 static bool part_from(const json_t *document, enum top_kind kind, struct top_part *ret)
 {
     static const char *const collectors[] = {[TOP_CGROUPS] = "cgroup", [TOP_CPUS] = "cpu", [TOP_PMUS] = "cpu"};
     const json_t *cpu = json_object_get(document, "cpu");
-    struct top_part part = {"", text_of(document, "pmu"), text_of(document, "group"), -1, document};
+    struct top_part part = {"", text_of(document, "group"), text_of(document, "pmu"), -1, document};
 
     if (!str_equal(text_of(document, "collector"), collectors[kind]))
         return false;
@@ -392,38 +233,52 @@ static int compare_parts_by_pmu(const void *a, const void *b)
     return compare_part(a, b, true);
 }
 
-/*
- * Adds the values of one group on `n` PMUs or CPUs. A value of an earlier group is kept, except that the smallest
- * running_ratio wins.
- */
-static void row_add_group(struct top_table *table, struct top_row *row, const struct top_part *parts, size_t n)
+static double share_counted(const json_t *ratios)
 {
-    _cleanup_(top_sum_done) struct top_sum sum = {0};
+    const json_t *share = json_object_get(ratios, "running_ratio");
 
-    for (size_t i = 0; i < n; i++)
-        top_sum_add(&sum, parts[i].pmu, parts[i].document);
-    top_sum_finish(&sum, table->kind == TOP_CGROUPS ? DERIVED_CGROUP : DERIVED_CPU);
+    return json_is_number(share) ? json_number_value(share) : 1;
+}
+
+/*
+ * Adds the values of one group. A value of an earlier group is kept, except that the smallest running_ratio wins. If
+ * the group has several entries, the daemon does not add them up and the values are unknown.
+ */
+static void row_add_group(struct top_table *table, struct top_row *row, const struct top_part *part, bool is_sum)
+{
+    const json_t *ratios = json_object_get(part->document, "ratios");
+
     for (size_t k = 0; k < top_column_count(); k++) {
         const struct top_column *column = top_column_at(k);
         double value = NAN;
-        if (!top_column_value(column, sum.events, sum.ratios, &value))
+        if (!top_column_value(column, json_object_get(part->document, "events"), ratios, &value))
             continue;
         table->has |= 1u << k;
         bool is_share = column->metrics[0] && str_equal(column->metrics[0], "running_ratio");
-        if (isnan(row->values[k]) || (is_share && value < row->values[k])) {
+        if (is_sum && (isnan(row->values[k]) || (is_share && value < row->values[k]))) {
             row->values[k] = value;
-            if (sum.counted < 0.9995 && !is_share)
+            if (share_counted(ratios) < 0.9995 && !is_share)
                 row->estimates |= 1u << k;
         }
     }
 }
 
+static void row_add_pmu(struct top_row *row, const char *pmu)
+{
+    if (row->pmu && is_hardware(pmu) && !str_equal(pmu, row->pmu))
+        row->pmu = *row->pmu ? NULL : pmu;
+}
+
 static void row_find_pmu(struct top_row *row, const struct top_part *parts, size_t n, bool by_pmu)
 {
+    const json_t *pmu;
+    size_t k;
+
     row->pmu = by_pmu ? parts[0].pmu : "";
-    for (size_t i = 0; i < n && row->pmu && !by_pmu; i++) {
-        if (is_hardware(parts[i].pmu) && !str_equal(parts[i].pmu, row->pmu))
-            row->pmu = *row->pmu ? NULL : parts[i].pmu;
+    for (size_t i = 0; i < n && !by_pmu; i++) {
+        row_add_pmu(row, parts[i].pmu);
+        json_array_foreach(json_object_get(parts[i].document, "pmus"), k, pmu)
+            row_add_pmu(row, json_is_string(pmu) ? json_string_value(pmu) : "");
     }
 }
 
@@ -446,7 +301,7 @@ static void table_add_row(struct top_table *table, const struct top_part *parts,
     for (size_t i = 0; i < n; i += group) {
         for (group = 1; i + group < n && str_equal(parts[i].group, parts[i + group].group);)
             group++;
-        row_add_group(table, row, parts + i, group);
+        row_add_group(table, row, parts + i, group == 1);
     }
     table->n++;
 }
@@ -528,9 +383,18 @@ static int table_distinguish(struct top_table *table)
     return r;
 }
 
+/* The entries that the rows are made of: sums, unless a row stands for one CPU or PMU or the daemon has no sums. */
+static const json_t *table_entries(const struct top_table *table)
+{
+    const json_t *totals = json_object_get(table->rates, "totals");
+
+    return json_is_array(totals) && table->kind != TOP_CPUS && !table->by_pmu ? totals
+                                                                              : json_object_get(table->rates, "rates");
+}
+
 static int table_fill(struct top_table *table)
 {
-    const json_t *array = json_object_get(table->rates, "rates"), *document;
+    const json_t *array = table_entries(table), *document;
     _cleanup_(freep) struct top_part *parts = calloc(json_array_size(array) + 1, sizeof(*parts));
     size_t n = 0, i, rows;
 

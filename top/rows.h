@@ -3,9 +3,8 @@
  * The table that `perfcountd top` shows: one row per cgroup, CPU or PMU, with a value for each column. It is made of
  * the documents of /api/v1/rates and /api/v1/cgroups, whether they come from this process or from a daemon.
  *
- * A row that covers several PMUs or CPUs adds up the rates of events, and derives metrics from the sums: a ratio is
- * never a mean of ratios. An event or a metric that only some of the added rows have is left out, since its sum would
- * not be that of the whole target.
+ * A row that covers several PMUs or CPUs shows the `totals` of the document (collectors/rates.h). If a daemon has none,
+ * because it is older, the values of such a row are unknown.
  */
 #ifndef TOP_ROWS_H
 #define TOP_ROWS_H
@@ -64,7 +63,8 @@ struct top_row {
 struct top_table;
 
 /*
- * Keeps references to `rates` and `cgroups` (NULL: unknown) until the table is freed. Returns NULL when out of memory.
+ * Keeps references to `rates`, with its totals by cgroup, and `cgroups` (NULL: unknown) until the table is freed.
+ * Returns NULL when out of memory.
  * A document of an unexpected shape gives no rows.
  */
 struct top_table *top_table_new(json_t *rates, json_t *cgroups, enum top_kind kind, bool by_pmu);

@@ -4,7 +4,7 @@
 # a daemon; and that the terminal is as before, however it ends. Names of cgroups are hostile. Plain text as well.
 # set: all
 . "$(dirname "$0")/lib.sh"
-need curl jq setpriv tmux unshare
+need curl jq /usr/bin/python3 setpriv tmux unshare
 # shellcheck source=cgroup-lib.sh
 . "$here/cgroup-lib.sh"
 
@@ -436,6 +436,37 @@ test_plain_text() {
 END
 }
 
+# A daemon without totals=cgroup: what is of one PMU is shown, what is of two is not known.
+test_older_daemon() {
+    local port=$scratch/port
+    /usr/bin/python3 - "$port" <<'END' &
+import http.server, json, os, sys
+def row(cgroup, pmu):
+    return {"collector": "cgroup", "cgroup": cgroup, "pmu": pmu, "group": "g", "events": {}, "ratios": {"ipc": 1.25}}
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        refused = "totals=" in self.path
+        rates = {"rates": [row("/one", "big"), row("/two", "big"), row("/two", "little")]}
+        body = json.dumps({"error": "unknown parameter"} if refused else rates if "rates" in self.path else {}).encode()
+        self.send_response(400 if refused else 200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *arguments):
+        pass
+server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+with open(sys.argv[1] + ".new", "w") as file:
+    file.write(str(server.server_port))
+os.rename(sys.argv[1] + ".new", sys.argv[1])
+server.serve_forever()
+END
+    local older=$!
+    holds "an older daemon listens" eventually 60 test -s "$port"
+    "$PERFCOUNTD" top --count=2 --interval=200ms --url="http://127.0.0.1:$(cat "$port")" >"$scratch/older"
+    kill "$older"
+    equals "its rows" "$(grep -c '^/one  *1.25$' "$scratch/older") $(grep -c '^/two  *-$' "$scratch/older")" "2 2"
+}
+
 test_unknown_terminals() {
     open_terminal 80 24
     # For a type that it does not know, ncurses keeps memory that nothing can free.
@@ -452,7 +483,7 @@ test_unknown_terminals() {
 }
 
 tests=(own_counters filter_and_views hostile_names containers sizes ends stops flicker daemon default_socket
-    plain_text unknown_terminals)
+    plain_text older_daemon unknown_terminals)
 for test in "${@:-${tests[@]}}"; do
     echo "-- ${test//_/ }"
     "test_$test"

@@ -107,7 +107,21 @@ static const char board[] =
     "'instructions': 3e9, 'll_cache_miss_rd': 1e6}, 'ratios': {'ipc': 3.0}},"
     "{'collector': 'cpu', 'cpu': 9, 'pmu': 'software', 'group': 'software', 'events': {'page_faults': 5, "
     "'minor_faults': 4}, 'ratios': {}},"
-    "{'collector': 'self', 'pmu': 'cpu', 'group': 'self', 'events': {'cycles': 1}, 'ratios': {}}]}";
+    "{'collector': 'self', 'pmu': 'cpu', 'group': 'self', 'events': {'cycles': 1}, 'ratios': {}}],"
+    "'totals': ["
+    "{'collector': 'cgroup', 'cgroup': '/b', 'pmus': ['armv8_cortex_a55', 'armv8_cortex_a76'], 'group': 'core', "
+    "'events': {'task_clock': 1.5, 'cycles': 2.5e9, 'instructions': 3.2e9}, 'ratios': {'ipc': 1.28, 'cpu_utilization': "
+    "1.5, 'frequency_hertz': 1.5e9, 'running_ratio': 0.75}},"
+    "{'collector': 'cgroup', 'cgroup': '/b', 'pmus': ['software'], 'group': 'software', 'events': {'minor_faults': 10, "
+    "'major_faults': 2, 'context_switches': 7}, 'ratios': {}},"
+    "{'collector': 'cgroup', 'cgroup': '/a', 'pmus': ['armv8_cortex_a76'], 'group': 'core', 'events': {'task_clock': "
+    "0.25, 'cycles': 1e8, 'instructions': 2e8}, 'ratios': {'ipc': 2.0, 'cpu_utilization': 0.25, 'running_ratio': 1.0}},"
+    "{'collector': 'cgroup', 'cgroup': '/c', 'pmus': ['armv8_cortex_a76'], 'group': 'core', 'events': {'task_clock': "
+    "null, 'cycles': null, 'instructions': null}, 'ratios': {'running_ratio': 0}},"
+    "{'collector': 'cpu', 'cpus': '9-10', 'pmu': 'armv8_cortex_a76', 'group': 'overview', 'events': {'cycles': 2e9, "
+    "'instructions': 4e9, 'll_cache_miss_rd': 6e6}, 'ratios': {'ipc': 2.0}},"
+    "{'collector': 'cpu', 'cpus': '9', 'pmu': 'software', 'group': 'software', 'events': {'page_faults': 5, "
+    "'minor_faults': 4}, 'ratios': {}}]}";
 static const char identities[] =
     "{'cgroups': [{'cgroup': '/b', 'unit': 'b.service', 'slice': 's.slice', 'container_id': ''},"
     "{'cgroup': '/z', 'unit': 'z'}, 3, {'cgroup': 4}]}";
@@ -146,13 +160,14 @@ TEST(test_cgroups)
     assert_string_equal(top_table_at(table, 1)->label, "/b");
     check_value(table, 0, "ipc", 2);
     assert_false(is_estimate(table, 0, "ipc"));
-    /* over both PMUs: a ratio of sums, not a sum or a mean of ratios */
-    check_value(table, 1, "ipc", 3.2e9 / 2.5e9);
+    check_value(table, 1, "ipc", 1.28);
     check_value(table, 1, "cpu", 1.5);
-    check_value(table, 1, "frequency", 2.5e9 / 1.5);
+    check_value(table, 1, "frequency", 1.5e9);
     check_value(table, 1, "faults", 12);
     check_value(table, 1, "switches", 7);
-    check_value(table, 1, "counted", 0.5);
+    check_value(table, 1, "counted", 0.75);
+    assert_null(top_table_at(table, 1)->pmu); /* several */
+    assert_string_equal(top_table_at(table, 0)->pmu, "armv8_cortex_a76");
     assert_true(is_estimate(table, 1, "ipc"));
     assert_false(is_estimate(table, 1, "faults"));
     assert_string_equal(top_table_at(table, 1)->names[NAME_UNIT], "b.service");
@@ -222,25 +237,23 @@ TEST(test_sort)
     check_order(cpus, "misses", false, "cpu 10 cpu 9 ");
 }
 
-/* An event or a metric that one PMU alone has is not that of the cgroup, unless nothing ran on the other. */
-TEST(test_uneven)
+/* An older daemon has no sums: what is of one PMU has its values, what is of several has a row without them. */
+TEST(test_without_totals)
 {
-    static const char *const others[] = {"1e9", "0.0"};
-    static const double misses[] = {NAN, 5e6}, ipc[] = {NAN, 2};
-    char text[1024];
+    json_t *older = json_of(board);
 
-    for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
-        snprintf(text, sizeof(text),
-                 "{'rates': ["
-                 "{'collector': 'cgroup', 'cgroup': '/a', 'pmu': 'big', 'group': 'g', 'events': {'cycles': 1e9, "
-                 "'instructions': 2e9, 'll_cache_miss_rd': 5e6}, 'ratios': {'ipc': 2.0}},"
-                 "{'collector': 'cgroup', 'cgroup': '/a', 'pmu': 'little', 'group': 'g', 'events': {'cycles': %s, "
-                 "'instructions': 0.0}, 'ratios': {}}]}",
-                 others[i]);
-        _cleanup_(top_table_freep) struct top_table *table = table_of(text, NULL, TOP_CGROUPS, false);
-        check_value(table, 0, "misses", misses[i]);
-        check_value(table, 0, "ipc", ipc[i]);
-    }
+    json_object_del(older, "totals");
+    _cleanup_(top_table_freep) struct top_table *table = top_table_new(older, NULL, TOP_CGROUPS, false);
+    _cleanup_(top_table_freep) struct top_table *by_pmu = top_table_new(older, NULL, TOP_CGROUPS, true);
+    json_decref(older);
+    assert_int_equal(top_table_count(table), 3);
+    check_value(table, 0, "ipc", 2);
+    check_value(table, 1, "ipc", NAN);
+    check_value(table, 1, "cpu", NAN);
+    check_value(table, 1, "counted", NAN);
+    check_value(table, 1, "faults", 12);
+    assert_null(top_table_at(table, 1)->pmu);
+    check_value(by_pmu, 2, "ipc", 1.5);
 }
 
 /* Nothing of another shape is a row, and nothing is believed that is not there. */
