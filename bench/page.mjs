@@ -9,7 +9,7 @@ import { eventually } from "../tests/page/daemon.mjs";
 
 const [url, seconds, rounds, ...views] = process.argv.slice(2);
 const ms = Number(seconds) * 1000;
-const frames_wanted = 20000;
+const framesWanted = 20000;
 const rest = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 function say(line) {
@@ -29,7 +29,7 @@ async function worker(tab) {
 }
 
 // From the request of the page, with nothing in the browser's cache, until a number is on it.
-async function first_view(session) {
+async function firstView(session) {
     const page = await session.browser.newPage();
     const work = await worker({ page });
 
@@ -128,7 +128,7 @@ function zoom(target) {
 
 async function zooming(session) {
     await session.see("#health", async (tab) => {
-        const nodes = await tab.page.evaluate(build, frames_wanted);
+        const nodes = await tab.page.evaluate(build, framesWanted);
         await tab.until("a drawn graph", () => window.graph.layout.length > 0 && !window.graph.scheduled);
         const work = await worker(tab), first = await work();
         await tab.page.evaluate(() => window.layOut());
@@ -151,7 +151,7 @@ async function zooming(session) {
 const session = await Session.open({ url });
 
 try {
-    await first_view(session);
+    await firstView(session);
     await opened(session);
     await hidden(session);
     await zooming(session);

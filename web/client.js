@@ -3,19 +3,19 @@
 // reverse proxy. A failure is a Fault, whose message is a sentence for the reader.
 
 export class Fault extends Error {
-    // `status` is of HTTP; 0: there was no answer. `retry_after` is in seconds. `reason` is what the daemon said.
-    constructor(sentence, { status = 0, retry_after = null, reason = "" } = {}) {
+    // `status` is of HTTP; 0: there was no answer. `retryAfter` is in seconds. `reason` is what the daemon said.
+    constructor(sentence, { status = 0, retryAfter = null, reason = "" } = {}) {
         super(sentence);
         this.status = status;
-        this.retry_after = retry_after;
+        this.retryAfter = retryAfter;
         this.reason = reason;
     }
 }
 
 // Longer than any answer takes whose headers do not wait for something; rates wait for as long as they were asked to.
-const patience_ms = 15000;
-const longest_retry_s = 600;
-const reason_size = 4000;
+const patienceMs = 15000;
+const longestRetryS = 600;
+const reasonSize = 4000;
 
 // A daemon on the reader's own computer needs no network.
 function unreachable(url) {
@@ -26,12 +26,12 @@ function unreachable(url) {
 }
 
 // The reason in an answer of ours. The pages of proxies are HTML, and of no use here.
-async function reason_of(response) {
+async function reasonOf(response) {
     const type = response.headers.get("Content-Type") ?? "";
 
     if (!/^(application\/json|text\/plain)/.test(type))
         return "";
-    const text = (await response.text().catch(() => "")).slice(0, reason_size);
+    const text = (await response.text().catch(() => "")).slice(0, reasonSize);
     try {
         return String(JSON.parse(text).error);
     } catch {
@@ -49,14 +49,14 @@ const openings = {
     504: "The proxy before the daemon gets no answer from it",
 };
 
-async function fault_of(response) {
+async function faultOf(response) {
     const { status } = response;
-    const reason = await reason_of(response);
+    const reason = await reasonOf(response);
     const after = Number(response.headers.get("Retry-After"));
     const opening = openings[status] ?? `The daemon answers with status ${status}`;
 
     return new Fault(`${opening}${reason && status !== 401 ? `: ${reason}` : ""}.`.replace(/\.\.$/, "."), {
-        status, reason, retry_after: after > 0 ? Math.min(after, longest_retry_s) : null });
+        status, reason, retryAfter: after > 0 ? Math.min(after, longestRetryS) : null });
 }
 
 // Ends a request when the reader's signal does, and when patience is over.
@@ -123,13 +123,13 @@ export class Client {
         }
         if (response.ok)
             return response;
-        const fault = await fault_of(response);
+        const fault = await faultOf(response);
         limit.signal?.throwIfAborted();
         throw fault;
     }
 
     // The response, once its headers are here. Throws a Fault, or what `signal` was aborted with.
-    async ask(method, path, { parameters, signal, patience = patience_ms } = {}) {
+    async ask(method, path, { parameters, signal, patience = patienceMs } = {}) {
         const limit = new Limit(signal, patience);
 
         try {
@@ -143,7 +143,7 @@ export class Client {
     }
 
     // The whole text of an answer.
-    async text(path, { method = "GET", parameters, signal, patience = patience_ms } = {}) {
+    async text(path, { method = "GET", parameters, signal, patience = patienceMs } = {}) {
         const limit = new Limit(signal, patience);
 
         try {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Making elements. Strings become text, never HTML: names of processes, symbols and cgroups are written by strangers.
 
-const svg_names = new Set(["svg", "path", "rect", "line", "g", "text"]);
+const svgNames = new Set(["svg", "path", "rect", "line", "g", "text"]);
 
 // element("button", {type: "button", onclick: f, "aria-label": "Stop"}, "Stop", child...). A property whose value is
 // null, undefined or false is left out; true is an empty attribute; on... is a listener.
 export function element(name, properties = {}, ...children) {
-    const made = svg_names.has(name) ? document.createElementNS("http://www.w3.org/2000/svg", name)
-                                     : document.createElement(name);
+    const made = svgNames.has(name) ? document.createElementNS("http://www.w3.org/2000/svg", name)
+                                    : document.createElement(name);
 
     for (const [key, value] of Object.entries(properties ?? {})) {
         if (value === null || value === undefined || value === false)

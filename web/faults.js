@@ -3,7 +3,7 @@
 // shown once. A sentence stays long enough to be read, and a fault that comes and goes does not make the line flicker.
 import { Poll } from "./poll.js";
 
-const shown_ms = 3000;
+const shownMs = 3000;
 
 export class Faults {
     // `line` has a child .text; `load` is its button, which loads the page again.
@@ -21,7 +21,7 @@ export class Faults {
             clearTimeout(entry?.timer);
             this.entries.set(source, { sentence, action, since: performance.now() });
         } else if (entry && !entry.timer) {
-            entry.timer = setTimeout(() => this.remove(source), entry.since + shown_ms - performance.now());
+            entry.timer = setTimeout(() => this.remove(source), entry.since + shownMs - performance.now());
         }
         this.show();
     }
@@ -47,14 +47,14 @@ export class Faults {
 // --- Whether the daemon still is of the version that this page came with. After an update the page offers to be
 // loaded again, and never does it by itself. The answers also say what the machine is called.
 
-const often_ms = 60000;
+const oftenMs = 60000;
 
 export class Edition {
     constructor(page) {
         this.page = page;
         this.version = null;
         // Its own faults are those of the view too, which shows them.
-        this.poll = new Poll({ visibility: page.visibility, fault() {} }, often_ms, async (signal) => {
+        this.poll = new Poll({ visibility: page.visibility, fault() {} }, oftenMs, async (signal) => {
             this.compare(await page.client.json("api/v1/status", { signal }));
         });
     }

@@ -2,7 +2,7 @@
 // Values of the last five minutes, by name, kept in the browser only. Times are of a clock that nobody can set, so that
 // a wall clock that is wrong or jumps does no harm.
 
-const most_names = 8000;
+const mostNames = 8000;
 
 export class History {
     // A moment that is more than `gap` seconds after the one before starts a new line: nobody looked in between.
@@ -64,7 +64,7 @@ export class History {
             return;
         let values = this.values.get(name);
         if (!values) {
-            if (this.values.size >= most_names)
+            if (this.values.size >= mostNames)
                 return;
             values = new Float64Array(this.capacity).fill(NaN);
             this.values.set(name, values);

@@ -2,11 +2,11 @@
 // Small line charts of a History. Chart.js draws them: 2.9 and 3.9, as distributions package it. It is loaded when the
 // first line is looked at; a page that was built without it has numbers only.
 import { element } from "./element.js";
-import { time_of } from "./numbers.js";
+import { timeOf } from "./numbers.js";
 
-const turn_ms = 24, pause_ms = 16; // hundreds of lines are drawn in turns, so that they hold nothing up
-const nearest_seconds = 5, shortest_span = 60, least_pixels = 1.5;
-const time_px = 110; // of a time of day at the axis, with room beside it
+const turnMs = 24, pauseMs = 16; // hundreds of lines are drawn in turns, so that they hold nothing up
+const nearestSeconds = 5, shortestSpan = 60, leastPixels = 1.5;
+const timePx = 110; // of a time of day at the axis, with room beside it
 
 let library = null;         // the promise that Chart will be there, or not
 let loaded = false;
@@ -67,7 +67,7 @@ function scaleOf(line, axis) {
 
     if (axis === "x")
         Object.assign(ticks, { maxRotation: 0,
-                               maxTicksLimit: Math.max(2, Math.floor(line.element.clientWidth / time_px)) });
+                               maxTicksLimit: Math.max(2, Math.floor(line.element.clientWidth / timePx)) });
     if (isOld())
         return { type: "linear", display: line.axes, ticks: { ...ticks, ...range, beginAtZero: axis === "y" },
             gridLines: grid };
@@ -105,7 +105,7 @@ function watchers() {
 }
 
 function drawSome() {
-    const end = performance.now() + turn_ms;
+    const end = performance.now() + turnMs;
 
     for (const line of waiting) {
         waiting.delete(line);
@@ -114,7 +114,7 @@ function drawSome() {
             break;
     }
     if (waiting.size)
-        setTimeout(drawSome, pause_ms);
+        setTimeout(drawSome, pauseMs);
 }
 
 function drawSoon(line) {
@@ -162,7 +162,7 @@ export class Line {
     }
 
     fit() {
-        if (this.chart && this.chart.made_for !== this.element.clientWidth)
+        if (this.chart && this.chart.madeFor !== this.element.clientWidth)
             this.restart();
     }
 
@@ -183,7 +183,7 @@ export class Line {
 
     // The time of day that is this many seconds from now.
     timeOf(seconds) {
-        return time_of(Date.now() / 1000 + seconds);
+        return timeOf(Date.now() / 1000 + seconds);
     }
 
     describe() {
@@ -201,14 +201,14 @@ export class Line {
         if (loaded)
             this.drawChart();
         else if (!missing)
-            (library ??= load()).then((is_there) => is_there && this.update());
+            (library ??= load()).then((isThere) => isThere && this.update());
     }
 
     // A line that would hardly move stays as it is.
     drawChart() {
         const now = this.history.now();
 
-        if (this.chart && (now - this.drawn) * this.element.clientWidth < least_pixels * this.span())
+        if (this.chart && (now - this.drawn) * this.element.clientWidth < leastPixels * this.span())
             return;
         this.drawn = now;
         const data = this.history.points(this.name);
@@ -232,12 +232,12 @@ export class Line {
         this.chart = new Chart(canvas, { type: "line", options: optionsOf(this), data: { datasets: [{
             data, borderColor: this.colour("--accent"), borderWidth: 1.5, pointRadius: 0, spanGaps: false, fill: false,
             tension: 0, lineTension: 0 }] } });
-        this.chart.made_for = this.element.clientWidth;
+        this.chart.madeFor = this.element.clientWidth;
     }
 
     // The seconds that it shows: a line that has just begun would have no width among five minutes.
     span() {
-        return Math.min(this.history.seconds, Math.max(shortest_span, this.history.age()));
+        return Math.min(this.history.seconds, Math.max(shortestSpan, this.history.age()));
     }
 
     // Shows the value that the pointer is at.
@@ -247,7 +247,7 @@ export class Line {
         let near = null;
 
         this.history.each(this.name, (ago, value) => {
-            if (Math.abs(x + ago) < (near ? Math.abs(x + near.ago) : nearest_seconds))
+            if (Math.abs(x + ago) < (near ? Math.abs(x + near.ago) : nearestSeconds))
                 near = { ago, value };
         });
         this.element.title = Number.isFinite(near?.value) ? `${this.timeOf(-near.ago)}: ${this.text(near.value)}` : "";

@@ -20,13 +20,13 @@ const formats = {
     whole: new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 }),
 };
 
-function is_number(value) {
+function isNumber(value) {
     return typeof value === "number" && Number.isFinite(value);
 }
 
 // Negative zero is zero.
 function write(format, value) {
-    return is_number(value) ? formats[format].format(value + 0) : absent;
+    return isNumber(value) ? formats[format].format(value + 0) : absent;
 }
 
 // Three digits that matter, whatever the size.
@@ -37,7 +37,7 @@ export function digits(value) {
 }
 
 function scaled(value, table, unit, smallest = "") {
-    if (!is_number(value))
+    if (!isNumber(value))
         return absent;
     const [step, prefix] = table.find(([size]) => Math.abs(value) * almost >= size) ?? [1, smallest];
 
@@ -64,7 +64,7 @@ export function count(n) {
 
 // A derived metric, in the unit that /api/v1/metrics gives it.
 export function metric(value, unit, name) {
-    if (!is_number(value))
+    if (!isNumber(value))
         return absent;
     if (unit === "ratio")
         return name.startsWith("ipc") ? write("hundredths", value) : percent(value);
@@ -74,13 +74,13 @@ export function metric(value, unit, name) {
 }
 
 // The unit as it stands beside a number that metric() wrote, or "".
-export function unit_label(unit) {
+export function unitLabel(unit) {
     return unit === "per 1000 instructions" || unit === "cpus" ? units[unit] : "";
 }
 
 // Of a duration in seconds: "2 h 5 min", "12 s".
 export function duration(seconds) {
-    if (!is_number(seconds))
+    if (!isNumber(seconds))
         return absent;
     const s = Math.round(seconds), min = Math.floor(s / 60), h = Math.floor(min / 60);
 
@@ -90,8 +90,8 @@ export function duration(seconds) {
 }
 
 // The time of day, of seconds since 1970.
-export function time_of(seconds) {
-    return is_number(seconds) ? new Date(seconds * 1000).toLocaleTimeString() : absent;
+export function timeOf(seconds) {
+    return isNumber(seconds) ? new Date(seconds * 1000).toLocaleTimeString() : absent;
 }
 
 // --- What metrics and events are called on the page.
@@ -102,7 +102,7 @@ const titles = { cpu_utilization: "CPUs", ipc: "IPC", ipc_user: "IPC, user", ipc
 // Below this share of the time a number is an estimate. As perfcountd top has it.
 export const whole = 0.9995;
 
-export function title_of(name) {
+export function titleOf(name) {
     const words = name.replace(/_ratio$/, "").replaceAll("_", " ").replace(/\bm?pki$/, (unit) => unit.toUpperCase());
 
     return titles[name] ?? words.charAt(0).toUpperCase() + words.slice(1);

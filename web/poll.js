@@ -2,7 +2,7 @@
 // Asking again and again, but never while the page is hidden. All times are of a clock that never jumps.
 import { Fault } from "./client.js";
 
-const first_delay_ms = 1000, longest_delay_ms = 15000, announced_ms = 10000;
+const firstDelayMs = 1000, longestDelayMs = 15000, announcedMs = 10000;
 
 // Whether somebody can see the page: not in a hidden tab, and not while the browser keeps it for its Back button.
 // Callbacks get true or false.
@@ -11,19 +11,19 @@ export class Visibility {
         this.callbacks = new Set();
         this.document = document;
         this.left = false;
-        this.visible = this.is_visible();
+        this.visible = this.isVisible();
         document.addEventListener("visibilitychange", () => this.update());
         window?.addEventListener("pagehide", () => this.update(true));
         window?.addEventListener("pageshow", () => this.update(false));
     }
 
-    is_visible() {
+    isVisible() {
         return !this.left && this.document.visibilityState === "visible";
     }
 
     update(left = this.left) {
         this.left = left;
-        if (this.visible === this.is_visible())
+        if (this.visible === this.isVisible())
             return;
         this.visible = !this.visible;
         for (const callback of [...this.callbacks])
@@ -79,7 +79,7 @@ export class Poll {
     }
 
     async run(signal) {
-        let delay = first_delay_ms;
+        let delay = firstDelayMs;
 
         while (!signal.aborted) {
             const begin = performance.now();
@@ -88,13 +88,13 @@ export class Poll {
                 if (signal.aborted)
                     return;
                 this.report(null);
-                delay = first_delay_ms;
+                delay = firstDelayMs;
                 await rest(this.ms - (performance.now() - begin), signal);
             } catch (error) {
                 if (signal.aborted)
                     return;
-                await rest(this.wait_of(error, delay), signal);
-                delay = Math.min(delay * 2, longest_delay_ms);
+                await rest(this.waitOf(error, delay), signal);
+                delay = Math.min(delay * 2, longestDelayMs);
             }
         }
     }
@@ -110,19 +110,19 @@ export class Poll {
     }
 
     // Says what went wrong, and returns how long to wait. A wrong password stays wrong until the page is loaded again.
-    wait_of(error, delay) {
+    waitOf(error, delay) {
         if (!(error instanceof Fault)) {
             console.error(error);
             this.report(error, `This page has a fault of its own: ${error.message}. It goes on.`);
-            return longest_delay_ms;
+            return longestDelayMs;
         }
-        const ms = error.retry_after ? error.retry_after * 1000 : delay;
+        const ms = error.retryAfter ? error.retryAfter * 1000 : delay;
 
         if (error.status === 401) {
             this.report(error, `${error.message} Load the page again to be asked for it.`, "load");
             return Infinity;
         }
-        this.report(error, `${error.message} ${ms >= announced_ms && error.retry_after ?
+        this.report(error, `${error.message} ${ms >= announcedMs && error.retryAfter ?
             `The page asks again in ${Math.ceil(ms / 1000)} s.` : "The page goes on asking."}`);
         return ms;
     }

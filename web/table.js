@@ -11,7 +11,7 @@ import { count } from "./numbers.js";
 
 const collator = new Intl.Collator(undefined, { numeric: true });
 
-export function is_absent(value) {
+export function isAbsent(value) {
     return value === null || value === undefined || value === "" || Number.isNaN(value);
 }
 
@@ -27,7 +27,7 @@ export function sorted(rows, column, order) {
 
     for (const row of rows) {
         const of = value(row);
-        if (is_absent(of))
+        if (isAbsent(of))
             unknown.push(row);
         else
             known.push({ row, value: of });
@@ -37,7 +37,7 @@ export function sorted(rows, column, order) {
 }
 
 // The first `limit` rows and, wherever it is, the row `key`.
-export function shown_of(rows, limit, key) {
+export function shownOf(rows, limit, key) {
     const shown = rows.slice(0, limit);
     const other = key === null ? undefined : rows.slice(limit).find((row) => row.key === key);
 
@@ -157,7 +157,7 @@ export class Table {
         const selection = this.selection();
         const by = this.columns.find((column) => column.key === this.sort);
         const inOrder = by ? sorted(this.rows, by, this.order) : this.rows;
-        const shown = shown_of(inOrder, this.limit, this.opened?.key ?? null);
+        const shown = shownOf(inOrder, this.limit, this.opened?.key ?? null);
 
         for (const [key, th] of this.headings) {
             const direction = key === this.sort ? (this.order === "asc" ? "ascending" : "descending") : "none";
@@ -167,9 +167,9 @@ export class Table {
         const before = this.shown;
         this.shown = new Map();
         for (const row of shown)
-            this.shown.set(row.key, this.write_row(before.get(row.key) ?? this.make_row(), row, selection));
+            this.shown.set(row.key, this.writeRow(before.get(row.key) ?? this.makeRow(), row, selection));
         this.place(before, selection);
-        this.write_end();
+        this.writeEnd();
     }
 
     // The selection of the reader in the rows, which then stand still; null for none.
@@ -179,7 +179,7 @@ export class Table {
         return selection && !selection.isCollapsed && selection.containsNode(this.body, true) ? selection : null;
     }
 
-    make_row() {
+    makeRow() {
         const tr = element("tr"), cells = [];
         let button = null;
 
@@ -196,7 +196,7 @@ export class Table {
         return { tr, cells, button, row: null };
     }
 
-    write_row(shown, row, selection) {
+    writeRow(shown, row, selection) {
         shown.row = row;
         this.columns.forEach((column, i) => {
             const cell = shown.cells[i], text = column.text(row), hint = column.hint?.(row) ?? "";
@@ -241,7 +241,7 @@ export class Table {
                 button.tabIndex = button === stop ? 0 : -1;
     }
 
-    write_end() {
+    writeEnd() {
         const n = this.rows.length, text = `${count(this.shown.size)} of ${count(n)}`;
 
         this.more.hidden = this.shown.size >= n;

@@ -8,7 +8,7 @@ import { createServer } from "node:net";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import test, { after } from "node:test";
-import { Session, program_of, root, views } from "./browser.mjs";
+import { Session, programOf, root, views } from "./browser.mjs";
 import { Daemon, eventually, scratch, started } from "./daemon.mjs";
 
 const folder = scratch();
@@ -59,8 +59,8 @@ async function works(browser, url, views = []) {
 
 test("with a password", () => works(session, signed(daemon.url)));
 
-const without_firefox = program_of("firefox") ? false : "firefox-esr";
-test("with a password, in Firefox", { skip: without_firefox }, async () => {
+const withoutFirefox = programOf("firefox") ? false : "firefox-esr";
+test("with a password, in Firefox", { skip: withoutFirefox }, async () => {
     const firefox = await Session.open({ url: daemon.url, browser: "firefox" });
 
     try {
@@ -70,8 +70,8 @@ test("with a password, in Firefox", { skip: without_firefox }, async () => {
     }
 });
 
-const without_network = own ? false : "a network of the test's own";
-test("at an address that the browser does not trust", { skip: without_network }, async () => {
+const withoutNetwork = own ? false : "a network of the test's own";
+test("at an address that the browser does not trust", { skip: withoutNetwork }, async () => {
     const url = daemon.log.match(/http:\/\/192\.0\.2\.1:\d+/)[0];
 
     session.url = signed(url);
@@ -105,7 +105,7 @@ test("a password that is not right any more is a sentence, and nothing is asked 
 
 // --- behind nginx
 
-function free_port() {
+function freePort() {
     return new Promise((resolve) => {
         const server = createServer().listen(0, "127.0.0.1", () => {
             const { port } = server.address();
@@ -116,7 +116,7 @@ function free_port() {
 
 // Starts nginx with these locations, and returns its URL.
 async function proxy(name, locations) {
-    const places = join(folder, name), port = await free_port(), url = `http://127.0.0.1:${port}`;
+    const places = join(folder, name), port = await freePort(), url = `http://127.0.0.1:${port}`;
     const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .map((name) => `${name}_temp_path ${places}/${name};`).join(" ");
 

@@ -14,7 +14,7 @@ export const modules = createRequire(join(process.env.PAGE_TOOLS ?? join(root, "
 const programs = { chromium: ["chromium", "chromium-browser", "google-chrome"], firefox: ["firefox-esr", "firefox"] };
 export const views = ["now", "services", "profile", "health"];
 
-export function program_of(browser) {
+export function programOf(browser) {
     for (const folder of process.env.PATH.split(delimiter))
         for (const name of programs[browser])
             try {
@@ -33,7 +33,7 @@ async function launch(name) {
 
     return puppeteer.launch({
         browser: name === "firefox" ? "firefox" : "chrome",
-        executablePath: program_of(name),
+        executablePath: programOf(name),
         headless: true,
         acceptInsecureCerts: true,
         userDataDir: scratch(),

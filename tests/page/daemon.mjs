@@ -90,20 +90,20 @@ export class Daemon {
         for (const stream of [this.child.stdout, this.child.stderr])
             stream.on("data", (text) => this.log += text);
         const [, url] = await eventually(() => `a daemon that listens: ${this.log}`,
-            () => this.log.match(/listening on (https?:\/\/[^ "]*)\//) || this.has_ended());
+            () => this.log.match(/listening on (https?:\/\/[^ "]*)\//) || this.hasEnded());
         this.url = url ?? "";
         if (!this.url)
             throw new Error(`the daemon does not start: ${this.log}`);
         this.address = new URL(this.url).host;
     }
 
-    has_ended() {
+    hasEnded() {
         return this.child.exitCode !== null || this.child.signalCode !== null ? [] : null;
     }
 
     // Sends a signal and waits for the end. Returns the exit status, null if the signal ended it.
     async stop(signal = "SIGTERM") {
-        if (!this.has_ended()) {
+        if (!this.hasEnded()) {
             const ended = new Promise((resolve) => this.child.once("exit", resolve));
 
             this.child.ref();

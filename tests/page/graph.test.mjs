@@ -10,7 +10,7 @@ after(() => session.close());
 
 const f = (name, kind = "user", module = "/usr/lib/libx.so") => ({ name, kind, module });
 const main = [f("seventy", "process", ""), f("main")];
-const plain_tree = [
+const plainTree = [
     [[...main, f("parse"), f("copy")], 30],
     [[...main, f("parse")], 10],
     [[...main, f("read"), f("vfs_read", "kernel", "[kernel.kallsyms]")], 30],
@@ -90,7 +90,7 @@ async function pixels(tab, points) {
 }
 
 test("frames are as wide as their share of the tree, below their callers", async () => {
-    await graphed(plain_tree, async (tab) => {
+    await graphed(plainTree, async (tab) => {
         const width = await tab.page.evaluate(() => window.graph.width);
         const all = await frames(tab), at = (name) => all.find((one) => one.name === name);
 
@@ -106,7 +106,7 @@ test("frames are as wide as their share of the tree, below their callers", async
 
 for (const dark of [false, true])
     test(`the screen has the colours of the frames, ${dark ? "dark" : "light"}`, async () => {
-        await graphed(plain_tree, async (tab) => {
+        await graphed(plainTree, async (tab) => {
             const box = await tab.page.$eval("#graph canvas", (canvas) => canvas.getBoundingClientRect().toJSON());
             const all = await frames(tab);
             // Above the right end of the label.
@@ -124,7 +124,7 @@ for (const dark of [false, true])
 
 test("labels can be read on every colour", async () => {
     for (const dark of [false, true])
-        await graphed(plain_tree, async (tab) => {
+        await graphed(plainTree, async (tab) => {
             const worst = await tab.page.evaluate(() => {
                 const { colours, ink } = window.graph.painter.colours;
                 const light = (value) => value <= 10 ? value / 3294.6 : ((value / 255 + 0.055) / 1.055) ** 2.4;
@@ -138,7 +138,7 @@ test("labels can be read on every colour", async () => {
 });
 
 test("a click zooms in; the callers stay, grey and as wide as the graph", async () => {
-    await graphed(plain_tree, async (tab) => {
+    await graphed(plainTree, async (tab) => {
         await click(tab, "parse");
         const { width, zoomed } = await tab.page.evaluate(() => ({ width: window.graph.width, zoomed: window.zoomed }));
 
@@ -158,7 +158,7 @@ test("a click zooms in; the callers stay, grey and as wide as the graph", async 
 });
 
 test("the keyboard goes everywhere, and a sentence says where it is", async () => {
-    await graphed(plain_tree, async (tab) => {
+    await graphed(plainTree, async (tab) => {
         await tab.page.focus("#graph canvas");
         assert.match(await status(tab), /^all, 100 samples, 100% of all, depth 0, 2 children$/);
         await press(tab, "ArrowDown");
@@ -183,7 +183,7 @@ test("the keyboard goes everywhere, and a sentence says where it is", async () =
 });
 
 test("a flame grows up", async () => {
-    await graphed(plain_tree, async (tab) => {
+    await graphed(plainTree, async (tab) => {
         const [all, copy] = [await frame(tab, "all"), await frame(tab, "copy")];
         await does(tab, () => window.graph.setShape("flame"));
         assert.deepEqual([(await frame(tab, "all")).y, (await frame(tab, "copy")).y], [copy.y, all.y]);
@@ -191,7 +191,7 @@ test("a flame grows up", async () => {
 });
 
 test("what a search does not match is dim", async () => {
-    await graphed(plain_tree, async (tab) => {
+    await graphed(plainTree, async (tab) => {
         const before = await frame(tab, "copy");
         await does(tab, () => {
             const found = [...window.tree.nodes()].filter((one) => one.name === "copy");
@@ -208,7 +208,7 @@ test("what a search does not match is dim", async () => {
 });
 
 test("differences have colours of two directions, and say how much", async () => {
-    await graphed(plain_tree, async (tab) => {
+    await graphed(plainTree, async (tab) => {
         await tab.page.evaluate(async () => {
             const of = (name) => import(new URL(`page/flame/${name}.js`, document.baseURI).href);
             const { difference, StackTree } = await of("tree");
@@ -236,7 +236,7 @@ test("differences have colours of two directions, and say how much", async () =>
 });
 
 test("the graph follows the width of its place, and the pixels of the screen", async () => {
-    await graphed(plain_tree, async (tab) => {
+    await graphed(plainTree, async (tab) => {
         await tab.look({ width: 400, height: 800, scale: 2 });
         await tab.until("another width", () => window.graph.width < 400 && window.graph.painter.scale === 2);
         await settled(tab);
@@ -285,7 +285,7 @@ test("a stack of 10,000 frames scrolls inside of the graph", async () => {
 });
 
 test("a tree that grows keeps the zoom, the focus, and the order", async () => {
-    await graphed(plain_tree, async (tab) => {
+    await graphed(plainTree, async (tab) => {
         await click(tab, "parse");
         await does(tab, () => {
             const parse = [{ name: "seventy", kind: "process", module: "" },
@@ -307,7 +307,7 @@ test("a tree that grows keeps the zoom, the focus, and the order", async () => {
 });
 
 test("nothing is drawn if nothing changes; with reduced motion a zoom is one drawing", async () => {
-    await graphed(plain_tree, async (tab) => {
+    await graphed(plainTree, async (tab) => {
         await tab.page.evaluate(() => {
             const { painter } = window.graph, paint = painter.paint.bind(painter);
 
@@ -325,7 +325,7 @@ test("nothing is drawn if nothing changes; with reduced motion a zoom is one dra
 });
 
 test("a first tap shows, a second one zooms", async () => {
-    await graphed(plain_tree, async (tab) => {
+    await graphed(plainTree, async (tab) => {
         const at = await place(tab, "parse");
         await tab.page.touchscreen.tap(...at);
         await tab.until("a tooltip", () => !document.querySelector("#graph .flame-tip").hidden);

@@ -18,7 +18,7 @@ collectors:
 const session = await Session.open({ config });
 after(() => session.close());
 const { daemon } = session;
-const refused_or_gone = /ERR_|status of|NetworkError|Failed to load/;
+const refusedOrGone = /ERR_|status of|NetworkError|Failed to load/;
 
 const counting = (view) => view.sees("Counting.", ".operations .state");
 
@@ -89,7 +89,7 @@ test("a pause by somebody else is seen, and its end", async () => {
 
 test("a reload says what is wrong, in whole, and that it was done", async () => {
     await session.see("#health", async (view) => {
-        view.expect(refused_or_gone);
+        view.expect(refusedOrGone);
         await view.sees("attention", "#verdict");
         daemon.configure("web: {listn: []}");
         await view.press("Reload the configuration");
@@ -154,7 +154,7 @@ test("a daemon of another version is noticed, and the page is loaded again only 
     writeFileSync(copy, Buffer.from(readFileSync(binary, "latin1").replaceAll(`${version}\0`, `${other}\0`), "latin1"),
         { mode: 0o755 });
     await session.see("#health", async (view) => {
-        view.expect(refused_or_gone);
+        view.expect(refusedOrGone);
         await view.sees("attention", "#verdict");
         await daemon.stop();
         process.env.PERFCOUNTD = copy;

@@ -15,7 +15,7 @@ collectors:
 const session = await Session.open({ config });
 after(() => session.close());
 const { daemon } = session;
-const has_pmu = (await daemon.get("/api/v1/pmus")).pmus.some((pmu) => pmu.scope === "core" && !pmu.absent);
+const hasPmu = (await daemon.get("/api/v1/pmus")).pmus.some((pmu) => pmu.scope === "core" && !pmu.absent);
 
 // Waits until the first line has `n` values.
 function moments(view, n) {
@@ -46,7 +46,7 @@ function line(view) {
 }
 
 // Answers the page's request for Chart.js by another answer than the daemon's.
-async function with_library(view, answer) {
+async function withLibrary(view, answer) {
     await view.page.setRequestInterception(true);
     view.page.on("request", (request) =>
         new URL(request.url()).pathname.endsWith("/page/chart.js") ? request.respond(answer) : request.continue());
@@ -64,7 +64,7 @@ test("a CPU that is kept busy is seen to be busy, and what there is not is said"
                      /^[\d.,]+ [kM]?\/s$/);
         assert.equal(await view.text('[data-pmu="software"] [data-name="context_switches"] .share'),
                      "counted 100%");
-        if (has_pmu)
+        if (hasPmu)
             await view.sees(/IPC/, ".tile");
         else
             await view.sees(/There are no cycles.*this machine offers no hardware PMU/, ".card p");
@@ -84,8 +84,8 @@ test("lines are drawn, in the colours of the day and of the night", async () => 
 
 test("Chart.js 2.9, as Debian 11 has it, draws them as well", async () => {
     await session.see("#health", async (view) => {
-        await with_library(view, { contentType: "text/javascript",
-                                   body: readFileSync(modules.resolve("chart.js/dist/Chart.min.js")) });
+        await withLibrary(view, { contentType: "text/javascript",
+                                  body: readFileSync(modules.resolve("chart.js/dist/Chart.min.js")) });
         await line(view);
         assert.equal(await view.page.evaluate(() => globalThis.Chart.platform.disableCSSInjection), true);
         await view.page.click('[data-name="used"] button');
@@ -97,7 +97,7 @@ test("Chart.js 2.9, as Debian 11 has it, draws them as well", async () => {
 test("built without the library, the page says so once, and has the numbers", async () => {
     await session.see("#health", async (view) => {
         view.expect(/404|chart\.js/);
-        await with_library(view, { status: 404, body: "" });
+        await withLibrary(view, { status: 404, body: "" });
         await view.sees("perfcountd was built without Chart.js");
         await view.sees(/\d ?%/, '[data-name="used"] .value');
         assert.equal((await view.text()).split("built without").length, 2);
@@ -117,7 +117,7 @@ test("the URL has what is open; Back and a link bring it again", async () => {
     await session.see("#now?pmu=software&metric=minor_faults&closed=cpu", async (view) => {
         await view.sees("Minor faults, CPU", ".detail h4");
         await view.page.focus('[data-name="minor_faults"] button');
-        if (!has_pmu)
+        if (!hasPmu)
             assert.equal(await view.page.$eval("details.closed", (one) => one.open), false);
         await moments(view, 3); // numbers are written in place: what has the focus keeps it
         assert.equal((await view.focused()).text, "Minor faults");

@@ -18,7 +18,7 @@ after(() => session.close());
 const hot = join(scratch(), `hot${process.pid}`), program = basename(hot);
 execFileSync("cc", ["-O1", "-fno-omit-frame-pointer", "-o", hot, join(root, "tests/e2e/hot.c")]);
 
-async function with_hot(view, body) {
+async function withHot(view, body) {
     const child = started(hot, ["600"]);
 
     // The daemon learns a program's names from the first stream that it is in.
@@ -37,7 +37,7 @@ const select = (view, name, value) => view.page.select(`main select[name=${name}
 const texts = (view, selector) => view.page.$$eval(selector, (all) => all.map((one) => one.innerText));
 const query = (view) => new URLSearchParams(view.page.url().split("?")[1]);
 
-test("functions are as wide as their time", () => session.see("#profile", (view) => with_hot(view, async (pid) => {
+test("functions are as wide as their time", () => session.see("#profile", (view) => withHot(view, async (pid) => {
     await view.go(`#profile?pid=${pid}&frequency=999&seconds=600&by=merged`);
     await view.press("Record");
     await view.samples(1000);
@@ -53,7 +53,7 @@ test("functions are as wide as their time", () => session.see("#profile", (view)
 })));
 
 test("two recordings and their difference", () => session.see("#profile?frequency=499&seconds=1.5", async (view) => {
-    await with_hot(view, async () => {
+    await withHot(view, async () => {
         await view.record();
         const [frames] = await view.frames();
         assert.ok(widest(frames, program) > 0);

@@ -21,11 +21,11 @@ const names = ["<img src=x onerror=alert(1)>.service", "bidi-\u202eecivres.servi
     "n".repeat(240), "lxc.payload.<img src=x onerror=alert(3)>", "lxc.payload.web", "systemd-nspawn@web.service"];
 const below = `/perfcountd-page-${process.pid}`, services = 300 - names.length - 1;
 const config = (rest) => `sampler: {enabled: false}\ncollectors:\n  cgroup: {include: ["${below}/**"], ${rest}}\n`;
-const busy = `${below}/load-7.service`, busy_name = "load-7.service";
+const busy = `${below}/load-7.service`, busyName = "load-7.service";
 let folder = null, loads = [], session = null;
 
 // mkdirSync() takes bytes: names need not be UTF-8.
-function make_cgroups() {
+function makeCgroups() {
     folder = `${hierarchy()}${below}`;
     mkdirSync(folder);
     for (const name of names)
@@ -37,7 +37,7 @@ function make_cgroups() {
         started("sh", ["-c", `echo $$ >"${folder}/${name}/cgroup.procs"; while :; do sleep ${pause}; done`]));
 }
 
-function remove_cgroups() {
+function removeCgroups() {
     for (const name of readdirSync(Buffer.from(folder), { encoding: "buffer", withFileTypes: true }))
         if (name.isDirectory())
             rmdirSync(Buffer.concat([Buffer.from(`${folder}/`), name.name]));
@@ -50,7 +50,7 @@ const options = { skip: possible ? false : "only root makes cgroups" };
 before(async () => {
     if (!possible)
         return;
-    make_cgroups();
+    makeCgroups();
     session = await Session.open({ config: config("max_cgroups: 400") });
 });
 after(async () => {
@@ -61,7 +61,7 @@ after(async () => {
         await eventually("cgroups without processes", () => ["load-7.service", container].every((name) =>
             readFileSync(`${folder}/${name}/cgroup.procs`).length === 0));
     if (folder)
-        remove_cgroups();
+        removeCgroups();
 });
 
 const rows = (tab) => tab.page.$$eval("tbody th", (cells) => cells.map((cell) => cell.textContent));
@@ -71,7 +71,7 @@ test("all cgroups are there, the one that works first, and no name is more than 
     await session.see("#services", async (tab) => {
         await tab.sees("300 cgroups.");
         await tab.until("the one that works", (name) =>
-            document.querySelector("tbody th")?.textContent === name, busy_name);
+            document.querySelector("tbody th")?.textContent === name, busyName);
         assert.equal((await rows(tab)).length, 100, "more rows than are looked at are in the document");
         await tab.page.click(".more button");
         await tab.page.click(".more button");
@@ -148,7 +148,7 @@ test("a row opens its lines; rows stay the same elements, with focus and selecti
         await tab.until("another value", () =>
             document.querySelector("tr.opened .value").textContent !== window.before);
         assert.ok(await tab.page.evaluate(() => window.kept === document.querySelector("tbody tr")));
-        assert.equal((await tab.focused()).text, busy_name);
+        assert.equal((await tab.focused()).text, busyName);
         assert.equal(await tab.page.$eval("tbody th", (cell) => cell.title), busy);
         await tab.sees(busy, "tr.opened dl");
         assert.equal(await tab.page.$eval("tbody button", (button) => button.getAttribute("aria-expanded")), "true");

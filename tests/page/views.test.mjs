@@ -2,7 +2,7 @@
 // What all views have in common: tabs that nobody looks at, a daemon that goes away, appearance, and Firefox.
 import assert from "node:assert/strict";
 import test, { after } from "node:test";
-import { Session, View, program_of, views } from "./browser.mjs";
+import { Session, View, programOf, views } from "./browser.mjs";
 import { eventually } from "./daemon.mjs";
 
 const config = `
@@ -130,8 +130,8 @@ test("without scripts there is the list of routes, in the page and for curl", as
     assert.match(await daemon.get("/", { headers: { Accept: "*/*" } }), /^[^<]*\/api\/v1\/rates/);
 });
 
-const without_firefox = program_of("firefox") ? false : "there is no firefox-esr";
-test("Firefox shows each view, and records", { skip: without_firefox }, async () => {
+const withoutFirefox = programOf("firefox") ? false : "there is no firefox-esr";
+test("Firefox shows each view, and records", { skip: withoutFirefox }, async () => {
     const firefox = await Session.open({ url: session.url, browser: "firefox" });
 
     try {

@@ -8,7 +8,7 @@ const shades = 12, steps = 20;
 const slots = { user: 0, kernel: shades, neutral: 2 * shades, match: 2 * shades + 1, same: 2 * shades + 2 + steps };
 const count = slots.same + steps + 1;
 export const dim = count, grey = 2 * count;
-const most_names = 100000;
+const mostNames = 100000;
 
 // FNV-1a, of the first characters.
 function hash(name) {
@@ -71,7 +71,7 @@ export class Colours {
         let shade = this.names.get(name);
 
         if (shade === undefined) {
-            if (this.names.size >= most_names)
+            if (this.names.size >= mostNames)
                 this.names.clear();
             shade = hash(name) % shades;
             this.names.set(name, shade);
@@ -80,9 +80,9 @@ export class Colours {
     }
 
     kind(node) {
-        const is_function = node.kind === "user" || node.kind === "kernel";
+        const isFunction = node.kind === "user" || node.kind === "kernel";
 
-        return is_function ? slots[node.kind] + this.shade(node.name) : slots.neutral;
+        return isFunction ? slots[node.kind] + this.shade(node.name) : slots.neutral;
     }
 
     match() {

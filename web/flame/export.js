@@ -3,7 +3,7 @@
 import { plain } from "../element.js";
 
 const width = 1200, row = 18, margin = 10, head = 34, letter = 7.3; // pixels; `letter`: of the font at its size
-const narrowest = 0.3, longest_name = 400;
+const narrowest = 0.3, longestName = 400;
 const colours = { all: "#d8d8d8", process: "#c5cad3", user: "#f3b562", kernel: "#8fb8de", other: "#d8d8d8" };
 
 // XML has no characters for controls, halves of surrogates, U+FFFE and U+FFFF.
@@ -29,10 +29,10 @@ function label(name, pixels) {
     return room < 3 ? "" : cut(plain(name), room);
 }
 
-function frame_text(node, x, y, pixels, total) {
-    const module = node.module ? ` (${cut(node.module, longest_name)})` : "";
+function frameText(node, x, y, pixels, total) {
+    const module = node.module ? ` (${cut(node.module, longestName)})` : "";
     const share = percent(total > 0 ? node.total / total : 0);
-    const title = `${cut(node.name, longest_name)}${module}: ${node.total} samples, ${share}`;
+    const title = `${cut(node.name, longestName)}${module}: ${node.total} samples, ${share}`;
     const text = label(node.name, pixels);
 
     return `<g><title>${escape(title)}</title>` +
@@ -67,14 +67,14 @@ function layout(tree) {
 export function svg(tree, { icicle = false, title = "Flame graph" } = {}) {
     const { frames, depth } = layout(tree);
     const height = head + (depth + 1) * row + margin;
-    const y_of = (node) => (icicle ? head + node.depth * row : height - margin - (node.depth + 1) * row);
+    const yOf = (node) => (icicle ? head + node.depth * row : height - margin - (node.depth + 1) * row);
 
     return '<?xml version="1.0" encoding="UTF-8"?>\n' +
         `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"` +
         ' font-family="monospace" font-size="12" fill="#1a1a1a">\n' +
         `<title>${escape(title)}</title>\n<rect width="100%" height="100%" fill="#fff"/>\n` +
         `<text x="${margin}" y="22" font-size="15">${escape(label(title, 0.8 * width))}</text>\n` +
-        frames.map(({ node, x, pixels }) => frame_text(node, x, y_of(node), pixels, tree.total)).join("") + "</svg>\n";
+        frames.map(({ node, x, pixels }) => frameText(node, x, yOf(node), pixels, tree.total)).join("") + "</svg>\n";
 }
 
 // --- A tree as /api/v1/folded writes it, for flamegraph.pl and the like: a line for each stack,
@@ -82,9 +82,9 @@ export function svg(tree, { icicle = false, title = "Flame graph" } = {}) {
 // ";" within a name becomes ":".
 
 const truncated = "[truncated]";
-const most_text = 1 << 26; // characters
+const mostText = 1 << 26; // characters
 
-function text_of(node) {
+function textOf(node) {
     const name = node.name.replaceAll(";", ":").replace(/[\u0000-\u001f]/g, "?");
 
     if (node.kind === "process")
@@ -116,12 +116,12 @@ export function folded(tree) {
     while (waiting.length > 0) {
         const [node, line] = waiting.pop();
         size += node.self > 0 ? line.length : 0;
-        if (node.self > 0 && (node.kind === "other" || size > most_text))
+        if (node.self > 0 && (node.kind === "other" || size > mostText))
             lumped += node.self;
         else if (node.self > 0 && line !== "")
             lines.set(line, (lines.get(line) ?? 0) + node.self);
         for (const child of node.children?.values() ?? [])
-            waiting.push([child, line === "" ? text_of(child) : `${line};${text_of(child)}`]);
+            waiting.push([child, line === "" ? textOf(child) : `${line};${textOf(child)}`]);
     }
     return write(lines, lumped);
 }

@@ -4,13 +4,13 @@ import { element, write } from "../element.js";
 import { listenToKeys, listenToPointer } from "./input.js";
 import { Layout } from "./layout.js";
 import { dim, grey, hex } from "./colours.js";
-import { Painter, change, row_height } from "./painter.js";
+import { Painter, change, rowHeight } from "./painter.js";
 import { Tip, legend, sentence, weight } from "./tip.js";
 import { Zoom, follow, pathOf } from "./zoom.js";
 
 const help = "Arrow keys go to the callers, the functions called, and the frames beside. Enter zooms in, Escape " +
     "zooms out, Home shows all. The table of functions has the same figures.";
-const smallest_limit = 0.005;
+const smallestLimit = 0.005;
 let graphs = 0;
 
 export class FlameGraph {
@@ -164,22 +164,22 @@ export class FlameGraph {
     }
 
     view(moving = false) {
-        const has_focus = document.activeElement === this.canvas;
+        const hasFocus = document.activeElement === this.canvas;
 
         return { flame: this.flame, rows: this.rows, scroll: this.scroller.scrollTop, matches: this.matches, moving,
                  grey: [this.tree.root, ...pathOf(this.zoom.node)].slice(0, -1),
                  change: this.difference ? this.strongest() : 0, hover: this.hovered,
-                 focus: has_focus ? this.focused : null };
+                 focus: hasFocus ? this.focused : null };
     }
 
     // The strongest difference of what can be seen when nothing is zoomed to.
     strongest() {
         if (this.limit || !this.tree || this.width <= 0)
-            return this.limit || smallest_limit;
+            return this.limit || smallestLimit;
         const whole = new Layout();
 
         whole.lay(this.tree.root, { from: 0, to: 1 }, this.width);
-        this.limit = smallest_limit;
+        this.limit = smallestLimit;
         for (const node of whole.nodes)
             this.limit = Math.max(this.limit, Math.abs(change(node)));
         legend(this.key, this.limit, this.matches !== null);
@@ -198,7 +198,7 @@ export class FlameGraph {
     place() {
         const { scroller } = this, below = scroller.scrollHeight - scroller.scrollTop;
 
-        this.sizer.style.height = `${this.rows * row_height}px`;
+        this.sizer.style.height = `${this.rows * rowHeight}px`;
         if (this.flame)
             scroller.scrollTop = scroller.scrollHeight - below;
         this.measure();
@@ -210,7 +210,7 @@ export class FlameGraph {
         if (width !== this.width)
             this.stale = true;
         this.width = width;
-        this.painter.resize(width, Math.min(height, this.rows * row_height), window.devicePixelRatio);
+        this.painter.resize(width, Math.min(height, this.rows * rowHeight), window.devicePixelRatio);
         if (this.key.childElementCount === 0)
             this.explain();
         this.request();
@@ -219,9 +219,9 @@ export class FlameGraph {
     // Scrolls the graph until a frame is seen.
     reveal(node) {
         const row = pathOf(node).length, { scroller } = this;
-        const top = (this.flame ? this.rows - 1 - row : row) * row_height;
+        const top = (this.flame ? this.rows - 1 - row : row) * rowHeight;
 
-        if (top < scroller.scrollTop || top + row_height > scroller.scrollTop + scroller.clientHeight)
+        if (top < scroller.scrollTop || top + rowHeight > scroller.scrollTop + scroller.clientHeight)
             scroller.scrollTop = top - scroller.clientHeight / 2;
     }
 

@@ -5,9 +5,9 @@ import { plain } from "../element.js";
 import { percent } from "../numbers.js";
 import { Colours, dim, grey } from "./colours.js";
 
-export const row_height = 18;
+export const rowHeight = 18;
 const font = "12px system-ui, sans-serif";
-const narrowest_label = 26, narrowest_moving = 60;
+const narrowestLabel = 26, narrowestMoving = 60;
 const margin = 4;
 
 export class Painter {
@@ -24,7 +24,7 @@ export class Painter {
         const [wide, high] = [width, height].map((size) => Math.max(1, Math.round(size * scale)));
 
         this.scale = scale;
-        this.high = Math.round(row_height * scale);
+        this.high = Math.round(rowHeight * scale);
         if (this.image?.width === wide && this.image.height === high)
             return;
         this.canvas.width = wide;
@@ -126,7 +126,7 @@ export class Painter {
     }
 
     write(layout, view, { first, last }) {
-        const { context, scale } = this, narrowest = view.moving ? narrowest_moving : narrowest_label;
+        const { context, scale } = this, narrowest = view.moving ? narrowestMoving : narrowestLabel;
         const width = this.image.width / scale;
 
         context.setTransform(scale, 0, 0, scale, 0, 0);
@@ -159,7 +159,7 @@ export class Painter {
             context.strokeStyle = wide === 2 ? this.colours.accent : this.colours.ink;
             context.lineWidth = wide;
             context.strokeRect(begin / scale + wide / 2, this.top(layout.row[i], view) / scale + wide / 2,
-                               Math.max(1, (end - begin) / scale - wide), row_height - 1 - wide);
+                               Math.max(1, (end - begin) / scale - wide), rowHeight - 1 - wide);
         }
     }
 }
@@ -177,7 +177,7 @@ export function points(difference) {
 // --- How much of a name fits into a frame. Measuring text costs more than all else, so the width of each
 // character is measured once, and a text is as wide as its characters.
 
-const most_characters = 400, most_names = 20000;
+const mostCharacters = 400, mostNames = 20000;
 
 export class Labels {
     constructor(context) {
@@ -201,9 +201,9 @@ export class Labels {
         let text = this.texts.get(name);
 
         if (text === undefined) {
-            if (this.texts.size >= most_names)
+            if (this.texts.size >= mostNames)
                 this.texts.clear();
-            text = [...plain(name.slice(0, most_characters))];
+            text = [...plain(name.slice(0, mostCharacters))];
             this.texts.set(name, text);
         }
         return text;

@@ -4,7 +4,7 @@
 // are followed at once, a character at a time (as Thompson described it in 1968), and only whether there is a match
 // is asked. The browser's expressions still decide about single characters, as in "[a-z]" or "\w".
 
-const longest_pattern = 500, most_states = 1000, most_kept = 50000;
+const longestPattern = 500, mostStates = 1000, mostKept = 50000;
 const escapes = String.raw`\\(?:x[0-9a-fA-F]{2}|u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{4}|[pP]\{[^}]*\}|.)`;
 const characters = String.raw`\[(?:\\.|[^\]\\])*\]`;
 const groups = String.raw`\(\?(?:<?[=!]|:|<[^>]*>|)`;
@@ -19,7 +19,7 @@ const edges = {
     "\\B": (before, after) => word.test(before ?? "") === word.test(after ?? ""),
 };
 
-function counts_of(token) {
+function countsOf(token) {
     const found = /^\{(\d+)(,?)(\d*)\}$/.exec(token);
 
     if (found)
@@ -37,7 +37,7 @@ class Parser {
     }
 
     state(properties) {
-        if (++this.states > most_states)
+        if (++this.states > mostStates)
             throw new Error("it has too many repetitions");
         return { number: this.states, mark: 0, ...properties };
     }
@@ -61,7 +61,7 @@ class Parser {
     }
 
     repeated(part) {
-        const counts = counts_of(this.waiting[0] ?? "");
+        const counts = countsOf(this.waiting[0] ?? "");
 
         if (!counts)
             return part;
@@ -104,8 +104,8 @@ class Parser {
 export class Pattern {
     // Throws an Error whose message is a reason, if it is not a pattern.
     constructor(text, flags = "") {
-        if (text.length > longest_pattern)
-            throw new Error(`it is longer than ${longest_pattern} characters`);
+        if (text.length > longestPattern)
+            throw new Error(`it is longer than ${longestPattern} characters`);
         const unicode = flags.includes("u") ? flags : `${flags}u`; // a character is not half of one
 
         new RegExp(text, unicode); // throws what is wrong with it
@@ -144,13 +144,13 @@ export class Pattern {
     // The place behind the character; undefined is the end of the name.
     follow(place, character) {
         const taking = this.spread([...place.states, this.start], place.before, character);
-        const is_found = this.found.mark === this.step;
+        const isFound = this.found.mark === this.step;
         const reached = taking.filter((state) => character !== undefined && state.takes.test(character));
-        const next = is_found ? this.found : this.place([...new Set(reached.map((state) => state.next))],
+        const next = isFound ? this.found : this.place([...new Set(reached.map((state) => state.next))],
             word.test(character ?? "") ? "a" : " ");
 
         place.next.set(character, next);
-        if (++this.kept > most_kept) {
+        if (++this.kept > mostKept) {
             this.places.clear();
             this.kept = 0;
         }

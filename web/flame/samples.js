@@ -3,7 +3,7 @@
 // since a stream is about programs of strangers and may break off anywhere.
 
 // The longest line, in characters. A stack of 1,024 frames with names of 1 KB is as long.
-const longest_line = 1 << 20;
+const longestLine = 1 << 20;
 
 // Cuts text that comes in pieces into lines, and holds no more than one line.
 class Lines {
@@ -16,7 +16,7 @@ class Lines {
 
     // Text that does not end the line.
     keep(text) {
-        if (!this.skips && this.begun.length + text.length <= longest_line) {
+        if (!this.skips && this.begun.length + text.length <= longestLine) {
             this.begun += text;
             return;
         }
@@ -39,7 +39,7 @@ class Lines {
     }
 }
 
-function record_of(line) {
+function recordOf(line) {
     try {
         const record = JSON.parse(line);
 
@@ -59,7 +59,7 @@ export async function readRecords(response, take, signal) {
     const reader = response.body.getReader();
     const stop = () => reader.cancel().catch(() => {});
     const lines = new Lines((line) => {
-        const record = record_of(line);
+        const record = recordOf(line);
 
         if (record !== null && !signal?.aborted) {
             counts.records++;
@@ -92,12 +92,12 @@ export async function readRecords(response, take, signal) {
 const unknown = "[unknown]";
 const kernel = "[kernel.kallsyms]"; // the module of all functions of the kernel, those of its modules included
 
-function text_of(value, otherwise) {
+function textOf(value, otherwise) {
     return typeof value === "string" && value !== "" ? value : otherwise;
 }
 
 // An address without a symbol is its file, "[libc.so.6]", or "[unknown]".
-function name_of(symbol, module) {
+function nameOf(symbol, module) {
     if (symbol !== unknown)
         return symbol;
     if (module.startsWith("["))
@@ -107,25 +107,25 @@ function name_of(symbol, module) {
     return module.includes("/") && file !== "" ? `[${file}]` : unknown;
 }
 
-function frame_of(entry) {
-    const module = text_of(entry?.module, unknown);
+function frameOf(entry) {
+    const module = textOf(entry?.module, unknown);
 
-    const name = name_of(text_of(entry?.symbol, unknown), module);
+    const name = nameOf(textOf(entry?.symbol, unknown), module);
 
     return { name, module, kind: module === kernel ? "kernel" : "user" };
 }
 
 // A sample without callers is where it was taken.
-function frames_of(sample) {
+function framesOf(sample) {
     if (Array.isArray(sample.callchain) && sample.callchain.length > 0)
-        return sample.callchain.map(frame_of).reverse();
-    return [frame_of(sample.ip === "0x0" ? null : sample)];
+        return sample.callchain.map(frameOf).reverse();
+    return [frameOf(sample.ip === "0x0" ? null : sample)];
 }
 
 // The frames of a sample, the outermost first: {name, module, kind}. The first one is its process, by the name of the
 // thread, which may change; a process whose name is not known is ":PID". The others are of `kind` "user" or "kernel".
 export function stackOf(sample) {
-    const name = text_of(sample.comm, `:${Number(sample.pid ?? -1)}`);
+    const name = textOf(sample.comm, `:${Number(sample.pid ?? -1)}`);
 
-    return [{ name, module: "", kind: "process" }, ...frames_of(sample)];
+    return [{ name, module: "", kind: "process" }, ...framesOf(sample)];
 }

@@ -2,8 +2,8 @@
 // The frames whose names have a text in them, and the share of the samples that have such a frame.
 import { Pattern } from "./pattern.js";
 
-const longest_name = 8192; // that a pattern sees; the daemon has none that are longer
-const patience_ms = 1000;
+const longestName = 8192; // that a pattern sees; the daemon has none that are longer
+const patienceMs = 1000;
 
 // A text is found whatever its case; "/text/" is a regular expression, with the flags i, m, s, u behind it.
 function tester(text) {
@@ -13,11 +13,11 @@ function tester(text) {
     if (pattern === undefined)
         return (name) => name.toLowerCase().includes(wanted);
     const parsed = new Pattern(pattern, flags);
-    const end = performance.now() + patience_ms;
+    const end = performance.now() + patienceMs;
     return (name) => {
         if (performance.now() > end)
-            throw new Error(`it takes longer than ${patience_ms / 1000} s`);
-        return parsed.test(name.slice(0, longest_name));
+            throw new Error(`it takes longer than ${patienceMs / 1000} s`);
+        return parsed.test(name.slice(0, longestName));
     };
 }
 

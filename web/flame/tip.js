@@ -4,13 +4,13 @@ import { element, plain, replace } from "../element.js";
 import { amount, percent } from "../numbers.js";
 import { change, points } from "./painter.js";
 
-const most_characters = 500;
+const mostCharacters = 500;
 const kinds = { user: "user", kernel: "kernel", process: "process" };
 
 export function nameOf(node) {
     const name = plain(node.name);
 
-    return name.length > most_characters ? `${name.slice(0, most_characters)}…` : name;
+    return name.length > mostCharacters ? `${name.slice(0, mostCharacters)}…` : name;
 }
 
 function shares(node, root, zoomed) {
@@ -21,7 +21,7 @@ function shares(node, root, zoomed) {
 
 // The lines of the tooltip. `describe` gives the weight of a node in words.
 function lines(node, { root, zoomed, describe, difference }) {
-    const where = [kinds[node.kind], node.module && plain(node.module).slice(0, most_characters)].filter(Boolean);
+    const where = [kinds[node.kind], node.module && plain(node.module).slice(0, mostCharacters)].filter(Boolean);
     const said = [nameOf(node), where.join(", "), `${describe(node)}, ${shares(node, root, zoomed)}`];
 
     if (node.self > 0 && node.self < node.total)

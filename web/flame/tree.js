@@ -5,7 +5,7 @@
 
 const heaviest = 2 ** 53; // of one sample
 const other = { name: "(other)", module: "", kind: "other" };
-const left_out = { name: "(left out)", module: "", kind: "other" };
+const leftOut = { name: "(left out)", module: "", kind: "other" };
 
 // The same for frames that are the same, in all trees. The length keeps two names from being another two together.
 export function keyOf(frame) {
@@ -35,7 +35,7 @@ class Node {
     }
 }
 
-const other_key = keyOf(other);
+const otherKey = keyOf(other);
 
 // The Map that a Map has at a key.
 function within(map, key) {
@@ -44,7 +44,7 @@ function within(map, key) {
     return map.get(key);
 }
 
-function add_weights(to, node) {
+function addWeights(to, node) {
     to.self += node.self;
     to.total += node.total;
 }
@@ -84,7 +84,7 @@ export class StackTree {
 
         if (frames.length <= depth)
             return frames;
-        return [...frames.slice(0, outer), left_out, ...frames.slice(frames.length - (depth - outer - 1))];
+        return [...frames.slice(0, outer), leftOut, ...frames.slice(frames.length - (depth - outer - 1))];
     }
 
     // The node of a path.
@@ -143,17 +143,17 @@ export class StackTree {
         const most = this.limits.limit * 1.125;
 
         for (; ; node = node.parent) {
-            const found = node.children?.get(other_key);
+            const found = node.children?.get(otherKey);
             if (found)
                 return found;
             if (this.size < most || !node.parent)
-                return this.attach(node, other_key, other);
+                return this.attach(node, otherKey, other);
         }
     }
 
     // Has nodes for a node of another tree, and for all below it, and calls `add` with each and the other tree's: by
     // default, its weights are added.
-    graft(into, from, add = add_weights) {
+    graft(into, from, add = addWeights) {
         const pairs = [[into, from]];
 
         while (pairs.length > 0) {
@@ -237,12 +237,12 @@ function walk(tree, enter, leave) {
 // sample once in its total. With `byProcess`, each process has its own rows; else `process` is "".
 export function hottest(tree, { byProcess = false } = {}) {
     const rows = new Map();
-    const key_of = (node, process) => (byProcess ? `${process.length} ${process}${keyOf(node)}` : keyOf(node));
+    const rowKey = (node, process) => (byProcess ? `${process.length} ${process}${keyOf(node)}` : keyOf(node));
 
     walk(tree, (node, process) => {
         if (node.kind === "all" || node.kind === "process")
             return null;
-        const key = key_of(node, process);
+        const key = rowKey(node, process);
         let row = rows.get(key);
         if (!row) {
             row = { name: node.name, module: node.module, kind: node.kind, process: byProcess ? process : "",

@@ -2,7 +2,7 @@
 // The frame that is zoomed to, the window on the root's width that belongs to it, and the way from one window to the
 // next. The frame is kept by its path, so that it is found again in a tree that has grown, or in another one.
 
-const duration_ms = 350;
+const durationMs = 350;
 
 function ease(t) {
     return t < 0.5 ? 2 * t * t : 1 - 2 * (1 - t) ** 2;
@@ -75,7 +75,7 @@ export class Zoom {
         if (!this.way)
             return false;
         this.way.begin ??= now;
-        const t = Math.min(1, (now - this.way.begin) / duration_ms);
+        const t = Math.min(1, (now - this.way.begin) / durationMs);
         const end = this.layout.span(this.node);
         if (t === 1)
             this.way = null;

@@ -102,7 +102,7 @@ export class Cost {
             this.line.element);
     }
 
-    row_of(key, name) {
+    rowOf(key, name) {
         if (!this.rows.has(key))
             this.rows.set(key, row(name));
         return this.rows.get(key);
@@ -119,8 +119,8 @@ export class Cost {
         this.line.update();
 
         const nodes = status.processes.map(({ process, pid, resident_bytes }) => this.write(
-            this.row_of(pid, process), shares[pid], resident_bytes));
-        nodes.push(this.write(this.row_of("all", "in all"), known.length > 0 ? sum(known) : undefined,
+            this.rowOf(pid, process), shares[pid], resident_bytes));
+        nodes.push(this.write(this.rowOf("all", "in all"), known.length > 0 ? sum(known) : undefined,
             sum(status.processes.map((one) => one.resident_bytes))));
         if (nodes.length !== this.body.children.length || nodes.some((one, i) => one !== this.body.children[i]))
             replace(this.body, ...nodes);
@@ -140,7 +140,7 @@ export class Cost {
 
 // --- Documents that are asked for only while they are open: the metrics that have no value, and the configuration.
 
-const often_ms = 60000;
+const oftenMs = 60000;
 
 function showMetrics(body, { metrics }) {
     const reasons = absences(metrics);
@@ -177,7 +177,7 @@ class Disclosure {
 
     follow() {
         if (this.node.open && !this.poll)
-            this.poll = new Poll(this.page, often_ms, async (signal) => {
+            this.poll = new Poll(this.page, oftenMs, async (signal) => {
                 const document = await this.page.client.json(this.path, { signal });
                 const text = JSON.stringify(document);
                 if (text !== this.text)

@@ -2,7 +2,7 @@
 // The faults of a daemon, from its /api/v1/status: sentences, each with the list of what it concerns. Pure.
 import { plain } from "../element.js";
 
-const starved_help = "Fewer groups on this PMU help (collectors.*.groups), and an end to other programs that count, " +
+const starvedHelp = "Fewer groups on this PMU help (collectors.*.groups), and an end to other programs that count, " +
     "as perf; on x86 also kernel.nmi_watchdog=0.";
 
 // "no such event (ENOENT); see x" → "No such event (ENOENT); see x."
@@ -41,24 +41,24 @@ export function cpuList(numbers) {
     return ranges.map(([first, last]) => first === last ? `${first}` : `${first}-${last}`).join(",");
 }
 
-const cpus_of = (cpus) => cpus === "" ? "" : ` on CPU${/[-,]/.test(cpus) ? "s" : ""} ${cpus}`;
-const group_of = (group) => group === "" ? "" : `, group ${plain(group)}`;
+const cpusOf = (cpus) => cpus === "" ? "" : ` on CPU${/[-,]/.test(cpus) ? "s" : ""} ${cpus}`;
+const groupOf = (group) => group === "" ? "" : `, group ${plain(group)}`;
 
 // "cpu: cycles, instructions on CPUs 0-3, group core"
 function failurePlace({ items }) {
     const { collector, group, pmu, cpus } = items[0];
     const events = unique(items.map((item) => item.event)).map(plain).join(", ");
     const of = pmu === "" || pmu === collector ? "" : ` of ${plain(pmu)}`;
-    const where = events === "" ? "" : `: ${events}${of}${cpus_of(cpus)}`;
+    const where = events === "" ? "" : `: ${events}${of}${cpusOf(cpus)}`;
 
-    return `${plain(collector)}${where}${group_of(group)}`;
+    return `${plain(collector)}${where}${groupOf(group)}`;
 }
 
 function starvedPlace({ items }) {
     const { collector, group, pmu, cgroup } = items[0];
     const cpus = cpuList(items.map((item) => item.cpu).filter((cpu) => cpu >= 0));
 
-    return `${plain(collector)}: ${plain(pmu)}${cpus_of(cpus)}${group_of(group)}` +
+    return `${plain(collector)}: ${plain(pmu)}${cpusOf(cpus)}${groupOf(group)}` +
         (cgroup === null ? "" : `, ${plain(cgroup)}`);
 }
 
@@ -77,7 +77,7 @@ function starved(status) {
     return grouped(status.paused ? [] : status.starved, keyed("cause", "state")).map(({ items }) => ({
         level: "warn",
         title: items[0].state === "starved" ? "Starved: no values" : "Counted in part",
-        sentence: `${sentence(items[0].cause)}${/counter/.test(items[0].cause) ? ` ${starved_help}` : ""}`,
+        sentence: `${sentence(items[0].cause)}${/counter/.test(items[0].cause) ? ` ${starvedHelp}` : ""}`,
         places: grouped(items, keyed("collector", "group", "pmu", "cgroup")).map(starvedPlace),
     }));
 }
@@ -88,7 +88,7 @@ function collectors(status) {
     }));
 }
 
-const opener_faults = {
+const openerFaults = {
     lost: "The process that opens counters has ended. What is open is counted on, and nothing new can be opened: " +
         "restart perfcountd.",
     late: "The process that opens counters does not answer. What is open is counted on.",
@@ -98,8 +98,8 @@ function daemon(status) {
     const found = [];
     const { descriptors, opener } = status;
 
-    if (opener_faults[opener.state])
-        found.push({ level: "bad", title: "Opener", sentence: opener_faults[opener.state], places: [] });
+    if (openerFaults[opener.state])
+        found.push({ level: "bad", title: "Opener", sentence: openerFaults[opener.state], places: [] });
     if (!status.config_last_reload_successful)
         found.push({ level: "bad", title: "The last reload failed, and the configuration before it runs",
             sentence: plain(status.config_last_reload_error), places: [] });
@@ -135,8 +135,8 @@ export function absences(metrics) {
 // The share of a CPU that each process used between two answers. A clock that jumps is seen by the browser's, which
 // does not: {pid: share}. `seconds` are by the browser's clock.
 export function cpuShares(before, after, seconds) {
-    const by_daemon = after.timestamp - before.timestamp;
-    const elapsed = Math.abs(by_daemon - seconds) < 1 + seconds / 2 ? by_daemon : seconds;
+    const byDaemon = after.timestamp - before.timestamp;
+    const elapsed = Math.abs(byDaemon - seconds) < 1 + seconds / 2 ? byDaemon : seconds;
     const shares = {};
 
     for (const process of after.processes) {

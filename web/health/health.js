@@ -6,7 +6,7 @@ import { Cost, Documents, Facts } from "./facts.js";
 import { findings } from "./findings.js";
 import { Operations } from "./operations.js";
 
-const often_ms = 5000;
+const oftenMs = 5000;
 
 function verdict(found, status) {
     if (status.paused)
@@ -33,7 +33,7 @@ class Health {
         replace(root, element("h2", {}, "Health"), this.verdict, this.list,
             element("div", { class: "cards" }, this.operations.node, this.cost.node, this.facts.node),
             this.documents.node);
-        this.poll = new Poll(page, often_ms, (signal) => this.ask(signal));
+        this.poll = new Poll(page, oftenMs, (signal) => this.ask(signal));
     }
 
     async ask(signal) {

@@ -3,10 +3,10 @@
 // same meanwhile. A client that is none sees why, and how to become one.
 import { element, write } from "../element.js";
 import { Fault } from "../client.js";
-import { duration, time_of } from "../numbers.js";
+import { duration, timeOf } from "../numbers.js";
 import { sentence } from "./findings.js";
 
-const longest_s = 3600;
+const longestS = 3600;
 
 export class Operations {
     // `changed` is called when the daemon has done something.
@@ -37,7 +37,7 @@ export class Operations {
     }
 
     make() {
-        this.seconds = element("input", { type: "number", min: 1, max: longest_s, value: 60, required: true });
+        this.seconds = element("input", { type: "number", min: 1, max: longestS, value: 60, required: true });
         this.ask = element("button", { type: "submit" }, "Pause…");
         this.form = element("form", { class: "controls", onsubmit: (event) => this.confirm(event) },
             element("label", {}, "Pause for seconds", this.seconds), this.ask);
@@ -80,7 +80,7 @@ export class Operations {
         this.result.classList.remove("bad");
         try {
             await this.page.client.text(path, { method, parameters, signal });
-            write(this.result, `${time_of(Date.now() / 1000)}: ${done}`);
+            write(this.result, `${timeOf(Date.now() / 1000)}: ${done}`);
         } catch (error) {
             if (signal.aborted)
                 return;
@@ -113,10 +113,10 @@ export class Operations {
         }
         const left = Math.max(0, Math.ceil((this.ends - performance.now()) / 1000));
         write(this.state, left > 0 ? `Paused: ${duration(left)} left.` : "Paused: it goes on now.");
-        this.timer = setTimeout(() => this.tick_on(left), 1000);
+        this.timer = setTimeout(() => this.tickOn(left), 1000);
     }
 
-    tick_on(left) {
+    tickOn(left) {
         if (!this.page.visibility.visible)
             return;
         this.tick();

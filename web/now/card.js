@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A card: the numbers of a PMU, the most useful first, the missing ones with the reason, and its CPUs.
 import { element, plain, replace, write } from "../element.js";
-import { percent, title_of, whole } from "../numbers.js";
+import { percent, titleOf, whole } from "../numbers.js";
 import { Cell, Detail, Tile } from "./tile.js";
 
 // Its listener hears of the reader's own opening and closing only.
@@ -16,12 +16,12 @@ function disclosure(name, summary, open, onOpen, ...children) {
     return details;
 }
 
-function absence_list(absences) {
+function absenceList(absences) {
     return element("ul", {}, absences.map(({ message, names }) =>
-        element("li", {}, element("strong", {}, names.map(title_of).join(", ")), `: ${plain(message)}`)));
+        element("li", {}, element("strong", {}, names.map(titleOf).join(", ")), `: ${plain(message)}`)));
 }
 
-function absence_title(absences) {
+function absenceTitle(absences) {
     const n = absences.flatMap((one) => one.names).length;
 
     return n === 1 ? "1 metric is not here, and why" : `${n} metrics are not here, and why`;
@@ -31,11 +31,11 @@ function absence_title(absences) {
 // `onState()` is called when the reader changes it.
 export class Card {
     constructor(history, plan, state, onState) {
-        Object.assign(this, { history, plan, state, onState, detail: null, made_of: JSON.stringify(plan) });
+        Object.assign(this, { history, plan, state, onState, detail: null, madeOf: JSON.stringify(plan) });
         this.tiles = [...plan.first, ...plan.rest].map((kind) =>
             new Tile(history, `${plan.id} ${kind.name}`, kind, plan.where, (picked) => this.pick(picked)));
         this.place = element("div");
-        this.cpus = plan.cpu_kinds ? new Cpus(history, plan.id, plan.cpu_kinds) : null;
+        this.cpus = plan.cpuKinds ? new Cpus(history, plan.id, plan.cpuKinds) : null;
         this.root = element("section", { class: "card", "data-pmu": plan.id, "aria-label": plan.title });
         this.build();
         this.follow();
@@ -49,7 +49,7 @@ export class Card {
             : null;
         this.table = this.cpus ? this.disclose("closed", "CPUs", this.cpus.root) : null;
         this.absent = plan.absences.length
-            ? element("details", {}, element("summary", {}, absence_title(plan.absences)), absence_list(plan.absences))
+            ? element("details", {}, element("summary", {}, absenceTitle(plan.absences)), absenceList(plan.absences))
             : null;
         replace(this.root, element("h3", {}, plan.title, " ", element("span", { class: "quiet" }, plan.where)),
                 plan.note && element("p", {}, plan.note),
@@ -58,9 +58,9 @@ export class Card {
 
     // The set `more` has the cards that are open, the set `closed` the others that were closed.
     disclose(set, summary, ...children) {
-        const is_listed = this.state[set].has(this.plan.id);
+        const isListed = this.state[set].has(this.plan.id);
 
-        return disclosure(set, summary, set === "more" ? is_listed : !is_listed, (open) => {
+        return disclosure(set, summary, set === "more" ? isListed : !isListed, (open) => {
             this.state[set][(set === "more") === open ? "add" : "delete"](this.plan.id);
             this.onState();
         }, ...children);

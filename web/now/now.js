@@ -4,16 +4,16 @@
 import { element, replace, write } from "../element.js";
 import { History } from "../history.js";
 import { onMissingLibrary } from "../lines.js";
-import { duration, time_of } from "../numbers.js";
+import { duration, timeOf } from "../numbers.js";
 import { Poll } from "../poll.js";
 import { Card } from "./card.js";
-import { by_cpu, cards_of, values_of } from "./plan.js";
-import { cpus_of, edition_of, usage } from "./readings.js";
+import { byCpu, cardsOf, valuesOf } from "./plan.js";
+import { cpusOf, editionOf, usage } from "./readings.js";
 
-const seconds = 2, first_seconds = 0.5, interval_ms = 2000, patience_ms = 17000;
-const old_ms = 7000; // a status that is older says nothing about now
+const seconds = 2, firstSeconds = 0.5, intervalMs = 2000, patienceMs = 17000;
+const oldMs = 7000; // a status that is older says nothing about now
 
-function list_of(set) {
+function listOf(set) {
     return [...set].join(",");
 }
 
@@ -28,12 +28,12 @@ class Now {
         this.read(page.address.parameters);
         this.note = element("p", { class: "quiet", role: "status" }, "Reading the counters.");
         this.paused = element("p", { class: "warn", role: "status", hidden: true });
-        this.no_lines = element("p", { class: "quiet", hidden: true },
-                                "perfcountd was built without Chart.js, so there are no lines; the numbers are here.");
+        this.noLines = element("p", { class: "quiet", hidden: true },
+                               "perfcountd was built without Chart.js, so there are no lines; the numbers are here.");
         this.grid = element("div", { class: "cards" });
-        replace(root, element("h2", {}, "Now"), this.paused, this.no_lines, this.note, this.grid);
-        onMissingLibrary(() => (this.no_lines.hidden = false));
-        this.poll = new Poll(page, interval_ms, (signal) => this.ask(signal));
+        replace(root, element("h2", {}, "Now"), this.paused, this.noLines, this.note, this.grid);
+        onMissingLibrary(() => (this.noLines.hidden = false));
+        this.poll = new Poll(page, intervalMs, (signal) => this.ask(signal));
     }
 
     // --- the state in the URL
@@ -47,17 +47,17 @@ class Now {
 
     follow(parameters) {
         this.read(parameters);
-        this.show_state();
+        this.showState();
     }
 
-    write_state() {
+    writeState() {
         const { more, closed, pmu, metric } = this.state;
 
-        this.page.address.write({ pmu, metric, more: list_of(more), closed: list_of(closed) });
-        this.show_state();
+        this.page.address.write({ pmu, metric, more: listOf(more), closed: listOf(closed) });
+        this.showState();
     }
 
-    show_state() {
+    showState() {
         for (const card of this.cards.values())
             card.follow();
     }
@@ -80,41 +80,41 @@ class Now {
     }
 
     async ask(signal) {
-        if (!this.before || performance.now() - this.before.at > old_ms)
+        if (!this.before || performance.now() - this.before.at > oldMs)
             this.before = await this.status(signal);
-        const edition = edition_of(this.before.status);
+        const edition = editionOf(this.before.status);
         if (edition !== this.edition)
             await this.learn(edition, signal);
-        const rates = await this.page.client.json("api/v1/rates", { signal, patience: patience_ms, parameters: {
-            seconds: this.cards.size === 0 ? first_seconds : seconds, collector: ["cpu", "pmu"], totals: "pmu" } });
+        const rates = await this.page.client.json("api/v1/rates", { signal, patience: patienceMs, parameters: {
+            seconds: this.cards.size === 0 ? firstSeconds : seconds, collector: ["cpu", "pmu"], totals: "pmu" } });
         const now = await this.status(signal);
-        this.take({ ...rates, by_cpu: by_cpu(rates.rates) }, usage(this.before, now), now.status);
+        this.take({ ...rates, byCpu: byCpu(rates.rates) }, usage(this.before, now), now.status);
         this.before = now;
     }
 
     // --- showing
 
     take(rates, used, status) {
-        const online = new Set(cpus_of(status.machine.cpus_online));
-        const plans = cards_of(this.documents, rates);
+        const online = new Set(cpusOf(status.machine.cpus_online));
+        const plans = cardsOf(this.documents, rates);
 
-        this.make_cards(plans);
+        this.makeCards(plans);
         this.history.begin();
         for (const plan of plans) {
-            const { values, cpus } = values_of(plan, rates, used, online);
+            const { values, cpus } = valuesOf(plan, rates, used, online);
             this.remember(plan, values, cpus);
             this.cards.get(plan.id).take(values, cpus);
         }
-        this.show_pause(status);
+        this.showPause(status);
         this.note.hidden = plans.length > 0;
         write(this.note, "Nothing is counted: the collectors cpu and pmu are off, or have no groups. See Health.");
     }
 
     // Makes a card again when something else is on it, such as after a reload.
-    make_cards(plans) {
+    makeCards(plans) {
         const before = this.cards;
 
-        this.cards = new Map(plans.map((plan) => [plan.id, this.card_of(plan, before.get(plan.id))]));
+        this.cards = new Map(plans.map((plan) => [plan.id, this.cardOf(plan, before.get(plan.id))]));
         for (const card of before.values())
             if (this.cards.get(card.plan.id) !== card)
                 card.close();
@@ -122,9 +122,9 @@ class Now {
             replace(this.grid, [...this.cards.values()].map((card) => card.root));
     }
 
-    card_of(plan, card) {
-        return card?.made_of === JSON.stringify(plan)
-            ? card : new Card(this.history, plan, this.state, () => this.write_state());
+    cardOf(plan, card) {
+        return card?.madeOf === JSON.stringify(plan)
+            ? card : new Card(this.history, plan, this.state, () => this.writeState());
     }
 
     remember(plan, values, cpus) {
@@ -132,18 +132,18 @@ class Now {
             this.history.add(`${plan.id} ${name}`, one.value);
         for (const cpu of cpus)
             for (const [i, one] of cpu.values.entries())
-                this.history.add(`${plan.id} ${cpu.cpu} ${plan.cpu_kinds[i].name}`, one.value);
+                this.history.add(`${plan.id} ${cpu.cpu} ${plan.cpuKinds[i].name}`, one.value);
     }
 
-    show_pause(status) {
+    showPause(status) {
         const left = status.paused ? status.paused_until - status.timestamp : 0;
 
         this.paused.hidden = !status.paused;
-        write(this.paused, status.paused ? `Counting is paused until ${time_of(Date.now() / 1000 + left)}: for ` +
+        write(this.paused, status.paused ? `Counting is paused until ${timeOf(Date.now() / 1000 + left)}: for ` +
               `${duration(left)} more there are no numbers of events.` : "");
     }
 
-    close_cards() {
+    closeCards() {
         for (const card of this.cards.values())
             card.close();
         this.cards.clear();
@@ -151,7 +151,7 @@ class Now {
 
     close() {
         this.poll.close();
-        this.close_cards();
+        this.closeCards();
         onMissingLibrary(null);
     }
 }

@@ -3,7 +3,7 @@
 import { whole } from "../numbers.js";
 
 // "0-2,5" → [0, 1, 2, 5]
-export function cpus_of(list) {
+export function cpusOf(list) {
     return (list || "").split(",").filter((part) => part !== "").flatMap((part) => {
         const [first, last = first] = part.split("-").map(Number);
 
@@ -15,8 +15,8 @@ export function cpus_of(list) {
 // ms: the daemon's clock is the better one as long as nobody sets it.
 export function usage(before, now) {
     const shares = new Map();
-    const by_daemon = now.status.timestamp - before.status.timestamp, by_browser = (now.at - before.at) / 1000;
-    const seconds = Math.abs(by_daemon - by_browser) < 0.5 ? by_daemon : by_browser;
+    const byDaemon = now.status.timestamp - before.status.timestamp, byBrowser = (now.at - before.at) / 1000;
+    const seconds = Math.abs(byDaemon - byBrowser) < 0.5 ? byDaemon : byBrowser;
     const idle = new Map((before.status.machine.cpu_idle_seconds ?? []).map((one) => [one.cpu, one.seconds]));
 
     for (const { cpu, seconds: later } of now.status.machine.cpu_idle_seconds ?? [])
@@ -32,20 +32,20 @@ export function mean(shares, cpus) {
     return known.length ? known.reduce((sum, cpu) => sum + shares.get(cpu), 0) / known.length : null;
 }
 
-function is_starved(row) {
+function isStarved(row) {
     return row.ratios.running_ratio === 0 && Object.values(row.events).every((value) => value === null);
 }
 
-function share_of(row) {
+function shareOf(row) {
     return row.ratios.running_ratio ?? null;
 }
 
 // A value of one target's rows: of those that have it, the one that was counted for most of the time.
-function best(rows, value_of) {
+function best(rows, valueOf) {
     let found = null;
 
     for (const row of rows) {
-        const value = value_of(row), share = share_of(row);
+        const value = valueOf(row), share = shareOf(row);
         if (value !== null && value !== undefined && (!found || share > found.share))
             found = { value, share };
     }
@@ -57,38 +57,38 @@ function known(found) {
 }
 
 // {value, share, state} of a metric; `groups` are those that have it. State: known, estimate, starved, unknown.
-export function metric_of(rows, name, groups) {
+export function metricOf(rows, name, groups) {
     const found = best(rows, (row) => row.ratios[name]);
     const own = rows.filter((row) => groups.includes(row.group));
 
     if (found)
         return known(found);
-    return { value: null, share: null, state: own.length && own.every(is_starved) ? "starved" : "unknown" };
+    return { value: null, share: null, state: own.length && own.every(isStarved) ? "starved" : "unknown" };
 }
 
-export function event_of(rows, name) {
+export function eventOf(rows, name) {
     const found = best(rows, (row) => row.events[name]);
     const own = rows.filter((row) => name in row.events);
 
     if (found)
         return known(found);
-    return { value: null, share: null, state: own.length && own.every(is_starved) ? "starved" : "unknown" };
+    return { value: null, share: null, state: own.length && own.every(isStarved) ? "starved" : "unknown" };
 }
 
 // The lowest share of the time that one of the rows was counted; null where none is known.
-export function least_share(rows) {
-    const shares = rows.map(share_of).filter((share) => share !== null);
+export function leastShare(rows) {
+    const shares = rows.map(shareOf).filter((share) => share !== null);
 
     return shares.length ? Math.min(...shares) : null;
 }
 
 // The metrics of a PMU, from /api/v1/metrics, in its order: {name, unit, help, groups, starved: a sentence or null}.
-export function metrics_of(document, collector, pmu) {
-    const is_here = (place) => place.collector === collector && place.pmu === pmu;
+export function metricsOf(document, collector, pmu) {
+    const isHere = (place) => place.collector === collector && place.pmu === pmu;
 
     return document.metrics.filter((metric) => metric.name !== "running_ratio").flatMap((metric) => {
-        const available = metric.available.find(is_here);
-        const starved = metric.absent.find((place) => is_here(place) && place.reason === "starved");
+        const available = metric.available.find(isHere);
+        const starved = metric.absent.find((place) => isHere(place) && place.reason === "starved");
 
         if (!available && !starved)
             return [];
@@ -98,7 +98,7 @@ export function metrics_of(document, collector, pmu) {
 }
 
 // Why the others are absent: [{message, names}], each reason once.
-export function absences_of(document, collector, pmu) {
+export function absencesOf(document, collector, pmu) {
     const reasons = new Map();
 
     for (const metric of document.metrics)
@@ -121,12 +121,12 @@ export function divide(metrics, n) {
 }
 
 // The names of the events of rows, in their order, each once.
-export function events_of(rows) {
+export function eventsOf(rows) {
     return [...new Set(rows.flatMap((row) => Object.keys(row.events)))];
 }
 
 // The view reads its documents again when this changes.
-export function edition_of(status) {
+export function editionOf(status) {
     return JSON.stringify([status.start_time, status.config_last_reload_success_time, status.machine.cpus_online,
                            status.failures.length, status.starved.length]);
 }

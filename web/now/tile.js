@@ -3,39 +3,39 @@
 // cell of its table.
 import { element, plain, write } from "../element.js";
 import { Line } from "../lines.js";
-import { absent, amount, metric, percent, title_of, unit_label } from "../numbers.js";
+import { absent, amount, metric, percent, titleOf, unitLabel } from "../numbers.js";
 
-const starved_help = "no counter was free for it, so this is not zero. End what else counts, or count fewer events.";
+const starvedHelp = "no counter was free for it, so this is not zero. End what else counts, or count fewer events.";
 
 // A kind of number: {name, title, help, text(value), max, starved}.
-export function kind_of_metric(entry) {
-    const label = unit_label(entry.unit), is_share = entry.unit === "ratio" && !entry.name.startsWith("ipc");
+export function kindOfMetric(entry) {
+    const label = unitLabel(entry.unit), isShare = entry.unit === "ratio" && !entry.name.startsWith("ipc");
 
-    return { name: entry.name, title: title_of(entry.name), help: entry.help, formula: entry.formula,
-             groups: entry.groups, starved: entry.starved, max: is_share ? 1 : undefined,
+    return { name: entry.name, title: titleOf(entry.name), help: entry.help, formula: entry.formula,
+             groups: entry.groups, starved: entry.starved, max: isShare ? 1 : undefined,
              text: (value) => `${metric(value, entry.unit, entry.name)} ${label}`.trim() };
 }
 
 // Of an event, which is counted per second.
-export function kind_of_event(name) {
-    return { name, title: plain(title_of(name)), help: `${plain(name)} per second`, event: true,
+export function kindOfEvent(name) {
+    return { name, title: plain(titleOf(name)), help: `${plain(name)} per second`, event: true,
              text: (value) => typeof value === "number" && value < 1e3 && value > 0 && value < 0.05
                  ? "< 0.1 /s" : amount(value, "/s") };
 }
 
-export const usage_kind = { name: "used", title: "Utilisation", max: 1, usage: true, text: percent,
+export const usageKind = { name: "used", title: "Utilisation", max: 1, usage: true, text: percent,
     help: "Share of the time in which the CPUs had something to run; waiting for I/O is not counted." };
 
-function text_of(kind, one) {
+function textOf(kind, one) {
     if (one.state === "starved")
         return "starved";
     return one.value === null ? absent : kind.text(one.value);
 }
 
 // Beside a number, always: how far it can be trusted.
-function share_text(kind, one) {
+function shareText(kind, one) {
     if (one.state === "starved")
-        return `starved: ${kind.starved ?? starved_help}`;
+        return `starved: ${kind.starved ?? starvedHelp}`;
     if (kind.usage)
         return one.value === null ? "not known" : "by the kernel's idle time";
     if (one.share === null)
@@ -44,8 +44,8 @@ function share_text(kind, one) {
 }
 
 // Writes a number into `node`.
-function write_number(node, kind, one) {
-    write(node, text_of(kind, one));
+function writeNumber(node, kind, one) {
+    write(node, textOf(kind, one));
     node.className = one.state === "estimate" ? "value estimate" : one.state === "starved" ? "value warn" : "value";
 }
 
@@ -63,8 +63,8 @@ export class Tile {
     }
 
     take(one) {
-        write_number(this.number, this.kind, one);
-        write(this.share, share_text(this.kind, one));
+        writeNumber(this.number, this.kind, one);
+        write(this.share, shareText(this.kind, one));
         this.line.update();
     }
 
@@ -87,7 +87,7 @@ export class Cell {
     }
 
     take(one) {
-        write_number(this.number, this.kind, one);
+        writeNumber(this.number, this.kind, one);
         this.line.update();
     }
 

@@ -55,7 +55,7 @@ export class Comparison {
         write(this.b.title, before ? "B" : "Recording");
         write(this.note, this.kept ? this.remark() : "");
         if (before && this.mode === "difference")
-            this.show_difference(before, tree, state);
+            this.showDifference(before, tree, state);
         else
             this.b.show(summary(this.recording), tree, { ...state, difference: false });
         if (before && this.mode !== "difference")
@@ -63,7 +63,7 @@ export class Comparison {
         return { tree, before };
     }
 
-    show_difference(before, tree, state) {
+    showDifference(before, tree, state) {
         const about = `A: ${summary(this.kept)}. B: ${summary(this.recording)}.`;
 
         this.both.show(about, difference(before, tree), { ...state, difference: true });

@@ -5,8 +5,8 @@ import { folded, svg } from "../flame/export.js";
 import { duration } from "../numbers.js";
 import { summary } from "./notes.js";
 
-const kept_ms = 60000; // for a browser that asks where to put the file
-const grace_ms = 30000; // behind the last second of what the daemon records
+const keptMs = 60000; // for a browser that asks where to put the file
+const graceMs = 30000; // behind the last second of what the daemon records
 
 function save(name, blob) {
     const url = URL.createObjectURL(blob);
@@ -15,7 +15,7 @@ function save(name, blob) {
     document.body.append(link);
     link.click();
     link.remove();
-    setTimeout(() => URL.revokeObjectURL(url), kept_ms);
+    setTimeout(() => URL.revokeObjectURL(url), keptMs);
 }
 
 export class Downloads {
@@ -62,7 +62,7 @@ export class Downloads {
         write(this.again, `Recording ${name} for ${duration(seconds)}.`);
         try {
             const response = await this.client.ask("GET", path, {
-                parameters: request, signal, patience: seconds * 1000 + grace_ms });
+                parameters: request, signal, patience: seconds * 1000 + graceMs });
             save(name, await response.blob());
             write(this.again, `${name} is recorded.`);
         } catch (error) {

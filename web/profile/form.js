@@ -3,7 +3,7 @@
 import { element, plain, replace, write } from "../element.js";
 import { Picker } from "./picker.js";
 
-const default_seconds = "10";
+const defaultSeconds = "10";
 
 // A sentence of the daemon belongs to the first control whose words it has. The rate has two names.
 const culprits = [
@@ -25,7 +25,7 @@ export function culprit(sentence) {
     return culprits.find(([, words]) => words.test(sentence))?.[0] ?? null;
 }
 
-function text_input(name, properties) {
+function textInput(name, properties) {
     return element("input", { id: `profile-${name}`, name, autocomplete: "off", spellcheck: "false", maxlength: 8000,
                               "aria-describedby": `profile-${name}-fault`, ...properties });
 }
@@ -38,11 +38,11 @@ export class Form {
                                  on.change);
         this.inputs = {
             event: this.picker.input,
-            rate: text_input("rate", { inputmode: "numeric", size: 10 }),
-            seconds: text_input("seconds", { inputmode: "decimal", size: 5, placeholder: default_seconds }),
-            cpu: text_input("cpu", { size: 8, placeholder: "all" }),
-            cgroup: text_input("cgroup", { size: 22, placeholder: "all", list: "profile-cgroups" }),
-            pid: text_input("pid", { inputmode: "numeric", size: 8, placeholder: "all" }),
+            rate: textInput("rate", { inputmode: "numeric", size: 10 }),
+            seconds: textInput("seconds", { inputmode: "decimal", size: 5, placeholder: defaultSeconds }),
+            cpu: textInput("cpu", { size: 8, placeholder: "all" }),
+            cgroup: textInput("cgroup", { size: 22, placeholder: "all", list: "profile-cgroups" }),
+            pid: textInput("pid", { inputmode: "numeric", size: 8, placeholder: "all" }),
         };
         this.rateKind = element("select", { "aria-label": "Rate by", onchange: on.change },
                                 element("option", { value: "frequency" }, "Samples a second"),
@@ -91,14 +91,14 @@ export class Form {
         const { event, rate, seconds, cpu, cgroup, pid } = this.inputs;
 
         return { event: event.value.trim(), [this.rateKind.value]: rate.value.trim(),
-                 seconds: seconds.value.trim() || default_seconds, cpu: cpu.value.trim(), cgroup: cgroup.value.trim(),
+                 seconds: seconds.value.trim() || defaultSeconds, cpu: cpu.value.trim(), cgroup: cgroup.value.trim(),
                  pid: pid.value.trim() };
     }
 
     fill(parameters) {
         for (const name of ["event", "cpu", "cgroup", "pid"])
             this.inputs[name].value = parameters.get(name) ?? "";
-        this.inputs.seconds.value = parameters.get("seconds") ?? default_seconds;
+        this.inputs.seconds.value = parameters.get("seconds") ?? defaultSeconds;
         this.rateKind.value = parameters.has("period") ? "period" : "frequency";
         this.inputs.rate.value = parameters.get(this.rateKind.value) ?? "";
     }

@@ -84,11 +84,11 @@ function lumped({ lumped, total }) {
 }
 
 // Why there is no recording, and what to do.
-export function remedy({ message, reason, status, retry_after }) {
+export function remedy({ message, reason, status, retryAfter }) {
     if (status === 403 && /not enabled/.test(reason))
         return "Samples are off here. Set sampler: {enabled: true} in the configuration of perfcountd, and restart it.";
     if (status === 503)
-        return `${sentence(message)} Record again ${retry_after ? `in ${duration(retry_after)}` : "later"}.`;
+        return `${sentence(message)} Record again ${retryAfter ? `in ${duration(retryAfter)}` : "later"}.`;
     return sentence(message);
 }
 

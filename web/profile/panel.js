@@ -8,7 +8,7 @@ import { FlameGraph } from "../flame/graph.js";
 import { search } from "../flame/search.js";
 import { hottest, keyOf } from "../flame/tree.js";
 
-const ends_shown = 4; // of a long path
+const endsShown = 4; // of a long path
 
 function heaviest(nodes) {
     return nodes.reduce((best, node) => (!best || node.total > best.total ? node : best), null);
@@ -44,7 +44,7 @@ export class Panel {
         this.graph = null; // made when there is something to show
     }
 
-    make_graph() {
+    makeGraph() {
         this.graph = new FlameGraph(this.box, { onZoom: (path) => this.zoomed(path) });
         this.graph.zoomTo(this.path);
     }
@@ -54,14 +54,14 @@ export class Panel {
         this.tree = tree;
         write(this.about, about);
         if (!this.graph)
-            this.make_graph();
+            this.makeGraph();
         if (this.shape !== shape)
             this.graph.setShape(shape);
         this.shape = shape;
         this.graph.setDifference(difference);
         this.graph.setTree(tree);
         this.find(text);
-        this.write_path();
+        this.writePath();
     }
 
     // Why the text cannot be searched for is said where the share would stand.
@@ -78,16 +78,16 @@ export class Panel {
             return;
         this.path = [...path];
         this.graph?.zoomTo(this.path);
-        this.write_path();
+        this.writePath();
     }
 
     zoomed(path) {
         this.path = [...path];
-        this.write_path();
+        this.writePath();
         this.onZoom(this.path);
     }
 
-    write_path() {
+    writePath() {
         const nodes = this.tree ? walk(this.tree, this.path) : [];
         const names = nodes.map(({ name, total }) => `${plain(name)} ${this.share(total)}`);
         const key = names.join("\n");
@@ -95,9 +95,9 @@ export class Panel {
         if (key === this.written)
             return;
         this.written = key;
-        const hidden = (i) => i >= 1 && i < nodes.length - ends_shown;
+        const hidden = (i) => i >= 1 && i < nodes.length - endsShown;
         const items = names.map((name, i) => (hidden(i) ? null : this.crumb(name, i + 1)));
-        if (nodes.length > ends_shown + 1)
+        if (nodes.length > endsShown + 1)
             items[1] = element("li", {}, "…");
         replace(this.crumbs, this.crumb("all", 0), ...items);
     }
@@ -131,21 +131,21 @@ function points(change) {
     return `${change > 0 ? "+" : ""}${(change * 100).toLocaleString(undefined, { maximumFractionDigits: 1 })} points`;
 }
 
-function share_column(key, title, help) {
+function shareColumn(key, title, help) {
     return { key, title, help, number: true, text: (row) => percent(row[key]), value: (row) => row[key] };
 }
 
 const columns = [
     { key: "name", title: "Function", heading: true, text: (row) => plain(row.name) },
-    share_column("self", "Self", "Samples that were taken in the function itself"),
-    share_column("total", "Total", "Samples that were taken in the function or in what it called"),
+    shareColumn("self", "Self", "Samples that were taken in the function itself"),
+    shareColumn("total", "Total", "Samples that were taken in the function or in what it called"),
     { key: "kind", title: "Kind", text: (row) => row.kind },
     { key: "module", title: "Module", text: (row) => plain(row.module) },
 ];
 const compared = [
     columns[0],
-    share_column("before", "Self in A", "Samples of A that were taken in the function itself"),
-    share_column("self", "Self in B", "Samples of B that were taken in the function itself"),
+    shareColumn("before", "Self in A", "Samples of A that were taken in the function itself"),
+    shareColumn("self", "Self in B", "Samples of B that were taken in the function itself"),
     { key: "change", title: "Change", number: true, text: (row) => points(row.change),
       value: (row) => Math.abs(row.change) },
     ...columns.slice(2),

@@ -3,7 +3,7 @@
 // ARIA practices describe it: the focus stays in the box).
 import { element, plain, replace, write } from "../element.js";
 
-const shown_max = 60; // a longer list is searched, not read
+const shownMax = 60; // a longer list is searched, not read
 
 export class Picker {
     // `properties` are of the input; onChange() is called when an event was chosen or typed.
@@ -41,9 +41,9 @@ export class Picker {
     open(text) {
         const found = text.trim() ? find(this.offers, text) : this.all;
 
-        this.options = found.slice(0, shown_max);
+        this.options = found.slice(0, shownMax);
         replace(this.list, ...this.options.map((one, i) => this.option(one, i)));
-        const more = found.length > shown_max ? ` The first ${shown_max} are shown: type to search.` : "";
+        const more = found.length > shownMax ? ` The first ${shownMax} are shown: type to search.` : "";
         write(this.count, found.length === 1 ? "1 event." : `${found.length.toLocaleString()} events.${more}`);
         this.show(true);
         this.activate(-1);

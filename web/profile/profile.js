@@ -9,10 +9,10 @@ import { Form } from "./form.js";
 import { Hottest } from "./panel.js";
 import { notes, progress, remedy } from "./notes.js";
 import { Recording } from "./recording.js";
-import { Toolbar, parameters_of, state_of } from "./toolbar.js";
+import { Toolbar, parametersOf, stateOf } from "./toolbar.js";
 
-const draw_ms = 250, draws_share = 8; // drawing takes an eighth of the time at most
-const say_ms = 5000, counting_longest_ms = 100;
+const drawMs = 250, drawsShare = 8; // drawing takes an eighth of the time at most
+const sayMs = 5000, countingLongestMs = 100;
 
 class ProfileView {
     constructor(root, page) {
@@ -25,7 +25,7 @@ class ProfileView {
         this.comparison.recording = this.kept.recording;
         this.follow(page.address.parameters);
         this.forget = page.visibility.onChange((visible) => visible || this.stop("hidden"));
-        this.poll = new Poll(page, draw_ms, (signal) => this.load(signal));
+        this.poll = new Poll(page, drawMs, (signal) => this.load(signal));
     }
 
     build(root) {
@@ -69,7 +69,7 @@ class ProfileView {
 
     follow(parameters) {
         this.form.fill(parameters);
-        this.state = state_of(parameters);
+        this.state = stateOf(parameters);
         this.toolbar.fill(this.state);
         this.downloads.ask(this.form.values());
         this.comparison.zoomTo(this.state.zoom);
@@ -79,7 +79,7 @@ class ProfileView {
 
     write() {
         this.downloads.ask(this.form.values());
-        this.page.address.write({ ...this.form.values(), ...parameters_of(this.state) });
+        this.page.address.write({ ...this.form.values(), ...parametersOf(this.state) });
     }
 
     change(values) {
@@ -112,7 +112,7 @@ class ProfileView {
             return;
         const recording = new Recording(this.page.client, this.form.values());
         this.running = recording;
-        this.counting_ms = 0;
+        this.countingMs = 0;
         this.form.acquit();
         this.accuse(null);
         this.write();
@@ -132,12 +132,12 @@ class ProfileView {
 
         this.show(recording);
         this.report();
-        if (begin - this.said > say_ms) {
+        if (begin - this.said > sayMs) {
             this.said = begin;
             this.page.say(progress(recording));
         }
         const took = performance.now() - begin;
-        this.timer = setTimeout(() => this.tick(recording), Math.max(draw_ms, took * draws_share));
+        this.timer = setTimeout(() => this.tick(recording), Math.max(drawMs, took * drawsShare));
     }
 
     // From its first line on, a recording replaces the one before.
@@ -185,7 +185,7 @@ class ProfileView {
         this.toolbar.offer({ recording: Boolean(recording?.samples && recording.ended),
                              kept: this.kept.before !== null });
         this.downloads.show(shown && { recording, tree: shown.tree, shape: this.state.shape });
-        if (shown && !(this.running && this.counting_ms > counting_longest_ms))
+        if (shown && !(this.running && this.countingMs > countingLongestMs))
             this.count(shown);
     }
 
@@ -194,7 +194,7 @@ class ProfileView {
         const begin = performance.now();
 
         this.hottest.show(tree, before);
-        this.counting_ms = performance.now() - begin;
+        this.countingMs = performance.now() - begin;
     }
 
     report() {

@@ -4,7 +4,7 @@ import { Fault } from "../client.js";
 import { readRecords, stackOf } from "../flame/samples.js";
 import { StackTree } from "../flame/tree.js";
 
-const grace_ms = 20000; // behind the last second, for the names that the daemon still looks up
+const graceMs = 20000; // behind the last second, for the names that the daemon still looks up
 
 export class Recording {
     // `request`: the parameters of the API.
@@ -53,7 +53,7 @@ export class Recording {
                 this.fault = new Fault("The answer of the daemon broke off.");
         } catch (error) {
             if (!this.cause)
-                this.fault = this.fault_of(error);
+                this.fault = this.faultOf(error);
         } finally {
             clearTimeout(this.timer);
             this.finished = performance.now();
@@ -61,7 +61,7 @@ export class Recording {
         }
     }
 
-    fault_of(error) {
+    faultOf(error) {
         if (error instanceof Fault)
             return error;
         if (this.begun === null)
@@ -80,7 +80,7 @@ export class Recording {
         switch (record.type) {
         case "header":
             this.header = record;
-            this.timer = setTimeout(() => this.stop("late"), record.seconds * 1000 + grace_ms);
+            this.timer = setTimeout(() => this.stop("late"), record.seconds * 1000 + graceMs);
             break;
         case "sample":
             this.add(stackOf(record));

@@ -2,7 +2,7 @@
 // How a recording is shown: by process or merged, as flames or icicles, what is searched for, and beside which other.
 import { element } from "../element.js";
 
-const search_delay_ms = 200;
+const searchDelayMs = 200;
 
 // Values in the URL; the first is the default, which it leaves out.
 const choices = { by: ["process", "merged"], shape: ["icicle", "flame"], compare: ["side", "difference"] };
@@ -23,16 +23,16 @@ function unescaped(name) {
     }
 }
 
-const longest_zoom = 1500; // in the URL
+const longestZoom = 1500; // in the URL
 
-function zoom_text(path) {
+function zoomText(path) {
     const text = path.map(escaped).join(";");
 
-    return text.length > longest_zoom ? "" : text;
+    return text.length > longestZoom ? "" : text;
 }
 
 // The state of the view, but for the form, as the URL has it.
-export function state_of(parameters) {
+export function stateOf(parameters) {
     const state = { search: parameters.get("search") ?? "", zoom: [] };
 
     for (const [name, values] of Object.entries(choices))
@@ -42,8 +42,8 @@ export function state_of(parameters) {
     return state;
 }
 
-export function parameters_of(state) {
-    const parameters = { search: state.search, zoom: zoom_text(state.zoom) };
+export function parametersOf(state) {
+    const parameters = { search: state.search, zoom: zoomText(state.zoom) };
 
     for (const [name, values] of Object.entries(choices))
         parameters[name] = state[name] === values[0] ? "" : state[name];
@@ -83,7 +83,7 @@ export class Toolbar {
 
     typed() {
         clearTimeout(this.timer);
-        this.timer = setTimeout(() => this.changed(), search_delay_ms);
+        this.timer = setTimeout(() => this.changed(), searchDelayMs);
     }
 
     fill(state) {

@@ -6,7 +6,7 @@ import { plain } from "../element.js";
 const ids = /[0-9a-f]{64}/g, longest = 120;
 
 // A path or a name in a line: ids are as they are usually written, and of a long text the middle is left out.
-export function short_text(path) {
+export function shortText(path) {
     const text = plain(path.replace(ids, (id) => `${id.slice(0, 12)}…`));
     const characters = [...text.slice(0, 10000)];
 
@@ -29,17 +29,18 @@ export const kinds = new Map([
     ["description", "What systemd says of the unit"],
 ]);
 
-// `is_alone` says whether no other cgroup is called so; else the path is a part of the title.
-function identity_of(entry, is_alone = () => true) {
-    const path = entry.cgroup, name = entry.name || path, title = short_text(name);
+// `isAlone` says whether no other cgroup is called so; else the path is a part of the title.
+function identityOf(entry, isAlone = () => true) {
+    const path = entry.cgroup, name = entry.name || path, title = shortText(name);
     const names = new Map([...kinds.keys()].filter((kind) => entry[kind]).map((kind) => [kind, entry[kind]]));
 
     return { entry, path, name, names, state: entry.state ?? "watched",
-             title: is_alone(title) ? title : `${title} ${short_text(path)}` };
+             title: isAlone(title) ? title : `${title} ${shortText(path)}` };
 }
 
-// A group of a cgroup on all of its PMUs, an entry of `totals` in the answer: its share of time, and its values by name.
-function group_of(total, formulas) {
+// A group of a cgroup on all of its PMUs, of an entry of `totals` in the answer: its share of time, and its values by
+// name.
+function groupOf(total, formulas) {
     const { running_ratio, ...metrics } = total.ratios;
     const starved = running_ratio === 0 && Object.values(total.events).every((value) => value === null);
     const values = new Map(Object.entries({ ...total.events, ...metrics }));
@@ -58,8 +59,8 @@ function better(one, other) {
     return (one.share ?? 0) > (other.share ?? 0);
 }
 
-function row_of(identity, totals, formulas) {
-    const groups = totals.map((one) => group_of(one, formulas));
+function rowOf(identity, totals, formulas) {
+    const groups = totals.map((one) => groupOf(one, formulas));
     const shares = groups.map((group) => group.share).filter((share) => share !== null);
     const values = new Map();
 
@@ -84,16 +85,16 @@ export class Cgroups {
         const times = new Map();
 
         for (const one of document.cgroups) {
-            const { title } = identity_of(one);
+            const { title } = identityOf(one);
             times.set(title, 1 + (times.get(title) ?? 0));
         }
         this.document = document;
         this.identities = new Map(document.cgroups.map((one) =>
-            [one.cgroup, identity_of(one, (title) => times.get(title) === 1)]));
+            [one.cgroup, identityOf(one, (title) => times.get(title) === 1)]));
     }
 
     // Takes the document of /api/v1/metrics.
-    learn_metrics(document) {
+    learnMetrics(document) {
         this.formulas = new Map(document.metrics.filter((one) => one.collectors.includes("cgroup"))
             .map((one) => [one.name, one]));
     }
@@ -114,7 +115,7 @@ export class Cgroups {
                 cgroups.set(total.cgroup, [total]);
         const rows = [...cgroups].map(([path, totals]) => {
             news ||= !this.identities.has(path);
-            return row_of(this.identities.get(path) ?? identity_of({ cgroup: path }), totals, this.formulas);
+            return rowOf(this.identities.get(path) ?? identityOf({ cgroup: path }), totals, this.formulas);
         });
         return { rows, news };
     }
@@ -152,10 +153,10 @@ export function glob(pattern, text) {
     return /^\**$/.test(pattern.slice(p));
 }
 
-// A function that says whether a cgroup, as identity_of() makes it, is looked for. Without * and ? the text is a part
+// A function that says whether a cgroup, as identityOf() makes it, is looked for. Without * and ? the text is a part
 // of its path or of a name, in upper or lower case; a pattern without / is compared with the last part of either;
 // "container=web*" is a pattern of that name.
-export function filter_of(text) {
+export function filterOf(text) {
     const wanted = text.trim(), [, kind, pattern] = /^(\w+)=(.*)$/.exec(wanted) ?? [];
     const all = (one) => [one.path, one.name, ...one.names.values()];
     const matches = (pattern, name) =>

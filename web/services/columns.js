@@ -1,75 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
 // The columns of the table: what a cgroup is called, the metrics that it has here, and its events.
 import { plain } from "../element.js";
-import { absent, amount, metric, percent, title_of, unit_label, whole } from "../numbers.js";
-import { kinds, short_text } from "./cgroups.js";
+import { absent, amount, metric, percent, titleOf, unitLabel, whole } from "../numbers.js";
+import { kinds, shortText } from "./cgroups.js";
 
 // The first of these that are here are shown, as many as there is room for.
 const first = ["cpu_utilization", "ipc", "counted", "frequency_hertz", "backend_stall_ratio", "cache_miss_ratio",
                "llc_mpki", "branch_mpki", "context_switches", "minor_faults", "image", "major_faults",
                "container", "unit"];
 
-function classes_of(one) {
+function classesOf(one) {
     if (one?.starved)
         return "warn";
     return one && one.value !== null && (one.share ?? 1) < whole ? "estimate" : "";
 }
 
-function hint_of(one) {
+function hintOf(one) {
     if (one === undefined)
         return "";
     if (one.starved)
         return "Starved: no counter was free for its group. This is not zero.";
     if (one.value === null)
         return "Not known in this interval.";
-    return classes_of(one) ? `An estimate: counted for ${percent(one.share)} of the time.` : "";
+    return classesOf(one) ? `An estimate: counted for ${percent(one.share)} of the time.` : "";
 }
 
 // A column of a metric or an event; `write` turns its value into text.
-function value_column(name, help, write) {
+function valueColumn(name, help, write) {
     return {
-        key: name, title: title_of(name), help, number: true, write,
+        key: name, title: titleOf(name), help, number: true, write,
         value: (row) => row.values.get(name)?.value ?? null,
         text(row) {
             const one = row.values.get(name);
             return one?.starved ? "starved" : one && one.value !== null ? write(one.value) : absent;
         },
-        classes: (row) => classes_of(row.values.get(name)),
-        hint: (row) => hint_of(row.values.get(name)),
+        classes: (row) => classesOf(row.values.get(name)),
+        hint: (row) => hintOf(row.values.get(name)),
     };
 }
 
-function metric_column(entry) {
-    const label = unit_label(entry.unit);
+function metricColumn(entry) {
+    const label = unitLabel(entry.unit);
 
-    return value_column(entry.name, label ? `${entry.help} Unit: ${label}.` : entry.help,
-                        (value) => metric(value, entry.unit, entry.name));
+    return valueColumn(entry.name, label ? `${entry.help} Unit: ${label}.` : entry.help,
+                       (value) => metric(value, entry.unit, entry.name));
 }
 
-function event_column(name) {
-    const column = value_column(name, `${plain(name)} per second.`, (value) => amount(value, "/s"));
+function eventColumn(name) {
+    const column = valueColumn(name, `${plain(name)} per second.`, (value) => amount(value, "/s"));
 
-    return name === "task_clock" ? value_column(name, "Seconds of CPU time per second.", (value) => amount(value))
+    return name === "task_clock" ? valueColumn(name, "Seconds of CPU time per second.", (value) => amount(value))
         : { ...column, title: plain(column.title) };
 }
 
 // Of a name that systemd, or a stranger, gave.
-function name_column(key, help) {
+function nameColumn(key, help) {
     const value = (row) => row.names.get(key) ?? "";
 
-    return { key, title: title_of(key), help: `${help}.`, number: false, value, hint: (row) => plain(value(row)),
-             text: (row) => value(row) ? short_text(value(row)) : absent };
+    return { key, title: titleOf(key), help: `${help}.`, number: false, value, hint: (row) => plain(value(row)),
+             text: (row) => value(row) ? shortText(value(row)) : absent };
 }
 
-function times_of(group) {
+function timesOf(group) {
     const share = group.starved ? "starved" : group.share === null ? "its tasks did not run" : percent(group.share);
 
     return `${plain(group.name)} (${group.pmus.map(plain).join(", ")}): ${share}`;
 }
 
 // The share of the time that each group of a row was counted, as lines.
-export function shares_of(row) {
-    return row.groups.map(times_of);
+export function sharesOf(row) {
+    return row.groups.map(timesOf);
 }
 
 const name = { key: "cgroup", title: "Cgroup", help: "Its name. The events of a cgroup include those of all below it.",
@@ -79,20 +79,20 @@ const counted = { key: "counted", title: "Counted", number: true,
                   help: "Share of the time that it was counted, of its groups the least. Below 100 %: estimates.",
                   value: (row) => row.share, text: (row) => row.share === 0 ? "starved" : percent(row.share),
                   classes: (row) => row.share !== null && row.share < whole ? "warn" : "",
-                  hint: (row) => shares_of(row).join("\n") };
+                  hint: (row) => sharesOf(row).join("\n") };
 
 // All columns that there can be, by key. `metrics` are entries of /api/v1/metrics, `values` what rows have.
-export function columns_of(metrics, values) {
-    const names = [...kinds].filter(([kind]) => values.has(kind)).map((one) => name_column(...one));
+export function columnsOf(metrics, values) {
+    const names = [...kinds].filter(([kind]) => values.has(kind)).map((one) => nameColumn(...one));
     const of = new Map([name, counted, ...names].map((column) => [column.key, column]));
 
     for (const entry of metrics.values())
         if (entry.name !== "running_ratio" && (values.has(entry.name) ||
                                                entry.available.some((one) => one.collector === "cgroup")))
-            of.set(entry.name, metric_column(entry));
+            of.set(entry.name, metricColumn(entry));
     for (const name of [...values].sort())
         if (!of.has(name) && !(name === "task_clock" && of.has("cpu_utilization")))
-            of.set(name, event_column(name));
+            of.set(name, eventColumn(name));
     return of;
 }
 

@@ -3,12 +3,12 @@
 // values.
 import { element, plain, replace, write } from "../element.js";
 import { Line } from "../lines.js";
-import { title_of } from "../numbers.js";
+import { titleOf } from "../numbers.js";
 import { kinds } from "./cgroups.js";
-import { shares_of } from "./columns.js";
+import { sharesOf } from "./columns.js";
 
 // Of a value of a cgroup in a History.
-export function name_of(row, value) {
+export function nameOf(row, value) {
     return `${value} ${row.key}`;
 }
 
@@ -16,7 +16,7 @@ export function name_of(row, value) {
 class Value {
     constructor(row, column, history) {
         this.column = column;
-        this.line = new Line(history, name_of(row, column.key), {
+        this.line = new Line(history, nameOf(row, column.key), {
             label: `${column.title} of ${row.title}`, text: (value) => column.write(value), axes: true,
         });
         this.number = element("span", { class: "value" });
@@ -47,19 +47,19 @@ export class Opened {
     }
 
     // Names may change.
-    show_names({ entry }) {
+    showNames({ entry }) {
         const known = ["cgroup", ...kinds.keys(), "named_by", "unnamed"].filter((key) => entry[key]);
 
         if (this.entry !== JSON.stringify(entry))
-            replace(this.names, known.flatMap((key) => [element("dt", {}, title_of(key)),
+            replace(this.names, known.flatMap((key) => [element("dt", {}, titleOf(key)),
                                                         element("dd", {}, plain(entry[key]))]),
                     element("dt", {}, "Counted"), this.shares);
         this.entry = JSON.stringify(entry);
     }
 
     take(row) {
-        this.show_names(row);
-        write(this.shares, shares_of(row).join("; "));
+        this.showNames(row);
+        write(this.shares, sharesOf(row).join("; "));
         for (const [key, column] of this.columns)
             if (row.values.has(key) && !this.values.has(key)) {
                 this.values.set(key, new Value(row, column, this.history));

@@ -9,11 +9,11 @@ import { count } from "../numbers.js";
 import { sentence } from "../health/findings.js";
 import { Poll } from "../poll.js";
 import { Table } from "../table.js";
-import { Cgroups, filter_of } from "./cgroups.js";
-import { columns_of, usual } from "./columns.js";
-import { Opened, name_of } from "./opened.js";
+import { Cgroups, filterOf } from "./cgroups.js";
+import { columnsOf, usual } from "./columns.js";
+import { Opened, nameOf } from "./opened.js";
 
-const seconds = 2, first_seconds = 0.5, listing_ms = 30000, listed_max = 200;
+const seconds = 2, firstSeconds = 0.5, listingMs = 30000, listedMax = 200;
 
 class Services {
     constructor(root, page) {
@@ -30,7 +30,7 @@ class Services {
         this.take(page.address.parameters);
         this.build(root);
         this.poll = new Poll(page, 0, (signal) => this.ask(signal));
-        this.observer = new ResizeObserver(() => this.show_columns());
+        this.observer = new ResizeObserver(() => this.showColumns());
         this.observer.observe(root);
     }
 
@@ -40,12 +40,12 @@ class Services {
         this.order = parameters.get("order") === "asc" ? "asc" : "desc";
         this.filter = parameters.get("filter") ?? "";
         this.chosen = parameters.get("columns")?.split(",") ?? null;
-        this.open_key = parameters.get("open");
+        this.openKey = parameters.get("open");
     }
 
     save() {
         this.page.address.write({ sort: this.sort, order: this.sort && this.order, filter: this.filter,
-                                  columns: this.chosen?.join(",") || null, open: this.open_key });
+                                  columns: this.chosen?.join(",") || null, open: this.openKey });
     }
 
     build(root) {
@@ -54,9 +54,9 @@ class Services {
                                         oninput: () => this.onFilter() });
         this.choice = element("fieldset", {}, element("legend", {}, "Columns"));
         this.note = element("p", { class: "quiet" });
-        this.dropped_title = element("summary");
-        this.dropped_body = element("div");
-        this.dropped = element("details", { hidden: true }, this.dropped_title, this.dropped_body);
+        this.droppedTitle = element("summary");
+        this.droppedBody = element("div");
+        this.dropped = element("details", { hidden: true }, this.droppedTitle, this.droppedBody);
         replace(root, element("h2", {}, "Services"),
                 element("div", { class: "controls" },
                         element("label", {}, "Filter: a part of a name, or a pattern", this.input),
@@ -72,14 +72,14 @@ class Services {
 
     async ask(signal) {
         // The rows of each PMU are not used: the limit leaves them out, but for one.
-        const options = { signal, parameters: { collector: "cgroup", seconds: this.answer ? seconds : first_seconds,
+        const options = { signal, parameters: { collector: "cgroup", seconds: this.answer ? seconds : firstSeconds,
                                                 totals: "cgroup", limit: 1 } };
 
         if (!this.answer)
-            this.cgroups.learn_metrics(await this.page.client.json("api/v1/metrics", { signal }));
-        if (performance.now() - this.listed > listing_ms)
+            this.cgroups.learnMetrics(await this.page.client.json("api/v1/metrics", { signal }));
+        if (performance.now() - this.listed > listingMs)
             await this.list(signal);
-        this.take_answer(await this.page.client.json("api/v1/rates", options));
+        this.takeAnswer(await this.page.client.json("api/v1/rates", options));
         if (this.rows.length === 0)
             await this.explain(signal);
     }
@@ -88,10 +88,10 @@ class Services {
         this.cgroups.learn(await this.page.client.json("api/v1/cgroups", { signal }));
         this.listed = performance.now();
         if (this.answer)
-            this.show_dropped();
+            this.showDropped();
     }
 
-    take_answer(answer) {
+    takeAnswer(answer) {
         const { rows, news } = this.cgroups.rows(answer);
         const before = this.names.size, first = !this.answer;
 
@@ -103,11 +103,11 @@ class Services {
         this.rows = rows;
         this.keep();
         if (first || this.names.size !== before)
-            this.learn_columns();
+            this.learnColumns();
         this.answer = answer;
         this.show();
         if (first)
-            this.show_dropped();
+            this.showDropped();
     }
 
     // Keeps the values of all cgroups: whichever row is opened then has its lines.
@@ -115,38 +115,38 @@ class Services {
         this.history.begin();
         for (const row of this.rows)
             for (const [name, one] of row.values)
-                this.history.add(name_of(row, name), one.value);
+                this.history.add(nameOf(row, name), one.value);
     }
 
-    learn_columns() {
-        this.columns = columns_of(this.cgroups.formulas, this.names);
+    learnColumns() {
+        this.columns = columnsOf(this.cgroups.formulas, this.names);
         if (!this.columns.has(this.sort)) {
-            this.usual_sort = ["cpu_utilization", ...usual(this.columns, 5000)].find((key) => this.columns.has(key));
+            this.usualSort = ["cpu_utilization", ...usual(this.columns, 5000)].find((key) => this.columns.has(key));
             this.sort = "";
         }
-        this.write_choice();
-        this.shown_keys = null;
-        this.show_columns();
-        this.table.setSort(this.sort || this.usual_sort, this.order);
+        this.writeChoice();
+        this.shownKeys = null;
+        this.showColumns();
+        this.table.setSort(this.sort || this.usualSort, this.order);
     }
 
     // The columns that the reader chose, or those for which there is room; the one that is sorted by is always there.
-    show_columns() {
+    showColumns() {
         const wanted = (this.chosen ?? usual(this.columns, this.table.scroll.parentNode.clientWidth))
             .filter((key) => key !== "cgroup" && this.columns.has(key));
         const keys = ["cgroup", ...wanted];
 
         if (this.columns.has(this.sort) && !keys.includes(this.sort))
             keys.push(this.sort);
-        if (this.columns.size === 0 || keys.join() === this.shown_keys)
+        if (this.columns.size === 0 || keys.join() === this.shownKeys)
             return;
-        this.shown_keys = keys.join();
+        this.shownKeys = keys.join();
         this.table.setColumns(keys.map((key) => this.columns.get(key)));
         for (const box of this.choice.querySelectorAll("input"))
             box.checked = keys.includes(box.value);
     }
 
-    write_choice() {
+    writeChoice() {
         const keys = [...new Set([...usual(this.columns, Infinity), ...this.columns.keys()])];
         const box = (column) => element("label", { class: "choice", title: column.help },
             element("input", { type: "checkbox", value: column.key, onchange: () => this.onChoice() }), column.title);
@@ -154,11 +154,11 @@ class Services {
         replace(this.choice, element("legend", { class: "unseen" }, "Columns"),
                 keys.filter((key) => key !== "cgroup").map((key) => box(this.columns.get(key))),
                 element("button", { type: "button", onclick: () => this.choose(null) }, "The usual ones"),
-                this.absent_metrics());
+                this.absentMetrics());
     }
 
     // The metrics that no column can show, each with the reason.
-    absent_metrics() {
+    absentMetrics() {
         const lines = [];
 
         for (const entry of this.cgroups.formulas.values()) {
@@ -178,14 +178,14 @@ class Services {
     choose(keys) {
         this.chosen = keys?.length ? keys : null;
         this.save();
-        this.show_columns();
+        this.showColumns();
     }
 
     onSort(key, order) {
         this.sort = key;
         this.order = order;
         this.save();
-        this.show_columns();
+        this.showColumns();
     }
 
     onFilter() {
@@ -197,19 +197,19 @@ class Services {
     }
 
     onRow(row) {
-        this.open_key = this.open_key === row.key ? null : row.key;
+        this.openKey = this.openKey === row.key ? null : row.key;
         this.save();
-        this.show_opened();
+        this.showOpened();
     }
 
-    show_opened() {
-        const row = this.rows.find((one) => one.key === this.open_key);
+    showOpened() {
+        const row = this.rows.find((one) => one.key === this.openKey);
 
         if (row && this.opened?.key === row.key) {
             this.opened.take(row);
             return;
         }
-        if (!row && this.opened?.key === this.open_key)
+        if (!row && this.opened?.key === this.openKey)
             return;
         this.opened?.close();
         this.opened = row ? new Opened(row, this.columns, this.history) : null;
@@ -217,12 +217,12 @@ class Services {
     }
 
     show() {
-        const wanted = filter_of(this.filter);
+        const wanted = filterOf(this.filter);
         const rows = this.rows.filter(wanted);
 
         this.table.setEmpty(this.empty());
         this.table.update(rows);
-        this.show_opened();
+        this.showOpened();
         write(this.note, this.sentence(rows.length));
     }
 
@@ -265,16 +265,16 @@ class Services {
 
     // Lists the cgroups that match the patterns and are not counted. Not before the first rows: they would push
     // the list away from under the pointer. The summary stays the same element, so that it keeps the focus.
-    show_dropped() {
+    showDropped() {
         const dropped = this.cgroups.dropped, { limit, descriptors_each } = this.cgroups.document;
-        const names = dropped.slice(0, listed_max).map((one) => element("li", { title: plain(one.path) }, one.title));
+        const names = dropped.slice(0, listedMax).map((one) => element("li", { title: plain(one.path) }, one.title));
         const rest = dropped.length - names.length;
 
         this.dropped.hidden = dropped.length === 0;
         if (dropped.length === 0)
             return;
-        write(this.dropped_title, `${count(dropped.length)} cgroups are not counted`);
-        replace(this.dropped_body,
+        write(this.droppedTitle, `${count(dropped.length)} cgroups are not counted`);
+        replace(this.droppedBody,
                 element("p", {}, `There is room for ${count(limit)}` +
                         (descriptors_each ? `, each with ${descriptors_each} open files` : "") +
                         ". To count more, raise collectors.cgroup.max_cgroups" +
@@ -287,8 +287,8 @@ class Services {
     follow(parameters) {
         this.take(parameters);
         this.input.value = this.filter;
-        this.show_columns();
-        this.table.setSort(this.sort || this.usual_sort, this.order);
+        this.showColumns();
+        this.table.setSort(this.sort || this.usualSort, this.order);
         this.show();
     }
 

@@ -26,7 +26,7 @@ const json = { "Content-Type": "application/json" };
 const html = { "Content-Type": "text/html" };
 const text = { "Content-Type": "text/plain; charset=utf-8" };
 
-async function fault_of(promise) {
+async function faultOf(promise) {
     try {
         await promise;
     } catch (error) {
@@ -56,9 +56,9 @@ const faults = [
 test("each status is a sentence, and says when to ask again", async () => {
     for (const [status, headers, body, more, sentence] of faults) {
         answer = sends(status, { ...headers, ...more }, body);
-        const fault = await fault_of(client.json("api/v1/status"));
+        const fault = await faultOf(client.json("api/v1/status"));
         assert.deepEqual([fault.status, fault.message], [status, sentence]);
-        assert.equal(fault.retry_after, { 7: 7, 100000: 600 }[more["Retry-After"]] ?? null);
+        assert.equal(fault.retryAfter, { 7: 7, 100000: 600 }[more["Retry-After"]] ?? null);
     }
 });
 
@@ -75,24 +75,24 @@ test("an answer that breaks off, is late or is none of ours is a sentence", asyn
         response.writeHead(200, { ...json, "Content-Length": "100" });
         response.write('{"a": ', () => response.destroy());
     };
-    assert.equal((await fault_of(client.json("x"))).message, "The answer of the daemon broke off.");
+    assert.equal((await faultOf(client.json("x"))).message, "The answer of the daemon broke off.");
     answer = (request, response) => response.destroy();
-    assert.equal((await fault_of(client.json("x"))).message, "The daemon cannot be reached.");
+    assert.equal((await faultOf(client.json("x"))).message, "The daemon cannot be reached.");
     answer = sends(200, html, "<form>log in</form>");
-    assert.match((await fault_of(client.json("x"))).message,
+    assert.match((await faultOf(client.json("x"))).message,
         /^The answer is not one of perfcountd: .* Load the page again/);
 });
 
 test("headers or a body that never come are late", async () => {
     answer = () => {};
-    assert.equal((await fault_of(client.json("x", { patience: 50 }))).message, "The daemon does not answer in time.");
-    assert.equal((await fault_of(client.ask("GET", "x", { patience: 50 }))).message,
+    assert.equal((await faultOf(client.json("x", { patience: 50 }))).message, "The daemon does not answer in time.");
+    assert.equal((await faultOf(client.ask("GET", "x", { patience: 50 }))).message,
         "The daemon does not answer in time.");
     answer = (request, response) => {
         response.writeHead(200, json);
         response.write("[");
     };
-    assert.equal((await fault_of(client.json("x", { patience: 50 }))).message, "The daemon does not answer in time.");
+    assert.equal((await faultOf(client.json("x", { patience: 50 }))).message, "The daemon does not answer in time.");
 });
 
 test("a stream may take its time once it has begun, and ends with its signal", async (context) => {
@@ -136,7 +136,7 @@ test("who aborts gets what the signal was aborted with, and no listener stays", 
     for (let i = 0; i < 3; i++)
         await client.json("x", { signal });
     answer = sends(503, json, "{}");
-    await fault_of(client.json("x", { signal }));
+    await faultOf(client.json("x", { signal }));
     assert.equal(listeners, 0);
     answer = () => controller.abort(new Error("left"));
     await assert.rejects(client.json("x", { signal: controller.signal }), { message: "left" });

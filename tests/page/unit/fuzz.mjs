@@ -39,13 +39,13 @@ const usual = [
 const patterns = ["f", "/^f|g$/i", "/(a+)+$/", "/[/", "/(?<!x)/", "/\\p{L}*/su", "//", "/x/gg", "/./"];
 const limits = [{}, { limit: 3 }, { depth: 3 }, { text: 60 }, { limit: 8, depth: 4, text: 200 }];
 
-function bytes_of(text) {
+function bytesOf(text) {
     return Uint8Array.from(text, (one) => one.charCodeAt(0) & 0xff);
 }
 
 // --- inputs
 
-function seed_text(random) {
+function seedText(random) {
     return random.list(1 + random.below(6), (one) => one.of(usual)).join("\n") + "\n";
 }
 
@@ -64,12 +64,12 @@ function mutate(random, text) {
     case 4:
         return text.slice(0, at) + text.slice(at, to).repeat(1 + random.below(40)) + text.slice(to);
     default:
-        return text.slice(0, at) + seed_text(random) + text.slice(at);
+        return text.slice(0, at) + seedText(random) + text.slice(at);
     }
 }
 
 function input(random) {
-    let text = seed_text(random);
+    let text = seedText(random);
 
     for (let i = random.below(8); i > 0; i--)
         text = mutate(random, text);
@@ -101,7 +101,7 @@ function cut(random, bytes) {
     return pieces;
 }
 
-function check_stack(frames) {
+function checkStack(frames) {
     assert(frames.length >= 2 && frames[0].kind === "process");
     for (const { name, module, kind } of frames)
         assert(typeof name === "string" && name !== "" && typeof module === "string" &&
@@ -109,7 +109,7 @@ function check_stack(frames) {
 }
 
 // A node for each path, if there is room.
-function check_paths(tree, stacks) {
+function checkPaths(tree, stacks) {
     const paths = new Set();
 
     for (const frames of stacks)
@@ -118,7 +118,7 @@ function check_paths(tree, stacks) {
     assert.equal(tree.size, paths.size);
 }
 
-function check_tree(tree, total) {
+function checkTree(tree, total) {
     const lumped = [...tree.nodes()].filter(({ name, kind }) => kind === "other" && name === "(other)");
 
     assert.equal(tree.total, total);
@@ -130,7 +130,7 @@ function check_tree(tree, total) {
     }
 }
 
-function check_folded(tree) {
+function checkFolded(tree) {
     const lines = folded(tree).split("\n");
 
     assert.equal(lines.pop(), "");
@@ -140,7 +140,7 @@ function check_folded(tree) {
 }
 
 // XML 1.0, "Char", and elements without any attribute but those of the picture.
-function check_svg(tree) {
+function checkSvg(tree) {
     const text = svg(tree, { title: tree.root.children?.values().next().value?.name ?? "t" });
     const rest = text.replace(/<\/?(svg|g|title|rect|text)( [a-zA-Z-]+="[^"<>&]*")*\/?>|<\?xml [^>]*\?>/g, "");
 
@@ -148,7 +148,7 @@ function check_svg(tree) {
     assert(!/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Cs}/u.test(text));
 }
 
-function check_table(tree) {
+function checkTable(tree) {
     const rows = hottest(tree), own = [...tree.nodes()].filter(({ kind }) => kind !== "all" && kind !== "process");
 
     assert.equal(rows.reduce((sum, row) => sum + row.self, 0), own.reduce((sum, node) => sum + node.self, 0));
@@ -156,7 +156,7 @@ function check_table(tree) {
         assert(row.self <= row.total && row.total <= tree.total);
 }
 
-function check_search(random, tree) {
+function checkSearch(random, tree) {
     let text = random.of(patterns);
 
     if (random.below(2))
@@ -165,7 +165,7 @@ function check_search(random, tree) {
     assert(weight <= tree.total && share <= 1 && (error === null || (matches.size === 0 && error !== "")));
 }
 
-function check_layout(tree) {
+function checkLayout(tree) {
     const layout = new Layout();
 
     for (const node of tree.nodes())
@@ -173,36 +173,36 @@ function check_layout(tree) {
     assert(difference(tree, tree).total === tree.total);
 }
 
-export async function try_one(random) {
-    const bytes = bytes_of(input(random));
+export async function tryOne(random) {
+    const bytes = bytesOf(input(random));
     const whole = await read([bytes]), pieces = await read(cut(random, bytes));
 
     assert.deepEqual(pieces, whole);
     assert.equal(whole.records, whole.taken.length);
     const tree = new StackTree(random.of(limits)), stacks = whole.taken.map(stackOf);
     for (const frames of stacks) {
-        check_stack(frames);
+        checkStack(frames);
         tree.add(frames);
     }
     if (tree.limits.limit > 1000 && tree.limits.depth > 500 && tree.limits.text > 1000)
-        check_paths(tree, stacks);
-    check_tree(tree, whole.taken.length);
-    check_tree(tree.merged(), whole.taken.length);
-    check_folded(tree);
-    check_svg(tree);
-    check_table(tree);
-    check_search(random, tree);
-    check_layout(tree);
+        checkPaths(tree, stacks);
+    checkTree(tree, whole.taken.length);
+    checkTree(tree.merged(), whole.taken.length);
+    checkFolded(tree);
+    checkSvg(tree);
+    checkTable(tree);
+    checkSearch(random, tree);
+    checkLayout(tree);
 }
 
-// Tries inputs until `goes_on(number)` is false. Returns how many. Of a failure, the error says the seed.
-export async function fuzz(seed, goes_on) {
+// Tries inputs until `goesOn(number)` is false. Returns how many. Of a failure, the error says the seed.
+export async function fuzz(seed, goesOn) {
     let n = 0;
 
-    for (; goes_on(n); n++) {
+    for (; goesOn(n); n++) {
         const own = (seed + n * 0x9e3779b1) >>> 0 || 1; // each input can be made again by itself
         try {
-            await try_one(new Random(own));
+            await tryOne(new Random(own));
         } catch (error) {
             throw new Error(`seed ${own}`, { cause: error });
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Some inputs of fuzz.mjs, and those that once failed. FUZZ_SEED makes others.
 import test from "node:test";
-import { fuzz, try_one } from "./fuzz.mjs";
+import { fuzz, tryOne } from "./fuzz.mjs";
 import { Random } from "./stacks.mjs";
 
 const regressions = [1]; // seeds that fuzz.mjs printed
@@ -15,5 +15,5 @@ test("no stream confuses the flame graph", async (t) => {
 
 test("nor does one that once did", async () => {
     for (const seed of regressions)
-        await try_one(new Random(seed));
+        await tryOne(new Random(seed));
 });

@@ -8,7 +8,7 @@ import { Zoom, follow, pathOf } from "../../../web/flame/zoom.js";
 
 const frame = (name, kind = "user") => ({ name, module: "m", kind });
 
-function tree_of(stacks, options) {
+function treeOf(stacks, options) {
     const tree = new StackTree(options);
 
     for (const [names, weight] of stacks)
@@ -24,7 +24,7 @@ function laid(tree, window = { from: 0, to: 1 }, width = 100) {
         [layout.nodes[i].name, layout.row[i], layout.left[i], layout.wide[i]]);
 }
 
-const small = tree_of([[["b", "x"], 25], [["b"], 25], [["a"], 50]]);
+const small = treeOf([[["b", "x"], 25], [["b"], 25], [["a"], 50]]);
 
 test("children are beside each other by name, below their parent", () => {
     assert.deepEqual(laid(small), [["all", 0, 0, 100], ["a", 1, 0, 50], ["b", 1, 50, 50], ["x", 2, 50, 25]]);
@@ -36,7 +36,7 @@ test("a window shows a part, and what reaches beyond it", () => {
 });
 
 test("what is narrower than half a pixel is left out, with all below it", () => {
-    const tree = tree_of([[["wide"], 9950], [["thin", "below"], 40], [["just"], 50]]);
+    const tree = treeOf([[["wide"], 9950], [["thin", "below"], 40], [["just"], 50]]);
 
     assert.deepEqual(laid(tree).map(([name]) => name), ["all", "wide"]);
     assert.deepEqual(laid(tree, undefined, 110).map(([name]) => name), ["all", "just", "wide"]);
@@ -49,7 +49,7 @@ test("an empty tree, and one without width, have no frames", () => {
 });
 
 test("a tree that grows keeps its order, whatever comes", () => {
-    const tree = tree_of([[["m"], 1], [["c"], 1]]), layout = new Layout();
+    const tree = treeOf([[["m"], 1], [["c"], 1]]), layout = new Layout();
     const names = () => layout.ordered(tree.root).map((node) => node.name).join("");
 
     assert.equal(names(), "cm");
@@ -59,8 +59,8 @@ test("a tree that grows keeps its order, whatever comes", () => {
 });
 
 test("10,000 frames above each other, and 200,000 beside each other", () => {
-    const deep = tree_of([[Array.from({ length: 10000 }, (_, i) => `f${i}`), 1]], { depth: 20000 });
-    const wide = tree_of(Array.from({ length: 200000 }, (_, i) => [[`f${i}`], 1]));
+    const deep = treeOf([[Array.from({ length: 10000 }, (_, i) => `f${i}`), 1]], { depth: 20000 });
+    const wide = treeOf(Array.from({ length: 200000 }, (_, i) => [[`f${i}`], 1]));
 
     assert.equal(laid(deep).length, 10001);
     assert.equal(laid(wide).length, 1);

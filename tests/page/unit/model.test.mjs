@@ -16,7 +16,7 @@ function each(seed, check) {
 }
 
 // A tree has a node for each path of frames that has a weight, and for no other.
-function check_tree(tree, stacks) {
+function checkTree(tree, stacks) {
     const heavy = stacks.filter(({ weight }) => weight > 0);
     const paths = new Set(heavy.flatMap(({ frames }) => frames.map((_, i) => JSON.stringify(frames.slice(0, i + 1)))));
 
@@ -30,16 +30,16 @@ function check_tree(tree, stacks) {
     }
 }
 
-function without_process(stacks) {
+function withoutProcess(stacks) {
     return stacks.map(({ frames, weight }) => ({ frames: frames.slice(1), weight }));
 }
 
 test("totals", () => {
-    each(1, (stacks) => check_tree(treeOf(stacks), stacks));
+    each(1, (stacks) => checkTree(treeOf(stacks), stacks));
 });
 
 test("merged", () => {
-    each(2, (stacks) => check_tree(treeOf(stacks).merged(), without_process(stacks)));
+    each(2, (stacks) => checkTree(treeOf(stacks).merged(), withoutProcess(stacks)));
 });
 
 test("the order in which stacks come does not matter", () => {
@@ -58,10 +58,10 @@ test("hottest", () => {
     each(5, (stacks) => {
         for (const byProcess of [false, true])
             for (const row of hottest(treeOf(stacks), { byProcess })) {
-                const of_process = stacks.filter(({ frames }) => !byProcess || frames[0].name === row.process);
-                const inside = of_process.filter(({ frames }) => frames.some((frame) => same(frame, row)));
+                const ofProcess = stacks.filter(({ frames }) => !byProcess || frames[0].name === row.process);
+                const inside = ofProcess.filter(({ frames }) => frames.some((frame) => same(frame, row)));
                 assert.equal(row.total, sum(inside));
-                assert.equal(row.self, sum(of_process.filter(({ frames }) => same(frames.at(-1), row))));
+                assert.equal(row.self, sum(ofProcess.filter(({ frames }) => same(frames.at(-1), row))));
             }
         const rows = hottest(treeOf(stacks));
         assert.equal(rows.reduce((total, row) => total + row.self, 0), sum(stacks));
@@ -74,13 +74,13 @@ test("search", () => {
         const text = random.of(["f", "MAIN", "e", "/^f$/", "/F/i", "/a.b|;/", "/^.$/", "nothing"]);
         const [, pattern, flags] = /^\/(.+)\/(i?)$/.exec(text) ?? [];
         const regex = pattern ? new RegExp(pattern, `u${flags}`) : null;
-        const is_match = ({ name }) => regex?.test(name) ?? name.toLowerCase().includes(text.toLowerCase());
+        const isMatch = ({ name }) => regex?.test(name) ?? name.toLowerCase().includes(text.toLowerCase());
         const tree = treeOf(stacks), found = search(tree, text);
-        const weight = sum(stacks.filter(({ frames }) => frames.some(is_match)));
+        const weight = sum(stacks.filter(({ frames }) => frames.some(isMatch)));
 
         assert.equal(found.weight, weight);
         assert.equal(found.share, tree.total ? weight / tree.total : 0);
-        assert.deepEqual(found.matches, new Set([...tree.nodes()].filter((node) => node.parent && is_match(node))));
+        assert.deepEqual(found.matches, new Set([...tree.nodes()].filter((node) => node.parent && isMatch(node))));
     });
 });
 

@@ -4,14 +4,14 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
-import { absent, amount, bytes, digits, duration, metric, percent, time_of, unit_label } from "../../../web/numbers.js";
+import { absent, amount, bytes, digits, duration, metric, percent, timeOf, unitLabel } from "../../../web/numbers.js";
 
 const module = new URL("../../../web/numbers.js", import.meta.url).href;
 
 // The results of expressions in a locale.
 function written(locale, ...expressions) {
     const script = `import * as n from ${JSON.stringify(module)};
-        const { amount, bytes, digits, duration, metric, percent, count, time_of } = n;
+        const { amount, bytes, digits, duration, metric, percent, count, timeOf } = n;
         console.log(JSON.stringify([${expressions.join(",")}]));`;
     const env = { ...process.env, LC_ALL: locale, TZ: "UTC" };
 
@@ -21,7 +21,7 @@ function written(locale, ...expressions) {
 
 test("numbers are written as the locale has them", () => {
     const asked = ["digits(1234.5)", "amount(1234567)", "percent(0.123456)", "count(12345)",
-        "metric(1.256, 'ratio', 'ipc')", "bytes(1536)", "duration(7500)", "time_of(3661)"];
+        "metric(1.256, 'ratio', 'ipc')", "bytes(1536)", "duration(7500)", "timeOf(3661)"];
 
     assert.deepEqual(written("en_US.UTF-8", ...asked),
         ["1,230", "1.23 M", "12.3%", "12,345", "1.26", "1.5 KiB", "2 h 5 min", "1:01:01 AM"]);
@@ -36,7 +36,7 @@ test("numbers are written as the locale has them", () => {
 
 test("what is not a number is an en dash", () => {
     for (const value of [null, undefined, NaN, Infinity, -Infinity, "1", {}])
-        for (const write of [digits, amount, bytes, percent, duration, time_of, (one) => metric(one, "ratio", "ipc")])
+        for (const write of [digits, amount, bytes, percent, duration, timeOf, (one) => metric(one, "ratio", "ipc")])
             assert.equal(write(value).trim(), absent, `${write.name}(${value})`);
 });
 
@@ -65,7 +65,7 @@ test("each unit of the derived metrics is written", () => {
 
     for (const [unit, [number, label]] of Object.entries(expected)) {
         assert.equal(metric(0.12345, unit, "x"), number);
-        assert.equal(unit_label(unit), label);
+        assert.equal(unitLabel(unit), label);
     }
     assert.equal(metric(2.4e9, "hertz", "frequency_hertz"), "2.4 GHz");
     assert.equal(metric(1.5, "parsecs", "x"), "1.5 parsecs");

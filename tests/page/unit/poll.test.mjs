@@ -110,7 +110,7 @@ test("a daemon that goes away is asked ever more rarely, and it says so once", a
 });
 
 test("it waits for as long as the daemon wants", async () => {
-    const { poll, times } = polls(new Fault("Busy.", { status: 503, retry_after: 30 }), 1);
+    const { poll, times } = polls(new Fault("Busy.", { status: 503, retryAfter: 30 }), 1);
     await settle();
     await pass(33000);
     assert.deepEqual(times, [0, 30000, 32000]);

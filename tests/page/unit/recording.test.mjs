@@ -111,7 +111,7 @@ test("a sentence of the daemon is about a control", () => {
     for (const [control, all] of Object.entries(sentences))
         for (const sentence of all)
             assert.equal(culprit(sentence), control, sentence);
-    assert.match(remedy({ message: "busy.", status: 503, retry_after: 5 }), /^Busy\. Record again in 5 s\.$/);
+    assert.match(remedy({ message: "busy.", status: 503, retryAfter: 5 }), /^Busy\. Record again in 5 s\.$/);
 });
 
 test("events of several PMUs are one, first choices are there, what clients may not name is last", () => {

@@ -2,9 +2,9 @@
 // The rows of the table of cgroups: groups and PMUs that become one row, what is starved, filters, the order of rows.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Cgroups, filter_of, glob, short_text } from "../../../web/services/cgroups.js";
-import { columns_of, shares_of, usual } from "../../../web/services/columns.js";
-import { shown_of, sorted } from "../../../web/table.js";
+import { Cgroups, filterOf, glob, shortText } from "../../../web/services/cgroups.js";
+import { columnsOf, sharesOf, usual } from "../../../web/services/columns.js";
+import { shownOf, sorted } from "../../../web/table.js";
 
 const metrics = { metrics: [
     { name: "ipc", unit: "ratio", help: "", collectors: ["cpu", "cgroup"], available: [], absent: [],
@@ -14,12 +14,12 @@ const metrics = { metrics: [
     { name: "package_watts", unit: "watts", help: "", collectors: ["pmu"], available: [], absent: [], formulas: [] },
 ] };
 
-function rows_of(...totals) {
+function rowsOf(...totals) {
     const cgroups = new Cgroups();
 
     cgroups.learn({ cgroups: [{ cgroup: "/a.slice/b.service", state: "watched", unit: "b.service", slice: "a.slice",
                                 container_id: "" }] });
-    cgroups.learn_metrics(metrics);
+    cgroups.learnMetrics(metrics);
     return cgroups.rows({ seconds: 2, totals });
 }
 
@@ -28,8 +28,8 @@ function total(pmu, events, ratios, group = "core", cgroup = "/a.slice/b.service
 }
 
 test("groups of a cgroup are one row", () => {
-    const { rows, news } = rows_of(total("cpu", { cycles: 100, instructions: 50 }, { ipc: 0.5, running_ratio: 0.4 }),
-                                   total("software", { minor_faults: 3 }, { running_ratio: 1 }, "software"));
+    const { rows, news } = rowsOf(total("cpu", { cycles: 100, instructions: 50 }, { ipc: 0.5, running_ratio: 0.4 }),
+                                  total("software", { minor_faults: 3 }, { running_ratio: 1 }, "software"));
 
     assert.equal(rows.length, 1);
     assert.equal(news, false);
@@ -42,21 +42,21 @@ test("groups of a cgroup are one row", () => {
 test("the values of several PMUs are the sums of the daemon, and their share names the PMUs", () => {
     const both = { ...total("little", { cycles: 1000, ll_cache_miss_rd: 5 }, { running_ratio: 0.5 }),
                    pmus: ["little", "big"] };
-    const { rows: [row] } = rows_of(both);
+    const { rows: [row] } = rowsOf(both);
     const known = new Map(metrics.metrics.map((one) => [one.name, one]));
-    const columns = columns_of(known, new Set([...row.values.keys(), "ipc"]));
+    const columns = columnsOf(known, new Set([...row.values.keys(), "ipc"]));
 
     assert.equal(row.values.get("cycles").value, 1000);
     assert.equal(columns.get("ipc").text(row), "–");
-    assert.deepEqual(shares_of(row), ["core (little, big): 50%"]);
+    assert.deepEqual(sharesOf(row), ["core (little, big): 50%"]);
 });
 
 test("starved is not zero, and neither is what is not known", () => {
-    const starved = rows_of(total("cpu", { cycles: null, instructions: null }, { running_ratio: 0 })).rows[0];
-    const paused = rows_of(total("cpu", { cycles: null, instructions: null }, {})).rows[0];
-    const zero = rows_of(total("cpu", { cycles: 0, instructions: 0 }, {})).rows[0];
+    const starved = rowsOf(total("cpu", { cycles: null, instructions: null }, { running_ratio: 0 })).rows[0];
+    const paused = rowsOf(total("cpu", { cycles: null, instructions: null }, {})).rows[0];
+    const zero = rowsOf(total("cpu", { cycles: 0, instructions: 0 }, {})).rows[0];
     const known = new Map(metrics.metrics.map((one) => [one.name, one]));
-    const column = (row, key) => columns_of(known, new Set(row.values.keys())).get(key);
+    const column = (row, key) => columnsOf(known, new Set(row.values.keys())).get(key);
 
     for (const key of ["ipc", "cycles"]) {
         assert.equal(column(starved, key).text(starved), "starved");
@@ -67,14 +67,14 @@ test("starved is not zero, and neither is what is not known", () => {
 });
 
 test("the same event of two groups is not added: the one counted for longer counts", () => {
-    const { rows } = rows_of(total("cpu", { cycles: 80 }, { running_ratio: 0.2 }, "one"),
-                             total("cpu", { cycles: 100 }, { running_ratio: 1 }, "two"));
+    const { rows } = rowsOf(total("cpu", { cycles: 80 }, { running_ratio: 0.2 }, "one"),
+                            total("cpu", { cycles: 100 }, { running_ratio: 1 }, "two"));
 
     assert.equal(rows[0].values.get("cycles").value, 100);
 });
 
 test("a cgroup that is not listed yet is news; names that objects have are names", () => {
-    const { rows, news } = rows_of(total("cpu", { constructor: 1, toString: 2 }, {}, "__proto__", "/__proto__"));
+    const { rows, news } = rowsOf(total("cpu", { constructor: 1, toString: 2 }, {}, "__proto__", "/__proto__"));
 
     assert.equal(news, true);
     assert.equal(rows[0].key, "/__proto__");
@@ -82,9 +82,9 @@ test("a cgroup that is not listed yet is news; names that objects have are names
 });
 
 test("an estimate looks like one", () => {
-    const { rows: [row] } = rows_of(total("cpu", { cycles: 100 }, { running_ratio: 0.31 }),
-                                    total("software", { minor_faults: 1 }, { running_ratio: 1 }, "software"));
-    const columns = columns_of(new Map(), new Set(row.values.keys()));
+    const { rows: [row] } = rowsOf(total("cpu", { cycles: 100 }, { running_ratio: 0.31 }),
+                                   total("software", { minor_faults: 1 }, { running_ratio: 1 }, "software"));
+    const columns = columnsOf(new Map(), new Set(row.values.keys()));
 
     assert.equal(columns.get("cycles").classes(row), "estimate");
     assert.match(columns.get("cycles").hint(row), /31/);
@@ -93,7 +93,7 @@ test("an estimate looks like one", () => {
 });
 
 test("few columns on a phone, more on a desk", () => {
-    const columns = columns_of(new Map(), new Set(["minor_faults", "context_switches", "major_faults", "unit",
+    const columns = columnsOf(new Map(), new Set(["minor_faults", "context_switches", "major_faults", "unit",
         "image"]));
 
     assert.equal(usual(columns, 360).length, 2);
@@ -103,11 +103,11 @@ test("few columns on a phone, more on a desk", () => {
 test("long and hostile paths in a line", () => {
     const path = `/docker/${"0123456789abcdef".repeat(4)}`;
 
-    assert.equal(short_text(path), "/docker/0123456789ab…");
-    assert.equal(short_text("/\u202egnp.service"), "/\\u202egnp.service");
-    assert.ok([...short_text(`/${"😀".repeat(2000)}`)].length <= 121);
-    assert.ok(short_text(`/${"😀".repeat(2000)}`).isWellFormed?.() ?? true);
-    assert.ok(short_text(`/${"a".repeat(4096)}/end.service`).endsWith("/end.service"));
+    assert.equal(shortText(path), "/docker/0123456789ab…");
+    assert.equal(shortText("/\u202egnp.service"), "/\\u202egnp.service");
+    assert.ok([...shortText(`/${"😀".repeat(2000)}`)].length <= 121);
+    assert.ok(shortText(`/${"😀".repeat(2000)}`).isWellFormed?.() ?? true);
+    assert.ok(shortText(`/${"a".repeat(4096)}/end.service`).endsWith("/end.service"));
 });
 
 const globs = [
@@ -126,7 +126,7 @@ test("patterns", () => {
 });
 
 // The first row of a document of /api/v1/cgroups, in which each has the same counters.
-function rows_named(...entries) {
+function rowsNamed(...entries) {
     const cgroups = new Cgroups();
 
     cgroups.learn({ cgroups: entries });
@@ -134,37 +134,37 @@ function rows_named(...entries) {
 }
 
 test("filters look at the path and all names", () => {
-    const [one] = rows_named({ cgroup: "/a.slice/Web.service", name: "Shop/web", unit: "Web.service", slice: "a.slice",
-                               container_id: "0123456789abcdef", container: "shop-web-1", image: "x.org/web:3",
-                               pod: "" });
+    const [one] = rowsNamed({ cgroup: "/a.slice/Web.service", name: "Shop/web", unit: "Web.service", slice: "a.slice",
+                              container_id: "0123456789abcdef", container: "shop-web-1", image: "x.org/web:3",
+                              pod: "" });
 
     for (const text of ["", " ", "web", "WEB", "a.slice", "0123", "*.service", "a.*", "/a.slice/*", "0123*", "**/Web*",
         "shop/w", "Shop/*", "shop-*-1", "web*", "image=web:*", "container=shop-*", "image=**/web:?", "unit=Web.service",
         "container=shop-web-1"])
-        assert.equal(filter_of(text)(one), true, text);
+        assert.equal(filterOf(text)(one), true, text);
     for (const text of ["x-", "wex*", "*.slicex", "/b/*", "a[b", "(", "\\", "container=shop", "container=", "pod=*",
         "image=x*", "namespace=**", "name=Shop/web", "__proto__=*"])
-        assert.equal(filter_of(text)(one), false, text);
+        assert.equal(filterOf(text)(one), false, text);
 });
 
 test("cgroups are called by their names, and by their paths where two look the same", () => {
     const id = "0123456789abcdef".repeat(4);
-    const rows = rows_named({ cgroup: `/docker/${id}`, name: "shop/db" }, { cgroup: "/a", name: "web" },
-                            { cgroup: "/b", name: "web" }, { cgroup: "/c", name: "" }, { cgroup: "/d", name: "/c" },
-                            { cgroup: "/e", name: "x\u202e" }, { cgroup: "/f", name: "x\\u202e" });
+    const rows = rowsNamed({ cgroup: `/docker/${id}`, name: "shop/db" }, { cgroup: "/a", name: "web" },
+                           { cgroup: "/b", name: "web" }, { cgroup: "/c", name: "" }, { cgroup: "/d", name: "/c" },
+                           { cgroup: "/e", name: "x\u202e" }, { cgroup: "/f", name: "x\\u202e" });
 
     assert.deepEqual(rows.map((row) => row.title), ["shop/db", "web /a", "web /b", "/c /c", "/c /d", "x\\u202e /e",
         "x\\u202e /f"]);
     assert.equal(new Set(rows.map((row) => row.title)).size, rows.length);
-    const column = columns_of(new Map(), new Set()).get("cgroup");
+    const column = columnsOf(new Map(), new Set()).get("cgroup");
     assert.equal(column.text(rows[0]), "shop/db");
     assert.equal(column.hint(rows[0]), `/docker/${id}`);
 });
 
 test("names that some row has are columns, as text of one line", () => {
-    const rows = rows_named({ cgroup: "/a", container: "<b>\u202ex", image: "i".repeat(4096), pod: "" },
-                            { cgroup: "/b" });
-    const columns = columns_of(new Map(), new Set(rows.flatMap((row) => [...row.names.keys()])));
+    const rows = rowsNamed({ cgroup: "/a", container: "<b>\u202ex", image: "i".repeat(4096), pod: "" },
+                           { cgroup: "/b" });
+    const columns = columnsOf(new Map(), new Set(rows.flatMap((row) => [...row.names.keys()])));
 
     assert.equal(columns.get("container").text(rows[0]), "<b>\\u202ex");
     assert.equal(columns.get("container").hint(rows[0]), "<b>\\u202ex");
@@ -189,7 +189,7 @@ test("rows without a value come last either way, equal ones stay as they were", 
 test("an opened row is shown though it is behind the limit", () => {
     const rows = ["a", "b", "c", "d"].map((key) => ({ key }));
 
-    assert.deepEqual(shown_of(rows, 2, "d").map((row) => row.key), ["a", "b", "d"]);
-    assert.deepEqual(shown_of(rows, 2, "a").map((row) => row.key), ["a", "b"]);
-    assert.deepEqual(shown_of(rows, 2, null).map((row) => row.key), ["a", "b"]);
+    assert.deepEqual(shownOf(rows, 2, "d").map((row) => row.key), ["a", "b", "d"]);
+    assert.deepEqual(shownOf(rows, 2, "a").map((row) => row.key), ["a", "b"]);
+    assert.deepEqual(shownOf(rows, 2, null).map((row) => row.key), ["a", "b"]);
 });

@@ -17,7 +17,7 @@ const tree = treeOf([
 ]);
 
 // {title, x, y, width, fill, text} of each frame.
-function frames_of(text) {
+function framesOf(text) {
     const rect = '<rect x="([\\d.]+)" y="([\\d.]+)" width="([\\d.]+)" height="17" fill="(.*?)"/>';
     const frame = `<g><title>(.*?)</title>${rect}(?:<text [^>]*>(.*?)</text>)?</g>`;
 
@@ -26,7 +26,7 @@ function frames_of(text) {
 }
 
 function frame(text, name) {
-    return frames_of(text).find(({ title }) => title.startsWith(name));
+    return framesOf(text).find(({ title }) => title.startsWith(name));
 }
 
 test("frames are as wide as their share, and stand on their callers", () => {
@@ -40,7 +40,7 @@ test("frames are as wide as their share, and stand on their callers", () => {
     assert.equal(read.title, "vfs_read ([kernel.kallsyms]): 29.999 samples, 30.00 %");
     assert.equal(seventy.text, "hot_seventy");
     assert.equal(new Set([all, frame(up, "demo"), main, read].map(({ fill }) => fill)).size, 4);
-    assert.ok(frames_of(up).every(({ x, width }) => x >= 10 && x + width <= 1190.1));
+    assert.ok(framesOf(up).every(({ x, width }) => x >= 10 && x + width <= 1190.1));
 });
 
 test("a name that does not fit is cut, and a narrow frame has none", () => {
