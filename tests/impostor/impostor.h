@@ -15,8 +15,8 @@
 #include "daemon/options.h"
 #include "daemon/privsep.h"
 #include "opener/client.h"
-#include "opener/descriptor-powers.h"
 #include "process/fdpass.h"
+#include "tests/impostor/descriptor-powers.h"
 
 /* A root process that calls one function in a loop and records what happens to it. */
 struct witness {

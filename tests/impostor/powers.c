@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The operations of opener/descriptor-powers.h, made by a process without filters on a descriptor of each kind that
- * this configuration has.
+ * The operations of tests/impostor/descriptor-powers.h, made by a process without filters on a descriptor of each kind
+ * that this configuration has.
  */
 #include <fcntl.h>
 #include <linux/bpf.h>

@@ -2,7 +2,7 @@
 /* Each kind of descriptor has a row for each operation, which says why it is harmless. */
 #include <string.h>
 
-#include "opener/descriptor-powers.h"
+#include "tests/impostor/descriptor-powers.h"
 #include "tests/unit/test.h"
 
 static void check_row(const struct descriptor_power *power)

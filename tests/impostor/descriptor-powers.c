@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "opener/descriptor-powers.h"
+#include "tests/impostor/descriptor-powers.h"
 
 #include "base/util.h"
 

@@ -6,8 +6,8 @@
  * The table has one row for each kind of descriptor and each operation on it. tests/impostor/ tries every row on the
  * running kernel.
  */
-#ifndef OPENER_DESCRIPTOR_POWERS_H
-#define OPENER_DESCRIPTOR_POWERS_H
+#ifndef TESTS_IMPOSTOR_DESCRIPTOR_POWERS_H
+#define TESTS_IMPOSTOR_DESCRIPTOR_POWERS_H
 
 #include <stddef.h>
 
