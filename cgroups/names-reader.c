@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,14 +18,6 @@
 #include "process/fdpass.h"
 #include "process/sandbox.h"
 #include "process/stragglers.h"
-
-/*
- * The first two packets of `records`. The first one has a descriptor of the reader's /proc/PID/stat, if it could be
- * opened; the second one has the error.
- */
-struct reading_hello {
-    int32_t error; /* why the reader cannot enter its jail, and ends; or 0 */
-};
 
 /* --- records --- */
 
@@ -281,7 +272,7 @@ static int send_failure(const struct reading *reading, uint64_t ticket, uint64_t
 }
 
 /* Receives the child's messages. Messages of children that were given up are ignored. */
-static void child_listen(const struct reading *reading, struct file_child *child)
+static void file_child_listen(const struct reading *reading, struct file_child *child)
 {
     struct pollfd said = {.fd = reading->turns[0], .events = POLLIN};
     struct turn turn;
@@ -300,11 +291,12 @@ static void child_listen(const struct reading *reading, struct file_child *child
  * Waits until the child has reached the phase, or until the time until_ns. Returns whether it has reached the phase; a
  * child that has ended has reached every phase.
  */
-static bool child_await(const struct reading *reading, struct file_child *child, enum phase phase, uint64_t until_ns)
+static bool file_child_await(const struct reading *reading, struct file_child *child, enum phase phase,
+                             uint64_t until_ns)
 {
     while (child->phase < phase) {
         bool ended = straggler_reap(child->process.pid, &child->status);
-        child_listen(reading, child);
+        file_child_listen(reading, child);
         if (ended)
             child->phase = ENDED;
         else if (child->phase < phase && stragglers_now() >= until_ns)
@@ -315,7 +307,7 @@ static bool child_await(const struct reading *reading, struct file_child *child,
     return true;
 }
 
-static int child_start(struct reading *reading, const struct state_request *request, struct file_child *ret)
+static int file_child_start(struct reading *reading, const struct state_request *request, struct file_child *ret)
 {
     struct file_child child = {.process = {.user = request->user, .ticket = request->ticket},
                                .number = ++reading->n_children};
@@ -334,11 +326,11 @@ static int child_start(struct reading *reading, const struct state_request *requ
  * Waits until the child, which has read its file, has ended. Gives up after GIVE_NS, but not while `records` is full:
  * then the child waits for the daemon. Returns whether the child has ended.
  */
-static bool child_await_end(struct reading *reading, struct file_child *child)
+static bool file_child_await_end(struct reading *reading, struct file_child *child)
 {
     struct pollfd records = {.fd = reading->records, .events = POLLOUT};
 
-    while (!child_await(reading, child, ENDED, stragglers_now() + GIVE_NS))
+    while (!file_child_await(reading, child, ENDED, stragglers_now() + GIVE_NS))
         if (poll(&records, 1, 0) > 0) {
             stragglers_count_wait(&reading->stragglers, child->process.user, stragglers_now(), GIVE_NS);
             return false;
@@ -347,19 +339,19 @@ static bool child_await_end(struct reading *reading, struct file_child *child)
 }
 
 /* Waits for the child, within the time limit of each phase. Returns whether the child has ended. */
-static bool child_run(struct reading *reading, struct file_child *child, uint64_t patience)
+static bool file_child_run(struct reading *reading, struct file_child *child, uint64_t patience)
 {
-    bool started = child_await(reading, child, AT_FILE, stragglers_now() + START_NS);
+    bool started = file_child_await(reading, child, AT_FILE, stragglers_now() + START_NS);
     uint64_t begin = stragglers_now();
 
     fd_socket_drop(reading->files);
     child->process.deadline_ns = started ? begin + STRAGGLER_DEADLINE_NS : 0;
-    bool has_read = started && child_await(reading, child, HAS_READ, begin + patience);
+    bool has_read = started && file_child_await(reading, child, HAS_READ, begin + patience);
     uint64_t end = stragglers_now();
     stragglers_count_wait(&reading->stragglers, child->process.user, end, end - begin);
     if (has_read)
         child->process.deadline_ns = 0;
-    return has_read && child_await_end(reading, child);
+    return has_read && file_child_await_end(reading, child);
 }
 
 static int serve_request(struct reading *reading, const struct state_request *request)
@@ -367,11 +359,11 @@ static int serve_request(struct reading *reading, const struct state_request *re
     uint64_t patience = stragglers_patience(&reading->stragglers, request->user, stragglers_now());
     struct file_child child;
 
-    if (patience == 0 || child_start(reading, request, &child) < 0) {
+    if (patience == 0 || file_child_start(reading, request, &child) < 0) {
         fd_socket_drop(reading->files);
         return send_failure(reading, request->ticket, 0, patience ? -EIO : -EHOSTDOWN);
     }
-    if (!child_run(reading, &child, patience)) {
+    if (!file_child_run(reading, &child, patience)) {
         stragglers_add(&reading->stragglers, &child.process);
         return 0;
     }
@@ -416,42 +408,35 @@ static bool wait_for_request(struct reading *reading)
     return n < 0 ? errno != EINTR : fds[0].revents != 0; /* after an error, the receiver waits */
 }
 
-/* A /proc that hides processes (hidepid=) would not show its /proc/PID/stat to the daemon. */
-static int reading_send_hello(int records)
+static int reading_begin(void *userdata, int records, struct child_hello *ret, struct error *error)
 {
-    _cleanup_(closep) int stat = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    struct reading *reading = userdata;
 
-    return fd_socket_send_one(records, &(struct reading_hello){0}, sizeof(struct reading_hello), stat);
+    (void)ret;
+    jail_drop_signals();
+    reading->records = records;
+    int r = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, reading->turns) < 0 ? -errno : 0;
+    if (r == 0)
+        r = reading_enter_jail(reading->files, records, reading->turns);
+    malloc_trim(0);
+    return r < 0 ? error_set(error, r, "the reader of container names cannot give up its privileges: %s", strerror(-r))
+                 : 0;
 }
 
-/* _exit(2) does not run the handlers of exit(3), which are the daemon's. */
-static _Noreturn void reading_run(int files, int records)
+static int reading_serve(void *userdata, int records)
 {
-    struct reading reading = {.files = files, .records = records};
-    struct reading_hello hello = {0};
+    int r = 0;
 
-    program_set_name("perfcountd-names");
-    jail_drop_signals();
-    int r = reading_send_hello(records);
-    if (r == 0) {
-        hello.error = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, reading.turns) < 0 ? -errno : 0;
-        if (hello.error == 0)
-            hello.error = reading_enter_jail(files, records, reading.turns);
-        malloc_trim(0);
-        r = fd_socket_send_one(records, &hello, sizeof(hello), -1);
-    }
-    if (hello.error < 0)
-        r = hello.error;
+    (void)records;
     while (r == 0)
-        r = wait_for_request(&reading) ? serve_one(&reading) : 0;
-    _exit(r == -EPIPE ? EXIT_SUCCESS : EXIT_FAILURE);
+        r = wait_for_request(userdata) ? serve_one(userdata) : 0;
+    return r == -EPIPE ? 0 : r;
 }
 
 /* --- start and end --- */
 
-/* The time limits for the start of the child, when nothing else has to wait yet, and for its end. */
-#define PATIENCE_MS 10000
-#define END_MS 100
+/* The time limit for the start of the child, when nothing else has to wait yet. */
+#define PATIENCE_S 10
 
 /*
  * Files that show that a runtime is installed, even if it has not run since boot or is a user's: its state files below
@@ -501,44 +486,31 @@ static bool machine_has_runtime(struct sys *sys)
     return false;
 }
 
-/* The first packet comes before the child enters its jail, the second one afterwards. */
-static int reader_receive_hello(struct name_reader *reader, struct error *error)
-{
-    struct reading_hello hello = {0};
-    int r = 0, fd = -1;
-
-    for (size_t i = 0; i < 2 && r == 0; i++) {
-        (void)!poll(&(struct pollfd){.fd = reader->records, .events = POLLIN}, 1, PATIENCE_MS);
-        r = fd_socket_receive_one(reader->records, &hello, sizeof(hello), i ? &fd : &reader->child.stat_fd);
-    }
-    if (r < 0)
-        return error_set(error, r, "the reader of container names does not start: %s", strerror(-r));
-    if (hello.error < 0)
-        return error_set(error, hello.error, "the reader of container names cannot give up its privileges: %s",
-                         strerror(-hello.error));
-    return 0;
-}
-
 static int reader_fork(struct name_reader *reader, struct error *error)
 {
-    int files[2], records[2];
+    struct child_hello hello;
+    int files[2];
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, files) < 0)
         return error_set(error, -errno, "cannot make a socket pair: %s", strerror(errno));
-    reader->files = files[0];
-    _cleanup_(closep) int their_files = files[1];
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, records) < 0)
-        return error_set(error, -errno, "cannot make a socket pair: %s", strerror(errno));
-    reader->records = records[0];
-    _cleanup_(closep) int their_records = records[1];
-    if (fcntl(records[0], F_SETFL, O_NONBLOCK) < 0) /* only of this end */
+    _cleanup_(closep) int ours = files[0], theirs = files[1];
+    struct reading reading = {.files = theirs};
+    const struct child_plan plan = {
+        .name = "perfcountd-names",
+        .failure = "the reader of container names does not start",
+        .remedy = "",
+        .patience_s = PATIENCE_S,
+        .kept = {.n = 1, .fds = {theirs}},
+        .userdata = &reading,
+        .begin = reading_begin,
+        .serve = reading_serve,
+    };
+    int r = child_start(&plan, &reader->child, &reader->records, &hello, error);
+    if (r < 0)
+        return r;
+    reader->files = steal_fd(&ours);
+    if (fcntl(reader->records, F_SETFL, O_NONBLOCK) < 0) /* only of this end */
         return error_set(error, -errno, "cannot set a socket non-blocking: %s", strerror(errno));
-    pid_t pid = fork();
-    if (pid < 0)
-        return error_set(error, -errno, "cannot start the reader of container names: %s", strerror(errno));
-    if (pid == 0)
-        reading_run(their_files, their_records);
-    reader->child.pid = pid;
     return 0;
 }
 
@@ -549,8 +521,6 @@ int name_reader_start(struct sys *sys, struct name_reader *ret, struct error *er
     if (!machine_has_runtime(sys))
         return -ENOENT;
     int r = reader_fork(&reader, error);
-    if (r == 0)
-        r = reader_receive_hello(&reader, error);
     if (r < 0)
         name_reader_end(&reader);
     else
@@ -558,9 +528,6 @@ int name_reader_start(struct sys *sys, struct name_reader *ret, struct error *er
     return r;
 }
 
-/*
- * A child that hangs in the kernel, or that this process may no longer kill, is left to the process that inherits it.
- */
 void name_reader_end(struct name_reader *reader)
 {
     int status;
@@ -568,15 +535,5 @@ void name_reader_end(struct name_reader *reader)
     closep(&reader->files);
     closep(&reader->records);
     reader->files = reader->records = -1;
-    if (reader->child.pid <= 0)
-        return;
-    struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, reader->child.pid, 0), .events = POLLIN};
-    (void)!poll(&end, 1, END_MS);
-    if (!child_reap(&reader->child, &status)) {
-        kill(reader->child.pid, SIGKILL);
-        (void)!poll(&end, 1, END_MS);
-        child_reap(&reader->child, &status);
-    }
-    closep(&end.fd);
-    child_forget(&reader->child);
+    child_end(&reader->child, &status);
 }

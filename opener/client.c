@@ -8,9 +8,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -340,15 +338,16 @@ void opener_client_done(struct opener_client *client)
 
 /* --- Process --- */
 
-/* How long the opener may take to start; nothing else waits in the meantime. */
+#define REMEDY "; --no-opener runs without it"
+/* How long the opener may take to start, while nothing else waits, and to make room for a request. */
 #define PATIENCE_S 10
 /*
  * How long the opener may wait for one program of uprobes at a stretch: the uprobes are opened on each CPU, and each
  * time the kernel visits all processes that run the program.
  */
 #define PROGRAMS_PATIENCE_NS (5 * NSEC_PER_SEC)
-#define END_MS 1000
-#define END_SOON_MS 100
+/* How long the opener may take to end before it is killed. */
+#define END_SOON_NS (100 * NSEC_PER_MSEC)
 
 DEFINE_CLEANUP(struct opener *, opener_free);
 
@@ -366,16 +365,15 @@ static int opener_find_cgroups(struct sys *sys, char **ret)
 
 /* --- Child --- */
 
-/*
- * Sends the hello with a descriptor of /proc/PID/stat, which the daemon could not open if /proc hides processes
- * (hidepid=).
- */
-static int opener_send_hello(int socket, const struct opener_hello *hello)
-{
-    _cleanup_(closep) int stat = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-
-    return fd_socket_send_one(socket, hello, sizeof(*hello), stat);
-}
+struct opener_process {
+    struct sys *sys;
+    const struct user *user;
+    struct event_quota events;
+    struct quota bpf_programs;
+    struct finders finders;
+    struct stragglers stragglers, programs;
+    struct opener_server server;
+};
 
 /* Makes the loader of BPF programs, which is never freed: it lives as long as this process. */
 static int bind_bpf(struct sys *sys, const struct opener_rules *rules, struct error *error)
@@ -407,10 +405,9 @@ static int open_quotas(const struct opener_server *server, struct error *error)
                  : 0;
 }
 
-static int enter_jail(const struct opener_server *server, struct opener_hello *hello, struct error *error)
+static int enter_jail(const struct opener_server *server, struct child_hello *hello, struct error *error)
 {
     int fds[2 + 2 + 2 * EVENT_QUOTAS], n = 0;
-    bool filtered = false;
 
     fds[n++] = server->socket;
     fds[n++] = server->reader;
@@ -420,91 +417,84 @@ static int enter_jail(const struct opener_server *server, struct opener_hello *h
         fds[n++] = server->events->quotas[i].epoll;
         fds[n++] = server->events->quotas[i].list;
     }
-    int r = opener_jail_enter(fds, (size_t)n, &server->rules, &hello->capabilities, &filtered, error);
-    hello->filtered = filtered;
-    return r;
+    return opener_jail_enter(fds, (size_t)n, &server->rules, &hello->capabilities, &hello->filtered, error);
 }
 
-/* Ends with _exit(2), which does not run the daemon's exit(3) handlers. */
-static _Noreturn void opener_run(struct sys *sys, const struct opener *opener, const struct user *user, int socket,
-                                 int reader)
+static int opener_begin(void *userdata, int socket, struct child_hello *ret, struct error *error)
 {
-    struct event_quota events = EVENT_QUOTA_CLOSED;
-    struct quota bpf_programs = QUOTA_CLOSED;
-    struct finders finders = {0};
-    struct stragglers stragglers = {0}, programs = {.waited_max_ns = PROGRAMS_PATIENCE_NS};
-    struct opener_server server = {.sys = sys,
-                                   .socket = socket,
-                                   .reader = reader,
-                                   .rules = opener->client.rules,
-                                   .cgroups = opener->cgroups,
-                                   .events = &events,
-                                   .bpf_programs = &bpf_programs,
-                                   .finders = &finders,
-                                   .stragglers = &stragglers,
-                                   .programs = &programs};
-    struct opener_hello hello = {0};
-    struct error error = {0};
+    struct opener_process *process = userdata;
+    struct opener_server *server = &process->server;
+    struct error cause = {0};
 
-    program_set_name("perfcountd-opener");
-    hello.error = user_allow_kill(user, &error);
-    if (hello.error == 0)
-        hello.error = bind_bpf(sys, &server.rules, &error);
-    if (hello.error == 0)
-        hello.error = open_quotas(&server, &error);
-    if (hello.error == 0)
-        hello.error = enter_jail(&server, &hello, &error);
-    if (hello.error < 0)
-        snprintf(hello.message, sizeof(hello.message), "%.200s", error.message);
+    server->socket = socket;
+    int r = user_allow_kill(process->user, &cause);
+    if (r == 0)
+        r = bind_bpf(process->sys, &server->rules, &cause);
+    if (r == 0)
+        r = open_quotas(server, &cause);
+    if (r == 0)
+        r = enter_jail(server, ret, &cause);
     malloc_trim(0); /* frees the memory in which the filter was built */
-    int r = opener_send_hello(socket, &hello);
-    if (r == 0 && hello.error == 0)
-        r = opener_server_run(&server);
-    _exit(r < 0 || hello.error < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
+    return r < 0 ? error_set(error, r, "the opener of counters cannot start: %.200s" REMEDY, cause.message) : 0;
+}
+
+static int opener_serve(void *userdata, int socket)
+{
+    const struct opener_process *process = userdata;
+
+    (void)socket;
+    return opener_server_run(&process->server);
 }
 
 /* --- Parent --- */
 
+/* A request waits for so long if the opener takes no packets; client_set_patience() limits how long it waits for a
+ * reply. */
 static int socket_set_patience(int socket)
 {
     struct timeval patience = {.tv_sec = PATIENCE_S};
 
-    if (setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) < 0 ||
-        setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) < 0)
-        return -errno;
-    return 0;
-}
-
-static int opener_receive_hello(struct opener *opener, struct error *error)
-{
-    struct opener_hello hello = {0};
-
-    if (fd_socket_receive_one(opener->client.socket, &hello, sizeof(hello), &opener->child.stat_fd) < 0)
-        return error_set(error, -EPIPE, "the opener of counters does not start; --no-opener runs without it");
-    if (hello.error)
-        return error_set(error, hello.error, "the opener of counters cannot start: %.200s; --no-opener runs without it",
-                         hello.message);
-    opener->capabilities = hello.capabilities;
-    opener->filtered = hello.filtered;
-    return 0;
+    return setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) < 0 ? -errno : 0;
 }
 
 static int opener_fork(struct opener *opener, struct sys *sys, const struct user *user, int reader, struct error *error)
 {
-    int sockets[2];
+    struct opener_process process = {
+        .sys = sys,
+        .user = user,
+        .events = EVENT_QUOTA_CLOSED,
+        .bpf_programs = QUOTA_CLOSED,
+        .programs.waited_max_ns = PROGRAMS_PATIENCE_NS,
+        .server = {.sys = sys,
+                   .reader = reader,
+                   .rules = opener->client.rules,
+                   .cgroups = opener->cgroups,
+                   .events = &process.events,
+                   .bpf_programs = &process.bpf_programs,
+                   .finders = &process.finders,
+                   .stragglers = &process.stragglers,
+                   .programs = &process.programs},
+    };
+    const struct child_plan plan = {
+        .name = "perfcountd-opener",
+        .failure = "the opener of counters does not start",
+        .remedy = REMEDY,
+        .patience_s = PATIENCE_S,
+        .kept = {.n = 1, .fds = {reader}},
+        .userdata = &process,
+        .begin = opener_begin,
+        .serve = opener_serve,
+    };
+    struct child_hello hello;
 
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
-        return error_set(error, -errno, "cannot make a socket pair: %s", strerror(errno));
-    opener->client.socket = sockets[0];
-    _cleanup_(closep) int theirs = sockets[1];
-    int r = socket_set_patience(sockets[0]);
-    opener->child.pid = r < 0 ? -1 : fork();
+    int r = child_start(&plan, &opener->child, &opener->client.socket, &hello, error);
+    if (r < 0)
+        return r;
     opener->pid = opener->child.pid;
-    if (opener->child.pid < 0)
-        return error_set(error, -errno, "cannot start the opener of counters: %s", strerror(errno));
-    if (opener->child.pid == 0)
-        opener_run(sys, opener, user, theirs, reader);
-    return 0;
+    opener->capabilities = hello.capabilities;
+    opener->filtered = hello.filtered;
+    r = socket_set_patience(opener->client.socket);
+    return r < 0 ? error_set(error, r, "cannot start the opener of counters: %s", strerror(-r)) : 0;
 }
 
 static struct opener *opener_new(struct sys *sys, struct opener_permissions *permissions)
@@ -533,8 +523,6 @@ int opener_start(struct sys *sys, struct opener_permissions *permissions, const 
     if (!opener)
         return error_oom(error);
     int r = opener_fork(opener, sys, user, reader, error);
-    if (r == 0)
-        r = opener_receive_hello(opener, error);
     if (r < 0)
         return r;
     opener->sys = sys;
@@ -549,24 +537,11 @@ bool opener_reap(struct opener *opener)
     return child_reap(&opener->child, &opener->status);
 }
 
-/* If pidfd_open(2) fails, poll(2) sleeps for the whole time. */
-static void opener_wait_for_end(const struct opener *opener, int ms)
-{
-    struct pollfd fd = {.fd = (int)syscall(SYS_pidfd_open, opener->child.pid, 0), .events = POLLIN};
-
-    (void)!poll(&fd, 1, ms);
-    if (fd.fd >= 0)
-        close(fd.fd);
-}
-
 /* SIGKILL is safe, as the opener has nothing to finish, and no other signal ends a stopped process. */
 bool opener_kill(struct opener *opener)
 {
     opener->client.lost = true;
-    if (opener_reap(opener))
-        return true;
-    opener_wait_for_end(opener, END_SOON_MS);
-    if (opener_reap(opener))
+    if (child_wait(&opener->child, END_SOON_NS, &opener->status))
         return true;
     opener->killed = true;
     kill(opener->child.pid, SIGKILL);
@@ -579,15 +554,6 @@ void opener_describe_end(const struct opener *opener, char *text, size_t size)
         snprintf(text, size, "process %d gave a wrong answer and was killed", (int)opener->pid);
     else
         child_describe_end(opener->pid, opener->status, text, size);
-}
-
-/* An opener that hangs in the kernel is left to the process that inherits it. */
-static void opener_end(struct opener *opener)
-{
-    if (opener_kill(opener))
-        return;
-    opener_wait_for_end(opener, END_MS);
-    opener_reap(opener);
 }
 
 int opener_take_late_reply(struct opener *opener)
@@ -607,8 +573,7 @@ struct opener *opener_free(struct opener *opener)
     if (opener->sys) /* the collectors are closed after the opener */
         opener->sys->bpf = NULL;
     opener_client_done(&opener->client);
-    opener_end(opener);
-    child_forget(&opener->child);
+    child_end(&opener->child, &opener->status);
     free(opener->cgroups);
     free(opener);
     return NULL;

@@ -302,11 +302,7 @@ static void opener_open_events(const struct event_opening *opening, const struct
  */
 static _Noreturn void finder_run(pid_t opener, int in, int out)
 {
-    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    if (getppid() != opener)
-        _exit(EXIT_FAILURE);
-    program_set_name("perfcountd-finder");
-    fd_close_all_but((const int[]){in, out}, 2);
+    child_settle(opener, "perfcountd-finder", (const int[]){in, out}, 2);
     _exit(finder_serve(in, out, false));
 }
 

@@ -155,12 +155,4 @@ size_t opener_reply_size(const struct opener_reply *reply);
 /* Adds a result: a descriptor, which also goes to `opened`, or -errno. */
 void opener_reply_add(struct opener_reply *reply, struct fd_list *opened, int result);
 
-/* The first packet of the opener. A descriptor of its /proc/PID/stat comes along if it could be opened. */
-struct opener_hello {
-    int32_t error; /* 0, or why the opener cannot start, which `message` says in words */
-    uint32_t filtered;
-    uint64_t capabilities; /* a bit each */
-    char message[240];
-};
-
 #endif

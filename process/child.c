@@ -2,14 +2,18 @@
 #include "process/child.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "process/stragglers.h"
 
 /* --- /proc/PID/stat --- */
 
@@ -153,6 +157,30 @@ bool child_reap(struct child *child, int *ret_status)
     return true;
 }
 
+bool child_wait(struct child *child, uint64_t ns, int *ret_status)
+{
+    uint64_t until = stragglers_now() + ns;
+    _cleanup_(closep) int pidfd = child->pid > 0 ? straggler_open(child->pid) : -1;
+    bool ended;
+
+    while (!(ended = child_reap(child, ret_status)) && stragglers_now() < until)
+        straggler_wait(pidfd, -1, until);
+    return ended;
+}
+
+#define END_SOON_NS (100 * NSEC_PER_MSEC)
+#define END_NS NSEC_PER_SEC
+
+/* SIGKILL, since no other signal ends a stopped process. */
+void child_end(struct child *child, int *ret_status)
+{
+    if (!child_wait(child, END_SOON_NS, ret_status)) {
+        kill(child->pid, SIGKILL);
+        child_wait(child, END_NS, ret_status);
+    }
+    child_forget(child);
+}
+
 void child_describe_end(pid_t pid, int status, char *text, size_t size)
 {
     if (WIFSIGNALED(status))
@@ -171,5 +199,135 @@ int child_read(const struct child *child, struct process_stat *ret)
         return r;
     stat.cpu_ns += stat.waited_ns + child->ended_cpu_ns;
     *ret = stat;
+    return 0;
+}
+
+/* --- start --- */
+
+/* The packet of a child that has begun, or could not. */
+struct hello_packet {
+    int32_t error; /* of begin() */
+    uint32_t filtered;
+    uint64_t capabilities;
+    char message[sizeof(((struct error *)NULL)->message)];
+};
+
+void child_settle(pid_t parent, const char *name, const int *kept, size_t n)
+{
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != parent)
+        _exit(EXIT_FAILURE);
+    program_set_name(name);
+    fd_close_all_but(kept, n);
+}
+
+/* The parent could not open /proc/PID/stat if /proc hides processes (hidepid=), nor the child in a sandbox. */
+static int send_stat(int socket)
+{
+    _cleanup_(closep) int stat = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+
+    return fd_socket_send_one(socket, "", 1, stat);
+}
+
+/* Ends with _exit(2), which does not run the parent's exit(3) handlers. */
+static _Noreturn void child_run(const struct child_plan *plan, int socket, pid_t parent)
+{
+    struct fd_list kept = plan->kept;
+    struct child_hello hello = {0};
+    struct error error = {0};
+
+    kept.fds[kept.n++] = socket;
+    child_settle(parent, plan->name, kept.fds, kept.n);
+    int r = plan->serve ? send_stat(socket) : 0;
+    if (r < 0)
+        _exit(EXIT_FAILURE);
+    struct hello_packet packet = {.error = plan->begin(plan->userdata, socket, &hello, &error)};
+    packet.filtered = hello.filtered;
+    packet.capabilities = hello.capabilities;
+    memcpy(packet.message, error.message, sizeof(packet.message));
+    r = fd_socket_send(socket, &packet, sizeof(packet), packet.error ? &(struct fd_list){0} : &hello.fds);
+    if (r == 0)
+        r = packet.error;
+    if (r == 0 && plan->serve)
+        r = plan->serve(plan->userdata, socket);
+    _exit(r < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
+}
+
+static bool wait_for_packet(int socket, uint64_t until)
+{
+    for (;;) {
+        uint64_t now = stragglers_now();
+        int r = now < until ? poll(&(struct pollfd){.fd = socket, .events = POLLIN}, 1,
+                                   (int)((until - now) / NSEC_PER_MSEC) + 1)
+                            : 0;
+        if (r >= 0 || errno != EINTR)
+            return r > 0;
+    }
+}
+
+/* Returns what child_start() returns once the child is forked. Only an error of begin() has its message. */
+static int receive_hello(const struct child_plan *plan, int socket, struct child *child, struct child_hello *ret,
+                         struct error *error)
+{
+    uint64_t until = stragglers_now() + plan->patience_s * NSEC_PER_SEC;
+    _cleanup_(fd_list_close) struct fd_list fds = {0};
+    struct hello_packet packet;
+    char byte;
+
+    if (plan->serve) {
+        int r = wait_for_packet(socket, until) ? fd_socket_receive_one(socket, &byte, sizeof(byte), &child->stat_fd)
+                                               : -ETIMEDOUT;
+        if (r < 0)
+            return r == -EBADMSG ? -EMFILE : r;
+    }
+    if (!wait_for_packet(socket, until))
+        return -ETIMEDOUT;
+    ssize_t n = fd_socket_receive(socket, &packet, sizeof(packet), &fds, NULL);
+    if (n != sizeof(packet))
+        return n == -EBADMSG ? -EMFILE : n < 0 ? (int)n : -EPIPE;
+    if (packet.error < 0)
+        return error_set(error, packet.error, "%s", packet.message);
+    *ret = (struct child_hello){.fds = fds, .capabilities = packet.capabilities, .filtered = packet.filtered};
+    fds.n = 0;
+    return 0;
+}
+
+/* `status` is that of the ended child; it has a meaning only with -EPIPE. */
+static int start_fail(const struct child_plan *plan, int code, pid_t pid, int status, struct error *error)
+{
+    char end[128];
+
+    if (code == -ETIMEDOUT)
+        return error_set(error, code, "%s within %u seconds%s", plan->failure, plan->patience_s, plan->remedy);
+    if (code == -EPIPE)
+        child_describe_end(pid, status, end, sizeof(end));
+    else
+        snprintf(end, sizeof(end), "%s", strerror(-code));
+    return error_set(error, code, "%s: %s%s", plan->failure, end, plan->remedy);
+}
+
+int child_start(const struct child_plan *plan, struct child *ret, int *ret_socket, struct child_hello *ret_hello,
+                struct error *error)
+{
+    struct child child = CHILD_NONE;
+    struct error told = {0};
+    int sockets[2], status = 0;
+    pid_t parent = getpid();
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
+        return start_fail(plan, -errno, 0, 0, error);
+    _cleanup_(closep) int ours = sockets[0], theirs = sockets[1];
+    pid_t pid = child.pid = fork();
+    if (pid < 0)
+        return start_fail(plan, -errno, 0, 0, error);
+    if (pid == 0)
+        child_run(plan, theirs, parent);
+    close(steal_fd(&theirs)); /* so that the end of the child is noticed */
+    int r = receive_hello(plan, ours, &child, ret_hello, &told);
+    if (r < 0 || !plan->serve)
+        child_end(&child, &status);
+    if (r < 0)
+        return told.message[0] ? error_set(error, r, "%s", told.message) : start_fail(plan, r, pid, status, error);
+    *ret = child;
+    *ret_socket = steal_fd(&ours);
     return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The processes of perfcountd: their names, their CPU time and memory, and how they end.
+ * The processes of perfcountd: their names, their start, their CPU time and memory, and how they end.
  *
  * CPU time and memory are read from /proc/PID/stat. A descriptor that was opened early stays readable even if the
  * process changes its user or becomes undumpable: the kernel checks the reader only for the addresses in the file
@@ -11,7 +11,8 @@
 
 #include <sys/types.h>
 
-#include "base/util.h"
+#include "base/error.h"
+#include "process/fdpass.h"
 
 /* From /proc/PID/stat. Times are multiples of a clock tick. */
 struct process_stat {
@@ -52,6 +53,16 @@ struct child {
  * reaped, as by wait4(2).
  */
 bool child_reap(struct child *child, int *ret_status);
+/*
+ * Waits until the child has ended, at most `ns` nanoseconds, and reaps it. Returns as child_reap() does. A killed child
+ * may still run: the kernel may block it for any time.
+ */
+bool child_wait(struct child *child, uint64_t ns, int *ret_status);
+/*
+ * Ends the child: it has a moment to end by itself and is then killed. A child that hangs in the kernel, or that this
+ * process may no longer kill, is forgotten, and left to the process that inherits it. Waits about a second at most.
+ */
+void child_end(struct child *child, int *ret_status);
 /* Describes a status of wait4(2): "process 123 was ended by signal 9 (Killed)". */
 void child_describe_end(pid_t pid, int status, char *text, size_t size);
 /*
@@ -64,5 +75,41 @@ void child_forget(struct child *child);
  * if none runs, or an error of process_stat_read().
  */
 int child_read(const struct child *child, struct process_stat *ret);
+
+/* What a child has once it has begun, as it says to its parent. */
+struct child_hello {
+    struct fd_list fds;    /* descriptors that it opened for its parent */
+    uint64_t capabilities; /* a bit each */
+    bool filtered;         /* a seccomp filter limits its system calls */
+};
+
+struct child_plan {
+    const char *name;    /* for ps(1) */
+    const char *failure; /* the start of a message: "the opener of counters does not start" */
+    const char *remedy;  /* the end of that message: "; --no-opener runs without it", or "" */
+    unsigned patience_s; /* how long the child may take to begin */
+    struct fd_list kept; /* stay open in the child, besides standard streams and its socket; the caller's */
+    void *userdata;
+    /* Both run in the child, on its copy of the parent's memory. begin() fills *ret. */
+    int (*begin)(void *userdata, int socket, struct child_hello *ret, struct error *error);
+    int (*serve)(void *userdata, int socket); /* its work after that, until -errno or 0; NULL: it ends at once */
+};
+
+/*
+ * Forks a child, which ends with this process, and waits until it has begun. A child with serve() runs on, and
+ * ret->stat_fd is set; any other has ended. *ret_socket is the other end of the child's SOCK_SEQPACKET socket. The
+ * caller owns it and the descriptors of the hello.
+ *
+ * On failure the child has ended. Returns the error of begin() with its message, or with a message that starts with
+ * `failure`: -ETIMEDOUT; -EPIPE if the child ended before it had begun; -EMFILE if this process has no room for the
+ * descriptors; an error of socketpair(2) or fork(2).
+ */
+int child_start(const struct child_plan *plan, struct child *ret, int *ret_socket, struct child_hello *ret_hello,
+                struct error *error);
+/*
+ * For a process that was just forked: lets it end with its parent, names it, and closes all descriptors but standard
+ * streams and `kept`. Ends the process if its parent, `parent`, has ended already.
+ */
+void child_settle(pid_t parent, const char *name, const int *kept, size_t n);
 
 #endif

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Child processes, /proc/PID/stat, and the path of the running program. */
+/* Child processes and their start, /proc/PID/stat, and the path of the running program. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "process/child.h"
+#include "process/fdpass.h"
 #include "process/stragglers.h"
 #include "tests/unit/test.h"
 
@@ -82,6 +85,148 @@ TEST(test_lives)
     assert_true(child_reap(&child, &status));
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     assert_true(child.ended_cpu_ns >= last);
+}
+
+/* What a child does once it is forked. */
+enum beginning { BEGINS, FAILS, IS_KILLED, HANGS };
+
+struct beginner {
+    enum beginning beginning;
+    pid_t parent;
+    int kept, closed;
+};
+
+static int begin(void *userdata, int socket, struct child_hello *ret, struct error *error)
+{
+    const struct beginner *beginner = userdata;
+    char name[16] = "";
+
+    prctl(PR_GET_NAME, name);
+    if (beginner->beginning == FAILS)
+        return error_set(error, -ENOKEY, "there is no key");
+    if (beginner->beginning == IS_KILLED)
+        raise(SIGKILL);
+    while (beginner->beginning == HANGS)
+        pause();
+    bool fine = getppid() == beginner->parent && str_equal(name, "test-child") && fcntl(socket, F_GETFD) >= 0 &&
+                fcntl(beginner->kept, F_GETFD) >= 0 && fcntl(beginner->closed, F_GETFD) < 0;
+    ret->fds.fds[ret->fds.n++] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    ret->filtered = true;
+    ret->capabilities = 5;
+    return fine ? 0 : error_set(error, -EIO, "the child is not as it should be");
+}
+
+/* Sends back what it gets, once. */
+static int serve(void *userdata, int socket)
+{
+    char byte;
+    int fd, r = fd_socket_receive_one(socket, &byte, 1, &fd);
+
+    (void)userdata;
+    return r < 0 ? r : fd_socket_send_one(socket, &byte, 1, -1);
+}
+
+static int start_beginner(enum beginning beginning, bool serves, struct child *ret, int *ret_socket,
+                          struct child_hello *ret_hello, struct error *error)
+{
+    _cleanup_(closep) int kept = open("/", O_RDONLY | O_CLOEXEC), closed = open("/", O_RDONLY | O_CLOEXEC);
+    struct beginner beginner = {beginning, getpid(), kept, closed};
+    const struct child_plan plan = {
+        .name = "test-child",
+        .failure = "the child does not start",
+        .remedy = "; do without",
+        .patience_s = 1,
+        .kept = {.n = 1, .fds = {kept}},
+        .userdata = &beginner,
+        .begin = begin,
+        .serve = serves ? serve : NULL,
+    };
+
+    return child_start(&plan, ret, ret_socket, ret_hello, error);
+}
+
+static void assert_no_child(void)
+{
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
+}
+
+TEST(test_start)
+{
+    for (int serves = 0; serves < 2; serves++) {
+        struct child child = CHILD_NONE;
+        struct child_hello hello = {0};
+        struct process_stat stat;
+        struct error error = {0};
+        int socket = -1, fd, status = -1;
+        char byte;
+        if (start_beginner(BEGINS, serves, &child, &socket, &hello, &error) < 0)
+            fail_msg("%s", error.message);
+        assert_int_equal(hello.fds.n, 1);
+        assert_true(hello.filtered && hello.capabilities == 5);
+        fd_list_close(&hello.fds);
+        if (serves) {
+            assert_int_equal(child_read(&child, &stat), 0);
+            assert_int_equal(fd_socket_send_one(socket, "x", 1, -1), 0);
+            assert_int_equal(fd_socket_receive_one(socket, &byte, 1, &fd), 0);
+            assert_true(child_wait(&child, 60 * NSEC_PER_SEC, &status));
+            assert_int_equal(status, 0);
+        }
+        assert_int_equal(child.pid, 0);
+        assert_int_equal(child.stat_fd, -1);
+        assert_int_equal(fd_socket_receive_one(socket, &byte, 1, &fd), -EPIPE);
+        assert_no_child();
+        close(socket);
+    }
+}
+
+TEST(test_failed_starts)
+{
+    static const struct {
+        enum beginning in;
+        int out;
+        const char *out_start, *out_end;
+    } starts[] = {
+        {FAILS, -ENOKEY, "there is no key", "there is no key"},
+        {IS_KILLED, -EPIPE, "the child does not start: process ", " was ended by signal 9 (Killed); do without"},
+        {HANGS, -ETIMEDOUT, "the child does not start within 1 seconds; do without", "; do without"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(starts); i++)
+        for (int serves = 0; serves < 2; serves++) {
+            struct child child = {.pid = 99, .stat_fd = 99};
+            struct child_hello hello = {.capabilities = 99};
+            struct error error = {0};
+            int socket = 99;
+            assert_int_equal(start_beginner(starts[i].in, serves, &child, &socket, &hello, &error), starts[i].out);
+            assert_true(str_starts(error.message, starts[i].out_start));
+            assert_true(str_ends(error.message, starts[i].out_end));
+            assert_true(child.pid == 99 && child.stat_fd == 99 && socket == 99 && hello.capabilities == 99);
+            assert_no_child();
+        }
+}
+
+/* start_beginner() takes two descriptors. Then there is no room for a socket pair, or for what the child gives. */
+TEST(test_start_without_room)
+{
+    struct rlimit before, none;
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    int next = dup(STDIN_FILENO);
+    close(next);
+    for (rlim_t room = 3; room < 5; room++) {
+        struct child child;
+        struct child_hello hello;
+        struct error error = {0};
+        int socket;
+        none = (struct rlimit){(rlim_t)next + room, before.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+        int r = start_beginner(BEGINS, true, &child, &socket, &hello, &error);
+        setrlimit(RLIMIT_NOFILE, &before);
+        assert_int_equal(r, -EMFILE);
+        assert_string_equal(error.message, "the child does not start: Too many open files; do without");
+        assert_no_child();
+    }
 }
 
 #define TICK (NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK))
