@@ -4,10 +4,8 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -87,7 +85,7 @@ void names_packet_done(struct names_packet *record)
     names_done(&record->names);
 }
 
-/* --- jail --- */
+/* --- the reader --- */
 
 /* The time limit for parsing the content of one file. */
 #define PARSE_SECONDS_MAX 2
@@ -96,11 +94,6 @@ void names_packet_done(struct names_packet *record)
 /* The time limits for a child to receive its file, and to send the names while the daemon accepts them. */
 #define START_NS (10 * NSEC_PER_SEC)
 #define GIVE_NS (10 * NSEC_PER_SEC)
-/*
- * The limit of data memory, in bytes, of the reader and its children. The tree of jansson takes several times the size
- * of the text.
- */
-#define DATA_MAX ((rlim_t)64 << 20)
 
 struct reading {
     int files, records;
@@ -124,45 +117,6 @@ struct file_child {
     int status; /* from waitpid(2), in phase ENDED */
     uint64_t version;
 };
-
-static const struct jail_limit limits[] = {
-    {RLIMIT_DATA, DATA_MAX},
-    {RLIMIT_CORE, 0},
-    {RLIMIT_NOFILE, 32},
-};
-
-/* clone(2) flags that are refused: fork(3) needs none of them, and neither shares memory nor creates namespaces. */
-#define NEVER_CLONED                                                                                                   \
-    (CLONE_VM | CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |           \
-     CLONE_NEWNET)
-static const struct call_rule calls[] = {
-    {SCMP_SYS(clone), 1, {CALL_WITHOUT(0, NEVER_CLONED)}},
-    {SCMP_SYS(set_robust_list), 0, {{0}}},
-    {SCMP_SYS(wait4), 0, {{0}}},
-    {SCMP_SYS(waitpid), 0, {{0}}},
-    {SCMP_SYS(kill), 1, {CALL_EXACTLY(1, SIGKILL)}},
-    {SCMP_SYS(pidfd_open), 0, {{0}}},
-    {SCMP_SYS(poll), 0, {{0}}},
-    {SCMP_SYS(ppoll), 0, {{0}}},
-    {SCMP_SYS(ppoll_time64), 0, {{0}}},
-    {SCMP_SYS(close_range), 0, {{0}}},
-    {SCMP_SYS(clock_gettime), 0, {{0}}}, /* called if the vDSO does not provide it */
-    {SCMP_SYS(clock_gettime64), 0, {{0}}},
-    {SCMP_SYS(prctl), 1, {CALL_EXACTLY(0, PR_SET_SECCOMP)}}, /* jail_forbid_processes() */
-};
-
-int reading_enter_jail(int files, int records, const int turns[2])
-{
-    const int sockets[] = {files, records, turns[0], turns[1]};
-
-    json_object_seed(0); /* jansson reads /dev/urandom for its seed, which the jail forbids */
-    return jail_enter(&(struct jail){.sockets = sockets,
-                                     .n_sockets = ARRAY_SIZE(sockets),
-                                     .limits = limits,
-                                     .n_limits = ARRAY_SIZE(limits),
-                                     .calls = calls,
-                                     .n_calls = ARRAY_SIZE(calls)});
-}
 
 /* --- child for a file --- */
 
@@ -245,7 +199,7 @@ static int read_file(const struct reading *reading)
     alarm(ORPHAN_SECONDS_MAX);
     int r = fd_socket_peek_one(reading->files, &request, sizeof(request), &file);
     close(reading->files);
-    if (r < 0 || say_turn(reading, AT_FILE, 0) < 0 || jail_forbid_processes() < 0)
+    if (r < 0 || say_turn(reading, AT_FILE, 0) < 0 || sandbox_forbid_processes() < 0)
         return EXIT_FAILURE;
     if (file < 0)
         return EXIT_SUCCESS; /* a packet without a file is not a request */
@@ -413,11 +367,13 @@ static int reading_begin(void *userdata, int records, struct child_hello *ret, s
     struct reading *reading = userdata;
 
     (void)ret;
-    jail_drop_signals();
     reading->records = records;
-    int r = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, reading->turns) < 0 ? -errno : 0;
-    if (r == 0)
-        r = reading_enter_jail(reading->files, records, reading->turns);
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, reading->turns) < 0)
+        return error_set(error, -errno, "cannot make a socket pair: %s", strerror(errno));
+    json_object_seed(0); /* jansson reads /dev/urandom for its seed, which the sandbox forbids */
+    const int sockets[] = {reading->files, records, reading->turns[0], reading->turns[1]};
+    int r = sandbox_enter(&(struct sandbox){.kind = SANDBOX_READER, .fds = sockets, .n_fds = ARRAY_SIZE(sockets)}, NULL,
+                          NULL);
     malloc_trim(0);
     return r < 0 ? error_set(error, r, "the reader of container names cannot give up its privileges: %s", strerror(-r))
                  : 0;

@@ -54,7 +54,7 @@ struct name_reader {
 #define NAME_READER_NONE ((struct name_reader){.child = CHILD_NONE, .files = -1, .records = -1})
 
 /*
- * Starts the reader; it has entered its jail when this returns. Returns -ENOENT, and starts nothing, if there is no
+ * Starts the reader; it has entered its sandbox when this returns. Returns -ENOENT, and starts nothing, if there is no
  * place of state files, or -errno with a message.
  */
 int name_reader_start(struct sys *sys, struct name_reader *ret, struct error *error);
@@ -63,11 +63,5 @@ int name_reader_start(struct sys *sys, struct name_reader *ret, struct error *er
  * open.
  */
 void name_reader_end(struct name_reader *reader);
-
-/*
- * Enters the reader's jail; the child calls it, and tests. On failure, returns -errno and does not restore what it has
- * already given up.
- */
-int reading_enter_jail(int files, int records, const int turns[2]);
 
 #endif

@@ -11,8 +11,8 @@
 #include "daemon/log.h"
 #include "daemon/session.h"
 #include "opener/client.h"
-#include "opener/daemon-jail.h"
 #include "process/privileges.h"
+#include "process/sandbox.h"
 
 #define REAP_MIN_USEC UINT64_C(10000)
 #define REAP_MAX_USEC USEC_PER_SEC
@@ -69,15 +69,16 @@ int privsep_new(const struct options *options, const struct config *config, stru
 
 int privsep_drop(struct privsep *privsep, struct error *error)
 {
-    bool filtered = false;
+    const struct sandbox sandbox = {.kind = SANDBOX_DAEMON, .user = &privsep->user};
+    struct sandboxed sandboxed;
 
     if (!privsep->opener)
         return 0;
-    int r = daemon_jail_enter(&privsep->user, &filtered, error);
+    int r = sandbox_enter(&sandbox, &sandboxed, error);
     if (r < 0)
         return r;
     log_debug("this process is user %u, without capabilities", privsep->user.uid);
-    if (!filtered || !privsep->opener->filtered)
+    if (!sandboxed.filtered || !privsep->opener->filtered)
         log_warning("system calls are not filtered: this kernel has no CONFIG_SECCOMP_FILTER");
     return 0;
 }

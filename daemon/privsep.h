@@ -26,7 +26,7 @@ struct privsep;
 int privsep_new(const struct options *options, const struct config *config, struct sys *sys, struct name_reader *reader,
                 struct privsep **ret, struct error *error);
 /*
- * Gives up this process's privileges if it has an opener (opener/daemon-jail.h). Call it after addresses, files and the
+ * Gives up this process's privileges if it has an opener (process/sandbox.h). Call it after addresses, files and the
  * log are open, which may need privileges, and before any client is served. Returns -errno with a sentence; the process
  * must then exit.
  */

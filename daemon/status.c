@@ -183,10 +183,10 @@ static json_t *processes_add(json_t *processes, const char *name, pid_t pid, uid
                   (json_int_t)stat->threads));
 }
 
-/* If the daemon was started as root, the reader became JAIL_USER when it entered its jail. */
+/* If the daemon was started as root, the reader became SANDBOX_NOBODY when it entered its sandbox. */
 static uid_t reader_user(uid_t started_as)
 {
-    return geteuid() == 0 || started_as == 0 ? JAIL_USER : geteuid();
+    return geteuid() == 0 || started_as == 0 ? SANDBOX_NOBODY : geteuid();
 }
 
 /* [{"process", "pid", "uid", "start_time", "cpu_seconds", ...}]: the daemon and its running child processes. */

@@ -13,11 +13,12 @@
 
 #include "base/cleanup.h"
 #include "bpf/loader.h"
+#include "bpf/program.h"
 #include "cgroups/cgroupfs.h"
-#include "opener/jail.h"
 #include "opener/opener-server.h"
 #include "perf/machine.h"
 #include "process/fdpass.h"
+#include "process/sandbox.h"
 
 /*
  * How long a request waits for its reply, plus a time for each of its results. The watchdog of the service waits much
@@ -388,7 +389,7 @@ static int bind_bpf(struct sys *sys, const struct opener_rules *rules, struct er
     return 0;
 }
 
-/* Called before the jail: the process is not dumpable in it, so that only root may open files below /proc/self. */
+/* Called before the sandbox: the process is not dumpable in it, so that only root may open files below /proc/self. */
 static int open_quotas(const struct opener_server *server, struct error *error)
 {
     struct rlimit limit;
@@ -405,8 +406,18 @@ static int open_quotas(const struct opener_server *server, struct error *error)
                  : 0;
 }
 
-static int enter_jail(const struct opener_server *server, struct child_hello *hello, struct error *error)
+static unsigned opener_work(const struct opener_rules *rules)
 {
+    const struct opener_permissions *permissions = &rules->permissions;
+
+    return (permissions->sampling ? SANDBOX_SAMPLES : 0) | (permissions->bpf_slots ? SANDBOX_LOADS_BPF : 0) |
+           (permissions->state_files || permissions->uprobes ? SANDBOX_FORKS : 0) |
+           (rules->needs_admin ? SANDBOX_NEEDS_ADMIN : 0);
+}
+
+static int enter_sandbox(const struct opener_server *server, struct child_hello *hello, struct error *error)
+{
+    struct sandboxed sandboxed = {0};
     int fds[2 + 2 + 2 * EVENT_QUOTAS], n = 0;
 
     fds[n++] = server->socket;
@@ -417,7 +428,14 @@ static int enter_jail(const struct opener_server *server, struct child_hello *he
         fds[n++] = server->events->quotas[i].epoll;
         fds[n++] = server->events->quotas[i].list;
     }
-    return opener_jail_enter(fds, (size_t)n, &server->rules, &hello->capabilities, &hello->filtered, error);
+    unsigned work = opener_work(&server->rules);
+    if (work & SANDBOX_LOADS_BPF) /* nothing can be mapped as executable later */
+        libbpf_preload();
+    int r = sandbox_enter(&(struct sandbox){.kind = SANDBOX_OPENER, .fds = fds, .n_fds = (size_t)n, .work = work},
+                          &sandboxed, error);
+    hello->capabilities = sandboxed.capabilities;
+    hello->filtered = sandboxed.filtered;
+    return r;
 }
 
 static int opener_begin(void *userdata, int socket, struct child_hello *ret, struct error *error)
@@ -433,7 +451,7 @@ static int opener_begin(void *userdata, int socket, struct child_hello *ret, str
     if (r == 0)
         r = open_quotas(server, &cause);
     if (r == 0)
-        r = enter_jail(server, ret, &cause);
+        r = enter_sandbox(server, ret, &cause);
     malloc_trim(0); /* frees the memory in which the filter was built */
     return r < 0 ? error_set(error, r, "the opener of counters cannot start: %.200s" REMEDY, cause.message) : 0;
 }

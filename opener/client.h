@@ -61,7 +61,7 @@ struct opener {
  * (-1: none), which stays the caller's, who closes it afterwards. `user` is the user that this process becomes later;
  * it may end the opener.
  *
- * This process keeps its privileges: the caller must call daemon_jail_enter() with `user` before it listens to a
+ * This process keeps its privileges: the caller must enter SANDBOX_DAEMON with `user` before it listens to a
  * network. Returns -errno with a sentence.
  */
 int opener_start(struct sys *sys, struct opener_permissions *permissions, const struct user *user, int reader,

@@ -3,9 +3,15 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/bpf.h>
 #include <linux/filter.h>
+#include <linux/perf_event.h>
 #include <linux/seccomp.h>
+#include <sched.h>
+#include <seccomp.h>
 #include <signal.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -13,183 +19,451 @@
 
 #include "base/compat.h"
 #include "base/file.h"
-#include "process/privileges.h"
 
-/* --- system-call filters --- */
+/* --- policies --- */
 
-int call_filter_allow(scmp_filter_ctx context, const struct call_rule *rules, size_t n)
+/* Who may make a system call: a process, or an opener that does some of enum sandbox_work, whose bits come first. */
+enum {
+    OPENER = 1 << 4,
+    SYMBOLISER = 1 << 5,
+    READER = 1 << 6,
+};
+
+#define PARSERS (SYMBOLISER | READER)
+#define ALL (OPENER | PARSERS)
+#define FORKING (SANDBOX_FORKS | READER)
+#define BPF SANDBOX_LOADS_BPF
+#define ASAN_PARSERS (HAS_ASAN ? PARSERS : 0) /* AddressSanitizer, for its reports and at exit */
+
+/* The policy of a process, together with `limits`, and with `kept` and `allowed`, or `denied`. */
+static const struct policy {
+    const char *name;
+    enum { AS_STARTED, CONFIGURED, NOBODY } user; /* AS_STARTED: and keeps capabilities; the others give up all */
+    unsigned calls;                               /* those in `allowed`; 0: all that are not in `denied` */
+    bool is_child;                                /* keeps few descriptors, and ends with its parent */
+    bool ignores_signals;                         /* those that are sent to all processes of a service */
+} policies[] = {
+    [SANDBOX_OPENER] = {"opener", AS_STARTED, OPENER, true, true},
+    [SANDBOX_DAEMON] = {"daemon", CONFIGURED, 0, false, false},
+    [SANDBOX_SYMBOLISER] = {"symboliser", NOBODY, SYMBOLISER, true, false},
+    [SANDBOX_READER] = {"reader", NOBODY, READER, true, true},
+};
+
+/* Limits of setrlimit(2), also of children. The symboliser lowers RLIMIT_DATA for each request itself. */
+static const struct limit {
+    unsigned who;
+    int resource;
+    rlim_t value;
+} limits[] = {
+    {SYMBOLISER, RLIMIT_AS, (rlim_t)1 << 30},
+    {SYMBOLISER, RLIMIT_FSIZE, 0},           /* struct sandbox has the value */
+    {READER, RLIMIT_DATA, (rlim_t)64 << 20}, /* the tree of jansson takes several times the size of the text */
+    {PARSERS, RLIMIT_CORE, 0},
+    {PARSERS, RLIMIT_NOFILE, 32},
+};
+
+/*
+ * The capabilities that an opener keeps, if it has them, for a part of its work; `work` 0: always. If it lacks one with
+ * `replaces_admin`, because the kernel or whoever started the process does not know it, CAP_SYS_ADMIN takes its place.
+ */
+static const struct {
+    unsigned capability, work;
+    bool replaces_admin;
+} kept[] = {
+    {CAP_PERFMON, 0, true},                   /* Linux 5.8: suffices for all events but SANDBOX_NEEDS_ADMIN */
+    {CAP_DAC_READ_SEARCH, 0, false},          /* tracefs is root's, and not every program is readable for everybody */
+    {CAP_SYS_PTRACE, SANDBOX_SAMPLES, false}, /* what processes have mapped */
+    {CAP_CHECKPOINT_RESTORE, SANDBOX_SAMPLES, true}, /* Linux 5.9: and the mapped files themselves */
+    {CAP_SYSLOG, SANDBOX_SAMPLES, false},            /* the addresses of the kernel's functions */
+    {CAP_BPF, SANDBOX_LOADS_BPF, true},              /* Linux 5.8: a BPF program; it needs CAP_PERFMON as well */
+};
+
+/* --- system calls --- */
+
+/* Comparisons: argument `n` equals `value`; none of `bits` is set; the lower 32 bits equal `value`. */
+#define EXACTLY(n, value)                                                                                              \
+    {                                                                                                                  \
+        n, SCMP_CMP_EQ, value, 0                                                                                       \
+    }
+#define WITHOUT(n, bits)                                                                                               \
+    {                                                                                                                  \
+        n, SCMP_CMP_MASKED_EQ, bits, 0                                                                                 \
+    }
+#define NUMBER(n, value)                                                                                               \
+    {                                                                                                                  \
+        n, SCMP_CMP_MASKED_EQ, UINT32_MAX, value                                                                       \
+    }
+#define BPF_COMMAND(command)                                                                                           \
+    SCMP_SYS(bpf), 1,                                                                                                  \
+    {                                                                                                                  \
+        NUMBER(0, command)                                                                                             \
+    }
+#define OPEN_READ_ONLY(n)                                                                                              \
+    {                                                                                                                  \
+        n, SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY                                                 \
+    }
+/* The bits of the flags of clone(2) that must equal SIGCHLD, as when fork(3) calls it: no thread, no namespace. */
+#define FORK_FLAGS ((uint64_t)UINT32_MAX & ~(uint64_t)(CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | CLONE_PARENT_SETTID))
+
+/*
+ * Calls whose arguments match all `n` comparisons. Any other call fails with EPERM instead of killing the process, so
+ * that a library that tries an unexpected call gets an error. Some entries are for 32-bit architectures or newer C
+ * libraries; libseccomp skips those that the architecture lacks. Messages of parsers: see allow_messages().
+ */
+static const struct call {
+    unsigned who;
+    int number;
+    unsigned n;
+    struct scmp_arg_cmp arguments[2];
+} allowed[] = {
+    /* memory, and the end of the process; nothing is mapped as executable */
+    {ALL, SCMP_SYS(mmap), 1, {WITHOUT(2, PROT_EXEC)}},
+    {ALL, SCMP_SYS(mmap2), 1, {WITHOUT(2, PROT_EXEC)}},
+    {PARSERS | BPF, SCMP_SYS(mprotect), 1, {WITHOUT(2, PROT_EXEC)}},
+    {PARSERS | BPF, SCMP_SYS(mremap), 0, {{0}}},
+    {ALL, SCMP_SYS(munmap), 0, {{0}}},
+    {ALL, SCMP_SYS(madvise), 0, {{0}}},
+    {ALL, SCMP_SYS(brk), 0, {{0}}},
+    {ALL, SCMP_SYS(futex), 0, {{0}}},
+    {PARSERS, SCMP_SYS(futex_time64), 0, {{0}}},
+    {PARSERS | BPF, SCMP_SYS(getrandom), 0, {{0}}},
+    {ALL, SCMP_SYS(restart_syscall), 0, {{0}}},
+    {ALL, SCMP_SYS(rt_sigreturn), 0, {{0}}},
+    {PARSERS, SCMP_SYS(sigreturn), 0, {{0}}},
+    {ALL, SCMP_SYS(exit), 0, {{0}}},
+    {ALL, SCMP_SYS(exit_group), 0, {{0}}},
+    {OPENER | ASAN_PARSERS, SCMP_SYS(write), 1, {EXACTLY(0, STDERR_FILENO)}},
+    {OPENER | ASAN_PARSERS, SCMP_SYS(sigaltstack), 0, {{0}}},
+    {OPENER | ASAN_PARSERS, SCMP_SYS(sched_yield), 0, {{0}}},
+    {OPENER | ASAN_PARSERS, SCMP_SYS(getpid), 0, {{0}}},
+    {OPENER | ASAN_PARSERS, SCMP_SYS(gettid), 0, {{0}}},
+    {ASAN_PARSERS, SCMP_SYS(rt_sigaction), 0, {{0}}},
+    {SANDBOX_FORKS | ASAN_PARSERS, SCMP_SYS(rt_sigprocmask), 0, {{0}}},
+    /* open files */
+    {ALL, SCMP_SYS(close), 0, {{0}}},
+    {ALL, SCMP_SYS(pread64), 0, {{0}}},
+    {ALL, SCMP_SYS(fstat), 0, {{0}}},
+    {ALL, SCMP_SYS(fstat64), 0, {{0}}},
+    {PARSERS | SANDBOX_FORKS, SCMP_SYS(read), 0, {{0}}},
+    {PARSERS | BPF, SCMP_SYS(lseek), 0, {{0}}},
+    {PARSERS | BPF, SCMP_SYS(_llseek), 0, {{0}}},
+    {PARSERS, SCMP_SYS(fcntl), 1, {EXACTLY(1, F_GETFD)}},
+    {PARSERS, SCMP_SYS(fcntl), 1, {EXACTLY(1, F_GETFL)}},
+    {PARSERS, SCMP_SYS(fcntl64), 1, {EXACTLY(1, F_GETFD)}},
+    {PARSERS, SCMP_SYS(fcntl64), 1, {EXACTLY(1, F_GETFL)}},
+    {PARSERS, SCMP_SYS(alarm), 0, {{0}}},
+    {PARSERS, SCMP_SYS(setitimer), 0, {{0}}},
+    /*
+     * C libraries implement fstat(3) with newfstatat() or statx() and AT_EMPTY_PATH. A filter cannot check that the
+     * path is empty, so a parser can find out which files exist.
+     */
+    {PARSERS, SCMP_SYS(newfstatat), 1, {EXACTLY(3, AT_EMPTY_PATH)}},
+    {PARSERS, SCMP_SYS(fstatat64), 1, {EXACTLY(3, AT_EMPTY_PATH)}},
+    {PARSERS, SCMP_SYS(statx), 1, {{2, SCMP_CMP_MASKED_EQ, AT_EMPTY_PATH, AT_EMPTY_PATH}}},
+    /* the opener: requests, events, files (opener/opener-server.c) */
+    {OPENER, SCMP_SYS(recvmsg), 0, {{0}}},
+    {OPENER, SCMP_SYS(sendmsg), 0, {{0}}},
+    {OPENER, SCMP_SYS(perf_event_open), 0, {{0}}},
+    {OPENER, SCMP_SYS(ioctl), 1, {NUMBER(1, PERF_EVENT_IOC_SET_FILTER)}},
+    {OPENER, SCMP_SYS(ioctl), 1, {NUMBER(1, PERF_EVENT_IOC_ENABLE)}},
+    {OPENER, SCMP_SYS(epoll_ctl), 1, {EXACTLY(1, EPOLL_CTL_ADD)}}, /* opener/quota.c */
+    {OPENER, SCMP_SYS(openat), 1, {OPEN_READ_ONLY(2)}},
+    {OPENER, SCMP_SYS(open), 1, {OPEN_READ_ONLY(1)}},
+    {OPENER, SCMP_SYS(newfstatat), 0, {{0}}},
+    {OPENER, SCMP_SYS(fstatat64), 0, {{0}}},
+    {OPENER, SCMP_SYS(statx), 0, {{0}}},
+    {OPENER, SCMP_SYS(fstatfs), 0, {{0}}},
+    {OPENER, SCMP_SYS(fstatfs64), 0, {{0}}},
+    {OPENER, SCMP_SYS(readlink), 0, {{0}}},
+    {OPENER, SCMP_SYS(readlinkat), 0, {{0}}},
+    /* children for a file that may hang (process/stragglers.c) */
+    {FORKING, SCMP_SYS(clone), 1, {{0, SCMP_CMP_MASKED_EQ, FORK_FLAGS, SIGCHLD}}},
+    {FORKING, SCMP_SYS(set_robust_list), 0, {{0}}},
+    {FORKING, SCMP_SYS(wait4), 0, {{0}}},
+    {FORKING, SCMP_SYS(waitpid), 0, {{0}}},
+    {FORKING, SCMP_SYS(pidfd_open), 0, {{0}}},
+    {FORKING, SCMP_SYS(poll), 0, {{0}}},
+    {FORKING, SCMP_SYS(ppoll), 0, {{0}}},
+    {FORKING, SCMP_SYS(ppoll_time64), 0, {{0}}},
+    {FORKING, SCMP_SYS(kill), 1, {EXACTLY(1, SIGKILL)}},
+    {FORKING, SCMP_SYS(close_range), 0, {{0}}},
+    {FORKING, SCMP_SYS(clock_gettime), 0, {{0}}}, /* called if the vDSO does not provide it */
+    {FORKING, SCMP_SYS(clock_gettime64), 0, {{0}}},
+    {READER, SCMP_SYS(prctl), 1, {EXACTLY(0, PR_SET_SECCOMP)}}, /* sandbox_forbid_processes() */
+    /* the opener's children, which begin with child_settle() */
+    {SANDBOX_FORKS, SCMP_SYS(socketpair), 0, {{0}}},
+    {SANDBOX_FORKS, SCMP_SYS(prctl), 1, {EXACTLY(0, PR_SET_PDEATHSIG)}},
+    {SANDBOX_FORKS, SCMP_SYS(prctl), 1, {EXACTLY(0, PR_SET_NAME)}},
+    {SANDBOX_FORKS, SCMP_SYS(getppid), 0, {{0}}},
+    {SANDBOX_FORKS, SCMP_SYS(rseq), 0, {{0}}},
+    /* tables are made in sealed memfds, and libelf gets a duplicate of the file */
+    {SYMBOLISER, SCMP_SYS(dup), 0, {{0}}},
+    {SYMBOLISER, SCMP_SYS(fcntl), 1, {EXACTLY(1, F_ADD_SEALS)}},
+    {SYMBOLISER, SCMP_SYS(fcntl64), 1, {EXACTLY(1, F_ADD_SEALS)}},
+    {SYMBOLISER, SCMP_SYS(memfd_create), 0, {{0}}},
+    {SYMBOLISER, SCMP_SYS(ftruncate), 0, {{0}}},
+    {SYMBOLISER, SCMP_SYS(ftruncate64), 0, {{0}}},
+    {SYMBOLISER | BPF, SCMP_SYS(prlimit64), 2, {EXACTLY(0, 0), EXACTLY(1, RLIMIT_DATA)}},
+    {SYMBOLISER, SCMP_SYS(sysinfo), 0, {{0}}}, /* glibc's qsort(3) asks for the size of memory */
+    /* bpf/loader.c. The commands of bpf(2) that find, pin or attach what others loaded are left out. */
+    {BPF, BPF_COMMAND(BPF_MAP_UPDATE_ELEM)},
+    {BPF, BPF_COMMAND(BPF_MAP_DELETE_ELEM)},
+    {BPF, BPF_COMMAND(BPF_PROG_TEST_RUN)},
+    {BPF, BPF_COMMAND(BPF_RAW_TRACEPOINT_OPEN)},
+    {BPF, SCMP_SYS(name_to_handle_at), 0, {{0}}},
+    {BPF, SCMP_SYS(fcntl), 1, {EXACTLY(1, F_DUPFD_CLOEXEC)}},
+    {BPF, SCMP_SYS(fcntl64), 1, {EXACTLY(1, F_DUPFD_CLOEXEC)}},
+    /* its child, in which libbpf loads the program (bpf/program.c); setresuid(2) may only make root the real user */
+    {BPF, BPF_COMMAND(BPF_BTF_LOAD)},
+    {BPF, BPF_COMMAND(BPF_MAP_CREATE)},
+    {BPF, BPF_COMMAND(BPF_MAP_FREEZE)},
+    {BPF, BPF_COMMAND(BPF_PROG_LOAD)},
+    {BPF, BPF_COMMAND(BPF_OBJ_GET_INFO_BY_FD)},
+    {BPF, SCMP_SYS(prctl), 1, {EXACTLY(0, PR_CAPBSET_READ)}},
+    {BPF, SCMP_SYS(capget), 0, {{0}}},
+    {BPF, SCMP_SYS(setresuid), 2, {EXACTLY(0, 0), NUMBER(1, UINT32_MAX)}},
+    {BPF, SCMP_SYS(setresuid32), 2, {EXACTLY(0, 0), NUMBER(1, UINT32_MAX)}},
+    {BPF, SCMP_SYS(setrlimit), 1, {EXACTLY(0, RLIMIT_MEMLOCK)}},
+    {BPF, SCMP_SYS(getrlimit), 1, {EXACTLY(0, RLIMIT_MEMLOCK)}},
+    {BPF, SCMP_SYS(ugetrlimit), 1, {EXACTLY(0, RLIMIT_MEMLOCK)}},
+    {BPF, SCMP_SYS(prlimit64), 2, {EXACTLY(0, 0), EXACTLY(1, RLIMIT_MEMLOCK)}},
+    {BPF, SCMP_SYS(setrlimit), 1, {EXACTLY(0, RLIMIT_DATA)}},
+    {BPF, SCMP_SYS(getrlimit), 1, {EXACTLY(0, RLIMIT_DATA)}},
+    {BPF, SCMP_SYS(ugetrlimit), 1, {EXACTLY(0, RLIMIT_DATA)}},
+    {BPF, SCMP_SYS(access), 0, {{0}}},
+    {BPF, SCMP_SYS(faccessat), 0, {{0}}},
+    {BPF, SCMP_SYS(faccessat2), 0, {{0}}},
+    {BPF, SCMP_SYS(uname), 0, {{0}}},
+    {BPF, SCMP_SYS(getdents64), 0, {{0}}},
+    {BPF,
+     SCMP_SYS(memfd_create),
+     1,
+     {EXACTLY(1, MFD_CLOEXEC)}},                       /* libbpf 1.4 reserves the descriptors of maps with this, */
+    {BPF, SCMP_SYS(dup3), 1, {EXACTLY(2, O_CLOEXEC)}}, /* and replaces them by the maps with this */
+};
+
+/* A process that parses can send and receive over its sockets alone. */
+static int allow_messages(scmp_filter_ctx filter, int socket)
 {
+    static const int numbers[] = {SCMP_SYS(recvmsg), SCMP_SYS(sendmsg)};
     int r = 0;
 
-    for (size_t i = 0; i < n && r == 0; i++)
-        r = seccomp_rule_add_array(context, SCMP_ACT_ALLOW, rules[i].number, rules[i].n, rules[i].arguments);
+    for (size_t i = 0; i < ARRAY_SIZE(numbers) && r == 0; i++)
+        r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, numbers[i], 1, SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)socket));
     return r;
 }
 
-int call_filter_load(scmp_filter_ctx context, int r, bool *ret_filtered, struct error *error)
+static int allow_calls(scmp_filter_ctx filter, const struct sandbox *sandbox, unsigned who)
 {
-    if (r == 0)
-        r = seccomp_load(context);
-    seccomp_release(context);
-    *ret_filtered = r == 0;
-    if (r == 0 || r == -EINVAL || r == -ENOSYS) /* EINVAL, ENOSYS: a kernel without filters */
-        return 0;
-    return error_set(error, r, "cannot filter system calls: %s", strerror(-r));
+    int r = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(allowed) && r == 0; i++)
+        if (allowed[i].who & who)
+            r = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, allowed[i].number, allowed[i].n, allowed[i].arguments);
+    for (size_t i = 0; who & PARSERS && i < sandbox->n_fds && r == 0; i++)
+        r = allow_messages(filter, sandbox->fds[i]);
+    return r;
 }
 
-/* --- jail --- */
+/* --- system calls that the daemon may not make --- */
 
-/* AddressSanitizer cannot run with memory limits, so they are skipped for it. */
-static int limit(const struct jail_limit *limits, size_t n)
+/*
+ * System calls by which a process without capabilities may still reach other processes, or large parts of the kernel.
+ * Names that this libseccomp or architecture does not know are skipped.
+ */
+static const char *const denied[] = {
+    /* counters, programs in the kernel */
+    "perf_event_open",
+    "bpf",
+    /* memory and descriptors of other processes */
+    "process_vm_readv",
+    "process_vm_writev",
+    "process_madvise",
+    "pidfd_getfd",
+    "kcmp",
+    "move_pages",
+    "migrate_pages",
+    "userfaultfd",
+    /* file systems, files without a path */
+    "mount",
+    "umount",
+    "umount2",
+    "mount_setattr",
+    "move_mount",
+    "open_tree",
+    "fsopen",
+    "fsconfig",
+    "fsmount",
+    "fspick",
+    "pivot_root",
+    "chroot",
+    "name_to_handle_at",
+    "open_by_handle_at",
+    "quotactl",
+    "quotactl_fd",
+    "fanotify_init",
+    /* namespaces; for clone(2) see deny_namespaces() */
+    "setns",
+    "unshare",
+    /* modules, keys, kexec, the machine as a whole */
+    "init_module",
+    "finit_module",
+    "delete_module",
+    "add_key",
+    "request_key",
+    "keyctl",
+    "kexec_load",
+    "kexec_file_load",
+    "reboot",
+    "swapon",
+    "swapoff",
+    "acct",
+    "syslog",
+    "iopl",
+    "ioperm",
+    "vhangup",
+    "sethostname",
+    "setdomainname",
+    "settimeofday",
+    "clock_settime",
+    "clock_adjtime",
+    "adjtimex",
+    "personality",
+    "lookup_dcookie",
+    "nfsservctl",
+    /* system calls that are queued in memory, where no filter sees them */
+    "io_uring_setup",
+    "io_uring_enter",
+    "io_uring_register",
+};
+
+static int call_deny(scmp_filter_ctx context, const char *name, int error)
 {
-    for (size_t i = 0; i < n; i++) {
-        __rlimit_resource_t resource = (__rlimit_resource_t)limits[i].resource;
-        struct rlimit both;
-        if (HAS_ASAN && (limits[i].resource == RLIMIT_AS || limits[i].resource == RLIMIT_DATA))
-            continue;
-        if (getrlimit(resource, &both) < 0)
-            return -errno;
-        both.rlim_cur = both.rlim_max = MIN(both.rlim_max, limits[i].value); /* RLIM_INFINITY is the largest value */
-        if (setrlimit(resource, &both) < 0)
-            return -errno;
-    }
-    return 0;
+    int number = seccomp_syscall_resolve_name(name);
+    int r = number == __NR_SCMP_ERROR ? 0 : seccomp_rule_add_array(context, SCMP_ACT_ERRNO(error), number, 0, NULL);
+
+    return r == -EDOM ? 0 : r; /* of another architecture */
 }
 
-static bool is_root(void)
+static int call_deny_where(scmp_filter_ctx context, int number, struct scmp_arg_cmp argument)
 {
-    uid_t real, effective, saved;
-
-    return getresuid(&real, &effective, &saved) < 0 || real == 0 || effective == 0 || saved == 0;
+    return seccomp_rule_add_array(context, SCMP_ACT_ERRNO(EPERM), number, 1, &argument);
 }
 
-/* The order matters: changing the user drops CAP_SETGID, which setgroups(2) and setresgid(2) need. */
-static int leave_root(void)
+/* clone3(2) has its flags in memory, where the filter cannot see them. On ENOSYS, libc falls back to clone(2). */
+static int deny_namespaces(scmp_filter_ctx context)
 {
-    if (!is_root())
-        return 0;
-    if (setgroups(0, NULL) < 0 || setresgid(JAIL_USER, JAIL_USER, JAIL_USER) < 0 ||
-        setresuid(JAIL_USER, JAIL_USER, JAIL_USER) < 0)
-        return -errno;
-    return is_root() ? -EPERM : 0;
-}
+    static const uint32_t flags[] = {CLONE_NEWNS,   CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC,
+                                     CLONE_NEWUSER, CLONE_NEWPID,    CLONE_NEWNET};
+    int r = call_deny(context, "clone3", ENOSYS);
 
-static int give_up_privileges(void)
-{
-    int r = capabilities_empty_bounding_set(NULL); /* before leave_root(), which drops CAP_SETPCAP */
-
-    if (r == 0)
-        r = leave_root();
-    if (r == 0)
-        r = capabilities_keep_only(0, NULL);
-    /* After the change of user, which resets both. */
-    if (r == 0 && (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0))
-        r = -errno;
+    for (size_t i = 0; i < ARRAY_SIZE(flags) && r == 0; i++)
+        r = call_deny_where(context, SCMP_SYS(clone), SCMP_A0(SCMP_CMP_MASKED_EQ, flags[i], flags[i]));
     return r;
 }
 
 /*
- * Allowed in every jail. Other system calls fail with EPERM instead of killing the process, so that a library that
- * tries an unexpected call gets an error. Some entries are for 32-bit architectures or newer C libraries; libseccomp
- * skips those that the architecture lacks.
- *
- * C libraries implement fstat(3) with newfstatat() or statx() and AT_EMPTY_PATH. A filter cannot check that the path is
- * empty, so a jailed process can find out which files exist.
+ * Of the requests of perf ('$', include/uapi/linux/perf_event.h), five stay allowed, by number: ENABLE, DISABLE,
+ * SET_OUTPUT, ID, PAUSE_OUTPUT. The kernel looks only at the lower 32 bits of the argument.
  */
-static const struct call_rule calls_of_all[] = {
-    {SCMP_SYS(read), 0, {{0}}},
-    {SCMP_SYS(pread64), 0, {{0}}},
-    {SCMP_SYS(lseek), 0, {{0}}},
-    {SCMP_SYS(_llseek), 0, {{0}}},
-    {SCMP_SYS(fstat), 0, {{0}}},
-    {SCMP_SYS(fstat64), 0, {{0}}},
-    {SCMP_SYS(newfstatat), 1, {CALL_EXACTLY(3, AT_EMPTY_PATH)}},
-    {SCMP_SYS(fstatat64), 1, {CALL_EXACTLY(3, AT_EMPTY_PATH)}},
-    {SCMP_SYS(statx), 1, {{2, SCMP_CMP_MASKED_EQ, AT_EMPTY_PATH, AT_EMPTY_PATH}}},
-    {SCMP_SYS(close), 0, {{0}}},
-    {SCMP_SYS(fcntl), 1, {CALL_EXACTLY(1, F_GETFD)}},
-    {SCMP_SYS(fcntl), 1, {CALL_EXACTLY(1, F_GETFL)}},
-    {SCMP_SYS(fcntl64), 1, {CALL_EXACTLY(1, F_GETFD)}},
-    {SCMP_SYS(fcntl64), 1, {CALL_EXACTLY(1, F_GETFL)}},
-    {SCMP_SYS(mmap), 1, {CALL_WITHOUT(2, PROT_EXEC)}},
-    {SCMP_SYS(mmap2), 1, {CALL_WITHOUT(2, PROT_EXEC)}},
-    {SCMP_SYS(mprotect), 1, {CALL_WITHOUT(2, PROT_EXEC)}},
-    {SCMP_SYS(munmap), 0, {{0}}},
-    {SCMP_SYS(mremap), 0, {{0}}},
-    {SCMP_SYS(madvise), 0, {{0}}},
-    {SCMP_SYS(brk), 0, {{0}}},
-    {SCMP_SYS(alarm), 0, {{0}}},
-    {SCMP_SYS(setitimer), 0, {{0}}},
-    {SCMP_SYS(getrandom), 0, {{0}}},
-    {SCMP_SYS(futex), 0, {{0}}},
-    {SCMP_SYS(futex_time64), 0, {{0}}},
-    {SCMP_SYS(restart_syscall), 0, {{0}}},
-    {SCMP_SYS(rt_sigreturn), 0, {{0}}},
-    {SCMP_SYS(sigreturn), 0, {{0}}},
-    {SCMP_SYS(exit), 0, {{0}}},
-    {SCMP_SYS(exit_group), 0, {{0}}},
-};
+#define PERF_REQUESTS ((uint64_t)'$' << 8)
+#define REQUEST_TYPE_AND_NUMBER UINT64_C(0xffff)
+#define NUMBERS 16 /* numbers below this are compared one by one, the others by their higher bits */
 
-/* Needed by AddressSanitizer for its reports and at exit. */
-static const struct call_rule calls_of_asan[] = {
-    {SCMP_SYS(write), 1, {CALL_EXACTLY(0, STDERR_FILENO)}},
-    {SCMP_SYS(sigaltstack), 0, {{0}}},
-    {SCMP_SYS(rt_sigaction), 0, {{0}}},
-    {SCMP_SYS(rt_sigprocmask), 0, {{0}}},
-    {SCMP_SYS(sched_yield), 0, {{0}}},
-    {SCMP_SYS(getpid), 0, {{0}}},
-    {SCMP_SYS(gettid), 0, {{0}}},
-};
-
-static int allow_messages(scmp_filter_ctx filter, int socket)
+static bool perf_request_is_allowed(unsigned number)
 {
-    const struct call_rule messages[] = {
-        {SCMP_SYS(recvmsg), 1, {CALL_EXACTLY(0, (scmp_datum_t)socket)}},
-        {SCMP_SYS(sendmsg), 1, {CALL_EXACTLY(0, (scmp_datum_t)socket)}},
-    };
+    static const unsigned long requests[] = {PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE, PERF_EVENT_IOC_SET_OUTPUT,
+                                             PERF_EVENT_IOC_ID, PERF_EVENT_IOC_PAUSE_OUTPUT};
 
-    return call_filter_allow(filter, messages, ARRAY_SIZE(messages));
+    for (size_t i = 0; i < ARRAY_SIZE(requests); i++)
+        if ((requests[i] & 0xff) == number)
+            return true;
+    return false;
 }
+
+static int deny_perf_requests(scmp_filter_ctx context)
+{
+    int r = 0;
+
+    for (unsigned number = 0; number < NUMBERS && r == 0; number++)
+        if (!perf_request_is_allowed(number))
+            r = call_deny_where(context, SCMP_SYS(ioctl),
+                                SCMP_A1(SCMP_CMP_MASKED_EQ, REQUEST_TYPE_AND_NUMBER, PERF_REQUESTS | number));
+    for (uint64_t bit = NUMBERS; bit < 256 && r == 0; bit *= 2)
+        r = call_deny_where(context, SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_MASKED_EQ, 0xff00 | bit, PERF_REQUESTS | bit));
+    return r;
+}
+
+/*
+ * Denies the requests that put characters into the terminal in which the daemon was started, as if its user had typed
+ * them (ioctl_tty(2)).
+ */
+static int deny_terminal(scmp_filter_ctx context)
+{
+    static const unsigned long requests[] = {TIOCSTI, TIOCLINUX};
+    int r = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(requests) && r == 0; i++)
+        r = call_deny_where(context, SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, requests[i]));
+    return r;
+}
+
+static int deny_calls(scmp_filter_ctx context)
+{
+    /* A binary tree, so that each call passes few comparisons. */
+    int r = seccomp_attr_set(context, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+
+    for (size_t i = 0; i < ARRAY_SIZE(denied) && r == 0; i++)
+        r = call_deny(context, denied[i], EPERM);
+    if (r == 0 && !HAS_LEAK_CHECK) /* LeakSanitizer traces the process's own threads at exit */
+        r = call_deny(context, "ptrace", EPERM);
+    if (r == 0)
+        r = deny_namespaces(context);
+    if (r == 0)
+        r = deny_terminal(context);
+    return r == 0 ? deny_perf_requests(context) : r;
+}
+
+/* --- filters --- */
 
 /* seccomp(2): with a NULL filter, a kernel with filters fails with EFAULT, and others with EINVAL. */
 static bool kernel_has_filters(void)
 {
-    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) == 0 || errno == EFAULT;
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) == 0 || (errno != EINVAL && errno != ENOSYS);
 }
 
-static int jail_filter_calls(const struct jail *jail)
+static int filter_fill(scmp_filter_ctx filter, const struct sandbox *sandbox)
 {
-    if (!kernel_has_filters())
+    unsigned calls = policies[sandbox->kind].calls, work = sandbox->work;
+    /* Without this, libseccomp reports every failure of the kernel with the same error. */
+    int r = seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1);
+
+    if (work & (SANDBOX_SAMPLES | SANDBOX_LOADS_BPF)) /* in children */
+        work |= SANDBOX_FORKS;
+    if (r == 0)
+        r = calls ? allow_calls(filter, sandbox, calls | work) : deny_calls(filter);
+    return r;
+}
+
+static int filter_calls(const struct sandbox *sandbox, bool *ret_filtered, struct error *error)
+{
+    scmp_filter_ctx filter = seccomp_init(policies[sandbox->kind].calls ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_ALLOW);
+    int r = filter ? filter_fill(filter, sandbox) : -ENOMEM;
+
+    if (r == 0)
+        r = seccomp_load(filter);
+    seccomp_release(filter);
+    *ret_filtered = r == 0;
+    if (r == 0 || !kernel_has_filters())
         return 0;
-    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-    int r = filter ? call_filter_allow(filter, calls_of_all, ARRAY_SIZE(calls_of_all)) : -ENOMEM;
-    if (r == 0)
-        r = call_filter_allow(filter, jail->calls, jail->n_calls);
-    for (size_t i = 0; i < jail->n_sockets && r == 0; i++)
-        r = allow_messages(filter, jail->sockets[i]);
-    if (r == 0 && HAS_ASAN)
-        r = call_filter_allow(filter, calls_of_asan, ARRAY_SIZE(calls_of_asan));
-    bool filtered = false;
-    r = call_filter_load(filter, r, &filtered, NULL);
-    return r < 0 || filtered ? r : -EINVAL;
-}
-
-int jail_enter(const struct jail *jail)
-{
-    prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); /* a growing array would occupy 2 MB as soon as it is touched */
-    int r = fd_keep_only(jail->sockets, jail->n_sockets);
-    if (r == 0)
-        r = limit(jail->limits, jail->n_limits);
-    if (r == 0)
-        r = give_up_privileges();
-    return r == 0 ? jail_filter_calls(jail) : r;
+    return error_set(error, r, "cannot filter system calls: %s", strerror(-r));
 }
 
 /*
  * The filter is written by hand because libseccomp takes a thousand times as long, and allocates. It does not check the
- * architecture: the jail's filter already does. Jump offsets count the instructions to the final return of EPERM.
+ * architecture: the sandbox's filter already does. Jump offsets count the instructions to the final return of EPERM.
  */
-int jail_forbid_processes(void)
+int sandbox_forbid_processes(void)
 {
     struct sock_filter program[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -211,10 +485,139 @@ int jail_forbid_processes(void)
     return 0;
 }
 
-void jail_drop_signals(void)
-{
-    static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGUSR1, SIGUSR2, SIGTSTP};
+/* --- limits, privileges --- */
 
-    for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
+/*
+ * Raises RLIMIT_MEMLOCK: kernels before 5.11 count maps and programs as locked memory. It takes CAP_SYS_RESOURCE or a
+ * sufficient hard limit; if it fails, loading the program reports it.
+ */
+static void raise_locked_memory(void)
+{
+    struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+
+    if (setrlimit(RLIMIT_MEMLOCK, &limit) == 0 || getrlimit(RLIMIT_MEMLOCK, &limit) < 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_MEMLOCK, &limit);
+}
+
+/* AddressSanitizer cannot run with memory limits, so they are skipped for it. */
+static int limit_resources(const struct sandbox *sandbox)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+        __rlimit_resource_t resource = (__rlimit_resource_t)limits[i].resource;
+        rlim_t most = resource == RLIMIT_FSIZE ? sandbox->file_size : limits[i].value;
+        struct rlimit both;
+        if (!(limits[i].who & policies[sandbox->kind].calls) ||
+            (HAS_ASAN && (resource == RLIMIT_AS || resource == RLIMIT_DATA)))
+            continue;
+        if (getrlimit(resource, &both) < 0)
+            return -errno;
+        both.rlim_cur = both.rlim_max = MIN(both.rlim_max, most); /* RLIM_INFINITY is the largest value */
+        if (setrlimit(resource, &both) < 0)
+            return -errno;
+    }
+    return 0;
+}
+
+uint64_t sandbox_capabilities(unsigned work, uint64_t own)
+{
+    uint64_t mask = 0;
+    bool needs_admin = work & SANDBOX_NEEDS_ADMIN;
+
+    for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
+        uint64_t bit = UINT64_C(1) << kept[i].capability;
+        if (kept[i].work & ~work)
+            continue;
+        mask |= bit;
+        needs_admin |= kept[i].replaces_admin && !(own & bit);
+    }
+    if (needs_admin)
+        mask |= UINT64_C(1) << CAP_SYS_ADMIN;
+    return mask & own;
+}
+
+static bool is_root(void)
+{
+    uid_t real, effective, saved;
+
+    return getresuid(&real, &effective, &saved) < 0 || real == 0 || effective == 0 || saved == 0;
+}
+
+/* The order matters: changing the user drops CAP_SETGID, which setgroups(2) and setresgid(2) need. */
+static int leave_root(void)
+{
+    if (!is_root())
+        return 0;
+    if (setgroups(0, NULL) < 0 || setresgid(SANDBOX_NOBODY, SANDBOX_NOBODY, SANDBOX_NOBODY) < 0 ||
+        setresuid(SANDBOX_NOBODY, SANDBOX_NOBODY, SANDBOX_NOBODY) < 0)
+        return -errno;
+    return is_root() ? -EPERM : 0;
+}
+
+/* Becomes the policy's user, and keeps only the policy's capabilities. */
+static int give_up_privileges(const struct sandbox *sandbox, struct error *error)
+{
+    int r = 0;
+
+    if (policies[sandbox->kind].user == AS_STARTED)
+        return capabilities_keep_only(sandbox_capabilities(sandbox->work, capabilities_own()), error);
+    r = capabilities_empty_bounding_set(error); /* before the change of user, which drops CAP_SETPCAP */
+    if (r == 0 && policies[sandbox->kind].user == CONFIGURED)
+        r = user_become(sandbox->user, error);
+    if (r == 0 && policies[sandbox->kind].user == NOBODY) {
+        r = leave_root();
+        r = r < 0 ? error_set(error, r, "cannot become user %d: %s", SANDBOX_NOBODY, strerror(-r)) : 0;
+    }
+    return r == 0 ? capabilities_keep_only(0, error) : r;
+}
+
+/* Called after the change of user, which resets both flags. */
+static int protect(const struct policy *policy, pid_t parent, struct error *error)
+{
+    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+        return error_set(error, -errno, "cannot protect the %s's memory: %s", policy->name, strerror(errno));
+    if (!policy->is_child)
+        return 0;
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+        return error_set(error, -errno, "cannot tie the %s's life to the daemon's: %s", policy->name, strerror(errno));
+    return getppid() == parent ? 0 : error_set(error, -ESRCH, "the daemon has ended");
+}
+
+static void ignore_signals(bool alarm)
+{
+    static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGUSR1, SIGUSR2, SIGTSTP, SIGALRM};
+
+    for (size_t i = 0; i < ARRAY_SIZE(ignored) - !alarm; i++)
         signal(ignored[i], SIG_IGN);
+}
+
+int sandbox_enter(const struct sandbox *sandbox, struct sandboxed *ret, struct error *error)
+{
+    const struct policy *policy = &policies[sandbox->kind];
+    struct sandboxed sandboxed = {0};
+    pid_t parent = getppid();
+
+    if (policy->user == NOBODY)
+        prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); /* a growing array would occupy 2 MB as soon as it is touched */
+    int r = policy->is_child ? fd_keep_only(sandbox->fds, sandbox->n_fds) : 0;
+    if (r < 0)
+        return error_set(error, r, "cannot close descriptors: %s", strerror(-r));
+    if (policy->ignores_signals)
+        ignore_signals(sandbox->kind == SANDBOX_OPENER); /* children of the reader end by SIGALRM */
+    if (sandbox->work & SANDBOX_LOADS_BPF)
+        raise_locked_memory();
+    r = limit_resources(sandbox);
+    if (r < 0)
+        return error_set(error, r, "cannot set limits: %s", strerror(-r));
+    r = give_up_privileges(sandbox, error);
+    if (r == 0)
+        r = protect(policy, parent, error);
+    if (r < 0)
+        return r;
+    sandboxed.capabilities = capabilities_own();
+    r = filter_calls(sandbox, &sandboxed.filtered, error);
+    if (r == 0 && ret)
+        *ret = sandboxed;
+    return r;
 }

@@ -1,74 +1,67 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sandboxes: seccomp(2) filters, and the jail of a process that parses untrusted files.
+ * The sandboxes of the processes of perfcountd: what each may still do once it has started, even if a stranger takes it
+ * over.
  *
- * A process enters its jail before it receives the first file. It gives up its user, its capabilities, all descriptors
- * but its sockets, and all system calls but a few.
+ * A process enters its sandbox before it receives the first request, and cannot leave it. process/sandbox.c has one row
+ * for each process, and one list of system calls, which says who may make each. All processes give up new privileges,
+ * are not dumpable, so that others of their user cannot read their memory, and:
+ *
+ * - The opener keeps its user and the capabilities that opening needs. It may make the calls in the list.
+ * - The daemon, which talks to the network, becomes the configured user, without capabilities. It and its children may
+ *   make all calls but those by which such a process still reaches other processes, or large parts of the kernel.
+ * - The symboliser and the reader of state files parse files of strangers. They become nobody, without capabilities,
+ *   and can neither open nor connect to anything, so libraries must be loaded before.
+ *
+ * All but the daemon end with their parent, and keep few descriptors.
  */
 #ifndef PROCESS_SANDBOX_H
 #define PROCESS_SANDBOX_H
 
-#include <seccomp.h>
 #include <sys/resource.h>
 
 #include "base/error.h"
+#include "process/privileges.h"
 
-/* Allows a system call whose arguments match all `n` comparisons. */
-struct call_rule {
-    int number;
-    unsigned n;
-    struct scmp_arg_cmp arguments[2];
+enum sandbox_kind { SANDBOX_OPENER, SANDBOX_DAEMON, SANDBOX_SYMBOLISER, SANDBOX_READER };
+
+/* What an opener does; each takes capabilities or system calls. A bit each. */
+enum sandbox_work {
+    SANDBOX_SAMPLES = 1 << 0,     /* opens events of all tasks, and the files that they map */
+    SANDBOX_LOADS_BPF = 1 << 1,   /* loads a BPF program */
+    SANDBOX_FORKS = 1 << 2,       /* has children for files that may hang, as it also has for the work above */
+    SANDBOX_NEEDS_ADMIN = 1 << 3, /* CAP_PERFMON does not suffice for its events */
 };
 
-/* Adds the rules. Returns 0 or an error of seccomp_rule_add(3). */
-int call_filter_allow(scmp_filter_ctx context, const struct call_rule *rules, size_t n);
-/*
- * Loads and releases `context`, which may be NULL. `r` is the result of adding its rules: on failure nothing is loaded.
- * *ret_filtered is false if the kernel has no seccomp filters, which is no error. Returns -errno with a sentence.
- */
-int call_filter_load(scmp_filter_ctx context, int r, bool *ret_filtered, struct error *error);
-
-struct jail_limit {
-    int resource; /* of setrlimit(2) */
-    rlim_t value;
+struct sandbox {
+    enum sandbox_kind kind;
+    const int *fds; /* stay open, besides standard error; negative ones are ignored. The daemon keeps all of its own. */
+    size_t n_fds;
+    unsigned work;           /* of an opener */
+    const struct user *user; /* the daemon: whom it becomes */
+    rlim_t file_size;        /* the symboliser: of a file that it writes, in bytes */
 };
 
-struct jail {
-    const int *sockets; /* stay open, besides standard error; the jail allows sendmsg(2) and recvmsg(2) on them */
-    size_t n_sockets;
-    const struct jail_limit *limits;
-    size_t n_limits;
-    const struct call_rule *calls; /* allowed in addition to the calls for parsing an open file */
-    size_t n_calls;
+struct sandboxed {
+    uint64_t capabilities; /* a bit each */
+    bool filtered;         /* false: the kernel has no seccomp filters, which is no error */
 };
 
-/* The user and group that root changes to: nobody. */
-#define JAIL_USER 65534
-
-/* Comparisons for struct call_rule: argument `n` equals `value`; argument `n` has none of `bits`. */
-#define CALL_EXACTLY(n, value)                                                                                         \
-    {                                                                                                                  \
-        n, SCMP_CMP_EQ, value, 0                                                                                       \
-    }
-#define CALL_WITHOUT(n, bits)                                                                                          \
-    {                                                                                                                  \
-        n, SCMP_CMP_MASKED_EQ, bits, 0                                                                                 \
-    }
+/* The user and group that root becomes in the sandbox of a process that parses. */
+#define SANDBOX_NOBODY 65534
 
 /*
- * Afterwards this process is not root, has no supplementary groups, has no capabilities and cannot gain any, cannot be
- * traced, and is killed when its parent ends. It can neither open nor connect to anything, so libraries must be loaded
- * before.
- *
- * Returns -errno if any step fails; earlier steps stay in effect. A kernel without seccomp filters is no error.
+ * Enters the sandbox. The process must have one thread. A process that parses may send and receive messages over its
+ * `fds` alone. `ret` may be NULL. Returns -errno with a sentence; then earlier steps stay in effect, and the process
+ * must not continue.
  */
-int jail_enter(const struct jail *jail);
+int sandbox_enter(const struct sandbox *sandbox, struct sandboxed *ret, struct error *error);
+/* Returns the capabilities out of `own`, a bit each, that an opener keeps for its work. Pure. */
+uint64_t sandbox_capabilities(unsigned work, uint64_t own);
 /*
- * Forbids a process in a jail to fork, to open a pidfd and to send signals with kill(2). Returns 0 or -errno. A kernel
- * without seccomp filters is no error.
+ * Forbids a process in the reader's sandbox to fork, to open a pidfd and to send signals with kill(2). Returns 0 or
+ * -errno. A kernel without seccomp filters is no error.
  */
-int jail_forbid_processes(void);
-/* Ignores the signals that a terminal, a service manager or pkill(1) sends to all processes of a service. */
-void jail_drop_signals(void);
+int sandbox_forbid_processes(void);
 
 #endif

@@ -954,13 +954,24 @@ static void send_hello(void)
     fd_socket_send_one(SYMBOLISER_SOCKET, &hello, sizeof(hello), stat);
 }
 
+static int enter_sandbox(void)
+{
+    static const int sockets[] = {SYMBOLISER_SOCKET, SYMBOLISER_INPUT};
+
+    return sandbox_enter(&(struct sandbox){.kind = SANDBOX_SYMBOLISER,
+                                           .fds = sockets,
+                                           .n_fds = ARRAY_SIZE(sockets),
+                                           .file_size = SYMBOL_TABLE_SIZE_MAX},
+                         NULL, NULL);
+}
+
 static int serve_tables(void)
 {
     const struct elf_library *library = elf_symbols_load();
 
     program_set_name("perfcountd-symboliser"); /* otherwise it would be "exe", from /proc/self/exe */
     send_hello();
-    if (symboliser_jail_enter() < 0)
+    if (enter_sandbox() < 0)
         _exit(SYMBOLISER_UNCONFINED); /* not exit(3), whose handlers could change the status */
     for (;;) {
         int r = serve_one(library);
@@ -982,37 +993,4 @@ int symboliser_serve(void)
 
     signal(SIGPIPE, SIG_IGN);
     return role && str_equal(role, SYMBOLISER_FINDER) ? serve_files() : serve_tables();
-}
-
-/* --- jail --- */
-
-static const struct jail_limit limits[] = {
-    {RLIMIT_AS, (rlim_t)1 << 30},
-    {RLIMIT_CORE, 0},
-    {RLIMIT_FSIZE, SYMBOL_TABLE_SIZE_MAX},
-    {RLIMIT_NOFILE, 32},
-};
-
-/* Besides those of every jail: tables are made in sealed memfds, and libelf gets a duplicate of the file. */
-static const struct call_rule calls[] = {
-    {SCMP_SYS(dup), 0, {{0}}},
-    {SCMP_SYS(fcntl), 1, {CALL_EXACTLY(1, F_ADD_SEALS)}},
-    {SCMP_SYS(fcntl64), 1, {CALL_EXACTLY(1, F_ADD_SEALS)}},
-    {SCMP_SYS(memfd_create), 0, {{0}}},
-    {SCMP_SYS(ftruncate), 0, {{0}}},
-    {SCMP_SYS(ftruncate64), 0, {{0}}},
-    {SCMP_SYS(prlimit64), 2, {CALL_EXACTLY(0, 0), CALL_EXACTLY(1, RLIMIT_DATA)}},
-    {SCMP_SYS(sysinfo), 0, {{0}}}, /* glibc's qsort(3) asks for the size of memory */
-};
-
-int symboliser_jail_enter(void)
-{
-    static const int sockets[] = {SYMBOLISER_SOCKET, SYMBOLISER_INPUT};
-
-    return jail_enter(&(struct jail){.sockets = sockets,
-                                     .n_sockets = ARRAY_SIZE(sockets),
-                                     .limits = limits,
-                                     .n_limits = ARRAY_SIZE(limits),
-                                     .calls = calls,
-                                     .n_calls = ARRAY_SIZE(calls)});
 }

@@ -6,8 +6,8 @@
  * file has no symbols, and the next request starts a new process.
  *
  * The process is this program, started with the command SYMBOLISER_COMMAND; main() must then call symboliser_serve().
- * It enters a jail (process/sandbox.h) and reads nothing if that fails. Each request has limits of memory and time. The
- * process exits with its parent.
+ * It enters its sandbox (process/sandbox.h) and reads nothing if that fails. Each request has limits of memory and
+ * time. The process exits with its parent.
  *
  * Files reach the symboliser through a chain of finders (process/finder.h); the last finder is also this program. The
  * first request starts the chain. Requests are answered in order. If no answer comes in time, the chain is killed, the
@@ -121,16 +121,5 @@ void symboliser_set_child(struct symboliser *symboliser, struct child *child);
 
 /* Serves as the symboliser or the last finder, depending on SYMBOLISER_ROLE. Returns the exit status. */
 int symboliser_serve(void);
-
-/*
- * Enters the jail (jail_enter()). Afterwards the process has no descriptors except its two sockets and standard error.
- * It is not root, has no groups and no capabilities and cannot gain any, cannot be traced, and is killed when its
- * parent exits. It can only make the system calls that a parser of open files needs: it cannot open files, start
- * processes or connect. Libraries must be loaded before.
- *
- * Returns -errno on failure; privileges that were dropped before the failure stay dropped. It is no error if the kernel
- * has no seccomp filters.
- */
-int symboliser_jail_enter(void);
 
 #endif

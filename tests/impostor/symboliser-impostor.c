@@ -32,7 +32,6 @@
 #include "base/compat.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "cgroups/names-reader.h"
 #include "process/fdpass.h"
 #include "process/sandbox.h"
 #include "symbols/symboliser.h"
@@ -159,10 +158,14 @@ static void wait_for_parent(void)
 /* The reader's process for a file has the socket of the records alone. */
 static int enter_jail(void)
 {
-    if (!is_reader)
-        return symboliser_jail_enter();
-    int r = reading_enter_jail(SYMBOLISER_SOCKET, SYMBOLISER_SOCKET, (int[]){SYMBOLISER_SOCKET, SYMBOLISER_SOCKET});
-    return r == 0 ? jail_forbid_processes() : r;
+    const int sockets[] = {SYMBOLISER_SOCKET, SYMBOLISER_INPUT};
+    int r = sandbox_enter(&(struct sandbox){.kind = is_reader ? SANDBOX_READER : SANDBOX_SYMBOLISER,
+                                            .fds = sockets,
+                                            .n_fds = is_reader ? 1 : 2,
+                                            .file_size = SYMBOL_TABLE_SIZE_MAX},
+                          NULL, NULL);
+
+    return r == 0 && is_reader ? sandbox_forbid_processes() : r;
 }
 
 static void live(int socket, pid_t parent, size_t first)

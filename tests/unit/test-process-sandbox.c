@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Filters of system calls, the jail of the daemon and that of the opener. */
+/* The sandboxes of the daemon and the opener, and a kernel without filters. */
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <seccomp.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -17,30 +18,68 @@
 
 #include "base/cleanup.h"
 #include "base/compat.h"
-#include "opener/daemon-jail.h"
-#include "opener/jail.h"
 #include "process/privileges.h"
 #include "process/sandbox.h"
 #include "tests/unit/test.h"
 
+#define UNFILTERED 100 /* an exit status: the kernel has no filters */
+
+static int errno_of(long result)
+{
+    return result < 0 ? errno : 0;
+}
+
+/* Plays a kernel where filters fail with `error`. */
+static bool play_no_filters(int error)
+{
+    scmp_filter_ctx context = seccomp_init(SCMP_ACT_ALLOW);
+    int r = seccomp_rule_add(context, SCMP_ACT_ERRNO((uint16_t)error), SCMP_SYS(seccomp), 0);
+
+    if (r == 0)
+        r = seccomp_rule_add(context, SCMP_ACT_ERRNO((uint16_t)error), SCMP_SYS(prctl), 1,
+                             SCMP_A0(SCMP_CMP_EQ, PR_SET_SECCOMP));
+    if (r == 0)
+        r = seccomp_load(context);
+    seccomp_release(context);
+    return r == 0;
+}
+
+/* A kernel without filters is no error; any other failure is. */
 TEST(test_failures)
 {
     static const struct {
-        int in, out;
-        const char *out_error;
+        int in;
+        const char *out_error; /* its beginning */
     } cases[] = {
-        {-EINVAL, 0, ""},
-        {-ENOSYS, 0, ""},
-        {-ENOMEM, -ENOMEM, "cannot filter system calls: Cannot allocate memory"},
+        {EINVAL, NULL},
+        {ENOSYS, NULL},
+        {ENOMEM, "cannot filter system calls: Cannot allocate memory"},
+        {EPERM, "cannot filter system calls: "}, /* libseccomp translates it */
+        {EFAULT, "cannot filter system calls: Bad address"},
     };
 
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct error error = {0};
-        bool filtered = true;
-        assert_int_equal(call_filter_load(NULL, cases[i].in, &filtered, &error), cases[i].out);
-        assert_false(filtered);
-        assert_string_equal(error.message, cases[i].out_error);
-    }
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) < 0 && errno != EFAULT)
+        skip_because("filters of system calls");
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        for (enum sandbox_kind kind = SANDBOX_OPENER; kind <= SANDBOX_READER; kind++) {
+            int status;
+            pid_t pid = fork();
+            assert_true(pid >= 0);
+            if (pid == 0) {
+                const struct user user = {.change = false};
+                struct sandboxed sandboxed = {.filtered = true};
+                struct error error = {0};
+                if (!play_no_filters(cases[i].in))
+                    _exit(UNFILTERED);
+                int r = sandbox_enter(&(struct sandbox){.kind = kind, .user = &user}, &sandboxed, &error);
+                bool failed =
+                    r < 0 && sandboxed.filtered && cases[i].out_error && str_starts(error.message, cases[i].out_error);
+                _exit(cases[i].out_error ? !failed : r < 0 || sandboxed.filtered);
+            }
+            assert_int_equal(waitpid(pid, &status, 0), pid);
+            print_message("%d, process %d\n", cases[i].in, (int)kind);
+            assert_int_equal(status, 0);
+        }
 }
 
 TEST(test_user)
@@ -74,11 +113,6 @@ TEST(test_user)
     }
     assert_int_equal(user_choose("", &user, &error), 0);
     assert_true(user.change && user.uid != 0 && user.gid != 0);
-}
-
-static int errno_of(long result)
-{
-    return result < 0 ? errno : 0;
 }
 
 /* The requests of perf, by number, and variants that mean the same to the kernel or another thing altogether. */
@@ -133,7 +167,7 @@ static int try_all(bool was_root)
     return 0;
 }
 
-TEST(test_daemon_jail)
+TEST(test_daemon)
 {
     struct error error = {0};
     int status;
@@ -143,18 +177,18 @@ TEST(test_daemon_jail)
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        bool was_root = geteuid() == 0, filtered = false;
+        bool was_root = geteuid() == 0;
+        struct sandboxed sandboxed;
         struct user user;
-        if (user_choose("", &user, &error) < 0 || daemon_jail_enter(&user, &filtered, &error) < 0)
+        if (user_choose("", &user, &error) < 0 ||
+            sandbox_enter(&(struct sandbox){.kind = SANDBOX_DAEMON, .user = &user}, &sandboxed, &error) < 0)
             _exit(100);
-        _exit(filtered ? try_all(was_root) : 101);
+        _exit(sandboxed.filtered ? try_all(was_root) : 101);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
 }
-
-#define UNFILTERED 100 /* an exit status: the kernel has no filters */
 
 static int result(long r)
 {
@@ -275,17 +309,16 @@ static const struct {
 };
 
 /* The exit status: 1 and the index of a trial that was not as it should be. */
-static _Noreturn void run(bool bpf, pid_t daemon)
+static _Noreturn void run(bool bpf)
 {
-    const struct opener_rules rules = {.daemon = daemon, .permissions = {.bpf_slots = bpf ? 256 : 0}};
-    uint64_t capabilities;
-    bool filtered;
+    struct sandboxed sandboxed;
 
-    if (opener_jail_enter(NULL, 0, &rules, &capabilities, &filtered, NULL) < 0)
+    if (sandbox_enter(&(struct sandbox){.kind = SANDBOX_OPENER, .work = bpf ? SANDBOX_LOADS_BPF : 0}, &sandboxed,
+                      NULL) < 0)
         _exit(UNFILTERED + 1);
-    if (!filtered)
+    if (!sandboxed.filtered)
         _exit(UNFILTERED);
-    if ((capabilities >> CAP_BPF & 1) != bpf)
+    if ((sandboxed.capabilities >> CAP_BPF & 1) != bpf)
         _exit(UNFILTERED + 2);
     for (size_t i = 0; i < ARRAY_SIZE(trials); i++)
         if (trials[i].try(trials[i].argument) != ((bpf ? trials[i].with : trials[i].without) ? 0 : -EPERM))
@@ -295,7 +328,6 @@ static _Noreturn void run(bool bpf, pid_t daemon)
 
 static void check(bool bpf)
 {
-    pid_t daemon = getpid();
     int status;
 
     if (!(capabilities_own() >> CAP_BPF & 1))
@@ -303,21 +335,55 @@ static void check(bool bpf)
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0)
-        run(bpf, daemon);
+        run(bpf);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status));
     if (WEXITSTATUS(status) == UNFILTERED)
         skip_because("filters of system calls");
     if (WEXITSTATUS(status) > UNFILTERED)
-        fail_msg("the jail: %d", WEXITSTATUS(status) - UNFILTERED);
+        fail_msg("the sandbox: %d", WEXITSTATUS(status) - UNFILTERED);
     if (WEXITSTATUS(status))
         fail_msg("%s", trials[WEXITSTATUS(status) - 1].name);
 }
 
-TEST(test_opener_jail)
+TEST(test_opener)
 {
     check(true);
     check(false);
+}
+
+/* The reader forks for each file, and may make neither threads nor processes that share anything with it. */
+TEST(test_reader)
+{
+    static const struct {
+        unsigned long in;
+        int out;
+    } flags[] = {
+        {SIGCHLD, 0},
+        {SIGCHLD | CLONE_NEWUSER, -EPERM},
+        {SIGCHLD | CLONE_FILES, -EPERM},
+        {SIGCHLD | CLONE_PARENT, -EPERM},
+        {SIGCHLD | CLONE_VM, -EPERM},
+        {SIGCHLD | CLONE_VM | CLONE_SIGHAND | CLONE_THREAD, -EPERM},
+        {0, -EPERM},
+    };
+    int status;
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct sandboxed sandboxed;
+        if (sandbox_enter(&(struct sandbox){.kind = SANDBOX_READER}, &sandboxed, NULL) < 0)
+            _exit(UNFILTERED + 1);
+        for (size_t i = 0; sandboxed.filtered && i < ARRAY_SIZE(flags); i++)
+            if (try_clone(flags[i].in) != flags[i].out)
+                _exit(1 + (int)i);
+        _exit(sandboxed.filtered ? 0 : UNFILTERED);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == UNFILTERED)
+        skip_because("filters of system calls");
+    assert_int_equal(status, 0);
 }
 
 #define BIT(capability) (UINT64_C(1) << (capability))
@@ -350,11 +416,10 @@ TEST(test_opener_capabilities)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        const struct opener_rules rules = {
-            .needs_admin = cases[i].in_needs_admin,
-            .permissions = {.sampling = cases[i].in_sampling, .bpf_slots = cases[i].in_bpf ? 256 : 0}};
+        unsigned work = (cases[i].in_sampling ? SANDBOX_SAMPLES : 0) | (cases[i].in_bpf ? SANDBOX_LOADS_BPF : 0) |
+                        (cases[i].in_needs_admin ? SANDBOX_NEEDS_ADMIN : 0);
         print_message("%s\n", cases[i].name);
-        assert_true(opener_jail_capabilities(&rules, cases[i].in) == cases[i].out);
+        assert_true(sandbox_capabilities(work, cases[i].in) == cases[i].out);
     }
 }
 
