@@ -116,36 +116,45 @@ int fd_socket_send_one_now(int socket, const void *packet, size_t size, int fd)
     return packet_send(socket, packet, size, &(struct fd_list){.n = fd >= 0, .fds = {fd}}, MSG_DONTWAIT);
 }
 
-/* If `ret_fd` is NULL, no descriptors are received, and truncating them is no error. */
-static int receive_one(int socket, void *packet, size_t size, int flags, int *ret_fd)
+/* Returns the size. If `ret_fd` is NULL, no descriptors are received, and truncating them is no error. */
+static ssize_t receive_one(int socket, void *packet, size_t least, size_t size, int flags, int *ret_fd)
 {
     struct fd_list fds = {0};
     bool cut;
     ssize_t n = packet_receive(socket, packet, size, ret_fd ? 1 : 0, flags, &fds, ret_fd ? NULL : &cut);
 
-    if (n == (ssize_t)size) {
+    if (n > 0 && (size_t)n >= least) {
         if (ret_fd)
             *ret_fd = fds.n ? fds.fds[0] : -1;
-        return 0;
+        return n;
     }
     fd_list_close(&fds);
-    return n < 0 ? (int)n : n == 0 ? -EPIPE : -EBADMSG;
+    return n < 0 ? n : n == 0 ? -EPIPE : -EBADMSG;
+}
+
+ssize_t fd_socket_receive_up_to(int socket, void *packet, size_t least, size_t size, int *ret_fd)
+{
+    return receive_one(socket, packet, least, size, 0, ret_fd);
 }
 
 int fd_socket_receive_one(int socket, void *packet, size_t size, int *ret_fd)
 {
-    return receive_one(socket, packet, size, 0, ret_fd);
+    ssize_t n = receive_one(socket, packet, size, size, 0, ret_fd);
+
+    return n < 0 ? (int)n : 0;
 }
 
 int fd_socket_peek_one(int socket, void *packet, size_t size, int *ret_fd)
 {
-    return receive_one(socket, packet, size, MSG_PEEK, ret_fd);
+    ssize_t n = receive_one(socket, packet, size, size, MSG_PEEK, ret_fd);
+
+    return n < 0 ? (int)n : 0;
 }
 
 int fd_socket_drop(int socket)
 {
     char byte;
-    int r = receive_one(socket, &byte, sizeof(byte), MSG_DONTWAIT, NULL);
+    ssize_t r = receive_one(socket, &byte, sizeof(byte), sizeof(byte), MSG_DONTWAIT, NULL);
 
-    return r == -EBADMSG ? 0 : r;
+    return r < 0 && r != -EBADMSG ? (int)r : 0;
 }

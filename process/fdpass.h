@@ -39,6 +39,8 @@ int fd_socket_send_one_now(int socket, const void *packet, size_t size, int fd);
  * closed, -EBADMSG for a packet of another size or with several descriptors, or an error of recvmsg(2).
  */
 int fd_socket_receive_one(int socket, void *packet, size_t size, int *ret_fd);
+/* The same for a packet of `least` to `size` bytes. Returns its size. */
+ssize_t fd_socket_receive_up_to(int socket, void *packet, size_t least, size_t size, int *ret_fd);
 /*
  * Like fd_socket_receive_one(), but leaves the packet in the socket. If `ret_fd` is NULL, the packet's descriptor is
  * not received: a process that receives it must close it, and close(2) may block forever on another user's file.

@@ -404,16 +404,15 @@ size_t find_request_size(const struct find_request *request)
 
 int find_request_receive(int socket, union find_buffer *ret, int *ret_fd)
 {
-    struct fd_list fds = {0};
-    ssize_t n = fd_socket_receive(socket, ret, sizeof(*ret), &fds, NULL);
+    _cleanup_(closep) int fd = -1;
+    ssize_t n = fd_socket_receive_up_to(socket, ret, sizeof(ret->request) + 1, sizeof(*ret), &fd);
 
-    if (n > (ssize_t)sizeof(ret->request) && fds.n <= 1 && ret->request.magic == FIND_MAGIC &&
-        ret->bytes[n - 1] == '\0') {
-        *ret_fd = fds.n ? fds.fds[0] : -1;
-        return 0;
-    }
-    fd_list_close(&fds);
-    return n < 0 ? (int)n : n == 0 ? -EPIPE : -EBADMSG;
+    if (n < 0)
+        return (int)n;
+    if (ret->request.magic != FIND_MAGIC || ret->bytes[n - 1] != '\0')
+        return -EBADMSG;
+    *ret_fd = steal_fd(&fd);
+    return 0;
 }
 
 /*

@@ -321,20 +321,6 @@ static int finder_on_exit(sd_event_source *source, int fd, uint32_t events, void
 
 /* --- answers --- */
 
-static int receive_message(int socket, struct symboliser_message *ret, size_t *ret_text_size, int *ret_fd)
-{
-    struct fd_list fds = {0};
-    ssize_t n = fd_socket_receive(socket, ret, sizeof(*ret), &fds, NULL);
-
-    if (n >= (ssize_t)sizeof(ret->answer) && fds.n <= 1) {
-        *ret_text_size = (size_t)n - sizeof(ret->answer);
-        *ret_fd = fds.n ? fds.fds[0] : -1;
-        return 0;
-    }
-    fd_list_close(&fds);
-    return n < 0 ? (int)n : n == 0 ? -EPIPE : -EBADMSG;
-}
-
 /*
  * Passes lines to the oldest request. Returns -EAGAIN, since the answer comes later; -EBADMSG if the request did not
  * ask for lines, or if they exceed SYMBOLISER_MAPS_MAX bytes.
@@ -360,11 +346,11 @@ static int receive_answer(struct symboliser *symboliser, struct symboliser_answe
 {
     static struct symboliser_message message;
     _cleanup_(closep) int fd = -1;
-    size_t text_size = 0;
+    ssize_t n = fd_socket_receive_up_to(symboliser->answers, &message, sizeof(message.answer), sizeof(message), &fd);
 
-    int r = receive_message(symboliser->answers, &message, &text_size, &fd);
-    if (r < 0)
-        return r;
+    if (n < 0)
+        return (int)n;
+    size_t text_size = (size_t)n - sizeof(message.answer);
     *answer = message.answer;
     if (answer->magic != SYMBOLISER_MAGIC)
         return -EBADMSG;

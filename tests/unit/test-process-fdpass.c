@@ -113,6 +113,32 @@ TEST_WITH(test_one_refused, setup, teardown)
     }
 }
 
+TEST_WITH(test_sizes, setup, teardown)
+{
+    static const struct {
+        const char *packet;
+        size_t n_fds;
+        ssize_t out;
+    } cases[] = {{"pac", 0, -EBADMSG}, {"pac", 1, -EBADMSG},    {"pack", 1, 4},          {"packe", 0, 5},
+                 {"packet", 1, 6},     {"packet", 2, -EBADMSG}, {"packets", 1, -EBADMSG}};
+    char packet[6];
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        int fd = -2;
+        if (cases[i].n_fds > 1 && runs_emulated()) /* qemu does not set MSG_CTRUNC */
+            continue;
+        send_copies(cases[i].packet, cases[i].n_fds);
+        assert_int_equal(fd_socket_receive_up_to(ends[1], packet, 4, sizeof(packet), &fd), cases[i].out);
+        if (cases[i].out < 0) {
+            assert_int_equal(fd, -2);
+            continue;
+        }
+        assert_memory_equal(packet, cases[i].packet, (size_t)cases[i].out);
+        assert_int_equal(fd >= 0, cases[i].n_fds);
+        closep(&fd);
+    }
+}
+
 TEST_WITH(test_full, setup, teardown)
 {
     char packet[6];
