@@ -20,11 +20,12 @@ const char *intern_text(struct intern *intern, const char *text)
     if (array_grow(&intern->texts, intern->n) < 0)
         return NULL;
     size_t size = strlen(text);
-    char *memory = malloc(sizeof(size) + size + 1);
+    struct intern_head head = {.size = (uint32_t)size, .plain = text[escape_plain_prefix(text)] == '\0'};
+    char *memory = malloc(sizeof(head) + size + 1);
     if (!memory)
         return NULL;
-    memcpy(memory, &size, sizeof(size));
-    char *copy = memcpy(memory + sizeof(size), text, size + 1);
+    memcpy(memory, &head, sizeof(head));
+    char *copy = memcpy(memory + sizeof(head), text, size + 1);
     memmove(&intern->texts[at + 1], &intern->texts[at], (intern->n - at) * sizeof(intern->texts[0]));
     intern->texts[at] = copy;
     intern->n++;
@@ -34,7 +35,7 @@ const char *intern_text(struct intern *intern, const char *text)
 void intern_done(struct intern *intern)
 {
     for (size_t i = 0; i < intern->n; i++)
-        free(intern->texts[i] - sizeof(size_t));
+        free(intern->texts[i] - sizeof(struct intern_head));
     free(intern->texts);
     *intern = (struct intern){0};
 }

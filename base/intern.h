@@ -22,13 +22,30 @@ struct intern {
 const char *intern_text(struct intern *intern, const char *text);
 void intern_done(struct intern *intern);
 
-/* The length of a copy that intern_text() returned. It is stored in front of the text. */
+/* What is stored in front of a copy. */
+struct intern_head {
+    uint32_t size;
+    bool plain;
+};
+
+static inline struct intern_head intern_head(const char *text)
+{
+    struct intern_head head;
+
+    memcpy(&head, text - sizeof(head), sizeof(head));
+    return head;
+}
+
+/* The length of a copy that intern_text() returned. */
 static inline size_t intern_size(const char *text)
 {
-    size_t size;
+    return intern_head(text).size;
+}
 
-    memcpy(&size, text - sizeof(size), sizeof(size));
-    return size;
+/* Whether the copy needs no escaping in any format (base/text.h). */
+static inline bool intern_is_plain(const char *text)
+{
+    return intern_head(text).plain;
 }
 
 #define HASH_INDEX_NONE UINT32_MAX

@@ -74,23 +74,13 @@ void json_write_bool(struct buffer *out, bool value)
     buffer_append_text(out, value ? "true" : "false");
 }
 
-/* The length of the prefix that needs no escaping; nearly always the whole text. */
-static size_t plain_prefix(const char *text)
-{
-    size_t n = 0;
-
-    for (unsigned char c; (c = (unsigned char)text[n]) >= 0x20 && c < 0x7f && c != '"' && c != '\\';)
-        n++;
-    return n;
-}
-
 void json_write_string(struct buffer *out, const char *text)
 {
     if (!text) {
         json_write_raw(out, "null");
         return;
     }
-    size_t plain = plain_prefix(text);
+    size_t plain = escape_plain_prefix(text); /* nearly always the whole text */
     char *room = buffer_reserve(out, plain + 2);
     if (!room)
         return;
@@ -100,6 +90,21 @@ void json_write_string(struct buffer *out, const char *text)
     if (text[plain])
         escape_append(out, text + plain, ESCAPE_JSON);
     buffer_append_char(out, '"');
+}
+
+char *json_put_string(char *to, const char *text)
+{
+    size_t plain = escape_plain_prefix(text);
+
+    *to++ = '"';
+    to = put_bytes(to, text, plain);
+    if (text[plain]) {
+        struct buffer room = {.data = to, .capacity = JSON_ESCAPED_MAX * strlen(text + plain)};
+        escape_append(&room, text + plain, ESCAPE_JSON);
+        to += room.size;
+    }
+    *to++ = '"';
+    return to;
 }
 
 static void document_begin_line(struct json_document *document)

@@ -48,6 +48,12 @@ void json_write_seconds(struct buffer *out, uint64_t ns);
 void json_write_bool(struct buffer *out, bool value);
 /* Writes the quotes too. NULL becomes null. */
 void json_write_string(struct buffer *out, const char *text);
+/*
+ * Writes a string, which is not NULL, into memory that the caller has reserved: JSON_ESCAPED_MAX bytes for each of its
+ * bytes, and two quotes. Returns the end, as put_text() does.
+ */
+#define JSON_ESCAPED_MAX 3
+char *json_put_string(char *to, const char *text);
 
 /* An indented document, one member per line. Start with {.out = BUFFER}. Nests at most 32 levels deep. */
 struct json_document {

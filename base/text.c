@@ -126,6 +126,34 @@ static void append_ascii(struct buffer *buffer, char c, enum escape escape)
         buffer_append_char(buffer, c);
 }
 
+#define EACH_BYTE(value) (UINT64_C(0x0101010101010101) * (value))
+
+/* Whether one of the 8 bytes is below `limit`, which is at most 128. Bytes of 128 and more may be taken for such. */
+static bool has_byte_below(uint64_t bytes, uint64_t limit)
+{
+    return (bytes - EACH_BYTE(limit)) & ~bytes & EACH_BYTE(0x80);
+}
+
+static bool are_plain(uint64_t bytes)
+{
+    return !((bytes | (bytes + EACH_BYTE(1))) & EACH_BYTE(0x80)) && !has_byte_below(bytes, 0x20) &&
+           !has_byte_below(bytes ^ EACH_BYTE('"'), 1) && !has_byte_below(bytes ^ EACH_BYTE('\\'), 1);
+}
+
+size_t escape_plain_prefix(const char *text)
+{
+    size_t n = 0, size = strlen(text);
+
+    for (uint64_t bytes; n + sizeof(bytes) <= size; n += sizeof(bytes)) {
+        memcpy(&bytes, text + n, sizeof(bytes));
+        if (!are_plain(bytes))
+            break;
+    }
+    for (unsigned char c; (c = (unsigned char)text[n]) >= 0x20 && c < 0x7f && c != '"' && c != '\\';)
+        n++;
+    return n;
+}
+
 void escape_append(struct buffer *buffer, const char *text, enum escape escape)
 {
     size_t size = strlen(text);

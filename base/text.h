@@ -41,6 +41,8 @@ enum escape {
     ESCAPE_NOTHING,          /* replaces bytes only */
 };
 
+/* The length of the prefix that no format escapes: printable ASCII characters, but no quote and no backslash. */
+size_t escape_plain_prefix(const char *text);
 /* Appends `text`, escaped, without surrounding quotes. */
 void escape_append(struct buffer *buffer, const char *text, enum escape escape);
 

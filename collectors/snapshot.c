@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "base/json.h"
 
 static const char *const state_names[N_ROW_STATES] = {
     [ROW_COUNTING] = "counting",
@@ -23,67 +22,10 @@ static struct row *row_free(struct row *row)
     if (!row)
         return NULL;
     free(row->error);
-    free(row->json_error);
     free(row);
     return NULL;
 }
 DEFINE_CLEANUP(struct row *, row_free);
-
-static void buffer_append_json(struct buffer *json, const char *key, const char *value, const char *end)
-{
-    json_write_string(json, key);
-    json_write_raw(json, ": ");
-    json_write_string(json, value);
-    buffer_append_text(json, end);
-}
-
-static const char *snapshot_intern_json(struct snapshot *snapshot, struct buffer *json)
-{
-    _cleanup_(freep) char *text = buffer_string(json);
-
-    return text ? intern_text(&snapshot->texts, text) : NULL;
-}
-
-static const char *counter_render_head(struct snapshot *snapshot, const struct row *row, const char *event)
-{
-    struct buffer json = {0};
-
-    buffer_append_char(&json, '{');
-    buffer_append_json(&json, "collector", row->collector_name, ", ");
-    buffer_append_json(&json, "event", event, ", ");
-    return snapshot_intern_json(snapshot, &json);
-}
-
-/* Ends after a value, without the comma that the writer adds. */
-static const char *counter_render_tail(struct snapshot *snapshot, const struct row *row, const struct counter *counter)
-{
-    struct buffer json = {0};
-
-    buffer_append_json(&json, "pmu", counter->pmu, ", ");
-    buffer_append_json(&json, "group", row->group, ", ");
-    buffer_append_json(&json, "unit", counter->unit, "");
-    return snapshot_intern_json(snapshot, &json);
-}
-
-static char *row_render_target(const struct row_target *target)
-{
-    struct buffer json = {0};
-
-    if (target->cgroup)
-        buffer_append_json(&json, "cgroup", target->cgroup, ", ");
-    if (target->cpu >= 0)
-        buffer_appendf(&json, "\"cpu\": %d, ", target->cpu);
-    return buffer_string(&json);
-}
-
-static char *row_render_error(const char *error)
-{
-    struct buffer json = {0};
-
-    buffer_append_text(&json, ", ");
-    buffer_append_json(&json, "error", error, "");
-    return buffer_string(&json);
-}
 
 static int row_copy_text(char **ret, const char *text)
 {
@@ -94,31 +36,25 @@ static int row_copy_text(char **ret, const char *text)
 static int row_copy_target(struct row *row, struct snapshot *snapshot, const struct row_target *target)
 {
     row->collector = target->collector;
-    row->collector_name = snapshot->collector_names[target->collector];
     row->cpu = target->cpu;
     row->names = target->names;
     row->state = target->error ? ROW_UNAVAILABLE : ROW_COUNTING;
+    row->collector_name = intern_text(&snapshot->texts, snapshot->collector_names[target->collector]);
     row->group = intern_text(&snapshot->texts, target->group);
     row->pmu = intern_text(&snapshot->texts, target->pmu);
-    if (!row->group || !row->pmu || row_copy_text(&row->error, target->error) < 0)
+    if (!row->collector_name || !row->group || !row->pmu || row_copy_text(&row->error, target->error) < 0)
         return -ENOMEM;
-    row->json_error = row->error ? row_render_error(row->error) : NULL;
-    return row->error && !row->json_error ? -ENOMEM : 0;
+    return 0;
 }
 
-static int counter_init(struct counter *counter, struct snapshot *snapshot, const struct row *row,
-                        const struct row_counter *from)
+static int counter_init(struct counter *counter, struct snapshot *snapshot, const struct row_counter *from)
 {
     counter->decimals = from->decimals;
     counter->scale = from->scale;
     counter->event = intern_text(&snapshot->texts, from->event);
     counter->pmu = intern_text(&snapshot->texts, from->pmu);
     counter->unit = intern_text(&snapshot->texts, from->unit);
-    if (!counter->event || !counter->pmu || !counter->unit)
-        return -ENOMEM;
-    counter->json_head = counter_render_head(snapshot, row, counter->event);
-    counter->json_tail = counter_render_tail(snapshot, row, counter);
-    return counter->json_head && counter->json_tail ? 0 : -ENOMEM;
+    return counter->event && counter->pmu && counter->unit ? 0 : -ENOMEM;
 }
 
 static enum derived_target row_derived_target(const struct row *row)
@@ -157,39 +93,25 @@ static int row_derive(struct row *row, struct snapshot *snapshot, unsigned slots
     return row->metric_set ? 0 : -ENOMEM;
 }
 
-/* The row, its counters and its texts share one allocation, because they are read together. */
+/* The row, its counters and its path share one allocation, because they are read together. */
 static struct row *row_new(struct snapshot *snapshot, const struct row_target *target,
                            const struct row_counter *counters, size_t n)
 {
-    _cleanup_(freep) char *json = row_render_target(target);
-    size_t json_size = json ? strlen(json) + 1 : 0, cgroup_size = target->cgroup ? strlen(target->cgroup) + 1 : 0;
-    _cleanup_(row_freep) struct row *row =
-        json ? calloc(1, sizeof(*row) + n * sizeof(row->counters[0]) + json_size + cgroup_size) : NULL;
+    size_t cgroup_size = target->cgroup ? strlen(target->cgroup) + 1 : 0;
+    _cleanup_(row_freep) struct row *row = calloc(1, sizeof(*row) + n * sizeof(row->counters[0]) + cgroup_size);
 
     if (!row || row_copy_target(row, snapshot, target) < 0)
         return NULL;
     row->counters = (struct counter *)(row + 1);
-    row->json = memcpy(row->counters + n, json, json_size);
-    row->json_size = (uint32_t)(json_size - 1);
     if (target->cgroup)
-        row->cgroup = memcpy((char *)(row->counters + n) + json_size, target->cgroup, cgroup_size);
+        row->cgroup = memcpy(row->counters + n, target->cgroup, cgroup_size);
     row->n_counters = n;
     for (size_t i = 0; i < n; i++)
-        if (counter_init(&row->counters[i], snapshot, row, &counters[i]) < 0)
+        if (counter_init(&row->counters[i], snapshot, &counters[i]) < 0)
             return NULL;
     if (!row->error && row_derive(row, snapshot, target->slots) < 0)
         return NULL;
     return steal(row);
-}
-
-size_t row_json_size(const struct row *row)
-{
-    size_t each = row->json_size + (row->json_error ? strlen(row->json_error) : 0) + COUNTER_NUMBERS_MAX;
-    size_t size = 0;
-
-    for (size_t i = 0; i < row->n_counters; i++)
-        size += each + intern_size(row->counters[i].json_head) + intern_size(row->counters[i].json_tail);
-    return size;
 }
 
 /* Adds a series with the labels of the row's target. `pmu` may differ from the row's PMU. */
@@ -261,7 +183,6 @@ struct row *snapshot_add_row(struct snapshot *snapshot, const struct row_target 
         return NULL;
     }
     row->id = snapshot->next_row_id++;
-    snapshot->json_size += row_json_size(row);
     snapshot->generation++;
     return snapshot->rows[snapshot->n_rows++] = steal(row);
 }
@@ -286,7 +207,6 @@ void snapshot_remove_row(struct snapshot *snapshot, struct row *row)
 {
     snapshot_begin_removals(snapshot);
     row_remove_all_series(snapshot, row);
-    snapshot->json_size -= row_json_size(row);
     row->removed = true;
     snapshot->n_removed++;
     snapshot_end_removals(snapshot);

@@ -27,8 +27,6 @@ struct counter {
     const char *event;     /* metric name without prefix and unit: "cycles_user" */
     const char *pmu;       /* PMU of this event: "software" in a mixed group */
     const char *unit;      /* "" for plain counts, "seconds", ... */
-    const char *json_head; /* rendered once: `{"collector": ..., "event": ..., `; the row's `json` follows */
-    const char *json_tail; /* rendered once: `"pmu": ..., "group": ..., "unit": ...` */
     uint64_t value;        /* scaled total, encoded as series.value */
     double scale;          /* factor from the kernel's count to the unit */
     uint8_t decimals;      /* as in struct series */
@@ -47,15 +45,12 @@ struct row {
     const char *pmu;           /* hardware PMU of the group, else the PMU of its first event */
     const char *cgroup;        /* NULL if the target is not a cgroup */
     const struct names *names; /* names of what runs in the cgroup (`cgroups/names.h`), or NULL */
-    const char *json;          /* target, rendered once: `"cgroup": ..., "cpu": ..., ` */
     enum row_state state;
     bool absent;  /* its CPU is offline, or its PMU is now read on another CPU; not served */
     bool uneven;  /* some of its events are not counted on all of its CPUs, so ratios of two events are meaningless */
     bool removed; /* freed once removals are no longer held */
-    uint32_t json_size;     /* of `json` */
     uint32_t n_descriptors; /* open descriptors of this row */
     char *error;            /* ROW_UNAVAILABLE: the failure sentence */
-    char *json_error;       /* the same, rendered once: `, "error": ...`; or NULL */
     const char *cause;      /* why the row, or its part on some CPUs, is starved; static string or NULL */
     uint64_t enabled_ns, running_ns;
     struct series *enabled, *running;    /* NULL for ROW_UNAVAILABLE */
@@ -72,7 +67,6 @@ struct snapshot {
     struct row **rows; /* in order of creation */
     size_t n_rows;
     size_t n_removed; /* number of removed rows that are still in `rows` */
-    size_t json_size; /* upper bound of the bytes between the brackets of the counters document */
     struct intern texts;
     struct metric_set **metric_sets; /* one for all rows with the same events; points into `texts` */
     size_t n_metric_sets;
@@ -123,11 +117,5 @@ static inline bool snapshot_row_failed(const struct snapshot *snapshot, const st
 {
     return row->state != ROW_UNAVAILABLE && (snapshot->metrics.failed >> row->collector & 1);
 }
-
-/* Upper bound of this row's JSON, in bytes: its share of snapshot.json_size. */
-size_t row_json_size(const struct row *row);
-
-/* Upper bound of the bytes of a counter's numbers with their keys and its state. */
-#define COUNTER_NUMBERS_MAX 224
 
 #endif

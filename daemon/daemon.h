@@ -47,7 +47,7 @@ struct daemon {
     struct retry *retry;
     struct watches *watches;
     bool is_limited;     /* by memory_limit_apply(): the cgroup of this process limits its memory */
-    size_t limited_size; /* snapshot->json_size when `is_limited` was set */
+    size_t limited_size; /* metrics.text_size of the snapshot when `is_limited` was set */
     struct failure_log failure_log;
     sd_event_source *pause; /* fires at the end of a pause */
     struct sampler *sampler;

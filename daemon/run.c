@@ -19,8 +19,11 @@
 /* A reading this long after the last check of the online CPUs requests another check, in case an uevent was lost. */
 #define CPU_CHECK_NS (60 * NSEC_PER_SEC)
 
-/* Before a reply larger than this is rendered, the memory limit is computed again. */
-#define LARGE_REPLY (256 * 1024)
+/*
+ * Before a reply is rendered from metrics whose text is larger than this, the memory limit is computed again. JSON is
+ * twice as large.
+ */
+#define LARGE_REPLY (128 * 1024)
 
 static const struct snapshot *serve_read(void *userdata, uint32_t mask, bool fresh)
 {
@@ -33,7 +36,7 @@ static const struct snapshot *serve_read(void *userdata, uint32_t mask, bool fre
         daemon_follow_failures(daemon);
     if (registry_is_stale(registry) || snapshot->monotonic_ns - daemon->cpus_checked_ns > CPU_CHECK_NS)
         hotplug_request_check(daemon->hotplug);
-    if (snapshot->json_size > LARGE_REPLY)
+    if (snapshot->metrics.text_size > LARGE_REPLY)
         memory_limit_apply(&daemon->session.memory);
     return snapshot;
 }

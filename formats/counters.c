@@ -205,13 +205,18 @@ int rates_json_write(struct buffer *out, const struct baseline *baseline, const 
 
 /* --- counters --- */
 
-/*
- * The constant text of a row and of its counters was escaped when the row was made. Only the numbers are formatted
- * here, between these texts, into memory that is reserved once.
- */
+/* Upper bound of a counter's keys, numbers and state, in bytes. */
+#define COUNTER_SIZE_MAX 384
 
-#define CACHE_LINE 64
-#define AHEAD 4
+static char *put_interned(char *to, const char *text)
+{
+    if (!intern_is_plain(text))
+        return json_put_string(to, text);
+    *to++ = '"';
+    to = put_bytes(to, text, intern_size(text));
+    *to++ = '"';
+    return to;
+}
 
 static char *write_value(char *to, const struct counter *counter)
 {
@@ -233,33 +238,103 @@ static char *write_number_member(char *to, const char *key, uint64_t value)
     return to + number_write_u64(to, value);
 }
 
-/* Writes the members that follow the values. They are the same for all counters of a row. */
-static size_t write_row_end(char *start, const struct row *row, bool failed)
+static char *write_before_event(char *to, const struct row *row)
 {
-    char *to = start;
+    to = put_interned(put_text(to, ",\n {\"collector\": "), row->collector_name);
+    return put_text(to, ", \"event\": ");
+}
 
+static char *write_before_value(char *to, const struct row *row, const struct counter *counter)
+{
+    if (row->cgroup)
+        to = json_put_string(put_text(to, ", \"cgroup\": "), row->cgroup);
+    if (row->cpu >= 0)
+        to = write_number_member(to, ", \"cpu\": ", (uint64_t)row->cpu);
+    to = put_interned(put_text(to, ", \"pmu\": "), counter->pmu);
+    to = put_interned(put_text(to, ", \"group\": "), row->group);
+    to = put_interned(put_text(to, ", \"unit\": "), counter->unit);
+    if (row->error)
+        to = json_put_string(put_text(to, ", \"error\": "), row->error);
+    return put_text(to, ", \"value\": ");
+}
+
+static char *write_after_raw(char *to, const struct row *row, bool failed)
+{
     if (row->state != ROW_UNAVAILABLE && !failed) {
         to = write_number_member(to, ", \"enabled_ns\": ", row->enabled_ns);
         to = write_number_member(to, ", \"running_ns\": ", row->running_ns);
     }
     to = put_text(to, ", \"state\": \"");
     to = put_text(to, failed ? STATE_FAILED : row_state_name(row->state));
-    return (size_t)(put_text(to, "\"}") - start);
+    return put_text(to, "\"}");
 }
 
-static char *write_counter(char *to, const struct row *row, const struct counter *counter, bool failed)
+/*
+ * Texts of the previous counter in the document, which the next counters of its row copy: it takes twice as long to
+ * render them. All zero: the next counter is the first of its row.
+ */
+struct part {
+    const char *text;
+    size_t size;
+};
+struct parts {
+    struct part before_event, before_value, after_raw;
+    const char *pmu, *unit; /* in `before_value`; interned, so that addresses can be compared */
+};
+
+static char *write_counter(char *to, const struct row *row, const struct counter *counter, bool failed,
+                           struct parts *parts)
 {
-    to = put_bytes(to, counter->json_head, intern_size(counter->json_head));
-    to = put_bytes(to, row->json, row->json_size);
-    to = put_bytes(to, counter->json_tail, intern_size(counter->json_tail));
-    if (row->json_error)
-        to = put_text(to, row->json_error);
-    to = put_text(to, ", \"value\": ");
+    char *start = to;
+
+    to = parts->pmu ? put_bytes(to, parts->before_event.text, parts->before_event.size) : write_before_event(to, row);
+    parts->before_event = (struct part){start, (size_t)(to - start)};
+    start = to = put_interned(to, counter->event);
+    if (counter->pmu == parts->pmu && counter->unit == parts->unit)
+        to = put_bytes(to, parts->before_value.text, parts->before_value.size);
+    else
+        to = write_before_value(to, row, counter);
+    parts->before_value = (struct part){start, (size_t)(to - start)};
     if (row->state == ROW_UNAVAILABLE || failed)
-        return put_text(to, "null");
-    to = write_value(to, counter);
-    return write_number_member(to, ", \"raw\": ", counter->raw);
+        to = put_text(to, "null");
+    else
+        to = write_number_member(write_value(to, counter), ", \"raw\": ", counter->raw);
+    start = to;
+    to = parts->pmu ? put_bytes(to, parts->after_raw.text, parts->after_raw.size) : write_after_raw(to, row, failed);
+    parts->after_raw = (struct part){start, (size_t)(to - start)};
+    parts->pmu = counter->pmu;
+    parts->unit = counter->unit;
+    return to;
 }
+
+/* An upper bound of the row's JSON, in bytes. */
+static size_t room_for(const struct row *row)
+{
+    size_t size = row->n_counters * (intern_size(row->collector_name) + intern_size(row->group) +
+                                     (row->cgroup ? strlen(row->cgroup) : 0) + (row->error ? strlen(row->error) : 0));
+
+    for (size_t i = 0; i < row->n_counters; i++)
+        size += intern_size(row->counters[i].event) + intern_size(row->counters[i].pmu) +
+                intern_size(row->counters[i].unit);
+    return size * JSON_ESCAPED_MAX + row->n_counters * COUNTER_SIZE_MAX;
+}
+
+/* Each counter starts with a comma. */
+static void write_row(struct buffer *out, const struct row *row, bool failed, const struct filter *filter)
+{
+    char *start = buffer_reserve(out, room_for(row)), *to = start;
+    struct parts parts = {0};
+
+    if (!start)
+        return;
+    for (size_t i = 0; i < row->n_counters; i++)
+        if (filter_passes_counter(filter, &row->counters[i]))
+            to = write_counter(to, row, &row->counters[i], failed, &parts);
+    buffer_advance(out, (size_t)(to - start));
+}
+
+#define CACHE_LINE 64
+#define AHEAD 4
 
 /* Prefetches a row that is written later (AHEAD): a row spans more cache lines than the hardware prefetcher fetches. */
 static void prefetch(const struct row *row, size_t n_counters)
@@ -270,43 +345,15 @@ static void prefetch(const struct row *row, size_t n_counters)
         __builtin_prefetch((const char *)row + at);
 }
 
-static char *write_rows(char *to, const struct snapshot *snapshot, const struct filter *filter)
+static void write_rows(struct buffer *out, const struct snapshot *snapshot, const struct filter *filter)
 {
-    const char *separator = "\n ";
-
     for (size_t i = 0; i < snapshot->n_rows; i++) {
         const struct row *row = snapshot->rows[i];
-        char end[COUNTER_NUMBERS_MAX];
-
         if (i + AHEAD < snapshot->n_rows)
             prefetch(snapshot->rows[i + AHEAD], row->n_counters);
-        if (row->absent || !filter_passes_row(filter, row))
-            continue;
-        bool failed = snapshot_row_failed(snapshot, row);
-        size_t end_size = write_row_end(end, row, failed);
-        for (size_t k = 0; k < row->n_counters; k++) {
-            if (!filter_passes_counter(filter, &row->counters[k]))
-                continue;
-            to = put_text(to, separator);
-            to = write_counter(to, row, &row->counters[k], failed);
-            to = put_bytes(to, end, end_size);
-            separator = ",\n ";
-        }
+        if (!row->absent && filter_passes_row(filter, row))
+            write_row(out, row, snapshot_row_failed(snapshot, row), filter);
     }
-    return to;
-}
-
-/* An upper bound on the size of the selected counters, in bytes. */
-static size_t room_for(const struct snapshot *snapshot, const struct filter *filter)
-{
-    size_t size = 0;
-
-    if (!filter || (filter->mask == 0 && filter->n == 0))
-        return snapshot->json_size;
-    for (size_t i = 0; i < snapshot->n_rows; i++)
-        if (filter_passes_row(filter, snapshot->rows[i]))
-            size += row_json_size(snapshot->rows[i]);
-    return size;
 }
 
 int counters_write(struct buffer *buffer, const struct snapshot *snapshot, const struct filter *filter,
@@ -314,14 +361,19 @@ int counters_write(struct buffer *buffer, const struct snapshot *snapshot, const
 {
     uint64_t ms = snapshot->realtime_ns / NSEC_PER_MSEC;
 
+    /* In one piece, since growing a large buffer copies it. JSON is less than twice as large as the text. */
+    if (!filter || filter_is_mask(filter))
+        buffer_reserve(buffer, 2 * metrics_text_size(&snapshot->metrics, filter_mask(filter), false));
     buffer_appendf(buffer, "{\"timestamp\": %" PRIu64 ".%03u, \"hostname\": ", ms / 1000, (unsigned)(ms % 1000));
     json_write_string(buffer, hostname);
-    buffer_append_text(buffer, ", \"counters\": [");
-    char *start = buffer_reserve(buffer, room_for(snapshot, filter));
-    if (!start)
-        return -ENOMEM;
-    buffer_advance(buffer, (size_t)(write_rows(start, snapshot, filter) - start));
-    buffer_append_text(buffer, "]}\n");
+    json_write_raw(buffer, ", \"counters\": ");
+    size_t first = buffer->size;
+    write_rows(buffer, snapshot, filter);
+    if (buffer->size > first)
+        buffer->data[first] = '['; /* in place of the comma */
+    else
+        buffer_append_char(buffer, '[');
+    json_write_raw(buffer, "]}\n");
     return buffer->failed ? -ENOMEM : 0;
 }
 

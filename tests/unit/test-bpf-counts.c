@@ -254,10 +254,9 @@ static void list_rows(struct lines *lines, const struct snapshot *snapshot)
                   row_state_name(row->state), row->uneven ? ", uneven" : "", row->absent ? ", absent" : "",
                   row->n_counters, row->error ? row->error : "no error");
         for (size_t k = 0; k < row->n_counters; k++)
-            lines_add(lines, "row %s %s %d counter %zu: %s %s %s %u %g %d %s%s", row->group, row->pmu, row->cpu, k,
+            lines_add(lines, "row %s %s %d counter %zu: %s %s %s %u %g %d", row->group, row->pmu, row->cpu, k,
                       row->counters[k].event, row->counters[k].pmu, row->counters[k].unit, row->counters[k].decimals,
-                      row->counters[k].scale, row->counters[k].known, row->counters[k].json_head,
-                      row->counters[k].json_tail);
+                      row->counters[k].scale, row->counters[k].known);
     }
     for (size_t i = 0; i < snapshot->metrics.n; i++)
         for (size_t k = 0; k < snapshot->metrics.families[i]->n; k++)

@@ -22,6 +22,8 @@ TEST(test_same)
     assert_string_equal(intern_text(&intern, ""), "");
     assert_int_equal(intern.n, 3);
     assert_int_equal(intern_size(first), strlen("cycles"));
+    assert_true(intern_is_plain(first));
+    assert_false(intern_is_plain(intern_text(&intern, "a \"name\"")));
 }
 
 /* Texts have one number each, and keep it. */

@@ -62,6 +62,11 @@ TEST(test_strings)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         json_write_string(&out, cases[i].in);
         expect(&out, cases[i].out);
+        if (!cases[i].in)
+            continue;
+        _cleanup_(freep) char *room = malloc(JSON_ESCAPED_MAX * strlen(cases[i].in) + 2);
+        buffer_append(&out, room, (size_t)(json_put_string(room, cases[i].in) - room));
+        expect(&out, cases[i].out);
     }
     buffer_done(&out);
 }

@@ -63,6 +63,20 @@ static const struct {
     {"\xc2\xa0", {"\xc2\xa0", "\xc2\xa0", "\xc2\xa0", "\xc2\xa0", "\xc2\xa0"}},
 };
 
+/* Each byte, at each position of a text of up to two words of memory. */
+TEST(test_plain_prefix)
+{
+    for (unsigned c = 1; c < 256; c++)
+        for (size_t size = 1; size <= 17; size++)
+            for (size_t at = 0; at < size; at++) {
+                bool plain = c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+                char text[18] = "~~~~~~~~~~~~~~~~~";
+                text[at] = (char)c;
+                text[size] = '\0';
+                assert_int_equal(escape_plain_prefix(text), plain ? size : at);
+            }
+}
+
 /* Each control of C0, DEL and of C1, in every format. */
 TEST(test_no_control_is_left)
 {
