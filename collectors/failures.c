@@ -3,6 +3,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "metrics/own-metrics.h"
 #include "perf/sys.h"
 
 static void failure_done(struct failure *failure)
@@ -216,11 +217,6 @@ int failures_sentences(const struct failures *failures, char ***ret, size_t *ret
 
 struct series *failure_add_series(const struct failure *failure, const char *collector, struct metrics *metrics)
 {
-    static const struct metric unavailable = {
-        "perfcountd_events_unavailable", "On how many CPUs or cgroups an event could not be opened.", "", METRIC_GAUGE};
-    static const struct metric incomplete = {"perfcountd_collector_incomplete",
-                                             "1 while a collector does not find all its CPUs or cgroups.", "",
-                                             METRIC_GAUGE};
     const struct label of_event[] = {{"collector", collector},
                                      {"group", failure->group},
                                      {"event", failure->metric},
@@ -230,8 +226,9 @@ struct series *failure_add_series(const struct failure *failure, const char *col
     bool is_event = failure->event[0];
 
     struct series *series =
-        is_event ? metrics_add(metrics, &unavailable, failure->collector, 0, of_event, ARRAY_SIZE(of_event))
-                 : metrics_add(metrics, &incomplete, failure->collector, 0, of_collector, ARRAY_SIZE(of_collector));
+        is_event ? own_metrics_add(metrics, OWN_EVENTS_UNAVAILABLE, failure->collector, of_event, ARRAY_SIZE(of_event))
+                 : own_metrics_add(metrics, OWN_COLLECTOR_INCOMPLETE, failure->collector, of_collector,
+                                   ARRAY_SIZE(of_collector));
     if (series)
         series_set(series, is_event ? failure->n_targets : 1);
     return series;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "metrics/own-metrics.h"
 
 /* In the order in which they are served; the index is the bit number. */
 static const struct collector *const collectors[] = {
@@ -127,18 +128,11 @@ struct registry *registry_free(struct registry *registry)
 
 static int slot_add_groups(struct slot *slot, struct metrics *metrics, size_t collector)
 {
-    static const struct metric metric = {
-        .name = "perfcountd_groups",
-        .help = "Number of groups in each state; a group is counted once for each target.",
-        .unit = "",
-        .type = METRIC_GAUGE,
-    };
-
     for (size_t i = 0; i < N_ROW_STATES; i++) {
         struct label labels[] = {{"collector", collectors[collector]->name},
                                  {"state", row_state_name((enum row_state)i)}};
         if (!slot->groups[i])
-            slot->groups[i] = metrics_add(metrics, &metric, (unsigned)collector, 0, labels, ARRAY_SIZE(labels));
+            slot->groups[i] = own_metrics_add(metrics, OWN_GROUPS, (unsigned)collector, labels, ARRAY_SIZE(labels));
         if (!slot->groups[i])
             return -ENOMEM;
         slot->groups[i]->lasting = true;
@@ -148,10 +142,6 @@ static int slot_add_groups(struct slot *slot, struct metrics *metrics, size_t co
 
 static int slot_add_series(struct slot *slot, struct metrics *metrics, size_t collector)
 {
-    static const struct metric success = {"perfcountd_collector_success", "Whether the last reading succeeded.", "",
-                                          METRIC_GAUGE};
-    static const struct metric duration = {"perfcountd_collector_duration_seconds", "How long the last reading took.",
-                                           "seconds", METRIC_GAUGE};
     struct label label = {"collector", collectors[collector]->name};
 
     if (!slot->state)
@@ -159,9 +149,9 @@ static int slot_add_series(struct slot *slot, struct metrics *metrics, size_t co
     else if (collectors[collector]->has_groups && slot_add_groups(slot, metrics, collector) < 0)
         return -ENOMEM;
     if (!slot->success)
-        slot->success = metrics_add(metrics, &success, (unsigned)collector, 0, &label, 1);
+        slot->success = own_metrics_add(metrics, OWN_COLLECTOR_SUCCESS, (unsigned)collector, &label, 1);
     if (!slot->duration)
-        slot->duration = metrics_add(metrics, &duration, (unsigned)collector, 9, &label, 1);
+        slot->duration = own_metrics_add(metrics, OWN_COLLECTOR_DURATION, (unsigned)collector, &label, 1);
     if (!slot->success || !slot->duration)
         return -ENOMEM;
     slot->success->lasting = slot->duration->lasting = true;

@@ -14,50 +14,29 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "collectors/collector.h"
+#include "metrics/own-metrics.h"
 #include "perf/open-group.h"
 #include "perf/pfm.h"
 #include "perf/reason.h"
 #include "perf/user-read.h"
 
-#define SELF_CHILD_VALUES 5
+/* The series of one process, in the order of enum own_metric. */
+#define SELF_CHILD_VALUES (OWN_CHILD_START_TIME - OWN_CHILD_CPU_SECONDS + 1)
 
 /* All zero: no series. */
 struct self_child {
     struct series *series[SELF_CHILD_VALUES];
 };
 
-/* The kernel reports start times in clock ticks of 1/100 s (proc_pid_stat(5)). */
-#define START_DECIMALS 2
+/* Of OWN_START_DECIMALS. */
 #define START_UNIT_NS (NSEC_PER_SEC / 100)
 
 /* --- other processes --- */
 
-enum child_value { CHILD_CPU_SECONDS, CHILD_RESIDENT_BYTES, CHILD_VIRTUAL_BYTES, CHILD_THREADS, CHILD_START_TIME };
-
-static const struct {
-    struct metric metric;
-    unsigned decimals;
-} child_values[SELF_CHILD_VALUES] = {
-    [CHILD_CPU_SECONDS] =
-        {{"perfcountd_process_cpu_seconds_total",
-          "Total user and system CPU time that the daemon's other processes spent, those that have ended "
-          "included, in seconds.",
-          "seconds", METRIC_COUNTER},
-         9},
-    [CHILD_RESIDENT_BYTES] = {{"perfcountd_process_resident_memory_bytes",
-                               "Resident memory size of the daemon's other processes in bytes.", "bytes", METRIC_GAUGE},
-                              0},
-    [CHILD_VIRTUAL_BYTES] = {{"perfcountd_process_virtual_memory_bytes",
-                              "Virtual memory size of the daemon's other processes in bytes.", "bytes", METRIC_GAUGE},
-                             0},
-    [CHILD_THREADS] = {{"perfcountd_process_threads", "Number of OS threads in the daemon's other processes.", "",
-                        METRIC_GAUGE},
-                       0},
-    [CHILD_START_TIME] = {{"perfcountd_process_start_time_seconds",
-                           "Start time of the daemon's other processes since unix epoch in seconds.", "seconds",
-                           METRIC_GAUGE},
-                          START_DECIMALS},
-};
+static struct series *self_child_series(const struct self_child *child, enum own_metric which)
+{
+    return child->series[which - OWN_CHILD_CPU_SECONDS];
+}
 
 /* Returns -ENOMEM on failure. self_child_done() must be called in either case. */
 static int self_child_init(struct self_child *child, const struct collector_context *context, const char *process)
@@ -65,8 +44,8 @@ static int self_child_init(struct self_child *child, const struct collector_cont
     const struct label label = {"process", process};
 
     for (size_t i = 0; i < SELF_CHILD_VALUES; i++) {
-        child->series[i] = metrics_add(&context->snapshot->metrics, &child_values[i].metric, context->collector,
-                                       child_values[i].decimals, &label, 1);
+        child->series[i] =
+            own_metrics_add(&context->snapshot->metrics, OWN_CHILD_CPU_SECONDS + i, context->collector, &label, 1);
         if (!child->series[i])
             return -ENOMEM;
     }
@@ -82,9 +61,8 @@ static void self_child_done(struct self_child *child, struct metrics *metrics)
 
 static void self_child_hide(struct self_child *child)
 {
-    for (size_t i = 0; i < SELF_CHILD_VALUES; i++)
-        if (i != CHILD_CPU_SECONDS)
-            child->series[i]->visible = false;
+    for (enum own_metric i = OWN_CHILD_CPU_SECONDS + 1; i <= OWN_CHILD_START_TIME; i++)
+        self_child_series(child, i)->visible = false;
 }
 
 /*
@@ -93,7 +71,7 @@ static void self_child_hide(struct self_child *child)
  */
 static void self_child_add_cpu(struct self_child *child, uint64_t cpu_ns)
 {
-    struct series *series = child->series[CHILD_CPU_SECONDS];
+    struct series *series = self_child_series(child, OWN_CHILD_CPU_SECONDS);
 
     series_set(series, MAX(series->value, cpu_ns));
 }
@@ -112,11 +90,11 @@ static void self_child_collect(struct self_child *child, const struct child *fro
         return;
     }
     self_child_add_cpu(child, stat.cpu_ns);
-    series_set(child->series[CHILD_RESIDENT_BYTES], stat.resident_bytes);
-    series_set(child->series[CHILD_VIRTUAL_BYTES], stat.virtual_bytes);
-    series_set(child->series[CHILD_THREADS], stat.threads);
+    series_set(self_child_series(child, OWN_CHILD_RESIDENT_BYTES), stat.resident_bytes);
+    series_set(self_child_series(child, OWN_CHILD_VIRTUAL_BYTES), stat.virtual_bytes);
+    series_set(self_child_series(child, OWN_CHILD_THREADS), stat.threads);
     if (boot_ns)
-        series_set(child->series[CHILD_START_TIME], (boot_ns + stat.start_ns) / START_UNIT_NS);
+        series_set(self_child_series(child, OWN_CHILD_START_TIME), (boot_ns + stat.start_ns) / START_UNIT_NS);
 }
 
 /* --- hardware events --- */
@@ -135,18 +113,10 @@ struct self_cost {
     struct series *user_reads, *kernel_counted; /* NULL while no counter is open */
 };
 
-static const struct metric totals[N_THREAD_COUNTER_EVENTS] = {
-    [THREAD_COUNTER_CYCLES] = {"perfcountd_self_cycles_total", "CPU cycles that the daemon's main thread took.", "",
-                               METRIC_COUNTER},
-    [THREAD_COUNTER_INSTRUCTIONS] = {"perfcountd_self_instructions_total",
-                                     "Instructions that the daemon's main thread executed.", "", METRIC_COUNTER},
+static const enum own_metric totals[N_THREAD_COUNTER_EVENTS] = {
+    [THREAD_COUNTER_CYCLES] = OWN_CYCLES,
+    [THREAD_COUNTER_INSTRUCTIONS] = OWN_INSTRUCTIONS,
 };
-static const struct metric user_reads = {"perfcountd_self_user_reads",
-                                         "Whether the daemon's own counters were last read without a system call.", "",
-                                         METRIC_GAUGE};
-static const struct metric kernel_counted = {"perfcountd_self_kernel_counted",
-                                             "Whether the daemon's own counters include what the kernel does for it.",
-                                             "", METRIC_GAUGE};
 
 static void cost_counter_done(struct cost_counter *counter, struct metrics *metrics)
 {
@@ -194,7 +164,7 @@ static int cost_counter_open(const struct collector_context *context, struct cos
     if (context->paused)
         thread_counter_pause(counter->thread_counter, true);
     counter->scale = scale_new(1);
-    counter->series = metrics_add(metrics, &totals[event], context->collector, 0, NULL, 0);
+    counter->series = own_metrics_add(metrics, totals[event], context->collector, NULL, 0);
     return counter->scale && counter->series ? 0 : -ENOMEM;
 }
 
@@ -212,9 +182,9 @@ static int self_cost_update_gauges(const struct collector_context *context, stru
     if (!any)
         return 0;
     if (!cost->user_reads)
-        cost->user_reads = metrics_add(metrics, &user_reads, context->collector, 0, NULL, 0);
+        cost->user_reads = own_metrics_add(metrics, OWN_USER_READS, context->collector, NULL, 0);
     if (!cost->kernel_counted)
-        cost->kernel_counted = metrics_add(metrics, &kernel_counted, context->collector, 0, NULL, 0);
+        cost->kernel_counted = own_metrics_add(metrics, OWN_KERNEL_COUNTED, context->collector, NULL, 0);
     if (!cost->user_reads || !cost->kernel_counted)
         return -ENOMEM;
     series_set(cost->kernel_counted, has_kernel);
@@ -323,63 +293,8 @@ static int self_cost_report(const struct self_cost *cost, const struct collector
  * its number of entries.
  */
 
-enum value {
-    CPU_SECONDS,
-    OPEN_FDS,
-    MAX_FDS,
-    VIRTUAL_BYTES,
-    VIRTUAL_MAX_BYTES,
-    RESIDENT_BYTES,
-    THREADS,
-    START_TIME,
-    RELOAD_SUCCESSFUL,
-    RELOAD_TIME,
-    PAUSED,
-    N_VALUES,
-};
-
-static const struct {
-    struct metric metric;
-    unsigned decimals;
-} values[N_VALUES] = {
-    [CPU_SECONDS] = {{"process_cpu_seconds_total", "Total user and system CPU time spent in seconds.", "seconds",
-                      METRIC_COUNTER},
-                     9},
-    [OPEN_FDS] = {{"process_open_fds", "Number of open file descriptors.", "", METRIC_GAUGE}, 0},
-    [MAX_FDS] = {{"process_max_fds", "Maximum number of open file descriptors.", "", METRIC_GAUGE}, 0},
-    [VIRTUAL_BYTES] = {{"process_virtual_memory_bytes", "Virtual memory size in bytes.", "bytes", METRIC_GAUGE}, 0},
-    [VIRTUAL_MAX_BYTES] = {{"process_virtual_memory_max_bytes", "Maximum amount of virtual memory available in bytes.",
-                            "bytes", METRIC_GAUGE},
-                           0},
-    [RESIDENT_BYTES] = {{"process_resident_memory_bytes", "Resident memory size in bytes.", "bytes", METRIC_GAUGE}, 0},
-    [THREADS] = {{"process_threads", "Number of OS threads in the process.", "", METRIC_GAUGE}, 0},
-    [START_TIME] = {{"process_start_time_seconds", "Start time of the process since unix epoch in seconds.", "seconds",
-                     METRIC_GAUGE},
-                    START_DECIMALS},
-    [RELOAD_SUCCESSFUL] = {{"perfcountd_config_last_reload_successful",
-                            "Whether the last attempt to load the configuration succeeded.", "", METRIC_GAUGE},
-                           0},
-    [RELOAD_TIME] = {{"perfcountd_config_last_reload_success_timestamp_seconds",
-                      "When the configuration was last loaded, since unix epoch in seconds.", "seconds", METRIC_GAUGE},
-                     9},
-    [PAUSED] = {{"perfcountd_paused", "Whether all groups are disabled, so that others can use the PMUs.", "",
-                 METRIC_GAUGE},
-                0},
-};
-
-static const struct metric build_info = {
-    .name = "perfcountd_build_info",
-    .help = "The version that runs and what it was built with.",
-    .unit = "",
-    .type = METRIC_INFO,
-};
-
-static const struct metric pmu_slots = {
-    .name = "perfcountd_pmu_slots",
-    .help = "Operations that a CPU of this PMU can begin in a cycle, where the kernel knows them.",
-    .unit = "",
-    .type = METRIC_GAUGE,
-};
+/* The series without a label, in the order of enum own_metric. */
+#define N_VALUES (OWN_PAUSED - OWN_CPU_SECONDS + 1)
 
 struct self {
     int stat_fd, fd_directory;
@@ -420,11 +335,11 @@ static int self_add_series(const struct collector_context *context, struct self 
     struct metrics *metrics = &context->snapshot->metrics;
 
     for (size_t i = 0; i < N_VALUES; i++) {
-        self->series[i] = metrics_add(metrics, &values[i].metric, context->collector, values[i].decimals, NULL, 0);
+        self->series[i] = own_metrics_add(metrics, OWN_CPU_SECONDS + i, context->collector, NULL, 0);
         if (!self->series[i])
             return -ENOMEM;
     }
-    self->build = metrics_add(metrics, &build_info, context->collector, 0, build_labels, ARRAY_SIZE(build_labels));
+    self->build = own_metrics_add(metrics, OWN_BUILD, context->collector, build_labels, ARRAY_SIZE(build_labels));
     if (!self->build)
         return -ENOMEM;
     series_set(self->build, 1);
@@ -445,7 +360,8 @@ static int self_add_slots(const struct collector_context *context, struct self *
             continue;
         if (array_grow(&self->slots, self->n_slots) < 0)
             return -ENOMEM;
-        struct series *series = metrics_add(&context->snapshot->metrics, &pmu_slots, context->collector, 0, &label, 1);
+        struct series *series =
+            own_metrics_add(&context->snapshot->metrics, OWN_PMU_SLOTS, context->collector, &label, 1);
         if (!series)
             return -ENOMEM;
         series_set(series, machine->pmus[i]->slots);
@@ -475,17 +391,22 @@ static int self_open(const struct collector_context *context, void *previous, vo
     return 0;
 }
 
+static void self_set(struct self *self, enum own_metric which, uint64_t value)
+{
+    series_set(self->series[which - OWN_CPU_SECONDS], value);
+}
+
 static void self_collect_stat(struct self *self)
 {
     struct process_stat stat;
 
     if (process_stat_read(self->stat_fd, &stat) < 0)
         return;
-    series_set(self->series[VIRTUAL_BYTES], stat.virtual_bytes);
-    series_set(self->series[RESIDENT_BYTES], stat.resident_bytes);
-    series_set(self->series[THREADS], stat.threads);
+    self_set(self, OWN_VIRTUAL_BYTES, stat.virtual_bytes);
+    self_set(self, OWN_RESIDENT_BYTES, stat.resident_bytes);
+    self_set(self, OWN_THREADS, stat.threads);
     if (self->boot_ns)
-        series_set(self->series[START_TIME], (self->boot_ns + stat.start_ns) / START_UNIT_NS);
+        self_set(self, OWN_START_TIME, (self->boot_ns + stat.start_ns) / START_UNIT_NS);
 }
 
 /* RLIM_INFINITY is served as 2^64 - 1, like Prometheus's client for Go does (procfs parses "unlimited" so). */
@@ -494,9 +415,9 @@ static void self_collect_limits(struct self *self)
     struct rlimit limit;
 
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
-        series_set(self->series[MAX_FDS], limit.rlim_cur);
+        self_set(self, OWN_MAX_FDS, limit.rlim_cur);
     if (getrlimit(RLIMIT_AS, &limit) == 0)
-        series_set(self->series[VIRTUAL_MAX_BYTES], limit.rlim_cur);
+        self_set(self, OWN_VIRTUAL_MAX_BYTES, limit.rlim_cur);
 }
 
 static int self_collect(const struct collector_context *context, void *state, struct error *error)
@@ -507,18 +428,18 @@ static int self_collect(const struct collector_context *context, void *state, st
     (void)error;
     if (!self->boot_ns) /* out of memory or descriptors when it was opened */
         process_stat_read_boot(&self->boot_ns);
-    series_set(self->series[CPU_SECONDS], context->sys->now(context->sys, CLOCK_PROCESS_CPUTIME_ID));
+    self_set(self, OWN_CPU_SECONDS, context->sys->now(context->sys, CLOCK_PROCESS_CPUTIME_ID));
     if (fd_count_open(self->fd_directory, &open_fds) == 0)
-        series_set(self->series[OPEN_FDS], open_fds);
+        self_set(self, OWN_OPEN_FDS, open_fds);
     self_collect_limits(self);
     self_collect_stat(self);
     self_child_collect(&self->opener, context->children->opener, self->boot_ns);
     self_child_collect(&self->symboliser, context->children->symboliser, self->boot_ns);
     self_child_collect(&self->reader, context->children->reader, self->boot_ns);
     self_cost_collect(self->cost);
-    series_set(self->series[RELOAD_SUCCESSFUL], context->reload->successful);
-    series_set(self->series[RELOAD_TIME], context->reload->success_realtime_ns);
-    series_set(self->series[PAUSED], context->paused);
+    self_set(self, OWN_RELOAD_SUCCESSFUL, context->reload->successful);
+    self_set(self, OWN_RELOAD_TIME, context->reload->success_realtime_ns);
+    self_set(self, OWN_PAUSED, context->paused);
     return 0;
 }
 

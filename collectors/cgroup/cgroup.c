@@ -13,6 +13,7 @@
 #include "collectors/cgroup/watched.h"
 #include "collectors/group-counts.h"
 #include "config/keys.h"
+#include "metrics/own-metrics.h"
 
 /*
  * The minimum interval between comparisons with the directories, for a tree that inotify does not fully watch. They are
@@ -61,16 +62,9 @@ static void cgroup_close(const struct collector_context *context, void *state)
 
 static int cgroup_add_gauges(const struct collector_context *context, struct cgroup *cgroup)
 {
-    static const struct metric metric = {
-        .name = "perfcountd_cgroups",
-        .help = "Number of cgroups that are watched, dropped for want of room, or gone and lingering.",
-        .unit = "",
-        .type = METRIC_GAUGE,
-    };
-
     for (size_t i = 0; i < N_CGROUP_STATES; i++) {
         struct label label = {"state", state_names[i]};
-        cgroup->states[i] = metrics_add(&context->snapshot->metrics, &metric, context->collector, 0, &label, 1);
+        cgroup->states[i] = own_metrics_add(&context->snapshot->metrics, OWN_CGROUPS, context->collector, &label, 1);
         if (!cgroup->states[i])
             return -ENOMEM;
     }
@@ -80,30 +74,18 @@ static int cgroup_add_gauges(const struct collector_context *context, struct cgr
 /* A reload may change the engine. */
 static int cgroup_add_engine(const struct collector_context *context, struct cgroup *cgroup)
 {
-    static const struct metric engine = {
-        .name = "perfcountd_cgroup_engine_info",
-        .help = "The engine that counts cgroups.",
-        .unit = "",
-        .type = METRIC_INFO,
-    };
-    static const struct metric unknown = {
-        .name = "perfcountd_cgroup_unknown_seconds_total",
-        .help = "Time of CPUs that belongs to no known cgroup.",
-        .unit = "seconds",
-        .type = METRIC_COUNTER,
-    };
     struct metrics *metrics = &context->snapshot->metrics;
     struct label label = {"engine", config_engine_name(cgroup->set.engine.type->number)};
 
     cgroup_remove_engine(context, cgroup);
-    cgroup->engine = metrics_add(metrics, &engine, context->collector, 0, &label, 1);
+    cgroup->engine = own_metrics_add(metrics, OWN_CGROUP_ENGINE, context->collector, &label, 1);
     if (!cgroup->engine)
         return -ENOMEM;
     series_set(cgroup->engine, 1);
     if (!cgroup->set.engine.bpf)
         return 0;
-    cgroup->unknown = metrics_add_created(metrics, &unknown, context->collector, 9, NULL, 0,
-                                          bpf_engine_unknown(cgroup->set.engine.bpf)->created_ns);
+    cgroup->unknown = own_metrics_add_created(metrics, OWN_CGROUP_UNKNOWN, context->collector, NULL, 0,
+                                              bpf_engine_unknown(cgroup->set.engine.bpf)->created_ns);
     return cgroup->unknown ? 0 : -ENOMEM;
 }
 

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The metrics of perfcountd itself: name, HELP, unit and type of everything that is not an event. Who adds the series
+ * knows their values and labels.
+ */
+#ifndef METRICS_OWN_METRICS_H
+#define METRICS_OWN_METRICS_H
+
+#include "metrics/metrics.h"
+
+enum own_metric {
+    /* of each collector */
+    OWN_COLLECTOR_SUCCESS,
+    OWN_COLLECTOR_DURATION,
+    OWN_COLLECTOR_INCOMPLETE,
+    OWN_GROUPS,
+    OWN_EVENTS_UNAVAILABLE,
+    /* of the collector cgroup */
+    OWN_CGROUPS,
+    OWN_CGROUP_ENGINE,
+    OWN_CGROUP_UNKNOWN,
+    /* of the daemon's process, which all Prometheus client libraries have */
+    OWN_CPU_SECONDS,
+    OWN_OPEN_FDS,
+    OWN_MAX_FDS,
+    OWN_VIRTUAL_BYTES,
+    OWN_VIRTUAL_MAX_BYTES,
+    OWN_RESIDENT_BYTES,
+    OWN_THREADS,
+    OWN_START_TIME,
+    /* of its configuration and its build */
+    OWN_RELOAD_SUCCESSFUL,
+    OWN_RELOAD_TIME,
+    OWN_PAUSED,
+    OWN_BUILD,
+    OWN_PMU_SLOTS,
+    /* of each other process of the daemon */
+    OWN_CHILD_CPU_SECONDS,
+    OWN_CHILD_RESIDENT_BYTES,
+    OWN_CHILD_VIRTUAL_BYTES,
+    OWN_CHILD_THREADS,
+    OWN_CHILD_START_TIME,
+    /* hardware events of the daemon's main thread */
+    OWN_CYCLES,
+    OWN_INSTRUCTIONS,
+    OWN_USER_READS,
+    OWN_KERNEL_COUNTED,
+};
+
+/* Decimals of the start times: the kernel reports clock ticks of 1/100 s (proc_pid_stat(5)). */
+#define OWN_START_DECIMALS 2
+
+/* Adds a series of the metric, with the arguments, the result and the errors of metrics_add_created(). */
+struct series *own_metrics_add_created(struct metrics *metrics, enum own_metric which, unsigned collector,
+                                       const struct label *labels, size_t n_labels, uint64_t created_ns);
+/* The same for a metric without _created, with those of metrics_add(). */
+static inline struct series *own_metrics_add(struct metrics *metrics, enum own_metric which, unsigned collector,
+                                             const struct label *labels, size_t n_labels)
+{
+    return own_metrics_add_created(metrics, which, collector, labels, n_labels, 0);
+}
+
+#endif
