@@ -285,9 +285,9 @@ int registry_configure(struct registry *registry, const struct machine *machine,
 
     registry->machine = machine;
     registry->config = config;
-    registry->snapshot.machine = machine;
-    registry->snapshot.config = config;
     registry->snapshot.metrics.edition++;
+    if (r == 0)
+        r = snapshot_set_known(&registry->snapshot, machine, config);
     r = r < 0 ? error_oom(error) : registry_open(registry, true, error);
     cpuset_done(&registry->went_offline);
     registry->stale = false;

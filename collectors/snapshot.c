@@ -4,6 +4,8 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "config/config.h"
+#include "perf/machine.h"
 
 static const char *const state_names[N_ROW_STATES] = {
     [ROW_COUNTING] = "counting",
@@ -224,8 +226,66 @@ void snapshot_end_removals(struct snapshot *snapshot)
         snapshot_settle(snapshot);
 }
 
+/* --- known names --- */
+
+static void known_lists_done(struct known *lists)
+{
+    for (size_t i = 0; i < N_KNOWN; i++)
+        free(lists[i].names);
+}
+
+static int known_add(struct known *list, struct intern *texts, const char *name)
+{
+    const char *copy = intern_text(texts, name);
+
+    if (!copy || array_grow(&list->names, list->n) < 0)
+        return -ENOMEM;
+    list->names[list->n++] = copy;
+    return 0;
+}
+
+static int known_add_configured(struct known *lists, struct intern *texts, const struct config_groups *groups)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < groups->n; i++) {
+        r = known_add(&lists[KNOWN_GROUPS], texts, groups->items[i].name);
+        for (size_t k = 0; r == 0 && k < groups->items[i].n_events; k++)
+            r = known_add(&lists[KNOWN_EVENTS], texts, groups->items[i].events[k].event.metric);
+    }
+    return r;
+}
+
+int snapshot_set_known(struct snapshot *snapshot, const struct machine *machine, const struct config *config)
+{
+    _cleanup_(cpuset_done) struct cpuset possible = {0};
+    struct known lists[N_KNOWN] = {0};
+    int r = cpuset_copy(&machine->possible, &possible);
+
+    if (r == 0 && config->cpu.enabled)
+        r = known_add_configured(lists, &snapshot->texts, &config->cpu.groups);
+    if (r == 0 && config->pmu.enabled)
+        r = known_add_configured(lists, &snapshot->texts, &config->pmu.groups);
+    if (r == 0 && config->cgroup.enabled)
+        r = known_add_configured(lists, &snapshot->texts, &config->cgroup.groups);
+    for (size_t i = 0; r == 0 && i < machine->n_pmus; i++)
+        r = known_add(&lists[KNOWN_PMUS], &snapshot->texts, machine->pmus[i]->name);
+    if (r < 0) {
+        known_lists_done(lists);
+        return r;
+    }
+    known_lists_done(snapshot->known);
+    memcpy(snapshot->known, lists, sizeof(lists));
+    cpuset_done(&snapshot->possible);
+    snapshot->possible = possible;
+    possible = (struct cpuset){0};
+    return 0;
+}
+
 void snapshot_done(struct snapshot *snapshot)
 {
+    known_lists_done(snapshot->known);
+    cpuset_done(&snapshot->possible);
     for (size_t i = 0; i < snapshot->n_rows; i++)
         row_free(snapshot->rows[i]);
     free(snapshot->rows);

@@ -11,6 +11,7 @@
 #include "base/intern.h"
 #include "metrics/formula.h"
 #include "metrics/metrics.h"
+#include "perf/cpuset.h"
 
 struct names;
 
@@ -62,6 +63,15 @@ struct row {
 struct config;
 struct machine;
 
+/* What a query may ask for. The names are interned in the snapshot. */
+enum known_kind { KNOWN_EVENTS, KNOWN_GROUPS, KNOWN_PMUS };
+#define N_KNOWN 3
+
+struct known {
+    const char **names;
+    size_t n;
+};
+
 struct snapshot {
     struct metrics metrics;
     struct row **rows; /* in order of creation */
@@ -75,12 +85,19 @@ struct snapshot {
     uint64_t monotonic_ns;
     const char *const *collector_names; /* by bit number; NULL-terminated */
     uint64_t next_row_id;
-    const struct machine *machine; /* as last opened, for `collectors/known.h`; NULL if unknown */
-    const struct config *config;
+    struct known known[N_KNOWN]; /* names that are configured, or of the machine; see snapshot_set_known() */
+    struct cpuset possible;      /* CPUs of the machine; empty: unknown */
     uint64_t pauses; /* number of times that all groups were disabled or enabled; odd while they are disabled */
 };
 
 void snapshot_done(struct snapshot *snapshot);
+
+/*
+ * Lists the names that a query may ask for even if no row has them now: events and groups of the configuration, PMUs
+ * and CPUs of the machine. Cgroups come and go, and a client that polls for one must not get an error in between.
+ * Returns -ENOMEM on failure; the lists are then unchanged.
+ */
+int snapshot_set_known(struct snapshot *snapshot, const struct machine *machine, const struct config *config);
 
 /* The counters and the target of a new row. Strings are copied. */
 struct row_counter {

@@ -9,7 +9,6 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "cgroups/path.h"
-#include "collectors/known.h"
 
 #define ORDER_LIMIT_MAX 10000
 
@@ -238,6 +237,21 @@ bool filter_passes_some(const struct filter *filter, const struct row *row)
     return any && filter_passes_row(filter, row);
 }
 
+/* Calls `take` for each name that a query may ask for, possibly more than once for the same name. */
+static void each_known(const struct snapshot *snapshot, enum known_kind kind,
+                       void (*take)(void *userdata, const char *name), void *userdata)
+{
+    for (size_t i = 0; i < snapshot->n_rows; i++) {
+        const struct row *row = snapshot->rows[i];
+        if (kind == KNOWN_GROUPS)
+            take(userdata, row->group);
+        for (size_t k = 0; kind != KNOWN_GROUPS && k < row->n_counters; k++)
+            take(userdata, kind == KNOWN_EVENTS ? row->counters[k].event : row->counters[k].pmu);
+    }
+    for (size_t i = 0; i < snapshot->known[kind].n; i++)
+        take(userdata, snapshot->known[kind].names[i]);
+}
+
 static const struct {
     enum known_kind kind;
     const char *noun;
@@ -269,19 +283,21 @@ static int check_name(const struct filter_term *term, const struct snapshot *sna
     _cleanup_(unknown_done) struct unknown unknown = {.suggest.wrong = term->text};
     struct check check = {.term = term};
 
-    known_each(snapshot, lists[term->key].kind, check_take, &check);
+    each_known(snapshot, lists[term->key].kind, check_take, &check);
     if (check.found)
         return 0;
-    known_each(snapshot, lists[term->key].kind, refusal_take, &unknown);
+    each_known(snapshot, lists[term->key].kind, refusal_take, &unknown);
     return unknown_error(&unknown, error, "parameter \"%s\": no counter here has the %s \"%.64s\"", key_text(term->key),
                          lists[term->key].noun, term->text);
 }
 
 static int check_cpus(const struct filter_term *term, const struct snapshot *snapshot, struct error *error)
 {
-    if (known_has_cpu(snapshot, term->first, term->last))
+    int cpu = cpuset_next(&snapshot->possible, (int)term->first - 1);
+
+    if (cpuset_count(&snapshot->possible) == 0 || (cpu >= 0 && (unsigned)cpu <= term->last))
         return 0;
-    _cleanup_(freep) char *cpus = known_cpus(snapshot);
+    _cleanup_(freep) char *cpus = cpuset_format(&snapshot->possible);
     return error_set(error, -EINVAL, "parameter \"cpu\": this machine has no CPU %.64s, only %.256s", term->text,
                      cpus ? cpus : "");
 }
@@ -377,7 +393,7 @@ static int check_sort(const char *name, const struct snapshot *snapshot, struct 
         for (size_t k = 0; metric_set && k < metric_set_count(metric_set); k++)
             choice_take(&choice, metric_set_metric(metric_set, k)->name);
     }
-    known_each(snapshot, KNOWN_EVENTS, choice_take, &choice);
+    each_known(snapshot, KNOWN_EVENTS, choice_take, &choice);
     if (choice.found)
         return 0;
     return unknown_error(&choice.unknown, error,

@@ -58,7 +58,7 @@ int filter_add(struct filter *filter, const char *const *collector_names, const 
                struct error *error);
 
 /*
- * Checks that the events, groups, PMUs and CPUs can exist on this machine (collectors/known.h). Returns -EINVAL with a
+ * Checks that the events, groups, PMUs and CPUs can exist on this machine. Returns -EINVAL with a
  * sentence that names the parameter and lists the known values. Patterns of cgroups and of names are not checked,
  * because cgroups come and go.
  */
