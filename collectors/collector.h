@@ -27,33 +27,38 @@ struct children {
 struct group_set;
 
 /*
- * The context of every call to a collector. All pointers are borrowed: `machine` and `config` are valid until the next
+ * The inputs of every call to a collector. All pointers are borrowed: `machine` and `config` are valid until the next
  * open, the others until close.
  */
-struct collector_context {
+struct collector_env {
     struct sys *sys;
     const struct machine *machine;
     const struct config *config;
     struct snapshot *snapshot;
-    const struct reload_outcome *reload;
-    const struct children *children;
-    /*
-     * State of the collector `cpu`, whose open groups other collectors may share; NULL if it is not open. It is valid
-     * only for collectors that come after cpu in the registry's table.
-     */
-    const struct group_set *cpu;
     /*
      * CPUs that went offline, or may have, since the last open, even if they are online again. Groups that were opened
      * there before are dead.
      */
     const struct cpuset *went_offline;
-    bool paused;        /* groups are opened disabled and stay so */
+    /*
+     * The groups of the collector `cpu`, which other collectors may share; NULL if it is not open. Valid only for
+     * collectors that come after cpu in the registry's table.
+     */
+    const struct group_set *shared;
     unsigned collector; /* bit number */
+    bool paused;        /* groups are opened disabled and stay so */
+};
 
-    /* Results of a call. */
-    bool *stale;    /* set by collect if an open group must be opened again, because its CPU was offline */
-    size_t *groups; /* collect adds the number of groups in each state to these N_ROW_STATES numbers */
-    int *fd;        /* set by open to a descriptor that becomes readable when dispatch has work to do */
+/* The result of `open`. */
+struct opened {
+    void *state;
+    int fd; /* becomes readable when dispatch has work to do; -1: none */
+};
+
+/* The result of `collect`. */
+struct collected {
+    size_t groups[N_ROW_STATES]; /* number of groups in each state */
+    bool stale;                  /* an open group must be opened again, because its CPU was offline */
 };
 
 struct collector {
@@ -65,29 +70,36 @@ struct collector {
      * Opens what the configuration asks for. `previous` is the state that an earlier open returned, or NULL. It is
      * consumed: unchanged groups continue to count. Events that cannot be opened are no error; `report` lists them.
      *
-     * On -ENOMEM *ret may still be set to an incomplete state, which keeps the totals; the next open completes it.
+     * *ret has no state and no descriptor before. On -ENOMEM it may still get an incomplete state, which keeps the
+     * totals; the next open completes it.
      */
-    int (*open)(const struct collector_context *context, void *previous, void **ret, struct error *error);
-    /* Reads everything into the snapshot. An error means that nothing of this collector could be read. */
-    int (*collect)(const struct collector_context *context, void *state, struct error *error);
+    int (*open)(const struct collector_env *env, void *previous, struct opened *ret, struct error *error);
     /*
-     * Disables all groups if context->paused is set, else enables them. Returns the first error of ioctl(2); the
+     * Reads everything into the snapshot, and adds to *ret, which is zeroed before. An error means that nothing of this
+     * collector could be read.
+     */
+    int (*collect)(const struct collector_env *env, void *state, struct collected *ret, struct error *error);
+    /*
+     * Disables all groups if env->paused is set, else enables them. Returns the first error of ioctl(2); the
      * remaining groups are still tried.
      */
-    int (*pause)(const struct collector_context *context, void *state);
+    int (*pause)(const struct collector_env *env, void *state);
     /* Adds the events that could not be opened. Returns -ENOMEM on failure. */
-    int (*report)(const struct collector_context *context, const void *state, struct failures *failures);
-    void (*close)(const struct collector_context *context, void *state);
+    int (*report)(const struct collector_env *env, const void *state, struct failures *failures);
+    void (*close)(const struct collector_env *env, void *state);
     /*
      * Handles what made the descriptor readable. NULL for a collector without a descriptor. On -ENOMEM some changes are
      * not handled; the next open makes up for them.
      */
-    int (*dispatch)(const struct collector_context *context, void *state);
+    int (*dispatch)(const struct collector_env *env, void *state);
 };
 
 extern const struct collector collector_cgroup;
 extern const struct collector collector_cpu;
 extern const struct collector collector_pmu;
 extern const struct collector collector_self;
+
+/* Gives the collector `self` what only it reports. Must be called after each open. Both must outlive the state. */
+void self_set_sources(void *state, const struct reload_outcome *reload, const struct children *children);
 
 #endif

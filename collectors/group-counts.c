@@ -14,8 +14,8 @@ struct group_counts {
     /* Interned in the snapshot; `pmu` is from place_pmu_name(). */
     const char *signature, *name, *pmu;
     uint32_t n_groups;
-    bool bare, stale; /* bare: makes no rows */
-    bool awaits_cpu;  /* a CPU is online but cannot count yet (ENODEV), as while it is coming up */
+    bool bare;       /* makes no rows */
+    bool awaits_cpu; /* a CPU is online but cannot count yet (ENODEV), as while it is coming up */
     struct open_group *groups;
     struct group_rows rows;
     struct unavailable_events unavailable;
@@ -35,15 +35,15 @@ static struct group_counts *group_counts_free(struct group_counts *counts, struc
     return NULL;
 }
 
-static struct group_counts *group_counts_new(const struct collector_context *context, const struct config_group *group,
+static struct group_counts *group_counts_new(const struct collector_env *env, const struct config_group *group,
                                              const struct places *target)
 {
-    struct intern *texts = &context->snapshot->texts;
+    struct intern *texts = &env->snapshot->texts;
     struct group_counts *counts = calloc(1, sizeof(*counts));
 
     if (!counts)
         return NULL;
-    group_rows_init(&counts->rows, context->machine, group, target->summed);
+    group_rows_init(&counts->rows, env->machine, group, target->summed);
     counts->unavailable.summed = target->summed;
     counts->bare = target->bare;
     counts->signature = intern_text(texts, group->signature);
@@ -57,7 +57,7 @@ static struct group_counts *group_counts_new(const struct collector_context *con
 /* State of opening a group at one place after the other. */
 struct opening {
     struct group_counts *counts;
-    const struct collector_context *context;
+    const struct collector_env *env;
     struct place_events events; /* at the current place */
 };
 
@@ -103,12 +103,12 @@ static int opening_add_refused(struct opening *opening, const struct place *plac
     struct unavailable_event why = {
         .event = i, .pmu = pmu->name, .error = error, .span = reason_span(error), .message = message};
 
-    reason_format(opening->context->machine, pmu, error, message, sizeof(message));
+    reason_format(opening->env->machine, pmu, error, message, sizeof(message));
     if (strict) {
         explain_strict(opening->events.group, strict, i, message, whole, sizeof(whole));
         why.message = whole;
     }
-    return unavailable_add(&opening->counts->unavailable, opening->context, place->target.cpu, event, why);
+    return unavailable_add(&opening->counts->unavailable, opening->env, place->target.cpu, event, why);
 }
 
 /* Leaves out the whole strict group, because some of its events cannot be counted at the place. */
@@ -125,7 +125,7 @@ static int opening_leave_out_strict(struct opening *opening, const struct place 
                                         .message = "left out with its strict group, because another of its events is "
                                                    "not there"};
         if (r == 0)
-            r = unavailable_add(&opening->counts->unavailable, opening->context, place->target.cpu,
+            r = unavailable_add(&opening->counts->unavailable, opening->env, place->target.cpu,
                                 &events->group->events[event], why);
     }
     return r;
@@ -136,7 +136,7 @@ static struct group_target opening_target(const struct opening *opening, const s
 {
     struct group_target target = place->target;
 
-    target.paused = opening->context->paused;
+    target.paused = opening->env->paused;
     return target;
 }
 
@@ -152,14 +152,14 @@ static int opening_add_group(struct opening *opening, const struct place *place,
         .scale = scale_new(event_count(opened->events)),
         .events = opened->events,
         .cpu = place->target.cpu,
-        .paused = opening->context->paused,
+        .paused = opening->env->paused,
         .next_in_row = GROUP_ROW_END,
     };
     counts->n_groups++;
     if (!counts->groups[counts->n_groups - 1].scale)
         return -ENOMEM;
     return counts->bare ? 0
-                        : group_rows_add(&counts->rows, opening->context, &opening->events, place, counts->groups,
+                        : group_rows_add(&counts->rows, opening->env, &opening->events, place, counts->groups,
                                          counts->n_groups - 1);
 }
 
@@ -184,7 +184,7 @@ static int opening_open_events(struct opening *opening, const struct place *plac
 
     if (!events)
         return 0;
-    int r = partition_open(opening->context->sys, opening->events.attrs, events, group->strict, &target, &partition);
+    int r = partition_open(opening->env->sys, opening->events.attrs, events, group->strict, &target, &partition);
     if (r < 0)
         return r;
     int passing = passing_error(&partition, events);
@@ -207,7 +207,7 @@ static int opening_reopen_group(struct opening *opening, const struct place *pla
     if (group->events & ~opening->events.mask)
         return 0;
     place_events_attrs(&opening->events, group->events, attrs);
-    int error = open_group_reopen(group, opening->context->sys, attrs, &target);
+    int error = open_group_reopen(group, opening->env->sys, attrs, &target);
     opening->counts->awaits_cpu |= error == -ENODEV;
     if (error == 0 || error == -ENODEV)
         return 0;
@@ -251,8 +251,8 @@ static int opening_resume_at(struct opening *opening, const struct place *place)
         if (opened->cpu != place->target.cpu)
             continue;
         if (opened->activity == GROUP_STALE || place->offline ||
-            cpuset_has(opening->context->went_offline, (unsigned)opened->cpu))
-            open_group_leave(opened, opening->context->sys, place->offline);
+            cpuset_has(opening->env->went_offline, (unsigned)opened->cpu))
+            open_group_leave(opened, opening->env->sys, place->offline);
         counted |= opened->events;
         open |= opened->group ? opened->events : 0;
     }
@@ -261,7 +261,7 @@ static int opening_resume_at(struct opening *opening, const struct place *place)
     unavailable_forget(&counts->unavailable, ~open, place->target.cpu);
     if (place->offline)
         return 0;
-    int r = place_events_find(&opening->events, opening->context, place, &counts->unavailable);
+    int r = place_events_find(&opening->events, opening->env, place, &counts->unavailable);
     if (r == 0)
         r = opening_reopen_closed(opening, place);
     if (r < 0 || is_complete(group, counted))
@@ -271,55 +271,54 @@ static int opening_resume_at(struct opening *opening, const struct place *place)
     return opening_open_events(opening, place, opening->events.mask & ~counted);
 }
 
-static int show_unavailable(struct group_counts *counts, const struct collector_context *context,
-                            const struct place *place)
+static int show_unavailable(struct group_counts *counts, const struct collector_env *env, const struct place *place)
 {
     struct row_target where = {.group = counts->name, .cgroup = place->cgroup, .names = place->names};
     int r = 0;
 
-    unavailable_sweep(&counts->unavailable, context->snapshot);
+    unavailable_sweep(&counts->unavailable, env->snapshot);
     if (counts->bare)
         return 0;
     for (size_t i = 0; i < counts->unavailable.n && r == 0; i++) {
         struct unavailable_event *event = &counts->unavailable.items[i];
         /* An event that is unavailable only on some CPUs of a kind is shown by the row that sums these CPUs. */
         bool counted = group_rows_have(&counts->rows, event->event, event->cpu, event->pmu);
-        r = unavailable_show(event, context, &where, !counted);
+        r = unavailable_show(event, env, &where, !counted);
     }
     return r;
 }
 
 /*
- * Closes the groups at places that are `offline` or in context->went_offline, and opens groups that are closed or stale
+ * Closes the groups at places that are `offline` or in env->went_offline, and opens groups that are closed or stale
  * at the other places. Totals continue. Events that could not be opened before are tried once more, as a further perf
  * group. `group` has the same signature as the group that was opened. Returns -ENOMEM on failure.
  */
-static int group_counts_resume(struct group_counts *counts, const struct collector_context *context,
+static int group_counts_resume(struct group_counts *counts, const struct collector_env *env,
                                const struct config_group *group, const struct places *target)
 {
-    struct opening opening = {.counts = counts, .context = context, .events = {.group = group}};
+    struct opening opening = {.counts = counts, .env = env, .events = {.group = group}};
     int r = 0;
 
     counts->awaits_cpu = false;
     for (size_t i = 0; i < target->n && r == 0; i++)
         r = opening_resume_at(&opening, &target->items[i]);
     group_rows_settle(&counts->rows, counts->groups);
-    return r < 0 ? r : show_unavailable(counts, context, &target->items[0]);
+    return r < 0 ? r : show_unavailable(counts, env, &target->items[0]);
 }
 
 /*
  * Opens `group` at the places of a target. Events that cannot be opened are no error. Fails only with -ENOMEM. *ret is
  * NULL if no event belongs to these places.
  */
-static int group_counts_open(const struct collector_context *context, const struct config_group *group,
+static int group_counts_open(const struct collector_env *env, const struct config_group *group,
                              const struct places *target, struct group_counts **ret)
 {
     bool nothing = target->n == 1 && target->items[0].offline;
-    struct group_counts *counts = nothing ? NULL : group_counts_new(context, group, target);
-    int r = counts ? group_counts_resume(counts, context, group, target) : nothing ? 0 : -ENOMEM;
+    struct group_counts *counts = nothing ? NULL : group_counts_new(env, group, target);
+    int r = counts ? group_counts_resume(counts, env, group, target) : nothing ? 0 : -ENOMEM;
 
     if (counts && (r < 0 || (counts->n_groups == 0 && counts->unavailable.n == 0)))
-        counts = group_counts_free(counts, context->snapshot);
+        counts = group_counts_free(counts, env->snapshot);
     if (r == 0)
         *ret = counts;
     return r;
@@ -356,48 +355,42 @@ void group_counts_close(struct group_counts *counts)
     for (size_t i = 0; i < counts->n_groups; i++)
         open_group_close(&counts->groups[i]);
     group_rows_settle(&counts->rows, counts->groups);
-    counts->stale = false;
 }
 
-/* Closes the groups on CPUs that are offline or in context->went_offline, for a caller that cannot resume yet. */
-static void group_counts_leave(struct group_counts *counts, const struct collector_context *context)
+/* Closes the groups on CPUs that are offline or in env->went_offline, for a caller that cannot resume yet. */
+static void group_counts_leave(struct group_counts *counts, const struct collector_env *env)
 {
     for (size_t i = 0; i < counts->n_groups; i++) {
         struct open_group *group = &counts->groups[i];
-        bool offline = !cpuset_has(&context->machine->online, (unsigned)group->cpu);
-        if (offline || cpuset_has(context->went_offline, (unsigned)group->cpu))
-            open_group_leave(group, context->sys, offline);
+        bool offline = !cpuset_has(&env->machine->online, (unsigned)group->cpu);
+        if (offline || cpuset_has(env->went_offline, (unsigned)group->cpu))
+            open_group_leave(group, env->sys, offline);
     }
     group_rows_settle(&counts->rows, counts->groups);
 }
 
 /* --- reading --- */
 
-/* Reads each open group with one read(2) and updates the rows. Returns how many groups could be read. */
-static size_t group_counts_read(struct group_counts *counts, struct sys *sys)
+/*
+ * Reads each open group with one read(2), updates the rows, and adds their states to *ret; counts without rows are one
+ * unavailable group. Returns how many groups could be read.
+ */
+static size_t group_counts_read(struct group_counts *counts, struct sys *sys, struct collected *ret)
 {
     struct group_reading reading;
     size_t readable = 0;
     bool quiet = true;
 
-    counts->stale = false;
     for (size_t i = 0; i < counts->n_groups; i++) {
         struct open_group *group = &counts->groups[i];
         readable += open_group_read(group, sys, &reading) == 0;
-        counts->stale |= group->activity == GROUP_STALE;
+        ret->stale |= group->activity == GROUP_STALE;
         quiet &= group->activity == GROUP_IDLE || group->activity == GROUP_OFFLINE;
     }
     group_rows_update(&counts->rows, counts->groups, quiet);
+    group_rows_count(&counts->rows, ret->groups);
+    ret->groups[ROW_UNAVAILABLE] += counts->rows.n == 0;
     return readable;
-}
-
-/*
- * Returns whether the last reading found a group that is no longer the one that was opened. group_counts_resume() opens
- * it again.
- */
-static bool group_counts_are_stale(const struct group_counts *counts)
-{
-    return counts->stale;
 }
 
 /* Disables or enables the open groups. Returns the first error of ioctl(2); all groups are tried. */
@@ -415,29 +408,12 @@ static int group_counts_pause(struct group_counts *counts, bool paused)
 /* --- reporting --- */
 
 /* Adds the events that could not be opened, with their CPUs. Returns -ENOMEM on failure. */
-static int group_counts_report(const struct group_counts *counts, const struct collector_context *context,
+static int group_counts_report(const struct group_counts *counts, const struct collector_env *env,
                                struct failures *failures)
 {
     if (counts->awaits_cpu)
         failures_note(failures, REASON_BRIEF);
-    return unavailable_report(&counts->unavailable, context, counts->name, failures);
-}
-
-/* Adds the rows to the number of groups in each state. Counts without rows are one unavailable group. */
-static void group_counts_add_states(const struct group_counts *counts, size_t states[N_ROW_STATES])
-{
-    group_rows_count(&counts->rows, states);
-    if (counts->rows.n == 0)
-        states[ROW_UNAVAILABLE]++;
-}
-
-static size_t group_counts_descriptors(const struct group_counts *counts)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < counts->n_groups; i++)
-        n += counts->groups[i].group ? group_descriptors(counts->groups[i].group) : 0;
-    return n;
+    return unavailable_report(&counts->unavailable, env, counts->name, failures);
 }
 
 /* --- group set --- */
@@ -472,14 +448,13 @@ static struct group_counts *take_counts(struct group_set *collector, const struc
     return NULL;
 }
 
-static int configure_counts(struct group_counts **counts, const struct collector_context *context,
+static int configure_counts(struct group_counts **counts, const struct collector_env *env,
                             const struct config_group *group, const struct places *target)
 {
-    return *counts ? group_counts_resume(*counts, context, group, target)
-                   : group_counts_open(context, group, target, counts);
+    return *counts ? group_counts_resume(*counts, env, group, target) : group_counts_open(env, group, target, counts);
 }
 
-int group_set_configure(struct group_set *collector, const struct collector_context *context,
+int group_set_configure(struct group_set *collector, const struct collector_env *env,
                         const struct config_groups *groups, const struct places *places)
 {
     size_t n = groups->n * (places->one_target ? 1 : places->n);
@@ -495,12 +470,12 @@ int group_set_configure(struct group_set *collector, const struct collector_cont
         items[i] = take_counts(collector, &groups->items[i % groups->n], &target);
     }
     /* Counts that do not continue are closed first, to free their descriptors and counters for the new ones. */
-    group_set_done(collector, context->snapshot);
+    group_set_done(collector, env->snapshot);
     for (size_t i = 0; i < n; i++) {
         struct group_counts *counts = steal(items[i]);
         target = target_at(places, i / groups->n);
         if (r == 0)
-            r = configure_counts(&counts, context, &groups->items[i % groups->n], &target);
+            r = configure_counts(&counts, env, &groups->items[i % groups->n], &target);
         if (counts)
             items[n_counts++] = counts;
     }
@@ -508,100 +483,81 @@ int group_set_configure(struct group_set *collector, const struct collector_cont
     return r;
 }
 
-size_t group_set_read(struct group_set *collector, struct sys *sys)
+size_t group_set_read(struct group_set *collector, struct sys *sys, struct collected *ret)
 {
     size_t readable = 0;
 
     for (size_t i = 0; i < collector->n; i++)
-        readable += group_counts_read(collector->items[i], sys);
+        readable += group_counts_read(collector->items[i], sys, ret);
     return readable;
 }
 
-bool group_set_is_stale(const struct group_set *collector)
+void group_set_leave(struct group_set *collector, const struct collector_env *env)
 {
     for (size_t i = 0; i < collector->n; i++)
-        if (group_counts_are_stale(collector->items[i]))
-            return true;
-    return false;
-}
-
-void group_set_add_states(const struct group_set *collector, size_t states[N_ROW_STATES])
-{
-    for (size_t i = 0; i < collector->n; i++)
-        group_counts_add_states(collector->items[i], states);
-}
-
-void group_set_leave(struct group_set *collector, const struct collector_context *context)
-{
-    for (size_t i = 0; i < collector->n; i++)
-        group_counts_leave(collector->items[i], context);
+        group_counts_leave(collector->items[i], env);
 }
 
 size_t group_set_descriptors(const struct group_set *collector)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < collector->n; i++)
-        n += group_counts_descriptors(collector->items[i]);
+    for (size_t i = 0; i < collector->n; i++) {
+        const struct group_counts *counts = collector->items[i];
+        for (size_t k = 0; k < counts->n_groups; k++)
+            n += counts->groups[k].group ? group_descriptors(counts->groups[k].group) : 0;
+    }
     return n;
 }
 
-int group_set_open(const struct collector_context *context, const struct config_groups *groups,
-                   const struct places *places, void *previous, void **ret, struct error *error)
+int group_set_open(const struct collector_env *env, const struct config_groups *groups, const struct places *places,
+                   void *previous, struct opened *ret, struct error *error)
 {
     struct group_set *collector = previous ? previous : calloc(1, sizeof(*collector));
 
     if (!collector)
         return error_oom(error);
-    *ret = collector;
-    return group_set_configure(collector, context, groups, places) < 0 ? error_oom(error) : 0;
+    ret->state = collector;
+    return group_set_configure(collector, env, groups, places) < 0 ? error_oom(error) : 0;
 }
 
-int group_set_collect(const struct collector_context *context, void *state, struct error *error)
+int group_set_collect(const struct collector_env *env, void *state, struct collected *ret, struct error *error)
 {
     struct group_set *collector = state;
-    size_t readable = 0;
 
-    for (size_t i = 0; i < collector->n; i++) {
-        struct group_counts *counts = collector->items[i];
-        readable += group_counts_read(counts, context->sys);
-        if (group_counts_are_stale(counts))
-            *context->stale = true;
-        group_counts_add_states(counts, context->groups);
-    }
-    if (collector->n > 0 && readable == 0)
+    if (group_set_read(collector, env->sys, ret) == 0 && collector->n > 0)
         return error_set(error, -ENODATA, "no group of the collector %s could be read",
-                         context->snapshot->collector_names[context->collector]);
+                         env->snapshot->collector_names[env->collector]);
     return 0;
 }
 
-int group_set_pause(const struct collector_context *context, void *state)
+int group_set_pause(const struct collector_env *env, void *state)
 {
     struct group_set *collector = state;
     int r = 0;
 
     for (size_t i = 0; i < collector->n; i++) {
-        int error = group_counts_pause(collector->items[i], context->paused);
+        int error = group_counts_pause(collector->items[i], env->paused);
         r = r < 0 ? r : error;
     }
     return r;
 }
 
-int group_set_report(const struct collector_context *context, const void *state, struct failures *failures)
+int group_set_report(const struct collector_env *env, const void *state, struct failures *failures)
 {
     const struct group_set *collector = state;
     int r = 0;
 
     for (size_t i = 0; i < collector->n && r == 0; i++)
-        r = group_counts_report(collector->items[i], context, failures);
+        r = group_counts_report(collector->items[i], env, failures);
     return r;
 }
 
-void group_set_close(const struct collector_context *context, void *state)
+void group_set_close(const struct collector_env *env, void *state)
 {
     struct group_set *collector = state;
 
     if (collector)
-        group_set_done(collector, context->snapshot);
+        group_set_done(collector, env->snapshot);
     free(collector);
 }

@@ -44,31 +44,31 @@ struct group_set {
  * Opens each group on each target. Counts that already exist for the same group and target continue. On -ENOMEM
  * everything that could be opened is kept.
  */
-int group_set_configure(struct group_set *collector, const struct collector_context *context,
+int group_set_configure(struct group_set *collector, const struct collector_env *env,
                         const struct config_groups *groups, const struct places *places);
 /* Closes the descriptors and removes the rows. */
 void group_set_done(struct group_set *collector, struct snapshot *snapshot);
 
 /*
- * Read all counts; test whether any is stale; add the number of groups in each state; close the groups on CPUs that are
- * offline or in context->went_offline; count the open descriptors. group_set_read() returns how many perf groups could
- * be read.
+ * Reads all counts and updates their rows. Adds the number of groups in each state to *ret, and sets ret->stale if a
+ * group is no longer the one that was opened; the next configure opens it again. Returns how many perf groups could be
+ * read.
  */
-size_t group_set_read(struct group_set *collector, struct sys *sys);
-bool group_set_is_stale(const struct group_set *collector);
-void group_set_add_states(const struct group_set *collector, size_t states[N_ROW_STATES]);
-void group_set_leave(struct group_set *collector, const struct collector_context *context);
+size_t group_set_read(struct group_set *collector, struct sys *sys, struct collected *ret);
+/* Closes the groups on CPUs that are offline or in env->went_offline, for a caller that cannot configure yet. */
+void group_set_leave(struct group_set *collector, const struct collector_env *env);
+/* Returns the number of open descriptors. */
 size_t group_set_descriptors(const struct group_set *collector);
 
 /*
  * Implementation of a struct collector whose state is a group set on the heap. group_set_open() consumes
  * `previous`, which may be NULL. The others are the functions of that name in struct collector.
  */
-int group_set_open(const struct collector_context *context, const struct config_groups *groups,
-                   const struct places *places, void *previous, void **ret, struct error *error);
-int group_set_collect(const struct collector_context *context, void *state, struct error *error);
-int group_set_pause(const struct collector_context *context, void *state);
-int group_set_report(const struct collector_context *context, const void *state, struct failures *failures);
-void group_set_close(const struct collector_context *context, void *state);
+int group_set_open(const struct collector_env *env, const struct config_groups *groups, const struct places *places,
+                   void *previous, struct opened *ret, struct error *error);
+int group_set_collect(const struct collector_env *env, void *state, struct collected *ret, struct error *error);
+int group_set_pause(const struct collector_env *env, void *state);
+int group_set_report(const struct collector_env *env, const void *state, struct failures *failures);
+void group_set_close(const struct collector_env *env, void *state);
 
 #endif

@@ -145,11 +145,11 @@ static const char *part_pmu(const struct group_rows *rows, const struct machine 
     return first;
 }
 
-int group_rows_place(struct group_rows *rows, const struct collector_context *context,
-                     const struct place_events *events, const struct row_part *part, struct group_row **ret)
+int group_rows_place(struct group_rows *rows, const struct collector_env *env, const struct place_events *events,
+                     const struct row_part *part, struct group_row **ret)
 {
     int cpu = rows->summed ? -1 : part->cpu;
-    const char *pmu = part_pmu(rows, context->machine, events, part);
+    const char *pmu = part_pmu(rows, env->machine, events, part);
     struct group_row *found = group_rows_find(rows, part->ordinal, cpu, pmu);
 
     if (!found) {
@@ -198,14 +198,14 @@ void row_template_done(struct row_template *template)
 }
 
 /* Names the metric perf_COLLECTOR_EVENT[_UNIT]_total. On -ENOMEM the draft frees what was allocated. */
-static int row_counter_init(struct row_counter *counter, const struct collector_context *context,
+static int row_counter_init(struct row_counter *counter, const struct collector_env *env,
                             const struct config_event *event, const struct attr *attr, const char *pmu)
 {
     const char *unit = event_unit_suffix(&event->event, attr->unit), *separator = unit[0] ? "_" : "";
     char *name = NULL;
 
-    if (asprintf(&name, "perf_%s_%s%s%s_total", context->snapshot->collector_names[context->collector],
-                 event->event.metric, separator, unit) < 0)
+    if (asprintf(&name, "perf_%s_%s%s%s_total", env->snapshot->collector_names[env->collector], event->event.metric,
+                 separator, unit) < 0)
         name = NULL;
     *counter = (struct row_counter){
         .event = event->event.metric,
@@ -238,9 +238,9 @@ static unsigned pmu_slots(const struct machine *machine, const char *name)
     return pmu ? pmu->slots : 0;
 }
 
-int row_template_init(struct row_template *template, struct row_counter *counters,
-                      const struct collector_context *context, const struct group_rows *rows,
-                      const struct group_row *row, const struct place_events *events, uint64_t mask)
+int row_template_init(struct row_template *template, struct row_counter *counters, const struct collector_env *env,
+                      const struct group_rows *rows, const struct group_row *row, const struct place_events *events,
+                      uint64_t mask)
 {
     /* Counters are labelled with their own PMU, such as "software" in a mixed group, unless that is ambiguous. */
     bool own_pmus = !rows->spans_kinds && !has_sibling(rows, row);
@@ -248,12 +248,12 @@ int row_template_init(struct row_template *template, struct row_counter *counter
 
     *template = (struct row_template){.name = group_row_name(events->group->name, row->ordinal),
                                       .counters = counters,
-                                      .slots = pmu_slots(context->machine, row->pmu)};
+                                      .slots = pmu_slots(env->machine, row->pmu)};
     r = template->name ? 0 : -ENOMEM;
     EVENTS_FOREACH (event, mask) {
         const struct attr *attr = &events->attrs[event];
         if (r == 0)
-            r = row_counter_init(&counters[template->n++], context, &events->group->events[event], attr,
+            r = row_counter_init(&counters[template->n++], env, &events->group->events[event], attr,
                                  own_pmus ? attr->pmu->name : row->pmu);
     }
     if (r < 0)
@@ -261,57 +261,57 @@ int row_template_init(struct row_template *template, struct row_counter *counter
     return r;
 }
 
-struct row *row_template_make(const struct row_template *template, const struct collector_context *context,
+struct row *row_template_make(const struct row_template *template, const struct collector_env *env,
                               const struct group_row *row, const struct row_target *whose)
 {
     struct row_target target = *whose;
 
-    target.collector = context->collector;
+    target.collector = env->collector;
     target.group = template->name;
     target.pmu = row->pmu;
     target.cpu = row->cpu;
     target.slots = template->slots;
-    return snapshot_add_row(context->snapshot, &target, template->counters, template->n);
+    return snapshot_add_row(env->snapshot, &target, template->counters, template->n);
 }
 
 /* Replaces the row, if any, by one with counters for the events in `mask`. */
 static int group_row_replace(const struct group_rows *rows, struct group_row *group_row,
-                             const struct collector_context *context, const struct place_events *events,
+                             const struct collector_env *env, const struct place_events *events,
                              const struct place *place, uint64_t mask)
 {
     struct row_target whose = {.cgroup = place->cgroup, .names = place->names, .created_ns = group_row->created_ns};
     struct row_counter counters[GROUP_MEMBERS_MAX];
     _cleanup_(row_template_done) struct row_template template = {0};
-    int r = row_template_init(&template, counters, context, rows, group_row, events, mask);
-    struct row *row = r == 0 ? row_template_make(&template, context, group_row, &whose) : NULL;
+    int r = row_template_init(&template, counters, env, rows, group_row, events, mask);
+    struct row *row = r == 0 ? row_template_make(&template, env, group_row, &whose) : NULL;
 
     if (!row)
         return -ENOMEM;
     if (group_row->row)
-        snapshot_remove_row(context->snapshot, group_row->row);
+        snapshot_remove_row(env->snapshot, group_row->row);
     group_row->row = row;
     group_row->pmu = row->pmu;
     group_row->events = mask;
     return 0;
 }
 
-int group_rows_add(struct group_rows *rows, const struct collector_context *context, const struct place_events *events,
+int group_rows_add(struct group_rows *rows, const struct collector_env *env, const struct place_events *events,
                    const struct place *place, struct open_group *groups, uint32_t last)
 {
     uint64_t mask = groups[last].events;
     struct row_part part = {
         .cpu = groups[last].cpu, .ordinal = count_groups_on_cpu(groups, last), .events = groups[last].events};
     struct group_row *row;
-    int r = group_rows_place(rows, context, events, &part, &row);
+    int r = group_rows_place(rows, env, events, &part, &row);
 
     if (r < 0)
         return r;
     /* Cgroups come and go, and Prometheus cannot tell when a series started from 0 without _created. */
     if (!row->row)
-        row->created_ns = place->cgroup ? context->sys->now(context->sys, CLOCK_REALTIME) : 0;
+        row->created_ns = place->cgroup ? env->sys->now(env->sys, CLOCK_REALTIME) : 0;
     row->uneven |= row->row && mask != row->events;
     if (mask & ~row->events)
-        r = group_row_replace(rows, row, context, events, place, mask | row->events);
+        r = group_row_replace(rows, row, env, events, place, mask | row->events);
     if (r < 0) {
         rows->n -= !row->row; /* a new row is the last one */
         return r;

@@ -82,7 +82,7 @@ void group_rows_done(struct group_rows *rows, struct snapshot *snapshot);
  * Adds `groups[last]`, which was opened at `place`, to its row, and creates the row if necessary. `events` is the
  * result of place_events_find() for `place`. Returns -ENOMEM on failure.
  */
-int group_rows_add(struct group_rows *rows, const struct collector_context *context, const struct place_events *events,
+int group_rows_add(struct group_rows *rows, const struct collector_env *env, const struct place_events *events,
                    const struct place *place, struct open_group *groups, uint32_t last);
 
 /* A perf group, as far as its row depends on it. */
@@ -96,8 +96,8 @@ struct row_part {
  * Finds or appends the row of a perf group. An appended row has neither a `row` nor events, and its PMU name is
  * borrowed from the machine. `events` as for group_rows_add(). Returns -ENOMEM on failure.
  */
-int group_rows_place(struct group_rows *rows, const struct collector_context *context,
-                     const struct place_events *events, const struct row_part *part, struct group_row **ret);
+int group_rows_place(struct group_rows *rows, const struct collector_env *env, const struct place_events *events,
+                     const struct row_part *part, struct group_row **ret);
 
 /* The name and counters of a row, from which the row can be made any number of times. */
 struct row_template {
@@ -111,13 +111,13 @@ struct row_template {
  * Drafts a row with counters for the events in `mask`, whose attrs are in `events`. `counters` is the caller's array of
  * that size. The texts are borrowed from the machine and the configuration. Returns -ENOMEM on failure.
  */
-int row_template_init(struct row_template *template, struct row_counter *counters,
-                      const struct collector_context *context, const struct group_rows *rows,
-                      const struct group_row *row, const struct place_events *events, uint64_t mask);
+int row_template_init(struct row_template *template, struct row_counter *counters, const struct collector_env *env,
+                      const struct group_rows *rows, const struct group_row *row, const struct place_events *events,
+                      uint64_t mask);
 /* Does not free the `counters` array. */
 void row_template_done(struct row_template *template);
 /* Makes the row. Of `whose` only cgroup, names and created_ns are used. Returns NULL if memory runs out. */
-struct row *row_template_make(const struct row_template *template, const struct collector_context *context,
+struct row *row_template_make(const struct row_template *template, const struct collector_env *env,
                               const struct group_row *row, const struct row_target *whose);
 
 /* Sums the open groups of one row and shows the result. */

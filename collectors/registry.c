@@ -23,8 +23,7 @@ struct slot {
     uint64_t read_ns, duration_ns; /* read_ns is 0 before the first reading */
     enum reason_span span;         /* of the failure that is worth the most retries */
     struct error error;
-    struct series *success, *duration; /* NULL while it is disabled */
-    size_t n_groups[N_ROW_STATES];
+    struct series *success, *duration;   /* NULL while it is disabled */
     struct series *groups[N_ROW_STATES]; /* NULL while it is not open, and for a collector without groups */
 };
 
@@ -34,7 +33,7 @@ struct registry {
     struct children children;
     const struct machine *machine;
     const struct config *config;
-    struct cpuset went_offline; /* see struct collector_context */
+    struct cpuset went_offline; /* see struct collector_env */
     bool stale;
     struct snapshot snapshot;
     struct failures failures;
@@ -44,22 +43,17 @@ struct registry {
     struct slot slots[N_COLLECTORS];
 };
 
-static struct collector_context registry_context(struct registry *registry, size_t i)
+static struct collector_env registry_env(struct registry *registry, size_t i)
 {
-    return (struct collector_context){
+    return (struct collector_env){
         .sys = registry->sys,
         .machine = registry->machine,
         .config = registry->config,
         .snapshot = &registry->snapshot,
-        .reload = registry->reload,
-        .children = &registry->children,
-        .cpu = registry_state(registry, &collector_cpu),
         .went_offline = &registry->went_offline,
-        .paused = registry_is_paused(registry),
+        .shared = registry_state(registry, &collector_cpu),
         .collector = (unsigned)i,
-        .stale = &registry->stale,
-        .groups = registry->slots[i].n_groups,
-        .fd = &registry->slots[i].fd,
+        .paused = registry_is_paused(registry),
     };
 }
 
@@ -103,9 +97,9 @@ static void slot_remove_groups(struct slot *slot, struct metrics *metrics)
 static void registry_close_collector(struct registry *registry, size_t i)
 {
     struct slot *slot = &registry->slots[i];
-    struct collector_context context = registry_context(registry, i);
+    struct collector_env env = registry_env(registry, i);
 
-    collectors[i]->close(&context, slot->state);
+    collectors[i]->close(&env, slot->state);
     slot_remove_groups(slot, &registry->snapshot.metrics);
     metrics_remove(&registry->snapshot.metrics, slot->success);
     metrics_remove(&registry->snapshot.metrics, slot->duration);
@@ -173,8 +167,8 @@ static void registry_set_failed(struct registry *registry, size_t i, bool failed
 static int registry_open_collector(struct registry *registry, size_t i, struct error *error)
 {
     struct slot *slot = &registry->slots[i];
-    struct collector_context context = registry_context(registry, i);
-    void *state = NULL;
+    struct collector_env env = registry_env(registry, i);
+    struct opened opened = {.fd = -1};
 
     if (!is_enabled(collectors[i], registry->config)) {
         registry_close_collector(registry, i);
@@ -182,13 +176,15 @@ static int registry_open_collector(struct registry *registry, size_t i, struct e
         return 0;
     }
     slot->error = (struct error){0};
-    slot->fd = -1;
-    int r = collectors[i]->open(&context, slot->state, &state, &slot->error);
+    int r = collectors[i]->open(&env, slot->state, &opened, &slot->error);
+    slot->state = opened.state;
+    slot->fd = opened.fd;
     slot->successful = r == 0;
-    registry_set_failed(registry, i, r < 0 && !state);
+    slot->incomplete = r < 0 && slot->state;
     slot->span = reason_span(r);
-    slot->state = state;
-    slot->incomplete = r < 0 && state;
+    registry_set_failed(registry, i, r < 0 && !slot->state);
+    if (slot->state && collectors[i] == &collector_self)
+        self_set_sources(slot->state, registry->reload, &registry->children);
     slot->read_ns = 0;
     return slot_add_series(slot, &registry->snapshot.metrics, i) < 0 ? error_oom(error) : 0;
 }
@@ -238,12 +234,12 @@ static int registry_gather_failures(struct registry *registry)
 
     registry_forget_failures(registry);
     for (size_t i = 0; i < N_COLLECTORS && r == 0; i++) {
-        struct collector_context context = registry_context(registry, i);
+        struct collector_env env = registry_env(registry, i);
         r = registry_report_collector(registry, i);
         if (r < 0 || !registry->slots[i].state)
             continue;
         registry->failures.span = REASON_LASTS;
-        r = collectors[i]->report(&context, registry->slots[i].state, &registry->failures);
+        r = collectors[i]->report(&env, registry->slots[i].state, &registry->failures);
         registry->slots[i].span = registry->slots[i].incomplete ? REASON_PASSES : registry->failures.span;
     }
     if (r < 0 || registry->failures.n == 0)
@@ -313,22 +309,23 @@ static void registry_read_collector(struct registry *registry, size_t i, uint64_
 {
     uint64_t start_ns = *end_ns;
     struct slot *slot = &registry->slots[i];
-    struct collector_context context = registry_context(registry, i);
+    struct collector_env env = registry_env(registry, i);
+    struct collected collected = {0};
 
     if (slot->state) {
         /* The error of an open that failed in part is kept. */
         struct error before = slot->error, unused, *error = slot->incomplete ? &unused : &slot->error;
         *error = (struct error){0};
-        memset(slot->n_groups, 0, sizeof(slot->n_groups));
         snapshot_begin_removals(&registry->snapshot);
-        bool successful = collectors[i]->collect(&context, slot->state, error) == 0;
+        bool successful = collectors[i]->collect(&env, slot->state, &collected, error) == 0;
         snapshot_end_removals(&registry->snapshot);
         slot->successful = successful && !slot->incomplete;
         registry_set_failed(registry, i, !successful);
+        registry->stale |= collected.stale;
         registry->outdated |= !str_equal(before.message, slot->error.message);
     }
     for (size_t k = 0; k < N_ROW_STATES && slot->groups[k]; k++)
-        series_set(slot->groups[k], slot->n_groups[k]);
+        series_set(slot->groups[k], collected.groups[k]);
     slot->read_ns = now_ns;
     *end_ns = registry->sys->now(registry->sys, CLOCK_MONOTONIC);
     slot->duration_ns = *end_ns - start_ns;
@@ -367,6 +364,11 @@ const struct snapshot *registry_read(struct registry *registry, uint32_t mask, u
     return &registry->snapshot;
 }
 
+const struct snapshot *registry_snapshot(const struct registry *registry)
+{
+    return &registry->snapshot;
+}
+
 int registry_pause(struct registry *registry, bool paused)
 {
     int r = 0;
@@ -375,10 +377,10 @@ int registry_pause(struct registry *registry, bool paused)
         return 0;
     registry->snapshot.pauses++;
     for (size_t i = 0; i < N_COLLECTORS; i++) {
-        struct collector_context context = registry_context(registry, i);
+        struct collector_env env = registry_env(registry, i);
         if (!registry->slots[i].state)
             continue;
-        int error = collectors[i]->pause(&context, registry->slots[i].state);
+        int error = collectors[i]->pause(&env, registry->slots[i].state);
         r = r < 0 ? r : error;
     }
     registry_expire(registry);
@@ -415,12 +417,12 @@ int registry_fd(const struct registry *registry, size_t n)
 
 int registry_dispatch(struct registry *registry, size_t n)
 {
-    struct collector_context context = registry_context(registry, n);
+    struct collector_env env = registry_env(registry, n);
 
     if (!registry->slots[n].state)
         return 0;
     snapshot_begin_removals(&registry->snapshot);
-    int r = collectors[n]->dispatch(&context, registry->slots[n].state);
+    int r = collectors[n]->dispatch(&env, registry->slots[n].state);
     if (registry_gather_failures(registry) < 0)
         r = -ENOMEM;
     if (r < 0)

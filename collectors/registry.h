@@ -20,7 +20,7 @@ void registry_set_children(struct registry *registry, const struct children *chi
 
 /*
  * Opens what `config` asks for on `machine`, and closes everything else. Unchanged groups continue to count.
- * `went_offline` may be NULL; it has the meaning of the member of struct collector_context. `machine` and `config` must
+ * `went_offline` may be NULL; it has the meaning of the member of struct collector_env. `machine` and `config` must
  * stay valid until the next call, even if this one fails. A collector that cannot be opened is no error; its success
  * metric reports it. Fails only with -ENOMEM.
  */
@@ -46,6 +46,9 @@ bool registry_is_stale(const struct registry *registry);
  * min_age_ns. Returns the snapshot, which the registry owns.
  */
 const struct snapshot *registry_read(struct registry *registry, uint32_t mask, uint64_t max_age_ns);
+
+/* Returns the snapshot as the last readings left it. Valid as long as the registry. */
+const struct snapshot *registry_snapshot(const struct registry *registry);
 
 /* Forces the next registry_read() to read all collectors, whatever the age of their last reading. */
 void registry_expire(struct registry *registry);

@@ -39,13 +39,13 @@ static struct series *self_child_series(const struct self_child *child, enum own
 }
 
 /* Returns -ENOMEM on failure. self_child_done() must be called in either case. */
-static int self_child_init(struct self_child *child, const struct collector_context *context, const char *process)
+static int self_child_init(struct self_child *child, const struct collector_env *env, const char *process)
 {
     const struct label label = {"process", process};
 
     for (size_t i = 0; i < SELF_CHILD_VALUES; i++) {
         child->series[i] =
-            own_metrics_add(&context->snapshot->metrics, OWN_CHILD_CPU_SECONDS + i, context->collector, &label, 1);
+            own_metrics_add(&env->snapshot->metrics, OWN_CHILD_CPU_SECONDS + i, env->collector, &label, 1);
         if (!child->series[i])
             return -ENOMEM;
     }
@@ -138,40 +138,39 @@ static struct self_cost *self_cost_free(struct self_cost *cost, struct metrics *
     return NULL;
 }
 
-static int cost_counter_refuse(const struct collector_context *context, struct cost_counter *counter, int error,
+static int cost_counter_refuse(const struct collector_env *env, struct cost_counter *counter, int error,
                                const struct pmu *pmu)
 {
     char message[512];
 
-    reason_format(context->machine, pmu, error, message, sizeof(message));
+    reason_format(env->machine, pmu, error, message, sizeof(message));
     counter->error = error;
-    counter->pmu = intern_text(&context->snapshot->texts, pmu->name);
-    counter->message = intern_text(&context->snapshot->texts, message);
+    counter->pmu = intern_text(&env->snapshot->texts, pmu->name);
+    counter->message = intern_text(&env->snapshot->texts, message);
     return counter->pmu && counter->message ? 0 : -ENOMEM;
 }
 
-static int cost_counter_open(const struct collector_context *context, struct cost_counter *counter,
+static int cost_counter_open(const struct collector_env *env, struct cost_counter *counter,
                              enum thread_counter_event event)
 {
-    struct metrics *metrics = &context->snapshot->metrics;
+    struct metrics *metrics = &env->snapshot->metrics;
     const struct pmu *pmu = NULL;
 
     cost_counter_done(counter, metrics);
-    int r =
-        thread_counter_open(context->sys, context->machine, &userpage_reader, event, &counter->thread_counter, &pmu);
+    int r = thread_counter_open(env->sys, env->machine, &userpage_reader, event, &counter->thread_counter, &pmu);
     if (r < 0)
-        return pmu ? cost_counter_refuse(context, counter, r, pmu) : r;
-    if (context->paused)
+        return pmu ? cost_counter_refuse(env, counter, r, pmu) : r;
+    if (env->paused)
         thread_counter_pause(counter->thread_counter, true);
     counter->scale = scale_new(1);
-    counter->series = own_metrics_add(metrics, totals[event], context->collector, NULL, 0);
+    counter->series = own_metrics_add(metrics, totals[event], env->collector, NULL, 0);
     return counter->scale && counter->series ? 0 : -ENOMEM;
 }
 
 /* The gauges say how the events are counted, and exist only while any is. */
-static int self_cost_update_gauges(const struct collector_context *context, struct self_cost *cost)
+static int self_cost_update_gauges(const struct collector_env *env, struct self_cost *cost)
 {
-    struct metrics *metrics = &context->snapshot->metrics;
+    struct metrics *metrics = &env->snapshot->metrics;
     bool any = false, has_kernel = true;
 
     for (size_t i = 0; i < N_THREAD_COUNTER_EVENTS; i++)
@@ -182,9 +181,9 @@ static int self_cost_update_gauges(const struct collector_context *context, stru
     if (!any)
         return 0;
     if (!cost->user_reads)
-        cost->user_reads = own_metrics_add(metrics, OWN_USER_READS, context->collector, NULL, 0);
+        cost->user_reads = own_metrics_add(metrics, OWN_USER_READS, env->collector, NULL, 0);
     if (!cost->kernel_counted)
-        cost->kernel_counted = own_metrics_add(metrics, OWN_KERNEL_COUNTED, context->collector, NULL, 0);
+        cost->kernel_counted = own_metrics_add(metrics, OWN_KERNEL_COUNTED, env->collector, NULL, 0);
     if (!cost->user_reads || !cost->kernel_counted)
         return -ENOMEM;
     series_set(cost->kernel_counted, has_kernel);
@@ -195,18 +194,18 @@ static int self_cost_update_gauges(const struct collector_context *context, stru
  * Takes over `previous`, which may be NULL, with its open counters, and opens the others. An event that cannot be
  * opened is no error. Fails only with -ENOMEM.
  */
-static int self_cost_open(const struct collector_context *context, struct self_cost *previous, struct self_cost **ret)
+static int self_cost_open(const struct collector_env *env, struct self_cost *previous, struct self_cost **ret)
 {
     struct self_cost *cost = previous ? previous : calloc(1, sizeof(*cost));
     int r = cost ? 0 : -ENOMEM;
 
     for (size_t i = 0; r == 0 && i < N_THREAD_COUNTER_EVENTS; i++)
         if (!cost->counters[i].thread_counter)
-            r = cost_counter_open(context, &cost->counters[i], (enum thread_counter_event)i);
+            r = cost_counter_open(env, &cost->counters[i], (enum thread_counter_event)i);
     if (r == 0)
-        r = self_cost_update_gauges(context, cost);
+        r = self_cost_update_gauges(env, cost);
     if (r < 0) {
-        self_cost_free(cost, &context->snapshot->metrics);
+        self_cost_free(cost, &env->snapshot->metrics);
         return r;
     }
     *ret = cost;
@@ -246,22 +245,21 @@ static void self_cost_collect(struct self_cost *cost)
         series_set(cost->user_reads, user);
 }
 
-/* Disables or enables the open counters, as context->paused says. Returns the first error of ioctl(2). */
-static int self_cost_pause(const struct collector_context *context, struct self_cost *cost)
+/* Disables or enables the open counters, as env->paused says. Returns the first error of ioctl(2). */
+static int self_cost_pause(const struct collector_env *env, struct self_cost *cost)
 {
     int r = 0;
 
     for (size_t i = 0; i < N_THREAD_COUNTER_EVENTS; i++)
         if (cost->counters[i].thread_counter) {
-            int error = thread_counter_pause(cost->counters[i].thread_counter, context->paused);
+            int error = thread_counter_pause(cost->counters[i].thread_counter, env->paused);
             r = r < 0 ? r : error;
         }
     return r;
 }
 
 /* Adds the events that could not be opened. Returns -ENOMEM on failure. */
-static int self_cost_report(const struct self_cost *cost, const struct collector_context *context,
-                            struct failures *failures)
+static int self_cost_report(const struct self_cost *cost, const struct collector_env *env, struct failures *failures)
 {
     int r = 0;
 
@@ -269,7 +267,7 @@ static int self_cost_report(const struct self_cost *cost, const struct collector
         const struct cost_counter *counter = &cost->counters[i];
         const char *name = thread_counter_event_name((enum thread_counter_event)i);
         struct failure failure = {
-            .collector = context->collector,
+            .collector = env->collector,
             .group = "self",
             .event = name,
             .metric = name,
@@ -297,6 +295,8 @@ static int self_cost_report(const struct self_cost *cost, const struct collector
 #define N_VALUES (OWN_PAUSED - OWN_CPU_SECONDS + 1)
 
 struct self {
+    const struct reload_outcome *reload;
+    const struct children *children;
     int stat_fd, fd_directory;
     uint64_t boot_ns; /* since the epoch; 0: unknown */
     struct series *series[N_VALUES];
@@ -307,52 +307,52 @@ struct self {
     struct self_cost *cost;
 };
 
-static void self_close(const struct collector_context *context, void *state)
+static void self_close(const struct collector_env *env, void *state)
 {
     struct self *self = state;
 
     if (!self)
         return;
     for (size_t i = 0; i < N_VALUES; i++)
-        metrics_remove(&context->snapshot->metrics, self->series[i]);
-    metrics_remove(&context->snapshot->metrics, self->build);
+        metrics_remove(&env->snapshot->metrics, self->series[i]);
+    metrics_remove(&env->snapshot->metrics, self->build);
     for (size_t i = 0; i < self->n_slots; i++)
-        metrics_remove(&context->snapshot->metrics, self->slots[i]);
+        metrics_remove(&env->snapshot->metrics, self->slots[i]);
     free(self->slots);
-    self_child_done(&self->opener, &context->snapshot->metrics);
-    self_child_done(&self->symboliser, &context->snapshot->metrics);
-    self_child_done(&self->reader, &context->snapshot->metrics);
-    self_cost_free(self->cost, &context->snapshot->metrics);
+    self_child_done(&self->opener, &env->snapshot->metrics);
+    self_child_done(&self->symboliser, &env->snapshot->metrics);
+    self_child_done(&self->reader, &env->snapshot->metrics);
+    self_cost_free(self->cost, &env->snapshot->metrics);
     closep(&self->stat_fd);
     closep(&self->fd_directory);
     free(self);
 }
 
-static int self_add_series(const struct collector_context *context, struct self *self)
+static int self_add_series(const struct collector_env *env, struct self *self)
 {
     const struct label build_labels[] = {
         {"version", PACKAGE_VERSION}, {"compiler", __VERSION__}, {"libpfm4", pfm_built()}};
-    struct metrics *metrics = &context->snapshot->metrics;
+    struct metrics *metrics = &env->snapshot->metrics;
 
     for (size_t i = 0; i < N_VALUES; i++) {
-        self->series[i] = own_metrics_add(metrics, OWN_CPU_SECONDS + i, context->collector, NULL, 0);
+        self->series[i] = own_metrics_add(metrics, OWN_CPU_SECONDS + i, env->collector, NULL, 0);
         if (!self->series[i])
             return -ENOMEM;
     }
-    self->build = own_metrics_add(metrics, OWN_BUILD, context->collector, build_labels, ARRAY_SIZE(build_labels));
+    self->build = own_metrics_add(metrics, OWN_BUILD, env->collector, build_labels, ARRAY_SIZE(build_labels));
     if (!self->build)
         return -ENOMEM;
     series_set(self->build, 1);
-    int r = self_child_init(&self->opener, context, "opener");
+    int r = self_child_init(&self->opener, env, "opener");
     if (r == 0)
-        r = self_child_init(&self->symboliser, context, "symboliser");
-    return r < 0 ? r : self_child_init(&self->reader, context, "reader");
+        r = self_child_init(&self->symboliser, env, "symboliser");
+    return r < 0 ? r : self_child_init(&self->reader, env, "reader");
 }
 
 /* For recording rules, as the divisor of events that count slots. */
-static int self_add_slots(const struct collector_context *context, struct self *self)
+static int self_add_slots(const struct collector_env *env, struct self *self)
 {
-    const struct machine *machine = context->machine;
+    const struct machine *machine = env->machine;
 
     for (size_t i = 0; i < machine->n_pmus; i++) {
         const struct label label = {"pmu", machine->pmus[i]->name};
@@ -360,8 +360,7 @@ static int self_add_slots(const struct collector_context *context, struct self *
             continue;
         if (array_grow(&self->slots, self->n_slots) < 0)
             return -ENOMEM;
-        struct series *series =
-            own_metrics_add(&context->snapshot->metrics, OWN_PMU_SLOTS, context->collector, &label, 1);
+        struct series *series = own_metrics_add(&env->snapshot->metrics, OWN_PMU_SLOTS, env->collector, &label, 1);
         if (!series)
             return -ENOMEM;
         series_set(series, machine->pmus[i]->slots);
@@ -370,25 +369,33 @@ static int self_add_slots(const struct collector_context *context, struct self *
     return 0;
 }
 
-static int self_open(const struct collector_context *context, void *previous, void **ret, struct error *error)
+static int self_open(const struct collector_env *env, void *previous, struct opened *ret, struct error *error)
 {
     struct self *self = calloc(1, sizeof(*self)), *before = previous;
 
     if (self && before)
         self->cost = steal(before->cost);
-    self_close(context, before);
+    self_close(env, before);
     if (!self)
         return error_oom(error);
     self->stat_fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
     self->fd_directory = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     process_stat_read_boot(&self->boot_ns);
-    if (self_add_series(context, self) < 0 || self_add_slots(context, self) < 0 ||
-        self_cost_open(context, steal(self->cost), &self->cost) < 0) {
-        self_close(context, self);
+    if (self_add_series(env, self) < 0 || self_add_slots(env, self) < 0 ||
+        self_cost_open(env, steal(self->cost), &self->cost) < 0) {
+        self_close(env, self);
         return error_oom(error);
     }
-    *ret = self;
+    ret->state = self;
     return 0;
+}
+
+void self_set_sources(void *state, const struct reload_outcome *reload, const struct children *children)
+{
+    struct self *self = state;
+
+    self->reload = reload;
+    self->children = children;
 }
 
 static void self_set(struct self *self, enum own_metric which, uint64_t value)
@@ -420,41 +427,42 @@ static void self_collect_limits(struct self *self)
         self_set(self, OWN_VIRTUAL_MAX_BYTES, limit.rlim_cur);
 }
 
-static int self_collect(const struct collector_context *context, void *state, struct error *error)
+static int self_collect(const struct collector_env *env, void *state, struct collected *ret, struct error *error)
 {
     struct self *self = state;
     uint64_t open_fds = 0;
 
+    (void)ret;
     (void)error;
     if (!self->boot_ns) /* out of memory or descriptors when it was opened */
         process_stat_read_boot(&self->boot_ns);
-    self_set(self, OWN_CPU_SECONDS, context->sys->now(context->sys, CLOCK_PROCESS_CPUTIME_ID));
+    self_set(self, OWN_CPU_SECONDS, env->sys->now(env->sys, CLOCK_PROCESS_CPUTIME_ID));
     if (fd_count_open(self->fd_directory, &open_fds) == 0)
         self_set(self, OWN_OPEN_FDS, open_fds);
     self_collect_limits(self);
     self_collect_stat(self);
-    self_child_collect(&self->opener, context->children->opener, self->boot_ns);
-    self_child_collect(&self->symboliser, context->children->symboliser, self->boot_ns);
-    self_child_collect(&self->reader, context->children->reader, self->boot_ns);
+    self_child_collect(&self->opener, self->children->opener, self->boot_ns);
+    self_child_collect(&self->symboliser, self->children->symboliser, self->boot_ns);
+    self_child_collect(&self->reader, self->children->reader, self->boot_ns);
     self_cost_collect(self->cost);
-    self_set(self, OWN_RELOAD_SUCCESSFUL, context->reload->successful);
-    self_set(self, OWN_RELOAD_TIME, context->reload->success_realtime_ns);
-    self_set(self, OWN_PAUSED, context->paused);
+    self_set(self, OWN_RELOAD_SUCCESSFUL, self->reload->successful);
+    self_set(self, OWN_RELOAD_TIME, self->reload->success_realtime_ns);
+    self_set(self, OWN_PAUSED, env->paused);
     return 0;
 }
 
-static int self_pause(const struct collector_context *context, void *state)
+static int self_pause(const struct collector_env *env, void *state)
 {
     struct self *self = state;
 
-    return self_cost_pause(context, self->cost);
+    return self_cost_pause(env, self->cost);
 }
 
-static int self_report(const struct collector_context *context, const void *state, struct failures *failures)
+static int self_report(const struct collector_env *env, const void *state, struct failures *failures)
 {
     const struct self *self = state;
 
-    return self_cost_report(self->cost, context, failures);
+    return self_cost_report(self->cost, env, failures);
 }
 
 const struct collector collector_self = {

@@ -55,13 +55,13 @@ static const struct pmu *named_pmu(const struct machine *machine, const struct e
 }
 
 /* An event that this machine does not have is an error on each CPU. An event of another CPU's PMU is not. */
-static int find_on_cpu(const struct place *place, const struct collector_context *context, const struct event *event,
+static int find_on_cpu(const struct place *place, const struct collector_env *env, const struct event *event,
                        const struct pmu **ret, struct error *error)
 {
-    const struct pmu *pmu = attr_pmu(context->machine, event, (unsigned)place->target.cpu);
+    const struct pmu *pmu = attr_pmu(env->machine, event, (unsigned)place->target.cpu);
 
-    if (!pmu && !named_pmu(context->machine, event)) {
-        int r = attr_check(context->sys, context->machine, event, error);
+    if (!pmu && !named_pmu(env->machine, event)) {
+        int r = attr_check(env->sys, env->machine, event, error);
         if (r < 0)
             return r;
     }
@@ -69,10 +69,10 @@ static int find_on_cpu(const struct place *place, const struct collector_context
     return 0;
 }
 
-static int find_on_pmu(const struct place *place, const struct collector_context *context, const struct event *event,
+static int find_on_pmu(const struct place *place, const struct collector_env *env, const struct event *event,
                        const struct pmu **ret, struct error *error)
 {
-    bool is_own = attr_names_pmu(context->machine, event, place->pmu);
+    bool is_own = attr_names_pmu(env->machine, event, place->pmu);
 
     if (is_own && place->target.cpu < 0)
         return error_set(error, -ENODEV, "none of the CPUs on which PMU \"%s\" is read is online: see its cpumask",
@@ -81,22 +81,21 @@ static int find_on_pmu(const struct place *place, const struct collector_context
     return 0;
 }
 
-static int find_on_target(const struct place *place, const struct collector_context *context, const struct event *event,
+static int find_on_target(const struct place *place, const struct collector_env *env, const struct event *event,
                           const struct pmu **ret, struct error *error)
 {
-    return place->kind == PLACE_CPU ? find_on_cpu(place, context, event, ret, error)
-                                    : find_on_pmu(place, context, event, ret, error);
+    return place->kind == PLACE_CPU ? find_on_cpu(place, env, event, ret, error)
+                                    : find_on_pmu(place, env, event, ret, error);
 }
 
 /* Returns whether another place of the list counts the event now, or reports why it cannot. */
-static bool is_found_elsewhere(const struct place *place, const struct collector_context *context,
-                               const struct event *event)
+static bool is_found_elsewhere(const struct place *place, const struct collector_env *env, const struct event *event)
 {
     for (size_t i = 0; i < place->list->n && &place->list->items[i] != place; i++) {
         const struct pmu *pmu = NULL;
         if (place->list->items[i].offline)
             continue;
-        if (find_on_target(&place->list->items[i], context, event, &pmu, NULL) < 0 || pmu)
+        if (find_on_target(&place->list->items[i], env, event, &pmu, NULL) < 0 || pmu)
             return true;
     }
     return false;
@@ -125,9 +124,9 @@ static int explain_no_cpu(const struct place *place, const struct machine *machi
 }
 
 /* Writes why no PMU of the list counts the event. */
-static int explain_no_pmu(const struct collector_context *context, const struct event *event, struct error *error)
+static int explain_no_pmu(const struct collector_env *env, const struct event *event, struct error *error)
 {
-    int r = attr_check(context->sys, context->machine, event, error);
+    int r = attr_check(env->sys, env->machine, event, error);
 
     if (r < 0)
         return r;
@@ -138,17 +137,17 @@ static int explain_no_pmu(const struct collector_context *context, const struct 
  * Finds the PMU that counts the event at the place. *ret is NULL if the event does not belong to the place, which is no
  * error. Fails, with a sentence in `error`, if it belongs to the place but cannot be counted.
  */
-static int place_find_pmu(const struct place *place, const struct collector_context *context, const struct event *event,
+static int place_find_pmu(const struct place *place, const struct collector_env *env, const struct event *event,
                           const struct pmu **ret, struct error *error)
 {
     if (place->kind == PLACE_CPU || place->kind == PLACE_PMU)
-        return find_on_target(place, context, event, ret, error);
-    if (is_found_elsewhere(place, context, event)) {
+        return find_on_target(place, env, event, ret, error);
+    if (is_found_elsewhere(place, env, event)) {
         *ret = NULL;
         return 0;
     }
-    return place->kind == PLACE_NO_CPU ? explain_no_cpu(place, context->machine, event, error)
-                                       : explain_no_pmu(context, event, error);
+    return place->kind == PLACE_NO_CPU ? explain_no_cpu(place, env->machine, event, error)
+                                       : explain_no_pmu(env, event, error);
 }
 
 /* --- events of a place --- */
@@ -158,8 +157,8 @@ static int place_find_pmu(const struct place *place, const struct collector_cont
  * for the CPU's core PMU, and if it is an event by name, the PMU must list it in sysfs. If no CPU is online, the last
  * variant, which is for any PMU, decides what is reported. An event whose PMU does not exist is not reported.
  */
-static bool is_for_place(const struct place *place, const struct collector_context *context,
-                         const struct config_group *group, const struct config_event *event)
+static bool is_for_place(const struct place *place, const struct collector_env *env, const struct config_group *group,
+                         const struct config_event *event)
 {
     const struct pmu *core;
 
@@ -167,7 +166,7 @@ static bool is_for_place(const struct place *place, const struct collector_conte
         return true;
     switch (place->kind) {
     case PLACE_CPU:
-        core = machine_core_pmu(context->machine, (unsigned)place->target.cpu);
+        core = machine_core_pmu(env->machine, (unsigned)place->target.cpu);
         return (event->variants >> preset_choose(group->preset, core) & 1) &&
                preset_event_is_listed(&event->event, core);
     case PLACE_PMU:
@@ -180,7 +179,7 @@ static bool is_for_place(const struct place *place, const struct collector_conte
     return false;
 }
 
-static int place_events_find_event(struct place_events *events, const struct collector_context *context,
+static int place_events_find_event(struct place_events *events, const struct collector_env *env,
                                    const struct place *place, size_t i, struct unavailable_events *unavailable)
 {
     const struct event *event = &events->group->events[i].event;
@@ -188,13 +187,13 @@ static int place_events_find_event(struct place_events *events, const struct col
     struct error error;
     int r = 0;
 
-    if (is_for_place(place, context, events->group, &events->group->events[i]))
-        r = place_find_pmu(place, context, event, &pmu, &error);
+    if (is_for_place(place, env, events->group, &events->group->events[i]))
+        r = place_find_pmu(place, env, event, &pmu, &error);
     if (r == 0 && !pmu)
         return 0;
     /* Reuses the attr, so that the files of a tracepoint are read once and not for every CPU. */
     if (r == 0 && events->attrs[i].pmu != pmu)
-        r = attr_build(context->sys, context->machine, event, pmu, &events->attrs[i], &error);
+        r = attr_build(env->sys, env->machine, event, pmu, &events->attrs[i], &error);
     if (r == -ENOMEM)
         return r;
     if (r < 0) {
@@ -205,20 +204,20 @@ static int place_events_find_event(struct place_events *events, const struct col
                                         .span = r == -ENODEV ? REASON_LASTS : reason_span(r),
                                         .message = error.message};
         events->refused |= event_bit(i);
-        return unavailable_add(unavailable, context, place->target.cpu, &events->group->events[i], why);
+        return unavailable_add(unavailable, env, place->target.cpu, &events->group->events[i], why);
     }
     events->mask |= event_bit(i);
     return 0;
 }
 
-int place_events_find(struct place_events *events, const struct collector_context *context, const struct place *place,
+int place_events_find(struct place_events *events, const struct collector_env *env, const struct place *place,
                       struct unavailable_events *unavailable)
 {
     int r = 0;
 
     events->mask = events->refused = 0;
     for (size_t i = 0; i < events->group->n_events && r == 0; i++)
-        r = place_events_find_event(events, context, place, i, unavailable);
+        r = place_events_find_event(events, env, place, i, unavailable);
     return r;
 }
 

@@ -67,7 +67,7 @@ struct place_events {
  * be counted. On entry `events` is zeroed except for its group, or holds the result for another place, whose attrs are
  * reused if the PMU is the same. Returns -ENOMEM on failure.
  */
-int place_events_find(struct place_events *events, const struct collector_context *context, const struct place *place,
+int place_events_find(struct place_events *events, const struct collector_env *env, const struct place *place,
                       struct unavailable_events *unavailable);
 
 /* Copies the attrs of the events in `mask`, in order. Returns their number. */

@@ -50,7 +50,7 @@ static int unavailable_append(struct unavailable_events *events, struct intern *
     return 0;
 }
 
-int unavailable_add(struct unavailable_events *events, const struct collector_context *context, int cpu,
+int unavailable_add(struct unavailable_events *events, const struct collector_env *env, int cpu,
                     const struct config_event *config, struct unavailable_event why)
 {
     if (!why.pmu)
@@ -58,7 +58,7 @@ int unavailable_add(struct unavailable_events *events, const struct collector_co
     why.cpu = events->summed ? -1 : cpu;
     struct unavailable_event *event = unavailable_find(events, &why);
     if (!event) {
-        if (unavailable_append(events, &context->snapshot->texts, config, &why) < 0)
+        if (unavailable_append(events, &env->snapshot->texts, config, &why) < 0)
             return -ENOMEM;
         event = &events->items[events->n - 1];
     }
@@ -95,11 +95,11 @@ void unavailable_sweep(struct unavailable_events *events, struct snapshot *snaps
     events->n = n;
 }
 
-int unavailable_show(struct unavailable_event *event, const struct collector_context *context,
-                     const struct row_target *where, bool visible)
+int unavailable_show(struct unavailable_event *event, const struct collector_env *env, const struct row_target *where,
+                     bool visible)
 {
     struct row_counter counter = {.event = event->metric, .pmu = event->pmu, .unit = ""};
-    struct row_target target = {.collector = context->collector,
+    struct row_target target = {.collector = env->collector,
                                 .group = where->group,
                                 .pmu = event->pmu,
                                 .cgroup = where->cgroup,
@@ -110,19 +110,19 @@ int unavailable_show(struct unavailable_event *event, const struct collector_con
     if (visible == (event->row != NULL))
         return 0;
     if (!visible) {
-        snapshot_remove_row(context->snapshot, event->row);
+        snapshot_remove_row(env->snapshot, event->row);
         event->row = NULL;
         return 0;
     }
-    event->row = snapshot_add_row(context->snapshot, &target, &counter, 1);
+    event->row = snapshot_add_row(env->snapshot, &target, &counter, 1);
     return event->row ? 0 : -ENOMEM;
 }
 
-static int unavailable_report_event(const struct unavailable_event *event, const struct collector_context *context,
+static int unavailable_report_event(const struct unavailable_event *event, const struct collector_env *env,
                                     const char *group, struct failures *failures)
 {
     struct failure failure = {
-        .collector = context->collector,
+        .collector = env->collector,
         .group = group,
         .event = event->text,
         .metric = event->metric,
@@ -138,12 +138,12 @@ static int unavailable_report_event(const struct unavailable_event *event, const
     return r;
 }
 
-int unavailable_report(const struct unavailable_events *events, const struct collector_context *context,
-                       const char *group, struct failures *failures)
+int unavailable_report(const struct unavailable_events *events, const struct collector_env *env, const char *group,
+                       struct failures *failures)
 {
     int r = 0;
 
     for (size_t i = 0; i < events->n && r == 0; i++)
-        r = unavailable_report_event(&events->items[i], context, group, failures);
+        r = unavailable_report_event(&events->items[i], env, group, failures);
     return r;
 }

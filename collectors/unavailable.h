@@ -33,7 +33,7 @@ void unavailable_done(struct unavailable_events *events, struct snapshot *snapsh
  * Adds an event on `cpu` (-1: no CPU). `why` has the event, the reason, its span, and the name of the PMU (NULL: the
  * PMU named in `config`); its strings are copied. Returns -ENOMEM on failure.
  */
-int unavailable_add(struct unavailable_events *events, const struct collector_context *context, int cpu,
+int unavailable_add(struct unavailable_events *events, const struct collector_env *env, int cpu,
                     const struct config_event *config, struct unavailable_event why);
 /* Removes `cpu` (-1: "no CPU") from the events in `mask`, because they are about to be tried again there. */
 void unavailable_forget(struct unavailable_events *events, uint64_t mask, int cpu);
@@ -44,11 +44,11 @@ void unavailable_sweep(struct unavailable_events *events, struct snapshot *snaps
  * Adds (`visible`) or removes the row that shows the event. `where` has the group, the cgroup and its names. Returns
  * -ENOMEM on failure.
  */
-int unavailable_show(struct unavailable_event *event, const struct collector_context *context,
-                     const struct row_target *where, bool visible);
+int unavailable_show(struct unavailable_event *event, const struct collector_env *env, const struct row_target *where,
+                     bool visible);
 
 /* Adds the events to `failures`. Returns -ENOMEM on failure. */
-int unavailable_report(const struct unavailable_events *events, const struct collector_context *context,
-                       const char *group, struct failures *failures);
+int unavailable_report(const struct unavailable_events *events, const struct collector_env *env, const char *group,
+                       struct failures *failures);
 
 #endif

@@ -70,15 +70,15 @@ static int pmu_list_places(const struct machine *machine, bool again, struct pla
     return r;
 }
 
-static int pmu_open(const struct collector_context *context, void *previous, void **ret, struct error *error)
+static int pmu_open(const struct collector_env *env, void *previous, struct opened *ret, struct error *error)
 {
     _cleanup_(places_done) struct places places = {0};
 
-    if (pmu_list_places(context->machine, previous != NULL, &places) < 0) {
-        *ret = previous;
+    if (pmu_list_places(env->machine, previous != NULL, &places) < 0) {
+        ret->state = previous;
         return error_oom(error);
     }
-    return group_set_open(context, &context->config->pmu.groups, &places, previous, ret, error);
+    return group_set_open(env, &env->config->pmu.groups, &places, previous, ret, error);
 }
 
 const struct collector collector_pmu = {

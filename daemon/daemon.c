@@ -275,7 +275,7 @@ static void on_opener_changed(void *userdata)
  */
 static void limit_memory(struct daemon *daemon, int error)
 {
-    size_t size = registry_read(daemon->session.registry, 0, UINT64_MAX)->metrics.text_size; /* reads nothing */
+    size_t size = registry_snapshot(daemon->session.registry)->metrics.text_size;
 
     if (error < 0 || daemon->is_limited || size != daemon->limited_size)
         daemon->is_limited = memory_limit_apply(&daemon->session.memory);

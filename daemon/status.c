@@ -241,7 +241,7 @@ json_t *document_status(struct session *session, const struct document_process *
         privsep_json(process->privsep), "reader", privsep_reader_json(process->privsep), "machine",
         machine_json(session->machine, &session->sys), "collectors", document_collectors(registry), "cgroups",
         engine_json(registry), "failures", document_failures(registry), "starved",
-        starved_json(registry_read(registry, 0, UINT64_MAX)));
+        starved_json(registry_snapshot(registry)));
 }
 
 /* Adds the names of a cgroup and "named_by", their source, or "unnamed", the reason why it has no name. */
@@ -324,7 +324,7 @@ static bool is_counted(const struct snapshot *snapshot, const struct row *row)
 
 static void append_counted(struct buffer *line, struct registry *registry)
 {
-    const struct snapshot *snapshot = registry_read(registry, 0, UINT64_MAX);
+    const struct snapshot *snapshot = registry_snapshot(registry);
     _cleanup_(cpuset_done) struct cpuset cpus = {0};
     size_t groups = 0, cgroups = count_cgroups(registry);
 
@@ -478,7 +478,7 @@ static void append_collector(struct buffer *line, const struct row_list *example
 
 void summary_describe(struct registry *registry, char *text, size_t size)
 {
-    const struct snapshot *snapshot = registry_read(registry, 0, UINT64_MAX);
+    const struct snapshot *snapshot = registry_snapshot(registry);
     _cleanup_(buffer_done) struct buffer line = {0};
     struct row_list examples = {0};
     size_t others, events = count_failures(registry, &others);

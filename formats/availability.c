@@ -652,7 +652,7 @@ static int visit_collector(const struct survey *survey, size_t i, const struct d
 int availability_each(struct registry *registry, const struct machine *machine, availability_visit visit,
                       void *userdata)
 {
-    const struct snapshot *snapshot = registry_read(registry, 0, UINT64_MAX);
+    const struct snapshot *snapshot = registry_snapshot(registry);
     struct survey survey = {
         .registry = registry, .machine = machine, .snapshot = snapshot, .visit = visit, .userdata = userdata};
     const struct derived_metric *metric;

@@ -63,13 +63,13 @@ static bool bpf_row_matches(const struct bpf_row *row, const struct planned_row 
  * Makes the row; `whose` as for row_template_make(). Returns -ENOMEM on failure. bpf_row_done() must be called in
  * either case.
  */
-static int bpf_row_init(struct bpf_row *row, const struct collector_context *context, const struct planned_row *wanted,
+static int bpf_row_init(struct bpf_row *row, const struct collector_env *env, const struct planned_row *wanted,
                         const struct row_target *whose)
 {
     *row = (struct bpf_row){.own = *wanted->planned, .signature = wanted->signature};
     row->own.created_ns = whose->created_ns;
     row->totals = calloc(wanted->template->n, sizeof(row->totals[0]));
-    row->own.row = row->totals ? row_template_make(wanted->template, context, wanted->planned, whose) : NULL;
+    row->own.row = row->totals ? row_template_make(wanted->template, env, wanted->planned, whose) : NULL;
     return row->own.row ? 0 : -ENOMEM;
 }
 
@@ -359,7 +359,7 @@ void bpf_counts_add_states(const struct bpf_counts *counts, size_t states[N_ROW_
 /* What the rows of one cgroup are made from. */
 struct making {
     const struct bpf_rows *plan;
-    const struct collector_context *context;
+    const struct collector_env *env;
     struct row_target whose;
 };
 
@@ -387,7 +387,7 @@ static int make_row(const struct making *making, const struct planned_row *wante
         *before = (struct bpf_row){0};
     } else {
         whose.created_ns = before ? before->own.created_ns : whose.created_ns;
-        int r = bpf_row_init(ret, making->context, wanted, &whose);
+        int r = bpf_row_init(ret, making->env, wanted, &whose);
         if (r < 0)
             return r;
         if (before)
@@ -417,7 +417,7 @@ static int make_rows(struct bpf_counts *counts, const struct making *making)
     }
     unrun_times_move(&counts->waits, moved);
     for (uint32_t i = 0; i < counts->n_rows; i++)
-        bpf_row_done(&counts->rows[i], making->context->snapshot);
+        bpf_row_done(&counts->rows[i], making->env->snapshot);
     free(counts->rows);
     counts->rows = rows;
     counts->n_rows = n;
@@ -448,7 +448,7 @@ static struct row *make_unavailable(const struct making *making, const struct bp
 
     event.row = NULL;
     where.group = wanted->group;
-    return unavailable_show(&event, making->context, &where, true) == 0 ? event.row : NULL;
+    return unavailable_show(&event, making->env, &where, true) == 0 ? event.row : NULL;
 }
 
 static void remove_unavailable(struct bpf_counts *counts, struct snapshot *snapshot)
@@ -474,7 +474,7 @@ static int show_unavailable(struct bpf_counts *counts, const struct making *maki
     }
     if (!rows)
         return r;
-    remove_unavailable(counts, making->context->snapshot);
+    remove_unavailable(counts, making->env->snapshot);
     counts->unavailable = rows;
     counts->n_unavailable = n;
     return r;
@@ -495,14 +495,14 @@ struct bpf_counts *bpf_counts_free(struct bpf_counts *counts, struct snapshot *s
     return NULL;
 }
 
-int bpf_counts_resume(struct bpf_counts *counts, const struct bpf_rows *rows, const struct collector_context *context,
+int bpf_counts_resume(struct bpf_counts *counts, const struct bpf_rows *rows, const struct collector_env *env,
                       const char *label, const struct names *names)
 {
     /* Cgroups come and go, and Prometheus cannot tell when a series started from 0 without _created. */
     struct making making = {
         .plan = rows,
-        .context = context,
-        .whose = {.cgroup = label, .names = names, .created_ns = context->sys->now(context->sys, CLOCK_REALTIME)}};
+        .env = env,
+        .whose = {.cgroup = label, .names = names, .created_ns = env->sys->now(env->sys, CLOCK_REALTIME)}};
     int r = make_rows(counts, &making);
 
     counts->plan = rows;
@@ -516,14 +516,14 @@ int bpf_counts_resume(struct bpf_counts *counts, const struct bpf_rows *rows, co
     return 0;
 }
 
-int bpf_counts_new(const struct bpf_rows *rows, const struct collector_context *context, const char *label,
+int bpf_counts_new(const struct bpf_rows *rows, const struct collector_env *env, const char *label,
                    const struct names *names, struct bpf_counts **ret)
 {
     struct bpf_counts *counts = calloc(1, sizeof(*counts));
-    int r = counts ? bpf_counts_resume(counts, rows, context, label, names) : -ENOMEM;
+    int r = counts ? bpf_counts_resume(counts, rows, env, label, names) : -ENOMEM;
 
     if (r < 0)
-        bpf_counts_free(counts, context->snapshot);
+        bpf_counts_free(counts, env->snapshot);
     else
         *ret = counts;
     return r;

@@ -22,7 +22,7 @@ struct bpf_counts;
  * Makes the rows of the plan `rows` for the cgroup with this label. `rows` must stay valid until bpf_counts_end().
  * Returns -ENOMEM on failure.
  */
-int bpf_counts_new(const struct bpf_rows *rows, const struct collector_context *context, const char *label,
+int bpf_counts_new(const struct bpf_rows *rows, const struct collector_env *env, const char *label,
                    const struct names *names, struct bpf_counts **ret);
 /* Removes the rows. */
 struct bpf_counts *bpf_counts_free(struct bpf_counts *counts, struct snapshot *snapshot);
@@ -30,7 +30,7 @@ struct bpf_counts *bpf_counts_free(struct bpf_counts *counts, struct snapshot *s
  * Must be called after bpf_rows_resume(); also restarts counts that have ended. Unchanged rows continue, others are
  * made or removed. On -ENOMEM nothing is attributed until a later call succeeds.
  */
-int bpf_counts_resume(struct bpf_counts *counts, const struct bpf_rows *rows, const struct collector_context *context,
+int bpf_counts_resume(struct bpf_counts *counts, const struct bpf_rows *rows, const struct collector_env *env,
                       const char *label, const struct names *names);
 
 /*

@@ -66,10 +66,10 @@ static char *describe_wanted(const struct config_cgroup *config)
 
 /* Describes the current groups. Returns -ENOMEM on failure. engine_layout_done() must be called in either case. */
 static int engine_layout_init(struct engine_layout *layout, const struct bpf_groups *groups,
-                              const struct collector_context *context)
+                              const struct collector_env *env)
 {
     *layout = (struct engine_layout){
-        .wanted = describe_wanted(&context->config->cgroup),
+        .wanted = describe_wanted(&env->config->cgroup),
         .words = describe_words(groups),
     };
     return layout->wanted && layout->words ? 0 : -ENOMEM;
@@ -83,9 +83,9 @@ static void engine_layout_done(struct engine_layout *layout)
 }
 
 /* Returns whether the configuration still asks for the same groups, or -ENOMEM. */
-static int engine_layout_is_wanted(const struct engine_layout *layout, const struct collector_context *context)
+static int engine_layout_is_wanted(const struct engine_layout *layout, const struct collector_env *env)
 {
-    _cleanup_(freep) char *wanted = describe_wanted(&context->config->cgroup);
+    _cleanup_(freep) char *wanted = describe_wanted(&env->config->cgroup);
 
     return wanted ? str_equal(wanted, layout->wanted) : -ENOMEM;
 }
@@ -170,7 +170,7 @@ struct bpf_engine {
     struct error error; /* what has ended counting */
 };
 
-struct bpf_engine *bpf_engine_free(struct bpf_engine *bpf, const struct collector_context *context)
+struct bpf_engine *bpf_engine_free(struct bpf_engine *bpf, const struct collector_env *env)
 {
     if (!bpf)
         return NULL;
@@ -178,7 +178,7 @@ struct bpf_engine *bpf_engine_free(struct bpf_engine *bpf, const struct collecto
         bpf->sys->bpf->stop(bpf->sys);
     bpf_run_free(bpf->run);
     bpf_rows_free(bpf->rows);
-    bpf_groups_done(&bpf->groups, context);
+    bpf_groups_done(&bpf->groups, env);
     attribution_done(&bpf->attribution);
     engine_layout_done(&bpf->layout);
     free(bpf);
@@ -330,38 +330,35 @@ void bpf_engine_settle(struct bpf_engine *bpf)
 /* --- opening --- */
 
 /* Must be called after the groups were configured. */
-static int engine_describe(struct bpf_engine *bpf, const struct collector_context *context, struct error *error)
+static int engine_describe(struct bpf_engine *bpf, const struct collector_env *env, struct error *error)
 {
     engine_layout_done(&bpf->layout);
-    int r = engine_layout_init(&bpf->layout, &bpf->groups, context);
+    int r = engine_layout_init(&bpf->layout, &bpf->groups, env);
     if (r == 0)
-        r = bpf_rows_resume(&bpf->rows, context, &bpf->groups);
+        r = bpf_rows_resume(&bpf->rows, env, &bpf->groups);
     bpf->attribution.events = bpf->groups.events;
     bpf->attribution.groups = bpf->groups.groups;
     return r < 0 ? error_oom(error) : 0;
 }
 
-int bpf_engine_new(const struct collector_context *context, bool namespaced, struct bpf_engine **ret,
-                   struct error *error)
+int bpf_engine_new(const struct collector_env *env, bool namespaced, struct bpf_engine **ret, struct error *error)
 {
     struct bpf_engine *bpf = calloc(1, sizeof(*bpf));
 
     if (!bpf)
         return error_oom(error);
-    *bpf = (struct bpf_engine){.sys = context->sys,
-                               .cpus = cpuset_end(&context->machine->possible),
-                               .namespaced = namespaced,
-                               .paused = context->paused};
+    *bpf = (struct bpf_engine){
+        .sys = env->sys, .cpus = cpuset_end(&env->machine->possible), .namespaced = namespaced, .paused = env->paused};
     bpf->attribution.unknown.created_ns = bpf->sys->now(bpf->sys, CLOCK_REALTIME);
-    int r = bpf_groups_configure(&bpf->groups, context, error);
+    int r = bpf_groups_configure(&bpf->groups, env, error);
     if (r == 0)
-        r = engine_describe(bpf, context, error);
+        r = engine_describe(bpf, env, error);
     if (r == 0)
         r = engine_start(bpf, &bpf->groups, SLOTS_MIN, error);
     if (r == 0)
         r = engine_test(bpf, error);
     if (r < 0) {
-        bpf_engine_free(bpf, context);
+        bpf_engine_free(bpf, env);
         return r;
     }
     *ret = bpf;
@@ -369,37 +366,37 @@ int bpf_engine_new(const struct collector_context *context, bool namespaced, str
 }
 
 /* The old groups count until the new ones and their program are ready, which takes a while. */
-static int engine_replace(struct bpf_engine *bpf, const struct collector_context *context, struct error *error)
+static int engine_replace(struct bpf_engine *bpf, const struct collector_env *env, struct error *error)
 {
     struct bpf_groups groups = {0};
-    int r = bpf_groups_configure(&groups, context, error);
+    int r = bpf_groups_configure(&groups, env, error);
 
     if (r == 0)
         r = engine_start(bpf, &groups, bpf->attribution.slots.n, error);
-    bpf_groups_done(r == 0 ? &bpf->groups : &groups, context);
+    bpf_groups_done(r == 0 ? &bpf->groups : &groups, env);
     if (r < 0)
         return r;
     bpf->groups = groups;
-    return engine_describe(bpf, context, error);
+    return engine_describe(bpf, env, error);
 }
 
 /* Keeps the groups, except on CPUs that left or came. */
-static int engine_go_on(struct bpf_engine *bpf, const struct collector_context *context, struct error *error)
+static int engine_go_on(struct bpf_engine *bpf, const struct collector_env *env, struct error *error)
 {
     bpf_engine_read(bpf);
-    int r = bpf_groups_configure(&bpf->groups, context, error);
+    int r = bpf_groups_configure(&bpf->groups, env, error);
     _cleanup_(freep) char *words = describe_words(&bpf->groups);
     bool others = words && !str_equal(bpf->layout.words, words);
     if (r == 0 && others)
         r = engine_start(bpf, &bpf->groups, bpf->attribution.slots.n, error);
     if (r == 0)
-        r = engine_describe(bpf, context, error);
+        r = engine_describe(bpf, env, error);
     return r < 0 || others ? r : engine_set_cpus(bpf, error);
 }
 
-int bpf_engine_resume(struct bpf_engine *bpf, const struct collector_context *context, struct error *error)
+int bpf_engine_resume(struct bpf_engine *bpf, const struct collector_env *env, struct error *error)
 {
-    int r = engine_layout_is_wanted(&bpf->layout, context);
+    int r = engine_layout_is_wanted(&bpf->layout, env);
 
     if (r < 0)
         return error_oom(error);
@@ -407,24 +404,24 @@ int bpf_engine_resume(struct bpf_engine *bpf, const struct collector_context *co
     int failed = bpf_engine_check(bpf, error);
     if (failed < 0)
         return failed;
-    return r ? engine_go_on(bpf, context, error) : engine_replace(bpf, context, error);
+    return r ? engine_go_on(bpf, env, error) : engine_replace(bpf, env, error);
 }
 
 /*
  * Counters are stopped before the program is detached, and started after it is attached again, so that nothing is lost
  * in between. A program that was lost with its opener need not be detached.
  */
-static int bpf_engine_pause(struct bpf_engine *bpf, const struct collector_context *context)
+static int bpf_engine_pause(struct bpf_engine *bpf, const struct collector_env *env)
 {
     bool lost = bpf_engine_is_lost(bpf);
     int r = 0;
 
-    bpf->paused = context->paused;
-    if (!context->paused && !lost)
+    bpf->paused = env->paused;
+    if (!env->paused && !lost)
         r = bpf->sys->bpf->attach(bpf->sys, true);
-    int error = group_set_pause(context, &bpf->groups.collector);
+    int error = group_set_pause(env, &bpf->groups.collector);
     r = r < 0 ? r : error;
-    if (context->paused && !lost) {
+    if (env->paused && !lost) {
         error = bpf->sys->bpf->attach(bpf->sys, false);
         r = r < 0 ? r : error;
     }
@@ -534,10 +531,9 @@ static const struct bpf_rows *bpf_engine_rows(const struct bpf_engine *bpf)
     return bpf->rows;
 }
 
-static int bpf_engine_report(const struct bpf_engine *bpf, const struct collector_context *context,
-                             struct failures *failures)
+static int bpf_engine_report(const struct bpf_engine *bpf, const struct collector_env *env, struct failures *failures)
 {
-    return group_set_report(context, &bpf->groups.collector, failures);
+    return group_set_report(env, &bpf->groups.collector, failures);
 }
 
 size_t bpf_engine_descriptors(const struct bpf_engine *bpf)
@@ -552,48 +548,48 @@ const struct unknown_time *bpf_engine_unknown(const struct bpf_engine *bpf)
 
 /* --- engine --- */
 
-static size_t bpf_needs(const struct collector_context *context)
+static size_t bpf_needs(const struct collector_env *env)
 {
-    (void)context;
+    (void)env;
     return 0;
 }
 
-static int resume_rows(struct cgroup_counts *counts, const struct collector_context *context)
+static int resume_rows(struct cgroup_counts *counts, const struct collector_env *env)
 {
     const struct bpf_rows *rows = bpf_engine_rows(counts->engine->bpf);
 
     if (!counts->bpf)
-        return bpf_counts_new(rows, context, counts->label, &counts->names, &counts->bpf);
-    return bpf_counts_resume(counts->bpf, rows, context, counts->label, &counts->names);
+        return bpf_counts_new(rows, env, counts->label, &counts->names, &counts->bpf);
+    return bpf_counts_resume(counts->bpf, rows, env, counts->label, &counts->names);
 }
 
 /* Records why an existing cgroup gets no slot, unless slots or memory ran out. */
-static void note_refused(struct cgroup_engine *engine, const struct collector_context *context, int error)
+static void note_refused(struct cgroup_engine *engine, const struct collector_env *env, int error)
 {
     char text[sizeof(engine->no_room.message)];
 
     if (error == -ENOSPC || error == -ENOMEM || cgroup_directory_is_gone(error))
         return;
-    reason_format(context->machine, NULL, error, text, sizeof(text));
+    reason_format(env->machine, NULL, error, text, sizeof(text));
     error_set(&engine->no_room, error, "%s", text);
 }
 
-static int bpf_resume(struct cgroup_counts *counts, const struct collector_context *context, int fd)
+static int bpf_resume(struct cgroup_counts *counts, const struct collector_env *env, int fd)
 {
-    int r = resume_rows(counts, context);
+    int r = resume_rows(counts, env);
 
     if (r < 0)
         return r;
     r = bpf_engine_watch(counts->engine->bpf, counts, fd);
     if (r < 0)
-        note_refused(counts->engine, context, r);
+        note_refused(counts->engine, env, r);
     return r;
 }
 
 /* The cgroup keeps its slot; only its rows follow the new plan. */
-static void bpf_leave(struct cgroup_counts *counts, const struct collector_context *context)
+static void bpf_leave(struct cgroup_counts *counts, const struct collector_env *env)
 {
-    resume_rows(counts, context);
+    resume_rows(counts, env);
 }
 
 static void bpf_close(struct cgroup_counts *counts)
@@ -621,34 +617,27 @@ static size_t bpf_read(struct cgroup_counts *counts, struct sys *sys)
     return n;
 }
 
-static void bpf_add_states(const struct cgroup_counts *counts, size_t states[N_ROW_STATES])
+static int bpf_read_all(struct cgroup_engine *engine, const struct collector_env *env,
+                        struct cgroup_counts *const *counts, size_t n, struct collected *ret, struct error *error)
 {
-    bpf_counts_add_states(counts->bpf, states);
-}
-
-static size_t bpf_descriptors(const struct cgroup_counts *counts)
-{
-    (void)counts;
-    return 0;
-}
-
-static int bpf_read_all(struct cgroup_engine *engine, const struct collector_context *context,
-                        struct cgroup_counts *const *counts, size_t n, struct error *error)
-{
+    (void)env;
     if (bpf_engine_is_lost(engine->bpf))
         return error_set(error, -EPIPE,
                          "the opener is gone, and with it the program in the kernel that counts cgroups; restart "
                          "perfcountd");
     bpf_engine_read(engine->bpf);
     for (size_t i = 0; i < n; i++)
-        if (counts[i]->node)
+        if (counts[i]->node) {
             bpf_counts_update(counts[i]->bpf);
-    *context->stale |= bpf_engine_is_stale(engine->bpf);
+            if (!counts[i]->ended)
+                bpf_counts_add_states(counts[i]->bpf, ret->groups);
+        }
+    ret->stale |= bpf_engine_is_stale(engine->bpf);
     return bpf_engine_check(engine->bpf, error);
 }
 
 /* The perf groups are common to all cgroups, and so are their failures. */
-static int bpf_report_all(const struct cgroup_engine *engine, const struct collector_context *context,
+static int bpf_report_all(const struct cgroup_engine *engine, const struct collector_env *env,
                           struct cgroup_counts *const *counts, size_t n, struct failures *failures)
 {
     _cleanup_(failures_done) struct failures own = {0};
@@ -656,16 +645,16 @@ static int bpf_report_all(const struct cgroup_engine *engine, const struct colle
 
     for (size_t i = 0; i < n; i++)
         n_watched += !counts[i]->ended;
-    int r = n_watched > 0 ? bpf_engine_report(engine->bpf, context, &own) : 0;
+    int r = n_watched > 0 ? bpf_engine_report(engine->bpf, env, &own) : 0;
     return r < 0 ? r : failures_add_cgroups(failures, &own, n_watched);
 }
 
-static int bpf_pause(struct cgroup_engine *engine, const struct collector_context *context,
-                     struct cgroup_counts *const *counts, size_t n)
+static int bpf_pause(struct cgroup_engine *engine, const struct collector_env *env, struct cgroup_counts *const *counts,
+                     size_t n)
 {
     (void)counts;
     (void)n;
-    return bpf_engine_pause(engine->bpf, context);
+    return bpf_engine_pause(engine->bpf, env);
 }
 
 const struct cgroup_engine_type cgroup_engine_bpf = {
@@ -676,8 +665,6 @@ const struct cgroup_engine_type cgroup_engine_bpf = {
     .close = bpf_close,
     .free = bpf_free,
     .read = bpf_read,
-    .add_states = bpf_add_states,
-    .descriptors = bpf_descriptors,
     .read_all = bpf_read_all,
     .report_all = bpf_report_all,
     .pause = bpf_pause,

@@ -24,20 +24,19 @@ struct unknown_time {
 struct bpf_engine;
 
 /*
- * Opens the groups of context->config->cgroup.groups on each CPU, starts a BPF program, and checks that it agrees with
+ * Opens the groups of env->config->cgroup.groups on each CPU, starts a BPF program, and checks that it agrees with
  * the counters. `namespaced`: "/" is not the kernel's root cgroup. Fills `error` and returns the errors of
  * bpf_calls.start(), -EBADE if the BPF program disagrees with the counters, or -ENOMEM.
  */
-int bpf_engine_new(const struct collector_context *context, bool namespaced, struct bpf_engine **ret,
-                   struct error *error);
-struct bpf_engine *bpf_engine_free(struct bpf_engine *bpf, const struct collector_context *context);
+int bpf_engine_new(const struct collector_env *env, bool namespaced, struct bpf_engine **ret, struct error *error);
+struct bpf_engine *bpf_engine_free(struct bpf_engine *bpf, const struct collector_env *env);
 
 /*
  * Must be called after a reload, after CPUs came or went, and after the collector `cpu` opened other groups. The groups
  * continue or are replaced. Afterwards all counts must be resumed, and then bpf_engine_settle() called. Errors
  * as for bpf_engine_new(); after an error the engine can only be freed.
  */
-int bpf_engine_resume(struct bpf_engine *bpf, const struct collector_context *context, struct error *error);
+int bpf_engine_resume(struct bpf_engine *bpf, const struct collector_env *env, struct error *error);
 
 /*
  * Makes sure that there are slots for `n` cgroups, up to `max`; another BPF program may be started for that. On errors

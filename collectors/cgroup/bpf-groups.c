@@ -18,13 +18,13 @@ static bool counts_running_time(const struct event *event)
 /*
  * Finds the attrs that the events of a configured group have on a CPU. Why some are unavailable is reported elsewhere.
  */
-static int find_attrs(struct place_events *events, const struct collector_context *context, int cpu)
+static int find_attrs(struct place_events *events, const struct collector_env *env, int cpu)
 {
     struct unavailable_events ignored = {0};
-    int r = place_events_find(events, context, &(struct place){.kind = PLACE_CPU, .target = {.pid = -1, .cpu = cpu}},
-                              &ignored);
+    int r =
+        place_events_find(events, env, &(struct place){.kind = PLACE_CPU, .target = {.pid = -1, .cpu = cpu}}, &ignored);
 
-    unavailable_done(&ignored, context->snapshot);
+    unavailable_done(&ignored, env->snapshot);
     return r;
 }
 
@@ -87,10 +87,10 @@ static bool find_members(const struct place_events *own, uint64_t events, const 
 /*
  * Replaces `group` by a part of one of the lender's groups on the same CPU, and sets *ret_found if that was possible.
  */
-static int share_from(const struct collector_context *context, const struct place_events *own, struct open_group *group,
+static int share_from(const struct collector_env *env, const struct place_events *own, struct open_group *group,
                       const struct group_counts *owner, bool *ret_found)
 {
-    struct place_events events = {.group = group_counts_find_config(owner, &context->config->cpu.groups)};
+    struct place_events events = {.group = group_counts_find_config(owner, &env->config->cpu.groups)};
     struct group_counts_view lent = group_counts_view(owner);
     int members[GROUP_MEMBERS_MAX];
     int r = -ENOENT;
@@ -100,7 +100,7 @@ static int share_from(const struct collector_context *context, const struct plac
         if (other->cpu != group->cpu || !other->group || other->activity == GROUP_STALE || !events.group)
             continue;
         if (r == -ENOENT)
-            r = find_attrs(&events, context, group->cpu);
+            r = find_attrs(&events, env, group->cpu);
         if (r < 0)
             return r;
         if ((other->events & ~events.mask) || !find_members(own, group->events, &events, other->events, members))
@@ -119,20 +119,20 @@ static int share_from(const struct collector_context *context, const struct plac
  * Makes `group`, which was opened for events of `config`, share descriptors of the collector `cpu` if it counts the
  * same events on that CPU now. The group's own descriptors are then closed. Returns -ENOMEM on failure.
  */
-static int share_cpu_groups(const struct collector_context *context, const struct config_group *config,
+static int share_cpu_groups(const struct collector_env *env, const struct config_group *config,
                             struct open_group *group)
 {
     struct place_events own = {.group = config};
     bool found = false;
     int r = 0;
 
-    if (!context->cpu || !group->group)
+    if (!env->shared || !group->group)
         return 0;
-    r = find_attrs(&own, context, group->cpu);
+    r = find_attrs(&own, env, group->cpu);
     if (r < 0 || (group->events & ~own.mask))
         return r;
-    for (size_t i = 0; i < context->cpu->n && r == 0 && !found; i++)
-        r = share_from(context, &own, group, context->cpu->items[i], &found);
+    for (size_t i = 0; i < env->shared->n && r == 0 && !found; i++)
+        r = share_from(env, &own, group, env->shared->items[i], &found);
     return r;
 }
 
@@ -147,10 +147,10 @@ static void free_spans(struct bpf_groups *groups)
     groups->events = groups->groups = 0;
 }
 
-void bpf_groups_done(struct bpf_groups *groups, const struct collector_context *context)
+void bpf_groups_done(struct bpf_groups *groups, const struct collector_env *env)
 {
     free_spans(groups);
-    group_set_done(&groups->collector, context->snapshot);
+    group_set_done(&groups->collector, env->snapshot);
 }
 
 /*
@@ -205,7 +205,7 @@ static unsigned spare_word(const struct bpf_span *span)
 }
 
 /* Assigns words to a configured group, after those already assigned. Returns -ENOMEM on failure. */
-static int span_init(struct bpf_span *span, struct bpf_groups *groups, const struct collector_context *context,
+static int span_init(struct bpf_span *span, struct bpf_groups *groups, const struct collector_env *env,
                      const struct group_counts *counts)
 {
     struct group_counts_view view = group_counts_view(counts);
@@ -214,7 +214,7 @@ static int span_init(struct bpf_span *span, struct bpf_groups *groups, const str
 
     /* Numbers above UINT8_MAX are clamped: make_spans() then fails with -E2BIG. */
     *span = (struct bpf_span){
-        .group = group_counts_find_config(counts, &context->config->cgroup.groups),
+        .group = group_counts_find_config(counts, &env->config->cgroup.groups),
         .first_event = (uint8_t)MIN(groups->events, UINT8_MAX),
         .first_times = (uint8_t)MIN(groups->groups, UINT8_MAX),
         .times = calloc(view.n_groups + 1, sizeof(span->times[0])),
@@ -239,13 +239,13 @@ static int span_init(struct bpf_span *span, struct bpf_groups *groups, const str
     return 0;
 }
 
-static int make_spans(struct bpf_groups *groups, const struct collector_context *context, struct error *error)
+static int make_spans(struct bpf_groups *groups, const struct collector_env *env, struct error *error)
 {
     groups->spans = calloc(groups->collector.n + 1, sizeof(groups->spans[0]));
     int r = groups->spans ? 0 : -ENOMEM;
 
     for (size_t i = 0; i < groups->collector.n && r == 0; i++)
-        r = span_init(&groups->spans[i], groups, context, groups->collector.items[i]);
+        r = span_init(&groups->spans[i], groups, env, groups->collector.items[i]);
     if (r < 0)
         return error_oom(error);
     if (groups->events > BPF_EVENTS_MAX || groups->groups > BPF_GROUPS_MAX)
@@ -259,34 +259,34 @@ static int make_spans(struct bpf_groups *groups, const struct collector_context 
 
 /* --- opening --- */
 
-static int share_all(struct bpf_groups *groups, const struct collector_context *context)
+static int share_all(struct bpf_groups *groups, const struct collector_env *env)
 {
     int r = 0;
 
     for (size_t i = 0; i < groups->collector.n; i++) {
         const struct group_counts *counts = groups->collector.items[i];
         struct group_counts_view view = group_counts_view(counts);
-        const struct config_group *config = group_counts_find_config(counts, &context->config->cgroup.groups);
+        const struct config_group *config = group_counts_find_config(counts, &env->config->cgroup.groups);
         for (size_t k = 0; k < view.n_groups && r == 0; k++)
-            r = share_cpu_groups(context, config, &view.groups[k]);
+            r = share_cpu_groups(env, config, &view.groups[k]);
     }
     return r;
 }
 
-int bpf_groups_configure(struct bpf_groups *groups, const struct collector_context *context, struct error *error)
+int bpf_groups_configure(struct bpf_groups *groups, const struct collector_env *env, struct error *error)
 {
     _cleanup_(places_done) struct places places = {.one_target = true, .bare = true};
 
-    places.summed = !context->config->cgroup.per_cpu;
+    places.summed = !env->config->cgroup.per_cpu;
     free_spans(groups);
     /* A non-NULL cgroup keeps messages from naming collectors.cpu.cpus. */
-    int r = places_add_cpus(&places, context->machine, &context->machine->possible,
+    int r = places_add_cpus(&places, env->machine, &env->machine->possible,
                             &(struct place){.target = {.pid = -1}, .cgroup = ""});
     if (r == 0)
-        r = group_set_configure(&groups->collector, context, &context->config->cgroup.groups, &places);
+        r = group_set_configure(&groups->collector, env, &env->config->cgroup.groups, &places);
     if (r == 0)
-        r = share_all(groups, context);
-    return r < 0 ? error_oom(error) : make_spans(groups, context, error);
+        r = share_all(groups, env);
+    return r < 0 ? error_oom(error) : make_spans(groups, env, error);
 }
 
 /* --- sources --- */

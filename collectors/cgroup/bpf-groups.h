@@ -37,13 +37,13 @@ struct bpf_groups {
 };
 
 /*
- * Opens the groups of context->config->cgroup.groups. Groups that are already open continue. Groups that context->cpu
+ * Opens the groups of env->config->cgroup.groups. Groups that are already open continue. Groups that env->shared
  * counts as well are replaced by a share of them, even if they were open here before. Returns -ENOMEM, or -E2BIG with a
  * sentence in `error` if a BPF program cannot hold that many events or groups. bpf_groups_done() must be called in
  * either case.
  */
-int bpf_groups_configure(struct bpf_groups *groups, const struct collector_context *context, struct error *error);
-void bpf_groups_done(struct bpf_groups *groups, const struct collector_context *context);
+int bpf_groups_configure(struct bpf_groups *groups, const struct collector_env *env, struct error *error);
+void bpf_groups_done(struct bpf_groups *groups, const struct collector_env *env);
 
 /* The source of each event's word on a CPU. */
 struct cpu_source {

@@ -26,21 +26,21 @@ static void bpf_plan_done(struct bpf_plan *plan)
 }
 
 /* Makes a plan without rows. Returns -ENOMEM on failure. bpf_plan_done() must be called in either case. */
-static int bpf_plan_init(struct bpf_plan *plan, const struct collector_context *context,
-                         const struct config_group *group, bool summed)
+static int bpf_plan_init(struct bpf_plan *plan, const struct collector_env *env, const struct config_group *group,
+                         bool summed)
 {
-    struct intern *texts = &context->snapshot->texts;
+    struct intern *texts = &env->snapshot->texts;
 
     *plan =
         (struct bpf_plan){.signature = intern_text(texts, group->signature), .name = intern_text(texts, group->name)};
-    group_rows_init(&plan->rows, context->machine, group, summed);
+    group_rows_init(&plan->rows, env->machine, group, summed);
     return plan->signature && plan->name ? 0 : -ENOMEM;
 }
 
 /* State of bpf_plan_place(), which finds the row of one open group after the other. */
 struct placing {
     struct bpf_plan *plan;
-    const struct collector_context *context;
+    const struct collector_env *env;
     struct place_events events; /* on `cpu` */
     int cpu;                    /* -1: no CPU yet */
 };
@@ -52,8 +52,8 @@ static int placing_find_events(struct placing *placing, int cpu)
 
     if (placing->cpu == cpu)
         return 0;
-    int r = place_events_find(&placing->events, placing->context, &place, &unavailable);
-    unavailable_done(&unavailable, placing->context->snapshot);
+    int r = place_events_find(&placing->events, placing->env, &place, &unavailable);
+    unavailable_done(&unavailable, placing->env->snapshot);
     placing->cpu = r < 0 ? -1 : cpu;
     return r;
 }
@@ -87,16 +87,16 @@ static int keep_texts(struct row_template *template, struct group_row *row, stru
 
 static int make_draft(struct placing *placing, struct group_row *row, uint64_t mask, struct row_template *ret)
 {
-    const struct collector_context *context = placing->context;
+    const struct collector_env *env = placing->env;
     struct row_counter *counters = calloc(event_count(mask), sizeof(counters[0]));
-    int r = counters ? row_template_init(ret, counters, context, &placing->plan->rows, row, &placing->events, mask)
-                     : -ENOMEM;
+    int r =
+        counters ? row_template_init(ret, counters, env, &placing->plan->rows, row, &placing->events, mask) : -ENOMEM;
 
     if (r < 0) {
         free(counters);
         return r;
     }
-    r = keep_texts(ret, row, &context->snapshot->texts);
+    r = keep_texts(ret, row, &env->snapshot->texts);
     if (r < 0)
         free_draft(ret);
     return r;
@@ -138,7 +138,7 @@ static int placing_place(struct placing *placing, const struct row_part *part, u
     if (r == 0 && (part->events & ~placing->events.mask))
         return -ENODATA;
     if (r == 0)
-        r = group_rows_place(rows, placing->context, &placing->events, part, &row);
+        r = group_rows_place(rows, placing->env, &placing->events, part, &row);
     if (r < 0)
         return r;
     row->uneven |= row->events && part->events != row->events;
@@ -158,10 +158,10 @@ static bool is_same_part(const struct row_part *a, const struct row_part *b)
 }
 
 /* Finds the row of each open group; groups that already have one keep it. Returns -ENOMEM on failure. */
-static int bpf_plan_place(struct bpf_plan *plan, const struct collector_context *context, const struct bpf_span *span,
+static int bpf_plan_place(struct bpf_plan *plan, const struct collector_env *env, const struct bpf_span *span,
                           const struct group_counts_view *view)
 {
-    struct placing placing = {.plan = plan, .context = context, .events = {.group = span->group}, .cpu = -1};
+    struct placing placing = {.plan = plan, .env = env, .events = {.group = span->group}, .cpu = -1};
 
     for (size_t i = 0; i < view->n_groups; i++) {
         struct placed_part placed = {.part = {.cpu = view->groups[i].cpu,
@@ -234,10 +234,10 @@ struct bpf_rows *bpf_rows_free(struct bpf_rows *rows)
 }
 
 /* Moves the existing plan of an equal group, or makes a new one. */
-static int take_plan(struct bpf_plan *plan, struct bpf_rows *rows, const struct collector_context *context,
+static int take_plan(struct bpf_plan *plan, struct bpf_rows *rows, const struct collector_env *env,
                      const struct config_group *group)
 {
-    bool summed = !context->config->cgroup.per_cpu;
+    bool summed = !env->config->cgroup.per_cpu;
 
     for (size_t i = 0; i < rows->n_plans; i++)
         if (rows->plans[i].signature && str_equal(rows->plans[i].signature, group->signature) &&
@@ -246,10 +246,10 @@ static int take_plan(struct bpf_plan *plan, struct bpf_rows *rows, const struct 
             rows->plans[i] = (struct bpf_plan){0};
             return 0;
         }
-    return bpf_plan_init(plan, context, group, summed);
+    return bpf_plan_init(plan, env, group, summed);
 }
 
-static int plan_all(struct bpf_rows *rows, const struct collector_context *context, const struct bpf_groups *groups)
+static int plan_all(struct bpf_rows *rows, const struct collector_env *env, const struct bpf_groups *groups)
 {
     size_t n = groups->collector.n;
     struct bpf_plan *plans = calloc(n + 1, sizeof(plans[0]));
@@ -257,9 +257,9 @@ static int plan_all(struct bpf_rows *rows, const struct collector_context *conte
 
     for (size_t i = 0; i < n && r == 0; i++) {
         struct group_counts_view view = group_counts_view(groups->collector.items[i]);
-        r = take_plan(&plans[i], rows, context, groups->spans[i].group);
+        r = take_plan(&plans[i], rows, env, groups->spans[i].group);
         if (r == 0)
-            r = bpf_plan_place(&plans[i], context, &groups->spans[i], &view);
+            r = bpf_plan_place(&plans[i], env, &groups->spans[i], &view);
     }
     if (r < 0) {
         free_plans(plans, plans ? n : 0);
@@ -363,7 +363,7 @@ static int list_all(struct bpf_rows *rows, const struct bpf_groups *groups)
     return r;
 }
 
-int bpf_rows_resume(struct bpf_rows **rows, const struct collector_context *context, const struct bpf_groups *groups)
+int bpf_rows_resume(struct bpf_rows **rows, const struct collector_env *env, const struct bpf_groups *groups)
 {
     if (!*rows)
         *rows = calloc(1, sizeof(**rows));
@@ -371,7 +371,7 @@ int bpf_rows_resume(struct bpf_rows **rows, const struct collector_context *cont
         return -ENOMEM;
     forget_parts(*rows);
     (*rows)->edition++;
-    int r = plan_all(*rows, context, groups);
+    int r = plan_all(*rows, env, groups);
     if (r == 0)
         r = list_all(*rows, groups);
     if (r < 0)

@@ -84,7 +84,7 @@ struct bpf_rows {
  * Plans the rows for the configured groups. Makes *rows if it is NULL; otherwise existing rows stay. Afterwards each
  * cgroup needs bpf_counts_resume(). On -ENOMEM there are no rows.
  */
-int bpf_rows_resume(struct bpf_rows **rows, const struct collector_context *context, const struct bpf_groups *groups);
+int bpf_rows_resume(struct bpf_rows **rows, const struct collector_env *env, const struct bpf_groups *groups);
 struct bpf_rows *bpf_rows_free(struct bpf_rows *rows);
 
 /*

@@ -40,31 +40,31 @@ const char *cgroup_state_name(enum cgroup_state state)
     return state_names[state];
 }
 
-static void cgroup_remove_engine(const struct collector_context *context, struct cgroup *cgroup)
+static void cgroup_remove_engine(const struct collector_env *env, struct cgroup *cgroup)
 {
-    metrics_remove(&context->snapshot->metrics, cgroup->engine);
-    metrics_remove(&context->snapshot->metrics, cgroup->unknown);
+    metrics_remove(&env->snapshot->metrics, cgroup->engine);
+    metrics_remove(&env->snapshot->metrics, cgroup->unknown);
     cgroup->engine = cgroup->unknown = NULL;
 }
 
-static void cgroup_close(const struct collector_context *context, void *state)
+static void cgroup_close(const struct collector_env *env, void *state)
 {
     struct cgroup *cgroup = state;
 
     if (!cgroup)
         return;
     for (size_t i = 0; i < N_CGROUP_STATES; i++)
-        metrics_remove(&context->snapshot->metrics, cgroup->states[i]);
-    cgroup_remove_engine(context, cgroup);
-    cgroup_set_done(&cgroup->set, context);
+        metrics_remove(&env->snapshot->metrics, cgroup->states[i]);
+    cgroup_remove_engine(env, cgroup);
+    cgroup_set_done(&cgroup->set, env);
     free(cgroup);
 }
 
-static int cgroup_add_gauges(const struct collector_context *context, struct cgroup *cgroup)
+static int cgroup_add_gauges(const struct collector_env *env, struct cgroup *cgroup)
 {
     for (size_t i = 0; i < N_CGROUP_STATES; i++) {
         struct label label = {"state", state_names[i]};
-        cgroup->states[i] = own_metrics_add(&context->snapshot->metrics, OWN_CGROUPS, context->collector, &label, 1);
+        cgroup->states[i] = own_metrics_add(&env->snapshot->metrics, OWN_CGROUPS, env->collector, &label, 1);
         if (!cgroup->states[i])
             return -ENOMEM;
     }
@@ -72,33 +72,33 @@ static int cgroup_add_gauges(const struct collector_context *context, struct cgr
 }
 
 /* A reload may change the engine. */
-static int cgroup_add_engine(const struct collector_context *context, struct cgroup *cgroup)
+static int cgroup_add_engine(const struct collector_env *env, struct cgroup *cgroup)
 {
-    struct metrics *metrics = &context->snapshot->metrics;
+    struct metrics *metrics = &env->snapshot->metrics;
     struct label label = {"engine", config_engine_name(cgroup->set.engine.type->number)};
 
-    cgroup_remove_engine(context, cgroup);
-    cgroup->engine = own_metrics_add(metrics, OWN_CGROUP_ENGINE, context->collector, &label, 1);
+    cgroup_remove_engine(env, cgroup);
+    cgroup->engine = own_metrics_add(metrics, OWN_CGROUP_ENGINE, env->collector, &label, 1);
     if (!cgroup->engine)
         return -ENOMEM;
     series_set(cgroup->engine, 1);
     if (!cgroup->set.engine.bpf)
         return 0;
-    cgroup->unknown = own_metrics_add_created(metrics, OWN_CGROUP_UNKNOWN, context->collector, NULL, 0,
+    cgroup->unknown = own_metrics_add_created(metrics, OWN_CGROUP_UNKNOWN, env->collector, NULL, 0,
                                               bpf_engine_unknown(cgroup->set.engine.bpf)->created_ns);
     return cgroup->unknown ? 0 : -ENOMEM;
 }
 
 /* An engine that cannot continue is chosen and opened again; all counts then start from 0. */
-static int cgroup_resume(const struct collector_context *context, struct cgroup *cgroup, struct error *error)
+static int cgroup_resume(const struct collector_env *env, struct cgroup *cgroup, struct error *error)
 {
-    int r = cgroup_engine_resume(&cgroup->set.engine, context, error);
+    int r = cgroup_engine_resume(&cgroup->set.engine, env, error);
 
     if (r == 0 || r == -ENOMEM)
         return r;
-    cgroup_set_done(&cgroup->set, context);
+    cgroup_set_done(&cgroup->set, env);
     cgroup->complete = false;
-    return cgroup_set_open(&cgroup->set, context, error);
+    return cgroup_set_open(&cgroup->set, env, error);
 }
 
 /*
@@ -110,36 +110,35 @@ static bool may_go_on(const struct cgroup *cgroup, int error)
     return error == -ENOMEM && cgroup && cgroup->complete && !cgroup->set.engine.bpf;
 }
 
-static int cgroup_open(const struct collector_context *context, void *previous, void **ret, struct error *error)
+static int cgroup_open(const struct collector_env *env, void *previous, struct opened *ret, struct error *error)
 {
     struct cgroup *cgroup = previous ? previous : calloc(1, sizeof(*cgroup));
     int r = cgroup ? 0 : error_oom(error);
 
     if (r == 0)
-        r = previous ? cgroup_resume(context, cgroup, error) : cgroup_set_open(&cgroup->set, context, error);
-    if (r == 0 && !previous && cgroup_add_gauges(context, cgroup) < 0)
+        r = previous ? cgroup_resume(env, cgroup, error) : cgroup_set_open(&cgroup->set, env, error);
+    if (r == 0 && !previous && cgroup_add_gauges(env, cgroup) < 0)
         r = error_oom(error);
-    if (r == 0 && cgroup_add_engine(context, cgroup) < 0)
+    if (r == 0 && cgroup_add_engine(env, cgroup) < 0)
         r = error_oom(error);
-    if (r == 0 && cgroup_set_configure(&cgroup->set, context) < 0)
+    if (r == 0 && cgroup_set_configure(&cgroup->set, env) < 0)
         r = error_oom(error);
     if (r < 0 && !may_go_on(cgroup, r)) {
-        cgroup_close(context, cgroup);
+        cgroup_close(env, cgroup);
         return r;
     }
     if (r < 0)
-        cgroup_set_adopt(&cgroup->set, &context->config->cgroup);
+        cgroup_set_adopt(&cgroup->set, &env->config->cgroup);
     cgroup->complete = true;
-    *context->fd = cgroup->set.fd;
-    *ret = cgroup;
+    *ret = (struct opened){.state = cgroup, .fd = cgroup->set.fd};
     return r;
 }
 
-static int cgroup_dispatch(const struct collector_context *context, void *state)
+static int cgroup_dispatch(const struct collector_env *env, void *state)
 {
     struct cgroup *cgroup = state;
 
-    return cgroup_set_dispatch(&cgroup->set, context);
+    return cgroup_set_dispatch(&cgroup->set, env);
 }
 
 static void cgroup_count_states(const struct cgroup *cgroup, size_t states[N_CGROUP_STATES])
@@ -149,29 +148,26 @@ static void cgroup_count_states(const struct cgroup *cgroup, size_t states[N_CGR
         states[cgroup->set.counts[i]->node ? CGROUP_STATE_WATCHED : CGROUP_STATE_LINGERING]++;
 }
 
-static void cgroup_rescan_if_blind(const struct collector_context *context, struct cgroup *cgroup)
+static void cgroup_rescan_if_blind(const struct collector_env *env, struct cgroup *cgroup)
 {
     uint64_t now = cgroup->set.sys->now(cgroup->set.sys, CLOCK_MONOTONIC);
 
     if (!cgroup_tree_limitation(cgroup->set.tree) || now - cgroup->rescanned_ns < RESCAN_NS)
         return;
     cgroup->rescanned_ns = now;
-    cgroup_set_rescan(&cgroup->set, context);
+    cgroup_set_rescan(&cgroup->set, env);
 }
 
-static int cgroup_collect(const struct collector_context *context, void *state, struct error *error)
+static int cgroup_collect(const struct collector_env *env, void *state, struct collected *ret, struct error *error)
 {
     size_t states[N_CGROUP_STATES] = {0};
     struct cgroup *cgroup = state;
 
-    cgroup_rescan_if_blind(context, cgroup);
-    cgroup_set_forget(&cgroup->set, context);
-    int r = cgroup->set.engine.type->read_all(&cgroup->set.engine, context, cgroup->set.counts, cgroup->set.n, error);
+    cgroup_rescan_if_blind(env, cgroup);
+    cgroup_set_forget(&cgroup->set, env);
+    int r = cgroup->set.engine.type->read_all(&cgroup->set.engine, env, cgroup->set.counts, cgroup->set.n, ret, error);
     if (r < 0)
         return r;
-    for (size_t i = 0; i < cgroup->set.n; i++)
-        if (cgroup->set.counts[i]->node)
-            cgroup_counts_add_states(cgroup->set.counts[i], context->groups);
     cgroup_count_states(cgroup, states);
     for (size_t i = 0; i < N_CGROUP_STATES; i++)
         series_set(cgroup->states[i], states[i]);
@@ -180,18 +176,18 @@ static int cgroup_collect(const struct collector_context *context, void *state, 
     return 0;
 }
 
-static int cgroup_pause(const struct collector_context *context, void *state)
+static int cgroup_pause(const struct collector_env *env, void *state)
 {
     struct cgroup_set *set = &((struct cgroup *)state)->set;
 
-    return set->engine.type->pause(&set->engine, context, set->counts, set->n);
+    return set->engine.type->pause(&set->engine, env, set->counts, set->n);
 }
 
-static int cgroup_add_failure(const struct collector_context *context, struct failures *failures, const char *reason,
+static int cgroup_add_failure(const struct collector_env *env, struct failures *failures, const char *reason,
                               const char *message)
 {
     struct failure failure = {
-        .collector = context->collector,
+        .collector = env->collector,
         .group = "",
         .event = "",
         .metric = "",
@@ -205,56 +201,55 @@ static int cgroup_add_failure(const struct collector_context *context, struct fa
 }
 
 /* Reports why the collector may not see all cgroups that the configuration means. */
-static int cgroup_report_sight(const struct collector_context *context, const struct cgroup *cgroup,
-                               struct failures *failures)
+static int cgroup_report_sight(const struct collector_env *env, const struct cgroup *cgroup, struct failures *failures)
 {
     const char *limitation = cgroup_tree_limitation(cgroup->set.tree);
     int r = 0;
 
     if (limitation)
-        r = cgroup_add_failure(context, failures, "inotify", limitation);
+        r = cgroup_add_failure(env, failures, "inotify", limitation);
     if (r == 0 && cgroup->set.hierarchy.namespaced)
-        r = cgroup_add_failure(context, failures, "namespace",
+        r = cgroup_add_failure(env, failures, "namespace",
                                "this process is in a cgroup namespace and sees only what is below its own root; start "
                                "it outside to see all");
     if (r == 0 && cgroup->set.n_wanted == 0)
         r = cgroup_add_failure(
-            context, failures, "patterns",
+            env, failures, "patterns",
             "no cgroup matches collectors.cgroup.include. Paths there begin below the root that /api/v1/cgroups "
             "shows; container=... and the like match once the name is known");
     return r;
 }
 
 /* Reports why some cgroups are not watched. */
-static int cgroup_report_dropped(const struct collector_context *context, const struct cgroup *cgroup,
+static int cgroup_report_dropped(const struct collector_env *env, const struct cgroup *cgroup,
                                  struct failures *failures)
 {
     const char *no_room = cgroup->set.engine.no_room.message;
     char message[sizeof(cgroup->set.engine.no_room.message) + 64];
 
     if (cgroup_rules_want_memory(&cgroup->set.rules))
-        return cgroup_add_failure(context, failures, "limit",
+        return cgroup_add_failure(env, failures, "limit",
                                   "some are not watched, because the memory limit of this service or container is "
                                   "reached; raise it (MemoryMax= of the unit); /api/v1/cgroups names them");
     if (!no_room[0])
-        return cgroup_add_failure(context, failures, "limit",
+        return cgroup_add_failure(env, failures, "limit",
                                   "some are not watched, because collectors.cgroup.max_cgroups or the limit of open "
                                   "files (LimitNOFILE, ulimit -n) is reached; /api/v1/cgroups names them");
     snprintf(message, sizeof(message), "some are not watched, which /api/v1/cgroups names: %s", no_room);
-    return cgroup_add_failure(context, failures, "limit", message);
+    return cgroup_add_failure(env, failures, "limit", message);
 }
 
-static int cgroup_report(const struct collector_context *context, const void *state, struct failures *failures)
+static int cgroup_report(const struct collector_env *env, const void *state, struct failures *failures)
 {
     const struct cgroup *cgroup = state;
     const struct cgroup_set *set = &cgroup->set;
 
     failures_note(failures, set->span);
-    int r = set->engine.type->report_all(&set->engine, context, set->counts, set->n, failures);
+    int r = set->engine.type->report_all(&set->engine, env, set->counts, set->n, failures);
     if (r == 0)
-        r = cgroup_report_sight(context, cgroup, failures);
+        r = cgroup_report_sight(env, cgroup, failures);
     if (r == 0 && cgroup->set.n_dropped)
-        r = cgroup_report_dropped(context, cgroup, failures);
+        r = cgroup_report_dropped(env, cgroup, failures);
     return r;
 }
 

@@ -24,22 +24,22 @@ static void cgroup_counts_close(struct cgroup_counts *counts)
     counts->ended = true;
 }
 
-int cgroup_counts_resume(struct cgroup_counts *counts, const struct collector_context *context, int fd)
+int cgroup_counts_resume(struct cgroup_counts *counts, const struct collector_env *env, int fd)
 {
     bool was_ended = counts->ended;
-    int r = counts->engine->type->resume(counts, context, fd);
+    int r = counts->engine->type->resume(counts, env, fd);
 
     counts->ended = false;
     if (r != -ENODEV)
         return r;
     /* Counts that had ended have already had their last reading. */
     if (!was_ended)
-        cgroup_counts_read(counts, context->sys);
+        cgroup_counts_read(counts, env->sys);
     cgroup_counts_close(counts);
     return -ENODEV;
 }
 
-int cgroup_counts_open(struct cgroup_engine *engine, const struct collector_context *context, const char *path,
+int cgroup_counts_open(struct cgroup_engine *engine, const struct collector_env *env, const char *path,
                        const char *label, int fd, struct cgroup_counts **ret)
 {
     struct cgroup_counts *counts = calloc(1, sizeof(*counts));
@@ -49,10 +49,10 @@ int cgroup_counts_open(struct cgroup_engine *engine, const struct collector_cont
         counts->engine = engine;
         counts->path = strdup(path);
         counts->label = strdup(label);
-        r = counts->path && counts->label ? cgroup_counts_resume(counts, context, fd) : -ENOMEM;
+        r = counts->path && counts->label ? cgroup_counts_resume(counts, env, fd) : -ENOMEM;
     }
     if (r < 0) {
-        cgroup_counts_free(counts, context->snapshot);
+        cgroup_counts_free(counts, env->snapshot);
         return r;
     }
     *ret = counts;
@@ -62,8 +62,8 @@ int cgroup_counts_open(struct cgroup_engine *engine, const struct collector_cont
 /* --- names --- */
 
 /* For joins: a gauge in the text format, an info in OpenMetrics. */
-static struct series *cgroup_counts_add_info(const struct collector_context *context,
-                                             const struct cgroup_counts *counts, const struct names *names)
+static struct series *cgroup_counts_add_info(const struct collector_env *env, const struct cgroup_counts *counts,
+                                             const struct names *names)
 {
     static const struct metric metric = {
         .name = "perf_cgroup_info",
@@ -77,7 +77,7 @@ static struct series *cgroup_counts_add_info(const struct collector_context *con
     for (enum name_kind kind = 0; kind <= NAME_RUNTIME; kind++)
         if (names->texts[kind])
             labels[n++] = (struct label){name_kind_text(kind), names->texts[kind]};
-    struct series *series = metrics_add(&context->snapshot->metrics, &metric, context->collector, 0, labels, n);
+    struct series *series = metrics_add(&env->snapshot->metrics, &metric, env->collector, 0, labels, n);
 
     if (series)
         series_set(series, 1);
@@ -94,8 +94,7 @@ static bool have_same_labels(const struct names *a, const struct names *b)
     return true;
 }
 
-int cgroup_counts_find_names(struct cgroup_counts *counts, const struct collector_context *context,
-                             struct resolver *resolver)
+int cgroup_counts_find_names(struct cgroup_counts *counts, const struct collector_env *env, struct resolver *resolver)
 {
     _cleanup_(names_done) struct names names = {0};
     int r = resolver_find(resolver, counts->path, &names);
@@ -107,10 +106,10 @@ int cgroup_counts_find_names(struct cgroup_counts *counts, const struct collecto
     if (r < 0)
         return r;
     if (!counts->info || !have_same_labels(&counts->names, &names)) {
-        struct series *info = cgroup_counts_add_info(context, counts, &names);
+        struct series *info = cgroup_counts_add_info(env, counts, &names);
         if (!info)
             return -ENOMEM;
-        metrics_remove(&context->snapshot->metrics, counts->info);
+        metrics_remove(&env->snapshot->metrics, counts->info);
         counts->info = info;
     }
     names_done(&counts->names);
@@ -121,10 +120,10 @@ int cgroup_counts_find_names(struct cgroup_counts *counts, const struct collecto
 
 /* --- closing --- */
 
-void cgroup_counts_leave(struct cgroup_counts *counts, const struct collector_context *context)
+void cgroup_counts_leave(struct cgroup_counts *counts, const struct collector_env *env)
 {
     if (!counts->ended)
-        counts->engine->type->leave(counts, context);
+        counts->engine->type->leave(counts, env);
 }
 
 void cgroup_counts_end(struct cgroup_counts *counts, struct sys *sys)
@@ -144,12 +143,6 @@ size_t cgroup_counts_read(struct cgroup_counts *counts, struct sys *sys)
     return counts->ended ? 0 : counts->engine->type->read(counts, sys);
 }
 
-void cgroup_counts_add_states(const struct cgroup_counts *counts, size_t states[N_ROW_STATES])
-{
-    if (!counts->ended)
-        counts->engine->type->add_states(counts, states);
-}
-
 struct cgroup_counts *cgroup_counts_above(const struct cgroup_counts *counts)
 {
     const struct cgroup_node *node = counts->node ? counts->node->parent : NULL;
@@ -161,7 +154,7 @@ struct cgroup_counts *cgroup_counts_above(const struct cgroup_counts *counts)
 
 size_t cgroup_counts_descriptors(const struct cgroup_counts *counts)
 {
-    return counts->engine->type->descriptors(counts);
+    return counts->engine->type->number == ENGINE_PERF ? group_set_descriptors(&counts->groups) : 0;
 }
 
 /*
@@ -176,12 +169,12 @@ size_t cgroup_counts_descriptors(const struct cgroup_counts *counts)
  */
 
 /* A place for each possible CPU, and the end of the list. */
-static int list_places(const struct cgroup_counts *counts, const struct collector_context *context, int fd,
+static int list_places(const struct cgroup_counts *counts, const struct collector_env *env, int fd,
                        struct places *places)
 {
     places->one_target = true;
-    places->summed = !context->config->cgroup.per_cpu;
-    return places_add_cpus(places, context->machine, &context->machine->possible,
+    places->summed = !env->config->cgroup.per_cpu;
+    return places_add_cpus(places, env->machine, &env->machine->possible,
                            &(struct place){
                                .target = {.pid = fd, .flags = PERF_FLAG_PID_CGROUP},
                                .cgroup = counts->label,
@@ -193,7 +186,7 @@ static int list_places(const struct cgroup_counts *counts, const struct collecto
  * perf_event_open(2) fails with ENOENT for a removed cgroup (perf_cgroup_connect(), css_tryget_online_from_dir()), but
  * also for an event that the PMU does not have. A dummy event, which every kernel has, distinguishes the two.
  */
-static bool is_removed(const struct collector_context *context, int fd)
+static bool is_removed(const struct collector_env *env, int fd)
 {
     struct perf_event_attr attr = {
         .type = PERF_TYPE_SOFTWARE,
@@ -201,27 +194,27 @@ static bool is_removed(const struct collector_context *context, int fd)
         .size = sizeof(attr),
         .disabled = 1,
     };
-    int event = context->sys->perf_event_open(context->sys, &attr, fd, cpuset_next(&context->machine->online, -1), -1,
-                                              PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC);
+    int event = env->sys->perf_event_open(env->sys, &attr, fd, cpuset_next(&env->machine->online, -1), -1,
+                                          PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC);
 
     if (event >= 0)
-        context->sys->close(context->sys, event);
+        env->sys->close(env->sys, event);
     return event == -ENOENT;
 }
 
-static int perf_resume(struct cgroup_counts *counts, const struct collector_context *context, int fd)
+static int perf_resume(struct cgroup_counts *counts, const struct collector_env *env, int fd)
 {
     _cleanup_(places_done) struct places places = {0};
-    int r = list_places(counts, context, fd, &places);
+    int r = list_places(counts, env, fd, &places);
 
     if (r == 0)
-        r = group_set_configure(&counts->groups, context, &context->config->cgroup.groups, &places);
-    return r == 0 && is_removed(context, fd) ? -ENODEV : r;
+        r = group_set_configure(&counts->groups, env, &env->config->cgroup.groups, &places);
+    return r == 0 && is_removed(env, fd) ? -ENODEV : r;
 }
 
-static void perf_leave(struct cgroup_counts *counts, const struct collector_context *context)
+static void perf_leave(struct cgroup_counts *counts, const struct collector_env *env)
 {
-    group_set_leave(&counts->groups, context);
+    group_set_leave(&counts->groups, env);
 }
 
 static void perf_close(struct cgroup_counts *counts)
@@ -240,29 +233,24 @@ static void perf_free(struct cgroup_counts *counts, struct snapshot *snapshot)
  */
 static size_t perf_read(struct cgroup_counts *counts, struct sys *sys)
 {
-    size_t n = group_set_read(&counts->groups, sys);
+    struct collected unused = {0};
+    size_t n = group_set_read(&counts->groups, sys, &unused);
 
     for (struct cgroup_counts *above = cgroup_counts_above(counts); above; above = cgroup_counts_above(above))
         if (!above->ended)
-            group_set_read(&above->groups, sys);
+            group_set_read(&above->groups, sys, &unused);
     return n;
 }
 
-static void perf_add_states(const struct cgroup_counts *counts, size_t states[N_ROW_STATES])
-{
-    group_set_add_states(&counts->groups, states);
-}
-
-static int report_cgroup(const struct cgroup_counts *counts, const struct collector_context *context,
-                         struct failures *failures)
+static int report_cgroup(const struct cgroup_counts *counts, const struct collector_env *env, struct failures *failures)
 {
     _cleanup_(failures_done) struct failures own = {0};
-    int r = group_set_report(context, &counts->groups, &own);
+    int r = group_set_report(env, &counts->groups, &own);
 
     return r < 0 ? r : failures_add_cgroups(failures, &own, 1);
 }
 
-static int perf_report_all(const struct cgroup_engine *engine, const struct collector_context *context,
+static int perf_report_all(const struct cgroup_engine *engine, const struct collector_env *env,
                            struct cgroup_counts *const *counts, size_t n, struct failures *failures)
 {
     int r = 0;
@@ -270,19 +258,14 @@ static int perf_report_all(const struct cgroup_engine *engine, const struct coll
     (void)engine;
     for (size_t i = 0; i < n && r == 0; i++)
         if (!counts[i]->ended)
-            r = report_cgroup(counts[i], context, failures);
+            r = report_cgroup(counts[i], env, failures);
     return r;
 }
 
-static size_t perf_descriptors(const struct cgroup_counts *counts)
+static size_t perf_needs(const struct collector_env *env)
 {
-    return group_set_descriptors(&counts->groups);
-}
-
-static size_t perf_needs(const struct collector_context *context)
-{
-    const struct config_groups *groups = &context->config->cgroup.groups;
-    const struct machine *machine = context->machine;
+    const struct config_groups *groups = &env->config->cgroup.groups;
+    const struct machine *machine = env->machine;
     size_t n = 0;
 
     CPUSET_FOREACH (cpu, &machine->online)
@@ -294,29 +277,26 @@ static size_t perf_needs(const struct collector_context *context)
     return n;
 }
 
-static int perf_read_all(struct cgroup_engine *engine, const struct collector_context *context,
-                         struct cgroup_counts *const *counts, size_t n, struct error *error)
+static int perf_read_all(struct cgroup_engine *engine, const struct collector_env *env,
+                         struct cgroup_counts *const *counts, size_t n, struct collected *ret, struct error *error)
 {
     (void)engine;
     (void)error;
-    for (size_t i = n; i-- > 0;) {
-        if (!counts[i]->node || counts[i]->ended)
-            continue;
-        group_set_read(&counts[i]->groups, context->sys);
-        *context->stale |= group_set_is_stale(&counts[i]->groups);
-    }
+    for (size_t i = n; i-- > 0;)
+        if (counts[i]->node && !counts[i]->ended)
+            group_set_read(&counts[i]->groups, env->sys, ret);
     return 0;
 }
 
-static int perf_pause(struct cgroup_engine *engine, const struct collector_context *context,
+static int perf_pause(struct cgroup_engine *engine, const struct collector_env *env,
                       struct cgroup_counts *const *counts, size_t n)
 {
     int r = 0;
 
     (void)engine;
     for (size_t i = 0; i < n; i++) {
-        struct cgroup_counts *next = counts[context->paused ? n - 1 - i : i];
-        int error = next->ended ? 0 : group_set_pause(context, &next->groups);
+        struct cgroup_counts *next = counts[env->paused ? n - 1 - i : i];
+        int error = next->ended ? 0 : group_set_pause(env, &next->groups);
         r = r < 0 ? r : error;
     }
     return r;
@@ -330,8 +310,6 @@ const struct cgroup_engine_type cgroup_engine_perf = {
     .close = perf_close,
     .free = perf_free,
     .read = perf_read,
-    .add_states = perf_add_states,
-    .descriptors = perf_descriptors,
     .read_all = perf_read_all,
     .report_all = perf_report_all,
     .pause = perf_pause,

@@ -26,30 +26,27 @@ struct bpf_engine;
  */
 struct cgroup_engine_type {
     enum config_engine number;
-    size_t (*needs)(const struct collector_context *context);
+    size_t (*needs)(const struct collector_env *env);
     /* Opens the groups, or continues with open ones. Returns -ENODEV if the cgroup no longer exists. */
-    int (*resume)(struct cgroup_counts *counts, const struct collector_context *context, int fd);
-    void (*leave)(struct cgroup_counts *counts, const struct collector_context *context);
+    int (*resume)(struct cgroup_counts *counts, const struct collector_env *env, int fd);
+    void (*leave)(struct cgroup_counts *counts, const struct collector_env *env);
     void (*close)(struct cgroup_counts *counts);
     void (*free)(struct cgroup_counts *counts, struct snapshot *snapshot);
     size_t (*read)(struct cgroup_counts *counts, struct sys *sys);
-    void (*add_states)(const struct cgroup_counts *counts, size_t states[N_ROW_STATES]);
-    size_t (*descriptors)(const struct cgroup_counts *counts);
 
     /*
-     * Reads all watched cgroups. Sets *context->stale if a group is no longer the one that was opened. Fails, with a
-     * sentence in `error`, if nothing can be read any more.
+     * Reads all watched cgroups and adds to *ret. Fails, with a sentence in `error`, if nothing can be read any more.
      */
-    int (*read_all)(struct cgroup_engine *engine, const struct collector_context *context,
-                    struct cgroup_counts *const *counts, size_t n, struct error *error);
+    int (*read_all)(struct cgroup_engine *engine, const struct collector_env *env, struct cgroup_counts *const *counts,
+                    size_t n, struct collected *ret, struct error *error);
     /*
      * Adds the events that could not be opened, with their CPUs, of all counts that have not ended. Returns -ENOMEM on
      * failure.
      */
-    int (*report_all)(const struct cgroup_engine *engine, const struct collector_context *context,
+    int (*report_all)(const struct cgroup_engine *engine, const struct collector_env *env,
                       struct cgroup_counts *const *counts, size_t n, struct failures *failures);
-    int (*pause)(struct cgroup_engine *engine, const struct collector_context *context,
-                 struct cgroup_counts *const *counts, size_t n);
+    int (*pause)(struct cgroup_engine *engine, const struct collector_env *env, struct cgroup_counts *const *counts,
+                 size_t n);
 };
 
 /* The engine in use. All zero: none. */
@@ -86,14 +83,13 @@ struct cgroup_counts {
  * `path` and `label` are copied. Events that cannot be opened are no error. Returns -ENODEV if the cgroup was removed
  * meanwhile, or -ENOMEM.
  */
-int cgroup_counts_open(struct cgroup_engine *engine, const struct collector_context *context, const char *path,
+int cgroup_counts_open(struct cgroup_engine *engine, const struct collector_env *env, const char *path,
                        const char *label, int fd, struct cgroup_counts **ret);
 /*
  * Looks up the names of what runs in the cgroup. If they changed, the series perf_cgroup_info is replaced. A container
  * that is gone keeps the names it had. On -ENOMEM nothing has changed.
  */
-int cgroup_counts_find_names(struct cgroup_counts *counts, const struct collector_context *context,
-                             struct resolver *resolver);
+int cgroup_counts_find_names(struct cgroup_counts *counts, const struct collector_env *env, struct resolver *resolver);
 /* Closes the descriptors and removes the rows and series. */
 struct cgroup_counts *cgroup_counts_free(struct cgroup_counts *counts, struct snapshot *snapshot);
 
@@ -103,9 +99,9 @@ struct cgroup_counts *cgroup_counts_free(struct cgroup_counts *counts, struct sn
  * could not be opened are tried again. Returns -ENODEV if the cgroup was removed meanwhile; the counts have then ended
  * and their rows stay. Returns -ENOMEM if memory runs out.
  */
-int cgroup_counts_resume(struct cgroup_counts *counts, const struct collector_context *context, int fd);
-/* Closes the groups on CPUs that are offline or in context->left, for a cgroup that cannot be resumed now. */
-void cgroup_counts_leave(struct cgroup_counts *counts, const struct collector_context *context);
+int cgroup_counts_resume(struct cgroup_counts *counts, const struct collector_env *env, int fd);
+/* Closes the groups on CPUs that are offline or in env->went_offline, for a cgroup that cannot be resumed now. */
+void cgroup_counts_leave(struct cgroup_counts *counts, const struct collector_env *env);
 /*
  * Ends the counts, because the cgroup is gone or there is no room for it: reads a last time and closes all descriptors
  * at once, because an open event pins the cgroup in the kernel. The rows stay.
@@ -114,11 +110,9 @@ void cgroup_counts_end(struct cgroup_counts *counts, struct sys *sys);
 
 /* Reads the groups and updates the rows. Returns how many could be read; 0 once the counts have ended. */
 size_t cgroup_counts_read(struct cgroup_counts *counts, struct sys *sys);
-/* Adds the groups to the number in each state; nothing once the counts have ended. */
-void cgroup_counts_add_states(const struct cgroup_counts *counts, size_t states[N_ROW_STATES]);
 /* Returns the counts of the nearest cgroup above that has any, even if they have ended; NULL if there are none. */
 struct cgroup_counts *cgroup_counts_above(const struct cgroup_counts *counts);
-/* Returns the number of open descriptors; 0 once the counts have ended. */
+/* Returns the number of open descriptors that no other cgroup shares; 0 once the counts have ended. */
 size_t cgroup_counts_descriptors(const struct cgroup_counts *counts);
 
 extern const struct cgroup_engine_type cgroup_engine_perf;

@@ -26,23 +26,21 @@
  * Returns the descriptors for all cgroups, without those of other collectors. The collector `self` opens its few after
  * the cgroups, so they are reserved here.
  */
-static uint64_t descriptor_budget(const struct collector_context *context, struct cgroup_counts *const *counts,
-                                  size_t n)
+static uint64_t descriptor_budget(const struct collector_env *env, struct cgroup_counts *const *counts, size_t n)
 {
-    uint64_t self =
-        context->config->self_enabled ? N_THREAD_COUNTER_EVENTS * thread_counter_needs(context->machine) : 0;
+    uint64_t self = env->config->self_enabled ? N_THREAD_COUNTER_EVENTS * thread_counter_needs(env->machine) : 0;
     uint64_t own = 0, room;
 
     for (size_t i = 0; i < n; i++)
         own += cgroup_counts_descriptors(counts[i]);
-    room = descriptors_room(context->sys, own);
+    room = descriptors_room(env->sys, own);
     return room - MIN(room, self);
 }
 
-static uint64_t memory_each(const struct collector_context *context, uint64_t descriptors)
+static uint64_t memory_each(const struct collector_env *env, uint64_t descriptors)
 {
-    const struct config_cgroup *config = &context->config->cgroup;
-    uint64_t rows = config->per_cpu ? cpuset_count(&context->machine->online) : 1;
+    const struct config_cgroup *config = &env->config->cgroup;
+    uint64_t rows = config->per_cpu ? cpuset_count(&env->machine->online) : 1;
     uint64_t each = BYTES_PER_CGROUP + BYTES_PER_DESCRIPTOR * descriptors;
 
     for (size_t i = 0; i < config->groups.n; i++)
@@ -54,22 +52,22 @@ static uint64_t memory_each(const struct collector_context *context, uint64_t de
  * Half of what the cgroups have and could have: the rest is needed to render documents for clients. The current cgroups
  * are kept in any case.
  */
-static uint64_t memory_budget(const struct collector_context *context, uint64_t own)
+static uint64_t memory_budget(const struct collector_env *env, uint64_t own)
 {
-    const struct memory_limit *limit = context->sys->memory;
+    const struct memory_limit *limit = env->sys->memory;
     uint64_t room = limit ? memory_limit_room(limit) : UINT64_MAX;
 
     return room == UINT64_MAX ? room : MAX(own, own / 2 + room / 2);
 }
 
-void cgroup_budget_update(struct cgroup_rules *rules, const struct collector_context *context,
+void cgroup_budget_update(struct cgroup_rules *rules, const struct collector_env *env,
                           const struct cgroup_engine_type *type, struct cgroup_counts *const *counts, size_t n)
 {
-    rules->max_cgroups = config_max_cgroups(context->config, type->number);
-    rules->descriptor_budget = descriptor_budget(context, counts, n);
-    rules->descriptors_per_cgroup = type->needs(context);
-    rules->memory_per_cgroup = memory_each(context, rules->descriptors_per_cgroup);
-    rules->memory_budget = memory_budget(context, n * rules->memory_per_cgroup);
+    rules->max_cgroups = config_max_cgroups(env->config, type->number);
+    rules->descriptor_budget = descriptor_budget(env, counts, n);
+    rules->descriptors_per_cgroup = type->needs(env);
+    rules->memory_per_cgroup = memory_each(env, rules->descriptors_per_cgroup);
+    rules->memory_budget = memory_budget(env, n * rules->memory_per_cgroup);
 }
 
 /* --- candidates --- */
@@ -175,16 +173,16 @@ static bool is_over(const struct cgroup_counts *counts, uint64_t now, uint64_t l
 }
 
 /* Frees the counts that have lingered long enough. Returns the number of remaining counts. */
-static size_t lingering_expire(struct cgroup_counts **counts, size_t n, const struct collector_context *context,
+static size_t lingering_expire(struct cgroup_counts **counts, size_t n, const struct collector_env *env,
                                struct resolver *resolver)
 {
-    uint64_t now = context->sys->now(context->sys, CLOCK_MONOTONIC);
+    uint64_t now = env->sys->now(env->sys, CLOCK_MONOTONIC);
     size_t kept = 0;
 
     for (size_t i = 0; i < n; i++) {
-        if (is_over(counts[i], now, context->config->cgroup.linger_ns)) {
+        if (is_over(counts[i], now, env->config->cgroup.linger_ns)) {
             resolver_forget(resolver, counts[i]->path);
-            cgroup_counts_free(counts[i], context->snapshot);
+            cgroup_counts_free(counts[i], env->snapshot);
         } else {
             counts[kept++] = counts[i];
         }
@@ -194,30 +192,30 @@ static size_t lingering_expire(struct cgroup_counts **counts, size_t n, const st
 
 /* --- engine --- */
 
-static int engine_try_bpf(struct cgroup_engine *engine, const struct collector_context *context,
+static int engine_try_bpf(struct cgroup_engine *engine, const struct collector_env *env,
                           const struct hierarchy *hierarchy, struct error *error)
 {
     if (hierarchy->kind == HIERARCHY_V1)
         return error_set(error, -EOPNOTSUPP,
                          "the program in the kernel knows only cgroup v2, and this is v1; boot with "
                          "systemd.unified_cgroup_hierarchy=1, or set collectors.cgroup.engine to perf");
-    if (!context->sys->bpf)
+    if (!env->sys->bpf)
         return error_set(error, -ENOSYS, "this process cannot load a program into the kernel");
-    int r = bpf_engine_new(context, hierarchy->namespaced, &engine->bpf, error);
+    int r = bpf_engine_new(env, hierarchy->namespaced, &engine->bpf, error);
     if (r == 0)
         engine->type = &cgroup_engine_bpf;
     return r;
 }
 
-int cgroup_engine_open(struct cgroup_engine *engine, const struct collector_context *context,
-                       const struct hierarchy *hierarchy, struct error *error)
+int cgroup_engine_open(struct cgroup_engine *engine, const struct collector_env *env, const struct hierarchy *hierarchy,
+                       struct error *error)
 {
-    enum config_engine asked = context->config->cgroup.engine;
+    enum config_engine asked = env->config->cgroup.engine;
     int r = 0;
 
     *engine = (struct cgroup_engine){.type = &cgroup_engine_perf, .asked = asked};
     if (asked != ENGINE_PERF)
-        r = engine_try_bpf(engine, context, hierarchy, &engine->reason);
+        r = engine_try_bpf(engine, env, hierarchy, &engine->reason);
     /* Without the opener the engine perf could not open events either. */
     if (r == 0 || (asked != ENGINE_BPF && r != -EPIPE))
         return 0;
@@ -227,19 +225,19 @@ int cgroup_engine_open(struct cgroup_engine *engine, const struct collector_cont
     return r;
 }
 
-void cgroup_engine_done(struct cgroup_engine *engine, const struct collector_context *context)
+void cgroup_engine_done(struct cgroup_engine *engine, const struct collector_env *env)
 {
-    bpf_engine_free(engine->bpf, context);
+    bpf_engine_free(engine->bpf, env);
     *engine = (struct cgroup_engine){0};
 }
 
-int cgroup_engine_resume(struct cgroup_engine *engine, const struct collector_context *context, struct error *error)
+int cgroup_engine_resume(struct cgroup_engine *engine, const struct collector_env *env, struct error *error)
 {
-    if (engine->asked != context->config->cgroup.engine)
+    if (engine->asked != env->config->cgroup.engine)
         return error_set(error, -ESTALE, "another engine is configured");
     if (engine->bpf && bpf_engine_is_lost(engine->bpf))
         return error_set(error, -EPIPE, "the opener is gone; restart perfcountd");
-    return engine->bpf ? bpf_engine_resume(engine->bpf, context, error) : 0;
+    return engine->bpf ? bpf_engine_resume(engine->bpf, env, error) : 0;
 }
 
 /* Makes room for `n` cgroups, up to `max`. If that fails, engine->no_room has the reason. */
@@ -258,11 +256,11 @@ void cgroup_engine_settle(struct cgroup_engine *engine)
 
 /* --- set --- */
 
-void cgroup_set_done(struct cgroup_set *set, const struct collector_context *context)
+void cgroup_set_done(struct cgroup_set *set, const struct collector_env *env)
 {
     for (size_t i = 0; i < set->n; i++)
-        cgroup_counts_free(set->counts[i], context->snapshot);
-    cgroup_engine_done(&set->engine, context);
+        cgroup_counts_free(set->counts[i], env->snapshot);
+    cgroup_engine_done(&set->engine, env);
     empty_cgroups_done(&set->empty_cgroups);
     closep(&set->fd);
     resolver_free(set->resolver);
@@ -295,9 +293,9 @@ static void attach_counts(struct cgroup_counts *counts, struct cgroup_node *node
  * A pause container only holds a pod's namespaces. It is left out whatever the patterns say, and does not linger
  * either.
  */
-static int name_cgroup(struct cgroup_set *set, const struct collector_context *context, struct cgroup_counts *counts)
+static int name_cgroup(struct cgroup_set *set, const struct collector_env *env, struct cgroup_counts *counts)
 {
-    int r = cgroup_counts_find_names(counts, context, set->resolver);
+    int r = cgroup_counts_find_names(counts, env, set->resolver);
 
     if (r < 0 || !counts->node || !counts->names.is_pause)
         return r;
@@ -309,22 +307,21 @@ static int name_cgroup(struct cgroup_set *set, const struct collector_context *c
 }
 
 /* Continues with a cgroup after a reload, after CPUs came or went, or when it comes back while it lingers. */
-static int resume_cgroup(struct cgroup_set *set, const struct collector_context *context, struct cgroup_counts *counts,
+static int resume_cgroup(struct cgroup_set *set, const struct collector_env *env, struct cgroup_counts *counts,
                          struct cgroup_node *node, int fd)
 {
     if (fd < 0) {
-        cgroup_counts_leave(counts, context);
+        cgroup_counts_leave(counts, env);
         return fd;
     }
-    int r = cgroup_counts_resume(counts, context, fd);
+    int r = cgroup_counts_resume(counts, env, fd);
     if (r < 0)
         return r;
     attach_counts(counts, node);
-    return name_cgroup(set, context, counts);
+    return name_cgroup(set, env, counts);
 }
 
-static int open_cgroup(struct cgroup_set *set, const struct collector_context *context, struct cgroup_node *node,
-                       int fd)
+static int open_cgroup(struct cgroup_set *set, const struct collector_env *env, struct cgroup_node *node, int fd)
 {
     _cleanup_(freep) char *label = NULL;
     struct cgroup_counts *counts;
@@ -334,26 +331,25 @@ static int open_cgroup(struct cgroup_set *set, const struct collector_context *c
         return r;
     r = array_grow(&set->counts, set->n);
     if (r == 0)
-        r = cgroup_counts_open(&set->engine, context, node->path, label, fd, &counts);
+        r = cgroup_counts_open(&set->engine, env, node->path, label, fd, &counts);
     if (r < 0)
         return r;
     attach_counts(counts, node);
     set->counts[set->n++] = counts;
-    return name_cgroup(set, context, counts);
+    return name_cgroup(set, env, counts);
 }
 
 /*
  * `fd` is the cgroup's directory, or -errno if it could not be opened. A cgroup that vanishes meanwhile is no failure
  * of the collector, because the tree reports its removal.
  */
-static int watch_cgroup(struct cgroup_set *set, const struct collector_context *context, struct cgroup_node *node,
-                        int fd)
+static int watch_cgroup(struct cgroup_set *set, const struct collector_env *env, struct cgroup_node *node, int fd)
 {
     struct cgroup_counts *counts = lingering_find(set->counts, set->n, node->path);
 
     if (counts)
-        return resume_cgroup(set, context, counts, node, fd);
-    return fd < 0 ? fd : open_cgroup(set, context, node, fd);
+        return resume_cgroup(set, env, counts, node, fd);
+    return fd < 0 ? fd : open_cgroup(set, env, node, fd);
 }
 
 /* --- tree changes --- */
@@ -388,7 +384,7 @@ static void set_on_added(void *userdata, struct cgroup_node *node, int fd)
     wanted_update(node, &set->rules, set->resolver);
     if (!node->wanted)
         return;
-    int r = set->context && set->n_free > 0 && fd >= 0 ? watch_cgroup(set, set->context, node, fd) : -EAGAIN;
+    int r = set->env && set->n_free > 0 && fd >= 0 ? watch_cgroup(set, set->env, node, fd) : -EAGAIN;
     set->n_free -= r == 0;
     set->n_wanted += r == 0;
     if (r == -ENOSPC) /* no new cgroup fits either, until the selection makes room */
@@ -456,7 +452,7 @@ static int note_refused(struct cgroup_set *set, struct cgroup_node *node, int er
     return error == -ENOMEM || cgroup_directory_is_gone(error) ? error : note_dropped(set, node);
 }
 
-static int watch_chosen(const struct collector_context *context, struct cgroup_set *set,
+static int watch_chosen(const struct collector_env *env, struct cgroup_set *set,
                         const struct cgroup_candidate *candidates, size_t n)
 {
     int r = 0;
@@ -467,11 +463,11 @@ static int watch_chosen(const struct collector_context *context, struct cgroup_s
             continue;
         struct cgroup_counts *counts = node->userdata;
         if (counts) { /* on -ENOMEM it may have been added without names */
-            r = counts->info ? 0 : name_cgroup(set, context, counts);
+            r = counts->info ? 0 : name_cgroup(set, env, counts);
             continue;
         }
         _cleanup_(closep) int fd = cgroup_tree_open(set->tree, node);
-        r = watch_cgroup(set, context, node, fd);
+        r = watch_cgroup(set, env, node, fd);
         if (r < 0)
             r = note_refused(set, node, r);
     }
@@ -479,7 +475,7 @@ static int watch_chosen(const struct collector_context *context, struct cgroup_s
 }
 
 /* Resumes all watched cgroups with the new configuration and CPUs. The tree is kept. */
-static int resume_all(struct cgroup_set *set, const struct collector_context *context, enum reason_span *ret_span)
+static int resume_all(struct cgroup_set *set, const struct collector_env *env, enum reason_span *ret_span)
 {
     int r;
 
@@ -488,7 +484,7 @@ static int resume_all(struct cgroup_set *set, const struct collector_context *co
         if (!counts->node || !counts->node->wanted)
             continue;
         _cleanup_(closep) int fd = cgroup_tree_open(set->tree, counts->node);
-        r = resume_cgroup(set, context, counts, counts->node, fd);
+        r = resume_cgroup(set, env, counts, counts->node, fd);
         if (r == -ENOMEM)
             return r;
         if (r < 0)
@@ -505,7 +501,7 @@ static void set_settle(struct cgroup_set *set)
     set->unsettled = false;
 }
 
-static int select_cgroups(struct cgroup_set *set, const struct collector_context *context)
+static int select_cgroups(struct cgroup_set *set, const struct collector_env *env)
 {
     _cleanup_(freep) struct cgroup_candidate *candidates = NULL;
     size_t n;
@@ -513,7 +509,7 @@ static int select_cgroups(struct cgroup_set *set, const struct collector_context
     int r = cgroup_candidates_list(set->tree, &set->empty_cgroups, &candidates, &n);
     if (r < 0)
         return r;
-    cgroup_budget_update(&set->rules, context, set->engine.type, set->counts, set->n);
+    cgroup_budget_update(&set->rules, env, set->engine.type, set->counts, set->n);
     struct cgroup_selection selection = cgroup_select(&set->rules, candidates, n);
     set->n_wanted = selection.watched + selection.dropped;
     set->limit = cgroup_rules_room(&set->rules);
@@ -521,27 +517,27 @@ static int select_cgroups(struct cgroup_set *set, const struct collector_context
     r = end_others(set, candidates, n);
     if (r == 0) {
         cgroup_engine_make_room(&set->engine, selection.watched, set->rules.max_cgroups);
-        r = watch_chosen(context, set, candidates, n);
+        r = watch_chosen(env, set, candidates, n);
     }
     set_settle(set);
     return r;
 }
 
-int cgroup_set_select(struct cgroup_set *set, const struct collector_context *context)
+int cgroup_set_select(struct cgroup_set *set, const struct collector_env *env)
 {
     set->changed = false;
     set->span = REASON_LASTS;
     set->n_dropped = 0;
-    int r = select_cgroups(set, context);
+    int r = select_cgroups(set, env);
     if (r == -ENOMEM || (set->n_dropped && cgroup_rules_want_memory(&set->rules)))
         set->span = REASON_PASSES;
     return r;
 }
 
-void cgroup_set_forget(struct cgroup_set *set, const struct collector_context *context)
+void cgroup_set_forget(struct cgroup_set *set, const struct collector_env *env)
 {
     lingering_limit(set->counts, set->n, set->rules.max_cgroups);
-    set->n = lingering_expire(set->counts, set->n, context, set->resolver);
+    set->n = lingering_expire(set->counts, set->n, env, set->resolver);
 }
 
 /* --- lifetime --- */
@@ -565,7 +561,7 @@ static void borrow_patterns(struct cgroup_rules *rules, const struct config_cgro
     rules->n_exclude = config->n_exclude;
 }
 
-int cgroup_set_open(struct cgroup_set *set, const struct collector_context *context, struct error *error)
+int cgroup_set_open(struct cgroup_set *set, const struct collector_env *env, struct error *error)
 {
     struct cgroup_listener listener = {.userdata = set,
                                        .wants = set_wants,
@@ -573,12 +569,12 @@ int cgroup_set_open(struct cgroup_set *set, const struct collector_context *cont
                                        .added = set_on_added,
                                        .removed = set_on_removed};
 
-    set->sys = context->sys;
+    set->sys = env->sys;
     set->fd = set->empty_cgroups.fd = -1;
-    borrow_patterns(&set->rules, &context->config->cgroup);
-    int r = hierarchy_find(context->sys, &set->hierarchy, error);
+    borrow_patterns(&set->rules, &env->config->cgroup);
+    int r = hierarchy_find(env->sys, &set->hierarchy, error);
     if (r == 0)
-        r = cgroup_engine_open(&set->engine, context, &set->hierarchy, error);
+        r = cgroup_engine_open(&set->engine, env, &set->hierarchy, error);
     if (r == 0)
         r = cgroup_tree_new(set->hierarchy.path, &listener, &set->tree, error);
     return r < 0 ? r : set_open_book(set, error);
@@ -591,64 +587,63 @@ void cgroup_set_adopt(struct cgroup_set *set, const struct config_cgroup *config
     borrow_patterns(&set->rules, config);
 }
 
-int cgroup_set_configure(struct cgroup_set *set, const struct collector_context *context)
+int cgroup_set_configure(struct cgroup_set *set, const struct collector_env *env)
 {
     enum reason_span span = REASON_LASTS;
-    const struct config_cgroup *config = &context->config->cgroup;
+    const struct config_cgroup *config = &env->config->cgroup;
 
     cgroup_set_adopt(set, config);
     if (set->rescan_due)
         cgroup_tree_rescan(set->tree);
     set->rescan_due = false;
     wanted_update_all(set->tree, &set->rules, set->resolver);
-    int r = resume_all(set, context, &span);
+    int r = resume_all(set, env, &span);
     if (r == 0)
-        r = cgroup_set_select(set, context);
+        r = cgroup_set_select(set, env);
     set->span = MAX(set->span, span);
     return r;
 }
 
 /* Acts on the changes that were handled: selects again, or only settles the engine. */
-static int set_follow(struct cgroup_set *set, const struct collector_context *context)
+static int set_follow(struct cgroup_set *set, const struct collector_env *env)
 {
     if (set->changed)
-        return cgroup_set_select(set, context);
+        return cgroup_set_select(set, env);
     if (set->unsettled)
         set_settle(set);
     return 0;
 }
 
-static void set_hear(struct cgroup_set *set, const struct collector_context *context,
-                     void (*hear)(struct cgroup_tree *tree))
+static void set_hear(struct cgroup_set *set, const struct collector_env *env, void (*hear)(struct cgroup_tree *tree))
 {
-    set->context = context;
+    set->env = env;
     hear(set->tree);
-    set->context = NULL;
+    set->env = NULL;
 }
 
 /* On -ENOMEM a cgroup keeps its previous names until the next change. */
-static void set_name_all(struct cgroup_set *set, const struct collector_context *context)
+static void set_name_all(struct cgroup_set *set, const struct collector_env *env)
 {
     for (size_t i = 0; i < set->n; i++)
-        name_cgroup(set, context, set->counts[i]);
+        name_cgroup(set, env, set->counts[i]);
     if (cgroup_rules_use_names(&set->rules))
         set->changed |= wanted_update_all(set->tree, &set->rules, set->resolver);
 }
 
-int cgroup_set_dispatch(struct cgroup_set *set, const struct collector_context *context)
+int cgroup_set_dispatch(struct cgroup_set *set, const struct collector_env *env)
 {
-    set_hear(set, context, cgroup_tree_dispatch);
+    set_hear(set, env, cgroup_tree_dispatch);
     set->changed |= empty_cgroups_dispatch(&set->empty_cgroups, set->tree);
     if (resolver_dispatch(set->resolver))
-        set_name_all(set, context);
-    int r = set_follow(set, context);
-    cgroup_set_forget(set, context);
+        set_name_all(set, env);
+    int r = set_follow(set, env);
+    cgroup_set_forget(set, env);
     return r;
 }
 
-void cgroup_set_rescan(struct cgroup_set *set, const struct collector_context *context)
+void cgroup_set_rescan(struct cgroup_set *set, const struct collector_env *env)
 {
-    set_hear(set, context, cgroup_tree_rescan);
+    set_hear(set, env, cgroup_tree_rescan);
     set->changed |= set->span != REASON_LASTS;
-    set_follow(set, context);
+    set_follow(set, env);
 }

@@ -24,16 +24,16 @@
  * Chooses and opens the engine that the configuration asks for. If bpf is configured and not possible, returns the
  * error with a sentence in `error`. Returns -EPIPE if the opener is gone, also with `auto`, or -ENOMEM.
  */
-int cgroup_engine_open(struct cgroup_engine *engine, const struct collector_context *context,
-                       const struct hierarchy *hierarchy, struct error *error);
-void cgroup_engine_done(struct cgroup_engine *engine, const struct collector_context *context);
+int cgroup_engine_open(struct cgroup_engine *engine, const struct collector_env *env, const struct hierarchy *hierarchy,
+                       struct error *error);
+void cgroup_engine_done(struct cgroup_engine *engine, const struct collector_env *env);
 
 /*
  * Must be called after a reload and after CPUs came or went, before the counts are resumed. On failure the engine
  * cannot be used any more; it must be opened again, with counts that start from 0. Returns -ESTALE if another engine is
  * configured, or the errors of cgroup_engine_open().
  */
-int cgroup_engine_resume(struct cgroup_engine *engine, const struct collector_context *context, struct error *error);
+int cgroup_engine_resume(struct cgroup_engine *engine, const struct collector_env *env, struct error *error);
 /* Must be called after cgroups were opened or ended. */
 void cgroup_engine_settle(struct cgroup_engine *engine);
 
@@ -41,13 +41,13 @@ void cgroup_engine_settle(struct cgroup_engine *engine);
  * Sets the limits in `rules`: max_cgroups, and the descriptors and memory that are free now or already taken by the `n`
  * cgroups of this engine.
  */
-void cgroup_budget_update(struct cgroup_rules *rules, const struct collector_context *context,
+void cgroup_budget_update(struct cgroup_rules *rules, const struct collector_env *env,
                           const struct cgroup_engine_type *type, struct cgroup_counts *const *counts, size_t n);
 
 struct cgroup_set {
     struct sys *sys;
     /* Set while changes of the tree are handled, so that new cgroups can be opened at once; else NULL. */
-    const struct collector_context *context;
+    const struct collector_env *env;
     struct hierarchy hierarchy;
     struct cgroup_engine engine;
     struct cgroup_tree *tree;
@@ -70,8 +70,8 @@ struct cgroup_set {
  * Opens a zeroed set, which must not move afterwards. Returns the errors of hierarchy_find(), cgroup_engine_open(),
  * cgroup_tree_new() and resolver_new(). cgroup_set_done() must be called in either case.
  */
-int cgroup_set_open(struct cgroup_set *set, const struct collector_context *context, struct error *error);
-void cgroup_set_done(struct cgroup_set *set, const struct collector_context *context);
+int cgroup_set_open(struct cgroup_set *set, const struct collector_env *env, struct error *error);
+void cgroup_set_done(struct cgroup_set *set, const struct collector_env *env);
 
 /* Switches to the patterns of `config`. cgroup_set_configure() must follow. */
 void cgroup_set_adopt(struct cgroup_set *set, const struct config_cgroup *config);
@@ -79,19 +79,19 @@ void cgroup_set_adopt(struct cgroup_set *set, const struct config_cgroup *config
  * Applies a new configuration, or CPUs that came or went: brings the tree up to date with the patterns, resumes all
  * counts, and selects. Returns -ENOMEM on failure.
  */
-int cgroup_set_configure(struct cgroup_set *set, const struct collector_context *context);
+int cgroup_set_configure(struct cgroup_set *set, const struct collector_env *env);
 /* Opens the cgroups that are selected now, and ends the others. Returns -ENOMEM on failure. */
-int cgroup_set_select(struct cgroup_set *set, const struct collector_context *context);
+int cgroup_set_select(struct cgroup_set *set, const struct collector_env *env);
 /*
  * Handles what the descriptor reports: new cgroups, which are opened before anything else is done, and changed names.
  */
-int cgroup_set_dispatch(struct cgroup_set *set, const struct collector_context *context);
+int cgroup_set_dispatch(struct cgroup_set *set, const struct collector_env *env);
 /* Compares the tree with the directories. */
-void cgroup_set_rescan(struct cgroup_set *set, const struct collector_context *context);
+void cgroup_set_rescan(struct cgroup_set *set, const struct collector_env *env);
 /*
  * Frees lingering cgroups whose time has passed, and the oldest beyond max_cgroups: as many may linger as may be
  * watched.
  */
-void cgroup_set_forget(struct cgroup_set *set, const struct collector_context *context);
+void cgroup_set_forget(struct cgroup_set *set, const struct collector_env *env);
 
 #endif

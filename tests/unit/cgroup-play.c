@@ -28,8 +28,8 @@ void play_init_on(struct fake_sys *fake, const char *settings)
     if (cgroup_rig_uses(ENGINE_BPF) && !had_one)
         fake_bpf_add(fake);
     rig_init_collector(&play.rig, fake, "cgroup", text);
-    assert_int_equal(cgroup_set_open(&play.set, &play.rig.context, &error), 0);
-    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.context), 0);
+    assert_int_equal(cgroup_set_open(&play.set, &play.rig.env, &error), 0);
+    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.env), 0);
     assert_true(had_one || cgroup_rig_uses(play.set.engine.type->number));
 }
 
@@ -40,7 +40,7 @@ void play_init(const char *settings)
 
 void play_done(void)
 {
-    cgroup_set_done(&play.set, &play.rig.context);
+    cgroup_set_done(&play.set, &play.rig.env);
     rig_done(&play.rig);
 }
 
@@ -49,7 +49,7 @@ void play_dispatch(void)
     struct pollfd rest = {.fd = cgroup_tree_fd(play.set.tree), .events = POLLIN};
 
     do
-        cgroup_set_dispatch(&play.set, &play.rig.context);
+        cgroup_set_dispatch(&play.set, &play.rig.env);
     while (poll(&rest, 1, 0) > 0);
 }
 

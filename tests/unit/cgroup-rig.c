@@ -31,7 +31,7 @@ void cgroup_rig_start(struct rig *rig, struct fake_sys *fake, const char *config
     if (used == ENGINE_BPF)
         fake_bpf_add(fake);
     rig_init_collector(rig, fake, "cgroup", config);
-    if (cgroup_engine_open(&rig_engine, &rig->context, &hierarchy, &error) < 0)
+    if (cgroup_engine_open(&rig_engine, &rig->env, &hierarchy, &error) < 0)
         fail_msg("%s", error.message);
     if (rig_engine.type->number != used)
         fail_msg("%s", rig_engine.reason.message);
@@ -41,7 +41,7 @@ struct cgroup_counts *cgroup_rig_open(struct rig *rig, const char *path, int fd)
 {
     struct cgroup_counts *counts = NULL;
 
-    assert_int_equal(cgroup_counts_open(&rig_engine, &rig->context, path, path, fd, &counts), 0);
+    assert_int_equal(cgroup_counts_open(&rig_engine, &rig->env, path, path, fd, &counts), 0);
     cgroup_engine_settle(&rig_engine);
     return counts;
 }
@@ -55,14 +55,14 @@ struct cgroup_counts *cgroup_rig_init(struct rig *rig, struct fake_sys *fake, co
 void cgroup_rig_done(struct rig *rig, struct cgroup_counts *counts)
 {
     cgroup_counts_free(counts, &rig->snapshot);
-    cgroup_engine_done(&rig_engine, &rig->context);
+    cgroup_engine_done(&rig_engine, &rig->env);
     rig_done(rig);
 }
 
 int cgroup_rig_resume(struct rig *rig, struct cgroup_counts *counts, int fd)
 {
-    assert_int_equal(cgroup_engine_resume(&rig_engine, &rig->context, NULL), 0);
-    int r = cgroup_counts_resume(counts, &rig->context, fd);
+    assert_int_equal(cgroup_engine_resume(&rig_engine, &rig->env, NULL), 0);
+    int r = cgroup_counts_resume(counts, &rig->env, fd);
     cgroup_engine_settle(&rig_engine);
     cpuset_done(&rig->went_offline);
     return r;

@@ -27,8 +27,8 @@ static void configure(struct rig *rig, struct machine *machine, struct config *c
 {
     if (rig->registry)
         assert_int_equal(registry_configure(rig->registry, machine, config, &rig->went_offline, NULL), 0);
-    rig->context.machine = machine;
-    rig->context.config = config;
+    rig->env.machine = machine;
+    rig->env.config = config;
     if (machine != rig->machine)
         machine_free(rig->machine);
     if (config != rig->config)
@@ -51,16 +51,12 @@ void rig_init_collector(struct rig *rig, struct fake_sys *fake, const char *coll
     load(rig, fake, config);
     names[0] = collector;
     rig->snapshot.collector_names = names;
-    rig->context = (struct collector_context){
+    rig->env = (struct collector_env){
         .sys = rig->sys,
         .machine = rig->machine,
         .config = rig->config,
         .snapshot = &rig->snapshot,
-        .reload = &rig->reload,
         .went_offline = &rig->went_offline,
-        .stale = &rig->stale,
-        .groups = rig->groups,
-        .fd = &rig->fd,
     };
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Collectors that read a simulated machine (fake-sys.h) with a given configuration. rig_init() opens them through the
- * registry; rig_init_collector() only fills in the context with which a test calls the functions of one collector.
+ * registry; rig_init_collector() only fills in the environment with which a test calls the functions of one collector.
  *
  *     rig_init(&rig, fake_machine_one_pmu(), CPU_GROUPS("[{name: core, events: cycles}]"));
  *     fake_advance(rig.fake, 1000);
@@ -27,10 +27,7 @@ struct rig {
     struct reload_outcome reload;
     /* Set by rig_init_collector(). */
     struct snapshot snapshot;
-    struct collector_context context;
-    bool stale;
-    size_t groups[N_ROW_STATES];
-    int fd;
+    struct collector_env env;
 };
 
 /* A configuration that enables only the collector cpu. */

@@ -6,14 +6,15 @@
 
 void sharing_rig_resume(struct sharing_rig *rig)
 {
+    struct opened opened = {.fd = -1};
     void *previous = steal(rig->cpu);
 
     if (rig->rig.config->cpu.enabled)
-        assert_int_equal(collector_cpu.open(&rig->rig.context, previous, &rig->cpu, NULL), 0);
+        assert_int_equal(collector_cpu.open(&rig->rig.env, previous, &opened, NULL), 0);
     else
-        collector_cpu.close(&rig->rig.context, previous);
-    rig->rig.context.cpu = rig->cpu;
-    assert_int_equal(bpf_groups_configure(&rig->groups, &rig->rig.context, NULL), 0);
+        collector_cpu.close(&rig->rig.env, previous);
+    rig->rig.env.shared = rig->cpu = opened.state;
+    assert_int_equal(bpf_groups_configure(&rig->groups, &rig->rig.env, NULL), 0);
 }
 
 void sharing_rig_init(struct sharing_rig *rig, struct fake_sys *fake, const char *config)
@@ -37,8 +38,8 @@ void sharing_rig_rescan(struct sharing_rig *rig, const char *went_offline)
 
 void sharing_rig_done(struct sharing_rig *rig)
 {
-    collector_cpu.close(&rig->rig.context, rig->cpu);
-    bpf_groups_done(&rig->groups, &rig->rig.context);
+    collector_cpu.close(&rig->rig.env, rig->cpu);
+    bpf_groups_done(&rig->groups, &rig->rig.env);
     rig_done(&rig->rig);
 }
 

@@ -16,7 +16,7 @@ static struct bpf_rows *plan;
 
 static void resume_plan(void)
 {
-    assert_int_equal(bpf_rows_resume(&plan, &rig.rig.context, &rig.groups), 0);
+    assert_int_equal(bpf_rows_resume(&plan, &rig.rig.env, &rig.groups), 0);
 }
 
 static void begin(struct fake_sys *fake, const char *config)
@@ -36,13 +36,13 @@ static struct bpf_counts *open_counts(const char *label)
 {
     struct bpf_counts *counts = NULL;
 
-    assert_int_equal(bpf_counts_new(plan, &rig.rig.context, label, NULL, &counts), 0);
+    assert_int_equal(bpf_counts_new(plan, &rig.rig.env, label, NULL, &counts), 0);
     return counts;
 }
 
 static void resume_counts(struct bpf_counts *counts, const char *label)
 {
-    assert_int_equal(bpf_counts_resume(counts, plan, &rig.rig.context, label, NULL), 0);
+    assert_int_equal(bpf_counts_resume(counts, plan, &rig.rig.env, label, NULL), 0);
 }
 
 static void close_counts(struct bpf_counts *counts)
@@ -336,14 +336,13 @@ static void check_machine(struct fake_sys *(*machine)(void), const char *groups,
     struct cgroup_counts *expected = cgroup_rig_init(&perf, machine(), config);
     begin(machine(), config);
     struct bpf_counts *actual = open_counts("/a");
-    cgroup_counts_read(expected, perf.sys);
+    struct collected collected[2] = {0};
+    group_set_read(&expected->groups, perf.sys, &collected[0]);
     read_groups();
     bpf_counts_update(actual);
     compare_rows(&perf.snapshot, &rig.rig.snapshot);
-    size_t states[2][N_ROW_STATES] = {0};
-    cgroup_counts_add_states(expected, states[0]);
-    bpf_counts_add_states(actual, states[1]);
-    assert_memory_equal(states[1], states[0], sizeof(states[0]));
+    bpf_counts_add_states(actual, collected[1].groups);
+    assert_memory_equal(collected[1].groups, collected[0].groups, sizeof(collected[0].groups));
     /* The other CPUs come, or all that there are go on. */
     CPUSET_FOREACH (cpu, &perf.machine->possible) {
         fake_set_online(perf.fake, (unsigned)cpu, true);

@@ -99,9 +99,10 @@ static void begin(const char *settings)
 static void read_all(void)
 {
     struct cgroup_set *set = &play.set;
+    struct collected collected = {0};
     struct error error = {0};
 
-    if (set->engine.type->read_all(&set->engine, &play.rig.context, set->counts, set->n, &error) < 0)
+    if (set->engine.type->read_all(&set->engine, &play.rig.env, set->counts, set->n, &collected, &error) < 0)
         fail_msg("%s", error.message);
 }
 
@@ -165,13 +166,13 @@ TEST(test_choice)
         calls.start = choices[i].in_error;
         snprintf(text, sizeof(text), "collectors: {cgroup: {engine: %s}}", choices[i].in_engine);
         rig_init_collector(&rig, fake, "cgroup", text);
-        assert_int_equal(cgroup_engine_open(&engine, &rig.context, &hierarchy, &error), choices[i].out_error);
+        assert_int_equal(cgroup_engine_open(&engine, &rig.env, &hierarchy, &error), choices[i].out_error);
         const char *reason = choices[i].out_error ? error.message : engine.reason.message, *out = choices[i].out_reason;
         if (choices[i].out_error == 0)
             assert_int_equal(engine.type->number, choices[i].out_engine);
         if (!str_starts(reason, out) || !out[0] != !reason[0])
             fail_msg("%s: \"%s\"", choices[i].in_engine, reason);
-        cgroup_engine_done(&engine, &rig.context);
+        cgroup_engine_done(&engine, &rig.env);
         rig_done(&rig);
     }
 }
@@ -257,7 +258,7 @@ TEST(test_growth)
     assert_int_equal(play.set.n_dropped, 46);
     calls.start = 0;
     run(0, 10);
-    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.context), 0);
+    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.env), 0);
     assert_int_equal(fake_bpf_starts(play.rig.fake), 2);
     assert_int_equal(play.set.n, 300);
     assert_int_equal(play.set.n_dropped, 0);
@@ -300,6 +301,7 @@ TEST(test_replaced)
 TEST(test_attach_fails)
 {
     struct cgroup_set *set = &play.set;
+    struct collected collected = {0};
     struct error error = {0};
 
     begin("max_cgroups: 400");
@@ -307,7 +309,8 @@ TEST(test_attach_fails)
     for (unsigned i = 0; i < 300; i++)
         make_directory(i);
     play_dispatch();
-    assert_int_equal(set->engine.type->read_all(&set->engine, &play.rig.context, set->counts, set->n, &error), -EBADE);
+    int r = set->engine.type->read_all(&set->engine, &play.rig.env, set->counts, set->n, &collected, &error);
+    assert_int_equal(r, -EBADE);
     assert_non_null(strstr(error.message, "cannot attach the program"));
     assert_true(bpf_engine_is_stale(set->engine.bpf));
     play_done();
@@ -323,10 +326,10 @@ TEST(test_late)
     play_dispatch();
     assert_int_equal(play.set.n_dropped, 1);
     calls.assign = -ETIMEDOUT;
-    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.context), 0);
+    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.env), 0);
     assert_non_null(strstr(play.set.engine.no_room.message, "the opener does not answer"));
     calls.assign = 0;
-    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.context), 0);
+    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.env), 0);
     assert_int_equal(play.set.n_dropped, 0);
     assert_string_equal(play.set.engine.no_room.message, "");
     run(1, 100);
@@ -334,8 +337,8 @@ TEST(test_late)
     fake_set_online(play.rig.fake, 0, true);
     assert_int_equal(cpuset_add(&play.rig.went_offline, 0), 0);
     calls.set_cpu = -ETIMEDOUT;
-    assert_int_equal(cgroup_engine_resume(&play.set.engine, &play.rig.context, &error), 0);
-    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.context), 0);
+    assert_int_equal(cgroup_engine_resume(&play.set.engine, &play.rig.env, &error), 0);
+    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.env), 0);
     cpuset_done(&play.rig.went_offline);
     assert_counted(100);
     calls.set_cpu = 0;
@@ -429,7 +432,9 @@ TEST(test_opener_lost)
     assert_int_equal(play_state(2), '-');
     run(1, 10);
     struct cgroup_set *set = &play.set;
-    assert_int_equal(set->engine.type->read_all(&set->engine, &play.rig.context, set->counts, set->n, &error), -EPIPE);
+    struct collected collected = {0};
+    int r = set->engine.type->read_all(&set->engine, &play.rig.env, set->counts, set->n, &collected, &error);
+    assert_int_equal(r, -EPIPE);
     assert_non_null(strstr(error.message, "the opener is gone"));
     play_drop(1);
     assert_int_equal(value("/c0001"), 100);

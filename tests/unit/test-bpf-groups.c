@@ -51,10 +51,10 @@ TEST(test_too_many)
         }
         snprintf(config + n, sizeof(config) - n, "]}}");
         rig_init_collector(&rig.rig, fake_machine_no_pmu(), "cgroup", config);
-        int r = bpf_groups_configure(&rig.groups, &rig.rig.context, &error);
+        int r = bpf_groups_configure(&rig.groups, &rig.rig.env, &error);
         assert_int_equal(r, cases[i].out_fits ? 0 : -E2BIG);
         assert_int_equal(strstr(error.message, "engine: perf") != NULL, !cases[i].out_fits);
-        bpf_groups_done(&rig.groups, &rig.rig.context);
+        bpf_groups_done(&rig.groups, &rig.rig.env);
         assert_int_equal(rig.rig.fake->n_open, 0);
         rig_done(&rig.rig);
     }

@@ -38,15 +38,28 @@ static void configure(const char *config)
 {
     struct config *before = rig.config;
 
-    rig.context.config = rig.config = config_of(config);
+    rig.env.config = rig.config = config_of(config);
     assert_int_equal(resume(CGROUP), 0);
     config_free(before);
+}
+
+/* Reads all cgroups, which is this one. */
+static struct collected collect(void)
+{
+    struct cgroup_node node = {.userdata = counts};
+    struct collected collected = {0};
+    struct error error;
+
+    counts->node = &node;
+    assert_int_equal(rig_engine.type->read_all(&rig_engine, &rig.env, &counts, 1, &collected, &error), 0);
+    counts->node = NULL;
+    return collected;
 }
 
 /* Whether a group is no longer the one that was opened. */
 static bool is_stale(void)
 {
-    return rig_engine.bpf ? bpf_engine_is_stale(rig_engine.bpf) : group_set_is_stale(&counts->groups);
+    return collect().stale;
 }
 
 /* The failures of `n` cgroups; the caller frees them. */
@@ -54,7 +67,7 @@ static struct failures failures_of(struct cgroup_counts *const *of, size_t n)
 {
     struct failures failures = {0};
 
-    assert_int_equal(rig_engine.type->report_all(&rig_engine, &rig.context, of, n, &failures), 0);
+    assert_int_equal(rig_engine.type->report_all(&rig_engine, &rig.env, of, n, &failures), 0);
     return failures;
 }
 
@@ -111,7 +124,7 @@ TEST_WITH(test_sums, NULL, end)
     cgroup_rig_start(
         &rig, fake_machine_one_pmu(),
         GROUPS("[{name: core, events: '{cycles,instructions}'}, {name: software, events: '{task-clock,cs}'}]"));
-    assert_int_equal(rig_engine.type->needs(&rig.context), cgroup_rig_own(16));
+    assert_int_equal(rig_engine.type->needs(&rig.env), cgroup_rig_own(16));
     counts = cgroup_rig_open(&rig, "/a", CGROUP);
     assert_int_equal(cgroup_counts_descriptors(counts), cgroup_rig_own(16));
     assert_int_equal(row_descriptors(), cgroup_rig_own(16));
@@ -169,8 +182,8 @@ TEST_WITH(test_two_kinds_of_cpu, NULL, end)
             "[{name: core, events: '{cycles,instructions}'}, {name: software, events: '{task-clock,cs}'}, {name: "
             "mixed, events: '{cycles,task-clock}'}, {name: big, events: '{armv8_cortex_a76/l2d_cache_refill/,cs}'}]"));
     assert_int_equal(rig.snapshot.n_rows, 7);
-    assert_int_equal(rig_engine.type->needs(&rig.context), cgroup_rig_own(8 * 2 * 3 + 8 + 4));
-    assert_int_equal(cgroup_counts_descriptors(counts), rig_engine.type->needs(&rig.context));
+    assert_int_equal(rig_engine.type->needs(&rig.env), cgroup_rig_own(8 * 2 * 3 + 8 + 4));
+    assert_int_equal(cgroup_counts_descriptors(counts), rig_engine.type->needs(&rig.env));
     fake_cgroup_run(rig.fake, CGROUP, 0, 10);
     fake_cgroup_run(rig.fake, CGROUP, 3, 5);
     run(7, 7, 100);
@@ -190,7 +203,7 @@ TEST_WITH(test_no_pmu, NULL, end)
 {
     cgroup_rig_start(&rig, fake_machine_no_pmu(),
                      GROUPS("[{name: core, events: '{cycles,instructions}'}, {name: mixed, events: '{cycles,cs}'}]"));
-    assert_int_equal(rig_engine.type->needs(&rig.context), cgroup_rig_own(2));
+    assert_int_equal(rig_engine.type->needs(&rig.env), cgroup_rig_own(2));
     counts = cgroup_rig_open(&rig, "/a", CGROUP);
     struct cgroup_counts *both[] = {counts, cgroup_rig_open(&rig, "/b", OTHER)};
     _cleanup_(failures_done) struct failures failures = failures_of(both, 2);
@@ -204,10 +217,9 @@ TEST_WITH(test_no_pmu, NULL, end)
     strings_free(sentences, n);
     for (size_t i = 0; i < failures.n; i++)
         assert_int_equal(failures.items[i].n_targets, 2);
-    size_t states[N_ROW_STATES] = {0};
-    cgroup_counts_add_states(counts, states);
-    assert_int_equal(states[ROW_UNAVAILABLE], 1);
-    assert_int_equal(states[ROW_COUNTING], 1);
+    struct collected collected = collect();
+    assert_int_equal(collected.groups[ROW_UNAVAILABLE], 1);
+    assert_int_equal(collected.groups[ROW_COUNTING], 1);
     fake_cgroup_run(rig.fake, CGROUP, 1, 3);
     cgroup_counts_read(counts, rig.sys);
     assert_int_equal(value("context_switches", "software", "mixed"), 3);
@@ -407,9 +419,7 @@ TEST_WITH(test_ends_and_resumes, NULL, end)
     assert_int_equal(core_row()->state, ROW_COUNTING);
     assert_int_equal(cgroup_counts_read(counts, rig.sys), 0);
     assert_int_equal(core("cycles"), 100);
-    size_t states[N_ROW_STATES] = {0};
-    cgroup_counts_add_states(counts, states);
-    assert_int_equal(states[ROW_COUNTING], 0);
+    assert_int_equal(collect().groups[ROW_COUNTING], 0);
     /* Not there yet: it stays as it is. Nothing of it is opened with bpf, so that the tree alone reports it. */
     if (cgroup_rig_uses(ENGINE_PERF)) {
         assert_int_equal(resume(CGROUP), -ENODEV);
@@ -433,7 +443,7 @@ TEST_WITH(test_removed_while_opening, NULL, end)
     for (size_t i = 0; i < ARRAY_SIZE(machines); i++) {
         cgroup_rig_start(&rig, machines[i](), GROUPS("[{name: core, events: cycles}, {name: software, events: cs}]"));
         fake_cgroup_remove(rig.fake, CGROUP);
-        assert_int_equal(cgroup_counts_open(&rig_engine, &rig.context, "/a", "/a", CGROUP, &counts), -ENODEV);
+        assert_int_equal(cgroup_counts_open(&rig_engine, &rig.env, "/a", "/a", CGROUP, &counts), -ENODEV);
         assert_null(counts);
         end(state);
     }

@@ -394,12 +394,7 @@ TEST(test_room)
     }
 }
 
-static size_t needs_nothing(const struct collector_context *context)
-{
-    return 0;
-}
-
-static size_t has_none(const struct cgroup_counts *counts)
+static size_t needs_nothing(const struct collector_env *env)
 {
     return 0;
 }
@@ -418,12 +413,12 @@ static void write_number(const char *directory, const char *name, uint64_t numbe
 /* Of 20 MB a fifth is kept, and half of the rest is for cgroups; those that are counted keep what they have. */
 TEST(test_memory)
 {
-    static const struct cgroup_engine_type type = {.needs = needs_nothing, .descriptors = has_none};
+    static const struct cgroup_engine_type type = {.number = ENGINE_BPF, .needs = needs_nothing};
     char directory[] = "/tmp/perfcountd-budget.XXXXXX", command[64];
     struct memory_limit limit = {.path = directory, .mount_size = strlen("/tmp")};
     struct config config = {.cgroup.enabled = true};
     struct sys sys = {.memory = &limit};
-    const struct collector_context context = {.sys = &sys, .config = &config};
+    const struct collector_env env = {.sys = &sys, .config = &config};
     struct cgroup_rules rules = {0};
     struct cgroup_engine engine = {.type = &type};
     struct cgroup_counts counts = {.engine = &engine}, *watched[] = {&counts, &counts, &counts};
@@ -431,19 +426,19 @@ TEST(test_memory)
     assert_non_null(mkdtemp(directory));
     write_number(directory, "memory.max", 20 << 20);
     write_number(directory, "memory.current", 6 << 20);
-    cgroup_budget_update(&rules, &context, &type, watched, 0);
+    cgroup_budget_update(&rules, &env, &type, watched, 0);
     assert_true(rules.memory_budget == 5 << 20);
     assert_true(rules.memory_per_cgroup > 1024);
     write_number(directory, "memory.current", 19 << 20);
-    cgroup_budget_update(&rules, &context, &type, watched, 0);
+    cgroup_budget_update(&rules, &env, &type, watched, 0);
     assert_true(rules.memory_budget == 0);
-    cgroup_budget_update(&rules, &context, &type, watched, 3);
+    cgroup_budget_update(&rules, &env, &type, watched, 3);
     assert_int_equal(cgroup_rules_room(&(struct cgroup_rules){.max_cgroups = 9,
                                                               .memory_budget = rules.memory_budget,
                                                               .memory_per_cgroup = rules.memory_per_cgroup}),
                      3);
     sys.memory = NULL;
-    cgroup_budget_update(&rules, &context, &type, watched, 0);
+    cgroup_budget_update(&rules, &env, &type, watched, 0);
     assert_true(rules.memory_budget == UINT64_MAX);
     snprintf(command, sizeof(command), "rm -r %s", directory);
     assert_int_equal(system(command), 0);

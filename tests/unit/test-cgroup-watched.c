@@ -126,7 +126,7 @@ TEST(test_room_for_self)
     assert_int_equal(play.set.n_dropped, 1);
     assert_int_equal(descriptors.n_counting, 8);
     descriptors.limits.counting = 18;
-    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.context), 0);
+    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.env), 0);
     assert_int_equal(descriptors.n_counting, 16);
     play_drop(1);
     play_drop(2);
@@ -155,12 +155,12 @@ TEST(test_no_descriptor_for_the_directory)
     play_make(1);
     cgroup_counts_end(play.set.counts[0], &play.rig.fake->sys);
     struct rlimit before = leave_no_room();
-    assert_int_equal(cgroup_set_select(&play.set, &play.rig.context), 0);
+    assert_int_equal(cgroup_set_select(&play.set, &play.rig.env), 0);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_int_equal(play_state(1), 'l');
     assert_int_equal(play.set.n_dropped, 1);
     assert_int_equal(play.set.span, REASON_PASSES);
-    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.context), 0);
+    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.env), 0);
     assert_int_equal(play_state(1), 'w');
     assert_int_equal(play.set.n_dropped, 0);
     assert_int_equal(play.set.span, REASON_LASTS);
@@ -183,12 +183,12 @@ TEST(test_no_descriptor_in_a_hotplug)
     fake_set_online(play.rig.fake, 1, true);
     assert_int_equal(cpuset_add(&play.rig.went_offline, 1), 0);
     struct rlimit before = leave_no_room();
-    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.context), 0);
+    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.env), 0);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     cpuset_done(&play.rig.went_offline);
     assert_int_equal(play.set.span, REASON_PASSES);
     assert_int_equal(play.rig.fake->n_open, cgroup_rig_uses(ENGINE_PERF) ? 2 : 4);
-    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.context), 0);
+    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.env), 0);
     assert_int_equal(play.set.span, REASON_LASTS);
     assert_int_equal(play.rig.fake->n_open, 4);
     assert_int_equal(enabled_of(), 0);
@@ -201,7 +201,7 @@ TEST(test_opened_at_once)
     begin("max_cgroups: 2");
     for (unsigned i = 1; i <= 3; i++)
         assert_int_equal(mkdir(play_path(i), 0755), 0);
-    play.set.context = &play.rig.context;
+    play.set.env = &play.rig.env;
     cgroup_tree_dispatch(play.set.tree);
     assert_int_equal(play_state(1), 'w');
     assert_int_equal(play_state(2), 'w');
@@ -230,11 +230,11 @@ TEST(test_other_patterns)
     assert_int_equal(play.set.n_wanted, 1);
     assert_int_equal(cgroup_tree_watches(play.set.tree), 1);
     for (size_t i = 0; i < ARRAY_SIZE(patterns); i++) {
-        struct config config = *play.rig.context.config;
-        struct collector_context context = play.rig.context;
+        struct config config = *play.rig.env.config;
+        struct collector_env env = play.rig.env;
         config.cgroup.include = &patterns[i];
-        context.config = &config;
-        assert_int_equal(cgroup_set_configure(&play.set, &context), 0);
+        env.config = &config;
+        assert_int_equal(cgroup_set_configure(&play.set, &env), 0);
         assert_int_equal(play.set.n_wanted, 1);
         assert_int_equal(play.rig.fake->n_open, 4);
         assert_int_equal(play_state(1), i ? 'w' : 'l');
@@ -335,7 +335,7 @@ static void do_step(const char *in, bool made[4])
             fake_advance(play.rig.fake, strtoul(word + 1, NULL, 10) * NSEC_PER_SEC);
             play_dispatch();
         } else if (*word == 'r') {
-            assert_int_equal(cgroup_set_configure(&play.set, &play.rig.context), 0);
+            assert_int_equal(cgroup_set_configure(&play.set, &play.rig.env), 0);
         } else {
             static char names[4][16];
             snprintf(names[i], sizeof(names[i]), "%s", word + 2);
@@ -383,7 +383,7 @@ TEST(test_pause_is_left_out)
         play_make(3); /* there is room for two others */
         assert_int_equal(play.set.n_wanted, 2);
         assert_int_equal(play.set.n_dropped, 0);
-        assert_int_equal(cgroup_set_configure(&play.set, &play.rig.context), 0);
+        assert_int_equal(cgroup_set_configure(&play.set, &play.rig.env), 0);
         assert_int_equal(play_state(1), '-');
         for (unsigned i = 1; i <= 3; i++)
             play_drop(i);
@@ -421,7 +421,7 @@ TEST(test_vacant)
         write_events(paths[i], "populated 0\nfrozen 0\n");
     }
     cgroup_tree_rescan(play.set.tree); /* as at the start of the daemon */
-    assert_int_equal(cgroup_set_select(&play.set, &play.rig.context), 0);
+    assert_int_equal(cgroup_set_select(&play.set, &play.rig.env), 0);
     assert_int_equal(play.set.n_wanted, 1);
     assert_string_equal(play.set.counts[0]->path, "/c0002.slice");
     write_events(paths[0], "populated 1\nfrozen 0\n");
@@ -430,7 +430,7 @@ TEST(test_vacant)
     assert_string_equal(play.set.counts[1]->path, "/c0000.scope");
     write_events(paths[0], "populated 0\nfrozen 0\n"); /* a watched cgroup stays watched until it is removed */
     play_dispatch();
-    assert_int_equal(cgroup_set_select(&play.set, &play.rig.context), 0);
+    assert_int_equal(cgroup_set_select(&play.set, &play.rig.env), 0);
     assert_int_equal(play.set.n_wanted, 2);
     play_make(3);
     assert_int_equal(play.set.n_wanted, 3);
@@ -549,10 +549,12 @@ static struct fake_sys *slow_machine(void)
 
 static void read_all(void)
 {
+    struct cgroup_set *set = &play.set;
+    struct collected collected = {0};
     struct error error;
 
-    assert_int_equal(
-        play.set.engine.type->read_all(&play.set.engine, &play.rig.context, play.set.counts, play.set.n, &error), 0);
+    assert_int_equal(set->engine.type->read_all(&set->engine, &play.rig.env, set->counts, set->n, &collected, &error),
+                     0);
 }
 
 /* No cgroup has less than the one inside it: /c0001, /c0001/in, /c0001/in/most. */
@@ -573,16 +575,16 @@ static void assert_parent_has_all(void)
 
 static void pause_all(bool paused)
 {
-    play.rig.context.paused = paused;
-    assert_int_equal(play.set.engine.type->pause(&play.set.engine, &play.rig.context, play.set.counts, play.set.n), 0);
+    play.rig.env.paused = paused;
+    assert_int_equal(play.set.engine.type->pause(&play.set.engine, &play.rig.env, play.set.counts, play.set.n), 0);
 }
 
 static void hotplug(bool online)
 {
     fake_set_online(play.rig.fake, 1, online);
     rig_rescan(&play.rig, online ? "" : "1");
-    play.rig.context.machine = play.rig.machine;
-    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.context), 0);
+    play.rig.env.machine = play.rig.machine;
+    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.env), 0);
     cpuset_done(&play.rig.went_offline);
 }
 
