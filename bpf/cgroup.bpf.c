@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * The BPF program of the engine bpf, which the kernel runs at each switch between tasks. When the cgroup
- * that runs on a CPU changes, the advance of the CPU's counters goes to the slot of the cgroup that leaves.
+ * The BPF program of the engine bpf, which the kernel runs at each switch between tasks. When the cgroup that runs on a
+ * CPU changes, the advance of the CPU's counters goes to the slot of the cgroup that leaves.
  *
  * Nothing is summed up: an entry is set to the counter's value minus the offset that was taken when the cgroup came. So
  * the sum over all slots is exactly what the CPU's counters have advanced.

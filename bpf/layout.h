@@ -3,9 +3,9 @@
  * The layout of the maps that the BPF program (bpf/cgroup.bpf.c) shares with the loader and the reader. It uses only
  * types of the kernel's headers, because the program has no libc.
  *
- * The program counts cgroups without perf events of their own: at a switch between tasks, it attributes the
- * advance of the CPU's counters to the slot of the cgroup that leaves the CPU. A slot belongs to a watched cgroup; the
- * tasks of other cgroups count for the nearest ancestor that has a slot.
+ * The program counts cgroups without perf events of their own: at a switch between tasks, it attributes the advance of
+ * the CPU's counters to the slot of the cgroup that leaves the CPU. A slot belongs to a watched cgroup; the tasks of
+ * other cgroups count for the nearest ancestor that has a slot.
  */
 #ifndef BPF_LAYOUT_H
 #define BPF_LAYOUT_H

@@ -140,7 +140,7 @@ static struct bpf_event *events_of(const struct loaded_program *loaded, unsigned
     return &loaded->events[(size_t)cpu * loaded->shape.events];
 }
 
-/* Credits what runs on the CPU up to now, and nothing after that. */
+/* Attributes what runs on the CPU up to now, and nothing after that. */
 static int loaded_end_cpu(struct loaded_program *loaded, unsigned cpu)
 {
     int r = loaded_flush_cpu(loaded, cpu);
@@ -172,8 +172,8 @@ static int loaded_set_cpu(struct loaded_program *loaded, unsigned cpu, const str
 
 /*
  * Attaching takes as long as the kernel needs to change its code and to wait for its CPUs (RCU): seconds on a loaded
- * board. So the old program counts until the new one is attached, and then gives over CPU by CPU: of each, only the few
- * microseconds between two calls are not counted.
+ * board. So the old program counts until the new one is attached, and then gives over CPU by CPU: of each, only
+ * what runs between two calls is not counted, which is more if this process has to wait for a CPU there.
  */
 static int loaded_replace(struct loaded_program *loaded, struct loaded_program *old)
 {

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The compiled BPF program: libbpf loads it in a child process, and the calls of bpf(2) attach and
- * feed it.
+ * The compiled BPF program: libbpf loads it in a child process, and the calls of bpf(2) attach and feed it.
  *
  * The program is an ELF object in the daemon, which libbpf opens from memory. The same bytes serve all architectures.
- * The loading child sets the map `bpf.rodata` to a struct bpf_shape, whose values the program sees as constants,
+ * The loading child sets the map `cgroup.rodata` to a struct bpf_shape, whose values the program sees as constants,
  * and the sizes of the other maps (bpf/cgroup.bpf.c):
  *
  *     map      key                   value                            entries
  *     events   cpu * events + event  descriptor of a perf counter     cpus * events
  *     slots    id of a cgroup        __u32, its slot                  slots
- *     counts   cpu * slots + slot    bpf_words() words of 8 bytes   cpus * slots
- *     records  cpu                   struct bpf_record              cpus
- *     control  cpu                   struct bpf_control             cpus
+ *     counts   cpu * slots + slot    bpf_words() words of 8 bytes     cpus * slots
+ *     records  cpu                   struct bpf_record                cpus
+ *     control  cpu                   struct bpf_control               cpus
  *     work     cpu                   struct work, the program's own   cpus
  *
  * `counts` and `records` are frozen, and the reader maps them. `slots` has no element for the root, whose slot is

@@ -3,7 +3,7 @@
  * The names of containers, from the state files of their runtimes: the users whose runtimes create cgroups, the
  * files that were requested, and the containers that are known.
  *
- * An user is root, or a user who runs podman or docker without root. A user's files name only the containers in that
+ * A user is root, or somebody who runs podman or docker without root. A user's files name only the containers in that
  * user's cgroups. A request for a file has a random ticket. An answer counts only for the place, the user and the
  * container of its request, whatever the process that has read the file says: that process cannot guess the ticket of
  * another file.
@@ -16,7 +16,7 @@
 #include "cgroups/state-files.h"
 #include "perf/sys.h"
 
-/* A file that lists all containers of an user. */
+/* A file that lists all containers of a user. */
 struct container_user_list {
     uint64_t version;  /* version of the file that was read last; 0: none */
     int error;         /* error of that reading; valid while the file keeps this version */

@@ -638,7 +638,7 @@ struct cgroup_node *cgroup_tree_node(const struct cgroup_tree *tree, size_t n)
     return n < tree->index.n_announced ? tree->index.announced[n] : NULL;
 }
 
-/* --- vacancies --- */
+/* --- empty cgroups --- */
 
 void empty_cgroups_done(struct empty_cgroups *empty_cgroups)
 {

@@ -197,7 +197,7 @@ void row_template_done(struct row_template *template)
     *template = (struct row_template){0};
 }
 
-/* Names the metric perf_COLLECTOR_EVENT[_UNIT]_total. On -ENOMEM the draft frees what was allocated. */
+/* Names the metric perf_COLLECTOR_EVENT[_UNIT]_total. On -ENOMEM the template frees what was allocated. */
 static int row_counter_init(struct row_counter *counter, const struct collector_env *env,
                             const struct config_event *event, const struct attr *attr, const char *pmu)
 {

@@ -108,8 +108,9 @@ struct row_template {
 };
 
 /*
- * Drafts a row with counters for the events in `mask`, whose attrs are in `events`. `counters` is the caller's array of
- * that size. The texts are borrowed from the machine and the configuration. Returns -ENOMEM on failure.
+ * Makes the template of a row with counters for the events in `mask`, whose attrs are in `events`. `counters` is the
+ * caller's array of that size. The texts are borrowed from the machine and the configuration. Returns -ENOMEM on
+ * failure.
  */
 int row_template_init(struct row_template *template, struct row_counter *counters, const struct collector_env *env,
                       const struct group_rows *rows, const struct group_row *row, const struct place_events *events,

@@ -597,7 +597,7 @@ struct opener *opener_free(struct opener *opener)
     return NULL;
 }
 
-/* --- Tallies --- */
+/* --- BPF programs --- */
 
 /* Sets the sentence for an error that came without one, because the opener did not get as far as making the call. */
 static int start_fail(int code, const char *message, struct error *error)

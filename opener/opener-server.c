@@ -348,7 +348,7 @@ int finders_start(struct finders *finders, int ret[2])
     return n;
 }
 
-/* --- Tallies --- */
+/* --- BPF programs --- */
 
 /* Checks that one more BPF program may have its two maps. */
 static int check_quota(struct quota *quota, struct error *error)
@@ -551,7 +551,7 @@ static int server_bpf(const struct opener_server *server, const struct opener_bp
         r = opener_bpf_serve(server->sys, server->bpf_programs, packet, given, reply, opened);
     /*
      * The daemon assigns cgroups only after it has tested the BPF program. If the test had failed, it would continue
-     * without the BPF program, and need the events of each cgroup.
+     * without it, and need the events of each cgroup.
      */
     if (r == 0 && packet->call == OPENER_BPF_ASSIGN)
         event_quota_use_bpf(server->events);

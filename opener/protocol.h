@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The packets between the daemon and its opener, and the check of requests against the opener's rules. Pure: it turns
- * bytes into a request, and a request into a verdict.
+ * bytes into a request, and checks whether it is allowed.
  *
  * Each request is one packet of a SOCK_SEQPACKET pair, and has one reply. Both ends are the same binary, so numbers are
  * in the machine's byte order. Descriptors go beside the packet (process/fdpass.h): for a group first the directory of

@@ -101,9 +101,9 @@ int open_group_pause(struct open_group *opened, bool paused);
 /* Closes the descriptors; the totals are kept. */
 void open_group_close(struct open_group *opened);
 /*
- * Closes the group because its CPU left; `offline` says whether the CPU is still offline. If it is not, it may never
- * have left, as after messages were lost; the group has then counted until now, and is read a last time. Afterwards the
- * activity is GROUP_OFFLINE.
+ * Closes the group because its CPU went offline; `offline` says whether the CPU is still offline. If it is not, it may
+ * never have been offline, as after messages were lost; the group has then counted until now, and is read a last time.
+ * Afterwards the activity is GROUP_OFFLINE.
  */
 void open_group_leave(struct open_group *opened, struct sys *sys, bool offline);
 /*

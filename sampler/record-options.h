@@ -44,7 +44,7 @@ struct record_group {
 int record_options_bind(const struct record_options *options, struct sys *sys, const struct machine *machine,
                         unsigned cpu, struct record_group *ret, struct error *error);
 /*
- * Whether the options need the records of processes (names, mappings) also from CPUs that it does not sample:
+ * Whether the options need the records of processes (names, mappings) also from CPUs that they do not sample:
  * processes that were started there can move to a sampled CPU.
  */
 bool record_options_tracks(const struct record_options *options);

@@ -164,7 +164,7 @@ static int cpu_ring_new(struct sys *sys, const struct machine *machine, const st
 }
 
 /*
- * Opens the options' events on one CPU, disabled, for the `threads` of its process (NULL if the options has no
+ * Opens the options' events on one CPU, disabled, for the `threads` of its process (NULL if the options have no
  * process). *ret is NULL if the CPU is not sampled or has none of the events. Returns with a sentence: errors of
  * record_options_bind(), record_options_refused() and ring_open(), -ENOMEM.
  */
@@ -184,7 +184,7 @@ static int cpu_ring_open(struct sys *sys, const struct machine *machine, const s
 }
 
 /*
- * Opens a ring that only tracks, disabled. *ret is NULL if the CPU is sampled or the options needs no tracking. Returns
+ * Opens a ring that only tracks, disabled. *ret is NULL if the CPU is sampled or the options need no tracking. Returns
  * the errors of cpu_ring_open().
  */
 static int cpu_ring_open_tracking(struct sys *sys, const struct machine *machine, const struct record_options *options,
@@ -250,11 +250,11 @@ static void cpu_ring_release(struct cpu_ring *cpu_ring)
     ring_release(cpu_ring->ring);
 }
 
-/* --- set of rings --- */
+/* --- rings --- */
 
 /* The threads of the options' process. */
 struct threads {
-    pid_t *tids; /* NULL if the options has no process */
+    pid_t *tids; /* NULL if the options have no process */
     size_t n;
 };
 

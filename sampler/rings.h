@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rings of a capture. A ring is one online CPU: the events that sample there, and the ring buffer with their
- * records. The set of rings merges the records of all rings by time.
+ * The rings of a capture. Each online CPU has one (struct cpu_ring): the events that sample there, and the kernel's
+ * ring buffer with their records. struct rings merges the records of all CPUs by time.
  *
  * If a process is sampled, each of its threads has its own events on each CPU, since the kernel maps no ring for
- * inherited events that are not bound to a CPU. The events of all threads share the ring of the ring. On a CPU that is
- * not sampled, a ring only tracks processes, see record_options_tracks().
+ * inherited events that are not bound to a CPU. The events of all threads share the ring buffer of the CPU. On a CPU
+ * that is not sampled, a ring only tracks processes, see record_options_tracks().
  */
 #ifndef SAMPLER_RINGS_H
 #define SAMPLER_RINGS_H
@@ -19,14 +19,14 @@ struct cpu_ring {
     struct sys *sys;
     unsigned cpu;
     bool samples;              /* false: the ring only tracks */
-    struct record_group group; /* opened once for each thread, or once for the CPU if the options has no process */
+    struct record_group group; /* opened once for each thread, or once for the CPU if the options have no process */
     int *fds;                  /* `group.n` for each opening of the group; the first descriptor owns the ring */
     uint64_t *ids;             /* PERF_EVENT_IOC_ID of each descriptor */
     size_t n_fds;
     struct ring *ring;
     struct record record; /* the next record; valid if `has_record` */
     bool has_record;
-    sd_event_source *io; /* watches the ring; set by the set of rings */
+    sd_event_source *io; /* watches the ring buffer; set by struct rings */
 };
 
 /*

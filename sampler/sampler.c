@@ -25,7 +25,7 @@ struct sampler {
     sd_event_source *sweep, *linger;
     const struct machine *machine;
     const struct config_sampler *config;
-    enum trust admits;        /* the lowest standing that may have samples */
+    enum trust admits;        /* the lowest trust that may have samples */
     struct symbols *symbols;  /* NULL before the first client and once idle for SYMBOLS_LINGER_USEC */
     struct child *symboliser; /* for symbols_set_child() */
     struct capture **captures;
@@ -169,7 +169,7 @@ static bool is_allowed(const struct sampler *sampler, const struct sampler_clien
            client->trust >= sampler->admits;
 }
 
-/* Whether the client's request would result in another options with the present configuration. */
+/* Whether the client's request would result in other options with the present configuration. */
 static bool is_outdated(const struct sampler *sampler, const struct sampler_client *client)
 {
     const struct config_sampler *old = &sampler->last, *new = sampler->config;
@@ -322,7 +322,7 @@ static int open_capture(struct sampler *sampler, struct record_options *options,
     return r;
 }
 
-/* Finds or opens the capture for a options. Takes the content of `options` even on failure. */
+/* Finds or opens the capture for the options. Takes their content even on failure. */
 static int get_capture(struct sampler *sampler, struct record_options *options, struct capture **ret,
                        struct error *error)
 {

@@ -21,7 +21,7 @@ struct sampler *sampler_free(struct sampler *sampler);
 
 /*
  * To be called before the first client and after each reload. `machine` and `config` are borrowed until the next call;
- * `admits` is the lowest standing that may have samples. Ends, with the reason "reload", the streams that the new
+ * `admits` is the lowest trust that may have samples. Ends, with the reason "reload", the streams that the new
  * configuration does not allow and those that depend on a changed setting: callchains, the size of the rings, or the
  * event or rate if the client did not name its own.
  */
@@ -47,8 +47,8 @@ bool sampler_end(struct sampler *sampler, void (*ended)(void *userdata), void *u
 bool sampler_is_ending(const struct sampler *sampler);
 
 /*
- * Checks whether a client of this standing may have samples. Returns with a sentence: -EOPNOTSUPP if the sampler is not
- * enabled, -EACCES if the standing is too low, -EBUSY if the daemon is shutting down.
+ * Checks whether a client of this trust may have samples. Returns with a sentence: -EOPNOTSUPP if the sampler is not
+ * enabled, -EACCES if the trust is too low, -EBUSY if the daemon is shutting down.
  */
 int sampler_admit(const struct sampler *sampler, enum trust trust, struct error *error);
 
@@ -69,7 +69,7 @@ struct sampler_client {
 };
 
 /*
- * Adds a client, and gives it a capture for its request: one that is running with an equal options, or a new one.
+ * Adds a client, and gives it a capture for its request: one that is running with equal options, or a new one.
  * `seconds` is the default duration if the request has none; 0: sampler.max_seconds. Returns the errors of
  * stream_open(); then `client` is untouched.
  */

@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 
 #define BUCKETS 1024
-#define NUMBERS_MAX 64               /* offsets of an DSO that keep their number */
+#define NUMBERS_MAX 64               /* offsets of a DSO that keep their number */
 #define RETRY_NS (10 * NSEC_PER_SEC) /* delay after an error that may pass */
 #define RESEND_NS NSEC_PER_SEC       /* delay after the table was made, but could not be passed on */
 #define REREAD_NS (2 * NSEC_PER_SEC) /* interval for reading a perf-PID.map again, which may grow */
@@ -244,7 +244,7 @@ static void dso_take_table(struct dso *dso, struct symbol_table *table)
     dsos_shrink(dso->dsos);
 }
 
-/* Sets the state of an DSO after its table could not be made. */
+/* Sets the state of a DSO after its table could not be made. */
 static void dso_give_up(struct dso *dso, int result)
 {
     if (dso->state == DSO_READY) { /* keep the old table of a perf-PID.map, which is read again after REREAD_NS */

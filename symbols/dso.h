@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * DSOs: the files that processes have mapped, and their symbol tables. Processes that map the same file share one
- * DSO. The functions that a process compiles at run time are also an DSO.
+ * DSO. The functions that a process compiles at run time are also a DSO.
  *
  * DSOs are reference-counted. The symboliser (symbols/symboliser.h) makes a table when an address of the file is
  * first resolved. Table memory is limited, see dsos_set_room(): the least recently used table is dropped first.
@@ -25,7 +25,7 @@ enum dso_state {
     DSO_BAD, /* no table can be made; never retried */
 };
 
-/* Mappings with equal keys share an DSO. */
+/* Mappings with equal keys share a DSO. */
 struct dso_key {
     const char *file;
     uint32_t major, minor;

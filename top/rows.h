@@ -64,8 +64,7 @@ struct top_table;
 
 /*
  * Keeps references to `rates`, with its totals by cgroup, and `cgroups` (NULL: unknown) until the table is freed.
- * Returns NULL when out of memory.
- * A document of an unexpected shape gives no rows.
+ * Returns NULL when out of memory. A document of an unexpected shape gives no rows.
  */
 struct top_table *top_table_new(json_t *rates, json_t *cgroups, enum top_kind kind, bool by_pmu);
 struct top_table *top_table_free(struct top_table *table);

@@ -90,7 +90,7 @@ static int engine_layout_is_wanted(const struct engine_layout *layout, const str
     return wanted ? str_equal(wanted, layout->wanted) : -ENOMEM;
 }
 
-/* --- crediting --- */
+/* --- attribution --- */
 
 static void attribution_done(struct attribution *attribution)
 {

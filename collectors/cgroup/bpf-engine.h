@@ -8,7 +8,8 @@
  *
  * If the collector `cpu` counts the same events on a CPU, its groups are shared; otherwise the engine opens its own.
  * When slots run out, or a reload asks for other events, a second BPF program replaces the first one, in which all
- * cgroups have the same slots. The first one counts until then, so that a reload loses nothing but microseconds.
+ * cgroups have the same slots. The first one counts until then, so that only the change-over of each CPU is not
+ * counted.
  */
 #ifndef COLLECTORS_CGROUP_BPF_ENGINE_H
 #define COLLECTORS_CGROUP_BPF_ENGINE_H

@@ -67,7 +67,8 @@ static bool placing_knows(const struct placing *placing, uint64_t mask)
 }
 
 /*
- * Interns the draft's texts, because the plan outlives the machine and the configuration. Returns -ENOMEM on failure.
+ * Interns the template's texts, because the plan outlives the machine and the configuration. Returns -ENOMEM on
+ * failure.
  */
 static int keep_texts(struct row_template *template, struct group_row *row, struct intern *texts)
 {
@@ -103,8 +104,8 @@ static int make_draft(struct placing *placing, struct group_row *row, uint64_t m
 }
 
 /*
- * Drafts the row again with counters for all events of the perf groups that are added to it. Returns -ENODATA if the
- * machine no longer knows one of the events.
+ * Makes the template again with counters for all events of the perf groups that are added to it. Returns -ENODATA if
+ * the machine no longer knows one of the events.
  */
 static int placing_template(struct placing *placing, struct group_row *row, uint64_t mask)
 {

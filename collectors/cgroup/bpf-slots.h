@@ -58,7 +58,7 @@ uint32_t slots_take(struct slots *slots, struct cgroup_counts *counts);
 void slots_end(struct slots *slots, uint32_t slot, struct cgroup_counts *parent);
 /* Frees a slot at once, without draining. */
 void slots_free(struct slots *slots, uint32_t slot);
-/* Stops crediting `counts`, which are about to be freed. */
+/* Attributes nothing more to `counts`, which are about to be freed. */
 void slots_forget(struct slots *slots, const struct cgroup_counts *counts);
 /* Must be called after the ids of slots that were given up are withdrawn and every CPU has looked up its slot again. */
 void slots_settle(struct slots *slots);

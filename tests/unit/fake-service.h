@@ -32,7 +32,7 @@ struct fake_service {
     char complaint[512]; /* the last one */
     unsigned generation; /* of the events */
     unsigned deferreds;  /* made of them */
-    bool held;           /* drafts are not finished, but wait at the gate */
+    bool held;           /* deferred documents are not finished, but wait at the gate */
     sem_t gate;
     uint64_t frozen_ns; /* what the clock shows; 0: the time */
 };
@@ -48,7 +48,7 @@ void fake_service_done(struct fake_service *fake);
 void fake_service_advance(struct fake_service *fake);
 /* Stops the service's clock, or sets it to the time again. */
 void fake_service_freeze(struct fake_service *fake, bool frozen);
-/* Drafts of events that are begun from now on are not finished before they are released. */
+/* Deferred documents of events that are begun from now on are not finished before they are released. */
 void fake_service_hold_deferred(struct fake_service *fake);
 void fake_service_release_deferred(struct fake_service *fake);
 

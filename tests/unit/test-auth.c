@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Authentication: credentials, password hashes, the password cache, the standing of clients, web configuration files,
+ * Authentication: credentials, password hashes, the password cache, the trust of clients, web configuration files,
  * and all of it over real sockets.
  */
 #include <crypt.h>
@@ -334,7 +334,7 @@ TEST(test_remembers)
     password_cache_done(&cache);
 }
 
-/* --- standing */
+/* --- trust */
 
 static const struct peer elsewhere = {.local = false}, loopback = {.local = true},
                          stranger = {.local = true, .unix_socket = true},

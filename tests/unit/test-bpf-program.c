@@ -630,7 +630,7 @@ TEST_OF_BPF(test_sums)
             break;
         run_task();
         if (round == 1)
-            set_cpus(); /* it also credits what an attached BPF program has counted so far */
+            set_cpus(); /* it also attributes what an attached BPF program has counted so far */
         expect_sums(counted);
         reopen();
         set_cpus();

@@ -13,7 +13,7 @@
 #include "tests/unit/sampled.h"
 #include "tests/unit/test.h"
 
-/* --- the backlog of a client --- */
+/* --- the output queue of a client --- */
 
 static void append(struct output_queue *output_queue, size_t size)
 {

@@ -200,7 +200,7 @@ scenarios() {
         until [ -e /tmp/task.second ]; do usleep 20000; done; ask DELETE; : >/tmp/task.resumed' \
         into=t.slice loop=20 faults=100 out make=/tmp/task.first wait=/tmp/task.paused loop=20 faults=50 \
         make=/tmp/task.second wait=/tmp/task.resumed in loop=20 faults=100
-    # While a reload replaces the program of bpf, some microseconds of each CPU are not counted.
+    # While a reload replaces the program of bpf, some microseconds of each CPU are not counted; more on a busy host.
     scenario "five reloads" 0.5 "$all" "$hard $soft" "t.slice t.slice/a" \
         'daemon=$(cat /tmp/daemon.pid); cp /etc/perfcountd.yaml /tmp/task.yaml
         for i in 1 2 3 4 5; do

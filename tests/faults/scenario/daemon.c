@@ -200,8 +200,7 @@ static void reload_perf_act(void *state)
     reload_cgroups(state, OTHER_CGROUPS("perf"));
 }
 
-/* The BPF program that cannot be started again, or has no memory for it, is replaced: its counts begin at 0 (engine.h).
- */
+/* An engine bpf that cannot start its program again, or has no memory for it, is replaced: counts begin at 0. */
 static void reload_bpf_act(void *state)
 {
     ((struct played *)state)->truth.cgroups_restart = true;
@@ -220,7 +219,7 @@ const struct scenario scenarios_of_daemon[] = {
     {"cgroups-perf", perf_engine, cgroups_act, played_recover, PLAYED},
     {"cgroups-bpf", bpf_engine, cgroups_act, played_recover, PLAYED},
     {"cgroups-reload-perf", perf_engine, reload_perf_act, played_recover, PLAYED},
-    /* The BPF program that cannot be attached is replaced at the next check of the CPUs. */
+    /* A BPF program that cannot be attached is replaced at the next check of the CPUs. */
     {"cgroups-reload-bpf", bpf_engine, reload_bpf_act, played_recover, PLAYED, .may_be_silent = true},
     {.name = NULL},
 };
