@@ -195,20 +195,28 @@ static int loaded_replace(struct loaded_program *loaded, struct loaded_program *
 
 /* --- slots --- */
 
-static int loaded_assign(struct loaded_program *loaded, uint64_t id, uint32_t slot)
-{
-    int r = bpf_call_update(loaded->parts[KERNEL_SLOTS], &id, &slot);
-
-    if (r == 0)
-        loaded->ids[slot] = id;
-    return r;
-}
-
-static int loaded_withdraw(struct loaded_program *loaded, uint64_t id)
+/* Forgets which slot the cgroup has. It has one slot at most, because its id is the key of the map. */
+static void loaded_forget(struct loaded_program *loaded, uint64_t id)
 {
     for (uint32_t slot = 0; slot < loaded->shape.slots; slot++)
         if (loaded->ids[slot] == id)
             loaded->ids[slot] = 0;
+}
+
+static int loaded_assign(struct loaded_program *loaded, uint64_t id, uint32_t slot)
+{
+    int r = bpf_call_update(loaded->parts[KERNEL_SLOTS], &id, &slot);
+
+    if (r < 0)
+        return r;
+    loaded_forget(loaded, id);
+    loaded->ids[slot] = id;
+    return 0;
+}
+
+static int loaded_withdraw(struct loaded_program *loaded, uint64_t id)
+{
+    loaded_forget(loaded, id);
     return bpf_call_delete(loaded->parts[KERNEL_SLOTS], &id);
 }
 
@@ -218,8 +226,8 @@ static int loaded_copy_slots(struct loaded_program *loaded, const struct loaded_
     int r = 0;
 
     for (uint32_t slot = 0; slot < MIN(loaded->shape.slots, old->shape.slots) && r == 0; slot++)
-        if (old->ids[slot])
-            r = loaded_assign(loaded, old->ids[slot], slot);
+        if ((loaded->ids[slot] = old->ids[slot]))
+            r = bpf_call_update(loaded->parts[KERNEL_SLOTS], &loaded->ids[slot], &slot);
     return r;
 }
 

@@ -640,11 +640,13 @@ TEST_OF_BPF(test_sums)
 }
 
 /*
- * A second BPF program replaces the first when it is attached, with the same slots. Until then the first one counts,
- * and from then on its slots do not change.
+ * A second BPF program replaces the first when it is attached, with the slots that cgroups had last. Until then the
+ * first one counts, and from then on its slots do not change.
  */
 TEST_OF_BPF(test_replaced)
 {
+    assert_int_equal(rig.sys.bpf->assign(&rig.sys, rig.cgroup_fd, SLOT + 1, &rig.id), 0);
+    assign();
     attach(true);
     count(true);
     struct bpf_rig first = rig;
