@@ -113,7 +113,7 @@ struct {
     __uint(max_entries, 1);
 } work SEC(".maps");
 
-/* The elements of a CPU in the maps. */
+/* One CPU's elements in the maps. */
 struct cpu {
     __u32 number;
     __u32 epoch;

@@ -124,7 +124,7 @@ static void container_users_done(struct container_users *container_users)
     *container_users = (struct container_users){0};
 }
 
-/* Finds a user, and adds it with its home if it is new. Returns NULL if out of memory. */
+/* Finds a user, or adds one with the home directory. Returns NULL if out of memory. */
 static struct container_user *container_users_find(struct container_users *container_users, struct sys *sys,
                                                    uint32_t user)
 {

@@ -23,7 +23,7 @@ struct workload {
     struct rusage usage;
 };
 
-/* Call it before anything is opened. Returns -errno with a sentence. */
+/* Must be called before anything is opened. Returns -errno with a sentence. */
 int workload_start(char *const *arguments, struct workload *ret, struct error *error);
 /* Starts the command and waits for its end. Sets `status`. -errno with a sentence if it could not be executed. */
 int workload_run(struct workload *workload, struct error *error);

@@ -137,7 +137,7 @@ static bool is_named(const struct failures *failures, const size_t *reporters, s
     return str_equal(failures->items[reporter].event, event);
 }
 
-/* Writes the targets at the start of a sentence. Some failures have no CPU. */
+/* Begins a sentence with what the failure concerns. A failure may concern no particular CPU. */
 static void append_where(struct buffer *sentence, const struct failure *failure, const char *cpus)
 {
     if (failure->where)

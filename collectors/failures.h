@@ -43,7 +43,7 @@ void failures_done(struct failures *failures);
  */
 int failures_add(struct failures *failures, const struct failure *failure, int cpu);
 /*
- * Adds the failures that `n` cgroups have in common, listed by CPU in `cgroup`. Each entry gets `n` more targets.
+ * Adds failures that `n` cgroups have in common. `cgroup` lists them for one cgroup; each counts for `n` targets.
  * Returns -ENOMEM on failure.
  */
 int failures_add_cgroups(struct failures *failures, const struct failures *cgroup, size_t n);
@@ -55,8 +55,8 @@ static inline void failures_note(struct failures *failures, enum reason_span spa
 }
 
 /*
- * Calls `visit` with each sentence and the first failure that it reports. Stops at the first call that returns nonzero,
- * and returns that value. Returns -ENOMEM if memory runs out.
+ * Calls `visit` with each sentence and the first failure that it reports, until a call returns a value other than 0.
+ * Returns that value, or -ENOMEM if memory runs out.
  *
  * Events that failed for the same reason at the same targets share a sentence: "cpu 0-3 bus-cycles, ref-cycles: no such
  * event on this PMU (ENOENT): ...", "cgroups, on cpu 0-3: bus-cycles: ...". The sentence does not change when cgroups

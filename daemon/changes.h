@@ -66,7 +66,7 @@ struct watches;
 int watches_new(sd_event *event, void (*on_change)(void *userdata, int error), void *userdata, struct watches **ret);
 struct watches *watches_free(struct watches *watches);
 
-/* Call it after each registry_configure(), which may change the descriptors. Errors of sd_event_add_io(3). */
+/* Must be called after each registry_configure(), which may change the descriptors. Errors of sd_event_add_io(3). */
 int watches_update(struct watches *watches, struct registry *registry);
 
 struct retry;
@@ -85,8 +85,8 @@ struct retry *retry_free(struct retry *retry);
  */
 int retry_want(struct retry *retry, enum reason_span span);
 /*
- * Call it when the machine or the configuration has changed: cancels the scheduled retry, and the next retry_want()
- * waits one second.
+ * Must be called when the machine or the configuration has changed: cancels the scheduled retry, and the next
+ * retry_want() waits one second.
  */
 void retry_restart(struct retry *retry);
 
@@ -94,7 +94,7 @@ void retry_restart(struct retry *retry);
 unsigned retry_next(unsigned wait_s, enum reason_span span);
 
 struct failure_log {
-    char **sentences; /* the failures at the last update that did not run out of memory */
+    char **sentences; /* the failures at the last update that had enough memory */
     size_t n;
 };
 

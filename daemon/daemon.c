@@ -47,7 +47,7 @@ static struct server_limits server_limits_of(const struct config_limits *limits,
 
 /*
  * Passes the settings of `config` to the server, with at most as many connections as the budget has descriptors for
- * clients. Warns once if the configured addresses are ignored. Errors of server_configure().
+ * clients. Warns once if the configured addresses are ignored. Returns the errors of server_configure().
  */
 static int configure_server(void *userdata, const struct config *config, struct error *error)
 {
@@ -162,8 +162,8 @@ static void watch_collectors(struct daemon *daemon)
 }
 
 /*
- * Call it after each registry_configure(): watches the collectors' descriptors, logs and reports what is unavailable,
- * and restarts the schedule of retries.
+ * Must be called after each registry_configure(): watches the collectors' descriptors, logs and reports what is
+ * unavailable, and restarts the schedule of retries.
  */
 static void follow_collectors(struct daemon *daemon)
 {
@@ -430,7 +430,7 @@ static void warn_of_deprecated(const struct daemon *daemon)
                   config_format_error(config->file, &warning, sentence, sizeof(sentence)));
 }
 
-/* Call it after the configuration was loaded: passes it to the sampler and warns of deprecated keys. */
+/* Must be called after the configuration was loaded: passes it to the sampler and warns of deprecated keys. */
 static void apply_config(struct daemon *daemon)
 {
     const struct config *config = daemon->session.config;

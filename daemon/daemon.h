@@ -75,7 +75,8 @@ int daemon_listen(struct daemon *daemon, struct error *error);
 void daemon_count(struct daemon *daemon);
 void daemon_done(struct daemon *daemon);
 
-/* Call it when failures may have come or gone: logs the new ones and updates the status in the service manager. */
+/* Must be called when failures may have come or gone: logs the new ones and updates the status in the service manager.
+ */
 void daemon_follow_failures(struct daemon *daemon);
 /* The path of the configuration file, as a field for log_event(). */
 struct log_field daemon_config_field(const struct daemon *daemon);

@@ -20,15 +20,15 @@ struct privsep;
 /*
  * Starts the opener if this process has capabilities and `options` do not forbid it. From then on `sys` asks the
  * opener, which opens only what `config` names. The socket that passes state files to `reader` (may be NULL) then
- * belongs to the opener. Call it before threads are created or other descriptors are opened: the opener is a fork of
- * this process. Returns -errno with a sentence; -EINVAL if the configured user is wrong.
+ * belongs to the opener. Must be called before threads are created or other descriptors are opened: the opener is a
+ * fork of this process. Returns -errno with a sentence; -EINVAL if the configured user is wrong.
  */
 int privsep_new(const struct options *options, const struct config *config, struct sys *sys, struct name_reader *reader,
                 struct privsep **ret, struct error *error);
 /*
- * Gives up this process's privileges if it has an opener (process/sandbox.h). Call it after addresses, files and the
- * log are open, which may need privileges, and before any client is served. Returns -errno with a sentence; the process
- * must then exit.
+ * Gives up this process's privileges if it has an opener (process/sandbox.h). Must be called after addresses, files and
+ * the log are open, which may need privileges, and before any client is served. Returns -errno with a sentence; the
+ * process must then exit.
  */
 int privsep_drop(struct privsep *privsep, struct error *error);
 struct privsep *privsep_free(struct privsep *privsep);

@@ -99,7 +99,7 @@ void connections_done(struct connections *all);
 bool connections_admit(struct connections *all, const struct peer *peer);
 /* Whether a client waits for a reply, or has connected and may be sending its first request. */
 bool connections_are_answering(const struct connections *all);
-/* Ensures that the timer fires no later than the next deadline. Call it after each run of libmicrohttpd. */
+/* Ensures that the timer fires no later than the next deadline. Must be called after each run of libmicrohttpd. */
 void connections_arm(struct connections *all);
 
 /* Calls `visit` for each connection. It may free that connection, but no other. */

@@ -49,8 +49,8 @@ static bool file_version_same(const struct file_version *a, const struct file_ve
 }
 
 /*
- * Records the version of a file; does nothing if `path` is NULL. Call it before the file is read, so that no change is
- * missed. Returns -ENOMEM on failure.
+ * Records the version of a file; does nothing if `path` is NULL. Must be called before the file is read, so that no
+ * change is missed. Returns -ENOMEM on failure.
  */
 static int file_versions_add(struct file_versions *versions, const char *path)
 {

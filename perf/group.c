@@ -37,8 +37,8 @@ static int open_rest(const struct partition_opening *opening, bool whole, int *e
 }
 
 /*
- * Opens the first event that can lead, and with it all that join. An event that does not join either does not exist or
- * does not fit. It is left for the next group, where its error as a leader tells the two apart.
+ * Opens the first event that can lead, and with it all that can join. An event that cannot join is left for the next
+ * group: as its leader, it fails with another error if it does not exist than if it did not fit here.
  */
 static int open_next_group(struct partition_opening *opening, int *errors, struct partition_group *group)
 {

@@ -142,8 +142,8 @@ struct descriptors {
 };
 
 /*
- * Puts the limit into the seam. Call it after everything else that replaces open_group(). `descriptors` must outlive
- * all events.
+ * Puts the limit into the seam. Must be called after everything else that replaces open_group(). `descriptors` must
+ * outlive all events.
  */
 void descriptors_attach(struct descriptors *descriptors, struct sys *sys, const struct descriptor_limits *limits);
 /* Removes the limit from the seam. `descriptors` may be NULL, or may never have been attached. */

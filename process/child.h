@@ -33,8 +33,8 @@ int process_stat_read_boot(uint64_t *ret);
 #define PROGRAM_PATH_MAX 150
 
 /*
- * Writes the path of this program for use in a shell command: the path itself if it needs no quoting and is no longer
- * than PROGRAM_PATH_MAX, else "$(command -v perfcountd)". `size` must be greater than PROGRAM_PATH_MAX.
+ * Writes what stands for this program in a shell command: its path, or "$(command -v perfcountd)" if the path needs
+ * quotes or is longer than PROGRAM_PATH_MAX. `size` must be greater than PROGRAM_PATH_MAX.
  */
 void program_path(char *text, size_t size);
 /* Sets the names that `ps` shows: the thread name, and the command line if the new name fits into it. */

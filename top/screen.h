@@ -25,7 +25,7 @@ struct top_screen *top_screen_close(struct top_screen *screen);
 
 size_t top_screen_width(const struct top_screen *screen);
 size_t top_screen_height(const struct top_screen *screen);
-/* Call it after SIGWINCH. */
+/* Must be called after SIGWINCH. */
 void top_screen_update_size(struct top_screen *screen);
 
 void top_screen_show(struct top_screen *screen, const struct top_frame *frame);

@@ -251,7 +251,7 @@ static int loop_on_signal(sd_event_source *source, const struct signalfd_siginfo
     }
 }
 
-/* Call it before the screen is opened: a signal in between would end the process with the terminal changed. */
+/* Must be called before the screen is opened: a signal in between would end the process with the terminal changed. */
 static int watch_signals(struct top_loop *loop)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP, SIGCONT};
@@ -463,7 +463,7 @@ static int open_loop(struct top_command *command, const struct options *options,
     return r == 0 ? EXIT_SUCCESS : command_fail(r == -ENOSYS ? EXIT_FAILURE : EXIT_BAD_USAGE, &error);
 }
 
-/* Call it when the terminal is restored: the signal ends the process by its default action. */
+/* Must be called when the terminal is restored: the signal ends the process by its default action. */
 static void die_of(int signo)
 {
     sigset_t set;

@@ -94,8 +94,8 @@ typedef void (*bpf_attribute)(void *userdata, uint32_t slot, unsigned cpu, const
 
 /*
  * Starts a BPF program. It counts nothing until bpf_calls.attach(). Returns -ENOMEM, or the errors of
- * bpf_calls.start(), mmap(2) and bpf_calls.set_cpu(), with a sentence in `error`. *ret must be freed even then: it is
- * only NULL, as it must be before, if nothing was started.
+ * bpf_calls.start(), mmap(2) and bpf_calls.set_cpu(), with a sentence in `error`. *ret must be
+ * NULL before the call. If it is not NULL afterwards, a program was started and *ret must be freed, also on errors.
  */
 int bpf_run_new(struct sys *sys, const struct bpf_shape *shape, const struct bpf_groups *groups, struct bpf_run **ret,
                 struct error *error);

@@ -146,7 +146,7 @@ static int placing_place(struct placing *placing, const struct row_part *part, u
     if (part->events & ~row->events)
         r = placing_template(placing, row, row->events | part->events);
     if (r < 0) {
-        rows->n -= !row->events; /* the row was appended by group_rows_place() and is the last */
+        rows->n -= !row->events; /* removes the row if group_rows_place() has just appended it */
         return r;
     }
     *ret = (uint32_t)(row - rows->items);

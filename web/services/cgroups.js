@@ -29,7 +29,7 @@ export const kinds = new Map([
     ["description", "What systemd says of the unit"],
 ]);
 
-// `isAlone` says whether no other cgroup is called so; else the path is a part of the title.
+// `isAlone` says whether no other cgroup has this title. If one has, the path is added to it.
 function identityOf(entry, isAlone = () => true) {
     const path = entry.cgroup, name = entry.name || path, title = shortText(name);
     const names = new Map([...kinds.keys()].filter((kind) => entry[kind]).map((kind) => [kind, entry[kind]]));
