@@ -45,11 +45,11 @@ struct bpf_calls {
      */
     int (*set_cpu)(struct sys *sys, unsigned cpu, const struct bpf_event *events, const int *fds);
     /*
-     * Attaches the program and makes every CPU look at the task that it runs. Where it replaces another one, the CPUs
-     * change over one after the other, and the maps of the old one have all that it has counted until then, so that no
-     * counter is needed to read them. After an error the old one may have ended. With false, detaches it, for a pause
-     * of counting: the caller stops the counters before it detaches and starts them after it attaches, so that nothing
-     * is counted in between.
+     * Attaches the program and makes every CPU look at the task that it runs. Where it replaces another one, the old
+     * one hands over to it on one CPU after the other: each CPU is always counted by exactly one of them. The maps of
+     * the old one then have all that it has counted, so that no counter is needed to read them. After an error the old
+     * one may have ended. With false, detaches it, for a pause of counting: the caller stops the counters before it
+     * detaches and starts them after it attaches, so that nothing is counted in between.
      */
     int (*attach)(struct sys *sys, bool attached);
     /*

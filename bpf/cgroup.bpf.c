@@ -62,6 +62,8 @@ struct found {
 struct work {
     __u64 task; /* address of the task that came at the last switch; 0: unknown */
     __u32 busy; /* between two stores of the program: a run in an interrupt must do nothing */
+    /* 0: nothing is counted on this CPU, because the program has not begun, or has handed over to its successor. */
+    __u32 counts;
     __u32 generation;
     __u64 now[BPF_WORDS_MAX];
     struct found found[FOUND_MAX]; /* index: id modulo FOUND_MAX */
@@ -112,6 +114,14 @@ struct {
     __type(value, struct work);
     __uint(max_entries, 1);
 } work SEC(".maps");
+
+/* Element 0: cgroup_look of the program that replaces this one, which cgroup_hand_over calls. */
+struct {
+    __uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+    __uint(key_size, sizeof(__u32));
+    __uint(value_size, sizeof(__u32));
+    __uint(max_entries, 1);
+} successor SEC(".maps");
 
 /* One CPU's elements in the maps. */
 struct cpu {
@@ -311,6 +321,26 @@ static __noinline int change(const struct cpu *cpu, __u32 slot, bool is_new, boo
     return 0;
 }
 
+/* Ends the interval of the record's slot, and begins none: the totals are then what the entries have. */
+static __always_inline void end(const struct cpu *cpu, bool missed)
+{
+    struct bpf_record *record = cpu->record;
+    volatile __u64 *entry = find_entry(cpu, record->slot), *unknown = find_entry(cpu, BPF_SLOT_UNKNOWN);
+    __u64 check;
+
+    if (!entry || !unknown)
+        return;
+    if (record->epoch == cpu->epoch)
+        attribute_some(cpu, entry, missed ? unknown : entry, read_words(cpu) & record->valid);
+    record->seq++;
+    record->valid = 0;
+    check = bpf_check_begin(record->seq, record->slot, record->epoch, 0);
+    ROLLED
+    for (__u32 i = 0; i < BPF_WORDS_MAX && i < count_words(); i++)
+        check = bpf_check_step(check, record->offset[i]);
+    record->check = check;
+}
+
 /*
  * Cgroup `id`, which has this slot, runs from now on; `was` ran until now. If the record has a cgroup other than `was`,
  * either its task was moved, and the interval counts for the old cgroup; or another task ran than the record says,
@@ -348,7 +378,7 @@ int BPF_PROG(cgroup_switch, bool preempt, struct task_struct *prev, struct task_
 
     (void)ctx;
     (void)preempt;
-    if (!find_cpu(&cpu))
+    if (!find_cpu(&cpu) || !cpu.work->counts)
         return 0;
     cpu.record->switches++; /* for the task that leaves; the kernel counts context-switches after the tracepoint */
     is_same_task = cpu.work->task == (__u64)prev;
@@ -368,7 +398,8 @@ int BPF_PROG(cgroup_switch, bool preempt, struct task_struct *prev, struct task_
 /*
  * Looks at the task that runs on the CPU, after it has moved itself or others to another cgroup. BPF_PROG_TEST_RUN also
  * runs it on a CPU, with an argument of 0, before and after slots or epochs change, and after tasks were moved: then
- * slots are looked up again. Returns 1 if it came between two stores: run it again.
+ * slots are looked up again, and the CPU is counted from the first such run on. Returns 1 if it came between two
+ * stores: run it again.
  */
 SEC("raw_tp/cgroup_attach_task")
 int cgroup_look(struct bpf_raw_tracepoint_args *ctx)
@@ -381,14 +412,42 @@ int cgroup_look(struct bpf_raw_tracepoint_args *ctx)
 
     if (!find_cpu(&cpu) || !find_control(&cpu))
         return 0;
-    if (ctx->args[0])
+    if (ctx->args[0]) {
         cpu.record->moves++; /* not atomic: the kernel calls the tracepoint with interrupts disabled */
-    else
+    } else {
         cpu.work->generation++;
+        cpu.work->counts = 1;
+    }
+    if (!cpu.work->counts)
+        return 0;
     r = run(&cpu, id, id, find_slot(&cpu, cgroup, id, false), cpu.work->task == (__u64)task, !ctx->args[0]);
     if (r == 0)
         cpu.work->task = (__u64)task;
     return r;
+}
+
+/*
+ * Ends counting on a CPU, where BPF_PROG_TEST_RUN runs it, and lets the successor begin in the same interrupt, so that
+ * nothing runs in between. It may be repeated, and returns 1 if it must be. It contains no function of its own: before
+ * Linux 6.0, programs with functions cannot make tail calls on arm64.
+ */
+SEC("raw_tp/cgroup_hand_over") /* attached to nothing; libbpf 0.3 wants a name after the slash */
+int cgroup_hand_over(struct bpf_raw_tracepoint_args *ctx)
+{
+    struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+    __u64 id = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
+    struct cpu cpu;
+
+    if (!find_cpu(&cpu) || !find_control(&cpu))
+        return 0;
+    if (cpu.work->counts) {
+        if (cpu.work->busy)
+            return 1;
+        end(&cpu, id != cpu.record->cgroup && cpu.work->task != (__u64)task);
+        cpu.work->counts = 0;
+    }
+    bpf_tail_call(ctx, &successor, 0);
+    return 0;
 }
 
 char licence[] SEC("license") = "GPL";

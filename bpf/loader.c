@@ -69,19 +69,24 @@ static struct loaded_program *loaded_free(struct loaded_program *loaded)
 DEFINE_CLEANUP(struct loaded_program *, loaded_free);
 
 /*
- * An offline CPU runs nothing to look at. The program returns 1 if it ran between two of its own stores: then it runs
- * again.
+ * Runs a program on a CPU; an offline CPU runs nothing to look at. The program returns 1 if it ran between two of its
+ * own stores: then it runs again.
  */
-static int loaded_flush_cpu(const struct loaded_program *loaded, unsigned cpu)
+static int loaded_run_on(const struct loaded_program *loaded, enum kernel_part program, unsigned cpu)
 {
     int r = 0;
 
     for (int tries = 0; tries < FLUSH_TRIES && loaded->on_switch >= 0; tries++) {
-        r = bpf_call_run_on(loaded->parts[KERNEL_LOOK], cpu);
+        r = bpf_call_run_on(loaded->parts[program], cpu);
         if (r <= 0)
             break;
     }
     return r == -ENXIO ? 0 : r > 0 ? -EBUSY : r;
+}
+
+static int loaded_flush_cpu(const struct loaded_program *loaded, unsigned cpu)
+{
+    return loaded_run_on(loaded, KERNEL_LOOK, cpu);
 }
 
 static int loaded_flush(const struct loaded_program *loaded)
@@ -101,16 +106,26 @@ static int attach_program(const struct loaded_program *loaded, enum kernel_part 
     return fd < 0 ? fd : descriptors_keep(loaded->sys, ret, 1);
 }
 
+/* On a CPU, the program counts nothing until it has looked there once. */
 static int loaded_attach(struct loaded_program *loaded)
 {
-    if (loaded->on_switch >= 0)
-        return loaded_flush(loaded);
     int r = attach_program(loaded, KERNEL_LOOK, "cgroup_attach_task", &loaded->on_attach);
+
     if (r == 0)
         r = attach_program(loaded, KERNEL_SWITCH, NULL, &loaded->on_switch);
+    if (r < 0)
+        loaded_detach(loaded);
+    return r;
+}
+
+static int loaded_begin(struct loaded_program *loaded)
+{
+    bool attached = loaded->on_switch >= 0;
+    int r = attached ? 0 : loaded_attach(loaded);
+
     if (r == 0)
         r = loaded_flush(loaded);
-    if (r < 0)
+    if (r < 0 && !attached)
         loaded_detach(loaded);
     return r;
 }
@@ -150,13 +165,6 @@ static int loaded_end_cpu(struct loaded_program *loaded, unsigned cpu)
     return r < 0 ? r : loaded_flush_cpu(loaded, cpu);
 }
 
-static int loaded_begin_cpu(struct loaded_program *loaded, unsigned cpu)
-{
-    int r = control_set(loaded, cpu, events_of(loaded, cpu));
-
-    return r < 0 ? r : loaded_flush_cpu(loaded, cpu);
-}
-
 /* The CPU has no events while they are exchanged, so that no interval begins with one event and ends with another. */
 static int loaded_set_cpu(struct loaded_program *loaded, unsigned cpu, const struct bpf_event *events, const int *fds)
 {
@@ -172,22 +180,18 @@ static int loaded_set_cpu(struct loaded_program *loaded, unsigned cpu, const str
 
 /*
  * Attaching takes as long as the kernel needs to change its code and to wait for its CPUs (RCU): seconds on a loaded
- * board. So the old program counts until the new one is attached, and then gives over CPU by CPU: of each, only
- * what runs between two calls is not counted, which is more if this process has to wait for a CPU there.
+ * board. So the old program counts until the new one is attached, and then hands over CPU by CPU, each in one interrupt
+ * on that CPU.
  */
-static int loaded_replace(struct loaded_program *loaded, struct loaded_program *old)
+static int loaded_replace(struct loaded_program *loaded, const struct loaded_program *old)
 {
-    int r = 0;
+    const uint32_t key = 0;
+    int r = loaded_attach(loaded);
 
-    for (unsigned cpu = 0; cpu < loaded->shape.cpus && r == 0; cpu++)
-        r = control_set(loaded, cpu, NULL);
     if (r == 0)
-        r = loaded_attach(loaded);
-    for (unsigned cpu = 0; cpu < loaded->shape.cpus && r == 0; cpu++) {
-        r = cpu < old->shape.cpus ? loaded_end_cpu(old, cpu) : 0;
-        if (r == 0)
-            r = loaded_begin_cpu(loaded, cpu);
-    }
+        r = bpf_call_update(old->parts[KERNEL_SUCCESSOR], &key, &loaded->parts[KERNEL_LOOK]);
+    for (unsigned cpu = 0; cpu < loaded->shape.cpus && r == 0; cpu++)
+        r = loaded_run_on(old, KERNEL_HAND_OVER, cpu);
     if (r < 0)
         loaded_detach(loaded);
     return r;
@@ -303,7 +307,8 @@ static int loader_attach(struct sys *sys, bool attached)
         return -EINVAL;
     if (!attached)
         return loader_detach(loader);
-    int r = loader->started && loader->counting ? loaded_replace(loaded, loader->counting) : loaded_attach(loaded);
+    bool is_paused = !loader->counting || loader->counting->on_switch < 0;
+    int r = loader->started && !is_paused ? loaded_replace(loaded, loader->counting) : loaded_begin(loaded);
     if (r == 0 && loader->started) {
         loaded_free(loader->counting);
         loader->counting = steal(loader->started);

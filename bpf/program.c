@@ -29,14 +29,17 @@
 #define MAP_RECORDS "records"
 #define MAP_CONTROL "control"
 #define MAP_WORK "work"
+#define MAP_SUCCESSOR "successor"
 
-/* The programs in the object; both are attached. */
+/* The programs in the object. */
 #define PROGRAM_SWITCH "cgroup_switch" /* tp_btf: runs at each switch between tasks */
 /*
  * raw_tp: runs at each move of a task. BPF_PROG_TEST_RUN on a CPU, with arguments of 0, makes that CPU look again at
  * the task that it runs.
  */
 #define PROGRAM_LOOK "cgroup_look"
+/* Not attached: BPF_PROG_TEST_RUN on a CPU ends counting there, and PROGRAM_LOOK of the successor begins. */
+#define PROGRAM_HAND_OVER "cgroup_hand_over"
 
 /* --- bpf(2) --- */
 
@@ -167,9 +170,9 @@ static int bpf_object_make(void **ret, size_t *ret_size)
 #define LOCKDOWN "/sys/kernel/security/lockdown"
 
 static const char *const names[N_KERNEL_PARTS] = {
-    [KERNEL_COUNTS] = MAP_COUNTS, [KERNEL_RECORDS] = MAP_RECORDS, [KERNEL_CONTROL] = MAP_CONTROL,
-    [KERNEL_SLOTS] = MAP_SLOTS,   [KERNEL_EVENTS] = MAP_EVENTS,   [KERNEL_SWITCH] = PROGRAM_SWITCH,
-    [KERNEL_LOOK] = PROGRAM_LOOK,
+    [KERNEL_COUNTS] = MAP_COUNTS,     [KERNEL_RECORDS] = MAP_RECORDS, [KERNEL_CONTROL] = MAP_CONTROL,
+    [KERNEL_SLOTS] = MAP_SLOTS,       [KERNEL_EVENTS] = MAP_EVENTS,   [KERNEL_SUCCESSOR] = MAP_SUCCESSOR,
+    [KERNEL_SWITCH] = PROGRAM_SWITCH, [KERNEL_LOOK] = PROGRAM_LOOK,   [KERNEL_HAND_OVER] = PROGRAM_HAND_OVER,
 };
 
 /*

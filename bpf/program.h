@@ -6,13 +6,14 @@
  * The loading child sets the map `cgroup.rodata` to a struct bpf_shape, whose values the program sees as constants,
  * and the sizes of the other maps (bpf/cgroup.bpf.c):
  *
- *     map      key                   value                            entries
- *     events   cpu * events + event  descriptor of a perf counter     cpus * events
- *     slots    id of a cgroup        __u32, its slot                  slots
- *     counts   cpu * slots + slot    bpf_words() words of 8 bytes     cpus * slots
- *     records  cpu                   struct bpf_record                cpus
- *     control  cpu                   struct bpf_control               cpus
- *     work     cpu                   struct work, the program's own   cpus
+ *     map        key                   value                            entries
+ *     events     cpu * events + event  descriptor of a perf counter     cpus * events
+ *     slots      id of a cgroup        __u32, its slot                  slots
+ *     counts     cpu * slots + slot    bpf_words() words of 8 bytes     cpus * slots
+ *     records    cpu                   struct bpf_record                cpus
+ *     control    cpu                   struct bpf_control               cpus
+ *     work       cpu                   struct work, the program's own   cpus
+ *     successor  0                     program that takes over          1
  *
  * `counts` and `records` are frozen, and the reader maps them. `slots` has no element for the root, whose slot is
  * fixed. An epoch in `control` is never 0, so a zeroed record is outdated; each change of a CPU's events takes new
@@ -82,8 +83,10 @@ enum kernel_part {
     KERNEL_CONTROL,
     KERNEL_SLOTS,
     KERNEL_EVENTS,
+    KERNEL_SUCCESSOR,
     KERNEL_SWITCH,
     KERNEL_LOOK,
+    KERNEL_HAND_OVER,
     N_KERNEL_PARTS
 };
 

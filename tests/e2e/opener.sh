@@ -644,7 +644,7 @@ are_gone() {
 # programs_of PID: sets programs, those that this process has.
 programs_of() {
     read -ra programs <<<"$(program_ids "$1")"
-    equals "the two programs are there" "$(python3 "$here/bpf-programs.py" "${programs[@]}" | wc -l)" 2
+    equals "the three programs are there" "$(python3 "$here/bpf-programs.py" "${programs[@]}" | wc -l)" 3
 }
 # start_bpf TITLE FLAGS...: sets holder, the process with the programs, and programs.
 start_bpf() {

@@ -667,6 +667,62 @@ TEST_OF_BPF(test_replaced)
     rig = second;
 }
 
+/* Starts a task on each CPU that takes page faults all the time; the caller kills it. */
+static pid_t start_faulting(unsigned cpu)
+{
+    const size_t size = 64 * 4096;
+    pid_t pid = fork();
+
+    if (pid != 0)
+        return pid;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (sched_setaffinity(0, sizeof(set), &set) < 0)
+        _exit(1);
+    char *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (;;) {
+        for (size_t at = 0; at < size; at += 4096)
+            pages[at] = 1;
+        madvise(pages, size, MADV_DONTNEED);
+    }
+}
+
+/* Each page fault is counted once while BPF programs replace one another. */
+TEST_OF_BPF(test_replaced_under_load)
+{
+    pid_t tasks[CPUS_MAX];
+    uint64_t counted[CPUS_MAX] = {0};
+
+    attach(true);
+    for (unsigned cpu = 0; cpu < rig.shape.cpus; cpu++)
+        tasks[cpu] = start_faulting(cpu);
+    count(true);
+    for (int i = 0; i < 5; i++) {
+        struct bpf_rig old = rig;
+        start_bpf();
+        set_cpus();
+        struct bpf_rig new = rig;
+        attach(true);
+        rig = old;
+        for (unsigned cpu = 0; cpu < rig.shape.cpus; cpu++)
+            counted[cpu] += sum_cpu(cpu, 1);
+        unmap_bpf();
+        rig = new;
+    }
+    count(false);
+    attach(false);
+    for (unsigned cpu = 0; cpu < rig.shape.cpus; cpu++) {
+        uint64_t words[WORDS];
+        kill(tasks[cpu], SIGKILL);
+        assert_int_equal(waitpid(tasks[cpu], NULL, 0), tasks[cpu]);
+        read_counters(cpu, words);
+        assert_true(words[1] > 0);
+        assert_int_equal(counted[cpu] + sum_cpu(cpu, 1), words[1]);
+    }
+}
+
 static int map_call(enum bpf_cmd command, int map)
 {
     uint32_t key = 0;
@@ -717,7 +773,7 @@ TEST_OF_BPF(test_refusals)
     close(root);
 }
 
-/* The BPF program has 7 descriptors, and 2 more while it is attached. */
+/* The BPF program has 9 descriptors, and 2 more while it is attached. */
 TEST_OF_BPF(test_descriptors)
 {
     struct descriptors descriptors;
@@ -725,16 +781,16 @@ TEST_OF_BPF(test_descriptors)
 
     rig.sys.bpf->stop(&rig.sys);
     unmap_bpf();
-    descriptors_attach(&descriptors, &rig.sys, &(struct descriptor_limits){.counting = 6});
+    descriptors_attach(&descriptors, &rig.sys, &(struct descriptor_limits){.counting = 8});
     assert_int_equal(rig.sys.bpf->start(&rig.sys, &rig.shape, &rig.maps, &error), -EMFILE);
     assert_int_equal(descriptors.n_counting, 0);
-    descriptors.limits.counting = 8;
+    descriptors.limits.counting = 10;
     start_bpf();
     assert_int_equal(rig.sys.bpf->attach(&rig.sys, true), -EMFILE);
-    assert_int_equal(descriptors.n_counting, 7);
-    descriptors.limits.counting = 9;
-    attach(true);
     assert_int_equal(descriptors.n_counting, 9);
+    descriptors.limits.counting = 11;
+    attach(true);
+    assert_int_equal(descriptors.n_counting, 11);
     rig.sys.bpf->stop(&rig.sys);
     assert_int_equal(descriptors.n_counting, 0);
     descriptors_done(&descriptors, &rig.sys);

@@ -173,10 +173,12 @@ scenarios() {
     scenario "from one kind of core to the other" 0.5 '"/t.slice"' "$hard $soft" t.slice \
         "$mine; "'while busy; do for cpu in 2 8 1 4; do taskset -p $cpu $pid; usleep 30000; done; done' \
         into=t.slice loop=20 cpu=1 loop=20 faults=100 cpu=3 loop=200 faults=100
-    # Nothing is counted on a CPU that returns until the daemon has opened its counters there.
+    # Nothing is counted on a CPU that returns until the daemon has opened its counters there; and on Linux 5.10 tasks go
+    # on running on a CPU that goes when its counters are gone.
     scenario "its CPU goes and returns" 0.5 '"/t.slice"' "$hard $soft" t.slice \
         "$mine; "'count() { ls -l /proc/$(cat /tmp/daemon.pid)/fd | grep -c perf_event; }; events=$(count)
-            for i in 1 2 3; do echo 0 >/sys/devices/system/cpu/cpu3/online; usleep 50000
+            for i in 1 2 3; do case $(uname -r) in 5.10*) taskset -p 7 $pid ;; esac
+            echo 0 >/sys/devices/system/cpu/cpu3/online; usleep 50000
             while busy && [ $(count) -ge $events ]; do usleep 10000; done
             echo 1 >/sys/devices/system/cpu/cpu3/online
             while busy && [ $(count) -lt $events ]; do usleep 10000; done; usleep 100000
@@ -200,7 +202,6 @@ scenarios() {
         until [ -e /tmp/task.second ]; do usleep 20000; done; ask DELETE; : >/tmp/task.resumed' \
         into=t.slice loop=20 faults=100 out make=/tmp/task.first wait=/tmp/task.paused loop=20 faults=50 \
         make=/tmp/task.second wait=/tmp/task.resumed in loop=20 faults=100
-    # While a reload replaces the program of bpf, some microseconds of each CPU are not counted; more on a busy host.
     scenario "five reloads" 0.5 "$all" "$hard $soft" "t.slice t.slice/a" \
         'daemon=$(cat /tmp/daemon.pid); cp /etc/perfcountd.yaml /tmp/task.yaml
         for i in 1 2 3 4 5; do
