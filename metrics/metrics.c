@@ -165,6 +165,8 @@ static int family_describe(struct family *family, const struct metric *metric)
     free(family->openmetrics_header);
     family->text_header = steal(text);
     family->openmetrics_header = steal(openmetrics);
+    family->text_header_size = strlen(family->text_header);
+    family->openmetrics_header_size = strlen(family->openmetrics_header);
     return 0;
 }
 
@@ -184,7 +186,7 @@ static struct family *family_new(const struct metric *metric)
 
 static size_t family_header_size(const struct family *family)
 {
-    return MAX(strlen(family->text_header), strlen(family->openmetrics_header));
+    return MAX(family->text_header_size, family->openmetrics_header_size);
 }
 
 /* Returns the family's index, or metrics->n if there is no such family. */
@@ -353,6 +355,8 @@ static void metrics_settle(struct metrics *metrics)
 {
     size_t n = 0;
 
+    if (metrics->n_removed == 0)
+        return;
     for (size_t i = 0; i < metrics->n; i++) {
         struct family *family = metrics->families[i];
         family_settle(family);
@@ -364,6 +368,7 @@ static void metrics_settle(struct metrics *metrics)
         family_free(family);
     }
     metrics->n = n;
+    metrics->n_removed = 0;
 }
 
 void metrics_remove(struct metrics *metrics, struct series *series)
@@ -375,6 +380,7 @@ void metrics_remove(struct metrics *metrics, struct series *series)
     metrics->created_text_size -= series_created_line_size(family, series);
     series->collector = REMOVED;
     family->n_removed++;
+    metrics->n_removed++;
     if (!metrics->held)
         metrics_settle(metrics);
 }
@@ -424,21 +430,31 @@ static char *write_created(char *to, const struct family *family, const struct s
     return put_bytes(to, series->text, (size_t)series->size + series->created_size);
 }
 
-/* Writes the header before the first visible series, so that a family without any has no header. */
-static char *write_family(char *to, const struct metrics *metrics, const struct family *family, uint32_t mask,
-                          enum exposition format)
+static bool family_is_shown(const struct family *family, uint32_t mask, uint32_t failed)
 {
-    const char *header = format == EXPOSITION_TEXT ? family->text_header : family->openmetrics_header;
+    for (size_t i = 0; i < family->n; i++)
+        if (series_is_shown(family->series[i], mask, failed))
+            return true;
+    return false;
+}
 
+/* A family without any visible series has no header. */
+static char *write_family(char *to, const struct family *family, uint32_t mask, uint32_t failed, enum exposition format)
+{
+    bool openmetrics = format == EXPOSITION_OPENMETRICS;
+
+    if (!family_is_shown(family, mask, failed))
+        return to;
+    if (openmetrics)
+        to = put_bytes(to, family->openmetrics_header, family->openmetrics_header_size);
+    else
+        to = put_bytes(to, family->text_header, family->text_header_size);
     for (size_t i = 0; i < family->n; i++) {
         const struct series *series = family->series[i];
-        if (!(mask >> series->collector & 1) || !series_is_shown(metrics, series))
+        if (!series_is_shown(series, mask, failed))
             continue;
-        if (header)
-            to = put_text(to, header);
-        header = NULL;
         to = write_series(to, family, series);
-        if (series->created_size && format == EXPOSITION_OPENMETRICS)
+        if (openmetrics && series->created_size)
             to = write_created(to, family, series);
     }
     return to;
@@ -453,7 +469,7 @@ int exposition_write(struct buffer *buffer, const struct metrics *metrics, uint3
     if (!start)
         return -ENOMEM;
     for (size_t i = 0; i < metrics->n; i++)
-        to = write_family(to, metrics, metrics->families[i], mask, format);
+        to = write_family(to, metrics->families[i], mask, metrics->failed, format);
     if (format == EXPOSITION_OPENMETRICS)
         to = put_text(to, OPENMETRICS_END);
     buffer_advance(buffer, (size_t)(to - start));

@@ -51,6 +51,7 @@ struct family {
     char *name;
     char *text_header;        /* "# HELP ...\n# TYPE ...\n" */
     char *openmetrics_header; /* the same, with "# UNIT ...\n" if it has a unit */
+    size_t text_header_size, openmetrics_header_size;
     size_t name_size;
     size_t counter_size; /* of `name` without _total; 0: its series have no _created */
     struct series **series;
@@ -65,6 +66,7 @@ struct metrics {
     size_t n;
     size_t text_size;         /* upper bound of an exposition, without OpenMetrics' _created lines and its last line */
     size_t created_text_size; /* upper bound of all _created lines */
+    size_t n_removed;         /* removed series that are still in their families */
     unsigned held;            /* depth of metrics_begin_removals() */
     unsigned edition;         /* of the configuration; the owner increments it on reload */
     uint32_t failed;          /* mask of failing collectors: only their lasting series are exposed */
@@ -111,10 +113,10 @@ static inline void series_set_real(struct series *series, double value)
     series->visible = true;
 }
 
-/* Whether the exposition includes the series. */
-static inline bool series_is_shown(const struct metrics *metrics, const struct series *series)
+/* Whether an exposition of the collectors in `mask` includes the series while those in `failed` fail. */
+static inline bool series_is_shown(const struct series *series, uint32_t mask, uint32_t failed)
 {
-    return series->visible && (series->lasting || !(metrics->failed >> series->collector & 1));
+    return series->visible && ((series->lasting ? mask : mask & ~failed) >> series->collector & 1);
 }
 
 /* The value of a series with decimals SERIES_REAL. */

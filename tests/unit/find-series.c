@@ -54,7 +54,7 @@ uint64_t series_value(const struct snapshot *snapshot, const char *format, ...)
     va_start(arguments, format);
     const struct series *series = find_formatted(snapshot, format, arguments);
     va_end(arguments);
-    return series && series_is_shown(&snapshot->metrics, series) ? series->value : NOT_SHOWN;
+    return series && series_is_shown(series, UINT32_MAX, snapshot->metrics.failed) ? series->value : NOT_SHOWN;
 }
 
 const struct row *find_row(const struct snapshot *snapshot, const char *pmu, const char *group)
