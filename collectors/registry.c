@@ -313,16 +313,19 @@ static void registry_read_collector(struct registry *registry, size_t i, uint64_
     struct collected collected = {0};
 
     if (slot->state) {
-        /* The error of an open that failed in part is kept. */
-        struct error before = slot->error, unused, *error = slot->incomplete ? &unused : &slot->error;
-        *error = (struct error){0};
+        struct error error;
+        error.message[0] = '\0'; /* the rest is set with the message */
         snapshot_begin_removals(&registry->snapshot);
-        bool successful = collectors[i]->collect(&env, slot->state, &collected, error) == 0;
+        bool successful = collectors[i]->collect(&env, slot->state, &collected, &error) == 0;
         snapshot_end_removals(&registry->snapshot);
         slot->successful = successful && !slot->incomplete;
         registry_set_failed(registry, i, !successful);
         registry->stale |= collected.stale;
-        registry->outdated |= !str_equal(before.message, slot->error.message);
+        /* The error of an open that failed in part is kept. */
+        if (!slot->incomplete && !str_equal(error.message, slot->error.message)) {
+            slot->error = error;
+            registry->outdated = true;
+        }
     }
     for (size_t k = 0; k < N_ROW_STATES && slot->groups[k]; k++)
         series_set(slot->groups[k], collected.groups[k]);
