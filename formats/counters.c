@@ -224,8 +224,6 @@ static char *write_value(char *to, const struct counter *counter)
 
     if (!counter->known)
         return put_text(to, "null");
-    if (counter->decimals == 0)
-        return to + number_write_u64(to, counter->value);
     if (counter->decimals != SERIES_REAL)
         return to + number_write_fixed(to, counter->value, counter->decimals);
     memcpy(&real, &counter->value, sizeof(real));
@@ -236,6 +234,27 @@ static char *write_number_member(char *to, const char *key, uint64_t value)
 {
     to = put_text(to, key);
     return to + number_write_u64(to, value);
+}
+
+/* Two numbers that are equal unless the group was multiplexed; equal ones are rendered once. `key` is the second's. */
+static inline char *write_pair(char *to, uint64_t first, const char *key, uint64_t second)
+{
+    char digits[NUMBER_SIZE_MAX]; /* copied as a whole: a copy of constant size is cheaper */
+    size_t size = number_write_u64(digits, first);
+
+    memcpy(to, digits, sizeof(digits));
+    to = put_text(to + size, key);
+    if (second != first)
+        return to + number_write_u64(to, second);
+    memcpy(to, digits, sizeof(digits));
+    return to + size;
+}
+
+static char *write_value_and_raw(char *to, const struct counter *counter)
+{
+    if (counter->known && counter->decimals == 0)
+        return write_pair(to, counter->value, ", \"raw\": ", counter->raw);
+    return write_number_member(write_value(to, counter), ", \"raw\": ", counter->raw);
 }
 
 static char *write_before_event(char *to, const struct row *row)
@@ -261,8 +280,8 @@ static char *write_before_value(char *to, const struct row *row, const struct co
 static char *write_after_raw(char *to, const struct row *row, bool failed)
 {
     if (row->state != ROW_UNAVAILABLE && !failed) {
-        to = write_number_member(to, ", \"enabled_ns\": ", row->enabled_ns);
-        to = write_number_member(to, ", \"running_ns\": ", row->running_ns);
+        to = put_text(to, ", \"enabled_ns\": ");
+        to = write_pair(to, row->enabled_ns, ", \"running_ns\": ", row->running_ns);
     }
     to = put_text(to, ", \"state\": \"");
     to = put_text(to, failed ? STATE_FAILED : row_state_name(row->state));
@@ -270,67 +289,77 @@ static char *write_after_raw(char *to, const struct row *row, bool failed)
 }
 
 /*
- * Texts of the previous counter in the document, which the next counters of its row copy: it takes twice as long to
- * render them. All zero: the next counter is the first of its row.
+ * Texts that the counters of a row have in common. The first counter renders them, and the next ones copy them: it
+ * takes twice as long to render them.
  */
 struct part {
     const char *text;
     size_t size;
 };
 struct parts {
-    struct part before_event, before_value, after_raw;
-    const char *pmu, *unit; /* in `before_value`; interned, so that addresses can be compared */
+    struct part before_event;
+    struct part before_value; /* from the event to the value */
+    const char *pmu, *unit;   /* in `before_value`; interned, so that addresses can be compared */
+    struct part after_raw;    /* from the raw count to the next counter's event; no text before the first counter */
 };
 
+/* Writes from the event of the counter to that of the next one. */
 static char *write_counter(char *to, const struct row *row, const struct counter *counter, bool failed,
                            struct parts *parts)
 {
-    char *start = to;
+    char *start = to = put_interned(to, counter->event);
 
-    to = parts->pmu ? put_bytes(to, parts->before_event.text, parts->before_event.size) : write_before_event(to, row);
-    parts->before_event = (struct part){start, (size_t)(to - start)};
-    start = to = put_interned(to, counter->event);
     if (counter->pmu == parts->pmu && counter->unit == parts->unit)
         to = put_bytes(to, parts->before_value.text, parts->before_value.size);
     else
         to = write_before_value(to, row, counter);
     parts->before_value = (struct part){start, (size_t)(to - start)};
+    parts->pmu = counter->pmu;
+    parts->unit = counter->unit;
     if (row->state == ROW_UNAVAILABLE || failed)
         to = put_text(to, "null");
     else
-        to = write_number_member(write_value(to, counter), ", \"raw\": ", counter->raw);
+        to = write_value_and_raw(to, counter);
+    if (parts->after_raw.text)
+        return put_bytes(to, parts->after_raw.text, parts->after_raw.size);
     start = to;
-    to = parts->pmu ? put_bytes(to, parts->after_raw.text, parts->after_raw.size) : write_after_raw(to, row, failed);
+    to = write_after_raw(to, row, failed);
+    to = put_bytes(to, parts->before_event.text, parts->before_event.size);
     parts->after_raw = (struct part){start, (size_t)(to - start)};
-    parts->pmu = counter->pmu;
-    parts->unit = counter->unit;
     return to;
 }
 
-/* An upper bound of the row's JSON, in bytes. */
+/* Upper bound of the row's JSON and of the text before one more event, in bytes. */
 static size_t room_for(const struct row *row)
 {
-    size_t size = row->n_counters * (intern_size(row->collector_name) + intern_size(row->group) +
-                                     (row->cgroup ? strlen(row->cgroup) : 0) + (row->error ? strlen(row->error) : 0));
+    size_t n = row->n_counters + 1, size = n * (intern_size(row->collector_name) + intern_size(row->group));
 
-    for (size_t i = 0; i < row->n_counters; i++)
-        size += intern_size(row->counters[i].event) + intern_size(row->counters[i].pmu) +
-                intern_size(row->counters[i].unit);
-    return size * JSON_ESCAPED_MAX + row->n_counters * COUNTER_SIZE_MAX;
+    if (row->cgroup)
+        size += n * strlen(row->cgroup);
+    if (row->error)
+        size += n * strlen(row->error);
+    for (size_t i = 0; i < row->n_counters; i++) {
+        const struct counter *counter = &row->counters[i];
+        size += intern_size(counter->event) + intern_size(counter->pmu) + intern_size(counter->unit);
+    }
+    return size * JSON_ESCAPED_MAX + n * COUNTER_SIZE_MAX;
 }
 
 /* Each counter starts with a comma. */
 static void write_row(struct buffer *out, const struct row *row, bool failed, const struct filter *filter)
 {
-    char *start = buffer_reserve(out, room_for(row)), *to = start;
-    struct parts parts = {0};
+    bool all = filter_is_mask(filter);
+    char *start = buffer_reserve(out, room_for(row));
 
     if (!start)
         return;
+    char *event = write_before_event(start, row), *to = event;
+    struct parts parts = {.before_event = {start, (size_t)(event - start)}};
     for (size_t i = 0; i < row->n_counters; i++)
-        if (filter_passes_counter(filter, &row->counters[i]))
+        if (all || filter_passes_counter(filter, &row->counters[i]))
             to = write_counter(to, row, &row->counters[i], failed, &parts);
-    buffer_advance(out, (size_t)(to - start));
+    /* No event follows the last counter. */
+    buffer_advance(out, (size_t)(to - start) - parts.before_event.size);
 }
 
 #define CACHE_LINE 64
@@ -362,7 +391,7 @@ int counters_write(struct buffer *buffer, const struct snapshot *snapshot, const
     uint64_t ms = snapshot->realtime_ns / NSEC_PER_MSEC;
 
     /* In one piece, since growing a large buffer copies it. JSON is less than twice as large as the text. */
-    if (!filter || filter_is_mask(filter))
+    if (filter_is_mask(filter))
         buffer_reserve(buffer, 2 * metrics_text_size(&snapshot->metrics, filter_mask(filter), false));
     buffer_appendf(buffer, "{\"timestamp\": %" PRIu64 ".%03u, \"hostname\": ", ms / 1000, (unsigned)(ms % 1000));
     json_write_string(buffer, hostname);

@@ -140,7 +140,6 @@ int filter_add(struct filter *filter, const char *const *collector_names, const 
     if ((is_pattern(term.key) && set_labels(&term) < 0) || array_grow(&filter->terms, filter->n) < 0)
         return error_oom(error);
     filter->given[term.key]++;
-    filter->names_given |= term.key >= FILTER_NAME;
     filter->terms[filter->n++] = term;
     term = (struct filter_term){0};
     return 0;
@@ -153,7 +152,7 @@ uint32_t filter_mask(const struct filter *filter)
 
 bool filter_is_mask(const struct filter *filter)
 {
-    return filter->n == 0;
+    return !filter || filter->n == 0;
 }
 
 /*
@@ -210,16 +209,18 @@ static bool passes_names(const struct filter *filter, const struct names *names)
 {
     bool passes = true;
 
-    for (size_t i = 0; filter->names_given && passes && i < N_NAME_KEYS; i++)
+    for (size_t i = 0; passes && i < N_NAME_KEYS; i++)
         passes = passes_text(filter, (enum filter_key)(FILTER_NAME + i), names ? names->texts[i] : NULL);
     return passes;
 }
 
 bool filter_passes_row(const struct filter *filter, const struct row *row)
 {
-    return !filter || ((filter_mask(filter) >> row->collector & 1) && passes_cpu(filter, row->cpu) &&
-                       passes_text(filter, FILTER_CGROUP, row->cgroup) &&
-                       passes_text(filter, FILTER_GROUP, row->group) && passes_names(filter, row->names));
+    if (!(filter_mask(filter) >> row->collector & 1))
+        return false;
+    return filter_is_mask(filter) ||
+           (passes_cpu(filter, row->cpu) && passes_text(filter, FILTER_CGROUP, row->cgroup) &&
+            passes_text(filter, FILTER_GROUP, row->group) && passes_names(filter, row->names));
 }
 
 bool filter_passes_counter(const struct filter *filter, const struct counter *counter)

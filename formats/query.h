@@ -46,7 +46,6 @@ struct filter {
     struct filter_term *terms;
     size_t n;
     unsigned given[N_FILTER_KEYS]; /* number of terms with each key */
-    bool names_given;              /* a term selects by name; false for most requests */
 };
 
 void filter_done(struct filter *filter);
@@ -66,7 +65,7 @@ int filter_check(const struct filter *filter, const struct snapshot *snapshot, s
 
 /* The collectors that must be read, one bit each. All of them if `filter` is NULL. */
 uint32_t filter_mask(const struct filter *filter);
-/* Whether the filter selects by collector only. */
+/* Whether the filter selects by collector only, or is NULL. */
 bool filter_is_mask(const struct filter *filter);
 
 /*
