@@ -41,6 +41,9 @@ static char *buffer_grow(struct buffer *buffer, size_t capacity)
     return larger;
 }
 
+/* Many buffers become strings that are kept, and most of those are short. */
+#define CAPACITY_MIN 64
+
 char *buffer_reserve(struct buffer *buffer, size_t n)
 {
     size_t needed, capacity;
@@ -51,7 +54,7 @@ char *buffer_reserve(struct buffer *buffer, size_t n)
     }
     if (needed <= buffer->capacity && buffer->data)
         return buffer->data + buffer->size;
-    capacity = MAX(needed, MAX(buffer->capacity * 2, (size_t)256));
+    capacity = MAX(needed, MAX(buffer->capacity * 2, (size_t)CAPACITY_MIN));
     char *larger = buffer_grow(buffer, capacity);
     if (!larger) {
         buffer->failed = true;
