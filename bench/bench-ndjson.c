@@ -163,8 +163,8 @@ static void run(struct bench *bench, bool known)
     write_all(bench, &source, state, &out); /* asks for the tables */
     symbols_when_idle(bench->symbols, on_ready, &bench->ready);
     wait_for(bench);
-    for (uint64_t start = bench->sys.now(&bench->sys, CLOCK_PROCESS_CPUTIME_ID); spent < TURN_NS;
-         spent = bench->sys.now(&bench->sys, CLOCK_PROCESS_CPUTIME_ID) - start) {
+    for (uint64_t start = sys_now(&bench->sys, CLOCK_PROCESS_CPUTIME_ID); spent < TURN_NS;
+         spent = sys_now(&bench->sys, CLOCK_PROCESS_CPUTIME_ID) - start) {
         buffer_clear(&out);
         write_all(bench, &source, state, &out);
         samples += bench->n;

@@ -58,10 +58,10 @@ static void close_all(struct bench *bench)
 
 static int measure(struct sys *sys, struct bench *bench, uint64_t *ret_ns)
 {
-    uint64_t begin = sys->now(sys, CLOCK_MONOTONIC);
+    uint64_t begin = sys_now(sys, CLOCK_MONOTONIC);
     int r = open_all(sys, bench);
 
-    *ret_ns = sys->now(sys, CLOCK_MONOTONIC) - begin;
+    *ret_ns = sys_now(sys, CLOCK_MONOTONIC) - begin;
     close_all(bench);
     return r;
 }

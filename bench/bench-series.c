@@ -20,6 +20,7 @@
 #include "metrics/metrics.h"
 #include "tests/unit/count-allocations.h"
 #include "tests/unit/fake-sys.h"
+#include "tests/unit/wrap-calls.h"
 
 #define DEFAULT_SERIES 100000
 #define ROUNDS 15
@@ -103,10 +104,8 @@ static struct fake_sys *play_machine(unsigned n_cpus)
     fake_cpus(fake, list);
     fake_add_pmu(fake, "software", 1, NULL, list)->software = true;
     fake_add_pmu(fake, "cpu", 4, "cpus", list)->core = true;
-    fake->sys.open_group = open_group;
-    fake->sys.ioctl = control;
-    fake->sys.close = close_event;
-    fake->sys.read = read_group;
+    wrap_calls(&fake->sys, (struct sys_calls){
+                               .open_group = open_group, .ioctl = control, .close = close_event, .read = read_group});
     return fake;
 }
 

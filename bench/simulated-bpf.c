@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "bpf/calls.h"
+#include "tests/unit/wrap-calls.h"
 
 #define FD_COUNTS 900000
 #define FD_RECORDS 900001
@@ -25,7 +26,7 @@ struct simulated_bpf {
 
 static struct simulated_bpf *bpf_of(struct sys *sys)
 {
-    return sys->userdata;
+    return sys->owner;
 }
 
 static uint64_t *entry_of(const struct simulated_bpf *bpf, unsigned cpu, uint32_t slot)
@@ -160,9 +161,8 @@ struct simulated_bpf *simulated_bpf_new(struct simulated *simulated, unsigned ea
                   .stop = bpf_stop},
     };
     sys->bpf = &bpf->calls;
-    sys->userdata = bpf;
-    sys->mmap = bpf_map;
-    sys->munmap = bpf_unmap;
+    sys->owner = bpf;
+    wrap_calls(sys, (struct sys_calls){.mmap = bpf_map, .munmap = bpf_unmap});
     return bpf;
 }
 

@@ -243,26 +243,26 @@ void *simulated_map(size_t size)
     return pages == MAP_FAILED ? NULL : pages;
 }
 
+static const struct sys_calls simulated_calls = {
+    .perf_event_open = event_open,
+    .open_group = sys_own_open_group,
+    .open_file = sys_own_open_file,
+    .read = event_read,
+    .ioctl = event_ioctl,
+    .close = event_close,
+    .mmap = no_map,
+    .munmap = no_unmap,
+    .now = virtual_now,
+    .mount_tracefs = no_tracefs,
+};
+
 struct simulated *simulated_new(unsigned n_cpus, unsigned n_cgroups)
 {
     struct simulated *simulated = simulated_map(sizeof(*simulated));
 
     if (!simulated)
         return NULL;
-    simulated->sys = (struct sys){
-        .root = simulated->root,
-        .perf_event_open = event_open,
-        .open_group = sys_open_one_by_one,
-        .state_records = -1,
-        .open_file = sys_open_file,
-        .read = event_read,
-        .ioctl = event_ioctl,
-        .close = event_close,
-        .mmap = no_map,
-        .munmap = no_unmap,
-        .now = virtual_now,
-        .mount_tracefs = no_tracefs,
-    };
+    simulated->sys = (struct sys){.calls = simulated_calls, .root = simulated->root, .state_records = -1};
     strcpy(simulated->root, "/tmp/perfcountd-bench-XXXXXX");
     simulated->events = simulated_map(EVENTS_MAX * sizeof(simulated->events[0]));
     int r = simulated->events && mkdtemp(simulated->root) ? 0 : -errno;

@@ -41,11 +41,11 @@ static struct loaded_program *last_started(const struct sys *sys)
 
 /* --- one program --- */
 
-/* The descriptors were counted by descriptors_keep(), so sys->close() must close them. */
+/* The descriptors were counted by descriptors_keep(), so sys_close() must close them. */
 static void loaded_close(const struct loaded_program *loaded, int *fd)
 {
     if (*fd >= 0)
-        loaded->sys->close(loaded->sys, steal_fd(fd));
+        sys_close(loaded->sys, steal_fd(fd));
 }
 
 static void loaded_detach(struct loaded_program *loaded)

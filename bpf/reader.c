@@ -97,9 +97,9 @@ int bpf_reader_new(struct sys *sys, const struct bpf_shape *shape, const struct 
     };
     int r = reader->taken && reader->clocks && reader->cpus ? 0 : -ENOMEM;
     if (r == 0)
-        r = sys->mmap(sys, maps->counts, reader->counts_size, PROT_READ, (void **)&reader->counts);
+        r = sys_mmap(sys, maps->counts, reader->counts_size, PROT_READ, (void **)&reader->counts);
     if (r == 0)
-        r = sys->mmap(sys, maps->records, reader->records_size, PROT_READ, (void **)&reader->records);
+        r = sys_mmap(sys, maps->records, reader->records_size, PROT_READ, (void **)&reader->records);
     if (r < 0) {
         bpf_reader_free(reader);
         return r;
@@ -115,9 +115,9 @@ struct bpf_reader *bpf_reader_free(struct bpf_reader *reader)
     if (!reader)
         return NULL;
     if (reader->counts)
-        reader->sys->munmap(reader->sys, (void *)reader->counts, reader->counts_size);
+        sys_munmap(reader->sys, (void *)reader->counts, reader->counts_size);
     if (reader->records)
-        reader->sys->munmap(reader->sys, (void *)reader->records, reader->records_size);
+        sys_munmap(reader->sys, (void *)reader->records, reader->records_size);
     if (reader->taken)
         munmap(reader->taken, MAX(reader->counts_size, 1));
     free(reader->clocks);

@@ -97,7 +97,7 @@ static const char *unnamed_reason(int error, bool is_of_user)
  */
 static int container_user_find_home(struct sys *sys, uint32_t user, char *ret, size_t size)
 {
-    _cleanup_(closep) int fd = sys->open_file(sys, "/etc/passwd", 0);
+    _cleanup_(closep) int fd = sys_open_file(sys, "/etc/passwd", 0);
     const struct passwd *entry;
 
     if (fd < 0)
@@ -549,7 +549,7 @@ static bool state_ask_due(struct state *state, uint64_t now)
  */
 static bool state_take_silence(struct state *state, const struct lookup *lookup)
 {
-    uint64_t due = next_refresh(state->sys->now(state->sys, CLOCK_MONOTONIC));
+    uint64_t due = next_refresh(sys_now(state->sys, CLOCK_MONOTONIC));
     bool changed = false;
 
     for (size_t i = 0; i < state->containers.n; i++) {
@@ -607,7 +607,7 @@ static bool state_take_names(struct state *state, const struct lookup *lookup, s
         record->names.source = source_of(lookup, &record->names);
     bool changed = container_take(container, lookup->place, &record->names);
     if (container_is_named(container))
-        container->due_ns = next_refresh(state->sys->now(state->sys, CLOCK_MONOTONIC));
+        container->due_ns = next_refresh(sys_now(state->sys, CLOCK_MONOTONIC));
     return changed;
 }
 
@@ -693,7 +693,7 @@ static int state_open(struct sys *sys, void **ret, int *ret_fd)
 static bool state_dispatch(void *data)
 {
     struct state *state = data;
-    uint64_t now = state->sys->now(state->sys, CLOCK_MONOTONIC), fired;
+    uint64_t now = sys_now(state->sys, CLOCK_MONOTONIC), fired;
 
     if (state->timer < 0)
         return false;

@@ -52,7 +52,7 @@ static struct nearest_directory find_nearest(struct sys *sys, const char *path)
 
     for (;;) {
         snprintf(text, sizeof(text), "%.*s", (int)nearest.length, path);
-        nearest.fd = sys->open_file(sys, nearest.length ? text : "/", O_DIRECTORY);
+        nearest.fd = sys_open_file(sys, nearest.length ? text : "/", O_DIRECTORY);
         if (nearest.fd >= 0 || nearest.length == 0)
             break;
         nearest.error = nearest.error ? nearest.error : nearest.fd;

@@ -404,10 +404,10 @@ static const char *const signs[] = {
 
 static bool path_exists(struct sys *sys, const char *path)
 {
-    int fd = sys->open_file(sys, path, O_PATH);
+    int fd = sys_open_file(sys, path, O_PATH);
 
     if (fd >= 0)
-        sys->close(sys, fd);
+        sys_close(sys, fd);
     return fd >= 0;
 }
 

@@ -308,7 +308,7 @@ int group_rows_add(struct group_rows *rows, const struct collector_env *env, con
         return r;
     /* Cgroups come and go, and Prometheus cannot tell when a series started from 0 without _created. */
     if (!row->row)
-        row->created_ns = place->cgroup ? env->sys->now(env->sys, CLOCK_REALTIME) : 0;
+        row->created_ns = place->cgroup ? sys_now(env->sys, CLOCK_REALTIME) : 0;
     row->uneven |= row->row && mask != row->events;
     if (mask & ~row->events)
         r = group_row_replace(rows, row, env, events, place, mask | row->events);

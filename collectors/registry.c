@@ -330,7 +330,7 @@ static void registry_read_collector(struct registry *registry, size_t i, uint64_
     for (size_t k = 0; k < N_ROW_STATES && slot->groups[k]; k++)
         series_set(slot->groups[k], collected.groups[k]);
     slot->read_ns = now_ns;
-    *end_ns = registry->sys->now(registry->sys, CLOCK_MONOTONIC);
+    *end_ns = sys_now(registry->sys, CLOCK_MONOTONIC);
     slot->duration_ns = *end_ns - start_ns;
     series_set(slot->success, slot->successful);
     series_set(slot->duration, slot->duration_ns);
@@ -338,7 +338,7 @@ static void registry_read_collector(struct registry *registry, size_t i, uint64_
 
 const struct snapshot *registry_read(struct registry *registry, uint32_t mask, uint64_t max_age_ns)
 {
-    uint64_t now_ns = registry->sys->now(registry->sys, CLOCK_MONOTONIC), end_ns = now_ns;
+    uint64_t now_ns = sys_now(registry->sys, CLOCK_MONOTONIC), end_ns = now_ns;
     bool any = max_age_ns == 0; /* mark a new reading even if all collectors are disabled */
 
     /*
@@ -362,7 +362,7 @@ const struct snapshot *registry_read(struct registry *registry, uint32_t mask, u
     if (any) {
         registry->snapshot.generation++;
         registry->snapshot.monotonic_ns = now_ns;
-        registry->snapshot.realtime_ns = registry->sys->now(registry->sys, CLOCK_REALTIME);
+        registry->snapshot.realtime_ns = sys_now(registry->sys, CLOCK_REALTIME);
     }
     return &registry->snapshot;
 }

@@ -436,7 +436,7 @@ static int self_collect(const struct collector_env *env, void *state, struct col
     (void)error;
     if (!self->boot_ns) /* out of memory or descriptors when it was opened */
         process_stat_read_boot(&self->boot_ns);
-    self_set(self, OWN_CPU_SECONDS, env->sys->now(env->sys, CLOCK_PROCESS_CPUTIME_ID));
+    self_set(self, OWN_CPU_SECONDS, sys_now(env->sys, CLOCK_PROCESS_CPUTIME_ID));
     if (fd_count_open(self->fd_directory, &open_fds) == 0)
         self_set(self, OWN_OPEN_FDS, open_fds);
     self_collect_limits(self);

@@ -106,7 +106,7 @@ struct service_pause daemon_paused(struct daemon *daemon)
     return (struct service_pause){
         .paused = true,
         .seconds = (unsigned)((usec + USEC_PER_SEC - 1) / USEC_PER_SEC),
-        .until = (double)sys->now(sys, CLOCK_REALTIME) / (double)NSEC_PER_SEC + (double)usec / (double)USEC_PER_SEC,
+        .until = (double)sys_now(sys, CLOCK_REALTIME) / (double)NSEC_PER_SEC + (double)usec / (double)USEC_PER_SEC,
     };
 }
 
@@ -341,7 +341,7 @@ static void on_cpus_changed(void *userdata, const struct cpuset *went_offline)
     struct daemon *daemon = userdata;
     struct session *session = &daemon->session;
 
-    daemon->cpus_checked_ns = session->sys.now(&session->sys, CLOCK_MONOTONIC);
+    daemon->cpus_checked_ns = sys_now(&session->sys, CLOCK_MONOTONIC);
     CPUSET_FOREACH (cpu, went_offline)
         cpuset_add(&daemon->unhandled_cpus, (unsigned)cpu);
     if (daemon->troubles.now[TROUBLE_RESCAN_FAILED] || cpuset_count(went_offline) > 0 ||
@@ -474,7 +474,7 @@ int daemon_reload(struct daemon *daemon, struct error *error)
 
 int daemon_watch(struct daemon *daemon)
 {
-    daemon->cpus_checked_ns = daemon->session.sys.now(&daemon->session.sys, CLOCK_MONOTONIC);
+    daemon->cpus_checked_ns = sys_now(&daemon->session.sys, CLOCK_MONOTONIC);
     int r = sd_event_new(&daemon->event);
     sd_event *event = daemon->event;
     if (r >= 0)

@@ -116,7 +116,7 @@ static uint64_t serve_now(void *userdata)
 {
     struct sys *sys = &((struct daemon *)userdata)->session.sys;
 
-    return sys->now(sys, CLOCK_MONOTONIC);
+    return sys_now(sys, CLOCK_MONOTONIC);
 }
 
 static void serve_complain(void *userdata, const char *sentence)
@@ -326,7 +326,7 @@ int command_run(const struct options *options)
     serving_init(&daemon);
     sys_init(&daemon.session.sys);
     process_stat_read_boot(&daemon.boot_ns);
-    daemon.started_realtime_ns = daemon.session.sys.now(&daemon.session.sys, CLOCK_REALTIME);
+    daemon.started_realtime_ns = sys_now(&daemon.session.sys, CLOCK_REALTIME);
     for (size_t i = 0; i < ARRAY_SIZE(stages) && status == EXIT_SUCCESS; i++)
         status = stages[i](&daemon);
     daemon_done(&daemon);

@@ -37,12 +37,12 @@ static int open_by_sys(void *userdata, const char *path)
 {
     struct sys *sys = userdata;
 
-    return sys->open_file(sys, path, 0);
+    return sys_open_file(sys, path, 0);
 }
 
 struct file_opener settings_files(struct sys *sys)
 {
-    bool has_opener = sys->open_file != sys_open_file;
+    bool has_opener = sys->calls.open_file != sys_own_open_file;
 
     return (struct file_opener){
         .open = open_by_sys,
@@ -377,7 +377,7 @@ int session_divide_descriptors(struct session *session, struct error *error)
 static void set_reload_success(struct session *session)
 {
     session->reload.successful = true;
-    session->reload.success_realtime_ns = session->sys.now(&session->sys, CLOCK_REALTIME);
+    session->reload.success_realtime_ns = sys_now(&session->sys, CLOCK_REALTIME);
 }
 
 int session_load(struct session *session, const struct options *options, struct error *error)
@@ -449,9 +449,9 @@ static bool session_dispatch(struct session *session, int ms)
  */
 static void session_settle(struct session *session)
 {
-    uint64_t end = session->sys.now(&session->sys, CLOCK_MONOTONIC) + SETTLE_NS;
+    uint64_t end = sys_now(&session->sys, CLOCK_MONOTONIC) + SETTLE_NS;
 
-    while (session->has_reader && session->sys.now(&session->sys, CLOCK_MONOTONIC) < end &&
+    while (session->has_reader && sys_now(&session->sys, CLOCK_MONOTONIC) < end &&
            session_dispatch(session, SILENCE_MS))
         ;
 }

@@ -225,7 +225,7 @@ json_t *document_status(struct session *session, const struct document_process *
 {
     struct registry *registry = session->registry;
     const char *file = session->config->file;
-    uint64_t now_ns = session->sys.now(&session->sys, CLOCK_REALTIME);
+    uint64_t now_ns = sys_now(&session->sys, CLOCK_REALTIME);
     _cleanup_(json_decrefp) json_t *descriptors = document_descriptors(session);
     json_t *processes = processes_json(&session->children, privsep_opener_user(process->privsep), process->boot_ns);
 

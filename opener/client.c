@@ -211,7 +211,7 @@ static void client_open_group(struct sys *sys, const struct sys_group *group, in
     int r = 0;
 
     while (done < group->n && r == 0) {
-        r = client_ask_for_events(sys->userdata, &rest, done, &n, ret);
+        r = client_ask_for_events(sys->owner, &rest, done, &n, ret);
         if (r < 0)
             break;
         done += n;
@@ -269,14 +269,14 @@ static bool error_is_denied(int error)
  */
 static int client_open_file(struct sys *sys, const char *path, int flags)
 {
-    struct opener_client *client = sys->userdata;
+    struct opener_client *client = sys->owner;
     bool sampling = client->rules.permissions.sampling;
 
     if (opener_path_asks_opener_first(path, sampling)) {
         int fd = client_ask_for_file(client, path);
-        return fd >= 0 ? fd : sys_open_file(sys, path, flags);
+        return fd >= 0 ? fd : sys_own_open_file(sys, path, flags);
     }
-    int fd = sys_open_file(sys, path, flags);
+    int fd = sys_own_open_file(sys, path, flags);
     bool known =
         opener_path_kind(path, sampling) != OPENER_FILE_UNKNOWN || opener_rules_permit_file(&client->rules, path);
     if (!error_is_denied(fd) || !known)
@@ -288,7 +288,7 @@ static int client_open_file(struct sys *sys, const char *path, int flags)
 
 static int client_read_state(struct sys *sys, const struct state_request *request)
 {
-    struct opener_client *client = sys->userdata;
+    struct opener_client *client = sys->owner;
     _cleanup_(fd_list_close) struct fd_list opened = {0};
     struct opener_reply reply;
 
@@ -299,7 +299,7 @@ static int client_read_state(struct sys *sys, const struct state_request *reques
 
 static int client_start_finder(struct sys *sys, int ret[2])
 {
-    struct opener_client *client = sys->userdata;
+    struct opener_client *client = sys->owner;
     _cleanup_(fd_list_close) struct fd_list opened = {0};
     struct opener_reply reply;
 
@@ -319,13 +319,15 @@ static int client_start_finder(struct sys *sys, int ret[2])
 
 void opener_client_attach(struct opener_client *client, struct sys *sys)
 {
-    sys->userdata = client;
-    sys->perf_event_open = client_perf_event_open;
-    sys->open_group = client_open_group;
-    sys->open_file = client_open_file;
+    struct sys_calls calls = sys_own_calls;
+
+    calls.perf_event_open = client_perf_event_open;
+    calls.open_group = client_open_group;
+    calls.open_file = client_open_file;
+    calls.start_finder = client->rules.permissions.sampling ? client_start_finder : NULL;
+    sys->calls = calls;
+    sys->owner = client;
     sys->read_state = client_read_state;
-    if (client->rules.permissions.sampling)
-        sys->start_finder = client_start_finder;
 }
 
 void opener_client_done(struct opener_client *client)
@@ -623,7 +625,7 @@ static int start_fail(int code, const char *message, struct error *error)
 static int client_ask_bpf(struct sys *sys, const struct opener_bpf_packet *packet, const struct fd_list *given,
                           struct opener_reply *reply, struct fd_list *opened)
 {
-    struct opener_client *client = sys->userdata;
+    struct opener_client *client = sys->owner;
     bool starts = packet->call == OPENER_BPF_START, attaches = packet->call == OPENER_BPF_ATTACH;
     unsigned patience_ms = starts || attaches ? OPENER_BPF_PATIENCE_MS : OPENER_PATIENCE_MS;
 
@@ -645,7 +647,7 @@ static int client_start(struct sys *sys, const struct bpf_shape *shape, struct b
 {
     const struct opener_bpf_packet packet = {.call = OPENER_BPF_START, .shape = *shape};
     _cleanup_(fd_list_close) struct fd_list opened = {0};
-    struct opener_client *client = sys->userdata;
+    struct opener_client *client = sys->owner;
     struct opener_reply reply = {0};
     int r = client_ask_bpf(sys, &packet, &(struct fd_list){0}, &reply, &opened);
 
@@ -663,7 +665,7 @@ static int client_start(struct sys *sys, const struct bpf_shape *shape, struct b
 
 static int client_set_cpu(struct sys *sys, unsigned cpu, const struct bpf_event *events, const int *fds)
 {
-    const struct opener_client *client = sys->userdata;
+    const struct opener_client *client = sys->owner;
     struct opener_bpf_packet packet = {.call = OPENER_BPF_SET_CPU, .number = cpu};
     struct fd_list given = {0};
 
@@ -712,7 +714,7 @@ static int client_flush(struct sys *sys)
 /* Also true if the opener has ended and the daemon has not noticed yet. */
 static bool client_is_lost(struct sys *sys)
 {
-    const struct opener_client *client = sys->userdata;
+    const struct opener_client *client = sys->owner;
     char byte;
     struct iovec part = {.iov_base = &byte, .iov_len = 1};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};

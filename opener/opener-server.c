@@ -101,14 +101,14 @@ int opener_state_file_send(struct sys *sys, const struct state_request *request,
 
 static int own_read_state(struct sys *sys, const struct state_request *request)
 {
-    struct own_state_files *files = sys->userdata;
+    struct own_state_files *files = sys->owner;
 
     return opener_state_file_send(sys, request, *files->reader, &files->stragglers);
 }
 
 void opener_state_file_attach(struct sys *sys, struct own_state_files *files)
 {
-    sys->userdata = files;
+    sys->owner = files;
     sys->read_state = own_read_state;
 }
 
@@ -138,9 +138,9 @@ static int event_seal(const struct event_opening *opening, uint32_t type, int fd
 
     if (fd < 0 || !opener_rules_type_takes_filter(opening->rules, type))
         return fd;
-    if (sys->ioctl(sys, fd, PERF_EVENT_IOC_SET_FILTER, (unsigned long)SEAL) == 0)
+    if (sys_ioctl(sys, fd, PERF_EVENT_IOC_SET_FILTER, (unsigned long)SEAL) == 0)
         return fd;
-    sys->close(sys, fd);
+    sys_close(sys, fd);
     return -EBADRQC;
 }
 
@@ -176,7 +176,7 @@ static int programs_result(const struct programs *programs, struct sys *sys, siz
     if (programs->fds[n] >= 0 || programs->fds[n] == -ENODATA || result == -ECANCELED)
         return result;
     if (result >= 0)
-        sys->close(sys, result);
+        sys_close(sys, result);
     return programs->fds[n];
 }
 
@@ -203,7 +203,7 @@ static void open_here(const struct event_opening *opening, const struct opener_r
         attrs[i] = request->events[i].attr;
         texts[i] = programs_find(&programs, opening->sys, i, opener_request_text(request, i));
     }
-    opening->sys->open_group(opening->sys, &group, ret);
+    sys_open_group(opening->sys, &group, ret);
     for (size_t i = 0; i < group.n; i++)
         ret[i] = programs_result(&programs, opening->sys, i, event_seal(opening, attrs[i].type, ret[i]));
     programs_done(&programs, group.n);
@@ -384,8 +384,8 @@ static int start_bpf(struct sys *sys, struct quota *quota, const struct bpf_shap
         return r;
     r = add_to_quota(quota, &maps, error);
     if (r < 0) {
-        sys->close(sys, maps.counts);
-        sys->close(sys, maps.records);
+        sys_close(sys, maps.counts);
+        sys_close(sys, maps.records);
         return r;
     }
     opened->fds[opened->n++] = maps.counts;
@@ -502,7 +502,7 @@ static int server_open_group(const struct opener_server *server, const struct op
         if (r == 0)
             opener_reply_add(reply, opened, results[i]);
         else if (results[i] >= 0)
-            server->sys->close(server->sys, results[i]);
+            sys_close(server->sys, results[i]);
     return r;
 }
 
@@ -512,7 +512,7 @@ static int server_open_group(const struct opener_server *server, const struct op
  */
 static int server_open_on(const struct opener_server *server, const char *path, long magic)
 {
-    _cleanup_(closep) int fd = server->sys->open_file(server->sys, path, O_NOFOLLOW);
+    _cleanup_(closep) int fd = sys_open_file(server->sys, path, O_NOFOLLOW);
 
     return fd >= 0 && !fd_is_on(fd, magic) ? -EBADRQC : steal_fd(&fd);
 }

@@ -49,9 +49,9 @@ struct finders {
 };
 
 /*
- * Forks a finder; this process must have one thread. ret[0] and ret[1] are the sockets of start_finder() in struct sys,
- * which the caller closes. Returns how many earlier finders have not ended; -EBUSY if there are too many; errors of
- * socketpair(2) and fork(2).
+ * Forks a finder; this process must have one thread. ret[0] and ret[1] are the sockets of sys_start_finder(), which the
+ * caller closes. Returns how many earlier finders have not ended; -EBUSY if there are too many; errors of socketpair(2)
+ * and fork(2).
  */
 int finders_start(struct finders *finders, int ret[2]);
 

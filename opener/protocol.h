@@ -92,8 +92,8 @@ struct opener_file_packet {
 };
 
 /*
- * OPENER_REQUEST_FINDER: the header alone. Its reply has two sockets: see start_finder() of struct sys. A finder that
- * hangs cannot be ended, so their number is limited; above it, the error is -EBUSY.
+ * OPENER_REQUEST_FINDER: the header alone. Its reply has two sockets: see struct sys_calls. A finder that hangs cannot
+ * be ended, so their number is limited; above it, the error is -EBUSY.
  */
 #define OPENER_FINDERS_MAX 8
 

@@ -131,7 +131,7 @@ static int walk_open(const struct walk *walk)
     if (!S_ISREG(walk->status.st_mode) || !is_owners)
         return -EBADRQC;
     snprintf(link, sizeof(link), "/proc/self/fd/%d", walk->at);
-    return walk->sys->open_file(walk->sys, link, 0);
+    return sys_open_file(walk->sys, link, 0);
 }
 
 static int safe_path_open(struct sys *sys, const char *path, const uid_t *user)

@@ -180,7 +180,7 @@ struct group *group_free(struct group *group)
         group_free(group->whole);
     /* Siblings are closed first: closing the leader turns each remaining sibling into a group of its own. */
     while (group->n > 0 && !group->is_part)
-        group->sys->close(group->sys, group->members[--group->n].fd);
+        sys_close(group->sys, group->members[--group->n].fd);
     free(group);
     return NULL;
 }
@@ -222,10 +222,10 @@ static struct perf_event_attr member_attr(const struct attr *attr, const struct 
 static int group_adopt(struct group *group, int fd)
 {
     struct member member = {.fd = fd};
-    int r = group->sys->ioctl(group->sys, fd, PERF_EVENT_IOC_ID, (unsigned long)&member.id);
+    int r = sys_ioctl(group->sys, fd, PERF_EVENT_IOC_ID, (unsigned long)&member.id);
 
     if (r < 0) {
-        group->sys->close(group->sys, fd);
+        sys_close(group->sys, fd);
         return r;
     }
     group->members[group->n++] = member;
@@ -242,18 +242,18 @@ static void open_members(struct sys *sys, const struct attr *attrs, size_t n, bo
         kernel[i] = member_attr(&attrs[i], target);
         texts[i] = attrs[i].text;
     }
-    sys->open_group(sys,
-                    &(struct sys_group){
-                        .attrs = kernel,
-                        .texts = texts,
-                        .n = n,
-                        .pid = target->pid,
-                        .cpu = target->cpu,
-                        .leader = -1,
-                        .flags = target->flags | PERF_FLAG_FD_CLOEXEC,
-                        .whole = whole,
-                    },
-                    ret_fds);
+    sys_open_group(sys,
+                   &(struct sys_group){
+                       .attrs = kernel,
+                       .texts = texts,
+                       .n = n,
+                       .pid = target->pid,
+                       .cpu = target->cpu,
+                       .leader = -1,
+                       .flags = target->flags | PERF_FLAG_FD_CLOEXEC,
+                       .whole = whole,
+                   },
+                   ret_fds);
 }
 
 /* Returns a group without members, with room for `n` of them. */
@@ -332,7 +332,7 @@ static int group_control(const struct group *group, unsigned long request)
 {
     const struct group *whole = group_whole(group);
 
-    return whole->sys->ioctl(whole->sys, whole->members[0].fd, request, 0);
+    return sys_ioctl(whole->sys, whole->members[0].fd, request, 0);
 }
 
 int group_enable(struct group *group)
@@ -362,7 +362,7 @@ static int find_value(const struct raw_reading *raw, size_t hint, uint64_t id, u
 static inline int read_raw(const struct group *whole, struct raw_reading *ret)
 {
     size_t size = offsetof(struct raw_reading, members) + whole->n * sizeof(ret->members[0]);
-    ssize_t n = whole->sys->read(whole->sys, whole->members[0].fd, ret, sizeof(*ret));
+    ssize_t n = sys_read(whole->sys, whole->members[0].fd, ret, sizeof(*ret));
 
     if (n < 0)
         return (int)n;

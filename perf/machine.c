@@ -127,7 +127,7 @@ int idle_times_parse(const char *text, long ticks, struct idle_times *ret)
 
 int idle_times_load(struct sys *sys, struct idle_times *ret)
 {
-    _cleanup_(closep) int fd = sys->open_file(sys, "/proc/stat", 0);
+    _cleanup_(closep) int fd = sys_open_file(sys, "/proc/stat", 0);
     _cleanup_(freep) char *text = NULL;
 
     if (fd < 0)
@@ -238,11 +238,11 @@ static bool takes_extended_type(struct sys *sys, const struct pmu *pmu)
         .exclude_kernel = 1,
         .exclude_hv = 1,
     };
-    int fd = sys->perf_event_open(sys, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    int fd = sys_perf_event_open(sys, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 
     if (fd < 0)
         return false;
-    sys->close(sys, fd);
+    sys_close(sys, fd);
     return true;
 }
 
@@ -328,7 +328,7 @@ const char *machine_find_tracefs(struct sys *sys)
         return tracing;
     if (has_tracefs(sys, "/sys/kernel/debug/tracing/events"))
         return older;
-    if (sys->mount_tracefs(sys, tracing) == 0 && has_tracefs(sys, "/sys/kernel/tracing/events"))
+    if (sys_mount_tracefs(sys, tracing) == 0 && has_tracefs(sys, "/sys/kernel/tracing/events"))
         return tracing;
     return NULL;
 }
@@ -396,7 +396,7 @@ int machine_list_tracepoints(struct sys *sys, const struct machine *machine, cha
     char path[256];
 
     snprintf(path, sizeof(path), "%s/available_events", machine->tracefs);
-    _cleanup_(closep) int fd = sys->open_file(sys, path, 0);
+    _cleanup_(closep) int fd = sys_open_file(sys, path, 0);
     return fd < 0 ? fd : file_read_fd(fd, TRACEPOINTS_MAX, ret_text, NULL);
 }
 

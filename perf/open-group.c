@@ -96,7 +96,7 @@ void open_group_done(struct open_group *opened)
 /* Enabling clears the error state, and the kernel tries once more to schedule the group. */
 static void enable_again(struct open_group *opened, struct sys *sys)
 {
-    uint64_t now = sys->now(sys, CLOCK_MONOTONIC);
+    uint64_t now = sys_now(sys, CLOCK_MONOTONIC);
 
     if (opened->paused || now < opened->retry_ns)
         return;

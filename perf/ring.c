@@ -62,7 +62,7 @@ int ring_open(struct sys *sys, int fd, size_t pages, struct ring **ret)
         return -ENOMEM;
     ring->sys = sys;
     ring->mapping_size = (1 + pages) * page_size;
-    int r = sys->mmap(sys, fd, ring->mapping_size, PROT_READ | PROT_WRITE, &ring->mapping);
+    int r = sys_mmap(sys, fd, ring->mapping_size, PROT_READ | PROT_WRITE, &ring->mapping);
     if (r < 0)
         return r;
     ring->page = ring->mapping;
@@ -79,7 +79,7 @@ struct ring *ring_free(struct ring *ring)
     if (!ring)
         return NULL;
     if (ring->mapping)
-        ring->sys->munmap(ring->sys, ring->mapping, ring->mapping_size);
+        sys_munmap(ring->sys, ring->mapping, ring->mapping_size);
     free(ring->bounce);
     free(ring);
     return NULL;

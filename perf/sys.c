@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 
-/* --- Descriptor limit --- */
+/* --- Descriptors --- */
 
 enum descriptor_use { USE_NONE, USE_COUNTING, USE_SAMPLING };
 
@@ -69,7 +69,7 @@ static int grow_uses(struct descriptors *descriptors, size_t fd)
     return 0;
 }
 
-/* Records a new descriptor. If its number is recorded already, the older descriptor was closed past the seam. */
+/* Records a new descriptor. If its number is recorded already, the older descriptor was not closed by sys_close(). */
 static int record_use(struct descriptors *descriptors, int fd, enum descriptor_use use)
 {
     int r = grow_uses(descriptors, (size_t)fd);
@@ -92,7 +92,7 @@ static void close_excess(struct sys *sys, int *fds, size_t n, uint64_t keep)
     for (size_t i = n; i-- > 0 && opened > keep;) {
         if (fds[i] < 0)
             continue;
-        sys->descriptors->close(sys, fds[i]);
+        sys->calls.close(sys, fds[i]);
         fds[i] = -EMFILE;
         opened--;
     }
@@ -102,46 +102,44 @@ static void close_excess(struct sys *sys, int *fds, size_t n, uint64_t keep)
  * The room is checked after the kernel has opened the events: an event that the machine does not have needs no room,
  * and must not fail for lack of it. This thread opens nothing else in between.
  */
-static void limited_open_group(struct sys *sys, const struct sys_group *group, int *ret)
+void sys_open_group(struct sys *sys, const struct sys_group *group, int *ret)
 {
     struct descriptors *descriptors = sys->descriptors;
     enum descriptor_use use = use_of(group);
 
-    descriptors->open_group(sys, group, ret);
+    sys->calls.open_group(sys, group, ret);
+    if (!descriptors)
+        return;
     close_excess(sys, ret, group->n, room_for(descriptors, use));
     for (size_t i = 0; i < group->n; i++) {
         if (ret[i] < 0 || record_use(descriptors, ret[i], use) == 0)
             continue;
-        descriptors->close(sys, ret[i]);
+        sys->calls.close(sys, ret[i]);
         ret[i] = -ENOMEM;
     }
 }
 
-static int limited_close(struct sys *sys, int fd)
+int sys_close(struct sys *sys, int fd)
 {
     struct descriptors *descriptors = sys->descriptors;
 
-    if (fd >= 0 && (size_t)fd < descriptors->n_uses) {
+    if (descriptors && fd >= 0 && (size_t)fd < descriptors->n_uses) {
         change_count(descriptors, descriptors->uses[fd], -1);
         descriptors->uses[fd] = USE_NONE;
     }
-    return descriptors->close(sys, fd);
+    return sys->calls.close(sys, fd);
 }
 
 void descriptors_attach(struct descriptors *descriptors, struct sys *sys, const struct descriptor_limits *limits)
 {
-    *descriptors = (struct descriptors){.limits = *limits, .open_group = sys->open_group, .close = sys->close};
+    *descriptors = (struct descriptors){.limits = *limits};
     sys->descriptors = descriptors;
-    sys->open_group = limited_open_group;
-    sys->close = limited_close;
 }
 
 void descriptors_done(struct descriptors *descriptors, struct sys *sys)
 {
-    if (!descriptors || !descriptors->open_group)
+    if (!descriptors || sys->descriptors != descriptors)
         return;
-    sys->open_group = descriptors->open_group;
-    sys->close = descriptors->close;
     sys->descriptors = NULL;
     free(descriptors->uses);
     *descriptors = (struct descriptors){0};
@@ -171,19 +169,19 @@ uint64_t descriptors_room(const struct sys *sys, uint64_t own)
                        : UINT64_MAX;
 }
 
-/* --- The real machine --- */
+/* --- Own calls --- */
 
 #define FILE_MAX (64 * 1024)
 
-static int real_perf_event_open(struct sys *sys, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
-                                unsigned long flags)
+static int own_perf_event_open(struct sys *sys, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
+                               unsigned long flags)
 {
     (void)sys;
     long fd = syscall(SYS_perf_event_open, attr, pid, cpu, group_fd, flags);
     return fd < 0 ? -errno : (int)fd;
 }
 
-static ssize_t real_read(struct sys *sys, int fd, void *buffer, size_t size)
+static ssize_t own_read(struct sys *sys, int fd, void *buffer, size_t size)
 {
     ssize_t n;
 
@@ -194,20 +192,20 @@ static ssize_t real_read(struct sys *sys, int fd, void *buffer, size_t size)
     return n < 0 ? -errno : n;
 }
 
-static int real_ioctl(struct sys *sys, int fd, unsigned long request, unsigned long argument)
+static int own_ioctl(struct sys *sys, int fd, unsigned long request, unsigned long argument)
 {
     (void)sys;
     int r = ioctl(fd, request, argument);
     return r < 0 ? -errno : r;
 }
 
-static int real_close(struct sys *sys, int fd)
+static int own_close(struct sys *sys, int fd)
 {
     (void)sys;
     return close(fd) < 0 ? -errno : 0;
 }
 
-static int real_mmap(struct sys *sys, int fd, size_t size, int protection, void **ret)
+static int own_mmap(struct sys *sys, int fd, size_t size, int protection, void **ret)
 {
     (void)sys;
     void *address = mmap(NULL, size, protection, MAP_SHARED, fd, 0);
@@ -217,13 +215,13 @@ static int real_mmap(struct sys *sys, int fd, size_t size, int protection, void 
     return 0;
 }
 
-static int real_munmap(struct sys *sys, void *address, size_t size)
+static int own_munmap(struct sys *sys, void *address, size_t size)
 {
     (void)sys;
     return munmap(address, size) < 0 ? -errno : 0;
 }
 
-static uint64_t real_now(struct sys *sys, clockid_t clock)
+static uint64_t own_now(struct sys *sys, clockid_t clock)
 {
     struct timespec now = {0};
 
@@ -263,13 +261,13 @@ static bool kernel_misplaces_siblings(void)
 static int open_cgroup_leader(struct sys *sys, struct perf_event_attr *attr, const struct sys_group *group)
 {
     attr->disabled = attr->enable_on_exec = 1;
-    int fd = sys->perf_event_open(sys, attr, group->pid, group->cpu, -1, group->flags);
+    int fd = sys_perf_event_open(sys, attr, group->pid, group->cpu, -1, group->flags);
 
     if (fd < 0 || !sys->early_leaders)
         return fd;
-    int r = sys->ioctl(sys, fd, PERF_EVENT_IOC_ENABLE, 0);
+    int r = sys_ioctl(sys, fd, PERF_EVENT_IOC_ENABLE, 0);
     if (r < 0) {
-        sys->close(sys, fd);
+        sys_close(sys, fd);
         return r;
     }
     return fd;
@@ -285,10 +283,10 @@ static int open_member(struct sys *sys, const struct sys_group *group, size_t n,
         attr.disabled = attr.enable_on_exec = attr.pinned = attr.exclusive = 0;
     else if (group->flags & PERF_FLAG_PID_CGROUP && !attr.disabled)
         return open_cgroup_leader(sys, &attr, group);
-    return sys->perf_event_open(sys, &attr, group->pid, group->cpu, leader, group->flags);
+    return sys_perf_event_open(sys, &attr, group->pid, group->cpu, leader, group->flags);
 }
 
-void sys_open_one_by_one(struct sys *sys, const struct sys_group *group, int *ret)
+void sys_own_open_group(struct sys *sys, const struct sys_group *group, int *ret)
 {
     int leader = group->leader;
     bool stopped = false;
@@ -301,7 +299,7 @@ void sys_open_one_by_one(struct sys *sys, const struct sys_group *group, int *re
     }
 }
 
-int sys_open_file(struct sys *sys, const char *path, int flags)
+int sys_own_open_file(struct sys *sys, const char *path, int flags)
 {
     char target[PATH_MAX];
     int r = sys_rooted_path(sys, path, target, sizeof(target));
@@ -312,7 +310,7 @@ int sys_open_file(struct sys *sys, const char *path, int flags)
     return fd < 0 ? -errno : fd;
 }
 
-static int real_mount_tracefs(struct sys *sys, const char *path)
+static int own_mount_tracefs(struct sys *sys, const char *path)
 {
     char target[PATH_MAX];
 
@@ -321,6 +319,19 @@ static int real_mount_tracefs(struct sys *sys, const char *path)
         return r;
     return mount("tracefs", target, "tracefs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0 ? -errno : 0;
 }
+
+const struct sys_calls sys_own_calls = {
+    .perf_event_open = own_perf_event_open,
+    .open_group = sys_own_open_group,
+    .open_file = sys_own_open_file,
+    .read = own_read,
+    .ioctl = own_ioctl,
+    .close = own_close,
+    .mmap = own_mmap,
+    .munmap = own_munmap,
+    .now = own_now,
+    .mount_tracefs = own_mount_tracefs,
+};
 
 static int no_read_state(struct sys *sys, const struct state_request *request)
 {
@@ -353,23 +364,14 @@ static int64_t own_monotonic_offset(void)
 
 uint64_t sys_record_now(struct sys *sys)
 {
-    return sys->now(sys, CLOCK_MONOTONIC) - (uint64_t)sys->monotonic_offset_ns;
+    return sys_now(sys, CLOCK_MONOTONIC) - (uint64_t)sys->monotonic_offset_ns;
 }
 
 void sys_init(struct sys *sys)
 {
     *sys = (struct sys){
+        .calls = sys_own_calls,
         .root = "",
-        .perf_event_open = real_perf_event_open,
-        .open_group = sys_open_one_by_one,
-        .open_file = sys_open_file,
-        .read = real_read,
-        .ioctl = real_ioctl,
-        .close = real_close,
-        .mmap = real_mmap,
-        .munmap = real_munmap,
-        .now = real_now,
-        .mount_tracefs = real_mount_tracefs,
         .read_state = no_read_state,
         .state_records = -1,
         .monotonic_offset_ns = own_monotonic_offset(),
@@ -379,7 +381,7 @@ void sys_init(struct sys *sys)
 
 int sys_read_file(struct sys *sys, const char *path, char **ret_text)
 {
-    _cleanup_(closep) int fd = sys->open_file(sys, path, 0);
+    _cleanup_(closep) int fd = sys_open_file(sys, path, 0);
     char *text;
 
     if (fd < 0)
@@ -432,7 +434,7 @@ static int list_names(DIR *directory, char ***names, size_t *n)
 
 int sys_list_directory(struct sys *sys, const char *path, char ***ret_names, size_t *ret_n)
 {
-    _cleanup_(closep) int fd = sys->open_file(sys, path, O_DIRECTORY);
+    _cleanup_(closep) int fd = sys_open_file(sys, path, O_DIRECTORY);
     char **names = NULL;
     size_t n = 0;
 

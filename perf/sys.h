@@ -39,14 +39,14 @@ struct sys_group {
     bool whole; /* all or none: nothing is tried after an event that fails */
 };
 
+struct sys;
 struct descriptors;
 struct memory_limit;
 struct state_request;
 struct bpf_calls;
 
-struct sys {
-    /* The directory that has /sys and /proc: "" on the real machine, a directory of fixtures in a test. */
-    const char *root;
+/* Set as a whole: by sys_init(), by the opener's client, or by a test. Call them by the functions below. */
+struct sys_calls {
     int (*perf_event_open)(struct sys *sys, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
                            unsigned long flags);
     /*
@@ -71,27 +71,33 @@ struct sys {
     int (*start_finder)(struct sys *sys, int ret[2]);
     /* Mounts tracefs at `path`. */
     int (*mount_tracefs)(struct sys *sys, const char *path);
+};
+
+struct sys {
+    struct sys_calls calls;
+    void *owner; /* of `calls` or read_state(): the opener's client, or who opens state files without an opener */
+    /* The directory that has /sys and /proc: "" on the real machine, a directory of fixtures in a test. */
+    const char *root;
+    struct descriptors *descriptors;   /* limits sys_open_group(); NULL if only the kernel's limits apply */
+    const struct memory_limit *memory; /* process/memory-limit.h; NULL if nothing limits the memory */
     /*
      * Asks for a state file of a container runtime (cgroups/state-files.h) to be read. On 0, records with the request's
      * ticket arrive on `state_records`. Returns -EALREADY if the file has not changed; -EAGAIN if the reader is busy;
      * -ENOSYS if there is no reader; -EBADRQC if the request is refused; errors of open(2).
      */
     int (*read_state)(struct sys *sys, const struct state_request *request);
-    int state_records;                 /* socket for the packets of cgroups/names-reader.h; -1 if there is no reader */
-    const struct bpf_calls *bpf;       /* bpf/calls.h; NULL if this process cannot have a BPF program */
-    struct descriptors *descriptors;   /* the limit of open_group(); NULL if only the kernel's limits apply */
-    const struct memory_limit *memory; /* process/memory-limit.h; NULL if nothing limits the memory */
+    int state_records;           /* socket for the packets of cgroups/names-reader.h; -1 if there is no reader */
+    const struct bpf_calls *bpf; /* bpf/calls.h; NULL if this process cannot have a BPF program */
     /* Nanoseconds by which CLOCK_MONOTONIC of this time namespace is ahead of the host's (time_namespaces(7)). */
     int64_t monotonic_offset_ns;
-    bool early_leaders; /* sys_open_one_by_one() enables a cgroup's leader before it opens the siblings */
-    void *userdata;     /* for the code that replaced some of these functions */
+    bool early_leaders; /* sys_own_open_group() enables a cgroup's leader before it opens the siblings */
 };
 
 /* Sets up the seam to the machine on which the process runs. */
 void sys_init(struct sys *sys);
 /*
  * The time that the kernel gives a record now, with attr.clockid CLOCK_MONOTONIC. That is the host's clock in every
- * time namespace, so times of records must not be compared with now().
+ * time namespace, so times of records must not be compared with sys_now().
  */
 uint64_t sys_record_now(struct sys *sys);
 /*
@@ -99,9 +105,69 @@ uint64_t sys_record_now(struct sys *sys);
  * 0 if the text does not say. Pure.
  */
 int64_t sys_parse_monotonic_offset(const char *text);
-/* open_group() and open_file() of the real machine, for code that replaces those members. */
-void sys_open_one_by_one(struct sys *sys, const struct sys_group *group, int *ret);
-int sys_open_file(struct sys *sys, const char *path, int flags);
+/* The calls as this process makes them itself, on the real machine. */
+extern const struct sys_calls sys_own_calls;
+void sys_own_open_group(struct sys *sys, const struct sys_group *group, int *ret);
+int sys_own_open_file(struct sys *sys, const char *path, int flags);
+
+/* --- Calls --- */
+
+/* Events beyond sys->descriptors fail with -EMFILE. */
+void sys_open_group(struct sys *sys, const struct sys_group *group, int *ret);
+int sys_close(struct sys *sys, int fd);
+
+static inline int sys_perf_event_open(struct sys *sys, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
+                                      unsigned long flags)
+{
+    return sys->calls.perf_event_open(sys, attr, pid, cpu, group_fd, flags);
+}
+
+static inline int sys_open_file(struct sys *sys, const char *path, int flags)
+{
+    return sys->calls.open_file(sys, path, flags);
+}
+
+static inline ssize_t sys_read(struct sys *sys, int fd, void *buffer, size_t size)
+{
+    return sys->calls.read(sys, fd, buffer, size);
+}
+
+static inline int sys_ioctl(struct sys *sys, int fd, unsigned long request, unsigned long argument)
+{
+    return sys->calls.ioctl(sys, fd, request, argument);
+}
+
+static inline int sys_mmap(struct sys *sys, int fd, size_t size, int protection, void **ret)
+{
+    return sys->calls.mmap(sys, fd, size, protection, ret);
+}
+
+static inline int sys_munmap(struct sys *sys, void *address, size_t size)
+{
+    return sys->calls.munmap(sys, address, size);
+}
+
+static inline uint64_t sys_now(struct sys *sys, clockid_t clock)
+{
+    return sys->calls.now(sys, clock);
+}
+
+static inline bool sys_has_finder(const struct sys *sys)
+{
+    return sys->calls.start_finder;
+}
+
+static inline int sys_start_finder(struct sys *sys, int ret[2])
+{
+    return sys->calls.start_finder(sys, ret);
+}
+
+static inline int sys_mount_tracefs(struct sys *sys, const char *path)
+{
+    return sys->calls.mount_tracefs(sys, path);
+}
+
+/* --- Files --- */
 
 /*
  * Reads a file of at most 64 KiB below the root, without its trailing newlines. The caller frees the text. Returns
@@ -117,14 +183,16 @@ int sys_read_filef(struct sys *sys, char **ret_text, const char *format, ...) PR
 int sys_list_directory(struct sys *sys, const char *path, char ***ret_names, size_t *ret_n);
 void strings_free(char **strings, size_t n);
 
+/* --- Descriptors --- */
+
 /*
  * Limits how many of the process's descriptors counting and sampling may hold; the rest is for clients and for the
  * process itself.
  *
- * The limit replaces open_group() and close() in the seam, so nothing that counts or samples can bypass it: a
- * collector, a retry, a cgroup that came later, a reload, a CPU that is back, a capture. An event without room fails
- * with -EMFILE, as it does if the kernel refuses it. A descriptor that is closed through the seam is free again. Single
- * events, opened by perf_event_open() of the seam, are closed at once and are not counted.
+ * sys_open_group() applies the limit, so nothing that counts or samples can bypass it: a collector, a retry, a cgroup
+ * that came later, a reload, a CPU that is back, a capture. An event without room fails with -EMFILE, as it does if the
+ * kernel refuses it. A descriptor that sys_close() closes is free again. Single events, opened by
+ * sys_perf_event_open(), are closed at once and are not counted.
  */
 struct descriptor_limits {
     uint64_t counting; /* counting may hold at most this many descriptors */
@@ -136,21 +204,15 @@ struct descriptors {
     uint64_t n_counting, n_sampling; /* open now */
     unsigned char *uses;             /* by descriptor: which of the two holds it */
     size_t n_uses;
-    /* The functions of the seam that the limit replaced. */
-    void (*open_group)(struct sys *sys, const struct sys_group *group, int *ret);
-    int (*close)(struct sys *sys, int fd);
 };
 
-/*
- * Puts the limit into the seam. Must be called after everything else that replaces open_group(). `descriptors` must
- * outlive all events.
- */
+/* Sets the limit. `descriptors` must outlive all events. */
 void descriptors_attach(struct descriptors *descriptors, struct sys *sys, const struct descriptor_limits *limits);
-/* Removes the limit from the seam. `descriptors` may be NULL, or may never have been attached. */
+/* Removes the limit. `descriptors` may be NULL, or may never have been attached. */
 void descriptors_done(struct descriptors *descriptors, struct sys *sys);
 
 /*
- * Counts descriptors that counting opened by other means. They are free again when the seam closes them. Returns
+ * Counts descriptors that counting opened by other means. They are free again when sys_close() closes them. Returns
  * -EMFILE if there is no room for all of them, or -ENOMEM; none of them is counted then.
  */
 int descriptors_keep(struct sys *sys, const int *fds, size_t n);

@@ -348,7 +348,7 @@ struct thread_counter *thread_counter_free(struct thread_counter *counter)
         return NULL;
     for (size_t i = 0; i < counter->n; i++) {
         if (counter->cores[i].page)
-            counter->sys->munmap(counter->sys, counter->cores[i].page, counter->page_size);
+            sys_munmap(counter->sys, counter->cores[i].page, counter->page_size);
         group_free(counter->cores[i].group);
     }
     free(counter);
@@ -420,12 +420,12 @@ static void map_core(const struct thread_counter *counter, struct core_counter *
     struct sys *sys = counter->sys;
     void *page;
 
-    if (sys->mmap(sys, group_fd(core->group, 0), counter->page_size, PROT_READ, &page) < 0)
+    if (sys_mmap(sys, group_fd(core->group, 0), counter->page_size, PROT_READ, &page) < 0)
         return;
     if (userpage_offers(page, counter->reader) && counter->reader->prepare(counter->reader) == 0)
         core->page = page;
     else
-        sys->munmap(sys, page, counter->page_size);
+        sys_munmap(sys, page, counter->page_size);
 }
 
 static int open_core(struct thread_counter *counter, const struct attr *attr, uint64_t ask)

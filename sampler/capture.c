@@ -222,7 +222,7 @@ static void give_record(struct capture *capture, const struct record *record)
 /* Takes records in order of time, as many as one turn permits. Returns whether the round is complete. */
 static bool merge_lanes(struct capture *capture)
 {
-    uint64_t next, end = capture->sys->now(capture->sys, CLOCK_MONOTONIC) + TURN_NS;
+    uint64_t next, end = sys_now(capture->sys, CLOCK_MONOTONIC) + TURN_NS;
     size_t n = 0;
 
     for (;;) {
@@ -232,8 +232,7 @@ static bool merge_lanes(struct capture *capture)
         do {
             give_record(capture, &cpu_ring->record);
             cpu_ring_take(cpu_ring);
-            if (++n == TURN_RECORDS ||
-                (n % RECORDS_PER_CLOCK == 0 && capture->sys->now(capture->sys, CLOCK_MONOTONIC) >= end))
+            if (++n == TURN_RECORDS || (n % RECORDS_PER_CLOCK == 0 && sys_now(capture->sys, CLOCK_MONOTONIC) >= end))
                 return false;
         } while (rings_is_due(&capture->cpu_rings, cpu_ring, capture->until_ns) && cpu_ring->record.id.time <= next);
     }
@@ -324,14 +323,14 @@ void capture_begin_round(struct capture *capture)
 /* Takes all records that are in the rings now, for at most DRAIN_MAX_NS. */
 static void drain_rings(struct capture *capture)
 {
-    uint64_t end = capture->sys->now(capture->sys, CLOCK_MONOTONIC) + DRAIN_MAX_NS;
+    uint64_t end = sys_now(capture->sys, CLOCK_MONOTONIC) + DRAIN_MAX_NS;
     bool fresh = false; /* the round began in this function, so it covers all records up to now */
 
     do {
         fresh |= capture->until_ns == 0;
         if (take_turn(capture) && fresh)
             return;
-    } while (capture->sys->now(capture->sys, CLOCK_MONOTONIC) < end);
+    } while (sys_now(capture->sys, CLOCK_MONOTONIC) < end);
 }
 
 /* --- subscribers --- */

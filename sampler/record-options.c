@@ -486,7 +486,7 @@ static int open_first(const struct record_options *options, struct sys *sys, con
     };
     int fd;
 
-    sys->open_group(sys, &first, &fd);
+    sys_open_group(sys, &first, &fd);
     return fd;
 }
 
@@ -511,7 +511,7 @@ static int probe_kernel(const struct record_options *options, struct sys *sys, c
         int fd = open_first(options, sys, &group, cpu);
         if (fd < 0)
             return record_options_refused(options, machine, group.pmu, (unsigned)cpu, fd, error);
-        sys->close(sys, fd);
+        sys_close(sys, fd);
     }
     return any ? 0
                : error_set(error, -EINVAL,

@@ -22,7 +22,7 @@ static struct cpu_ring *cpu_ring_free(struct cpu_ring *cpu_ring)
     ring_free(cpu_ring->ring);
     /* Siblings before their leader; the owner of the ring last. */
     while (cpu_ring->n_fds > 0)
-        cpu_ring->sys->close(cpu_ring->sys, cpu_ring->fds[--cpu_ring->n_fds]);
+        sys_close(cpu_ring->sys, cpu_ring->fds[--cpu_ring->n_fds]);
     free(cpu_ring->fds);
     free(cpu_ring->ids);
     free(cpu_ring);
@@ -39,9 +39,9 @@ static int cpu_ring_add_fd(struct cpu_ring *cpu_ring, int fd)
     if (r == 0)
         r = array_grow(&cpu_ring->ids, cpu_ring->n_fds);
     if (r == 0)
-        r = sys->ioctl(sys, fd, PERF_EVENT_IOC_ID, (unsigned long)&id);
+        r = sys_ioctl(sys, fd, PERF_EVENT_IOC_ID, (unsigned long)&id);
     if (r < 0) {
-        sys->close(sys, fd);
+        sys_close(sys, fd);
         return r;
     }
     cpu_ring->fds[cpu_ring->n_fds] = fd;
@@ -66,7 +66,7 @@ static int cpu_ring_open_group(struct cpu_ring *cpu_ring, const struct record_op
         .whole = true,
     };
 
-    sys->open_group(sys, &group, fds);
+    sys_open_group(sys, &group, fds);
     for (size_t i = 0; i < cpu_ring->group.n; i++) {
         if (fds[i] < 0) {
             r = r < 0 ? r : fds[i];
@@ -76,7 +76,7 @@ static int cpu_ring_open_group(struct cpu_ring *cpu_ring, const struct record_op
         r = r < 0 ? r : added;
     }
     while (r < 0 && cpu_ring->n_fds > before)
-        sys->close(sys, cpu_ring->fds[--cpu_ring->n_fds]);
+        sys_close(sys, cpu_ring->fds[--cpu_ring->n_fds]);
     return r;
 }
 
@@ -102,7 +102,7 @@ static int cpu_ring_share_ring(struct cpu_ring *cpu_ring, struct error *error)
     struct sys *sys = cpu_ring->sys;
 
     for (size_t i = cpu_ring->group.n; i < cpu_ring->n_fds; i += cpu_ring->group.n) {
-        int r = sys->ioctl(sys, cpu_ring->fds[i], PERF_EVENT_IOC_SET_OUTPUT, (unsigned long)cpu_ring->fds[0]);
+        int r = sys_ioctl(sys, cpu_ring->fds[i], PERF_EVENT_IOC_SET_OUTPUT, (unsigned long)cpu_ring->fds[0]);
         if (r < 0)
             return error_set(error, r, "cpu %u: threads cannot share a ring: %s (%s)", cpu_ring->cpu, strerror(-r),
                              reason_name(r));
@@ -212,7 +212,7 @@ static int cpu_ring_enable(struct cpu_ring *cpu_ring, bool enabled)
     int r = 0;
 
     for (size_t i = 0; i < cpu_ring->n_fds && r >= 0; i += cpu_ring->group.n)
-        r = sys->ioctl(sys, cpu_ring->fds[i], request, PERF_IOC_FLAG_GROUP);
+        r = sys_ioctl(sys, cpu_ring->fds[i], request, PERF_IOC_FLAG_GROUP);
     return MIN(r, 0);
 }
 

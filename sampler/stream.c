@@ -273,7 +273,7 @@ static bool stream_begin(struct stream *stream)
     uint64_t now = stream_now(stream);
 
     stream->start_ns = stream->rescan.last_ns = source->start_monotonic_ns = now;
-    source->start_realtime_ns = sys->now(sys, CLOCK_REALTIME);
+    source->start_realtime_ns = sys_now(sys, CLOCK_REALTIME);
     source->seconds = stream->client.seconds;
     describe_source(stream);
     kernel_view_init(&stream->kernel, source->sys);

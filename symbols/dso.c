@@ -114,7 +114,7 @@ struct dso *dso_get(struct dsos *dsos, const struct dso_key *key)
 /* No table is requested for `ns` from now on. */
 static void dso_pause(struct dso *dso, uint64_t ns)
 {
-    dso->retry_ns = dso->dsos->sys->now(dso->dsos->sys, CLOCK_MONOTONIC) + ns;
+    dso->retry_ns = sys_now(dso->dsos->sys, CLOCK_MONOTONIC) + ns;
 }
 
 static void dso_drop_table(struct dso *dso)
@@ -164,7 +164,7 @@ bool dso_needs_load(const struct dso *dso)
 
     return (dso->state == DSO_ABSENT || (dso->state == DSO_READY && dso->jit_pid)) &&
            !symboliser_is_full(dsos->symboliser) &&
-           (!dso->retry_ns || dsos->sys->now(dsos->sys, CLOCK_MONOTONIC) >= dso->retry_ns);
+           (!dso->retry_ns || sys_now(dsos->sys, CLOCK_MONOTONIC) >= dso->retry_ns);
 }
 
 static void dsos_shrink(struct dsos *dsos)

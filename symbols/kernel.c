@@ -146,7 +146,7 @@ static void find_kernel(struct sys *sys, struct kernel_map *map)
         {" T _text\n", "[kernel.kallsyms]_text"},
         {" T _stext\n", "[kernel.kallsyms]_stext"},
     };
-    _cleanup_(closep) int fd = sys->open_file(sys, "/proc/kallsyms", 0);
+    _cleanup_(closep) int fd = sys_open_file(sys, "/proc/kallsyms", 0);
     _cleanup_(freep) char *lines = read_start(fd);
 
     for (size_t i = 0; lines && i < ARRAY_SIZE(references) && !map->start; i++) {
@@ -212,7 +212,7 @@ static void kernel_map_each(struct sys *sys, visit_map visit, void *userdata)
         return;
     kernel.end = kernel.start + KERNEL_MAP_SIZE;
     /* Kernels without CONFIG_MODULES do not have the file. */
-    _cleanup_(closep) int fd = sys->open_file(sys, "/proc/modules", 0);
+    _cleanup_(closep) int fd = sys_open_file(sys, "/proc/modules", 0);
     if (fd >= 0)
         (void)file_read_fd(fd, MODULES_MAX, &modules, &size);
     if (modules)
@@ -225,7 +225,7 @@ static void kernel_map_each(struct sys *sys, visit_map visit, void *userdata)
 /* Whether /proc/kallsyms shows addresses to this process; hidden addresses are 0. Does not use the opener. */
 static bool kernel_map_is_shown(struct sys *sys)
 {
-    _cleanup_(closep) int fd = sys_open_file(sys, "/proc/kallsyms", 0);
+    _cleanup_(closep) int fd = sys_own_open_file(sys, "/proc/kallsyms", 0);
     _cleanup_(freep) char *lines = read_start(fd);
     uint64_t address = 0;
 

@@ -527,10 +527,10 @@ static int start_first_finder(struct symboliser *symboliser, int ret[2], size_t 
 {
     struct sys *sys = symboliser->sys;
 
-    if (!sys->start_finder)
+    if (!sys_has_finder(sys))
         return make_pair(ret);
     int ends[2];
-    int r = sys->start_finder(sys, ends);
+    int r = sys_start_finder(sys, ends);
     if (r < 0)
         return r;
     *ret_others = (size_t)r;

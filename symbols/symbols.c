@@ -218,7 +218,7 @@ static void symbols_load_kernel(struct symbols *symbols)
 
     if (!dso_needs_load(symbols->kernel))
         return;
-    int fd = sys->open_file(sys, "/proc/kallsyms", 0);
+    int fd = sys_open_file(sys, "/proc/kallsyms", 0);
     symbols->kernel_is_closed = fd < 0;
     dso_load(symbols->kernel, &(struct symboliser_file){.kind = SYMBOLISER_KALLSYMS, .fd = fd});
 }

@@ -502,7 +502,7 @@ int bpf_counts_resume(struct bpf_counts *counts, const struct bpf_rows *rows, co
     struct making making = {
         .plan = rows,
         .env = env,
-        .whose = {.cgroup = label, .names = names, .created_ns = env->sys->now(env->sys, CLOCK_REALTIME)}};
+        .whose = {.cgroup = label, .names = names, .created_ns = sys_now(env->sys, CLOCK_REALTIME)}};
     int r = make_rows(counts, &making);
 
     counts->plan = rows;

@@ -349,7 +349,7 @@ int bpf_engine_new(const struct collector_env *env, bool namespaced, struct bpf_
         return error_oom(error);
     *bpf = (struct bpf_engine){
         .sys = env->sys, .cpus = cpuset_end(&env->machine->possible), .namespaced = namespaced, .paused = env->paused};
-    bpf->attribution.unknown.created_ns = bpf->sys->now(bpf->sys, CLOCK_REALTIME);
+    bpf->attribution.unknown.created_ns = sys_now(bpf->sys, CLOCK_REALTIME);
     int r = bpf_groups_configure(&bpf->groups, env, error);
     if (r == 0)
         r = engine_describe(bpf, env, error);

@@ -449,8 +449,8 @@ static int run_map(struct bpf_run *run, const struct bpf_maps *maps, struct erro
 {
     int r = bpf_reader_new(run->sys, &run->shape, maps, &run->reader);
 
-    run->sys->close(run->sys, maps->counts);
-    run->sys->close(run->sys, maps->records);
+    sys_close(run->sys, maps->counts);
+    sys_close(run->sys, maps->records);
     return r < 0 ? error_set(error, r, "cannot map what the program in the kernel counts: %s", strerror(-r)) : 0;
 }
 

@@ -150,7 +150,7 @@ static void cgroup_count_states(const struct cgroup *cgroup, size_t states[N_CGR
 
 static void cgroup_rescan_if_blind(const struct collector_env *env, struct cgroup *cgroup)
 {
-    uint64_t now = cgroup->set.sys->now(cgroup->set.sys, CLOCK_MONOTONIC);
+    uint64_t now = sys_now(cgroup->set.sys, CLOCK_MONOTONIC);
 
     if (!cgroup_tree_limitation(cgroup->set.tree) || now - cgroup->rescanned_ns < RESCAN_NS)
         return;

@@ -133,7 +133,7 @@ void cgroup_counts_end(struct cgroup_counts *counts, struct sys *sys)
     if (counts->node)
         counts->node->userdata = NULL;
     counts->node = NULL;
-    counts->gone_ns = sys->now(sys, CLOCK_MONOTONIC);
+    counts->gone_ns = sys_now(sys, CLOCK_MONOTONIC);
 }
 
 /* --- reading --- */
@@ -194,11 +194,11 @@ static bool is_removed(const struct collector_env *env, int fd)
         .size = sizeof(attr),
         .disabled = 1,
     };
-    int event = env->sys->perf_event_open(env->sys, &attr, fd, cpuset_next(&env->machine->online, -1), -1,
-                                          PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC);
+    int event = sys_perf_event_open(env->sys, &attr, fd, cpuset_next(&env->machine->online, -1), -1,
+                                    PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC);
 
     if (event >= 0)
-        env->sys->close(env->sys, event);
+        sys_close(env->sys, event);
     return event == -ENOENT;
 }
 

@@ -176,7 +176,7 @@ static bool is_over(const struct cgroup_counts *counts, uint64_t now, uint64_t l
 static size_t lingering_expire(struct cgroup_counts **counts, size_t n, const struct collector_env *env,
                                struct resolver *resolver)
 {
-    uint64_t now = env->sys->now(env->sys, CLOCK_MONOTONIC);
+    uint64_t now = sys_now(env->sys, CLOCK_MONOTONIC);
     size_t kept = 0;
 
     for (size_t i = 0; i < n; i++) {

@@ -80,7 +80,7 @@ const char *seam_variant_name(enum seam_call call, unsigned n)
 static struct sys *real_hold(struct sys *sys)
 {
     faults_hold();
-    return &((struct fake_sys *)sys->userdata)->sys;
+    return &((struct fake_sys *)sys->owner)->sys;
 }
 
 static int real_release(int r)
@@ -126,7 +126,7 @@ static int faulty_open(struct sys *sys, struct perf_event_attr *attr, pid_t pid,
         return real_release(-fails);
     if (flags & PERF_FLAG_PID_CGROUP)
         pid = inode_of(pid);
-    return real_release(real->perf_event_open(real, attr, pid, cpu, group_fd, flags));
+    return real_release(sys_perf_event_open(real, attr, pid, cpu, group_fd, flags));
 }
 
 static int faulty_open_file(struct sys *sys, const char *path, int flags)
@@ -138,7 +138,7 @@ static int faulty_open_file(struct sys *sys, const char *path, int flags)
         return real_release(open("/dev/null", O_RDONLY | O_CLOEXEC));
     if (fails && fails != LIE_EMPTY)
         return real_release(-fails);
-    return real_release(real->open_file(real, path, flags));
+    return real_release(sys_open_file(real, path, flags));
 }
 
 /* { nr, time_enabled, time_running, { value, id } ... }: perf_event_open(2), "Reading results". */
@@ -169,7 +169,7 @@ static ssize_t faulty_read(struct sys *sys, int fd, void *buffer, size_t size)
 {
     int fails = planned(SEAM_READ);
     struct sys *real = real_hold(sys);
-    ssize_t n = fails && fails < LIE_SHORT ? -fails : real->read(real, fd, buffer, size);
+    ssize_t n = fails && fails < LIE_SHORT ? -fails : sys_read(real, fd, buffer, size);
 
     faults_release();
     return fails && n > 0 ? lie_about(fails, buffer, n) : n;
@@ -177,7 +177,7 @@ static ssize_t faulty_read(struct sys *sys, int fd, void *buffer, size_t size)
 
 static int faulty_ioctl(struct sys *sys, int fd, unsigned long request, unsigned long argument)
 {
-    return FAIL_OR(SEAM_IOCTL, real->ioctl(real, fd, request, argument));
+    return FAIL_OR(SEAM_IOCTL, sys_ioctl(real, fd, request, argument));
 }
 
 /* The descriptor is closed, whatever is returned: close(2). */
@@ -185,14 +185,14 @@ static int faulty_close(struct sys *sys, int fd)
 {
     int fails = planned(SEAM_CLOSE);
     struct sys *real = real_hold(sys);
-    int r = real_release(real->close(real, fd));
+    int r = real_release(sys_close(real, fd));
 
     return fails ? -fails : r;
 }
 
 static int faulty_mmap(struct sys *sys, int fd, size_t size, int protection, void **ret)
 {
-    return FAIL_OR(SEAM_MMAP, real->mmap(real, fd, size, protection, ret));
+    return FAIL_OR(SEAM_MMAP, sys_mmap(real, fd, size, protection, ret));
 }
 
 /* The mapping goes nevertheless, since nobody could try again. */
@@ -200,21 +200,21 @@ static int faulty_munmap(struct sys *sys, void *address, size_t size)
 {
     int fails = planned(SEAM_MUNMAP);
     struct sys *real = real_hold(sys);
-    int r = real_release(real->munmap(real, address, size));
+    int r = real_release(sys_munmap(real, address, size));
 
     return fails ? -fails : r;
 }
 
 static uint64_t faulty_now(struct sys *sys, clockid_t clock)
 {
-    struct sys *real = &((struct fake_sys *)sys->userdata)->sys;
+    struct sys *real = &((struct fake_sys *)sys->owner)->sys;
 
-    return real->now(real, clock);
+    return sys_now(real, clock);
 }
 
 static int faulty_mount(struct sys *sys, const char *path)
 {
-    return FAIL_OR(SEAM_MOUNT, real->mount_tracefs(real, path));
+    return FAIL_OR(SEAM_MOUNT, sys_mount_tracefs(real, path));
 }
 
 static int no_state(struct sys *sys, const struct state_request *request)
@@ -279,23 +279,27 @@ static const struct bpf_calls faulty_bpf = {
     .stop = faulty_stop,
 };
 
+static const struct sys_calls faulty_calls = {
+    .perf_event_open = faulty_open,
+    .open_group = sys_own_open_group,
+    .open_file = faulty_open_file,
+    .read = faulty_read,
+    .ioctl = faulty_ioctl,
+    .close = faulty_close,
+    .mmap = faulty_mmap,
+    .munmap = faulty_munmap,
+    .now = faulty_now,
+    .mount_tracefs = faulty_mount,
+};
+
 void faulty_sys_init(struct sys *sys, struct fake_sys *fake)
 {
     *sys = (struct sys){
+        .calls = faulty_calls,
+        .owner = fake,
         .root = fake->sys.root,
-        .perf_event_open = faulty_open,
-        .open_group = sys_open_one_by_one,
-        .open_file = faulty_open_file,
-        .read = faulty_read,
-        .ioctl = faulty_ioctl,
-        .close = faulty_close,
-        .mmap = faulty_mmap,
-        .munmap = faulty_munmap,
-        .now = faulty_now,
-        .mount_tracefs = faulty_mount,
         .read_state = no_state,
         .state_records = -1,
         .bpf = fake->sys.bpf ? &faulty_bpf : NULL,
-        .userdata = fake,
     };
 }

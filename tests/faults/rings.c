@@ -11,11 +11,12 @@
 
 #include "tests/faults/played-daemon.h"
 #include "tests/unit/fake-event.h"
+#include "tests/unit/wrap-calls.h"
 
 #define KERNEL_IP UINT64_C(0xffffffff81000040)
 
 /* The functions of the machine itself. */
-static struct sys before;
+static struct sys_calls before;
 
 static size_t page_size(void)
 {
@@ -57,10 +58,8 @@ static uint64_t played_now(struct sys *sys, clockid_t clock)
 
 void rings_play(struct fake_sys *fake)
 {
-    before = fake->sys;
-    fake->sys.perf_event_open = open_with_file;
-    fake->sys.close = close_with_file;
-    fake->sys.now = played_now;
+    before = wrap_calls(
+        &fake->sys, (struct sys_calls){.perf_event_open = open_with_file, .close = close_with_file, .now = played_now});
 }
 
 static bool is_ring(const struct fake_event *event)

@@ -181,7 +181,7 @@ static void act(struct world *world)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct world world = {.sys = {.mmap = world_mmap, .munmap = world_munmap}, .input = {data, data + size}};
+    struct world world = {.sys.calls = {.mmap = world_mmap, .munmap = world_munmap}, .input = {data, data + size}};
     const struct bpf_maps maps = {COUNTS, RECORDS};
 
     world.shape = (struct bpf_shape){

@@ -9,6 +9,7 @@
 #include "sampler/record-options.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/fake-sys.h"
+#include "tests/unit/wrap-calls.h"
 
 #define KPROBE 6
 #define UPROBE 7
@@ -17,9 +18,7 @@ static struct {
     struct fake_sys *fake;
     struct machine *machine;
     struct opener_rules rules;
-    void (*open_group)(struct sys *sys, const struct sys_group *group, int *ret);
-    int (*perf_event_open)(struct sys *sys, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
-                           unsigned long flags);
+    struct sys_calls calls; /* of the machine */
 } world;
 
 /* As the opener has it: a packet of its own, aligned. */
@@ -58,7 +57,7 @@ static void asking_open_group(struct sys *sys, const struct sys_group *group, in
     int r = ask(group);
 
     if (r == 0)
-        world.open_group(sys, group, ret);
+        world.calls.open_group(sys, group, ret);
     for (size_t i = 0; r < 0 && i < group->n; i++)
         ret[i] = r;
 }
@@ -69,7 +68,7 @@ static int asking_perf_event_open(struct sys *sys, struct perf_event_attr *attr,
     const struct sys_group group = {.attrs = attr, .n = 1, .pid = pid, .cpu = cpu, .leader = group_fd, .flags = flags};
     int r = ask(&group);
 
-    return r < 0 ? r : world.perf_event_open(sys, attr, pid, cpu, group_fd, flags);
+    return r < 0 ? r : world.calls.perf_event_open(sys, attr, pid, cpu, group_fd, flags);
 }
 
 static void add_probes(struct fake_sys *fake)
@@ -102,8 +101,7 @@ static void enter(void)
     assert(machine_load(&fake->sys, &world.machine, &error) == 0);
     assert(opener_rules_init(&world.rules, &fake->sys, &permissions) == 0);
     world.fake = fake;
-    world.open_group = fake->sys.open_group;
-    world.perf_event_open = fake->sys.perf_event_open;
+    world.calls = fake->sys.calls;
     atexit(leave);
 }
 
@@ -117,21 +115,21 @@ static void open_all(const struct record_options *options)
     CPUSET_FOREACH (cpu, &options->cpus) {
         if (record_options_bind(options, sys, world.machine, (unsigned)cpu, &group, NULL) < 0 || group.n == 0)
             continue;
-        sys->open_group(sys,
-                        &(struct sys_group){
-                            .attrs = group.attrs,
-                            .texts = group.texts,
-                            .n = group.n,
-                            .pid = options->pid ? (pid_t)options->pid : -1,
-                            .cpu = cpu,
-                            .leader = -1,
-                            .flags = PERF_FLAG_FD_CLOEXEC,
-                            .whole = true,
-                        },
-                        fds);
+        sys_open_group(sys,
+                       &(struct sys_group){
+                           .attrs = group.attrs,
+                           .texts = group.texts,
+                           .n = group.n,
+                           .pid = options->pid ? (pid_t)options->pid : -1,
+                           .cpu = cpu,
+                           .leader = -1,
+                           .flags = PERF_FLAG_FD_CLOEXEC,
+                           .whole = true,
+                       },
+                       fds);
         for (size_t i = group.n; i-- > 0;)
             if (fds[i] >= 0)
-                sys->close(sys, fds[i]);
+                sys_close(sys, fds[i]);
     }
 }
 
@@ -168,8 +166,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!world.fake)
         enter();
     struct sys *sys = &world.fake->sys;
-    sys->open_group = asking_open_group;
-    sys->perf_event_open = asking_perf_event_open;
+    wrap_calls(sys, (struct sys_calls){.perf_event_open = asking_perf_event_open, .open_group = asking_open_group});
     set_parameters(&request, query);
     if (record_options_make(sys, world.machine, &config, &request, &options, &error) < 0) {
         assert(error.message[0]);
@@ -177,8 +174,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         open_all(&options);
         record_options_done(&options);
     }
-    sys->open_group = world.open_group;
-    sys->perf_event_open = world.perf_event_open;
+    sys->calls = world.calls;
     assert(world.fake->n_open == 0);
     world.fake->n_events = 0; /* its numbers begin again: they are never used twice, and would be too many */
     return 0;

@@ -193,7 +193,7 @@ static void recover(struct world *world)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct input input = {data, data + size};
-    struct world world = {.sys = {.mmap = world_mmap, .munmap = world_munmap}, .honest = true};
+    struct world world = {.sys.calls = {.mmap = world_mmap, .munmap = world_munmap}, .honest = true};
     uint8_t first = input_byte(&input);
     struct perf_event_mmap_page before = {.data_tail = input_half(&input) * UINT64_C(8)};
 

@@ -308,7 +308,7 @@ static int take_place(struct impostor *impostor, struct error *error)
     json_decref(status);
     if (impostor->opener <= 0)
         return 0;
-    impostor->client = impostor->sys.userdata;
+    impostor->client = impostor->sys.owner;
     return machine_load(&impostor->sys, &impostor->machine, error);
 }
 

@@ -687,7 +687,7 @@ static void try_sampled(struct impostor *impostor, const char *text)
     int r = build(impostor, &event, &attr);
     if (r == 0) {
         make_sampling(&attr.kernel);
-        fd = r = impostor->sys.perf_event_open(&impostor->sys, &attr.kernel, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+        fd = r = sys_perf_event_open(&impostor->sys, &attr.kernel, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
     }
     snprintf(name, sizeof(name), "samples of %.120s", text);
     if (r < 0) {

@@ -995,9 +995,9 @@ static long ask_finder(struct impostor *impostor, const void *packet, size_t siz
     union find_buffer answer;
     int ends[2], fd = -1;
 
-    if (!impostor->sys.start_finder)
+    if (!sys_has_finder(&impostor->sys))
         return impostor_skip(impostor, "the opener was not started for samples");
-    int r = impostor->sys.start_finder(&impostor->sys, ends);
+    int r = sys_start_finder(&impostor->sys, ends);
     if (r < 0)
         return r;
     r = (int)fd_socket_send_one(ends[0], packet, size, -1);
@@ -1044,9 +1044,9 @@ static long try_many_finders(struct impostor *impostor, const struct attempt *at
     int ends[OPENER_FINDERS_MAX + 1][2], n = 0, r = 0;
 
     (void)attempt;
-    if (!impostor->sys.start_finder)
+    if (!sys_has_finder(&impostor->sys))
         return impostor_skip(impostor, "the opener was not started for samples");
-    while (n <= OPENER_FINDERS_MAX && (r = impostor->sys.start_finder(&impostor->sys, ends[n])) >= 0)
+    while (n <= OPENER_FINDERS_MAX && (r = sys_start_finder(&impostor->sys, ends[n])) >= 0)
         n++;
     while (n-- > 0) {
         close(ends[n][0]);

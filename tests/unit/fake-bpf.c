@@ -8,6 +8,7 @@
 
 #include "bpf/calls.h"
 #include "tests/unit/fake-event.h"
+#include "tests/unit/wrap-calls.h"
 
 #define FD_FIRST 500000
 #define RUNS_MAX 64
@@ -38,9 +39,7 @@ struct fake_bpf {
     bool has_program;          /* since it was stopped last */
     int running[64];           /* the cgroup on each CPU; -1: the root */
     struct fake_event switches[64];
-    int (*mmap)(struct sys *sys, int fd, size_t size, int protection, void **ret);
-    int (*munmap)(struct sys *sys, void *address, size_t size);
-    int (*close)(struct sys *sys, int fd);
+    struct sys_calls kernel; /* for what is no map */
 };
 
 static struct fake_run *last_run(struct sys *sys)
@@ -267,7 +266,7 @@ static int map(struct sys *sys, int fd, size_t size, int protection, void **ret)
     struct fake_run *run = run_of(fake->bpf, fd);
 
     if (!run)
-        return fake->bpf->mmap(sys, fd, size, protection, ret);
+        return fake->bpf->kernel.mmap(sys, fd, size, protection, ret);
     *ret = (fd - FD_FIRST) % 2 ? (void *)run->records : (void *)run->counts;
     fake->n_mapped++;
     return 0;
@@ -282,12 +281,12 @@ static int unmap(struct sys *sys, void *address, size_t size)
             fake->n_mapped--;
             return 0;
         }
-    return fake->bpf->munmap(sys, address, size);
+    return fake->bpf->kernel.munmap(sys, address, size);
 }
 
 static int close_map(struct sys *sys, int fd)
 {
-    return run_of(fake_of(sys)->bpf, fd) ? 0 : fake_of(sys)->bpf->close(sys, fd);
+    return run_of(fake_of(sys)->bpf, fd) ? 0 : fake_of(sys)->bpf->kernel.close(sys, fd);
 }
 
 static void bpf_remove(struct fake_sys *fake)
@@ -308,15 +307,10 @@ void fake_bpf_add(struct fake_sys *fake)
     assert(bpf);
     for (size_t i = 0; i < ARRAY_SIZE(bpf->running); i++)
         bpf->running[i] = -1;
-    bpf->mmap = fake->sys.mmap;
-    bpf->munmap = fake->sys.munmap;
-    bpf->close = fake->sys.close;
     fake->bpf = bpf;
     fake->run_cgroup = run_cgroup;
     fake->remove_bpf = bpf_remove;
-    fake->sys.mmap = map;
-    fake->sys.munmap = unmap;
-    fake->sys.close = close_map;
+    bpf->kernel = wrap_calls(&fake->sys, (struct sys_calls){.mmap = map, .munmap = unmap, .close = close_map});
     fake->sys.bpf = &fake_calls;
 }
 

@@ -484,6 +484,19 @@ static uint64_t fake_now(struct sys *sys, clockid_t clock)
     return clock == CLOCK_REALTIME ? fake->realtime_ns : fake->monotonic_ns;
 }
 
+static const struct sys_calls fake_calls = {
+    .perf_event_open = fake_open,
+    .open_group = sys_own_open_group,
+    .open_file = sys_own_open_file,
+    .read = fake_read,
+    .ioctl = fake_ioctl,
+    .close = fake_close,
+    .mmap = fake_mmap,
+    .munmap = fake_munmap,
+    .now = fake_now,
+    .mount_tracefs = fake_mount,
+};
+
 struct fake_sys *fake_sys_new(void)
 {
     struct fake_sys *fake = calloc(1, sizeof(*fake));
@@ -493,19 +506,6 @@ struct fake_sys *fake_sys_new(void)
     assert(mkdtemp(fake->root));
     fake->monotonic_ns = 1000 * NSEC_PER_SEC;
     fake->realtime_ns = 1700000000 * NSEC_PER_SEC;
-    fake->sys = (struct sys){
-        .root = fake->root,
-        .perf_event_open = fake_open,
-        .open_group = sys_open_one_by_one,
-        .state_records = -1,
-        .open_file = sys_open_file,
-        .read = fake_read,
-        .ioctl = fake_ioctl,
-        .close = fake_close,
-        .mmap = fake_mmap,
-        .munmap = fake_munmap,
-        .now = fake_now,
-        .mount_tracefs = fake_mount,
-    };
+    fake->sys = (struct sys){.calls = fake_calls, .root = fake->root, .state_records = -1};
     return fake;
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "tests/unit/fake-sys.h"
+#include "tests/unit/wrap-calls.h"
 
 /* Each address of kallsyms and modules that an opener reads, as the process itself reads it. */
 static inline void hide_addresses(char *text)
@@ -26,8 +27,8 @@ static inline int ask_opener(struct sys *sys, const char *path, int flags)
     char asked[PATH_MAX];
 
     snprintf(asked, sizeof(asked), "/asked%s", path);
-    int fd = sys_open_file(sys, asked, flags);
-    return fd == -ENOENT ? sys_open_file(sys, path, flags) : fd;
+    int fd = sys_own_open_file(sys, asked, flags);
+    return fd == -ENOENT ? sys_own_open_file(sys, path, flags) : fd;
 }
 
 /* `kallsyms` and `modules` as an opener reads them; NULL: there is none. */
@@ -47,7 +48,7 @@ static inline void hide_kernel(struct fake_sys *fake, const char *kallsyms, cons
         fake_file(fake, files[i].path, "%s", hidden);
         fake_file(fake, asked, "%s", files[i].text);
     }
-    fake->sys.open_file = ask_opener;
+    wrap_calls(&fake->sys, (struct sys_calls){.open_file = ask_opener});
 }
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "tests/unit/test.h"
+#include "tests/unit/wrap-calls.h"
 
 struct opener_rig rig;
 
@@ -73,8 +74,7 @@ int opener_rig_setup(void **state)
     rig.stragglers.waited_max_ns = rig.programs.waited_max_ns = PATIENT_NS;
     sys_init(&rig.kernel);
     sys_init(&rig.daemon);
-    rig.kernel.perf_event_open = fake_open;
-    rig.kernel.ioctl = fake_ioctl;
+    wrap_calls(&rig.kernel, (struct sys_calls){.perf_event_open = fake_open, .ioctl = fake_ioctl});
     rig.client.socket = sockets[0];
     rig.client.rules = (struct opener_rules){.daemon = getpid()};
     rig.server = (struct opener_server){
@@ -133,12 +133,12 @@ int opener_rig_open(uint64_t config)
 {
     struct perf_event_attr attr = opener_rig_event(config);
 
-    return rig.daemon.perf_event_open(&rig.daemon, &attr, -1, 0, -1, 0);
+    return sys_perf_event_open(&rig.daemon, &attr, -1, 0, -1, 0);
 }
 
 void opener_rig_open_group(const struct sys_group *group, int *fds)
 {
-    rig.daemon.open_group(&rig.daemon, group, fds);
+    sys_open_group(&rig.daemon, group, fds);
 }
 
 void opener_rig_permit(struct opener_permitted_event *events, size_t n)

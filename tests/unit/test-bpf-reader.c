@@ -138,7 +138,7 @@ static int now(void *userdata, unsigned cpu, uint64_t *words, uint64_t *ret_vali
 /* All slots start at zero, and each CPU runs the slot of the root. */
 static void begin(void)
 {
-    p = (struct played){.sys = {.mmap = played_mmap, .munmap = played_munmap}, .valid = ALL, .random = 17};
+    p = (struct played){.sys.calls = {.mmap = played_mmap, .munmap = played_munmap}, .valid = ALL, .random = 17};
     assert_int_equal(bpf_reader_new(&p.sys, &shape, &(struct bpf_maps){3, 4}, &p.reader), 0);
     for (unsigned cpu = 0; cpu < CPUS; cpu++) {
         for (size_t i = 0; i < WORDS; i++)

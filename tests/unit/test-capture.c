@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "tests/unit/sampled.h"
 #include "tests/unit/test.h"
+#include "tests/unit/wrap-calls.h"
 
 /* Copies the machine without one of its online CPUs. */
 static void leave_out_cpu(const struct sampled *f, int cpu, struct machine *ret, struct cpuset *ret_online)
@@ -95,8 +96,7 @@ TEST_WITH(test_one_cpu, sampled_begin, sampled_end)
     sampler_configure(f->sampler, f->machine, &f->config, f->admits);
 }
 
-static int (*real_mmap)(struct sys *sys, int fd, size_t size, int protection, void **ret);
-static int (*real_munmap)(struct sys *sys, void *address, size_t size);
+static struct sys_calls real;
 static unsigned n_mappable; /* rings that fit into the limit of locked memory */
 static size_t mapped[2];    /* their sizes in bytes */
 
@@ -104,7 +104,7 @@ static int map_few(struct sys *sys, int fd, size_t size, int protection, void **
 {
     if (n_mappable == 0)
         return -EPERM;
-    int r = real_mmap(sys, fd, size, protection, ret);
+    int r = real.mmap(sys, fd, size, protection, ret);
     mapped[--n_mappable] = size;
     return r;
 }
@@ -112,7 +112,7 @@ static int map_few(struct sys *sys, int fd, size_t size, int protection, void **
 static int unmap(struct sys *sys, void *address, size_t size)
 {
     n_mappable++;
-    return real_munmap(sys, address, size);
+    return real.munmap(sys, address, size);
 }
 
 /* Starts a stream on one CPU. Streams with different frequencies do not share a capture. */
@@ -133,10 +133,7 @@ TEST_WITH(test_memory_for_samples, sampled_begin, sampled_end)
 
     if (sampled < 0)
         skip_because("a second CPU");
-    real_mmap = f->sys.mmap;
-    real_munmap = f->sys.munmap;
-    f->sys.mmap = map_few;
-    f->sys.munmap = unmap;
+    real = wrap_calls(&f->sys, (struct sys_calls){.mmap = map_few, .munmap = unmap});
     n_mappable = 2;
     start_on(f, sampled, 100, &a);
     assert_int_equal(n_mappable, 0);
@@ -162,8 +159,7 @@ TEST_WITH(test_locked_memory, sampled_begin, sampled_end)
     if (sampled < 0)
         skip_because("a second CPU");
     snprintf(cpus, sizeof(cpus), "%d", sampled);
-    real_mmap = f->sys.mmap;
-    f->sys.mmap = map_few;
+    real = wrap_calls(&f->sys, (struct sys_calls){.mmap = map_few});
     for (unsigned rings = 2; rings > 0; rings--) {
         n_mappable = rings;
         sampled_start(f, &(struct record_request){.seconds = 0.2, .cpus = cpus}, &a);

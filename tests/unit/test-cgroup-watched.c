@@ -12,6 +12,7 @@
 #include "tests/unit/cgroup-rig.h"
 #include "tests/unit/find-series.h"
 #include "tests/unit/test.h"
+#include "tests/unit/wrap-calls.h"
 
 /* Simulates a kernel before 6.2 when no descriptor is left to list the open ones. */
 int __wrap_fd_count_open(int directory, uint64_t *ret);
@@ -507,7 +508,7 @@ TEST(test_churn)
 
 /* On this machine each call takes a while, in which all enabled events count. */
 static uint64_t call_ns;
-static struct sys swift;
+static struct sys_calls swift;
 
 static void count_a_while(struct sys *sys)
 {
@@ -540,10 +541,8 @@ static struct fake_sys *slow_machine(void)
     struct fake_sys *fake = fake_machine_no_pmu();
 
     call_ns = 0;
-    swift = fake->sys;
-    fake->sys.perf_event_open = open_slowly;
-    fake->sys.read = read_slowly;
-    fake->sys.ioctl = ioctl_slowly;
+    swift = wrap_calls(&fake->sys,
+                       (struct sys_calls){.perf_event_open = open_slowly, .read = read_slowly, .ioctl = ioctl_slowly});
     return fake;
 }
 

@@ -6,6 +6,7 @@
 #include "cgroups/directory-watch.h"
 #include "tests/unit/fake-sys.h"
 #include "tests/unit/test.h"
+#include "tests/unit/wrap-calls.h"
 
 #define LOGS "/var/log/containers"
 #define PODS "/var/log/pods"
@@ -240,13 +241,13 @@ static bool moves;
 
 static int open_denied(struct sys *sys, const char *path, int flags)
 {
-    return denied && str_equal(path, denied) ? -EACCES : sys_open_file(sys, path, flags);
+    return denied && str_equal(path, denied) ? -EACCES : sys_own_open_file(sys, path, flags);
 }
 
 TEST_WITH(test_unreadable, setup, teardown)
 {
     write_file(LOGS "/a");
-    play.fake->sys.open_file = open_denied;
+    wrap_calls(&play.fake->sys, (struct sys_calls){.open_file = open_denied});
     denied = LOGS;
     add(LOGS, &play.logs);
     assert_logs(DIRECTORY_UNREADABLE, "");
@@ -260,7 +261,7 @@ TEST_WITH(test_unreadable, setup, teardown)
 /* Replaces the directory once, right after it was opened. */
 static int open_and_move(struct sys *sys, const char *path, int flags)
 {
-    int fd = sys_open_file(sys, path, flags);
+    int fd = sys_own_open_file(sys, path, flags);
     if (moves && str_equal(path, LOGS)) {
         moves = false;
         move(LOGS, "/var/log/old");
@@ -272,7 +273,7 @@ static int open_and_move(struct sys *sys, const char *path, int flags)
 TEST_WITH(test_replaced_while_opened, setup, teardown)
 {
     write_file(LOGS "/a");
-    play.fake->sys.open_file = open_and_move;
+    wrap_calls(&play.fake->sys, (struct sys_calls){.open_file = open_and_move});
     moves = true;
     add(LOGS, &play.logs);
     assert_false(moves);

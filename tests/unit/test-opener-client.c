@@ -13,6 +13,7 @@
 #include "process/fdpass.h"
 #include "tests/unit/opener-rig.h"
 #include "tests/unit/test.h"
+#include "tests/unit/wrap-calls.h"
 
 /* The reply is sent before the request, so that nothing else opens or closes descriptors meanwhile. */
 TEST(test_no_room)
@@ -38,7 +39,7 @@ TEST(test_no_room)
     less = before;
     less.rlim_cur = (rlim_t)next + 2;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &less), 0);
-    sys.open_group(&sys, &group, fds);
+    sys_open_group(&sys, &group, fds);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_int_equal(fds[0], next);
     assert_int_equal(fds[1], next + 1);
@@ -57,10 +58,10 @@ TEST_WITH_OPENER(test_files)
     struct opener_reply reply;
 
     /* The daemon reads the files that it may read, and does not ask for files that no rule permits. */
-    int fd = rig.daemon.open_file(&rig.daemon, "/proc/self/stat", 0);
+    int fd = sys_open_file(&rig.daemon, "/proc/self/stat", 0);
     assert_true(fd >= 0);
     close(fd);
-    assert_int_equal(rig.daemon.open_file(&rig.daemon, "/does/not/exist", 0), -ENOENT);
+    assert_int_equal(sys_open_file(&rig.daemon, "/does/not/exist", 0), -ENOENT);
     /* The opener refuses a request for one as well. */
     _cleanup_(buffer_done) struct buffer packet = {0};
     assert_int_equal(opener_request_write_file("/etc/shadow", &packet), 0);
@@ -73,24 +74,24 @@ TEST_WITH_OPENER(test_files)
 static int fake_open_file(struct sys *sys, const char *path, int flags)
 {
     rig.n_files++;
-    return sys_open_file(sys, path, flags);
+    return sys_own_open_file(sys, path, flags);
 }
 
 /* With samples the opener is asked first for files that it can read more of. The daemon opens them if that fails. */
 TEST_WITH_OPENER(test_asks_opener_first)
 {
-    rig.kernel.open_file = fake_open_file;
+    wrap_calls(&rig.kernel, (struct sys_calls){.open_file = fake_open_file});
     for (int sampling = 0; sampling <= 1; sampling++) {
         rig.server.rules.permissions.sampling = rig.client.rules.permissions.sampling = sampling;
         for (int i = 0; i < 2; i++) {
             static const char *const paths[] = {"/proc/kallsyms", "/proc/self/maps"};
-            _cleanup_(closep) int fd = rig.daemon.open_file(&rig.daemon, paths[i], 0);
+            _cleanup_(closep) int fd = sys_open_file(&rig.daemon, paths[i], 0);
             assert_true(fd >= 0);
         }
         assert_int_equal(rig.n_files, sampling);
     }
     shutdown(rig.client.socket, SHUT_RDWR);
-    _cleanup_(closep) int fd = rig.daemon.open_file(&rig.daemon, "/proc/kallsyms", 0);
+    _cleanup_(closep) int fd = sys_open_file(&rig.daemon, "/proc/kallsyms", 0);
     assert_true(fd >= 0);
     assert_int_equal(rig.n_files, 1);
 }

@@ -174,13 +174,13 @@ TEST_WITH_OPENER(test_single_and_leader)
     struct perf_event_attr attr = opener_rig_event(5);
     char expected[128];
 
-    int leader = rig.daemon.perf_event_open(&rig.daemon, &attr, 0, -1, -1, 0);
-    int sibling = rig.daemon.perf_event_open(&rig.daemon, &attr, 0, -1, leader, 0);
+    int leader = sys_perf_event_open(&rig.daemon, &attr, 0, -1, -1, 0);
+    int sibling = sys_perf_event_open(&rig.daemon, &attr, 0, -1, leader, 0);
     snprintf(expected, sizeof(expected), "config 5 pid %d cpu -1 joins", (int)getpid());
     opener_rig_assert_opened(sibling, expected);
     snprintf(expected, sizeof(expected), "config 5 pid %d cpu -1 leads disabled", (int)getpid());
     opener_rig_assert_opened(leader, expected);
-    assert_int_equal(rig.daemon.perf_event_open(&rig.daemon, &attr, 1, -1, -1, 0), -EBADRQC);
+    assert_int_equal(sys_perf_event_open(&rig.daemon, &attr, 1, -1, -1, 0), -EBADRQC);
 }
 
 /* Texts that do not fit into one packet are sent in several, and the events still form one group. */
@@ -272,7 +272,7 @@ TEST_WITH_OPENER(test_cgroups)
     for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
         _cleanup_(closep) int fd = open(refused[i], O_RDONLY | O_CLOEXEC);
         assert_true(fd >= 0);
-        assert_int_equal(rig.daemon.perf_event_open(&rig.daemon, &attr, fd, 0, -1, PERF_FLAG_PID_CGROUP), -EXDEV);
+        assert_int_equal(sys_perf_event_open(&rig.daemon, &attr, fd, 0, -1, PERF_FLAG_PID_CGROUP), -EXDEV);
     }
 }
 
@@ -292,7 +292,7 @@ TEST_WITH_OPENER(test_garbage)
             assert_int_equal(reply.error, -EBADMSG);
             assert_int_equal(given.n, 0);
         }
-    opener_rig_assert_opened(rig.daemon.perf_event_open(&rig.daemon, &attr, -1, 0, -1, 0),
+    opener_rig_assert_opened(sys_perf_event_open(&rig.daemon, &attr, -1, 0, -1, 0),
                              "config 1 pid -1 cpu 0 leads disabled");
 }
 
@@ -348,7 +348,7 @@ static int ask_for(pid_t pid, int cpu)
     struct perf_event_attr attr = opener_rig_event(1);
 
     attr.sample_period = pid > 0;
-    return rig.daemon.perf_event_open(&rig.daemon, &attr, pid, cpu, -1, 0);
+    return sys_perf_event_open(&rig.daemon, &attr, pid, cpu, -1, 0);
 }
 
 /* Opens as many as the opener gives. Returns how many; the last error is *ret. */

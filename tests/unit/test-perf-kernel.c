@@ -135,12 +135,12 @@ static bool open_clock(struct clock *clock, uint64_t fields, uint64_t read_forma
         clock->attr.sample_stack_user = 256;
     clock->layout = record_layout_of(&clock->attr);
     sys_init(&clock->sys);
-    clock->fd = clock->sys.perf_event_open(&clock->sys, &clock->attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    clock->fd = sys_perf_event_open(&clock->sys, &clock->attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
     if (clock->fd < 0) {
         leave_out("a task clock with sample_type %#llx", (unsigned long long)fields);
         return false;
     }
-    assert_int_equal(clock->sys.ioctl(&clock->sys, clock->fd, PERF_EVENT_IOC_ID, (unsigned long)&clock->id), 0);
+    assert_int_equal(sys_ioctl(&clock->sys, clock->fd, PERF_EVENT_IOC_ID, (unsigned long)&clock->id), 0);
     int r = ring_open(&clock->sys, clock->fd, 1, &clock->ring);
     if (r == -EPERM) {
         leave_out("room below the limit of locked memory");
@@ -271,17 +271,17 @@ static void spin(void)
 /* Works until there are SAMPLES samples, more than the ring of one page can hold. */
 static void work(struct clock *clock)
 {
-    uint64_t limit = clock->sys.now(&clock->sys, CLOCK_MONOTONIC) + 60 * NSEC_PER_SEC;
+    uint64_t limit = sys_now(&clock->sys, CLOCK_MONOTONIC) + 60 * NSEC_PER_SEC;
 
-    assert_int_equal(clock->sys.ioctl(&clock->sys, clock->fd, PERF_EVENT_IOC_ENABLE, 0), 0);
+    assert_int_equal(sys_ioctl(&clock->sys, clock->fd, PERF_EVENT_IOC_ENABLE, 0), 0);
     do_things();
     while (clock->samples < SAMPLES) {
-        if (clock->sys.now(&clock->sys, CLOCK_MONOTONIC) > limit)
+        if (sys_now(&clock->sys, CLOCK_MONOTONIC) > limit)
             fail_msg("waited 60 s for %d samples, and got %u", SAMPLES, clock->samples);
         spin();
         drain(clock);
     }
-    assert_int_equal(clock->sys.ioctl(&clock->sys, clock->fd, PERF_EVENT_IOC_DISABLE, 0), 0);
+    assert_int_equal(sys_ioctl(&clock->sys, clock->fd, PERF_EVENT_IOC_DISABLE, 0), 0);
     drain(clock);
 }
 

@@ -5,6 +5,7 @@
 #include "tests/unit/find-series.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/test.h"
+#include "tests/unit/wrap-calls.h"
 
 #define CORE CPU_GROUPS("[{name: core, events: cycles}]")
 #define CORE_AND_SOFT CPU_GROUPS("[{name: core, events: cycles}, {name: soft, events: cs}]")
@@ -60,12 +61,12 @@ RIG_TEST(test_fresh_reading_of_nothing, fake_machine_one_pmu, CORE)
 }
 
 /* Each read takes its time. */
-static ssize_t (*read_at_once)(struct sys *sys, int fd, void *buffer, size_t size);
+static struct sys_calls at_once;
 
 static ssize_t read_slowly(struct sys *sys, int fd, void *buffer, size_t size)
 {
     ((struct fake_sys *)sys)->monotonic_ns += 1000;
-    return read_at_once(sys, fd, buffer, size);
+    return at_once.read(sys, fd, buffer, size);
 }
 
 /* The time that one collector takes is not that of the collectors that are read after it. */
@@ -73,8 +74,7 @@ RIG_TEST(test_durations, fake_machine_one_pmu, CORE)
 {
     struct rig *rig = *state;
 
-    read_at_once = rig->fake->sys.read;
-    rig->fake->sys.read = read_slowly;
+    at_once = wrap_calls(&rig->fake->sys, (struct sys_calls){.read = read_slowly});
     const struct snapshot *snapshot = rig_read(rig);
     assert_int_equal(series_value(snapshot, "perfcountd_collector_duration_seconds{collector=\"cpu\"}"), 4000);
     assert_int_equal(series_value(snapshot, "perfcountd_collector_duration_seconds{collector=\"pmu\"}"), 0);
@@ -89,7 +89,7 @@ static ssize_t read_while_all_count(struct sys *sys, int fd, void *buffer, size_
         for (int cgroup = 0; cgroup < 64; cgroup++)
             fake_cgroup_run(fake, cgroup, cpu, 1);
     }
-    return read_at_once(sys, fd, buffer, size);
+    return at_once.read(sys, fd, buffer, size);
 }
 
 /* The CPUs have at least what the root cgroup has, though the two are not read at one moment. */
@@ -103,8 +103,7 @@ TEST(test_cpus_have_all)
     rig_init(&rig, fake,
              "collectors: {self: {enabled: false}, pmu: {groups: []}, cpu: {groups: [{name: s, events: cs}]}, cgroup: "
              "{engine: perf, include: ['/'], groups: [{name: s, events: cs}]}}");
-    read_at_once = fake->sys.read;
-    fake->sys.read = read_while_all_count;
+    at_once = wrap_calls(&fake->sys, (struct sys_calls){.read = read_while_all_count});
     for (int i = 0; i < 3; i++) {
         const struct snapshot *snapshot = rig_read(&rig);
         uint64_t root =
@@ -276,14 +275,12 @@ RIG_TEST(test_reload, fake_machine_one_pmu, CORE_AND_SOFT)
 }
 
 /* How many descriptors were open at once. */
-static int (*open_at_once)(struct sys *sys, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
-                           unsigned long flags);
 static unsigned *most_open;
 
 static int open_counting(struct sys *sys, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
                          unsigned long flags)
 {
-    int fd = open_at_once(sys, attr, pid, cpu, group_fd, flags);
+    int fd = at_once.perf_event_open(sys, attr, pid, cpu, group_fd, flags);
 
     *most_open = MAX(*most_open, ((struct fake_sys *)sys)->n_open);
     return fd;
@@ -297,8 +294,7 @@ RIG_TEST(test_reload_makes_room, fake_machine_one_pmu, CORE_AND_SOFT)
     unsigned before = fake->n_open, most = 0;
 
     most_open = &most;
-    open_at_once = fake->sys.perf_event_open;
-    fake->sys.perf_event_open = open_counting;
+    at_once = wrap_calls(&fake->sys, (struct sys_calls){.perf_event_open = open_counting});
     rig_configure(rig, CPU_GROUPS("[{name: core, events: instructions}, {name: soft, events: cs}]"));
     assert_int_equal(most, before);
     assert_int_equal(fake->n_open, before);

@@ -46,7 +46,8 @@ static void play(struct played *played, size_t pages)
 {
     size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
 
-    *played = (struct played){.sys = {.mmap = played_mmap, .munmap = played_munmap}, .size = (1 + pages) * page_size};
+    *played =
+        (struct played){.sys.calls = {.mmap = played_mmap, .munmap = played_munmap}, .size = (1 + pages) * page_size};
     played->page = aligned_alloc(page_size, played->size);
     assert_non_null(played->page);
     memset(played->page, 0, played->size);

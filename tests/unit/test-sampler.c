@@ -7,6 +7,7 @@
 #include "tests/unit/fake-sys.h"
 #include "tests/unit/sampled.h"
 #include "tests/unit/test.h"
+#include "tests/unit/wrap-calls.h"
 
 /* Clients of equal specs share one capture. A client that leaves ends no stream of others. */
 TEST_WITH(test_sharing, sampled_begin, sampled_end)
@@ -136,8 +137,7 @@ TEST(test_spec)
     fake_file(fake, "/proc/1/task/1/comm", "init\n");
     fake_file(fake, "/sys/fs/cgroup/cgroup.procs", "%s", "");
     assert_int_equal(machine_load(&fake->sys, &machine, &error), 0);
-    fake->sys.open_group = open_refused;
-    fake->sys.close = close_nothing;
+    wrap_calls(&fake->sys, (struct sys_calls){.open_group = open_refused, .close = close_nothing});
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct record_options options = {.cgroup_fd = -1};
         error = (struct error){0};
@@ -179,8 +179,7 @@ TEST(test_rate_of_spec)
 
     assert_int_equal(machine_load(&fake->sys, &machine, NULL), 0);
     fake_file(fake, "/proc/sys/kernel/perf_event_max_sample_rate", "100000\n");
-    fake->sys.open_group = open_refused;
-    fake->sys.close = close_nothing;
+    wrap_calls(&fake->sys, (struct sys_calls){.open_group = open_refused, .close = close_nothing});
     refusal = 0;
     is_removed = false;
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -313,11 +312,11 @@ TEST_WITH(test_shutdown, sampled_begin, sampled_end)
     sampled_until(f, !sampler_end(f->sampler, count_call, &n_ended));
 }
 
-static int (*real_ioctl)(struct sys *sys, int fd, unsigned long request, unsigned long argument);
+static struct sys_calls real;
 
 static int refuse_to_enable(struct sys *sys, int fd, unsigned long request, unsigned long argument)
 {
-    return request == PERF_EVENT_IOC_ENABLE ? -ENODEV : real_ioctl(sys, fd, request, argument);
+    return request == PERF_EVENT_IOC_ENABLE ? -ENODEV : real.ioctl(sys, fd, request, argument);
 }
 
 /* An event that the kernel does not enable again is an error; a stream that needs it is not opened. */
@@ -330,8 +329,7 @@ TEST_WITH(test_resume_fails, sampled_begin, sampled_end)
 
     sampled_start(f, &(struct record_request){0}, &a);
     assert_int_equal(sampler_pause(f->sampler, true), 0);
-    real_ioctl = f->sys.ioctl;
-    f->sys.ioctl = refuse_to_enable;
+    real = wrap_calls(&f->sys, (struct sys_calls){.ioctl = refuse_to_enable});
     assert_int_equal(sampler_pause(f->sampler, false), -ENODEV);
     struct record_request other = {.period = 2000000};
     assert_int_equal(stream_open(f->sampler, &other, &writer_lines, reader_on_ready, &b, &none, &error), -ENODEV);

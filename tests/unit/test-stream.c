@@ -12,6 +12,7 @@
 #include "tests/unit/build-record.h"
 #include "tests/unit/sampled.h"
 #include "tests/unit/test.h"
+#include "tests/unit/wrap-calls.h"
 
 /* --- the output queue of a client --- */
 
@@ -45,11 +46,11 @@ TEST(test_cut_short)
 /* A ring of the test's own, and a clock that it moves on. */
 static struct perf_event_mmap_page *page;
 static uint64_t skew_ns;
-static uint64_t (*real_now)(struct sys *sys, clockid_t clock);
+static struct sys_calls real;
 
 static uint64_t now_skewed(struct sys *sys, clockid_t clock)
 {
-    return real_now(sys, clock) + skew_ns;
+    return real.now(sys, clock) + skew_ns;
 }
 
 static int map_own(struct sys *sys, int fd, size_t size, int protection, void **ret)
@@ -80,9 +81,7 @@ TEST_WITH(test_lost_and_malformed, sampled_begin, sampled_end)
     struct reader a;
     struct built lost;
 
-    f->sys.mmap = map_own;
-    real_now = f->sys.now;
-    f->sys.now = now_skewed;
+    real = wrap_calls(&f->sys, (struct sys_calls){.mmap = map_own, .now = now_skewed});
     sampled_start(f, &(struct record_request){0}, &a);
     sampled_until(f, reader_has(&a, "begin ", 1));
     start_record(&lost, PERF_RECORD_LOST, 0);

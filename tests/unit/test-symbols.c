@@ -20,6 +20,7 @@
 #include "symbols/symboliser.h"
 #include "symbols/symbols.h"
 #include "tests/unit/test.h"
+#include "tests/unit/wrap-calls.h"
 
 /* A fixture for each test. */
 struct fixture {
@@ -33,11 +34,11 @@ struct fixture {
 
 /* A clock that the test moves on. */
 static uint64_t skew_ns;
-static uint64_t (*real_now)(struct sys *sys, clockid_t clock);
+static struct sys_calls real;
 
 static uint64_t now_skewed(struct sys *sys, clockid_t clock)
 {
-    return real_now(sys, clock) + skew_ns;
+    return real.now(sys, clock) + skew_ns;
 }
 
 /* Runs until an event has happened; the test fails after a minute without it. */
@@ -54,8 +55,7 @@ static int begin(void **state)
 
     *state = fixture;
     sys_init(&fixture->sys);
-    real_now = fixture->sys.now;
-    fixture->sys.now = now_skewed;
+    real = wrap_calls(&fixture->sys, (struct sys_calls){.now = now_skewed});
     strcpy(fixture->directory, "/tmp/test-symbols-XXXXXX");
     fixture->child = CHILD_NONE;
     if (!mkdtemp(fixture->directory) || sd_event_new(&fixture->event) < 0 ||

@@ -82,16 +82,16 @@ TEST(test_real_machine)
 
     sys_init(&sys);
     assert_string_equal(sys.root, "");
-    assert_true(sys.now(&sys, CLOCK_MONOTONIC) > 0);
-    assert_int_equal(sys.read(&sys, -1, &byte, 1), -EBADF);
+    assert_true(sys_now(&sys, CLOCK_MONOTONIC) > 0);
+    assert_int_equal(sys_read(&sys, -1, &byte, 1), -EBADF);
     if (runs_emulated())
         leave_out("ioctl(2) of perf events under qemu");
     else
-        assert_int_equal(sys.ioctl(&sys, -1, PERF_EVENT_IOC_ENABLE, 0), -EBADF);
-    assert_int_equal(sys.close(&sys, -1), -EBADF);
+        assert_int_equal(sys_ioctl(&sys, -1, PERF_EVENT_IOC_ENABLE, 0), -EBADF);
+    assert_int_equal(sys_close(&sys, -1), -EBADF);
     /* E2BIG for the size, unless a sandbox refuses the call as a whole. */
-    assert_true(sys.perf_event_open(&sys, &attr, 0, -1, -1, 0) < 0);
-    assert_true(sys.mount_tracefs(&sys, "/does/not/exist") < 0);
+    assert_true(sys_perf_event_open(&sys, &attr, 0, -1, -1, 0) < 0);
+    assert_true(sys_mount_tracefs(&sys, "/does/not/exist") < 0);
 }
 
 TEST(test_time_namespace)
@@ -111,7 +111,7 @@ TEST(test_time_namespace)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         assert_int_equal(sys_parse_monotonic_offset(cases[i].in), cases[i].out_ns);
         fake->sys.monotonic_offset_ns = cases[i].out_ns;
-        assert_int_equal(fake->sys.now(&fake->sys, CLOCK_MONOTONIC) - sys_record_now(&fake->sys), cases[i].out_ns);
+        assert_int_equal(sys_now(&fake->sys, CLOCK_MONOTONIC) - sys_record_now(&fake->sys), cases[i].out_ns);
     }
     fake_sys_free(fake);
 }
@@ -154,7 +154,7 @@ static size_t open_group(struct rig *rig, size_t n, bool samples, bool whole, in
             .disabled = 1,
         };
     struct sys_group group = {.attrs = attrs, .n = n, .pid = -1, .cpu = 0, .leader = -1, .whole = whole};
-    rig->fake->sys.open_group(&rig->fake->sys, &group, fds);
+    sys_open_group(&rig->fake->sys, &group, fds);
     for (size_t i = 0; i < n; i++)
         opened += fds[i] >= 0;
     return opened;
@@ -164,7 +164,7 @@ static void close_all(struct rig *rig, int *fds, size_t n)
 {
     while (n-- > 0)
         if (fds[n] >= 0)
-            rig->fake->sys.close(&rig->fake->sys, fds[n]);
+            sys_close(&rig->fake->sys, fds[n]);
 }
 
 static const struct {
@@ -222,7 +222,7 @@ TEST(test_keep)
 
     rig_init(&rig, (struct descriptor_limits){.counting = 3});
     for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-        fds[i] = rig.fake->sys.open_file(&rig.fake->sys, "/proc", 0);
+        fds[i] = sys_open_file(&rig.fake->sys, "/proc", 0);
     assert_int_equal(open_group(&rig, 1, false, false, -1, more), 1);
     assert_int_equal(descriptors_keep(&rig.fake->sys, fds, 3), -EMFILE);
     assert_int_equal(rig.descriptors.n_counting, 1);
@@ -276,7 +276,7 @@ TEST(test_early_leader)
         int fds[2];
         sys->early_leaders = leaders[i].in_early;
         attrs[0].disabled = attrs[1].disabled = leaders[i].in_paused;
-        sys->open_group(
+        sys_open_group(
             sys,
             &(struct sys_group){
                 .attrs = attrs, .n = 2, .pid = CGROUP, .cpu = 0, .leader = -1, .flags = PERF_FLAG_PID_CGROUP},
@@ -284,19 +284,19 @@ TEST(test_early_leader)
         assert_true(fake_attr(fake, fds[0])->disabled);
         assert_false(fake_attr(fake, fds[1])->disabled);
         fake_cgroup_run(fake, CGROUP, 0, 5);
-        assert_int_equal(sys->read(sys, fds[0], &reading, sizeof(reading)), sizeof(reading));
+        assert_int_equal(sys_read(sys, fds[0], &reading, sizeof(reading)), sizeof(reading));
         assert_int_equal(reading, leaders[i].out_counts ? 5 : 0);
-        sys->close(sys, fds[1]);
-        sys->close(sys, fds[0]);
+        sys_close(sys, fds[1]);
+        sys_close(sys, fds[0]);
     }
     fake_fail(fake, (struct fake_failure){.call = FAKE_IOCTL, .error = EIO});
     sys->early_leaders = true;
     attrs[0].disabled = 0;
     int fd;
-    sys->open_group(sys,
-                    &(struct sys_group){
-                        .attrs = attrs, .n = 1, .pid = CGROUP, .cpu = 0, .leader = -1, .flags = PERF_FLAG_PID_CGROUP},
-                    &fd);
+    sys_open_group(sys,
+                   &(struct sys_group){
+                       .attrs = attrs, .n = 1, .pid = CGROUP, .cpu = 0, .leader = -1, .flags = PERF_FLAG_PID_CGROUP},
+                   &fd);
     assert_int_equal(fd, -EIO);
     assert_int_equal(fake->n_open, 0);
 }

@@ -10,6 +10,7 @@
 #include "cgroups/path.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/fake-sys.h"
+#include "tests/unit/wrap-calls.h"
 
 enum { TICKETS_MAX = 64, ACTIONS_MAX = 64 };
 enum action { FIND, FORGET, RECORD, LAST_RECORD, DISPATCH, WAIT, RAW, HANG_UP, N_ACTIONS };
@@ -70,7 +71,7 @@ static void enter(void)
     sys_init(&world.sys);
     world.sys.root = world.fake->root;
     world.sys.read_state = asked_read_state;
-    world.sys.now = played_now;
+    wrap_calls(&world.sys, (struct sys_calls){.now = played_now});
     atexit(leave);
 }
 

@@ -13,6 +13,7 @@
 #include "opener/safe-open.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/fake-sys.h"
+#include "tests/unit/wrap-calls.h"
 
 enum { DAEMON = 4711, CPUS = 4, SLOTS = 64, PACKETS_MAX = 24, GIVEN_MAX = 30, EVENTS_MAX = 20 };
 enum { TYPE_PROBE = 6, TYPE_PMU = 9 };
@@ -184,9 +185,7 @@ static void enter(void)
     find_cgroups();
     sys_init(&world.sys);
     world.sys.root = world.fake->root;
-    world.sys.perf_event_open = kernel_open;
-    world.sys.open_group = sys_open_one_by_one;
-    world.sys.ioctl = kernel_ioctl;
+    wrap_calls(&world.sys, (struct sys_calls){.perf_event_open = kernel_open, .ioctl = kernel_ioctl});
     world.bpf = (struct bpf_calls){.start = engine_start,
                                    .set_cpu = bpf_set_cpu,
                                    .attach = bpf_attach,

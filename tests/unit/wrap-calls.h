@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Puts a test's own calls in front of those of a seam (perf/sys.h). */
+#ifndef TESTS_UNIT_WRAP_CALLS_H
+#define TESTS_UNIT_WRAP_CALLS_H
+
+#include "perf/sys.h"
+
+/* Replaces the calls that `own` has, and keeps the others. Returns all previous calls, for `own` to use. */
+static inline struct sys_calls wrap_calls(struct sys *sys, struct sys_calls own)
+{
+    struct sys_calls before = sys->calls, calls = before;
+
+#define WRAP(call) calls.call = own.call ? own.call : before.call
+    WRAP(perf_event_open);
+    WRAP(open_group);
+    WRAP(open_file);
+    WRAP(read);
+    WRAP(ioctl);
+    WRAP(close);
+    WRAP(mmap);
+    WRAP(munmap);
+    WRAP(now);
+    WRAP(start_finder);
+    WRAP(mount_tracefs);
+#undef WRAP
+    sys->calls = calls;
+    return before;
+}
+
+#endif
