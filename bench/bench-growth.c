@@ -191,6 +191,7 @@ static void rig_init(struct rig *rig, const struct curve *curve, unsigned x)
         errx(1, "%s", error.message);
     if (registry_new(simulated_sys(rig->simulated), &rig->reload, &rig->registry) < 0)
         errx(1, "out of memory");
+    registry_set_cgroup_sources(rig->registry, simulated_bpf_calls(rig->bpf), NULL);
 }
 
 static void rig_done(struct rig *rig)

@@ -109,6 +109,8 @@ static int start(struct bench *bench, bool with_opener)
     struct opener *opener;
     struct error error;
     struct sys sys;
+    struct bpf_calls bpf;
+    const struct privileged_calls calls = {&sys, &bpf, NULL};
     int sockets[2];
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets) < 0)
@@ -122,7 +124,7 @@ static int start(struct bench *bench, bool with_opener)
     }
     close(sockets[0]);
     sys_init(&sys);
-    if (with_opener && opener_start(&sys, &permissions, &user, -1, &opener, &error) < 0) {
+    if (with_opener && opener_start(&calls, &permissions, &user, -1, &opener, &error) < 0) {
         fprintf(stderr, "bench-opener: %s\n", error.message);
         _exit(EXIT_FAILURE);
     }

@@ -24,11 +24,6 @@ struct simulated_bpf {
     uint64_t seconds;
 };
 
-static struct simulated_bpf *bpf_of(struct sys *sys)
-{
-    return sys->owner;
-}
-
 static uint64_t *entry_of(const struct simulated_bpf *bpf, unsigned cpu, uint32_t slot)
 {
     return &bpf->counts[((size_t)cpu * bpf->shape.slots + slot) * bpf_words(&bpf->shape)];
@@ -47,9 +42,9 @@ size_t simulated_bpf_size(const struct simulated_bpf *bpf)
     return (size_t)bpf->shape.cpus * bpf->shape.slots * bpf_words(&bpf->shape) * sizeof(uint64_t);
 }
 
-static int engine_start(struct sys *sys, const struct bpf_shape *shape, struct bpf_maps *ret, struct error *error)
+static int engine_start(void *owner, const struct bpf_shape *shape, struct bpf_maps *ret, struct error *error)
 {
-    struct simulated_bpf *bpf = bpf_of(sys);
+    struct simulated_bpf *bpf = owner;
 
     forget(bpf);
     bpf->shape = *shape;
@@ -71,9 +66,9 @@ static void record_check(const struct simulated_bpf *bpf, struct bpf_record *rec
         record->check = bpf_check_step(record->check, record->offset[i]);
 }
 
-static int bpf_set_cpu(struct sys *sys, unsigned cpu, const struct bpf_event *events, const int *fds)
+static int bpf_set_cpu(void *owner, unsigned cpu, const struct bpf_event *events, const int *fds)
 {
-    struct simulated_bpf *bpf = bpf_of(sys);
+    struct simulated_bpf *bpf = owner;
     struct bpf_record *record = &bpf->records[cpu];
     uint64_t *rates = bpf->rates[cpu];
 
@@ -92,43 +87,47 @@ static int bpf_set_cpu(struct sys *sys, unsigned cpu, const struct bpf_event *ev
     return 0;
 }
 
-static int bpf_flush(struct sys *sys)
+static int bpf_flush(void *owner)
 {
-    struct simulated_bpf *bpf = bpf_of(sys);
+    struct simulated_bpf *bpf = owner;
 
     for (uint32_t cpu = 0; cpu < bpf->shape.cpus; cpu++)
         record_check(bpf, &bpf->records[cpu]);
     return 0;
 }
 
-static int bpf_attach(struct sys *sys, bool attached)
+static int bpf_attach(void *owner, bool attached)
 {
-    return attached ? bpf_flush(sys) : 0;
+    return attached ? bpf_flush(owner) : 0;
 }
 
 /* The identity of a cgroup is its slot. */
-static int bpf_assign(struct sys *sys, int cgroup_fd, uint32_t slot, uint64_t *ret_id)
+static int bpf_assign(void *owner, int cgroup_fd, uint32_t slot, uint64_t *ret_id)
 {
+    const struct simulated_bpf *bpf = owner;
+
     (void)cgroup_fd;
-    bpf_of(sys)->watched[slot] = true;
+    bpf->watched[slot] = true;
     *ret_id = slot;
     return 0;
 }
 
-static int bpf_withdraw(struct sys *sys, uint64_t id)
+static int bpf_withdraw(void *owner, uint64_t id)
 {
-    bpf_of(sys)->watched[id] = false;
+    const struct simulated_bpf *bpf = owner;
+
+    bpf->watched[id] = false;
     return 0;
 }
 
-static void bpf_stop(struct sys *sys)
+static void bpf_stop(void *owner)
 {
-    (void)sys;
+    (void)owner;
 }
 
 static int bpf_map(struct sys *sys, int fd, size_t size, int protection, void **ret)
 {
-    struct simulated_bpf *bpf = bpf_of(sys);
+    const struct simulated_bpf *bpf = sys->owner;
 
     (void)size;
     (void)protection;
@@ -152,7 +151,8 @@ struct simulated_bpf *simulated_bpf_new(struct simulated *simulated, unsigned ea
     *bpf = (struct simulated_bpf){
         .simulated = simulated,
         .each = each,
-        .calls = {.start = engine_start,
+        .calls = {.owner = bpf,
+                  .start = engine_start,
                   .set_cpu = bpf_set_cpu,
                   .attach = bpf_attach,
                   .assign = bpf_assign,
@@ -160,10 +160,14 @@ struct simulated_bpf *simulated_bpf_new(struct simulated *simulated, unsigned ea
                   .flush = bpf_flush,
                   .stop = bpf_stop},
     };
-    sys->bpf = &bpf->calls;
     sys->owner = bpf;
     wrap_calls(sys, (struct sys_calls){.mmap = bpf_map, .munmap = bpf_unmap});
     return bpf;
+}
+
+const struct bpf_calls *simulated_bpf_calls(const struct simulated_bpf *bpf)
+{
+    return bpf ? &bpf->calls : NULL;
 }
 
 struct simulated_bpf *simulated_bpf_free(struct simulated_bpf *bpf)

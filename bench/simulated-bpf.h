@@ -12,6 +12,8 @@ struct simulated_bpf;
 
 /* Each cgroup runs on one of `each` CPUs in a second, on others in the next one. NULL: out of memory. */
 struct simulated_bpf *simulated_bpf_new(struct simulated *simulated, unsigned each);
+/* NULL for NULL. */
+const struct bpf_calls *simulated_bpf_calls(const struct simulated_bpf *bpf);
 /* All that was mapped must be unmapped. NULL is fine. */
 struct simulated_bpf *simulated_bpf_free(struct simulated_bpf *bpf);
 /* The bytes that a reader of all entries maps of its own. */

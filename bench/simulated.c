@@ -262,7 +262,7 @@ struct simulated *simulated_new(unsigned n_cpus, unsigned n_cgroups)
 
     if (!simulated)
         return NULL;
-    simulated->sys = (struct sys){.calls = simulated_calls, .root = simulated->root, .state_records = -1};
+    simulated->sys = (struct sys){.calls = simulated_calls, .root = simulated->root};
     strcpy(simulated->root, "/tmp/perfcountd-bench-XXXXXX");
     simulated->events = simulated_map(EVENTS_MAX * sizeof(simulated->events[0]));
     int r = simulated->events && mkdtemp(simulated->root) ? 0 : -errno;

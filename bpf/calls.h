@@ -16,8 +16,6 @@
 #include "base/error.h"
 #include "bpf/layout.h"
 
-struct sys;
-
 /*
  * The maps of the BPF program, for mmap(2) with PROT_READ; the caller closes them. They are frozen: only BPF programs
  * write to them.
@@ -30,20 +28,22 @@ struct bpf_maps {
 /* The longest time that start() may take, in seconds; enough for a slow board. */
 #define BPF_START_MAX_S 20
 
+/* Zeroed, there are none: this process cannot have a BPF program. */
 struct bpf_calls {
+    void *owner; /* the first argument of every call */
     /*
      * Loads the program. On failure *error says what is missing and gives the remedy. Returns -ENOSYS if libbpf is not
      * installed or perfcountd was built without it; -EPERM without the privilege or under lockdown; -ENOENT if the
      * kernel lacks BTF or a hook; -ENOMEM, on kernels before 5.11 also because of RLIMIT_MEMLOCK; -E2BIG for too many
      * events or slots; -ETIMEDOUT.
      */
-    int (*start)(struct sys *sys, const struct bpf_shape *shape, struct bpf_maps *ret, struct error *error);
+    int (*start)(void *owner, const struct bpf_shape *shape, struct bpf_maps *ret, struct error *error);
     /*
      * Sets the events of a CPU. Both arrays have shape.events elements; fds[i] is the counter of a SOURCE_READ event,
      * and -1 for any other. All events are SOURCE_NONE if the CPU has been removed. The slot that runs on the CPU is
      * first given what it has used of the previous events, unless the CPU is offline.
      */
-    int (*set_cpu)(struct sys *sys, unsigned cpu, const struct bpf_event *events, const int *fds);
+    int (*set_cpu)(void *owner, unsigned cpu, const struct bpf_event *events, const int *fds);
     /*
      * Attaches the program and makes every CPU look at the task that it runs. Where it replaces another one, the old
      * one hands over to it on one CPU after the other: each CPU is always counted by exactly one of them. The maps of
@@ -51,27 +51,33 @@ struct bpf_calls {
      * one may have ended. With false, detaches it, for a pause of counting: the caller stops the counters before it
      * detaches and starts them after it attaches, so that nothing is counted in between.
      */
-    int (*attach)(struct sys *sys, bool attached);
+    int (*attach)(void *owner, bool attached);
     /*
      * Assigns a slot to the cgroup of an open directory; *ret_id is the cgroup's id. It takes effect at the next
      * flush(). Returns -EOPNOTSUPP if the directory is not in cgroup v2.
      */
-    int (*assign)(struct sys *sys, int cgroup_fd, uint32_t slot, uint64_t *ret_id);
+    int (*assign)(void *owner, int cgroup_fd, uint32_t slot, uint64_t *ret_id);
     /*
      * Takes the slot from the cgroup with this id, with effect from the next flush(). Tasks that are still in the
      * cgroup then count for an ancestor. Returns -ENOENT if the id has no slot.
      */
-    int (*withdraw)(struct sys *sys, uint64_t id);
+    int (*withdraw)(void *owner, uint64_t id);
     /* Makes every CPU look again at the task that it runs and at the slot of that task. */
-    int (*flush)(struct sys *sys);
+    int (*flush)(void *owner);
     /* Ends all programs, for when cgroups are no longer counted. */
-    void (*stop)(struct sys *sys);
+    void (*stop)(void *owner);
     /*
      * Whether the process that holds the program has ended, and the program with it: the records no longer change. NULL
      * if that cannot happen.
      */
-    bool (*is_lost)(struct sys *sys);
+    bool (*is_lost)(void *owner);
 };
+
+/* `bpf` may be NULL. */
+static inline bool bpf_is_available(const struct bpf_calls *bpf)
+{
+    return bpf && bpf->start;
+}
 
 static inline uint32_t bpf_words(const struct bpf_shape *shape)
 {

@@ -22,20 +22,13 @@ struct loaded_program {
 };
 
 struct bpf_loader {
-    struct bpf_calls calls;
+    struct sys *sys;
     struct loaded_program *counting; /* NULL: none has been attached yet */
     struct loaded_program *started;  /* replaces `counting` when it is attached; NULL: none */
 };
 
-static struct bpf_loader *loader_of(const struct sys *sys)
+static struct loaded_program *last_started(const struct bpf_loader *loader)
 {
-    return (struct bpf_loader *)((uintptr_t)sys->bpf - offsetof(struct bpf_loader, calls));
-}
-
-static struct loaded_program *last_started(const struct sys *sys)
-{
-    const struct bpf_loader *loader = loader_of(sys);
-
     return loader->started ? loader->started : loader->counting;
 }
 
@@ -247,15 +240,15 @@ static int loaded_load(struct loaded_program *loaded, struct error *error)
     return r == -EMFILE ? error_set(error, r, NO_ROOM_FOR_PROGRAM) : r < 0 ? error_oom(error) : 0;
 }
 
-static int loader_start(struct sys *sys, const struct bpf_shape *shape, struct bpf_maps *ret, struct error *error)
+static int loader_start(void *owner, const struct bpf_shape *shape, struct bpf_maps *ret, struct error *error)
 {
-    struct bpf_loader *loader = loader_of(sys);
+    struct bpf_loader *loader = owner;
     _cleanup_(loaded_freep) struct loaded_program *loaded = malloc(sizeof(*loaded));
 
     if (!loaded)
         return error_oom(error);
     *loaded = (struct loaded_program){
-        .sys = sys,
+        .sys = loader->sys,
         .shape = *shape,
         .on_switch = -1,
         .on_attach = -1,
@@ -281,9 +274,9 @@ static int loader_start(struct sys *sys, const struct bpf_shape *shape, struct b
     return 0;
 }
 
-static int loader_set_cpu(struct sys *sys, unsigned cpu, const struct bpf_event *events, const int *fds)
+static int loader_set_cpu(void *owner, unsigned cpu, const struct bpf_event *events, const int *fds)
 {
-    struct loaded_program *loaded = last_started(sys);
+    struct loaded_program *loaded = last_started(owner);
 
     return !loaded || cpu >= loaded->shape.cpus ? -EINVAL : loaded_set_cpu(loaded, cpu, events, fds);
 }
@@ -298,10 +291,10 @@ static int loader_detach(struct bpf_loader *loader)
     return r;
 }
 
-static int loader_attach(struct sys *sys, bool attached)
+static int loader_attach(void *owner, bool attached)
 {
-    struct bpf_loader *loader = loader_of(sys);
-    struct loaded_program *loaded = last_started(sys);
+    struct bpf_loader *loader = owner;
+    struct loaded_program *loaded = last_started(owner);
 
     if (!loaded)
         return -EINVAL;
@@ -338,9 +331,9 @@ static int cgroup_find_id(int fd, uint64_t *ret)
     return 0;
 }
 
-static int loader_assign(struct sys *sys, int cgroup_fd, uint32_t slot, uint64_t *ret_id)
+static int loader_assign(void *owner, int cgroup_fd, uint32_t slot, uint64_t *ret_id)
 {
-    struct loaded_program *loaded = last_started(sys);
+    struct loaded_program *loaded = last_started(owner);
     uint64_t id = 0;
 
     if (!loaded || slot == BPF_SLOT_UNKNOWN || slot >= loaded->shape.slots)
@@ -353,25 +346,25 @@ static int loader_assign(struct sys *sys, int cgroup_fd, uint32_t slot, uint64_t
     return r;
 }
 
-static int loader_withdraw(struct sys *sys, uint64_t id)
+static int loader_withdraw(void *owner, uint64_t id)
 {
-    struct loaded_program *loaded = last_started(sys);
+    struct loaded_program *loaded = last_started(owner);
 
     return loaded ? loaded_withdraw(loaded, id) : -ENOENT;
 }
 
-static int loader_flush(struct sys *sys)
+static int loader_flush(void *owner)
 {
-    const struct bpf_loader *loader = loader_of(sys);
+    const struct bpf_loader *loader = owner;
 
     if (loader->counting)
         return loaded_flush(loader->counting);
     return loader->started ? 0 : -EINVAL;
 }
 
-static void loader_stop(struct sys *sys)
+static void loader_stop(void *owner)
 {
-    struct bpf_loader *loader = loader_of(sys);
+    struct bpf_loader *loader = owner;
 
     loader->started = loaded_free(loader->started);
     loader->counting = loaded_free(loader->counting);
@@ -379,21 +372,13 @@ static void loader_stop(struct sys *sys)
 
 /* --- loader --- */
 
-int bpf_loader_new(struct bpf_loader **ret)
+int bpf_loader_new(struct sys *sys, struct bpf_loader **ret)
 {
     struct bpf_loader *loader = malloc(sizeof(*loader));
 
     if (!loader)
         return -ENOMEM;
-    *loader = (struct bpf_loader){.calls = {
-                                      .start = loader_start,
-                                      .set_cpu = loader_set_cpu,
-                                      .attach = loader_attach,
-                                      .assign = loader_assign,
-                                      .withdraw = loader_withdraw,
-                                      .flush = loader_flush,
-                                      .stop = loader_stop,
-                                  }};
+    *loader = (struct bpf_loader){.sys = sys};
     *ret = loader;
     return 0;
 }
@@ -408,7 +393,16 @@ struct bpf_loader *bpf_loader_free(struct bpf_loader *loader)
     return NULL;
 }
 
-void bpf_loader_bind(struct bpf_loader *loader, struct sys *sys)
+void bpf_loader_bind(struct bpf_loader *loader, struct bpf_calls *ret)
 {
-    sys->bpf = &loader->calls;
+    *ret = (struct bpf_calls){
+        .owner = loader,
+        .start = loader_start,
+        .set_cpu = loader_set_cpu,
+        .attach = loader_attach,
+        .assign = loader_assign,
+        .withdraw = loader_withdraw,
+        .flush = loader_flush,
+        .stop = loader_stop,
+    };
 }

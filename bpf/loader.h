@@ -14,12 +14,13 @@
 #include "bpf/calls.h"
 
 struct bpf_loader;
+struct sys;
 
-/* Returns -ENOMEM on failure. */
-int bpf_loader_new(struct bpf_loader **ret);
+/* `sys` counts and closes the descriptors, and must outlive the loader. Returns -ENOMEM on failure. */
+int bpf_loader_new(struct sys *sys, struct bpf_loader **ret);
 /* Ends all programs. */
 struct bpf_loader *bpf_loader_free(struct bpf_loader *loader);
-/* Sets sys->bpf to this loader, which must not be freed before the last call of it. */
-void bpf_loader_bind(struct bpf_loader *loader, struct sys *sys);
+/* Sets the calls to those of this loader, which must not be freed before the last of them. */
+void bpf_loader_bind(struct bpf_loader *loader, struct bpf_calls *ret);
 
 #endif

@@ -11,6 +11,7 @@
 #include "bpf/calls.h"
 
 struct bpf_reader;
+struct sys;
 
 /* Maps both maps; the caller may then close the descriptors. Returns -ENOMEM, or an error of mmap(2). */
 int bpf_reader_new(struct sys *sys, const struct bpf_shape *shape, const struct bpf_maps *maps,

@@ -66,7 +66,7 @@ static const struct {
 static const char *const unnamed_by_runtime = "its runtime has given it no name; name it when it is created (--name)";
 
 /*
- * The rank of an error of sys->read_state() or of a file: of several errors, the one with the lowest rank says the
+ * The rank of an error of requesting a file or of the file: of several errors, the one with the lowest rank says the
  * most. 0, which means that an answer will come, has the lowest rank.
  */
 static size_t unnamed_rank(int error)
@@ -177,7 +177,7 @@ int lookups_ask(struct lookups *lookups, const struct container_user *container_
     strcpy(lookup.id, id);
     strcpy(request.id, id);
     strcpy(request.home, container_user->home);
-    int r = lookups->sys->read_state(lookups->sys, &request);
+    int r = lookups->files->read(lookups->files->owner, &request);
     if (r == 0)
         lookups->items[lookups->n++] = lookup;
     return r;
@@ -363,7 +363,7 @@ bool container_take(struct container *container, uint32_t place, struct names *n
 
 /*
  * The source `state`: names of containers from the state files of their runtimes. This process never sees the files: it
- * requests one with sys->read_state(), and receives records of the names in it.
+ * requests one by struct state_files, and receives records of the names in it.
  *
  * A file may be written shortly after the cgroup is created, so a container is looked up when its cgroup is new and a
  * few more times soon afterwards. The container may be renamed, so its file is compared every few seconds once it has
@@ -624,7 +624,7 @@ static bool state_take_record(struct state *state, struct names_packet *record)
 /* Called when the reader has ended: its socket would be readable for ever. */
 static void state_lose_reader(struct state *state)
 {
-    epoll_ctl(state->fd, EPOLL_CTL_DEL, state->sys->state_records, NULL);
+    epoll_ctl(state->fd, EPOLL_CTL_DEL, state->lookups.files->records, NULL);
     state->has_reader = false;
     state->lookups.n = 0;
 }
@@ -636,7 +636,7 @@ static bool state_receive(struct state *state)
 
     for (size_t i = 0; i < RECORDS_MAX && state->has_reader; i++) {
         struct names_packet record;
-        ssize_t size = recv(state->sys->state_records, packet, sizeof(packet), MSG_DONTWAIT);
+        ssize_t size = recv(state->lookups.files->records, packet, sizeof(packet), MSG_DONTWAIT);
         /* If memory is short, the record stays in the socket, which stays readable. */
         if (size < 0 && (errno == EAGAIN || errno == EINTR || errno == ENOMEM || errno == ENOBUFS))
             break;
@@ -663,22 +663,21 @@ static void state_close(void *data)
     free(state);
 }
 
-static int state_open(struct sys *sys, void **ret, int *ret_fd)
+static int state_open(struct sys *sys, const struct state_files *files, void **ret, int *ret_fd)
 {
     struct state *state = calloc(1, sizeof(*state));
     int r = 0;
 
     if (!state)
         return -ENOMEM;
-    *state =
-        (struct state){.sys = sys, .fd = -1, .timer = -1, .has_reader = sys->state_records >= 0, .armed_ns = NEVER};
-    state->lookups.sys = sys;
+    *state = (struct state){.sys = sys, .fd = -1, .timer = -1, .has_reader = files && files->read, .armed_ns = NEVER};
+    state->lookups.files = files;
     if (state->has_reader) {
         state->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
         r = state->timer < 0 ? -errno : 0;
     }
     if (state->has_reader && r == 0) {
-        state->fd = fd_join((int[]){state->timer, sys->state_records}, 2);
+        state->fd = fd_join((int[]){state->timer, files->records}, 2);
         r = MIN(state->fd, 0);
     }
     if (r < 0) {

@@ -39,16 +39,16 @@ struct lookup {
     char id[STATE_ID_LENGTH + 1]; /* "" if the file lists all containers */
 };
 
-/* The requests that have not been answered. Zeroed, except for `sys`, there are none. */
+/* The requests that have not been answered. Zeroed, except for `files`, there are none. */
 struct lookups {
-    struct sys *sys;
+    const struct state_files *files;
     size_t n;
     struct lookup items[LOOKUPS_MAX];
 };
 
 /*
- * Requests a file. Returns errors of sys->read_state(): -EALREADY if the file still has this version, -EAGAIN if too
- * many requests are pending. `now` is CLOCK_MONOTONIC, in nanoseconds.
+ * Requests a file. Returns errors of read() in struct state_files: -EALREADY if the file still has this version,
+ * -EAGAIN if too many requests are pending. `now` is CLOCK_MONOTONIC, in nanoseconds.
  */
 int lookups_ask(struct lookups *lookups, const struct container_user *container_user, uint32_t place, const char *id,
                 uint64_t version, uint64_t now);

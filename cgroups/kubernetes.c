@@ -353,10 +353,11 @@ static int kubernetes_find(void *state, const char *path, struct names *names)
 
 /* --- source --- */
 
-static int kubernetes_open(struct sys *sys, void **ret, int *ret_fd)
+static int kubernetes_open(struct sys *sys, const struct state_files *files, void **ret, int *ret_fd)
 {
     struct kubernetes_source *kubernetes = calloc(1, sizeof(*kubernetes));
 
+    (void)files;
     if (!kubernetes)
         return -ENOMEM;
     directory_watches_init(&kubernetes->watches, sys);

@@ -8,13 +8,15 @@
 #define CGROUPS_NAME_SOURCE_H
 
 #include "cgroups/names.h"
+#include "cgroups/state-files.h"
 #include "perf/sys.h"
 
 struct name_source {
     /*
-     * *ret_fd is readable when dispatch() has work; the state owns it; -1 if there is none. Returns -ENOMEM on failure.
+     * *ret_fd is readable when dispatch() has work; the state owns it; -1 if there is none. `files` (may be NULL) must
+     * outlive the state. Returns -ENOMEM on failure.
      */
-    int (*open)(struct sys *sys, void **ret, int *ret_fd);
+    int (*open)(struct sys *sys, const struct state_files *files, void **ret, int *ret_fd);
     /* Handles changes. Returns whether a name may have changed. */
     bool (*dispatch)(void *state);
     /*

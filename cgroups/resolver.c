@@ -22,7 +22,7 @@ struct resolver {
 
 _Static_assert(ARRAY_SIZE(sources) - 1 <= RESOLVER_FDS, "there is room for the descriptor of each source");
 
-int resolver_new(struct sys *sys, struct resolver **ret)
+int resolver_new(struct sys *sys, const struct state_files *files, struct resolver **ret)
 {
     struct resolver *resolver = calloc(1, sizeof(*resolver));
 
@@ -31,7 +31,7 @@ int resolver_new(struct sys *sys, struct resolver **ret)
     int r = 0;
     for (size_t i = 0; sources[i] && r == 0; i++) {
         resolver->fds[i] = -1;
-        r = sources[i]->open(sys, &resolver->states[i], &resolver->fds[i]);
+        r = sources[i]->open(sys, files, &resolver->states[i], &resolver->fds[i]);
     }
     if (r < 0)
         resolver_free(resolver);

@@ -4,12 +4,16 @@
 #define CGROUPS_RESOLVER_H
 
 #include "cgroups/names.h"
+#include "cgroups/state-files.h"
 #include "perf/sys.h"
 
 struct resolver;
 
-/* Returns -ENOMEM on failure. A source that this machine lacks is not an error. */
-int resolver_new(struct sys *sys, struct resolver **ret);
+/*
+ * `files` may be NULL: there is no reader of state files. Both must outlive the resolver. Returns -ENOMEM on failure. A
+ * source that this machine lacks is not an error.
+ */
+int resolver_new(struct sys *sys, const struct state_files *files, struct resolver **ret);
 struct resolver *resolver_free(struct resolver *resolver);
 #define RESOLVER_FDS 3
 

@@ -49,6 +49,21 @@ struct state_request {
 };
 _Static_assert(sizeof(struct state_request) == 24 + STATE_ID_LENGTH + 1 + STATE_HOME_MAX, "it is sent as it is");
 
+/*
+ * How this process has state files read: by itself (opener/opener-server.h), or by its opener (opener/client.h).
+ * Zeroed, nothing reads them.
+ */
+struct state_files {
+    void *owner; /* the first argument of read() */
+    /*
+     * Asks for a file to be read. On 0, records with the request's ticket arrive on `records`. Returns -EALREADY if the
+     * file has not changed; -EAGAIN if the reader is busy; -ENOSYS if the reader has ended; -EBADRQC if the request is
+     * refused; errors of open(2).
+     */
+    int (*read)(void *owner, const struct state_request *request);
+    int records; /* socket for the packets of cgroups/names-reader.h */
+};
+
 /* Makes the path of the file. Returns -EINVAL if the request is not valid; the opener must then refuse it. */
 int state_request_path(const struct state_request *request, char *ret, size_t size);
 /* A hash that changes with the file's identity, size and times; never 0. */

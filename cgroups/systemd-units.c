@@ -711,11 +711,12 @@ static void systemd_forget(void *state, const char *path)
         unit_descriptions_forget(&systemd->descriptions, &unit);
 }
 
-static int systemd_open(struct sys *sys, void **ret, int *ret_fd)
+static int systemd_open(struct sys *sys, const struct state_files *files, void **ret, int *ret_fd)
 {
     struct systemd_source *systemd = calloc(1, sizeof(*systemd));
     struct directory_listener listener = {systemd, machine_found, machine_gone, machines_cleared};
 
+    (void)files;
     if (!systemd)
         return -ENOMEM;
     systemd->machines.sys = sys;

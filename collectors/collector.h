@@ -24,7 +24,9 @@ struct children {
     const struct child *opener, *symboliser, *reader;
 };
 
+struct bpf_calls;
 struct group_set;
+struct state_files;
 
 /*
  * The inputs of every call to a collector. All pointers are borrowed: `machine` and `config` are valid until the next
@@ -32,6 +34,8 @@ struct group_set;
  */
 struct collector_env {
     struct sys *sys;
+    const struct bpf_calls *bpf;           /* bpf_is_available() if this process can have a BPF program */
+    const struct state_files *state_files; /* may be NULL */
     const struct machine *machine;
     const struct config *config;
     struct snapshot *snapshot;

@@ -29,6 +29,8 @@ struct slot {
 
 struct registry {
     struct sys *sys;
+    const struct bpf_calls *bpf;
+    const struct state_files *state_files;
     const struct reload_outcome *reload;
     struct children children;
     const struct machine *machine;
@@ -47,6 +49,8 @@ static struct collector_env registry_env(struct registry *registry, size_t i)
 {
     return (struct collector_env){
         .sys = registry->sys,
+        .bpf = registry->bpf,
+        .state_files = registry->state_files,
         .machine = registry->machine,
         .config = registry->config,
         .snapshot = &registry->snapshot,
@@ -75,6 +79,13 @@ int registry_new(struct sys *sys, const struct reload_outcome *reload, struct re
 void registry_set_children(struct registry *registry, const struct children *children)
 {
     registry->children = *children;
+}
+
+void registry_set_cgroup_sources(struct registry *registry, const struct bpf_calls *bpf,
+                                 const struct state_files *state_files)
+{
+    registry->bpf = bpf;
+    registry->state_files = state_files;
 }
 
 static void registry_forget_failures(struct registry *registry)

@@ -17,6 +17,9 @@ int registry_new(struct sys *sys, const struct reload_outcome *reload, struct re
 struct registry *registry_free(struct registry *registry);
 /* Sets the processes whose cost the collector `self` reports. They must outlive the registry. */
 void registry_set_children(struct registry *registry, const struct children *children);
+/* Sets what the collector `cgroup` uses besides `sys`. Both may be NULL, and must outlive the registry. */
+void registry_set_cgroup_sources(struct registry *registry, const struct bpf_calls *bpf,
+                                 const struct state_files *state_files);
 
 /*
  * Opens what `config` asks for on `machine`, and closes everything else. Unchanged groups continue to count.

@@ -10,7 +10,6 @@
 #include "base/timer.h"
 #include "daemon/log.h"
 #include "daemon/session.h"
-#include "opener/client.h"
 #include "process/privileges.h"
 #include "process/sandbox.h"
 
@@ -31,16 +30,16 @@ struct privsep {
 DEFINE_CLEANUP(struct privsep *, privsep_free);
 
 static int start_opener(struct privsep *privsep, const struct options *options, const struct config *config,
-                        struct sys *sys, struct error *error)
+                        const struct privileged_calls *calls, struct error *error)
 {
     _cleanup_(opener_permissions_done) struct opener_permissions permissions = {0};
 
     int r = user_choose(config->user, &privsep->user, error);
     if (r == 0)
-        r = permissions_from_config(sys, config, settings_file(options), &permissions, error);
+        r = permissions_from_config(calls->sys, config, settings_file(options), &permissions, error);
     permissions.state_files = privsep->reader;
     if (r == 0)
-        r = opener_start(sys, &permissions, &privsep->user, privsep->reader ? privsep->reader->files : -1,
+        r = opener_start(calls, &permissions, &privsep->user, privsep->reader ? privsep->reader->files : -1,
                          &privsep->opener, error);
     if (r == 0 && privsep->reader) /* from now on only the opener sends files to the reader */
         close(steal_fd(&privsep->reader->files));
@@ -49,8 +48,8 @@ static int start_opener(struct privsep *privsep, const struct options *options, 
     return r;
 }
 
-int privsep_new(const struct options *options, const struct config *config, struct sys *sys, struct name_reader *reader,
-                struct privsep **ret, struct error *error)
+int privsep_new(const struct options *options, const struct config *config, const struct privileged_calls *calls,
+                struct name_reader *reader, struct privsep **ret, struct error *error)
 {
     _cleanup_(privsep_freep) struct privsep *privsep = calloc(1, sizeof(*privsep));
 
@@ -59,7 +58,7 @@ int privsep_new(const struct options *options, const struct config *config, stru
     privsep->reader = reader;
     privsep->reader_pidfd = -1;
     if (!options->no_opener && capabilities_are_privileged()) {
-        int r = start_opener(privsep, options, config, sys, error);
+        int r = start_opener(privsep, options, config, calls, error);
         if (r < 0)
             return r;
     }

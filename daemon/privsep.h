@@ -13,18 +13,18 @@
 #include "cgroups/names-reader.h"
 #include "config/config.h"
 #include "daemon/options.h"
-#include "perf/sys.h"
+#include "opener/client.h"
 
 struct privsep;
 
 /*
- * Starts the opener if this process has capabilities and `options` do not forbid it. From then on `sys` asks the
+ * Starts the opener if this process has capabilities and `options` do not forbid it. From then on `calls` ask the
  * opener, which opens only what `config` names. The socket that passes state files to `reader` (may be NULL) then
  * belongs to the opener. Must be called before threads are created or other descriptors are opened: the opener is a
  * fork of this process. Returns -errno with a sentence; -EINVAL if the configured user is wrong.
  */
-int privsep_new(const struct options *options, const struct config *config, struct sys *sys, struct name_reader *reader,
-                struct privsep **ret, struct error *error);
+int privsep_new(const struct options *options, const struct config *config, const struct privileged_calls *calls,
+                struct name_reader *reader, struct privsep **ret, struct error *error);
 /*
  * Gives up this process's privileges if it has an opener (process/sandbox.h). Must be called after addresses, files and
  * the log are open, which may need privileges, and before any client is served. Returns -errno with a sentence; the

@@ -225,6 +225,7 @@ static int fail_config(const struct daemon *daemon, const char *sentence)
 /* The first stage, because the opener is a fork of this process and inherits every open descriptor. */
 static int split_off(struct daemon *daemon)
 {
+    const struct privileged_calls calls = session_privileged_calls(&daemon->session);
     _cleanup_(config_freep) struct config *config = NULL;
     struct error error = {0};
 
@@ -232,8 +233,8 @@ static int split_off(struct daemon *daemon)
         return fail_start(error.message);
     if (settings_read(daemon->options, &daemon->session.sys, &config, &error) < 0)
         return fail_config(daemon, error.message);
-    int r = privsep_new(daemon->options, config, &daemon->session.sys,
-                        daemon->session.has_reader ? &daemon->session.reader : NULL, &daemon->privsep, &error);
+    int r = privsep_new(daemon->options, config, &calls, daemon->session.has_reader ? &daemon->session.reader : NULL,
+                        &daemon->privsep, &error);
     if (r < 0) {
         fail_start(error.message);
         return r == -EINVAL ? EXIT_BAD_USAGE : EXIT_FAILURE;

@@ -11,7 +11,6 @@
 #include "bpf/layout.h"
 #include "config/web-config.h"
 #include "daemon/log.h"
-#include "opener/client.h"
 #include "perf/event.h"
 #include "perf/group.h"
 #include "perf/presets.h"
@@ -321,9 +320,9 @@ static void start_reader(struct session *session)
         log_warning("containers are not named by their state files: %s", error.message);
     if (r < 0)
         return;
-    session->sys.state_records = session->reader.records;
-    session->state_files.reader = &session->reader.files;
-    opener_state_file_attach(&session->sys, &session->state_files);
+    session->own_state_files = (struct own_state_files){.sys = &session->sys, .reader = &session->reader.files};
+    own_state_files_bind(&session->own_state_files, &session->state_files);
+    session->state_files.records = session->reader.records;
 }
 
 int session_begin(struct session *session, const struct options *options, bool serves, struct error *error)
@@ -337,10 +336,10 @@ int session_begin(struct session *session, const struct options *options, bool s
                          "the limit of open files is %" PRIu64
                          ", which is too low for perfcountd to start: raise it (LimitNOFILE= of the unit, ulimit -n)",
                          limit);
-    if (memory_limit_find("", &session->memory) < 0 || bpf_loader_new(&session->loader) < 0)
+    if (memory_limit_find("", &session->memory) < 0 || bpf_loader_new(&session->sys, &session->loader) < 0)
         return error_oom(error);
     session->sys.memory = &session->memory;
-    bpf_loader_bind(session->loader, &session->sys);
+    bpf_loader_bind(session->loader, &session->bpf);
     start_reader(session);
     session->terms = (struct fd_budget_terms){
         .limit = limit,
@@ -353,6 +352,11 @@ int session_begin(struct session *session, const struct options *options, bool s
         .has_journal = getenv("JOURNAL_STREAM") != NULL,
     };
     return 0;
+}
+
+struct privileged_calls session_privileged_calls(struct session *session)
+{
+    return (struct privileged_calls){&session->sys, &session->bpf, &session->state_files};
 }
 
 static int divide_descriptors(struct session *session, const struct config *config, const struct machine *machine,
@@ -399,6 +403,7 @@ int session_open(struct session *session, struct error *error)
     if (r < 0)
         return error_oom(error);
     registry_set_children(session->registry, &session->children);
+    registry_set_cgroup_sources(session->registry, &session->bpf, &session->state_files);
     r = registry_configure(session->registry, session->machine, session->config, NULL, error);
     if (r == 0)
         registry_read(session->registry, UINT32_MAX, 0);

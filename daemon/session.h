@@ -16,6 +16,7 @@
 #include "config/config.h"
 #include "daemon/fd-budget.h"
 #include "daemon/options.h"
+#include "opener/client.h"
 #include "opener/opener-server.h"
 #include "opener/rules.h"
 #include "process/memory-limit.h"
@@ -41,6 +42,7 @@ int permissions_from_config(struct sys *sys, const struct config *config, const 
 
 struct session {
     struct sys sys;
+    struct bpf_calls bpf;
     struct machine *machine;
     uint64_t generation; /* incremented each time the machine is loaded */
     struct config *config;
@@ -49,9 +51,10 @@ struct session {
     struct children children; /* for the collector `self` */
     bool has_reader;          /* the reader of state files runs; only if the machine has directories of state files */
     struct name_reader reader;
-    struct own_state_files state_files; /* used without an opener */
-    struct fd_budget_terms terms;       /* terms.config is valid only inside daemon/session.c */
-    struct fd_budget budget;            /* shares of RLIMIT_NOFILE under the current configuration */
+    struct state_files state_files;
+    struct own_state_files own_state_files; /* used without an opener */
+    struct fd_budget_terms terms;           /* terms.config is valid only inside daemon/session.c */
+    struct fd_budget budget;                /* shares of RLIMIT_NOFILE under the current configuration */
     struct descriptors descriptors;
     struct memory_limit memory;
     struct bpf_loader *loader; /* used without an opener */
@@ -59,11 +62,14 @@ struct session {
 
 /*
  * The first step, before other descriptors are opened: raises RLIMIT_NOFILE, counts the inherited descriptors, and
- * starts the reader of state files if the machine has any. session->sys must be initialised; it then opens state files
- * and counts cgroups with BPF in this process. `serves` has the meaning of the member of struct fd_budget_terms.
+ * starts the reader of state files if the machine has any. session->sys must be initialised. This process then opens
+ * state files and counts cgroups with BPF itself. `serves` has the meaning of the member of struct fd_budget_terms.
  * Returns -EMFILE with a sentence if `serves` is true and the limit is too low; -ENOMEM with a sentence.
  */
 int session_begin(struct session *session, const struct options *options, bool serves, struct error *error);
+
+/* The calls that an opener takes over. */
+struct privileged_calls session_privileged_calls(struct session *session);
 
 /*
  * Loads the machine and the configuration through session->sys, which must be initialised; opens no counter. Returns

@@ -286,9 +286,9 @@ static int client_open_file(struct sys *sys, const char *path, int flags)
     return given == -EBADRQC ? fd : given;
 }
 
-static int client_read_state(struct sys *sys, const struct state_request *request)
+static int client_read_state(void *owner, const struct state_request *request)
 {
-    struct opener_client *client = sys->owner;
+    struct opener_client *client = owner;
     _cleanup_(fd_list_close) struct fd_list opened = {0};
     struct opener_reply reply;
 
@@ -315,19 +315,6 @@ static int client_start_finder(struct sys *sys, int ret[2])
     ret[1] = opened.fds[1];
     opened.n = 0;
     return reply.id <= OPENER_FINDERS_MAX ? (int)reply.id : OPENER_FINDERS_MAX;
-}
-
-void opener_client_attach(struct opener_client *client, struct sys *sys)
-{
-    struct sys_calls calls = sys_own_calls;
-
-    calls.perf_event_open = client_perf_event_open;
-    calls.open_group = client_open_group;
-    calls.open_file = client_open_file;
-    calls.start_finder = client->rules.permissions.sampling ? client_start_finder : NULL;
-    sys->calls = calls;
-    sys->owner = client;
-    sys->read_state = client_read_state;
 }
 
 void opener_client_done(struct opener_client *client)
@@ -370,6 +357,7 @@ static int opener_find_cgroups(struct sys *sys, char **ret)
 
 struct opener_process {
     struct sys *sys;
+    struct bpf_calls bpf;
     const struct user *user;
     struct event_quota events;
     struct quota bpf_programs;
@@ -379,15 +367,15 @@ struct opener_process {
 };
 
 /* Makes the loader of BPF programs, which is never freed: it lives as long as this process. */
-static int bind_bpf(struct sys *sys, const struct opener_rules *rules, struct error *error)
+static int bind_bpf(struct opener_process *process, struct error *error)
 {
     struct bpf_loader *loader;
 
-    if (!rules->permissions.bpf_slots)
+    if (!process->server.rules.permissions.bpf_slots)
         return 0;
-    if (bpf_loader_new(&loader) < 0)
+    if (bpf_loader_new(process->sys, &loader) < 0)
         return error_oom(error);
-    bpf_loader_bind(loader, sys);
+    bpf_loader_bind(loader, &process->bpf);
     return 0;
 }
 
@@ -449,7 +437,7 @@ static int opener_begin(void *userdata, int socket, struct child_hello *ret, str
     server->socket = socket;
     int r = user_allow_kill(process->user, &cause);
     if (r == 0)
-        r = bind_bpf(process->sys, &server->rules, &cause);
+        r = bind_bpf(process, &cause);
     if (r == 0)
         r = open_quotas(server, &cause);
     if (r == 0)
@@ -488,6 +476,7 @@ static int opener_fork(struct opener *opener, struct sys *sys, const struct user
         .server = {.sys = sys,
                    .reader = reader,
                    .rules = opener->client.rules,
+                   .bpf = &process.bpf,
                    .cgroups = opener->cgroups,
                    .events = &process.events,
                    .bpf_programs = &process.bpf_programs,
@@ -534,20 +523,19 @@ static struct opener *opener_new(struct sys *sys, struct opener_permissions *per
     return opener;
 }
 
-int opener_start(struct sys *sys, struct opener_permissions *permissions, const struct user *user, int reader,
-                 struct opener **ret, struct error *error)
+int opener_start(const struct privileged_calls *calls, struct opener_permissions *permissions, const struct user *user,
+                 int reader, struct opener **ret, struct error *error)
 {
     /* Neither process can mount tracefs later. */
-    machine_find_tracefs(sys);
-    _cleanup_(opener_freep) struct opener *opener = opener_new(sys, permissions);
+    machine_find_tracefs(calls->sys);
+    _cleanup_(opener_freep) struct opener *opener = opener_new(calls->sys, permissions);
     if (!opener)
         return error_oom(error);
-    int r = opener_fork(opener, sys, user, reader, error);
+    int r = opener_fork(opener, calls->sys, user, reader, error);
     if (r < 0)
         return r;
-    opener->sys = sys;
-    opener_client_attach(&opener->client, sys);
-    opener_client_bind_bpf(sys);
+    opener_client_attach(&opener->client, calls);
+    opener->bpf = calls->bpf;
     *ret = steal(opener);
     return 0;
 }
@@ -590,8 +578,8 @@ struct opener *opener_free(struct opener *opener)
 {
     if (!opener)
         return NULL;
-    if (opener->sys) /* the collectors are closed after the opener */
-        opener->sys->bpf = NULL;
+    if (opener->bpf) /* the collectors are closed after the opener */
+        *opener->bpf = (struct bpf_calls){0};
     opener_client_done(&opener->client);
     child_end(&opener->child, &opener->status);
     free(opener->cgroups);
@@ -622,10 +610,9 @@ static int start_fail(int code, const char *message, struct error *error)
     return error_set(error, code, "the opener refuses to count cgroups by BPF (%s)", error_name(code));
 }
 
-static int client_ask_bpf(struct sys *sys, const struct opener_bpf_packet *packet, const struct fd_list *given,
-                          struct opener_reply *reply, struct fd_list *opened)
+static int client_ask_bpf(struct opener_client *client, const struct opener_bpf_packet *packet,
+                          const struct fd_list *given, struct opener_reply *reply, struct fd_list *opened)
 {
-    struct opener_client *client = sys->owner;
     bool starts = packet->call == OPENER_BPF_START, attaches = packet->call == OPENER_BPF_ATTACH;
     unsigned patience_ms = starts || attaches ? OPENER_BPF_PATIENCE_MS : OPENER_PATIENCE_MS;
 
@@ -635,21 +622,22 @@ static int client_ask_bpf(struct sys *sys, const struct opener_bpf_packet *packe
 }
 
 /* Makes a call whose reply is an error or nothing. */
-static int client_order_bpf(struct sys *sys, const struct opener_bpf_packet *packet, const struct fd_list *given)
+static int client_order_bpf(struct opener_client *client, const struct opener_bpf_packet *packet,
+                            const struct fd_list *given)
 {
     _cleanup_(fd_list_close) struct fd_list opened = {0};
     struct opener_reply reply;
 
-    return client_ask_bpf(sys, packet, given, &reply, &opened);
+    return client_ask_bpf(client, packet, given, &reply, &opened);
 }
 
-static int client_start(struct sys *sys, const struct bpf_shape *shape, struct bpf_maps *ret, struct error *error)
+static int client_start(void *owner, const struct bpf_shape *shape, struct bpf_maps *ret, struct error *error)
 {
     const struct opener_bpf_packet packet = {.call = OPENER_BPF_START, .shape = *shape};
     _cleanup_(fd_list_close) struct fd_list opened = {0};
-    struct opener_client *client = sys->owner;
+    struct opener_client *client = owner;
     struct opener_reply reply = {0};
-    int r = client_ask_bpf(sys, &packet, &(struct fd_list){0}, &reply, &opened);
+    int r = client_ask_bpf(owner, &packet, &(struct fd_list){0}, &reply, &opened);
 
     if (r == 0 && opened.n < 2)
         r = -EMFILE;
@@ -663,9 +651,9 @@ static int client_start(struct sys *sys, const struct bpf_shape *shape, struct b
     return 0;
 }
 
-static int client_set_cpu(struct sys *sys, unsigned cpu, const struct bpf_event *events, const int *fds)
+static int client_set_cpu(void *owner, unsigned cpu, const struct bpf_event *events, const int *fds)
 {
-    const struct opener_client *client = sys->owner;
+    const struct opener_client *client = owner;
     struct opener_bpf_packet packet = {.call = OPENER_BPF_SET_CPU, .number = cpu};
     struct fd_list given = {0};
 
@@ -674,47 +662,47 @@ static int client_set_cpu(struct sys *sys, unsigned cpu, const struct bpf_event 
         if (events[i].source == SOURCE_READ)
             given.fds[given.n++] = fds[i];
     }
-    return client_order_bpf(sys, &packet, &given);
+    return client_order_bpf(owner, &packet, &given);
 }
 
-static int client_attach(struct sys *sys, bool attached)
+static int client_attach(void *owner, bool attached)
 {
     const struct opener_bpf_packet packet = {.call = OPENER_BPF_ATTACH, .number = attached};
 
-    return client_order_bpf(sys, &packet, &(struct fd_list){0});
+    return client_order_bpf(owner, &packet, &(struct fd_list){0});
 }
 
-static int client_assign(struct sys *sys, int cgroup_fd, uint32_t slot, uint64_t *ret_id)
+static int client_assign(void *owner, int cgroup_fd, uint32_t slot, uint64_t *ret_id)
 {
     const struct opener_bpf_packet packet = {.call = OPENER_BPF_ASSIGN, .number = slot};
     _cleanup_(fd_list_close) struct fd_list opened = {0};
     const struct fd_list given = {1, {cgroup_fd}};
     struct opener_reply reply;
-    int r = client_ask_bpf(sys, &packet, &given, &reply, &opened);
+    int r = client_ask_bpf(owner, &packet, &given, &reply, &opened);
 
     if (r == 0)
         *ret_id = reply.id;
     return r;
 }
 
-static int client_withdraw(struct sys *sys, uint64_t id)
+static int client_withdraw(void *owner, uint64_t id)
 {
     const struct opener_bpf_packet packet = {.call = OPENER_BPF_WITHDRAW, .id = id};
 
-    return client_order_bpf(sys, &packet, &(struct fd_list){0});
+    return client_order_bpf(owner, &packet, &(struct fd_list){0});
 }
 
-static int client_flush(struct sys *sys)
+static int client_flush(void *owner)
 {
     const struct opener_bpf_packet packet = {.call = OPENER_BPF_FLUSH};
 
-    return client_order_bpf(sys, &packet, &(struct fd_list){0});
+    return client_order_bpf(owner, &packet, &(struct fd_list){0});
 }
 
 /* Also true if the opener has ended and the daemon has not noticed yet. */
-static bool client_is_lost(struct sys *sys)
+static bool client_is_lost(void *owner)
 {
-    const struct opener_client *client = sys->owner;
+    const struct opener_client *client = owner;
     char byte;
     struct iovec part = {.iov_base = &byte, .iov_len = 1};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
@@ -722,16 +710,27 @@ static bool client_is_lost(struct sys *sys)
     return client->lost || recvmsg(client->socket, &message, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
-static void client_stop(struct sys *sys)
+static void client_stop(void *owner)
 {
     const struct opener_bpf_packet packet = {.call = OPENER_BPF_STOP};
 
-    (void)client_order_bpf(sys, &packet, &(struct fd_list){0});
+    (void)client_order_bpf(owner, &packet, &(struct fd_list){0});
 }
 
-void opener_client_bind_bpf(struct sys *sys)
+/* --- all calls --- */
+
+void opener_client_attach(struct opener_client *client, const struct privileged_calls *calls)
 {
-    static const struct bpf_calls calls = {
+    struct sys_calls seam = sys_own_calls;
+
+    seam.perf_event_open = client_perf_event_open;
+    seam.open_group = client_open_group;
+    seam.open_file = client_open_file;
+    seam.start_finder = client->rules.permissions.sampling ? client_start_finder : NULL;
+    calls->sys->calls = seam;
+    calls->sys->owner = client;
+    *calls->bpf = (struct bpf_calls){
+        .owner = client,
         .start = client_start,
         .set_cpu = client_set_cpu,
         .attach = client_attach,
@@ -741,6 +740,8 @@ void opener_client_bind_bpf(struct sys *sys)
         .is_lost = client_is_lost,
         .stop = client_stop,
     };
-
-    sys->bpf = &calls;
+    if (client->rules.permissions.state_files) {
+        calls->state_files->owner = client;
+        calls->state_files->read = client_read_state;
+    }
 }

@@ -4,7 +4,8 @@
  * which has none.
  *
  * A `struct sys` that is attached to the opener sends it the calls that need privileges, and makes all others itself.
- * The calls that count cgroups by BPF (bpf/calls.h) are requests too.
+ * The calls that count cgroups by BPF (bpf/calls.h) and those that have state files read (cgroups/state-files.h) are
+ * requests too.
  *
  * The client gives up an opener that has ended or breaks the protocol: each later request fails with -EPIPE, and open
  * descriptors stay open. An opener that does not reply in time is late: the request that waited fails with -ETIMEDOUT,
@@ -30,8 +31,18 @@ struct opener_client {
     unsigned patience_ms; /* receive timeout of the socket; 0: not set yet */
 };
 
-/* From now on `sys` asks the opener. The client must outlive `sys`. */
-void opener_client_attach(struct opener_client *client, struct sys *sys);
+/* The calls of a process that need privileges. It makes them itself until it has an opener. */
+struct privileged_calls {
+    struct sys *sys;
+    struct bpf_calls *bpf;
+    struct state_files *state_files;
+};
+
+/*
+ * From now on `calls` ask the opener; those for state files only if the opener may open such files. The client must
+ * outlive the last call.
+ */
+void opener_client_attach(struct opener_client *client, const struct privileged_calls *calls);
 /*
  * The caller calls this when the socket is readable. Returns 1 after a late reply, 0 if there is nothing to read, and
  * -EPIPE if the opener has ended or has sent an unsolicited packet.
@@ -43,7 +54,7 @@ void opener_client_done(struct opener_client *client);
 
 struct opener {
     struct opener_client client;
-    struct sys *sys; /* the sys that asks the opener; NULL until it does */
+    struct bpf_calls *bpf; /* asks the opener; NULL until it does. opener_free() empties it. */
     struct child child;
     uid_t user;            /* the opener's user */
     pid_t pid;             /* stays set when child.pid becomes 0, once the opener is reaped */
@@ -56,16 +67,16 @@ struct opener {
 };
 
 /*
- * Forks the opener, which uses `sys` to open what `permissions` allow, and lets `sys` ask it from now on. Takes over
- * the permissions in any case. The process must have one thread. The opener sends state files to the socket `reader`
- * (-1: none), which stays the caller's, who closes it afterwards. `user` is the user that this process becomes later;
- * it may end the opener.
+ * Forks the opener, which uses `calls->sys` to open what `permissions` allow, and lets all `calls` ask it from now on.
+ * Takes over the permissions in any case. The process must have one thread. The opener sends state files to the socket
+ * `reader` (-1: none), which stays the caller's, who closes it afterwards. `user` is the user that this process becomes
+ * later; it may end the opener.
  *
  * This process keeps its privileges: the caller must enter SANDBOX_DAEMON with `user` before it listens to a
  * network. Returns -errno with a sentence.
  */
-int opener_start(struct sys *sys, struct opener_permissions *permissions, const struct user *user, int reader,
-                 struct opener **ret, struct error *error);
+int opener_start(const struct privileged_calls *calls, struct opener_permissions *permissions, const struct user *user,
+                 int reader, struct opener **ret, struct error *error);
 /* Ends the opener if it still runs, and reaps it. Waits about a second at most. Always returns NULL. */
 struct opener *opener_free(struct opener *opener);
 
@@ -81,8 +92,5 @@ bool opener_kill(struct opener *opener);
 bool opener_reap(struct opener *opener);
 /* Describes how a lost opener ended: "process 123 was ended by signal 9 (Killed)". */
 void opener_describe_end(const struct opener *opener, char *text, size_t size);
-
-/* Lets sys->bpf ask the opener, after opener_client_attach(). */
-void opener_client_bind_bpf(struct sys *sys);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Serving a request allocates no memory, apart from the calls of sys->bpf. */
+/* Serving a request allocates no memory, apart from the calls of server->bpf. */
 #include "opener/opener-server.h"
 
 #include <fcntl.h>
@@ -99,17 +99,17 @@ int opener_state_file_send(struct sys *sys, const struct state_request *request,
                          : open_and_send(sys, request, path, reader);
 }
 
-static int own_read_state(struct sys *sys, const struct state_request *request)
+static int own_state_file_read(void *owner, const struct state_request *request)
 {
-    struct own_state_files *files = sys->owner;
+    struct own_state_files *own = owner;
 
-    return opener_state_file_send(sys, request, *files->reader, &files->stragglers);
+    return opener_state_file_send(own->sys, request, *own->reader, &own->stragglers);
 }
 
-void opener_state_file_attach(struct sys *sys, struct own_state_files *files)
+void own_state_files_bind(struct own_state_files *own, struct state_files *ret)
 {
-    sys->owner = files;
-    sys->read_state = own_read_state;
+    ret->owner = own;
+    ret->read = own_state_file_read;
 }
 
 /* --- Events --- */
@@ -372,20 +372,20 @@ static int add_to_quota(struct quota *quota, const struct bpf_maps *maps, struct
                  : 0;
 }
 
-static int start_bpf(struct sys *sys, struct quota *quota, const struct bpf_shape *shape, struct fd_list *opened,
+static int start_bpf(const struct opener_server *server, const struct bpf_shape *shape, struct fd_list *opened,
                      struct error *error)
 {
     struct bpf_maps maps;
-    int r = check_quota(quota, error);
+    int r = check_quota(server->bpf_programs, error);
 
     if (r == 0)
-        r = sys->bpf->start(sys, shape, &maps, error);
+        r = server->bpf->start(server->bpf->owner, shape, &maps, error);
     if (r < 0)
         return r;
-    r = add_to_quota(quota, &maps, error);
+    r = add_to_quota(server->bpf_programs, &maps, error);
     if (r < 0) {
-        sys_close(sys, maps.counts);
-        sys_close(sys, maps.records);
+        sys_close(server->sys, maps.counts);
+        sys_close(server->sys, maps.records);
         return r;
     }
     opened->fds[opened->n++] = maps.counts;
@@ -393,11 +393,11 @@ static int start_bpf(struct sys *sys, struct quota *quota, const struct bpf_shap
     return 0;
 }
 
-static int serve_start(struct sys *sys, struct quota *quota, const struct bpf_shape *shape, struct opener_reply *reply,
+static int serve_start(const struct opener_server *server, const struct bpf_shape *shape, struct opener_reply *reply,
                        struct fd_list *opened)
 {
     struct error error = {0};
-    int r = start_bpf(sys, quota, shape, opened, &error);
+    int r = start_bpf(server, shape, opened, &error);
 
     if (r < 0)
         snprintf(reply->message, sizeof(reply->message), "%s", error.message);
@@ -406,41 +406,44 @@ static int serve_start(struct sys *sys, struct quota *quota, const struct bpf_sh
     return r;
 }
 
-static int serve_set_cpu(struct sys *sys, const struct opener_bpf_packet *packet, const struct fd_list *given)
+static int serve_set_cpu(const struct bpf_calls *bpf, const struct opener_bpf_packet *packet,
+                         const struct fd_list *given)
 {
     int fds[BPF_EVENTS_MAX];
     size_t n = 0;
 
     for (size_t i = 0; i < BPF_EVENTS_MAX; i++)
         fds[i] = packet->events[i].source == SOURCE_READ ? given->fds[n++] : -1;
-    return sys->bpf->set_cpu(sys, packet->number, packet->events, fds);
+    return bpf->set_cpu(bpf->owner, packet->number, packet->events, fds);
 }
 
 /*
- * Makes a call that is parsed and allowed with the descriptors that came along, through sys->bpf. Returns 0, or the
+ * Makes a call that is parsed and allowed with the descriptors that came along, through server->bpf. Returns 0, or the
  * error of the call, with its sentence in the reply; -ENOSYS if this process has no BPF program; -EBUSY if there are
- * too many. `quota` has one account.
+ * too many.
  */
-static int opener_bpf_serve(struct sys *sys, struct quota *quota, const struct opener_bpf_packet *packet,
+static int opener_bpf_serve(const struct opener_server *server, const struct opener_bpf_packet *packet,
                             const struct fd_list *given, struct opener_reply *reply, struct fd_list *opened)
 {
-    if (!sys->bpf)
+    const struct bpf_calls *bpf = server->bpf;
+
+    if (!bpf_is_available(bpf))
         return -ENOSYS;
     switch ((enum opener_bpf_call)packet->call) {
     case OPENER_BPF_START:
-        return serve_start(sys, quota, &packet->shape, reply, opened);
+        return serve_start(server, &packet->shape, reply, opened);
     case OPENER_BPF_SET_CPU:
-        return serve_set_cpu(sys, packet, given);
+        return serve_set_cpu(bpf, packet, given);
     case OPENER_BPF_ATTACH:
-        return sys->bpf->attach(sys, packet->number == 1);
+        return bpf->attach(bpf->owner, packet->number == 1);
     case OPENER_BPF_ASSIGN:
-        return sys->bpf->assign(sys, given->fds[0], packet->number, &reply->id);
+        return bpf->assign(bpf->owner, given->fds[0], packet->number, &reply->id);
     case OPENER_BPF_WITHDRAW:
-        return sys->bpf->withdraw(sys, packet->id);
+        return bpf->withdraw(bpf->owner, packet->id);
     case OPENER_BPF_FLUSH:
-        return sys->bpf->flush(sys);
+        return bpf->flush(bpf->owner);
     case OPENER_BPF_STOP:
-        sys->bpf->stop(sys);
+        bpf->stop(bpf->owner);
         return 0;
     case N_OPENER_BPF_CALLS:
         break;
@@ -548,7 +551,7 @@ static int server_bpf(const struct opener_server *server, const struct opener_bp
     if (r == 0 && packet->call == OPENER_BPF_ASSIGN && !fd_is_on(given->fds[0], CGROUP2_SUPER_MAGIC))
         r = -EXDEV;
     if (r == 0)
-        r = opener_bpf_serve(server->sys, server->bpf_programs, packet, given, reply, opened);
+        r = opener_bpf_serve(server, packet, given, reply, opened);
     /*
      * The daemon assigns cgroups only after it has tested the BPF program. If the test had failed, it would continue
      * without it, and need the events of each cgroup.

@@ -26,8 +26,7 @@
 
 /*
  * Opens what `request` names by a safe path (opener/safe-open.h), and sends it with the request to the socket `reader`
- * (-1: nobody reads), without waiting. Returns what read_state() of struct sys returns; -ENOSYS also if the reader has
- * ended.
+ * (-1: nobody reads), without waiting. Returns what read() of struct state_files returns.
  *
  * A child opens and sends a file that does not belong to root, and this process waits for it as long as `stragglers`
  * allows. If the child has not ended by then, the result is 0 as well, since the file may still be sent. Returns
@@ -37,11 +36,12 @@ int opener_state_file_send(struct sys *sys, const struct state_request *request,
                            struct stragglers *stragglers);
 
 struct own_state_files {
+    struct sys *sys;
     const int *reader; /* the reader's socket; *reader is -1 if there is no reader */
     struct stragglers stragglers;
 };
-/* Without an opener: makes this process open state files itself, with its own rights. `files` must outlive `sys`. */
-void opener_state_file_attach(struct sys *sys, struct own_state_files *files);
+/* Without an opener: this process opens state files itself, with its own rights. Leaves ret->records. */
+void own_state_files_bind(struct own_state_files *own, struct state_files *ret);
 
 /* The finders that the opener has started. A finder that hangs over a file cannot be ended. Zeroed, it is empty. */
 struct finders {
@@ -65,8 +65,9 @@ struct opener_server {
     struct sys *sys;
     int socket;
     struct opener_rules rules;
-    int reader;          /* the socket for state files; -1: nobody reads them */
-    const char *cgroups; /* the directory of the cgroup hierarchy, "" if there is none */
+    int reader;                  /* the socket for state files; -1: nobody reads them */
+    const struct bpf_calls *bpf; /* may be NULL */
+    const char *cgroups;         /* the directory of the cgroup hierarchy, "" if there is none */
     struct event_quota *events;
     struct quota *bpf_programs; /* one account, of the maps of BPF programs */
     struct finders *finders;

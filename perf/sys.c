@@ -333,13 +333,6 @@ const struct sys_calls sys_own_calls = {
     .mount_tracefs = own_mount_tracefs,
 };
 
-static int no_read_state(struct sys *sys, const struct state_request *request)
-{
-    (void)sys;
-    (void)request;
-    return -ENOSYS;
-}
-
 /* The text has lines of "CLOCK SECONDS NANOSECONDS" (fs/proc/base.c and kernel/time/namespace.c of Linux). */
 int64_t sys_parse_monotonic_offset(const char *text)
 {
@@ -372,8 +365,6 @@ void sys_init(struct sys *sys)
     *sys = (struct sys){
         .calls = sys_own_calls,
         .root = "",
-        .read_state = no_read_state,
-        .state_records = -1,
         .monotonic_offset_ns = own_monotonic_offset(),
         .early_leaders = kernel_misplaces_siblings(),
     };

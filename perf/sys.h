@@ -42,8 +42,6 @@ struct sys_group {
 struct sys;
 struct descriptors;
 struct memory_limit;
-struct state_request;
-struct bpf_calls;
 
 /* Set as a whole: by sys_init(), by the opener's client, or by a test. Call them by the functions below. */
 struct sys_calls {
@@ -75,19 +73,11 @@ struct sys_calls {
 
 struct sys {
     struct sys_calls calls;
-    void *owner; /* of `calls` or read_state(): the opener's client, or who opens state files without an opener */
+    void *owner; /* of `calls`: the opener's client; NULL if this process makes them itself */
     /* The directory that has /sys and /proc: "" on the real machine, a directory of fixtures in a test. */
     const char *root;
     struct descriptors *descriptors;   /* limits sys_open_group(); NULL if only the kernel's limits apply */
     const struct memory_limit *memory; /* process/memory-limit.h; NULL if nothing limits the memory */
-    /*
-     * Asks for a state file of a container runtime (cgroups/state-files.h) to be read. On 0, records with the request's
-     * ticket arrive on `state_records`. Returns -EALREADY if the file has not changed; -EAGAIN if the reader is busy;
-     * -ENOSYS if there is no reader; -EBADRQC if the request is refused; errors of open(2).
-     */
-    int (*read_state)(struct sys *sys, const struct state_request *request);
-    int state_records;           /* socket for the packets of cgroups/names-reader.h; -1 if there is no reader */
-    const struct bpf_calls *bpf; /* bpf/calls.h; NULL if this process cannot have a BPF program */
     /* Nanoseconds by which CLOCK_MONOTONIC of this time namespace is ahead of the host's (time_namespaces(7)). */
     int64_t monotonic_offset_ns;
     bool early_leaders; /* sys_own_open_group() enables a cgroup's leader before it opens the siblings */

@@ -157,6 +157,7 @@ static void attribution_add(void *userdata, uint32_t slot, unsigned cpu, const u
 
 struct bpf_engine {
     struct sys *sys;
+    const struct bpf_calls *calls;
     struct bpf_groups groups;
     struct bpf_rows *rows;
     struct engine_layout layout;
@@ -174,8 +175,8 @@ struct bpf_engine *bpf_engine_free(struct bpf_engine *bpf, const struct collecto
 {
     if (!bpf)
         return NULL;
-    if (bpf->sys->bpf) /* NULL if the opener has ended */
-        bpf->sys->bpf->stop(bpf->sys);
+    if (bpf_is_available(bpf->calls)) /* not if the opener has ended */
+        bpf->calls->stop(bpf->calls->owner);
     bpf_run_free(bpf->run);
     bpf_rows_free(bpf->rows);
     bpf_groups_done(&bpf->groups, env);
@@ -189,9 +190,9 @@ struct bpf_engine *bpf_engine_free(struct bpf_engine *bpf, const struct collecto
 
 bool bpf_engine_is_lost(const struct bpf_engine *bpf)
 {
-    const struct bpf_calls *calls = bpf->sys->bpf;
+    const struct bpf_calls *calls = bpf->calls;
 
-    return !calls || (calls->is_lost && calls->is_lost(bpf->sys));
+    return !bpf_is_available(calls) || (calls->is_lost && calls->is_lost(calls->owner));
 }
 
 static bool is_slot_idle(const void *userdata, uint32_t slot)
@@ -233,7 +234,7 @@ static size_t bpf_engine_read_one(struct bpf_engine *bpf, const struct cgroup_co
 
 static int engine_attach(const struct bpf_engine *bpf, bool attached, struct error *error)
 {
-    int r = bpf->sys->bpf->attach(bpf->sys, attached);
+    int r = bpf->calls->attach(bpf->calls->owner, attached);
 
     return r == 0 ? 0
                   : error_set(error, r, "cannot %s the program that counts cgroups: %s", attached ? "attach" : "detach",
@@ -252,7 +253,7 @@ static int engine_start(struct bpf_engine *bpf, const struct bpf_groups *groups,
 
     if (slots_reserve(&bpf->attribution.slots, slots) < 0)
         return error_oom(error);
-    int r = bpf_run_new(bpf->sys, &shape, groups, &run, error);
+    int r = bpf_run_new(bpf->sys, bpf->calls, &shape, groups, &run, error);
     if (!run)
         return r;
     if (r == 0)
@@ -297,7 +298,7 @@ static bool withdraw_given_up(struct bpf_engine *bpf)
         struct slot *slot = &bpf->attribution.slots.items[i];
         if (slot->state != SLOT_GIVEN_UP)
             continue;
-        int r = bpf->sys->bpf->withdraw(bpf->sys, slot->id);
+        int r = bpf->calls->withdraw(bpf->calls->owner, slot->id);
         if (r < 0 && r != -ENOENT)
             return false;
     }
@@ -321,7 +322,7 @@ void bpf_engine_settle(struct bpf_engine *bpf)
 
     if ((bpf->untested && engine_test(bpf, &error) < 0) || (bpf->behind && engine_set_cpus(bpf, &error) < 0))
         bpf->error = error;
-    if (!bpf->unsettled || !withdraw_given_up(bpf) || bpf->sys->bpf->flush(bpf->sys) < 0)
+    if (!bpf->unsettled || !withdraw_given_up(bpf) || bpf->calls->flush(bpf->calls->owner) < 0)
         return;
     slots_settle(&bpf->attribution.slots);
     bpf->unsettled = false;
@@ -347,8 +348,11 @@ int bpf_engine_new(const struct collector_env *env, bool namespaced, struct bpf_
 
     if (!bpf)
         return error_oom(error);
-    *bpf = (struct bpf_engine){
-        .sys = env->sys, .cpus = cpuset_end(&env->machine->possible), .namespaced = namespaced, .paused = env->paused};
+    *bpf = (struct bpf_engine){.sys = env->sys,
+                               .calls = env->bpf,
+                               .cpus = cpuset_end(&env->machine->possible),
+                               .namespaced = namespaced,
+                               .paused = env->paused};
     bpf->attribution.unknown.created_ns = sys_now(bpf->sys, CLOCK_REALTIME);
     int r = bpf_groups_configure(&bpf->groups, env, error);
     if (r == 0)
@@ -418,11 +422,11 @@ static int bpf_engine_pause(struct bpf_engine *bpf, const struct collector_env *
 
     bpf->paused = env->paused;
     if (!env->paused && !lost)
-        r = bpf->sys->bpf->attach(bpf->sys, true);
+        r = bpf->calls->attach(bpf->calls->owner, true);
     int error = group_set_pause(env, &bpf->groups.collector);
     r = r < 0 ? r : error;
     if (env->paused && !lost) {
-        error = bpf->sys->bpf->attach(bpf->sys, false);
+        error = bpf->calls->attach(bpf->calls->owner, false);
         r = r < 0 ? r : error;
     }
     return r;
@@ -474,7 +478,7 @@ static int bpf_engine_watch(struct bpf_engine *bpf, struct cgroup_counts *counts
     r = take_slot(bpf, counts);
     if (r < 0)
         return r;
-    r = bpf->sys->bpf->assign(bpf->sys, fd, counts->slot, &bpf->attribution.slots.items[counts->slot].id);
+    r = bpf->calls->assign(bpf->calls->owner, fd, counts->slot, &bpf->attribution.slots.items[counts->slot].id);
     if (r < 0) {
         slots_free(&bpf->attribution.slots, counts->slot);
         counts->slot = 0;

@@ -431,7 +431,7 @@ int bpf_run_set_cpus(struct bpf_run *run, const struct bpf_groups *groups, struc
         bpf_groups_describe(groups, cpu, &sources);
         if (cpu_source_matches(&sources, &run->sources[cpu]))
             continue;
-        int r = run->sys->bpf->set_cpu(run->sys, cpu, sources.events, sources.fds);
+        int r = run->calls->set_cpu(run->calls->owner, cpu, sources.events, sources.fds);
         /* The call may have replaced some of the counters: none of this CPU is read until it succeeds. */
         if (r < 0)
             sources = (struct cpu_source){0};
@@ -454,8 +454,8 @@ static int run_map(struct bpf_run *run, const struct bpf_maps *maps, struct erro
     return r < 0 ? error_set(error, r, "cannot map what the program in the kernel counts: %s", strerror(-r)) : 0;
 }
 
-int bpf_run_new(struct sys *sys, const struct bpf_shape *shape, const struct bpf_groups *groups, struct bpf_run **ret,
-                struct error *error)
+int bpf_run_new(struct sys *sys, const struct bpf_calls *calls, const struct bpf_shape *shape,
+                const struct bpf_groups *groups, struct bpf_run **ret, struct error *error)
 {
     _cleanup_(bpf_run_freep) struct bpf_run *run = calloc(1, sizeof(*run));
     struct bpf_maps maps;
@@ -463,11 +463,12 @@ int bpf_run_new(struct sys *sys, const struct bpf_shape *shape, const struct bpf
     if (!run)
         return error_oom(error);
     run->sys = sys;
+    run->calls = calls;
     run->shape = *shape;
     run->sources = calloc(shape->cpus, sizeof(run->sources[0]));
     if (!run->sources)
         return error_oom(error);
-    int r = sys->bpf->start(sys, shape, &maps, error);
+    int r = calls->start(calls->owner, shape, &maps, error);
     if (r < 0)
         return r;
     *ret = run;

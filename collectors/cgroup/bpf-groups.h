@@ -81,6 +81,7 @@ static inline unsigned bpf_groups_enabled(const struct bpf_groups *groups, unsig
 
 struct bpf_run {
     struct sys *sys;
+    const struct bpf_calls *calls;
     struct bpf_shape shape;
     struct bpf_reader *reader;
     struct cpu_source *sources; /* by CPU */
@@ -97,8 +98,8 @@ typedef void (*bpf_attribute)(void *userdata, uint32_t slot, unsigned cpu, const
  * bpf_calls.start(), mmap(2) and bpf_calls.set_cpu(), with a sentence in `error`. *ret must be
  * NULL before the call. If it is not NULL afterwards, a program was started and *ret must be freed, also on errors.
  */
-int bpf_run_new(struct sys *sys, const struct bpf_shape *shape, const struct bpf_groups *groups, struct bpf_run **ret,
-                struct error *error);
+int bpf_run_new(struct sys *sys, const struct bpf_calls *calls, const struct bpf_shape *shape,
+                const struct bpf_groups *groups, struct bpf_run **ret, struct error *error);
 struct bpf_run *bpf_run_free(struct bpf_run *run);
 
 /*

@@ -199,7 +199,7 @@ static int engine_try_bpf(struct cgroup_engine *engine, const struct collector_e
         return error_set(error, -EOPNOTSUPP,
                          "the program in the kernel knows only cgroup v2, and this is v1; boot with "
                          "systemd.unified_cgroup_hierarchy=1, or set collectors.cgroup.engine to perf");
-    if (!env->sys->bpf)
+    if (!bpf_is_available(env->bpf))
         return error_set(error, -ENOSYS, "this process cannot load a program into the kernel");
     int r = bpf_engine_new(env, hierarchy->namespaced, &engine->bpf, error);
     if (r == 0)
@@ -542,10 +542,10 @@ void cgroup_set_forget(struct cgroup_set *set, const struct collector_env *env)
 
 /* --- lifetime --- */
 
-static int set_open_book(struct cgroup_set *set, struct error *error)
+static int set_open_book(struct cgroup_set *set, const struct collector_env *env, struct error *error)
 {
     int fds[1 + RESOLVER_FDS] = {cgroup_tree_fd(set->tree)};
-    int r = resolver_new(set->sys, &set->resolver);
+    int r = resolver_new(env->sys, env->state_files, &set->resolver);
 
     if (r == 0)
         r = set->fd = set->empty_cgroups.joined = fd_join(fds, 1 + resolver_fds(set->resolver, fds + 1));
@@ -577,7 +577,7 @@ int cgroup_set_open(struct cgroup_set *set, const struct collector_env *env, str
         r = cgroup_engine_open(&set->engine, env, &set->hierarchy, error);
     if (r == 0)
         r = cgroup_tree_new(set->hierarchy.path, &listener, &set->tree, error);
-    return r < 0 ? r : set_open_book(set, error);
+    return r < 0 ? r : set_open_book(set, env, error);
 }
 
 void cgroup_set_adopt(struct cgroup_set *set, const struct config_cgroup *config)

@@ -76,11 +76,17 @@ const char *seam_variant_name(enum seam_call call, unsigned n)
     return how >= LIE_SHORT ? lies[how - LIE_SHORT] : error_name(-how);
 }
 
-/* The machine itself; what it does fails no more, until real_release(). */
-static struct sys *real_hold(struct sys *sys)
+/* The machine itself. */
+static struct sys *real_of(const struct sys *sys)
+{
+    return &((struct fake_sys *)sys->owner)->sys;
+}
+
+/* What the machine does fails no more, until real_release(). */
+static struct sys *real_hold(const struct sys *sys)
 {
     faults_hold();
-    return &((struct fake_sys *)sys->owner)->sys;
+    return real_of(sys);
 }
 
 static int real_release(int r)
@@ -101,7 +107,7 @@ static int planned(enum seam_call call)
 #define FAIL_OR(call, expression)                                                                                      \
     ({                                                                                                                 \
         int fails = planned(call);                                                                                     \
-        struct sys *real = real_hold(sys);                                                                             \
+        faults_hold();                                                                                                 \
         real_release(fails ? -fails : (expression));                                                                   \
     })
 
@@ -177,7 +183,7 @@ static ssize_t faulty_read(struct sys *sys, int fd, void *buffer, size_t size)
 
 static int faulty_ioctl(struct sys *sys, int fd, unsigned long request, unsigned long argument)
 {
-    return FAIL_OR(SEAM_IOCTL, sys_ioctl(real, fd, request, argument));
+    return FAIL_OR(SEAM_IOCTL, sys_ioctl(real_of(sys), fd, request, argument));
 }
 
 /* The descriptor is closed, whatever is returned: close(2). */
@@ -192,7 +198,7 @@ static int faulty_close(struct sys *sys, int fd)
 
 static int faulty_mmap(struct sys *sys, int fd, size_t size, int protection, void **ret)
 {
-    return FAIL_OR(SEAM_MMAP, sys_mmap(real, fd, size, protection, ret));
+    return FAIL_OR(SEAM_MMAP, sys_mmap(real_of(sys), fd, size, protection, ret));
 }
 
 /* The mapping goes nevertheless, since nobody could try again. */
@@ -207,77 +213,81 @@ static int faulty_munmap(struct sys *sys, void *address, size_t size)
 
 static uint64_t faulty_now(struct sys *sys, clockid_t clock)
 {
-    struct sys *real = &((struct fake_sys *)sys->owner)->sys;
-
-    return sys_now(real, clock);
+    return sys_now(real_of(sys), clock);
 }
 
 static int faulty_mount(struct sys *sys, const char *path)
 {
-    return FAIL_OR(SEAM_MOUNT, sys_mount_tracefs(real, path));
-}
-
-static int no_state(struct sys *sys, const struct state_request *request)
-{
-    (void)sys;
-    (void)request;
-    return -ENOSYS;
+    return FAIL_OR(SEAM_MOUNT, sys_mount_tracefs(real_of(sys), path));
 }
 
 /* --- programs --- */
 
-static int faulty_start(struct sys *sys, const struct bpf_shape *shape, struct bpf_maps *ret, struct error *error)
+static const struct bpf_calls *real_bpf(const struct fake_sys *fake)
+{
+    return &fake->bpf_calls;
+}
+
+static int faulty_start(void *owner, const struct bpf_shape *shape, struct bpf_maps *ret, struct error *error)
 {
     int fails = planned(SEAM_BPF);
-    struct sys *real = real_hold(sys);
+    const struct bpf_calls *real = real_bpf(owner);
 
+    faults_hold();
     if (fails)
         return real_release(error_set(error, -fails, "the BPF program cannot start: %s", strerror(fails)));
-    return real_release(real->bpf->start(real, shape, ret, error));
+    return real_release(real->start(owner, shape, ret, error));
 }
 
-static int faulty_set_cpu(struct sys *sys, unsigned cpu, const struct bpf_event *events, const int *fds)
+static int faulty_set_cpu(void *owner, unsigned cpu, const struct bpf_event *events, const int *fds)
 {
-    return FAIL_OR(SEAM_BPF, real->bpf->set_cpu(real, cpu, events, fds));
+    return FAIL_OR(SEAM_BPF, real_bpf(owner)->set_cpu(owner, cpu, events, fds));
 }
 
-static int faulty_attach(struct sys *sys, bool attached)
+static int faulty_attach(void *owner, bool attached)
 {
-    return FAIL_OR(SEAM_BPF, real->bpf->attach(real, attached));
+    return FAIL_OR(SEAM_BPF, real_bpf(owner)->attach(owner, attached));
 }
 
-static int faulty_assign(struct sys *sys, int cgroup_fd, uint32_t slot, uint64_t *ret_id)
+static int faulty_assign(void *owner, int cgroup_fd, uint32_t slot, uint64_t *ret_id)
 {
-    return FAIL_OR(SEAM_BPF, real->bpf->assign(real, cgroup_fd, slot, ret_id));
+    return FAIL_OR(SEAM_BPF, real_bpf(owner)->assign(owner, cgroup_fd, slot, ret_id));
 }
 
-static int faulty_withdraw(struct sys *sys, uint64_t id)
+static int faulty_withdraw(void *owner, uint64_t id)
 {
-    return FAIL_OR(SEAM_BPF, real->bpf->withdraw(real, id));
+    return FAIL_OR(SEAM_BPF, real_bpf(owner)->withdraw(owner, id));
 }
 
-static int faulty_flush(struct sys *sys)
+static int faulty_flush(void *owner)
 {
-    return FAIL_OR(SEAM_BPF, real->bpf->flush(real));
+    return FAIL_OR(SEAM_BPF, real_bpf(owner)->flush(owner));
 }
 
-static void faulty_stop(struct sys *sys)
+static void faulty_stop(void *owner)
 {
-    struct sys *real = real_hold(sys);
+    const struct bpf_calls *real = real_bpf(owner);
 
-    real->bpf->stop(real);
+    faults_hold();
+    real->stop(owner);
     real_release(0);
 }
 
-static const struct bpf_calls faulty_bpf = {
-    .start = faulty_start,
-    .set_cpu = faulty_set_cpu,
-    .attach = faulty_attach,
-    .assign = faulty_assign,
-    .withdraw = faulty_withdraw,
-    .flush = faulty_flush,
-    .stop = faulty_stop,
-};
+void faulty_bpf_init(struct bpf_calls *bpf, struct fake_sys *fake)
+{
+    if (!bpf_is_available(&fake->bpf_calls))
+        return;
+    *bpf = (struct bpf_calls){
+        .owner = fake,
+        .start = faulty_start,
+        .set_cpu = faulty_set_cpu,
+        .attach = faulty_attach,
+        .assign = faulty_assign,
+        .withdraw = faulty_withdraw,
+        .flush = faulty_flush,
+        .stop = faulty_stop,
+    };
+}
 
 static const struct sys_calls faulty_calls = {
     .perf_event_open = faulty_open,
@@ -298,8 +308,5 @@ void faulty_sys_init(struct sys *sys, struct fake_sys *fake)
         .calls = faulty_calls,
         .owner = fake,
         .root = fake->sys.root,
-        .read_state = no_state,
-        .state_records = -1,
-        .bpf = fake->sys.bpf ? &faulty_bpf : NULL,
     };
 }

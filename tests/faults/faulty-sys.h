@@ -9,8 +9,10 @@
 #include "tests/faults/faults.h"
 #include "tests/unit/fake-sys.h"
 
-/* `fake` must outlive it, and is ready: what it has of programs is known by now. */
+/* `fake` must outlive it. */
 void faulty_sys_init(struct sys *sys, struct fake_sys *fake);
+/* The same for BPF programs, if `fake` can have them by now. `bpf` is zeroed before. */
+void faulty_bpf_init(struct bpf_calls *bpf, struct fake_sys *fake);
 
 /* How a call of the seam may fail: its variants, from 0 on. */
 const char *seam_call_name(enum seam_call call);

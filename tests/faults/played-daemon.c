@@ -55,12 +55,13 @@ void played_write_config(struct played *played, const char *config)
 
 static int split_off(struct daemon *daemon, struct error *error)
 {
+    const struct privileged_calls calls = session_privileged_calls(&daemon->session);
     _cleanup_(config_freep) struct config *config = NULL;
     int r = settings_read(daemon->options, &daemon->session.sys, &config, error);
 
     daemon->session.terms = (struct fd_budget_terms){.limit = 65536, .inherited = STDERR_FILENO + 1, .serves = true};
     if (r == 0)
-        r = privsep_new(daemon->options, config, &daemon->session.sys, NULL, &daemon->privsep, error);
+        r = privsep_new(daemon->options, config, &calls, NULL, &daemon->privsep, error);
     daemon->service.files = settings_files(&daemon->session.sys);
     return r;
 }
@@ -98,6 +99,7 @@ bool played_start(struct played *played)
     daemon->symboliser = CHILD_NONE;
     serving_init(daemon);
     faulty_sys_init(&daemon->session.sys, played->fake);
+    faulty_bpf_init(&daemon->session.bpf, played->fake);
     played->runs = true;
     truth_restart(&played->truth);
     for (size_t i = 0; i < ARRAY_SIZE(stages) && r == 0; i++)

@@ -288,17 +288,19 @@ static void start_reader(struct impostor *impostor, struct error *error)
 {
     impostor->has_reader = name_reader_start(&impostor->sys, &impostor->reader, error) == 0;
     if (impostor->has_reader)
-        impostor->sys.state_records = impostor->reader.records;
+        impostor->state_files.records = impostor->reader.records;
 }
 
 static int take_place(struct impostor *impostor, struct error *error)
 {
+    const struct privileged_calls calls = {&impostor->sys, &impostor->bpf, &impostor->state_files};
+
     start_reader(impostor, error);
     int r = settings_read(&impostor->options, &impostor->sys, &impostor->config, error);
 
     if (r == 0)
-        r = privsep_new(&impostor->options, impostor->config, &impostor->sys,
-                        impostor->has_reader ? &impostor->reader : NULL, &impostor->privsep, error);
+        r = privsep_new(&impostor->options, impostor->config, &calls, impostor->has_reader ? &impostor->reader : NULL,
+                        &impostor->privsep, error);
     if (r == 0)
         r = privsep_drop(impostor->privsep, error);
     if (r < 0)
@@ -399,6 +401,7 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     raise_limit();
     sys_init(&impostor.sys);
+    impostor.state_files.records = -1;
     learn(&impostor);
     fflush(stdout);
     int terminal = make_terminal();

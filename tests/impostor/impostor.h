@@ -47,6 +47,8 @@ struct impostor {
     struct options options;
     struct config *config;
     struct sys sys;
+    struct bpf_calls bpf;
+    struct state_files state_files; /* `records` is -1 if there is no reader */
     struct privsep *privsep;
     bool has_reader;
     struct name_reader reader; /* reads state files */

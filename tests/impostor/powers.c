@@ -739,22 +739,22 @@ static void try_bpf(struct impostor *impostor)
     static const struct must no_address = MUST_WORK;
     struct bpf_maps maps;
     struct error error;
-    struct sys *sys = &impostor->sys;
+    const struct bpf_calls *bpf = &impostor->bpf;
 
-    if (sys->bpf->start(sys, &shape, &maps, &error) < 0) {
+    if (bpf->start(bpf->owner, &shape, &maps, &error) < 0) {
         impostor_skip(impostor, "%s", error.message);
         impostor_judge(impostor, "a stranger with the maps of the engine bpf", ATTEMPT_SKIPPED, NULL);
         return;
     }
     const struct order order = {.kind = ORDER_ADDRESS, .number = shape.cpus};
     for (unsigned cpu = 0; cpu < shape.cpus; cpu++)
-        sys->bpf->set_cpu(sys, cpu, &(struct bpf_event){.source = SOURCE_SWITCHES}, &(int){-1});
-    sys->bpf->attach(sys, true);
+        bpf->set_cpu(bpf->owner, cpu, &(struct bpf_event){.source = SOURCE_SWITCHES}, &(int){-1});
+    bpf->attach(bpf->owner, true);
     impostor_judge(impostor, "a stranger with the records of the engine bpf: an address of the kernel's",
                    helper_order(impostor->accomplice, &order, maps.records), &no_address);
     try_map(impostor, "counts of cgroups", maps.counts);
     try_map(impostor, "records of CPUs", maps.records);
-    sys->bpf->stop(sys);
+    bpf->stop(bpf->owner);
 }
 
 void powers_run(struct impostor *impostor)

@@ -770,7 +770,7 @@ static bool has_text(const struct buffer *bytes, const char *text)
 
 int state_answer_receive(struct impostor *impostor, struct buffer *bytes)
 {
-    struct pollfd readable = {.fd = impostor->sys.state_records, .events = POLLIN};
+    struct pollfd readable = {.fd = impostor->state_files.records, .events = POLLIN};
     char packet[NAMES_PACKET_MAX];
 
     while (poll(&readable, 1, ANSWER_MS) > 0) {
@@ -840,11 +840,11 @@ static long try_writing_to_reader(struct impostor *impostor, const struct attemp
     const struct state_request request = make_request(STORED, 0, "", "");
 
     (void)attempt;
-    if (impostor->sys.state_records < 0)
+    if (impostor->state_files.records < 0)
         return impostor_skip(impostor, "there is no reader");
     for (int i = 0; i < 1000; i++) {
         int fd = i < 8 ? STDERR_FILENO : -1;
-        if (fd_socket_send_one_now(impostor->sys.state_records, &request, sizeof(request), fd) < 0)
+        if (fd_socket_send_one_now(impostor->state_files.records, &request, sizeof(request), fd) < 0)
             break;
     }
     return 0;
@@ -878,7 +878,7 @@ static struct bpf_shape smallest(const struct impostor *impostor)
 static long start(struct impostor *impostor, const struct bpf_shape *shape, struct bpf_maps *ret)
 {
     struct error error;
-    long r = impostor->sys.bpf->start(&impostor->sys, shape, ret, &error);
+    long r = impostor->bpf.start(impostor->bpf.owner, shape, ret, &error);
 
     if (r < 0)
         impostor_skip(impostor, "%.250s", error.message);
@@ -903,10 +903,10 @@ static long try_bpf_counter(struct impostor *impostor, const struct attempt *att
 
     if (r < 0)
         return ATTEMPT_SKIPPED;
-    r = impostor->sys.bpf->set_cpu(&impostor->sys, (unsigned)attempt->number, &event, &fd);
+    r = impostor->bpf.set_cpu(impostor->bpf.owner, (unsigned)attempt->number, &event, &fd);
     close(maps.counts);
     close(maps.records);
-    impostor->sys.bpf->stop(&impostor->sys);
+    impostor->bpf.stop(impostor->bpf.owner);
     return r;
 }
 
@@ -927,7 +927,7 @@ static long try_hoard(struct impostor *impostor, const struct attempt *attempt)
         close(maps[i].counts);
         close(maps[i].records);
     }
-    impostor->sys.bpf->stop(&impostor->sys);
+    impostor->bpf.stop(impostor->bpf.owner);
     return n == 0 ? ATTEMPT_SKIPPED : r;
 }
 
@@ -950,7 +950,7 @@ static long try_again(struct impostor *impostor, const struct attempt *attempt)
         return r == -EBUSY ? r : ATTEMPT_SKIPPED;
     close(maps.counts);
     close(maps.records);
-    impostor->sys.bpf->stop(&impostor->sys);
+    impostor->bpf.stop(impostor->bpf.owner);
     return 0;
 }
 
@@ -968,8 +968,8 @@ static long try_hoard_beside_bpf(struct impostor *impostor, const struct attempt
         return ATTEMPT_SKIPPED;
     close(maps.counts);
     close(maps.records);
-    r = impostor->sys.bpf->assign(&impostor->sys, directory, BPF_SLOT_FIRST, &id);
-    impostor->sys.bpf->stop(&impostor->sys);
+    r = impostor->bpf.assign(impostor->bpf.owner, directory, BPF_SLOT_FIRST, &id);
+    impostor->bpf.stop(impostor->bpf.owner);
     return r < 0 ? r : try_hoard_events(impostor, attempt);
 }
 

@@ -1080,7 +1080,7 @@ static void be_stepper(int socket, void *userdata)
         struct password_result result = {0};
         if (fd_socket_receive(socket, &script, sizeof(script), &fds, NULL) != sizeof(script) || fds.n == 0)
             return;
-        impostor->sys.state_records = fds.n > 1 ? fds.fds[1] : -1;
+        impostor->state_files.records = fds.n > 1 ? fds.fds[1] : -1;
         serve_script(impostor, &script, fds.fds[0], &result);
         if (fd_socket_send(socket, &result, sizeof(result), &(struct fd_list){0}) < 0)
             return;
@@ -1109,7 +1109,7 @@ static long script_write(struct impostor *impostor, const struct row *row, struc
     };
     if (is_file_of_finder(row->subject) && !samples)
         return impostor_skip(impostor, "the opener was not started for samples");
-    if (row->subject == STATE && impostor->sys.state_records < 0)
+    if (row->subject == STATE && impostor->state_files.records < 0)
         return impostor_skip(impostor, "there is no reader");
     if (row->subject != PROGRAM && row->subject != CONFIGURED_FILE)
         return 0;
@@ -1127,8 +1127,8 @@ static long play(struct impostor *impostor, const struct script *script, struct 
 {
     struct fd_list fds = {.n = 1, .fds = {impostor->client->socket}}, none = {0};
 
-    if (impostor->sys.state_records >= 0)
-        fds.fds[fds.n++] = impostor->sys.state_records;
+    if (impostor->state_files.records >= 0)
+        fds.fds[fds.n++] = impostor->state_files.records;
     int r = fd_socket_send(impostor->stepper, script, sizeof(*script), &fds);
     if (r < 0)
         return r;
@@ -1146,7 +1146,7 @@ static long play_with_bpf(struct impostor *impostor, const struct script *script
     got = play(impostor, script, result);
     close(maps.counts);
     close(maps.records);
-    impostor->sys.bpf->stop(&impostor->sys);
+    impostor->bpf.stop(impostor->bpf.owner);
     return got;
 }
 

@@ -16,7 +16,7 @@ struct cgroup_play play;
 void play_init_on(struct fake_sys *fake, const char *settings)
 {
     const char *include = strstr(settings, "include:") ? "" : "include: '/c*', ";
-    bool had_one = fake->sys.bpf;
+    bool had_one = bpf_is_available(&fake->bpf_calls);
     struct error error;
     char text[512];
 

@@ -42,9 +42,9 @@ struct fake_bpf {
     struct sys_calls kernel; /* for what is no map */
 };
 
-static struct fake_run *last_run(struct sys *sys)
+static struct fake_run *last_run(const struct fake_sys *fake)
 {
-    struct fake_bpf *bpf = fake_of(sys)->bpf;
+    struct fake_bpf *bpf = fake->bpf;
 
     return bpf->n_runs ? &bpf->runs[bpf->n_runs - 1] : NULL;
 }
@@ -144,9 +144,9 @@ static void run_cgroup(struct fake_sys *fake, int cgroup, unsigned cpu, uint64_t
 
 /* --- the calls --- */
 
-static int fake_start(struct sys *sys, const struct bpf_shape *shape, struct bpf_maps *ret, struct error *error)
+static int fake_start(void *owner, const struct bpf_shape *shape, struct bpf_maps *ret, struct error *error)
 {
-    struct fake_bpf *bpf = fake_of(sys)->bpf;
+    struct fake_bpf *bpf = ((struct fake_sys *)owner)->bpf;
     struct fake_run *run = &bpf->runs[bpf->n_runs];
 
     (void)error;
@@ -171,35 +171,35 @@ static int fake_start(struct sys *sys, const struct bpf_shape *shape, struct bpf
     return 0;
 }
 
-static int fake_set_cpu(struct sys *sys, unsigned cpu, const struct bpf_event *events, const int *fds)
+static int fake_set_cpu(void *owner, unsigned cpu, const struct bpf_event *events, const int *fds)
 {
-    struct fake_bpf *bpf = fake_of(sys)->bpf;
-    struct fake_run *run = last_run(sys);
+    struct fake_bpf *bpf = ((struct fake_sys *)owner)->bpf;
+    struct fake_run *run = last_run(owner);
 
     if (run == bpf->counting)
-        run_enter(fake_of(sys), run, cpu, BPF_SLOT_NONE);
+        run_enter(owner, run, cpu, BPF_SLOT_NONE);
     for (unsigned i = 0; i < run->shape.events; i++)
-        assert((events[i].source == SOURCE_READ) == (fake_find_event(fake_of(sys), fds[i]) != NULL));
+        assert((events[i].source == SOURCE_READ) == (fake_find_event(owner, fds[i]) != NULL));
     memcpy(run->cpus[cpu].events, events, sizeof(run->cpus[cpu].events));
     memcpy(run->cpus[cpu].fds, fds, sizeof(run->cpus[cpu].fds));
     return 0;
 }
 
-static int fake_flush(struct sys *sys)
+static int fake_flush(void *owner)
 {
-    for (unsigned cpu = 0; cpu < last_run(sys)->shape.cpus; cpu++)
-        look(fake_of(sys), cpu);
+    for (unsigned cpu = 0; cpu < last_run(owner)->shape.cpus; cpu++)
+        look(owner, cpu);
     return 0;
 }
 
-static int fake_attach(struct sys *sys, bool attached)
+static int fake_attach(void *owner, bool attached)
 {
-    struct fake_bpf *bpf = fake_of(sys)->bpf;
+    struct fake_bpf *bpf = ((struct fake_sys *)owner)->bpf;
 
     for (unsigned cpu = 0; bpf->counting && cpu < bpf->counting->shape.cpus; cpu++)
-        run_enter(fake_of(sys), bpf->counting, cpu, BPF_SLOT_NONE);
-    bpf->counting = attached ? last_run(sys) : NULL;
-    return attached ? fake_flush(sys) : 0;
+        run_enter(owner, bpf->counting, cpu, BPF_SLOT_NONE);
+    bpf->counting = attached ? last_run(owner) : NULL;
+    return attached ? fake_flush(owner) : 0;
 }
 
 /* The inode of a directory; else it is the descriptor that the test gave it. */
@@ -210,9 +210,9 @@ static int id_of(int cgroup_fd)
     return fstat(cgroup_fd, &st) == 0 && S_ISDIR(st.st_mode) ? (int)st.st_ino : cgroup_fd;
 }
 
-static int fake_assign(struct sys *sys, int cgroup_fd, uint32_t slot, uint64_t *ret_id)
+static int fake_assign(void *owner, int cgroup_fd, uint32_t slot, uint64_t *ret_id)
 {
-    struct fake_run *run = last_run(sys);
+    struct fake_run *run = last_run(owner);
     int cgroup = id_of(cgroup_fd);
     size_t i = 0;
 
@@ -225,9 +225,9 @@ static int fake_assign(struct sys *sys, int cgroup_fd, uint32_t slot, uint64_t *
     return 0;
 }
 
-static int fake_withdraw(struct sys *sys, uint64_t id)
+static int fake_withdraw(void *owner, uint64_t id)
 {
-    struct fake_run *run = last_run(sys);
+    struct fake_run *run = last_run(owner);
 
     for (size_t i = 0; i < SLOTS_MAX; i++)
         if (run->slots[i].cgroup == (int)id) {
@@ -237,21 +237,13 @@ static int fake_withdraw(struct sys *sys, uint64_t id)
     return -ENOENT;
 }
 
-static void fake_stop(struct sys *sys)
+static void fake_stop(void *owner)
 {
-    fake_of(sys)->bpf->counting = NULL;
-    fake_of(sys)->bpf->has_program = false;
-}
+    struct fake_bpf *bpf = ((struct fake_sys *)owner)->bpf;
 
-static const struct bpf_calls fake_calls = {
-    .start = fake_start,
-    .set_cpu = fake_set_cpu,
-    .attach = fake_attach,
-    .assign = fake_assign,
-    .withdraw = fake_withdraw,
-    .flush = fake_flush,
-    .stop = fake_stop,
-};
+    bpf->counting = NULL;
+    bpf->has_program = false;
+}
 
 /* --- its maps --- */
 
@@ -311,7 +303,16 @@ void fake_bpf_add(struct fake_sys *fake)
     fake->run_cgroup = run_cgroup;
     fake->remove_bpf = bpf_remove;
     bpf->kernel = wrap_calls(&fake->sys, (struct sys_calls){.mmap = map, .munmap = unmap, .close = close_map});
-    fake->sys.bpf = &fake_calls;
+    fake->bpf_calls = (struct bpf_calls){
+        .owner = fake,
+        .start = fake_start,
+        .set_cpu = fake_set_cpu,
+        .attach = fake_attach,
+        .assign = fake_assign,
+        .withdraw = fake_withdraw,
+        .flush = fake_flush,
+        .stop = fake_stop,
+    };
 }
 
 unsigned fake_bpf_starts(const struct fake_sys *fake)

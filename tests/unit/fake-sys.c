@@ -506,6 +506,6 @@ struct fake_sys *fake_sys_new(void)
     assert(mkdtemp(fake->root));
     fake->monotonic_ns = 1000 * NSEC_PER_SEC;
     fake->realtime_ns = 1700000000 * NSEC_PER_SEC;
-    fake->sys = (struct sys){.calls = fake_calls, .root = fake->root, .state_records = -1};
+    fake->sys = (struct sys){.calls = fake_calls, .root = fake->root};
     return fake;
 }

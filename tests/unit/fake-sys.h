@@ -15,6 +15,7 @@
 #define TESTS_UNIT_FAKE_SYS_H
 
 #include "base/cleanup.h"
+#include "bpf/calls.h"
 #include "perf/cpuset.h"
 #include "perf/sys.h"
 
@@ -80,7 +81,8 @@ struct fake_sys {
     int removed_cgroups[8];
     size_t n_removed_cgroups;
     uint64_t monotonic_ns, realtime_ns;
-    /* Of a machine that can have a BPF program (fake-bpf.h); else NULL. */
+    /* Of a machine that can have a BPF program (fake-bpf.h). */
+    struct bpf_calls bpf_calls;
     struct fake_bpf *bpf;
     void (*run_cgroup)(struct fake_sys *fake, int cgroup, unsigned cpu, uint64_t ns);
     void (*remove_bpf)(struct fake_sys *fake);

@@ -76,7 +76,7 @@ int opener_rig_setup(void **state)
     sys_init(&rig.daemon);
     wrap_calls(&rig.kernel, (struct sys_calls){.perf_event_open = fake_open, .ioctl = fake_ioctl});
     rig.client.socket = sockets[0];
-    rig.client.rules = (struct opener_rules){.daemon = getpid()};
+    rig.client.rules = (struct opener_rules){.daemon = getpid(), .permissions.state_files = true};
     rig.server = (struct opener_server){
         .sys = &rig.kernel,
         .socket = sockets[1],
@@ -94,7 +94,7 @@ int opener_rig_setup(void **state)
     };
     assert_int_equal(event_quota_open(&rig.events, &rig.server.rules), 0);
     assert_int_equal(quota_open(&rig.bpf_programs, 1), 0);
-    opener_client_attach(&rig.client, &rig.daemon);
+    opener_client_attach(&rig.client, &(struct privileged_calls){&rig.daemon, &rig.bpf, &rig.state_files});
     assert_int_equal(pthread_create(&rig.thread, NULL, run, NULL), 0);
     return 0;
 }

@@ -26,6 +26,8 @@ struct opener_rig {
     struct quota bpf_programs;
     struct stragglers stragglers, programs;
     struct sys daemon, kernel;
+    struct bpf_calls bpf;           /* of the daemon */
+    struct state_files state_files; /* of the daemon */
     pthread_t thread;
     uint64_t n_open; /* descriptors, before */
     int n_files;     /* files that the kernel behind the server opened */

@@ -41,6 +41,7 @@ void rig_init(struct rig *rig, struct fake_sys *fake, const char *config)
 {
     load(rig, fake, config);
     assert_int_equal(registry_new(rig->sys, &rig->reload, &rig->registry), 0);
+    registry_set_cgroup_sources(rig->registry, fake ? &fake->bpf_calls : NULL, NULL);
     configure(rig, rig->machine, rig->config);
 }
 
@@ -53,6 +54,7 @@ void rig_init_collector(struct rig *rig, struct fake_sys *fake, const char *coll
     rig->snapshot.collector_names = names;
     rig->env = (struct collector_env){
         .sys = rig->sys,
+        .bpf = fake ? &fake->bpf_calls : NULL,
         .machine = rig->machine,
         .config = rig->config,
         .snapshot = &rig->snapshot,

@@ -21,7 +21,7 @@
 
 /* The calls of the fake, which can fail. A cgroup is known by the number in its directory's name. */
 static struct {
-    const struct bpf_calls *real;
+    struct bpf_calls real;
     int start, set_cpu, attach, assign, withdraw, flush; /* the error of each, or 0 */
     unsigned n_assigned, n_flushes;
     uint32_t slots; /* of the last start */
@@ -30,23 +30,23 @@ static struct {
 #define CGROUP_OF(i) (1000 + (int)(i))
 #define CGROUP_ROOT 999
 
-static int start(struct sys *sys, const struct bpf_shape *shape, struct bpf_maps *ret, struct error *error)
+static int start(void *owner, const struct bpf_shape *shape, struct bpf_maps *ret, struct error *error)
 {
     calls.slots = shape->slots;
-    return calls.start ? error_set(error, calls.start, "no") : calls.real->start(sys, shape, ret, error);
+    return calls.start ? error_set(error, calls.start, "no") : calls.real.start(owner, shape, ret, error);
 }
 
-static int set_cpu(struct sys *sys, unsigned cpu, const struct bpf_event *events, const int *fds)
+static int set_cpu(void *owner, unsigned cpu, const struct bpf_event *events, const int *fds)
 {
-    return calls.set_cpu ? calls.set_cpu : calls.real->set_cpu(sys, cpu, events, fds);
+    return calls.set_cpu ? calls.set_cpu : calls.real.set_cpu(owner, cpu, events, fds);
 }
 
-static int attach(struct sys *sys, bool attached)
+static int attach(void *owner, bool attached)
 {
-    return calls.attach ? calls.attach : calls.real->attach(sys, attached);
+    return calls.attach ? calls.attach : calls.real.attach(owner, attached);
 }
 
-static int assign(struct sys *sys, int cgroup_fd, uint32_t slot, uint64_t *ret_id)
+static int assign(void *owner, int cgroup_fd, uint32_t slot, uint64_t *ret_id)
 {
     char link[64], path[PATH_MAX] = "";
     unsigned number;
@@ -56,21 +56,19 @@ static int assign(struct sys *sys, int cgroup_fd, uint32_t slot, uint64_t *ret_i
     int cgroup = sscanf(strrchr(path, '/'), "/c%u", &number) == 1 && isdigit(strrchr(path, '/')[2]) ? CGROUP_OF(number)
                                                                                                     : CGROUP_ROOT;
     calls.n_assigned++;
-    return calls.assign ? calls.assign : calls.real->assign(sys, cgroup, slot, ret_id);
+    return calls.assign ? calls.assign : calls.real.assign(owner, cgroup, slot, ret_id);
 }
 
-static int withdraw(struct sys *sys, uint64_t id)
+static int withdraw(void *owner, uint64_t id)
 {
-    return calls.withdraw ? calls.withdraw : calls.real->withdraw(sys, id);
+    return calls.withdraw ? calls.withdraw : calls.real.withdraw(owner, id);
 }
 
-static int flush(struct sys *sys)
+static int flush(void *owner)
 {
     calls.n_flushes++;
-    return calls.flush ? calls.flush : calls.real->flush(sys);
+    return calls.flush ? calls.flush : calls.real.flush(owner);
 }
-
-static struct bpf_calls faulty;
 
 static struct fake_sys *machine_with_bpf(void)
 {
@@ -78,15 +76,13 @@ static struct fake_sys *machine_with_bpf(void)
 
     fake_bpf_add(fake);
     memset(&calls, 0, sizeof(calls));
-    calls.real = fake->sys.bpf;
-    faulty = *calls.real;
-    faulty.start = start;
-    faulty.set_cpu = set_cpu;
-    faulty.attach = attach;
-    faulty.assign = assign;
-    faulty.withdraw = withdraw;
-    faulty.flush = flush;
-    fake->sys.bpf = &faulty;
+    calls.real = fake->bpf_calls;
+    fake->bpf_calls.start = start;
+    fake->bpf_calls.set_cpu = set_cpu;
+    fake->bpf_calls.attach = attach;
+    fake->bpf_calls.assign = assign;
+    fake->bpf_calls.withdraw = withdraw;
+    fake->bpf_calls.flush = flush;
     return fake;
 }
 
@@ -162,7 +158,7 @@ TEST(test_choice)
         struct rig rig;
         char text[128];
         if (!choices[i].in_bpf)
-            fake->sys.bpf = NULL;
+            fake->bpf_calls = (struct bpf_calls){0};
         calls.start = choices[i].in_error;
         snprintf(text, sizeof(text), "collectors: {cgroup: {engine: %s}}", choices[i].in_engine);
         rig_init_collector(&rig, fake, "cgroup", text);
@@ -178,19 +174,19 @@ TEST(test_choice)
 }
 
 /* A program that does not give all to cgroups, and one that does not say what runs. */
-static int attach_and_lie(struct sys *sys, bool attached)
+static int attach_and_lie(void *owner, bool attached)
 {
-    int r = attach(sys, attached);
+    int r = attach(owner, attached);
 
     for (unsigned cpu = 0; cpu < 2; cpu++)
-        fake_bpf_spoil((struct fake_sys *)sys, cpu);
+        fake_bpf_spoil(owner, cpu);
     return r;
 }
 
 TEST(test_disagreement)
 {
     struct fake_sys *fake = machine_with_bpf();
-    faulty.attach = attach_and_lie;
+    fake->bpf_calls.attach = attach_and_lie;
     play_init_on(fake, "engine: auto");
     assert_int_equal(play.set.engine.type->number, ENGINE_PERF);
     assert_non_null(strstr(play.set.engine.reason.message, "does not say what runs on CPU 0"));
@@ -270,10 +266,10 @@ TEST(test_growth)
     play_done();
 }
 
-static int attach_late(struct sys *sys, bool attached)
+static int attach_late(void *owner, bool attached)
 {
     run(0, 50);
-    return attach(sys, attached);
+    return attach(owner, attached);
 }
 
 /* What runs while a program is started and attached counts, in the program that it replaces. */
@@ -284,7 +280,7 @@ TEST(test_replaced)
     play_make(1);
     play_drop(1);
     run(0, 100);
-    faulty.attach = attach_late;
+    play.rig.fake->bpf_calls.attach = attach_late;
     for (unsigned i = 2; i < 300; i++)
         make_directory(i);
     play_dispatch();
@@ -413,7 +409,7 @@ TEST(test_moved)
     play_done();
 }
 
-static bool is_lost(struct sys *sys)
+static bool is_lost(void *owner)
 {
     return true;
 }
@@ -426,7 +422,7 @@ TEST(test_opener_lost)
     play_make(1);
     run(1, 100);
     read_all();
-    faulty.is_lost = is_lost;
+    play.rig.fake->bpf_calls.is_lost = is_lost;
     calls.start = calls.attach = calls.assign = calls.withdraw = calls.flush = -EPIPE;
     play_make(2);
     assert_int_equal(play_state(2), '-');
@@ -473,13 +469,12 @@ TEST(test_engine_changes)
     rig_done(&rig);
 }
 
-static int start_without_opener(struct sys *sys, const struct bpf_shape *shape, struct bpf_maps *ret,
-                                struct error *error)
+static int start_without_opener(void *owner, const struct bpf_shape *shape, struct bpf_maps *ret, struct error *error)
 {
     return error_set(error, -EPIPE, "the opener is gone; restart perfcountd");
 }
 
-static int attach_without_opener(struct sys *sys, bool attached)
+static int attach_without_opener(void *owner, bool attached)
 {
     return -EPIPE;
 }
@@ -497,12 +492,10 @@ TEST(test_engine_lost)
         fake_file(fake, "/sys/fs/cgroup/cgroup.procs", "%s", "");
         fake_bpf_add(fake);
         rig_init(&rig, fake, engines[i]);
-        faulty = *fake->sys.bpf;
-        fake->sys.bpf = &faulty;
         assert_int_equal(series_value(rig_read(&rig), "perfcountd_cgroup_unknown_seconds_total"), 0);
-        faulty.is_lost = is_lost;
-        faulty.start = start_without_opener;
-        faulty.attach = attach_without_opener;
+        fake->bpf_calls.is_lost = is_lost;
+        fake->bpf_calls.start = start_without_opener;
+        fake->bpf_calls.attach = attach_without_opener;
         assert_int_equal(registry_pause(rig.registry, true), 0);
         assert_int_equal(registry_pause(rig.registry, false), 0);
         for (int k = 0; k < 2; k++) {

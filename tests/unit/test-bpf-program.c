@@ -38,6 +38,7 @@
  * SLOT. */
 static struct bpf_rig {
     struct sys sys;
+    struct bpf_calls bpf;
     struct bpf_loader *loader;
     struct bpf_shape shape;
     struct bpf_maps maps;
@@ -151,7 +152,7 @@ static size_t map_size(void)
 static void start_bpf(void)
 {
     struct error error = {0};
-    int r = rig.sys.bpf->start(&rig.sys, &rig.shape, &rig.maps, &error);
+    int r = rig.bpf.start(rig.loader, &rig.shape, &rig.maps, &error);
 
     if (r == -EACCES || r == -EINVAL) /* the verifier rejects the program; a lack of privileges is -EPERM */
         fail_msg("%s", error.message);
@@ -174,12 +175,12 @@ static void unmap_bpf(void)
 static void set_cpus(void)
 {
     for (unsigned cpu = 0; cpu < rig.shape.cpus; cpu++)
-        assert_int_equal(rig.sys.bpf->set_cpu(&rig.sys, cpu, plain_events, rig.fds[cpu]), 0);
+        assert_int_equal(rig.bpf.set_cpu(rig.loader, cpu, plain_events, rig.fds[cpu]), 0);
 }
 
 static void assign(void)
 {
-    assert_int_equal(rig.sys.bpf->assign(&rig.sys, rig.cgroup_fd, SLOT, &rig.id), 0);
+    assert_int_equal(rig.bpf.assign(rig.loader, rig.cgroup_fd, SLOT, &rig.id), 0);
 }
 
 /* Starts a BPF program that is not attached, with disabled counters. Skips the test if this machine cannot have a BPF
@@ -192,8 +193,8 @@ static void begin(void)
     for (unsigned cpu = 0; cpu < rig.shape.cpus; cpu++)
         open_cpu(cpu, rig.fds[cpu]);
     make_cgroup();
-    assert_int_equal(bpf_loader_new(&rig.loader), 0);
-    bpf_loader_bind(rig.loader, &rig.sys);
+    assert_int_equal(bpf_loader_new(&rig.sys, &rig.loader), 0);
+    bpf_loader_bind(rig.loader, &rig.bpf);
     start_bpf();
     set_cpus();
     assign();
@@ -222,7 +223,7 @@ static void end(void)
 
 static void attach(bool attached)
 {
-    assert_int_equal(rig.sys.bpf->attach(&rig.sys, attached), 0);
+    assert_int_equal(rig.bpf.attach(rig.loader, attached), 0);
 }
 
 /* Return a word's sum over all slots of a CPU, and over all CPUs of a slot. */
@@ -438,9 +439,9 @@ TEST_OF_BPF(test_shapes)
         struct bpf_maps maps;
         shape.cpus = rig.shape.cpus;
         shape.slots = SLOTS;
-        if (rig.sys.bpf->start(&rig.sys, &shape, &maps, &error) < 0)
+        if (rig.bpf.start(rig.loader, &shape, &maps, &error) < 0)
             fail_msg("%u events in %u groups: %s", shape.events, shape.groups, error.message);
-        assert_int_equal(rig.sys.bpf->attach(&rig.sys, true), 0);
+        assert_int_equal(rig.bpf.attach(rig.loader, true), 0);
         close(maps.counts);
         close(maps.records);
     }
@@ -468,13 +469,13 @@ static void run_with(const struct bpf_event events[2])
         int fds[2];
         for (int i = 0; i < 2; i++)
             fds[i] = events[i].source == SOURCE_READ ? rig.fds[cpu][i] : -1;
-        assert_int_equal(rig.sys.bpf->set_cpu(&rig.sys, cpu, events, fds), 0);
+        assert_int_equal(rig.bpf.set_cpu(rig.loader, cpu, events, fds), 0);
     }
     attach(true);
     count(true);
     run_task();
     count(false);
-    assert_int_equal(rig.sys.bpf->flush(&rig.sys), 0);
+    assert_int_equal(rig.bpf.flush(rig.loader), 0);
 }
 
 static void expect_record(const struct bpf_record *record, uint64_t valid)
@@ -530,7 +531,7 @@ static bool has_all_switches(const struct bpf_record *records, unsigned cpu)
 {
     run_on(cpu);
     usleep(100); /* switches to another task and back */
-    assert_int_equal(rig.sys.bpf->flush(&rig.sys), 0);
+    assert_int_equal(rig.bpf.flush(rig.loader), 0);
     uint64_t sum = sum_cpu(cpu, 1);
     return sum > 0 && records[cpu].switches - sum <= 1;
 }
@@ -570,7 +571,7 @@ TEST_OF_BPF(test_nearest)
         assert_in_range(faults + unknown, (uintmax_t)round * PAGES, (uintmax_t)round * (PAGES + 200) + unknown);
     }
     uint64_t before = sum_slot(SLOT, 1), id;
-    assert_int_equal(rig.sys.bpf->assign(&rig.sys, rig.cgroup_fd, SLOT + 1, &id), 0);
+    assert_int_equal(rig.bpf.assign(rig.loader, rig.cgroup_fd, SLOT + 1, &id), 0);
     run_with(plain_events);
     assert_int_equal(sum_slot(SLOT, 1), before);
     assert_true(sum_slot(SLOT + 1, 1) + sum_slot(BPF_SLOT_UNKNOWN, 1) >= PAGES);
@@ -583,7 +584,7 @@ TEST_OF_BPF(test_nearest)
 /* Some machines hide switches from the program. What it cannot attribute is in the slot BPF_SLOT_UNKNOWN. */
 static void expect_faults(uint32_t slot, uint64_t n, uint64_t more)
 {
-    assert_int_equal(rig.sys.bpf->flush(&rig.sys), 0);
+    assert_int_equal(rig.bpf.flush(rig.loader), 0);
     uint64_t faults = sum_slot(slot, 1), unknown = sum_slot(BPF_SLOT_UNKNOWN, 1);
     if (faults + unknown < n || faults > n + more)
         fail_msg("%u faults of %u, and %u unknown", (unsigned)faults, (unsigned)n, (unsigned)unknown);
@@ -596,8 +597,8 @@ TEST_OF_BPF(test_slots)
     run_task();
     expect_faults(SLOT, PAGES, 200);
     uint64_t faults = sum_slot(SLOT, 1);
-    assert_int_equal(rig.sys.bpf->withdraw(&rig.sys, rig.id), 0);
-    assert_int_equal(rig.sys.bpf->withdraw(&rig.sys, rig.id), -ENOENT);
+    assert_int_equal(rig.bpf.withdraw(rig.loader, rig.id), 0);
+    assert_int_equal(rig.bpf.withdraw(rig.loader, rig.id), -ENOENT);
     run_task();
     expect_faults(BPF_SLOT_ROOT, PAGES, UINT32_MAX);
     assert_int_equal(sum_slot(SLOT, 1), faults);
@@ -645,7 +646,7 @@ TEST_OF_BPF(test_sums)
  */
 TEST_OF_BPF(test_replaced)
 {
-    assert_int_equal(rig.sys.bpf->assign(&rig.sys, rig.cgroup_fd, SLOT + 1, &rig.id), 0);
+    assert_int_equal(rig.bpf.assign(rig.loader, rig.cgroup_fd, SLOT + 1, &rig.id), 0);
     assign();
     attach(true);
     count(true);
@@ -759,16 +760,15 @@ TEST_OF_BPF(test_refusals)
     uint64_t id = 0;
     int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-    const struct bpf_calls *calls = rig.sys.bpf;
-    assert_int_equal(calls->assign(&rig.sys, root, SLOT, &id), -EOPNOTSUPP);
-    assert_int_equal(calls->assign(&rig.sys, rig.cgroup_fd, BPF_SLOT_UNKNOWN, &id), -EINVAL);
-    assert_int_equal(calls->assign(&rig.sys, rig.cgroup_fd, SLOTS, &id), -EINVAL);
-    assert_int_equal(calls->set_cpu(&rig.sys, rig.shape.cpus, plain_events, rig.fds[0]), -EINVAL);
-    assert_int_equal(calls->set_cpu(&rig.sys, 0, plain_events, (const int[]){root, root}), -EBADF);
-    calls->stop(&rig.sys);
-    assert_int_equal(calls->attach(&rig.sys, true), -EINVAL);
-    assert_int_equal(calls->flush(&rig.sys), -EINVAL);
-    assert_int_equal(calls->withdraw(&rig.sys, rig.id), -ENOENT);
+    assert_int_equal(rig.bpf.assign(rig.loader, root, SLOT, &id), -EOPNOTSUPP);
+    assert_int_equal(rig.bpf.assign(rig.loader, rig.cgroup_fd, BPF_SLOT_UNKNOWN, &id), -EINVAL);
+    assert_int_equal(rig.bpf.assign(rig.loader, rig.cgroup_fd, SLOTS, &id), -EINVAL);
+    assert_int_equal(rig.bpf.set_cpu(rig.loader, rig.shape.cpus, plain_events, rig.fds[0]), -EINVAL);
+    assert_int_equal(rig.bpf.set_cpu(rig.loader, 0, plain_events, (const int[]){root, root}), -EBADF);
+    rig.bpf.stop(rig.loader);
+    assert_int_equal(rig.bpf.attach(rig.loader, true), -EINVAL);
+    assert_int_equal(rig.bpf.flush(rig.loader), -EINVAL);
+    assert_int_equal(rig.bpf.withdraw(rig.loader, rig.id), -ENOENT);
     assert_int_equal(id, 0);
     close(root);
 }
@@ -779,19 +779,19 @@ TEST_OF_BPF(test_descriptors)
     struct descriptors descriptors;
     struct error error = {0};
 
-    rig.sys.bpf->stop(&rig.sys);
+    rig.bpf.stop(rig.loader);
     unmap_bpf();
     descriptors_attach(&descriptors, &rig.sys, &(struct descriptor_limits){.counting = 8});
-    assert_int_equal(rig.sys.bpf->start(&rig.sys, &rig.shape, &rig.maps, &error), -EMFILE);
+    assert_int_equal(rig.bpf.start(rig.loader, &rig.shape, &rig.maps, &error), -EMFILE);
     assert_int_equal(descriptors.n_counting, 0);
     descriptors.limits.counting = 10;
     start_bpf();
-    assert_int_equal(rig.sys.bpf->attach(&rig.sys, true), -EMFILE);
+    assert_int_equal(rig.bpf.attach(rig.loader, true), -EMFILE);
     assert_int_equal(descriptors.n_counting, 9);
     descriptors.limits.counting = 11;
     attach(true);
     assert_int_equal(descriptors.n_counting, 11);
-    rig.sys.bpf->stop(&rig.sys);
+    rig.bpf.stop(rig.loader);
     assert_int_equal(descriptors.n_counting, 0);
     descriptors_done(&descriptors, &rig.sys);
 }

@@ -141,7 +141,7 @@ TEST(test_each_container_has_a_name_or_a_reason)
     struct resolver *resolver = NULL;
     int fds[RESOLVER_FDS];
 
-    assert_int_equal(resolver_new(&fake->sys, &resolver), 0);
+    assert_int_equal(resolver_new(&fake->sys, NULL, &resolver), 0);
     assert_true(resolver_fds(resolver, fds) <= RESOLVER_FDS);
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct names names = {0};

@@ -26,13 +26,14 @@ TEST(test_no_room)
     struct fd_list some = {.n = 4};
     struct rlimit before, less;
     int sockets[2], fds[4];
+    struct bpf_calls bpf;
     struct sys sys;
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), 0);
     assert_int_equal(fd_socket_send(sockets[1], &reply, offsetof(struct opener_reply, results[4]), &some), 0);
     client.socket = sockets[0];
     sys_init(&sys);
-    opener_client_attach(&client, &sys);
+    opener_client_attach(&client, &(struct privileged_calls){&sys, &bpf, NULL});
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     int next = dup(0);
     close(next);

@@ -612,7 +612,7 @@ static int ask(void)
 {
     struct state_request request = make_request();
 
-    return rig.daemon.read_state(&rig.daemon, &request);
+    return rig.state_files.read(rig.state_files.owner, &request);
 }
 
 static void assert_nothing_arrived(void)
@@ -639,9 +639,9 @@ TEST_WITH(test_file_arrives, setup, teardown)
     close(fd);
     /* The file is unchanged, then it is rewritten. */
     request.version = state_file_version(&status);
-    assert_int_equal(rig.daemon.read_state(&rig.daemon, &request), -EALREADY);
+    assert_int_equal(rig.state_files.read(rig.state_files.owner, &request), -EALREADY);
     make_file(FILE_PATH, "[{}]");
-    assert_int_equal(rig.daemon.read_state(&rig.daemon, &request), 0);
+    assert_int_equal(rig.state_files.read(rig.state_files.owner, &request), 0);
     assert_int_equal(fd_socket_receive_one(ends[1], &arrived, sizeof(arrived), &fd), 0);
     close(fd);
     assert_nothing_arrived();
@@ -730,13 +730,12 @@ TEST_WITH(test_race, setup, teardown)
 /* test-state-files.c covers requests without a valid path. */
 TEST_WITH(test_requests_are_refused, setup, teardown)
 {
-    struct sys *sys = &rig.daemon;
     struct state_request request = make_request();
 
     request.user = 0;
-    assert_int_equal(sys->read_state(sys, &request), -EBADRQC);
+    assert_int_equal(rig.state_files.read(rig.state_files.owner, &request), -EBADRQC);
     request.user = user + 1;
-    assert_int_equal(sys->read_state(sys, &request), -EBADRQC);
+    assert_int_equal(rig.state_files.read(rig.state_files.owner, &request), -EBADRQC);
     assert_nothing_arrived();
 }
 
@@ -759,14 +758,14 @@ TEST_WITH(test_reader_is_full_or_gone, setup, teardown)
 TEST_WITH(test_without_opener, setup, teardown)
 {
     struct state_request request = make_request(), arrived;
-    struct own_state_files own = {.reader = &ends[0], .stragglers.waited_max_ns = PATIENT_NS};
     struct sys sys;
+    struct own_state_files own = {.sys = &sys, .reader = &ends[0], .stragglers.waited_max_ns = PATIENT_NS};
+    struct state_files files;
     int fd = -1;
 
     sys_init(&sys);
-    assert_int_equal(sys.read_state(&sys, &request), -ENOSYS);
-    opener_state_file_attach(&sys, &own);
-    assert_int_equal(sys.read_state(&sys, &request), 0);
+    own_state_files_bind(&own, &files);
+    assert_int_equal(files.read(files.owner, &request), 0);
     assert_int_equal(fd_socket_receive_one(ends[1], &arrived, sizeof(arrived), &fd), 0);
     close(fd);
 }
@@ -803,7 +802,7 @@ static int pipe_with(const char *text)
     return fds[0];
 }
 
-static int fake_start(struct sys *sys, const struct bpf_shape *shape, struct bpf_maps *ret, struct error *error)
+static int fake_start(void *owner, const struct bpf_shape *shape, struct bpf_maps *ret, struct error *error)
 {
     note(0, "start %u %u %u %u;", shape->cpus, shape->slots, shape->events, shape->groups);
     if (kernel.error)
@@ -812,7 +811,7 @@ static int fake_start(struct sys *sys, const struct bpf_shape *shape, struct bpf
     return 0;
 }
 
-static int fake_set_cpu(struct sys *sys, unsigned cpu, const struct bpf_event *events, const int *fds)
+static int fake_set_cpu(void *owner, unsigned cpu, const struct bpf_event *events, const int *fds)
 {
     note(0, "set_cpu %u", cpu);
     for (size_t i = 0; i < BPF_EVENTS_MAX; i++) {
@@ -825,35 +824,42 @@ static int fake_set_cpu(struct sys *sys, unsigned cpu, const struct bpf_event *e
     return note(kernel.error, ";");
 }
 
-static int fake_attach(struct sys *sys, bool attached)
+static int fake_attach(void *owner, bool attached)
 {
     return note(kernel.error, "attach %d;", attached);
 }
 
-static int fake_assign(struct sys *sys, int cgroup_fd, uint32_t slot, uint64_t *ret_id)
+static int fake_assign(void *owner, int cgroup_fd, uint32_t slot, uint64_t *ret_id)
 {
     assert_true(fcntl(cgroup_fd, F_GETFD) >= 0);
     *ret_id = UINT64_C(1) << 40;
     return note(kernel.error, "assign %u;", slot);
 }
 
-static int fake_withdraw(struct sys *sys, uint64_t id)
+static int fake_withdraw(void *owner, uint64_t id)
 {
     return note(kernel.error, "withdraw %llx;", (unsigned long long)id);
 }
 
-static int fake_flush(struct sys *sys)
+static int fake_flush(void *owner)
 {
     return note(kernel.error, "flush;");
 }
 
-static void fake_stop(struct sys *sys)
+static void fake_stop(void *owner)
 {
     note(0, "stop;");
 }
 
-static const struct bpf_calls fake_calls = {fake_start,    fake_set_cpu, fake_attach, fake_assign,
-                                            fake_withdraw, fake_flush,   fake_stop,   NULL};
+static const struct bpf_calls fake_calls = {
+    .start = fake_start,
+    .set_cpu = fake_set_cpu,
+    .attach = fake_attach,
+    .assign = fake_assign,
+    .withdraw = fake_withdraw,
+    .flush = fake_flush,
+    .stop = fake_stop,
+};
 
 static const struct bpf_shape shape = {.cpus = CPUS, .slots = SLOTS, .events = 3, .groups = 1};
 
@@ -862,8 +868,7 @@ static int bpf_setup(void **state)
     int r = opener_rig_setup(state);
 
     memset(&kernel, 0, sizeof(kernel));
-    opener_client_bind_bpf(&rig.daemon);
-    rig.kernel.bpf = &fake_calls;
+    rig.server.bpf = &fake_calls;
     rig.server.rules.n_cpus = CPUS;
     rig.server.rules.permissions.bpf_slots = SLOTS;
     return r;
@@ -888,7 +893,7 @@ static void start(void)
     struct bpf_maps maps = {-1, -1};
     char text[16] = "";
 
-    assert_int_equal(rig.daemon.bpf->start(&rig.daemon, &shape, &maps, NULL), 0);
+    assert_int_equal(rig.bpf.start(&rig.client, &shape, &maps, NULL), 0);
     assert_made("start 4 256 3 1;");
     assert_int_equal(read(maps.counts, text, sizeof(text)), 0);
     assert_int_equal(read(maps.records, text, sizeof(text)), 7);
@@ -898,25 +903,24 @@ static void start(void)
 
 TEST_WITH(test_calls, bpf_setup, opener_rig_teardown)
 {
-    struct sys *sys = &rig.daemon;
     const struct bpf_event events[3] = {
         {.source = SOURCE_SWITCHES}, {.source = SOURCE_READ, .gives_times = 1}, {.source = SOURCE_READ, .group = 3}};
     _cleanup_(closep) int first = file_with("=first"), second = file_with("=second");
 
     start();
-    assert_int_equal(sys->bpf->set_cpu(sys, 2, events, (const int[]){-1, first, second}), 0);
+    assert_int_equal(rig.bpf.set_cpu(&rig.client, 2, events, (const int[]){-1, first, second}), 0);
     assert_made("set_cpu 2 3:0 1:0t=first 1:3=second;");
-    assert_int_equal(sys->bpf->attach(sys, true), 0);
-    assert_int_equal(sys->bpf->attach(sys, false), 0);
-    assert_int_equal(sys->bpf->withdraw(sys, UINT64_C(0x123456789a)), 0);
-    assert_int_equal(sys->bpf->flush(sys), 0);
-    sys->bpf->stop(sys);
+    assert_int_equal(rig.bpf.attach(&rig.client, true), 0);
+    assert_int_equal(rig.bpf.attach(&rig.client, false), 0);
+    assert_int_equal(rig.bpf.withdraw(&rig.client, UINT64_C(0x123456789a)), 0);
+    assert_int_equal(rig.bpf.flush(&rig.client), 0);
+    rig.bpf.stop(&rig.client);
     assert_made("attach 1;attach 0;withdraw 123456789a;flush;stop;");
     kernel.error = -ENOENT;
-    assert_int_equal(sys->bpf->withdraw(sys, 1), -ENOENT);
-    assert_int_equal(sys->bpf->attach(sys, true), -ENOENT);
-    assert_int_equal(sys->bpf->flush(sys), -ENOENT);
-    assert_int_equal(sys->bpf->set_cpu(sys, CPUS, events, (const int[]){-1, first, second}), -EBADRQC);
+    assert_int_equal(rig.bpf.withdraw(&rig.client, 1), -ENOENT);
+    assert_int_equal(rig.bpf.attach(&rig.client, true), -ENOENT);
+    assert_int_equal(rig.bpf.flush(&rig.client), -ENOENT);
+    assert_int_equal(rig.bpf.set_cpu(&rig.client, CPUS, events, (const int[]){-1, first, second}), -EBADRQC);
 }
 
 /* Opens the root of the cgroup v2 hierarchy. Returns -1 if perf does not count there. */
@@ -940,13 +944,12 @@ static int open_cgroup(void)
 TEST_WITH(test_assign, bpf_setup, opener_rig_teardown)
 {
     static const char *const refused[] = {"/tmp", "/", "/proc/self/stat", "/sys/fs"};
-    struct sys *sys = &rig.daemon;
     uint64_t id = 0;
 
     for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
         _cleanup_(closep) int fd = open(refused[i], O_RDONLY | O_CLOEXEC);
         assert_true(fd >= 0);
-        assert_int_equal(sys->bpf->assign(sys, fd, 5, &id), -EXDEV);
+        assert_int_equal(rig.bpf.assign(&rig.client, fd, 5, &id), -EXDEV);
         assert_true(id == 0);
     }
     assert_made("");
@@ -954,14 +957,14 @@ TEST_WITH(test_assign, bpf_setup, opener_rig_teardown)
     if (cgroup < 0)
         skip_because("a cgroup v2 hierarchy in which perf counts");
     assert_false(rig.events.bpf);
-    assert_int_equal(sys->bpf->assign(sys, cgroup, 5, &id), 0);
+    assert_int_equal(rig.bpf.assign(&rig.client, cgroup, 5, &id), 0);
     assert_true(rig.events.bpf);
     assert_made("assign 5;");
     assert_true(id == UINT64_C(1) << 40);
     kernel.error = -ENOSPC;
-    assert_int_equal(sys->bpf->assign(sys, cgroup, 5, &id), -ENOSPC);
+    assert_int_equal(rig.bpf.assign(&rig.client, cgroup, 5, &id), -ENOSPC);
     rig.server.cgroups = "/sys/fs/cgroup/elsewhere";
-    assert_int_equal(sys->bpf->assign(sys, cgroup, 5, &id), -EXDEV);
+    assert_int_equal(rig.bpf.assign(&rig.client, cgroup, 5, &id), -EXDEV);
 }
 
 static void assert_start_fails(int code, const char *sentence)
@@ -969,7 +972,7 @@ static void assert_start_fails(int code, const char *sentence)
     struct bpf_maps maps = {-7, -7};
     struct error error = {0};
 
-    assert_int_equal(rig.daemon.bpf->start(&rig.daemon, &shape, &maps, &error), code);
+    assert_int_equal(rig.bpf.start(&rig.client, &shape, &maps, &error), code);
     assert_string_equal(error.message, sentence);
     assert_int_equal(maps.counts, -7);
 }
@@ -978,12 +981,11 @@ static void assert_start_fails(int code, const char *sentence)
 TEST_WITH(test_programs_are_few, bpf_setup, opener_rig_teardown)
 {
     struct bpf_maps maps[OPENER_PROGRAMS_MAX];
-    struct sys *sys = &rig.daemon;
 
     for (int i = 0; i < 10; i++)
         start();
     for (size_t i = 0; i < OPENER_PROGRAMS_MAX; i++)
-        assert_int_equal(sys->bpf->start(sys, &shape, &maps[i], NULL), 0);
+        assert_int_equal(rig.bpf.start(&rig.client, &shape, &maps[i], NULL), 0);
     kernel.made[0] = '\0';
     assert_start_fails(-EBUSY, "4 programs that count cgroups are in memory, and no more may be");
     close(maps[0].counts);
@@ -1004,9 +1006,9 @@ TEST_WITH(test_start_fails, bpf_setup, opener_rig_teardown)
     assert_start_fails(-ENOSYS, "libbpf is not installed; install libbpf1");
     assert_made("start 4 256 3 1;");
     kernel.error = 0;
-    rig.kernel.bpf = NULL;
+    rig.server.bpf = NULL;
     assert_start_fails(-ENOSYS, "this perfcountd is built without counting by BPF");
-    rig.kernel.bpf = &fake_calls;
+    rig.server.bpf = &fake_calls;
     rig.server.rules.permissions.bpf_slots = SLOTS - 1;
     assert_start_fails(-EUNATCH,
                        "perfcountd was started without this engine, or for fewer cgroups; restart perfcountd");

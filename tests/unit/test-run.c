@@ -77,7 +77,8 @@ TEST(test_pause)
     daemon.session.machine = rig.machine;
     daemon.session.config = rig.config;
     daemon.session.registry = rig.registry;
-    assert_int_equal(privsep_new(&options, rig.config, &daemon.session.sys, NULL, &daemon.privsep, &error), 0);
+    const struct privileged_calls calls = session_privileged_calls(&daemon.session);
+    assert_int_equal(privsep_new(&options, rig.config, &calls, NULL, &daemon.privsep, &error), 0);
     at_once = false;
     assert_true(daemon_watch(&daemon) >= 0);
     while (sd_event_run(daemon.event, 0) > 0)

@@ -122,7 +122,7 @@ static size_t n_asked;
 static int result;
 static struct lookups lookups;
 
-static int fake_read_state(struct sys *sys, const struct state_request *request)
+static int fake_read_state(void *owner, const struct state_request *request)
 {
     asked[n_asked++] = *request;
     return result;
@@ -137,9 +137,9 @@ static int ask(const char *id, uint64_t now)
 
 static int setup_questions(void **state)
 {
-    static struct sys sys = {.read_state = fake_read_state};
+    static const struct state_files files = {.read = fake_read_state};
 
-    lookups = (struct lookups){.sys = &sys};
+    lookups = (struct lookups){.files = &files};
     n_asked = 0;
     result = 0;
     return 0;
@@ -233,11 +233,12 @@ struct file {
 
 static struct play {
     struct fake_sys *fake;
+    struct state_files state_files;
     int sockets[2];
     void *state;
     int fd;
     struct file files[4];
-    int refusal;         /* what read_state() says of files that are not there */
+    int refusal;         /* what its reader says of files that are not there */
     unsigned n_read;     /* files */
     uint64_t foreign;    /* further records have this ticket */
     const char *other;   /* further records are of this id */
@@ -262,7 +263,7 @@ static void reader_send(uint64_t ticket, const struct file *file, const char *id
     names_packet_done(&record);
 }
 
-static int names_state_fake_read_state(struct sys *sys, const struct state_request *request)
+static int names_state_fake_read_state(void *owner, const struct state_request *request)
 {
     char path[STATE_PATH_MAX];
 
@@ -288,10 +289,9 @@ static int setup(void **state)
 {
     play = (struct play){.fake = fake_machine_no_pmu(), .refusal = -ENOENT};
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, play.sockets), 0);
-    play.fake->sys.read_state = names_state_fake_read_state;
-    play.fake->sys.state_records = play.sockets[0];
+    play.state_files = (struct state_files){.read = names_state_fake_read_state, .records = play.sockets[0]};
     fake_file(play.fake, "/etc/passwd", "root:x:0:0::/root:/bin/sh\nann:x:1000:1000::/home/ann:/bin/sh\n");
-    assert_int_equal(name_source_state.open(&play.fake->sys, &play.state, &play.fd), 0);
+    assert_int_equal(name_source_state.open(&play.fake->sys, &play.state_files, &play.state, &play.fd), 0);
     assert_true(play.fd >= 0);
     return 0;
 }
@@ -506,8 +506,8 @@ TEST_WITH(test_without_reader, setup, teardown)
     void *source = NULL;
     int fd = -1;
 
-    play.fake->sys.state_records = -1;
-    assert_int_equal(name_source_state.open(&play.fake->sys, &source, &fd), 0);
+    play.state_files = (struct state_files){0};
+    assert_int_equal(name_source_state.open(&play.fake->sys, &play.state_files, &source, &fd), 0);
     assert_int_equal(fd, -1);
     assert_int_equal(names_from_path(&names, SCOPE_A), 0);
     assert_int_equal(name_source_state.find(source, SCOPE_A, &names), 0);

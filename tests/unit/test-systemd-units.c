@@ -106,7 +106,7 @@ static void play_open(void)
 {
     int fd;
 
-    assert_int_equal(name_source_systemd.open(&play.fake->sys, &play.state, &fd), 0);
+    assert_int_equal(name_source_systemd.open(&play.fake->sys, NULL, &play.state, &fd), 0);
     assert_true(fd >= 0);
 }
 

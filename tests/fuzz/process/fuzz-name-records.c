@@ -31,6 +31,7 @@ static const struct {
 static struct {
     struct fake_sys *fake;
     struct sys sys;
+    struct state_files state_files;
     struct input input;
     void *state;
     int reader; /* its end of the socket */
@@ -39,13 +40,13 @@ static struct {
     bool was_raw;
 } world;
 
-static int asked_read_state(struct sys *sys, const struct state_request *request)
+static int asked_read_state(void *owner, const struct state_request *request)
 {
     static const int results[] = {0, 0, 0, 0, -EALREADY, -EAGAIN, -ENOENT, -EACCES, -EBADRQC, -ENOSYS};
     char path[STATE_PATH_MAX];
     int r = results[input_byte(&world.input) % ARRAY_SIZE(results)];
 
-    (void)sys;
+    (void)owner;
     assert(state_request_path(request, path, sizeof(path)) == 0);
     if (r == 0)
         world.tickets[world.n_tickets++ % TICKETS_MAX] = request->ticket;
@@ -70,7 +71,7 @@ static void enter(void)
     fake_file(world.fake, "/etc/passwd", "root:x:0:0::/root:/bin/sh\nann:x:1000:1000::/home/ann:/bin/sh\n");
     sys_init(&world.sys);
     world.sys.root = world.fake->root;
-    world.sys.read_state = asked_read_state;
+    world.state_files.read = asked_read_state;
     wrap_calls(&world.sys, (struct sys_calls){.now = played_now});
     atexit(leave);
 }
@@ -173,13 +174,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!world.fake)
         enter();
     make_sockets(SOCK_SEQPACKET, sockets);
-    world.sys.state_records = sockets[0];
+    world.state_files.records = sockets[0];
     world.reader = sockets[1];
     world.input = (struct input){data, data + size};
     world.now = NSEC_PER_SEC;
     world.n_tickets = 0;
     world.was_raw = false;
-    assert(name_source_state.open(&world.sys, &world.state, &fd) == 0);
+    assert(name_source_state.open(&world.sys, &world.state_files, &world.state, &fd) == 0);
     find(0);
     for (unsigned i = 0; i < ACTIONS_MAX && input_left(&world.input) > 0; i++)
         act();

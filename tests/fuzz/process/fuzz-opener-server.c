@@ -99,9 +99,9 @@ static int kernel_ioctl(struct sys *sys, int fd, unsigned long request, unsigned
     return sys && argument ? 0 : -EFAULT;
 }
 
-static int engine_start(struct sys *sys, const struct bpf_shape *shape, struct bpf_maps *ret, struct error *error)
+static int engine_start(void *owner, const struct bpf_shape *shape, struct bpf_maps *ret, struct error *error)
 {
-    (void)sys;
+    (void)owner;
     assert(shape->cpus == CPUS && shape->slots <= SLOTS && shape->events <= BPF_EVENTS_MAX && shape->events > 0);
     if (shape->groups == BPF_GROUPS_MAX)
         return error_set(error, -EPERM, "no");
@@ -110,43 +110,43 @@ static int engine_start(struct sys *sys, const struct bpf_shape *shape, struct b
     return 0;
 }
 
-static int bpf_set_cpu(struct sys *sys, unsigned cpu, const struct bpf_event *events, const int *fds)
+static int bpf_set_cpu(void *owner, unsigned cpu, const struct bpf_event *events, const int *fds)
 {
-    (void)sys;
+    (void)owner;
     assert(cpu < CPUS);
     for (size_t i = 0; i < BPF_EVENTS_MAX; i++)
         assert(events[i].source == SOURCE_READ ? fcntl(fds[i], F_GETFD) >= 0 : fds[i] == -1);
     return 0;
 }
 
-static int bpf_attach(struct sys *sys, bool attached)
+static int bpf_attach(void *owner, bool attached)
 {
-    return sys && attached ? 0 : -EINVAL;
+    return owner && attached ? 0 : -EINVAL;
 }
 
-static int bpf_assign(struct sys *sys, int cgroup_fd, uint32_t slot, uint64_t *ret_id)
+static int bpf_assign(void *owner, int cgroup_fd, uint32_t slot, uint64_t *ret_id)
 {
     struct statfs status;
 
-    (void)sys;
+    (void)owner;
     assert(slot > 0 && slot < SLOTS && fstatfs(cgroup_fd, &status) == 0 && status.f_type == CGROUP2_SUPER_MAGIC);
     *ret_id = 1;
     return 0;
 }
 
-static int bpf_withdraw(struct sys *sys, uint64_t id)
+static int bpf_withdraw(void *owner, uint64_t id)
 {
-    return sys && id == 1 ? 0 : -ENOENT;
+    return owner && id == 1 ? 0 : -ENOENT;
 }
 
-static int bpf_flush(struct sys *sys)
+static int bpf_flush(void *owner)
 {
-    return sys ? 0 : -EINVAL;
+    return owner ? 0 : -EINVAL;
 }
 
-static void bpf_stop(struct sys *sys)
+static void bpf_stop(void *owner)
 {
-    (void)sys;
+    (void)owner;
 }
 
 /* --- the machine --- */
@@ -186,14 +186,14 @@ static void enter(void)
     sys_init(&world.sys);
     world.sys.root = world.fake->root;
     wrap_calls(&world.sys, (struct sys_calls){.perf_event_open = kernel_open, .ioctl = kernel_ioctl});
-    world.bpf = (struct bpf_calls){.start = engine_start,
+    world.bpf = (struct bpf_calls){.owner = &world,
+                                   .start = engine_start,
                                    .set_cpu = bpf_set_cpu,
                                    .attach = bpf_attach,
                                    .assign = bpf_assign,
                                    .withdraw = bpf_withdraw,
                                    .flush = bpf_flush,
                                    .stop = bpf_stop};
-    world.sys.bpf = &world.bpf;
     world.files[MEMORY] = memfd_create("fuzz", MFD_CLOEXEC);
     world.files[DIRECTORY] = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     world.files[CGROUP] = open(world.cgroups[0] ? world.cgroups : "/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -393,6 +393,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                   .n_cpus = CPUS,
                   .counting = {counting, ARRAY_SIZE(counting)},
                   .probing = {probing, ARRAY_SIZE(probing)}},
+        .bpf = &world.bpf,
         .cgroups = world.cgroups,
         .events = &world.events,
         .bpf_programs = &world.quota,
