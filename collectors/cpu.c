@@ -15,20 +15,27 @@ static int cpu_choose(const struct collector_env *env, struct cpuset *ret, struc
     return r;
 }
 
-static int cpu_list_places(const struct collector_env *env, struct places *places, struct error *error)
+static int cpu_explain_nowhere(const struct collector_env *env, const struct config_group *group,
+                               const struct config_event *event, struct error *error)
+{
+    (void)group;
+    return targets_explain_cpus(env, event, false, error);
+}
+
+static int cpu_list_targets(const struct collector_env *env, struct targets *targets, struct error *error)
 {
     _cleanup_(cpuset_done) struct cpuset cpus = {0};
     int r = cpu_choose(env, &cpus, error);
 
-    if (r == 0)
-        r = places_add_cpus(places, env->machine, &cpus, &(struct place){.target = {.pid = -1}});
+    for (int cpu = cpuset_next(&cpus, -1); cpu >= 0 && r == 0; cpu = cpuset_next(&cpus, cpu))
+        r = targets_add_cpu(targets, &(struct target){.pid = -1}, cpu);
     return r == -ENOMEM ? error_oom(error) : r;
 }
 
 static int cpu_open(const struct collector_env *env, void *previous, struct opened *ret, struct error *error)
 {
-    _cleanup_(places_done) struct places places = {0};
-    int r = cpu_list_places(env, &places, error);
+    _cleanup_(targets_done) struct targets targets = {.explain_nowhere = cpu_explain_nowhere};
+    int r = cpu_list_targets(env, &targets, error);
 
     if (r == -ENOMEM)
         ret->state = previous;
@@ -36,7 +43,7 @@ static int cpu_open(const struct collector_env *env, void *previous, struct open
         group_set_close(env, previous);
     if (r < 0)
         return r;
-    return group_set_open(env, &env->config->cpu.groups, &places, previous, ret, error);
+    return group_set_open(env, &env->config->cpu.groups, &targets, previous, ret, error);
 }
 
 /* Reports CPUs that the configuration names and this machine cannot have. */

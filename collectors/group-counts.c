@@ -5,14 +5,148 @@
 
 #include "base/cleanup.h"
 #include "collectors/group-rows.h"
-#include "perf/group.h"
 #include "perf/reason.h"
+
+/* --- unavailable events --- */
+
+struct unavailable_events {
+    struct unavailable_event *items;
+    uint32_t n;
+};
+
+static void unavailable_event_done(struct unavailable_event *event, struct snapshot *snapshot)
+{
+    cpuset_done(&event->cpus);
+    if (event->row)
+        snapshot_remove_row(snapshot, event->row);
+}
+
+static void unavailable_done(struct unavailable_events *events, struct snapshot *snapshot)
+{
+    for (size_t i = 0; i < events->n; i++)
+        unavailable_event_done(&events->items[i], snapshot);
+    free(events->items);
+    *events = (struct unavailable_events){0};
+}
+
+/* Finds the event with the same reason, in the row of `cpu`. */
+static struct unavailable_event *unavailable_find(const struct unavailable_events *events,
+                                                  const struct refusal *refusal, int cpu)
+{
+    for (size_t i = 0; i < events->n; i++) {
+        const struct refusal *other = &events->items[i].refusal;
+        if (other->event == refusal->event && events->items[i].cpu == cpu && other->error == refusal->error &&
+            str_equal(other->pmu, refusal->pmu) && str_equal(other->message, refusal->message))
+            return &events->items[i];
+    }
+    return NULL;
+}
+
+static int unavailable_append(struct unavailable_events *events, struct intern *texts,
+                              const struct config_event *config, const struct refusal *refusal, int cpu)
+{
+    struct unavailable_event event = {
+        .refusal = *refusal,
+        .text = intern_text(texts, config->event.text),
+        .metric = intern_text(texts, config->event.metric),
+        .cpu = cpu,
+    };
+
+    event.refusal.pmu = intern_text(texts, refusal->pmu);
+    event.refusal.message = intern_text(texts, refusal->message);
+    if (!event.text || !event.metric || !event.refusal.pmu || !event.refusal.message ||
+        array_grow(&events->items, events->n) < 0)
+        return -ENOMEM;
+    events->items[events->n++] = event;
+    return 0;
+}
+
+/* Removes `cpu` (-1: "no CPU") from the events in `mask`, because they are about to be tried again there. */
+static void unavailable_forget(struct unavailable_events *events, uint64_t mask, int cpu)
+{
+    for (size_t i = 0; i < events->n; i++) {
+        struct unavailable_event *event = &events->items[i];
+        if (!(mask & event_bit(event->refusal.event)))
+            continue;
+        if (cpu < 0)
+            event->on_no_cpu = false;
+        else
+            cpuset_remove(&event->cpus, (unsigned)cpu);
+    }
+}
+
+/* Frees events that are no longer unavailable anywhere, and their rows. */
+static void unavailable_sweep(struct unavailable_events *events, struct snapshot *snapshot)
+{
+    uint32_t n = 0;
+
+    for (size_t i = 0; i < events->n; i++) {
+        struct unavailable_event *event = &events->items[i];
+        if (event->on_no_cpu || cpuset_next(&event->cpus, -1) >= 0)
+            events->items[n++] = *event;
+        else
+            unavailable_event_done(event, snapshot);
+    }
+    events->n = n;
+}
+
+struct row *unavailable_event_add_row(const struct unavailable_event *event, const struct collector_env *env,
+                                      const struct row_target *where)
+{
+    struct row_counter counter = {.event = event->metric, .pmu = event->refusal.pmu, .unit = ""};
+    struct row_target target = {.collector = env->collector,
+                                .group = where->group,
+                                .pmu = event->refusal.pmu,
+                                .cgroup = where->cgroup,
+                                .names = where->names,
+                                .cpu = event->cpu,
+                                .error = event->refusal.message};
+
+    return snapshot_add_row(env->snapshot, &target, &counter, 1);
+}
+
+/* Adds (`visible`) or removes the row that shows the event. Returns -ENOMEM on failure. */
+static int unavailable_show(struct unavailable_event *event, const struct collector_env *env,
+                            const struct row_target *where, bool visible)
+{
+    if (visible == (event->row != NULL))
+        return 0;
+    if (!visible) {
+        snapshot_remove_row(env->snapshot, event->row);
+        event->row = NULL;
+        return 0;
+    }
+    event->row = unavailable_event_add_row(event, env, where);
+    return event->row ? 0 : -ENOMEM;
+}
+
+static int unavailable_report(const struct unavailable_event *event, const struct collector_env *env, const char *group,
+                              struct failures *failures)
+{
+    struct failure failure = {
+        .collector = env->collector,
+        .group = group,
+        .event = event->text,
+        .metric = event->metric,
+        .pmu = event->refusal.pmu,
+        .reason = reason_name(event->refusal.error),
+        .message = event->refusal.message,
+        .span = event->refusal.span,
+    };
+    int r = event->on_no_cpu ? failures_add(failures, &failure, -1) : 0;
+
+    for (int cpu = cpuset_next(&event->cpus, -1); cpu >= 0 && r == 0; cpu = cpuset_next(&event->cpus, cpu))
+        r = failures_add(failures, &failure, cpu);
+    return r;
+}
 
 /* --- group counts --- */
 
+/* The counts of a configured group on one target, or its events that no target counts. */
 struct group_counts {
-    /* Interned in the snapshot; `pmu` is from place_pmu_name(). */
-    const char *signature, *name, *pmu;
+    const char *signature, *name; /* interned in the snapshot */
+    const char *pmu;              /* name of the target's PMU, interned; "" if it has none */
+    int cpu;                      /* lowest CPU of the target, or -1 */
     uint32_t n_groups;
     bool bare;       /* makes no rows */
     bool awaits_cpu; /* a CPU is online but cannot count yet (ENODEV), as while it is coming up */
@@ -35,8 +169,20 @@ static struct group_counts *group_counts_free(struct group_counts *counts, struc
     return NULL;
 }
 
+static const struct target no_target = {.pid = -1};
+
+static int target_first_cpu(const struct target *target)
+{
+    return cpuset_next(&target->cpus, -1);
+}
+
+static const char *target_pmu_name(const struct target *target)
+{
+    return target->pmu ? target->pmu->name : "";
+}
+
 static struct group_counts *group_counts_new(const struct collector_env *env, const struct config_group *group,
-                                             const struct places *target)
+                                             const struct target *target)
 {
     struct intern *texts = &env->snapshot->texts;
     struct group_counts *counts = calloc(1, sizeof(*counts));
@@ -44,21 +190,52 @@ static struct group_counts *group_counts_new(const struct collector_env *env, co
     if (!counts)
         return NULL;
     group_rows_init(&counts->rows, env->machine, group, target->summed);
-    counts->unavailable.summed = target->summed;
     counts->bare = target->bare;
+    counts->cpu = target_first_cpu(target);
     counts->signature = intern_text(texts, group->signature);
     counts->name = intern_text(texts, group->name);
-    counts->pmu = intern_text(texts, place_pmu_name(&target->items[0]));
+    counts->pmu = intern_text(texts, target_pmu_name(target));
     if (!counts->signature || !counts->name || !counts->pmu)
         return group_counts_free(counts, NULL);
     return counts;
 }
 
-/* State of opening a group at one place after the other. */
+/* Adds an event that is unavailable on `cpu` (-1: on no CPU in particular). Returns -ENOMEM on failure. */
+static int group_counts_add_unavailable(struct group_counts *counts, const struct collector_env *env,
+                                        const struct config_group *group, const struct refusal *refusal, int cpu)
+{
+    struct unavailable_events *events = &counts->unavailable;
+    int row_cpu = counts->rows.summed ? -1 : cpu;
+    struct unavailable_event *event = unavailable_find(events, refusal, row_cpu);
+
+    if (!event) {
+        if (unavailable_append(events, &env->snapshot->texts, &group->events[refusal->event], refusal, row_cpu) < 0)
+            return -ENOMEM;
+        event = &events->items[events->n - 1];
+    }
+    if (cpu >= 0)
+        return cpuset_add(&event->cpus, (unsigned)cpu);
+    event->on_no_cpu = true;
+    return 0;
+}
+
+static int group_counts_add_refusals(struct group_counts *counts, const struct collector_env *env,
+                                     const struct target_events *events, int cpu)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < events->n_refusals && r == 0; i++)
+        r = group_counts_add_unavailable(counts, env, events->group, &events->refusals[i], cpu);
+    return r;
+}
+
+/* State of opening a group on one CPU of a target after the other. */
 struct opening {
     struct group_counts *counts;
     const struct collector_env *env;
-    struct place_events events; /* at the current place */
+    const struct target *target;
+    int cpu;                      /* -1: the target has no CPU */
+    struct target_events *events; /* on `cpu` */
 };
 
 /* --- opening --- */
@@ -91,56 +268,54 @@ static void explain_strict(const struct config_group *group, const struct partit
 }
 
 /* `strict` is the partition of a strict group that could not be opened, or NULL. */
-static int opening_add_refused(struct opening *opening, const struct place *place, size_t i, int error,
-                               const struct partition *strict)
+static int opening_add_refused(struct opening *opening, size_t i, int error, const struct partition *strict)
 {
-    const struct config_event *event = &opening->events.group->events[i];
-    const struct pmu *pmu = opening->events.attrs[i].pmu;
+    const struct config_group *group = opening->events->group;
+    const struct pmu *pmu = opening->events->attrs[i].pmu;
     char message[512], whole[1024];
 
-    if (is_left_out(opening->events.group, &opening->events.attrs[i], error))
+    if (is_left_out(group, &opening->events->attrs[i], error))
         return 0;
-    struct unavailable_event why = {
-        .event = i, .pmu = pmu->name, .error = error, .span = reason_span(error), .message = message};
+    struct refusal refusal = {
+        .event = i, .pmu = pmu->name, .message = message, .error = error, .span = reason_span(error)};
 
     reason_format(opening->env->machine, pmu, error, message, sizeof(message));
     if (strict) {
-        explain_strict(opening->events.group, strict, i, message, whole, sizeof(whole));
-        why.message = whole;
+        explain_strict(group, strict, i, message, whole, sizeof(whole));
+        refusal.message = whole;
     }
-    return unavailable_add(&opening->counts->unavailable, opening->env, place->target.cpu, event, why);
+    return group_counts_add_unavailable(opening->counts, opening->env, group, &refusal, opening->cpu);
 }
 
-/* Leaves out the whole strict group, because some of its events cannot be counted at the place. */
-static int opening_leave_out_strict(struct opening *opening, const struct place *place)
+/* Leaves out the whole strict group, because some of its events cannot be counted on the CPU. */
+static int opening_leave_out_strict(struct opening *opening)
 {
-    const struct place_events *events = &opening->events;
+    const struct target_events *events = opening->events;
     int r = 0;
 
     EVENTS_FOREACH (event, events->mask) {
-        struct unavailable_event why = {.event = event,
-                                        .pmu = events->attrs[event].pmu->name,
-                                        .error = -ENOENT,
-                                        .span = REASON_LASTS,
-                                        .message = "left out with its strict group, because another of its events is "
-                                                   "not there"};
+        struct refusal refusal = {.event = event,
+                                  .pmu = events->attrs[event].pmu->name,
+                                  .message = "left out with its strict group, because another of its events is not "
+                                             "there",
+                                  .error = -ENOENT,
+                                  .span = REASON_LASTS};
         if (r == 0)
-            r = unavailable_add(&opening->counts->unavailable, opening->env, place->target.cpu,
-                                &events->group->events[event], why);
+            r = group_counts_add_unavailable(opening->counts, opening->env, events->group, &refusal, opening->cpu);
     }
     return r;
 }
 
 /* A group that is opened while paused stays disabled until group_set_pause() enables it. */
-static struct group_target opening_target(const struct opening *opening, const struct place *place)
+static struct group_target opening_target(const struct opening *opening)
 {
-    struct group_target target = place->target;
-
-    target.paused = opening->env->paused;
-    return target;
+    return (struct group_target){.pid = opening->target->pid,
+                                 .cpu = opening->cpu,
+                                 .flags = opening->target->flags,
+                                 .paused = opening->env->paused};
 }
 
-static int opening_add_group(struct opening *opening, const struct place *place, struct partition_group *opened)
+static int opening_add_group(struct opening *opening, struct partition_group *part)
 {
     struct group_counts *counts = opening->counts;
     int r = array_grow(&counts->groups, counts->n_groups);
@@ -148,10 +323,10 @@ static int opening_add_group(struct opening *opening, const struct place *place,
     if (r < 0)
         return r;
     counts->groups[counts->n_groups] = (struct open_group){
-        .group = steal(opened->group),
-        .scale = scale_new(event_count(opened->events)),
-        .events = opened->events,
-        .cpu = place->target.cpu,
+        .group = steal(part->group),
+        .scale = scale_new(event_count(part->events)),
+        .events = part->events,
+        .cpu = opening->cpu,
         .paused = opening->env->paused,
         .next_in_row = GROUP_ROW_END,
     };
@@ -159,7 +334,7 @@ static int opening_add_group(struct opening *opening, const struct place *place,
     if (!counts->groups[counts->n_groups - 1].scale)
         return -ENOMEM;
     return counts->bare ? 0
-                        : group_rows_add(&counts->rows, opening->env, &opening->events, place, counts->groups,
+                        : group_rows_add(&counts->rows, opening->env, opening->events, opening->target, counts->groups,
                                          counts->n_groups - 1);
 }
 
@@ -176,56 +351,58 @@ static int passing_error(const struct partition *partition, uint64_t events)
     return 0;
 }
 
-static int opening_open_events(struct opening *opening, const struct place *place, uint64_t events)
+static int opening_open_events(struct opening *opening, uint64_t events)
 {
-    const struct config_group *group = opening->events.group;
-    struct group_target target = opening_target(opening, place);
+    const struct config_group *group = opening->events->group;
+    struct group_target target = opening_target(opening);
     _cleanup_(partition_done) struct partition partition = {0};
 
     if (!events)
         return 0;
-    int r = partition_open(opening->env->sys, opening->events.attrs, events, group->strict, &target, &partition);
+    int r = partition_open(opening->env->sys, opening->events->attrs, events, group->strict, &target, &partition);
     if (r < 0)
         return r;
     int passing = passing_error(&partition, events);
     for (size_t i = 0; i < partition.n_groups && r == 0 && !passing; i++)
-        r = opening_add_group(opening, place, &partition.groups[i]);
+        r = opening_add_group(opening, &partition.groups[i]);
     EVENTS_FOREACH (event, events) {
         int error = passing ? passing : partition.errors[event];
         if (error < 0 && r == 0)
-            r = opening_add_refused(opening, place, event, error, group->strict ? &partition : NULL);
+            r = opening_add_refused(opening, event, error, group->strict ? &partition : NULL);
     }
     return r;
 }
 
-static int opening_reopen_group(struct opening *opening, const struct place *place, struct open_group *group)
+static int opening_reopen_group(struct opening *opening, struct open_group *group)
 {
-    struct group_target target = opening_target(opening, place);
+    struct group_target target = opening_target(opening);
     struct attr attrs[GROUP_MEMBERS_MAX];
+    size_t n = 0;
     int r = 0;
 
-    if (group->events & ~opening->events.mask)
+    if (group->events & ~opening->events->mask)
         return 0;
-    place_events_attrs(&opening->events, group->events, attrs);
+    EVENTS_FOREACH (event, group->events)
+        attrs[n++] = opening->events->attrs[event];
     int error = open_group_reopen(group, opening->env->sys, attrs, &target);
     opening->counts->awaits_cpu |= error == -ENODEV;
     if (error == 0 || error == -ENODEV)
         return 0;
     EVENTS_FOREACH (event, group->events)
         if (r == 0)
-            r = opening_add_refused(opening, place, event, error, NULL);
+            r = opening_add_refused(opening, event, error, NULL);
     return r;
 }
 
-/* Opens the groups again that were open at this place before. */
-static int opening_reopen_closed(struct opening *opening, const struct place *place)
+/* Opens the groups again that were open on this CPU before. */
+static int opening_reopen_closed(struct opening *opening)
 {
     struct group_counts *counts = opening->counts;
     int r = 0;
 
     for (size_t i = 0; i < counts->n_groups && r == 0; i++)
-        if (counts->groups[i].cpu == place->target.cpu && !counts->groups[i].group)
-            r = opening_reopen_group(opening, place, &counts->groups[i]);
+        if (counts->groups[i].cpu == opening->cpu && !counts->groups[i].group)
+            r = opening_reopen_group(opening, &counts->groups[i]);
     return r;
 }
 
@@ -238,105 +415,106 @@ static bool is_complete(const struct config_group *group, uint64_t events)
 }
 
 /*
- * Closes the groups that are dead at the place, opens closed ones again, and opens the events that have no group yet.
+ * Closes the groups that are dead on the CPU, opens closed ones again, and opens the events that have no group yet.
  */
-static int opening_resume_at(struct opening *opening, const struct place *place)
+static int opening_resume(struct opening *opening)
 {
-    const struct config_group *group = opening->events.group;
+    const struct config_group *group = opening->events->group;
     struct group_counts *counts = opening->counts;
-    uint64_t counted = 0, open = 0; /* events that have a group at this place, and events whose group is open */
+    bool offline = target_is_offline(opening->target, opening->env->machine, opening->cpu);
+    uint64_t counted = 0, open = 0; /* events that have a group on this CPU, and events whose group is open */
 
     for (size_t i = 0; i < counts->n_groups; i++) {
-        struct open_group *opened = &counts->groups[i];
-        if (opened->cpu != place->target.cpu)
+        struct open_group *open_group = &counts->groups[i];
+        if (open_group->cpu != opening->cpu)
             continue;
-        if (opened->activity == GROUP_STALE || place->offline ||
-            cpuset_has(opening->env->went_offline, (unsigned)opened->cpu))
-            open_group_leave(opened, opening->env->sys, place->offline);
-        counted |= opened->events;
-        open |= opened->group ? opened->events : 0;
+        if (open_group->activity == GROUP_STALE || offline ||
+            cpuset_has(opening->env->went_offline, (unsigned)open_group->cpu))
+            open_group_leave(open_group, opening->env->sys, offline);
+        counted |= open_group->events;
+        open |= open_group->group ? open_group->events : 0;
     }
-    if (is_complete(group, open))
+    if (is_complete(group, open) || target_is_unreachable(opening->target))
         return 0;
-    unavailable_forget(&counts->unavailable, ~open, place->target.cpu);
-    if (place->offline)
+    unavailable_forget(&counts->unavailable, ~open, opening->cpu);
+    if (offline)
         return 0;
-    int r = place_events_find(&opening->events, opening->env, place, &counts->unavailable);
+    int r = target_events_find(opening->events, opening->env, opening->cpu);
     if (r == 0)
-        r = opening_reopen_closed(opening, place);
+        r = group_counts_add_refusals(counts, opening->env, opening->events, opening->cpu);
+    if (r == 0)
+        r = opening_reopen_closed(opening);
     if (r < 0 || is_complete(group, counted))
         return r;
-    if (group->strict && opening->events.refused)
-        return opening_leave_out_strict(opening, place);
-    return opening_open_events(opening, place, opening->events.mask & ~counted);
+    if (group->strict && opening->events->n_refusals > 0)
+        return opening_leave_out_strict(opening);
+    return opening_open_events(opening, opening->events->mask & ~counted);
 }
 
-static int show_unavailable(struct group_counts *counts, const struct collector_env *env, const struct place *place)
+/*
+ * Closes the groups on CPUs that are offline or in env->went_offline, and opens groups that are closed or stale on the
+ * other CPUs. Totals continue. Events that could not be opened before are tried once more, as a further perf group.
+ * `group` has the same signature as the group that was opened. Returns -ENOMEM on failure.
+ */
+static int group_counts_resume(struct group_counts *counts, const struct collector_env *env,
+                               const struct config_group *group, const struct target *target)
 {
-    struct row_target where = {.group = counts->name, .cgroup = place->cgroup, .names = place->names};
+    struct target_events events;
+    struct opening opening = {
+        .counts = counts, .env = env, .target = target, .cpu = target_first_cpu(target), .events = &events};
+    int r;
+
+    target_events_init(&events, group, target->pmu);
+    counts->awaits_cpu = false;
+    do {
+        r = opening_resume(&opening);
+        opening.cpu = cpuset_next(&target->cpus, opening.cpu);
+    } while (r == 0 && opening.cpu >= 0);
+    group_rows_settle(&counts->rows, counts->groups);
+    return r;
+}
+
+/* Lists the events that no target counts, as unavailable on no CPU. */
+static int group_counts_explain_nowhere(struct group_counts *counts, const struct collector_env *env,
+                                        const struct config_group *group, const struct targets *targets)
+{
+    struct target_events events;
+    int r = targets_explain_nowhere(targets, env, group, &events);
+
+    unavailable_forget(&counts->unavailable, UINT64_MAX, -1);
+    return r < 0 ? r : group_counts_add_refusals(counts, env, &events, -1);
+}
+
+static int group_counts_show_unavailable(struct group_counts *counts, const struct collector_env *env,
+                                         const struct target *target)
+{
+    struct row_target where = {.group = counts->name, .cgroup = target->cgroup, .names = target->names};
     int r = 0;
 
     unavailable_sweep(&counts->unavailable, env->snapshot);
-    if (counts->bare)
-        return 0;
-    for (size_t i = 0; i < counts->unavailable.n && r == 0; i++) {
+    for (size_t i = 0; i < counts->unavailable.n && r == 0 && !counts->bare; i++) {
         struct unavailable_event *event = &counts->unavailable.items[i];
         /* An event that is unavailable only on some CPUs of a kind is shown by the row that sums these CPUs. */
-        bool counted = group_rows_have(&counts->rows, event->event, event->cpu, event->pmu);
+        bool counted = group_rows_have(&counts->rows, event->refusal.event, event->cpu, event->refusal.pmu);
         r = unavailable_show(event, env, &where, !counted);
     }
     return r;
 }
 
-/*
- * Closes the groups at places that are `offline` or in env->went_offline, and opens groups that are closed or stale
- * at the other places. Totals continue. Events that could not be opened before are tried once more, as a further perf
- * group. `group` has the same signature as the group that was opened. Returns -ENOMEM on failure.
- */
-static int group_counts_resume(struct group_counts *counts, const struct collector_env *env,
-                               const struct config_group *group, const struct places *target)
-{
-    struct opening opening = {.counts = counts, .env = env, .events = {.group = group}};
-    int r = 0;
-
-    counts->awaits_cpu = false;
-    for (size_t i = 0; i < target->n && r == 0; i++)
-        r = opening_resume_at(&opening, &target->items[i]);
-    group_rows_settle(&counts->rows, counts->groups);
-    return r < 0 ? r : show_unavailable(counts, env, &target->items[0]);
-}
-
-/*
- * Opens `group` at the places of a target. Events that cannot be opened are no error. Fails only with -ENOMEM. *ret is
- * NULL if no event belongs to these places.
- */
-static int group_counts_open(const struct collector_env *env, const struct config_group *group,
-                             const struct places *target, struct group_counts **ret)
-{
-    bool nothing = target->n == 1 && target->items[0].offline;
-    struct group_counts *counts = nothing ? NULL : group_counts_new(env, group, target);
-    int r = counts ? group_counts_resume(counts, env, group, target) : nothing ? 0 : -ENOMEM;
-
-    if (counts && (r < 0 || (counts->n_groups == 0 && counts->unavailable.n == 0)))
-        counts = group_counts_free(counts, env->snapshot);
-    if (r == 0)
-        *ret = counts;
-    return r;
-}
-
 /* Returns whether the counts are of this group on this target, so that a reload keeps them. */
 static bool group_counts_match(const struct group_counts *counts, const struct config_group *group,
-                               const struct places *target)
+                               const struct target *target)
 {
-    if (!str_equal(counts->signature, group->signature) || counts->rows.summed != target->summed)
-        return false;
-    return target->one_target || (counts->n_groups > 0 && counts->groups[0].cpu == target->items[0].target.cpu &&
-                                  str_equal(counts->pmu, place_pmu_name(&target->items[0])));
+    return str_equal(counts->signature, group->signature) && counts->rows.summed == target->summed &&
+           counts->cpu == target_first_cpu(target) && str_equal(counts->pmu, target_pmu_name(target));
 }
 
 struct group_counts_view group_counts_view(const struct group_counts *counts)
 {
-    return (struct group_counts_view){counts->groups, counts->n_groups, &counts->unavailable};
+    return (struct group_counts_view){.groups = counts->groups,
+                                      .n_groups = counts->n_groups,
+                                      .unavailable = counts->unavailable.items,
+                                      .n_unavailable = counts->unavailable.n};
 }
 
 const struct config_group *group_counts_find_config(const struct group_counts *counts,
@@ -354,18 +532,6 @@ void group_counts_close(struct group_counts *counts)
 {
     for (size_t i = 0; i < counts->n_groups; i++)
         open_group_close(&counts->groups[i]);
-    group_rows_settle(&counts->rows, counts->groups);
-}
-
-/* Closes the groups on CPUs that are offline or in env->went_offline, for a caller that cannot resume yet. */
-static void group_counts_leave(struct group_counts *counts, const struct collector_env *env)
-{
-    for (size_t i = 0; i < counts->n_groups; i++) {
-        struct open_group *group = &counts->groups[i];
-        bool offline = !cpuset_has(&env->machine->online, (unsigned)group->cpu);
-        if (offline || cpuset_has(env->went_offline, (unsigned)group->cpu))
-            open_group_leave(group, env->sys, offline);
-    }
     group_rows_settle(&counts->rows, counts->groups);
 }
 
@@ -411,121 +577,137 @@ static int group_counts_pause(struct group_counts *counts, bool paused)
 static int group_counts_report(const struct group_counts *counts, const struct collector_env *env,
                                struct failures *failures)
 {
+    int r = 0;
+
     if (counts->awaits_cpu)
         failures_note(failures, REASON_BRIEF);
-    return unavailable_report(&counts->unavailable, env, counts->name, failures);
+    for (size_t i = 0; i < counts->unavailable.n && r == 0; i++)
+        r = unavailable_report(&counts->unavailable.items[i], env, counts->name, failures);
+    return r;
 }
 
 /* --- group set --- */
 
-void group_set_done(struct group_set *collector, struct snapshot *snapshot)
+void group_set_done(struct group_set *set, struct snapshot *snapshot)
 {
-    for (size_t i = 0; i < collector->n; i++)
-        group_counts_free(collector->items[i], snapshot);
-    free(collector->items);
-    *collector = (struct group_set){0};
-}
-
-static struct places target_at(const struct places *places, size_t i)
-{
-    return places->one_target ? *places : (struct places){.items = places->items + i, .n = 1};
+    for (size_t i = 0; i < set->n; i++)
+        group_counts_free(set->items[i], snapshot);
+    free(set->items);
+    *set = (struct group_set){0};
 }
 
 /*
  * Removes and returns the counts of this group on this target. Counts are ordered by target, so the next one usually
  * matches.
  */
-static struct group_counts *take_counts(struct group_set *collector, const struct config_group *group,
-                                        const struct places *target)
+static struct group_counts *take_counts(struct group_set *set, const struct config_group *group,
+                                        const struct target *target)
 {
-    for (uint32_t k = 0; k < collector->n; k++) {
-        uint32_t i = (collector->next + k) % collector->n;
-        if (!collector->items[i] || !group_counts_match(collector->items[i], group, target))
+    for (uint32_t k = 0; k < set->n; k++) {
+        uint32_t i = (set->next + k) % set->n;
+        if (!set->items[i] || !group_counts_match(set->items[i], group, target))
             continue;
-        collector->next = i + 1;
-        return steal(collector->items[i]);
+        set->next = i + 1;
+        return steal(set->items[i]);
     }
     return NULL;
 }
 
+/*
+ * Opens or resumes a group on a target, or lists its events that no target counts if `target` is NULL. Events that
+ * cannot be opened are no error. *counts is NULL afterwards if the target has no event of the group. Fails only with
+ * -ENOMEM; counts that existed before are then kept.
+ */
 static int configure_counts(struct group_counts **counts, const struct collector_env *env,
-                            const struct config_group *group, const struct places *target)
+                            const struct config_group *group, const struct targets *targets,
+                            const struct target *target)
 {
-    return *counts ? group_counts_resume(*counts, env, group, target) : group_counts_open(env, group, target, counts);
+    const struct target *shown = target ? target : &no_target;
+    bool is_new = !*counts;
+    int r;
+
+    if (is_new && shown->moved)
+        return 0;
+    if (is_new)
+        *counts = group_counts_new(env, group, shown);
+    if (!*counts)
+        return -ENOMEM;
+    r = target ? group_counts_resume(*counts, env, group, target) : 0;
+    /* A cgroup is the only target of its set, and has the events that no CPU counts in its own rows. */
+    if (r == 0 && (!target || target->cgroup))
+        r = group_counts_explain_nowhere(*counts, env, group, targets);
+    if (r == 0)
+        r = group_counts_show_unavailable(*counts, env, shown);
+    if ((r < 0 && is_new) || ((*counts)->n_groups == 0 && (*counts)->unavailable.n == 0))
+        *counts = group_counts_free(*counts, env->snapshot);
+    return r;
 }
 
-int group_set_configure(struct group_set *collector, const struct collector_env *env,
-                        const struct config_groups *groups, const struct places *places)
+int group_set_configure(struct group_set *set, const struct collector_env *env, const struct config_groups *groups,
+                        const struct targets *targets)
 {
-    size_t n = groups->n * (places->one_target ? 1 : places->n);
+    size_t on_targets = groups->n * targets->n;
+    bool of_cgroup = targets->n > 0 && targets->items[0].cgroup;
+    size_t n = on_targets + (of_cgroup ? 0 : groups->n); /* the last ones are of no target */
     struct group_counts **items = calloc(n + 1, sizeof(items[0]));
-    struct places target;
     uint32_t n_counts = 0;
     int r = 0;
 
     if (!items)
         return -ENOMEM;
-    for (size_t i = 0; i < n; i++) {
-        target = target_at(places, i / groups->n);
-        items[i] = take_counts(collector, &groups->items[i % groups->n], &target);
-    }
+    for (size_t i = 0; i < on_targets; i++)
+        items[i] = take_counts(set, &groups->items[i % groups->n], &targets->items[i / groups->n]);
     /* Counts that do not continue are closed first, to free their descriptors and counters for the new ones. */
-    group_set_done(collector, env->snapshot);
+    group_set_done(set, env->snapshot);
     for (size_t i = 0; i < n; i++) {
         struct group_counts *counts = steal(items[i]);
-        target = target_at(places, i / groups->n);
+        const struct target *target = i < on_targets ? &targets->items[i / groups->n] : NULL;
         if (r == 0)
-            r = configure_counts(&counts, env, &groups->items[i % groups->n], &target);
+            r = configure_counts(&counts, env, &groups->items[i % groups->n], targets, target);
         if (counts)
             items[n_counts++] = counts;
     }
-    *collector = (struct group_set){.items = items, .n = n_counts};
+    *set = (struct group_set){.items = items, .n = n_counts};
     return r;
 }
 
-size_t group_set_read(struct group_set *collector, struct sys *sys, struct collected *ret)
+size_t group_set_read(struct group_set *set, struct sys *sys, struct collected *ret)
 {
     size_t readable = 0;
 
-    for (size_t i = 0; i < collector->n; i++)
-        readable += group_counts_read(collector->items[i], sys, ret);
+    for (size_t i = 0; i < set->n; i++)
+        readable += group_counts_read(set->items[i], sys, ret);
     return readable;
 }
 
-void group_set_leave(struct group_set *collector, const struct collector_env *env)
-{
-    for (size_t i = 0; i < collector->n; i++)
-        group_counts_leave(collector->items[i], env);
-}
-
-size_t group_set_descriptors(const struct group_set *collector)
+size_t group_set_descriptors(const struct group_set *set)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < collector->n; i++) {
-        const struct group_counts *counts = collector->items[i];
+    for (size_t i = 0; i < set->n; i++) {
+        const struct group_counts *counts = set->items[i];
         for (size_t k = 0; k < counts->n_groups; k++)
             n += counts->groups[k].group ? group_descriptors(counts->groups[k].group) : 0;
     }
     return n;
 }
 
-int group_set_open(const struct collector_env *env, const struct config_groups *groups, const struct places *places,
+int group_set_open(const struct collector_env *env, const struct config_groups *groups, const struct targets *targets,
                    void *previous, struct opened *ret, struct error *error)
 {
-    struct group_set *collector = previous ? previous : calloc(1, sizeof(*collector));
+    struct group_set *set = previous ? previous : calloc(1, sizeof(*set));
 
-    if (!collector)
+    if (!set)
         return error_oom(error);
-    ret->state = collector;
-    return group_set_configure(collector, env, groups, places) < 0 ? error_oom(error) : 0;
+    ret->state = set;
+    return group_set_configure(set, env, groups, targets) < 0 ? error_oom(error) : 0;
 }
 
 int group_set_collect(const struct collector_env *env, void *state, struct collected *ret, struct error *error)
 {
-    struct group_set *collector = state;
+    struct group_set *set = state;
 
-    if (group_set_read(collector, env->sys, ret) == 0 && collector->n > 0)
+    if (group_set_read(set, env->sys, ret) == 0 && set->n > 0)
         return error_set(error, -ENODATA, "no group of the collector %s could be read",
                          env->snapshot->collector_names[env->collector]);
     return 0;
@@ -533,11 +715,11 @@ int group_set_collect(const struct collector_env *env, void *state, struct colle
 
 int group_set_pause(const struct collector_env *env, void *state)
 {
-    struct group_set *collector = state;
+    struct group_set *set = state;
     int r = 0;
 
-    for (size_t i = 0; i < collector->n; i++) {
-        int error = group_counts_pause(collector->items[i], env->paused);
+    for (size_t i = 0; i < set->n; i++) {
+        int error = group_counts_pause(set->items[i], env->paused);
         r = r < 0 ? r : error;
     }
     return r;
@@ -545,19 +727,19 @@ int group_set_pause(const struct collector_env *env, void *state)
 
 int group_set_report(const struct collector_env *env, const void *state, struct failures *failures)
 {
-    const struct group_set *collector = state;
+    const struct group_set *set = state;
     int r = 0;
 
-    for (size_t i = 0; i < collector->n && r == 0; i++)
-        r = group_counts_report(collector->items[i], env, failures);
+    for (size_t i = 0; i < set->n && r == 0; i++)
+        r = group_counts_report(set->items[i], env, failures);
     return r;
 }
 
 void group_set_close(const struct collector_env *env, void *state)
 {
-    struct group_set *collector = state;
+    struct group_set *set = state;
 
-    if (collector)
-        group_set_done(collector, env->snapshot);
-    free(collector);
+    if (set)
+        group_set_done(set, env->snapshot);
+    free(set);
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counts the configured groups on a list of targets, for the collectors `cpu`, `pmu` and `cgroup`. A target is a CPU, a
- * PMU on a CPU, or a cgroup on all CPUs. The collectors `cpu` and `pmu` have one group set each; the collector
- * `cgroup` has one for each cgroup (engine perf) or one for all CPUs (engine bpf).
+ * Counts the configured groups on a list of targets (`collectors/targets.h`). The collectors `cpu` and `pmu` have one
+ * group set each; the collector `cgroup` has one for each cgroup (engine perf) or one for all cgroups (engine bpf).
  *
- * The counts of a configured group on one target consist of the perf groups that were opened at each place of the
- * target (`perf/open-group.h`), the rows they are summed into (`collectors/group-rows.h`), and the events that could
- * not be opened (`collectors/unavailable.h`). Totals survive a reload and CPU hotplug if the group's signature and
- * target are unchanged.
+ * The counts of a configured group on one target consist of the perf groups that were opened on each CPU of the target
+ * (`perf/open-group.h`), the rows they are summed into (`collectors/group-rows.h`), and the events that could not be
+ * opened. Totals survive a reload and CPU hotplug if the group's signature and target are unchanged.
+ *
+ * Events that no target counts are listed once for each group, behind all targets. A set of one cgroup lists them with
+ * that cgroup.
  */
 #ifndef COLLECTORS_GROUP_COUNTS_H
 #define COLLECTORS_GROUP_COUNTS_H
@@ -15,15 +16,29 @@
 #include "collectors/targets.h"
 #include "perf/open-group.h"
 
+/* An event that is not counted on some CPUs, with the reason. Strings are interned in the snapshot. */
+struct unavailable_event {
+    struct refusal refusal;
+    const char *text, *metric;
+    int cpu; /* CPU of its row; -1 for one row of all CPUs */
+    struct cpuset cpus;
+    bool on_no_cpu;  /* unavailable independently of any CPU */
+    struct row *row; /* NULL if the event is counted on other CPUs in a row of the same name */
+};
+
+/* Adds a row that shows the event. `where` has the group, the cgroup and its names. Returns NULL if memory runs out. */
+struct row *unavailable_event_add_row(const struct unavailable_event *event, const struct collector_env *env,
+                                      const struct row_target *where);
+
 struct group_counts;
 /*
- * The open groups and the unavailable events, for callers that render them themselves (`places.bare`). Borrowed until
+ * The open groups and the unavailable events, for callers that render them themselves (`target.bare`). Borrowed until
  * the next configure.
  */
 struct group_counts_view {
     struct open_group *groups;
-    size_t n_groups;
-    const struct unavailable_events *unavailable;
+    const struct unavailable_event *unavailable;
+    size_t n_groups, n_unavailable;
 };
 struct group_counts_view group_counts_view(const struct group_counts *counts);
 /* Finds the configured group with the signature of `counts`. Returns NULL if `groups` does not contain it. */
@@ -35,7 +50,10 @@ void group_counts_close(struct group_counts *counts);
 
 /* Must be zeroed before the first use. */
 struct group_set {
-    /* Ordered by target, then by the order of the configuration. Groups without events for a target have no entry. */
+    /*
+     * Ordered by target, then by the order of the configuration; the last ones are of no target. Groups without events
+     * for a target have no entry.
+     */
     struct group_counts **items;
     uint32_t n, next; /* `next` is the index after the last counts that a configure kept */
 };
@@ -44,27 +62,25 @@ struct group_set {
  * Opens each group on each target. Counts that already exist for the same group and target continue. On -ENOMEM
  * everything that could be opened is kept.
  */
-int group_set_configure(struct group_set *collector, const struct collector_env *env,
-                        const struct config_groups *groups, const struct places *places);
+int group_set_configure(struct group_set *set, const struct collector_env *env, const struct config_groups *groups,
+                        const struct targets *targets);
 /* Closes the descriptors and removes the rows. */
-void group_set_done(struct group_set *collector, struct snapshot *snapshot);
+void group_set_done(struct group_set *set, struct snapshot *snapshot);
 
 /*
  * Reads all counts and updates their rows. Adds the number of groups in each state to *ret, and sets ret->stale if a
  * group is no longer the one that was opened; the next configure opens it again. Returns how many perf groups could be
  * read.
  */
-size_t group_set_read(struct group_set *collector, struct sys *sys, struct collected *ret);
-/* Closes the groups on CPUs that are offline or in env->went_offline, for a caller that cannot configure yet. */
-void group_set_leave(struct group_set *collector, const struct collector_env *env);
+size_t group_set_read(struct group_set *set, struct sys *sys, struct collected *ret);
 /* Returns the number of open descriptors. */
-size_t group_set_descriptors(const struct group_set *collector);
+size_t group_set_descriptors(const struct group_set *set);
 
 /*
  * Implementation of a struct collector whose state is a group set on the heap. group_set_open() consumes
  * `previous`, which may be NULL. The others are the functions of that name in struct collector.
  */
-int group_set_open(const struct collector_env *env, const struct config_groups *groups, const struct places *places,
+int group_set_open(const struct collector_env *env, const struct config_groups *groups, const struct targets *targets,
                    void *previous, struct opened *ret, struct error *error);
 int group_set_collect(const struct collector_env *env, void *state, struct collected *ret, struct error *error);
 int group_set_pause(const struct collector_env *env, void *state);

@@ -127,7 +127,7 @@ static struct group_row *group_rows_find(const struct group_rows *rows, unsigned
  * this CPU lacks the hardware events that other CPUs of its kind have.
  */
 static const char *part_pmu(const struct group_rows *rows, const struct machine *machine,
-                            const struct place_events *events, const struct row_part *part)
+                            const struct target_events *events, const struct row_part *part)
 {
     const char *first = NULL;
 
@@ -145,7 +145,7 @@ static const char *part_pmu(const struct group_rows *rows, const struct machine 
     return first;
 }
 
-int group_rows_place(struct group_rows *rows, const struct collector_env *env, const struct place_events *events,
+int group_rows_place(struct group_rows *rows, const struct collector_env *env, const struct target_events *events,
                      const struct row_part *part, struct group_row **ret)
 {
     int cpu = rows->summed ? -1 : part->cpu;
@@ -239,7 +239,7 @@ static unsigned pmu_slots(const struct machine *machine, const char *name)
 }
 
 int row_template_init(struct row_template *template, struct row_counter *counters, const struct collector_env *env,
-                      const struct group_rows *rows, const struct group_row *row, const struct place_events *events,
+                      const struct group_rows *rows, const struct group_row *row, const struct target_events *events,
                       uint64_t mask)
 {
     /* Counters are labelled with their own PMU, such as "software" in a mixed group, unless that is ambiguous. */
@@ -276,10 +276,10 @@ struct row *row_template_make(const struct row_template *template, const struct 
 
 /* Replaces the row, if any, by one with counters for the events in `mask`. */
 static int group_row_replace(const struct group_rows *rows, struct group_row *group_row,
-                             const struct collector_env *env, const struct place_events *events,
-                             const struct place *place, uint64_t mask)
+                             const struct collector_env *env, const struct target_events *events,
+                             const struct target *target, uint64_t mask)
 {
-    struct row_target whose = {.cgroup = place->cgroup, .names = place->names, .created_ns = group_row->created_ns};
+    struct row_target whose = {.cgroup = target->cgroup, .names = target->names, .created_ns = group_row->created_ns};
     struct row_counter counters[GROUP_MEMBERS_MAX];
     _cleanup_(row_template_done) struct row_template template = {0};
     int r = row_template_init(&template, counters, env, rows, group_row, events, mask);
@@ -295,8 +295,8 @@ static int group_row_replace(const struct group_rows *rows, struct group_row *gr
     return 0;
 }
 
-int group_rows_add(struct group_rows *rows, const struct collector_env *env, const struct place_events *events,
-                   const struct place *place, struct open_group *groups, uint32_t last)
+int group_rows_add(struct group_rows *rows, const struct collector_env *env, const struct target_events *events,
+                   const struct target *target, struct open_group *groups, uint32_t last)
 {
     uint64_t mask = groups[last].events;
     struct row_part part = {
@@ -308,10 +308,10 @@ int group_rows_add(struct group_rows *rows, const struct collector_env *env, con
         return r;
     /* Cgroups come and go, and Prometheus cannot tell when a series started from 0 without _created. */
     if (!row->row)
-        row->created_ns = place->cgroup ? sys_now(env->sys, CLOCK_REALTIME) : 0;
+        row->created_ns = target->cgroup ? sys_now(env->sys, CLOCK_REALTIME) : 0;
     row->uneven |= row->row && mask != row->events;
     if (mask & ~row->events)
-        r = group_row_replace(rows, row, env, events, place, mask | row->events);
+        r = group_row_replace(rows, row, env, events, target, mask | row->events);
     if (r < 0) {
         rows->n -= !row->row; /* a new row is the last one */
         return r;

@@ -79,11 +79,11 @@ void group_rows_init(struct group_rows *rows, const struct machine *machine, con
 void group_rows_done(struct group_rows *rows, struct snapshot *snapshot);
 
 /*
- * Adds `groups[last]`, which was opened at `place`, to its row, and creates the row if necessary. `events` is the
- * result of place_events_find() for `place`. Returns -ENOMEM on failure.
+ * Adds `groups[last]`, which was opened on `target`, to its row, and creates the row if necessary. `events` is the
+ * result of target_events_find() for the group's CPU. Returns -ENOMEM on failure.
  */
-int group_rows_add(struct group_rows *rows, const struct collector_env *env, const struct place_events *events,
-                   const struct place *place, struct open_group *groups, uint32_t last);
+int group_rows_add(struct group_rows *rows, const struct collector_env *env, const struct target_events *events,
+                   const struct target *target, struct open_group *groups, uint32_t last);
 
 /* A perf group, as far as its row depends on it. */
 struct row_part {
@@ -96,7 +96,7 @@ struct row_part {
  * Finds or appends the row of a perf group. An appended row has neither a `row` nor events, and its PMU name is
  * borrowed from the machine. `events` as for group_rows_add(). Returns -ENOMEM on failure.
  */
-int group_rows_place(struct group_rows *rows, const struct collector_env *env, const struct place_events *events,
+int group_rows_place(struct group_rows *rows, const struct collector_env *env, const struct target_events *events,
                      const struct row_part *part, struct group_row **ret);
 
 /* The name and counters of a row, from which the row can be made any number of times. */
@@ -113,7 +113,7 @@ struct row_template {
  * failure.
  */
 int row_template_init(struct row_template *template, struct row_counter *counters, const struct collector_env *env,
-                      const struct group_rows *rows, const struct group_row *row, const struct place_events *events,
+                      const struct group_rows *rows, const struct group_row *row, const struct target_events *events,
                       uint64_t mask);
 /* Does not free the `counters` array. */
 void row_template_done(struct row_template *template);

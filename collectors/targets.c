@@ -4,43 +4,63 @@
 #include "base/cleanup.h"
 #include "perf/presets.h"
 
-void places_done(struct places *places)
+/* --- lists --- */
+
+void targets_done(struct targets *targets)
 {
-    free(places->items);
-    *places = (struct places){0};
+    for (size_t i = 0; i < targets->n; i++)
+        cpuset_done(&targets->items[i].cpus);
+    free(targets->items);
+    *targets = (struct targets){0};
 }
 
-int places_add(struct places *places, const struct place *place)
+/* Moves `cpus` into the list. */
+static int targets_add(struct targets *targets, const struct target *like, struct cpuset *cpus)
 {
-    int r = array_grow(&places->items, places->n);
+    int r = array_grow(&targets->items, targets->n);
 
-    if (r == 0)
-        places->items[places->n++] = *place;
-    return r;
+    if (r < 0)
+        return r;
+    targets->items[targets->n] = *like;
+    targets->items[targets->n++].cpus = *cpus;
+    *cpus = (struct cpuset){0};
+    return 0;
 }
 
-int places_add_cpus(struct places *places, const struct machine *machine, const struct cpuset *cpus,
-                    const struct place *like)
+int targets_add_cpu(struct targets *targets, const struct target *like, int cpu)
 {
-    struct place place = *like;
-    int r = 0;
+    _cleanup_(cpuset_done) struct cpuset cpus = {0};
+    int r = cpu < 0 ? 0 : cpuset_add(&cpus, (unsigned)cpu);
 
-    for (int cpu = cpuset_next(cpus, -1); cpu >= 0 && r == 0; cpu = cpuset_next(cpus, cpu)) {
-        place.kind = PLACE_CPU;
-        place.target.cpu = cpu;
-        place.offline = !cpuset_has(&machine->online, (unsigned)cpu);
-        r = places_add(places, &place);
-    }
-    place = *like;
-    place.kind = PLACE_NO_CPU;
-    place.target.cpu = -1;
-    place.list = places;
-    return r < 0 ? r : places_add(places, &place);
+    return r < 0 ? r : targets_add(targets, like, &cpus);
 }
 
-const char *place_pmu_name(const struct place *place)
+static int cgroup_explain_nowhere(const struct collector_env *env, const struct config_group *group,
+                                  const struct config_event *event, struct error *error)
 {
-    return place->pmu ? place->pmu->name : "";
+    (void)group;
+    return targets_explain_cpus(env, event, true, error);
+}
+
+int targets_add_cgroup(struct targets *targets, const struct collector_env *env, const struct target *like)
+{
+    _cleanup_(cpuset_done) struct cpuset cpus = {0};
+    struct target target = *like;
+    int r = cpuset_copy(&env->machine->possible, &cpus);
+
+    target.summed = !env->config->cgroup.per_cpu;
+    targets->explain_nowhere = cgroup_explain_nowhere;
+    return r < 0 ? r : targets_add(targets, &target, &cpus);
+}
+
+bool target_is_offline(const struct target *target, const struct machine *machine, int cpu)
+{
+    return target->moved || (cpu >= 0 && !cpuset_has(&machine->online, (unsigned)cpu));
+}
+
+bool target_is_unreachable(const struct target *target)
+{
+    return (target->flags & PERF_FLAG_PID_CGROUP) && target->pid < 0;
 }
 
 /* --- PMU of an event --- */
@@ -55,10 +75,10 @@ static const struct pmu *named_pmu(const struct machine *machine, const struct e
 }
 
 /* An event that this machine does not have is an error on each CPU. An event of another CPU's PMU is not. */
-static int find_on_cpu(const struct place *place, const struct collector_env *env, const struct event *event,
-                       const struct pmu **ret, struct error *error)
+static int find_on_cpu(const struct collector_env *env, const struct event *event, int cpu, const struct pmu **ret,
+                       struct error *error)
 {
-    const struct pmu *pmu = attr_pmu(env->machine, event, (unsigned)place->target.cpu);
+    const struct pmu *pmu = attr_pmu(env->machine, event, (unsigned)cpu);
 
     if (!pmu && !named_pmu(env->machine, event)) {
         int r = attr_check(env->sys, env->machine, event, error);
@@ -69,126 +89,67 @@ static int find_on_cpu(const struct place *place, const struct collector_env *en
     return 0;
 }
 
-static int find_on_pmu(const struct place *place, const struct collector_env *env, const struct event *event,
+static int find_on_pmu(const struct collector_env *env, const struct event *event, const struct pmu *pmu, int cpu,
                        const struct pmu **ret, struct error *error)
 {
-    bool is_own = attr_names_pmu(env->machine, event, place->pmu);
+    bool is_own = attr_names_pmu(env->machine, event, pmu);
 
-    if (is_own && place->target.cpu < 0)
+    if (is_own && cpu < 0)
         return error_set(error, -ENODEV, "none of the CPUs on which PMU \"%s\" is read is online: see its cpumask",
-                         place->pmu->name);
-    *ret = is_own ? place->pmu : NULL;
+                         pmu->name);
+    *ret = is_own ? pmu : NULL;
     return 0;
 }
 
-static int find_on_target(const struct place *place, const struct collector_env *env, const struct event *event,
-                          const struct pmu **ret, struct error *error)
-{
-    return place->kind == PLACE_CPU ? find_on_cpu(place, env, event, ret, error)
-                                    : find_on_pmu(place, env, event, ret, error);
-}
-
-/* Returns whether another place of the list counts the event now, or reports why it cannot. */
-static bool is_found_elsewhere(const struct place *place, const struct collector_env *env, const struct event *event)
-{
-    for (size_t i = 0; i < place->list->n && &place->list->items[i] != place; i++) {
-        const struct pmu *pmu = NULL;
-        if (place->list->items[i].offline)
-            continue;
-        if (find_on_target(&place->list->items[i], env, event, &pmu, NULL) < 0 || pmu)
-            return true;
-    }
-    return false;
-}
-
-/* Writes why no CPU of the list counts the event. A list for a cgroup has all CPUs. */
-static int explain_no_cpu(const struct place *place, const struct machine *machine, const struct event *event,
-                          struct error *error)
-{
-    const struct pmu *pmu = named_pmu(machine, event);
-
-    if (!pmu)
-        return error_set(error, -ENODEV, "none of the CPUs %sthat are online has this event",
-                         place->cgroup ? "" : "in collectors.cpu.cpus ");
-    if (!pmu_is_per_cpu(pmu))
-        return error_set(error, -EINVAL,
-                         "PMU \"%s\" counts for several CPUs at once%s: this event belongs to collectors.pmu",
-                         pmu->name, place->cgroup ? ", whatever cgroup runs on them" : "");
-    _cleanup_(freep) char *cpus = cpuset_format(&pmu->cpus);
-    if (!cpus)
-        return error_oom(error);
-    if (!cpus[0])
-        return error_set(error, -ENODEV, "PMU \"%s\" has no CPU: its list of CPUs in sysfs is empty", pmu->name);
-    return error_set(error, -ENODEV, "PMU \"%s\" belongs to CPU %s; none of these CPUs is online%s", pmu->name, cpus,
-                     place->cgroup ? "" : " and in collectors.cpu.cpus");
-}
-
-/* Writes why no PMU of the list counts the event. */
-static int explain_no_pmu(const struct collector_env *env, const struct event *event, struct error *error)
-{
-    int r = attr_check(env->sys, env->machine, event, error);
-
-    if (r < 0)
-        return r;
-    return error_set(error, -EINVAL, "this event is counted on each CPU: it belongs to collectors.cpu");
-}
+/* --- events on a CPU --- */
 
 /*
- * Finds the PMU that counts the event at the place. *ret is NULL if the event does not belong to the place, which is no
- * error. Fails, with a sentence in `error`, if it belongs to the place but cannot be counted.
+ * Returns whether the event is meant for this CPU or PMU, which only a preset restricts. On a CPU it must be in the
+ * variant for the CPU's core PMU, and if it is an event by name, the PMU must list it in sysfs.
  */
-static int place_find_pmu(const struct place *place, const struct collector_env *env, const struct event *event,
-                          const struct pmu **ret, struct error *error)
+static bool is_meant(const struct target_events *events, const struct collector_env *env,
+                     const struct config_event *event, int cpu)
 {
-    if (place->kind == PLACE_CPU || place->kind == PLACE_PMU)
-        return find_on_target(place, env, event, ret, error);
-    if (is_found_elsewhere(place, env, event)) {
-        *ret = NULL;
-        return 0;
-    }
-    return place->kind == PLACE_NO_CPU ? explain_no_cpu(place, env->machine, event, error)
-                                       : explain_no_pmu(env, event, error);
-}
+    const struct preset *preset = events->group->preset;
 
-/* --- events of a place --- */
-
-/*
- * Returns whether the event is meant for this place, which only a preset restricts. On a CPU it must be in the variant
- * for the CPU's core PMU, and if it is an event by name, the PMU must list it in sysfs. If no CPU is online, the last
- * variant, which is for any PMU, decides what is reported. An event whose PMU does not exist is not reported.
- */
-static bool is_for_place(const struct place *place, const struct collector_env *env, const struct config_group *group,
-                         const struct config_event *event)
-{
-    const struct pmu *core;
-
-    if (!group->preset)
+    if (!preset)
         return true;
-    switch (place->kind) {
-    case PLACE_CPU:
-        core = machine_core_pmu(env->machine, (unsigned)place->target.cpu);
-        return (event->variants >> preset_choose(group->preset, core) & 1) &&
-               preset_event_is_listed(&event->event, core);
-    case PLACE_PMU:
-        return preset_event_is_listed(&event->event, place->pmu);
-    case PLACE_NO_CPU:
-        return event->variants >> (group->preset->n_variants - 1) & 1;
-    case PLACE_NO_PMU:
-        break;
-    }
-    return false;
+    if (events->pmu)
+        return preset_event_is_listed(&event->event, events->pmu);
+    const struct pmu *core = machine_core_pmu(env->machine, (unsigned)cpu);
+    return (event->variants >> preset_choose(preset, core) & 1) && preset_event_is_listed(&event->event, core);
 }
 
-static int place_events_find_event(struct place_events *events, const struct collector_env *env,
-                                   const struct place *place, size_t i, struct unavailable_events *unavailable)
+/* `pmu` counts the event, or is NULL. A missing PMU does not appear by itself, but a file may become readable. */
+static int refuse(struct target_events *events, const struct collector_env *env, size_t i, const struct pmu *pmu,
+                  int error, const char *message)
+{
+    const char *named = events->group->events[i].event.pmu;
+    struct refusal refusal = {.event = i,
+                              .pmu = pmu     ? pmu->name
+                                     : named ? named
+                                             : "",
+                              .message = intern_text(&env->snapshot->texts, message),
+                              .error = error,
+                              .span = error == -ENODEV ? REASON_LASTS : reason_span(error)};
+
+    if (!refusal.message)
+        return -ENOMEM;
+    events->refusals[events->n_refusals++] = refusal;
+    return 0;
+}
+
+static int find_event(struct target_events *events, const struct collector_env *env, int cpu, size_t i)
 {
     const struct event *event = &events->group->events[i].event;
     const struct pmu *pmu = NULL;
     struct error error;
     int r = 0;
 
-    if (is_for_place(place, env, events->group, &events->group->events[i]))
-        r = place_find_pmu(place, env, event, &pmu, &error);
+    if (!is_meant(events, env, &events->group->events[i], cpu))
+        return 0;
+    r = events->pmu ? find_on_pmu(env, event, events->pmu, cpu, &pmu, &error)
+                    : find_on_cpu(env, event, cpu, &pmu, &error);
     if (r == 0 && !pmu)
         return 0;
     /* Reuses the attr, so that the files of a tracepoint are read once and not for every CPU. */
@@ -196,36 +157,94 @@ static int place_events_find_event(struct place_events *events, const struct col
         r = attr_build(env->sys, env->machine, event, pmu, &events->attrs[i], &error);
     if (r == -ENOMEM)
         return r;
-    if (r < 0) {
-        /* A missing PMU does not appear by itself (-ENODEV). A file that could not be read may become readable. */
-        struct unavailable_event why = {.event = i,
-                                        .pmu = pmu ? pmu->name : NULL,
-                                        .error = r,
-                                        .span = r == -ENODEV ? REASON_LASTS : reason_span(r),
-                                        .message = error.message};
-        events->refused |= event_bit(i);
-        return unavailable_add(unavailable, env, place->target.cpu, &events->group->events[i], why);
-    }
+    if (r < 0)
+        return refuse(events, env, i, pmu, r, error.message);
     events->mask |= event_bit(i);
     return 0;
 }
 
-int place_events_find(struct place_events *events, const struct collector_env *env, const struct place *place,
-                      struct unavailable_events *unavailable)
+void target_events_init(struct target_events *events, const struct config_group *group, const struct pmu *pmu)
+{
+    events->group = group;
+    events->pmu = pmu;
+    events->mask = 0;
+    events->n_refusals = 0;
+    for (size_t i = 0; i < group->n_events; i++)
+        events->attrs[i].pmu = NULL;
+}
+
+int target_events_find(struct target_events *events, const struct collector_env *env, int cpu)
 {
     int r = 0;
 
-    events->mask = events->refused = 0;
+    events->mask = 0;
+    events->n_refusals = 0;
     for (size_t i = 0; i < events->group->n_events && r == 0; i++)
-        r = place_events_find_event(events, env, place, i, unavailable);
+        r = find_event(events, env, cpu, i);
     return r;
 }
 
-size_t place_events_attrs(const struct place_events *events, uint64_t mask, struct attr *attrs)
-{
-    size_t n = 0;
+/* --- events that no target counts --- */
 
-    EVENTS_FOREACH (event, mask)
-        attrs[n++] = events->attrs[event];
-    return n;
+/* Returns whether the target counts the event now, or reports why it cannot. */
+static bool target_has(const struct target *target, const struct collector_env *env, const struct event *event)
+{
+    const struct pmu *pmu = NULL;
+
+    if (target->pmu)
+        return !target->moved && attr_names_pmu(env->machine, event, target->pmu);
+    CPUSET_FOREACH (cpu, &target->cpus)
+        if (!target_is_offline(target, env->machine, cpu) && (find_on_cpu(env, event, cpu, &pmu, NULL) < 0 || pmu))
+            return true;
+    return false;
+}
+
+static bool targets_have(const struct targets *targets, const struct collector_env *env, const struct event *event)
+{
+    for (size_t i = 0; i < targets->n; i++)
+        if (target_has(&targets->items[i], env, event))
+            return true;
+    return false;
+}
+
+int targets_explain_nowhere(const struct targets *targets, const struct collector_env *env,
+                            const struct config_group *group, struct target_events *ret)
+{
+    struct error error;
+
+    target_events_init(ret, group, NULL);
+    for (size_t i = 0; i < group->n_events; i++) {
+        /* Of a preset, the last variant decides what is reported: it is for any PMU, also where no CPU is online. */
+        if (group->preset && !(group->events[i].variants >> (group->preset->n_variants - 1) & 1))
+            continue;
+        if (targets_have(targets, env, &group->events[i].event))
+            continue;
+        int r = targets->explain_nowhere(env, group, &group->events[i], &error);
+        if (r < 0 && r != -ENOMEM)
+            r = refuse(ret, env, i, NULL, r, error.message);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+int targets_explain_cpus(const struct collector_env *env, const struct config_event *event, bool for_cgroups,
+                         struct error *error)
+{
+    const struct pmu *pmu = named_pmu(env->machine, &event->event);
+
+    if (!pmu)
+        return error_set(error, -ENODEV, "none of the CPUs %sthat are online has this event",
+                         for_cgroups ? "" : "in collectors.cpu.cpus ");
+    if (!pmu_is_per_cpu(pmu))
+        return error_set(error, -EINVAL,
+                         "PMU \"%s\" counts for several CPUs at once%s: this event belongs to collectors.pmu",
+                         pmu->name, for_cgroups ? ", whatever cgroup runs on them" : "");
+    _cleanup_(freep) char *cpus = cpuset_format(&pmu->cpus);
+    if (!cpus)
+        return error_oom(error);
+    if (!cpus[0])
+        return error_set(error, -ENODEV, "PMU \"%s\" has no CPU: its list of CPUs in sysfs is empty", pmu->name);
+    return error_set(error, -ENODEV, "PMU \"%s\" belongs to CPU %s; none of these CPUs is online%s", pmu->name, cpus,
+                     for_cgroups ? "" : " and in collectors.cpu.cpus");
 }

@@ -1,76 +1,86 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Targets and their places. A place is where perf groups are opened: a CPU, or a PMU on a CPU of its cpumask. A target
- * is one place, or all CPUs of a cgroup.
+ * The targets of a collector, and which events of a configured group a target counts on a CPU.
  *
- * Each place counts those events of a configured group that belong to it. The last place of a list (PLACE_NO_CPU,
- * PLACE_NO_PMU) opens nothing: it finds the reason for each event that no other place of the list counts.
+ * A target is a CPU (collector `cpu`), a PMU on a CPU of its cpumask (collector `pmu`), or a cgroup on all CPUs
+ * (collector `cgroup`). Each target has its own rows. An event that a target cannot count on a CPU is refused there,
+ * with a reason. An event that no target counts is explained once, by the collector.
  */
 #ifndef COLLECTORS_TARGETS_H
 #define COLLECTORS_TARGETS_H
 
-#include "collectors/unavailable.h"
+#include "collectors/collector.h"
 #include "perf/group.h"
 
-enum place_kind {
-    PLACE_CPU,    /* a CPU, possibly for one cgroup: core, software, tracepoint... events */
-    PLACE_PMU,    /* a PMU that counts for several CPUs: only its own events */
-    PLACE_NO_CPU, /* end of a list of CPUs */
-    PLACE_NO_PMU, /* end of a list of PMUs */
+struct target {
+    struct cpuset cpus;    /* where perf groups are opened; empty if none of the PMU's CPUs is online */
+    const struct pmu *pmu; /* only events of this PMU, borrowed from the machine; NULL: events counted on each CPU */
+    const char *cgroup;    /* label of the cgroup, "" for all cgroups together, or NULL for whole CPUs */
+    const struct names *names; /* names of the cgroup, for its rows; or NULL */
+    unsigned long flags;       /* see struct group_target */
+    pid_t pid;                 /* likewise; for a cgroup whose directory cannot be opened now, -errno */
+    bool moved;                /* the PMU is now read on another CPU: nothing is opened, and totals are kept */
+    bool summed;               /* a row is the sum over all CPUs of a PMU, not of one CPU */
+    bool bare;                 /* no rows are made, because the caller renders the counts */
 };
 
-struct places;
-
-struct place {
-    enum place_kind kind;
-    struct group_target target; /* its cpu is -1 for PLACE_NO_..., and if none of the PMU's CPUs is online */
-    const char *cgroup;         /* label of the cgroup, or NULL */
-    const struct names *names;  /* names of the cgroup, for its rows; or NULL */
-    const struct pmu *pmu;      /* PLACE_PMU only; borrowed from the machine */
-    /* The CPU is offline, or the PMU is now read on another CPU: nothing is opened here, and totals are kept. */
-    bool offline;
-    const struct places *list; /* PLACE_NO_... only: the list that it ends */
-};
-
-struct places {
-    struct place *items;
+struct targets {
+    struct target *items;
     size_t n;
-    bool one_target; /* the places are the CPUs of one target; otherwise each place is a target of its own */
-    bool summed;     /* one_target only: a row is the sum over all CPUs of a PMU, not of one CPU */
-    bool bare;       /* one_target only: no rows are made, because the caller renders the counts */
+    /*
+     * Returns -errno, with a sentence in `error`, for an event that no target counts; 0 if nothing is to be said about
+     * it, as for an event of a preset that is meant for other PMUs.
+     */
+    int (*explain_nowhere)(const struct collector_env *env, const struct config_group *group,
+                           const struct config_event *event, struct error *error);
 };
 
-void places_done(struct places *places);
-/* Appends a copy of `place`. Returns -ENOMEM on failure. */
-int places_add(struct places *places, const struct place *place);
-/*
- * Appends a place for each of `cpus`, and the PLACE_NO_CPU that ends the list. `like` holds what the places have in
- * common: the target without its CPU, and the cgroup. `places` must not move afterwards, because the last place points
- * to it. Returns -ENOMEM on failure.
- */
-int places_add_cpus(struct places *places, const struct machine *machine, const struct cpuset *cpus,
-                    const struct place *like);
+void targets_done(struct targets *targets);
+/* Appends a target like `like` on one CPU, or on none (-1). Returns -ENOMEM on failure. */
+int targets_add_cpu(struct targets *targets, const struct target *like, int cpu);
+/* Makes a list of one target: all CPUs for a cgroup, or for all cgroups together. Returns -ENOMEM on failure. */
+int targets_add_cgroup(struct targets *targets, const struct collector_env *env, const struct target *like);
 
-/* Returns what distinguishes places of the same CPU across a reload: the name of the PMU for PLACE_PMU, else "". */
-const char *place_pmu_name(const struct place *place);
+/* Returns whether nothing can be opened on this CPU now. Totals are kept until it is back. */
+bool target_is_offline(const struct target *target, const struct machine *machine, int cpu);
+/* Returns whether nothing new can be opened now, because the cgroup's directory cannot. What is open continues. */
+bool target_is_unreachable(const struct target *target);
 
-/* The events of a configured group that a place counts, with the attr of each there. */
-struct place_events {
+/* An event that cannot be counted, and why. */
+struct refusal {
+    size_t event;        /* index in the configured group */
+    const char *pmu;     /* name of the PMU that counts the event, or that the event names; else "" */
+    const char *message; /* cause and remedy */
+    int error;           /* -errno */
+    enum reason_span span;
+};
+
+/* The events of a configured group that are counted on a CPU, with the attr of each there, and those that are not. */
+struct target_events {
     const struct config_group *group;
+    const struct pmu *pmu; /* of the target */
     uint64_t mask;
-    uint64_t refused;                     /* events that belong to the place but cannot be counted */
-    struct attr attrs[GROUP_MEMBERS_MAX]; /* by event; valid for the events in `mask` */
+    size_t n_refusals;
+    struct refusal refusals[GROUP_MEMBERS_MAX]; /* strings are interned in the snapshot, or of the machine or config */
+    struct attr attrs[GROUP_MEMBERS_MAX];       /* by event; valid for the events in `mask` */
 };
 
+/* Must be called before the first target_events_find(). `pmu` is that of the target. */
+void target_events_init(struct target_events *events, const struct config_group *group, const struct pmu *pmu);
 /*
- * Finds the events of events->group that `place` counts, and adds to `unavailable` those that belong to it but cannot
- * be counted. On entry `events` is zeroed except for its group, or holds the result for another place, whose attrs are
- * reused if the PMU is the same. Returns -ENOMEM on failure.
+ * Finds the events that a target counts on `cpu` (-1: the PMU has no CPU that is online). Attrs that were found for
+ * another CPU are reused if the event's PMU is the same. Returns -ENOMEM on failure.
  */
-int place_events_find(struct place_events *events, const struct collector_env *env, const struct place *place,
-                      struct unavailable_events *unavailable);
+int target_events_find(struct target_events *events, const struct collector_env *env, int cpu);
 
-/* Copies the attrs of the events in `mask`, in order. Returns their number. */
-size_t place_events_attrs(const struct place_events *events, uint64_t mask, struct attr *attrs);
+/* Finds the events of a group that no target counts: all of them are refusals. Returns -ENOMEM on failure. */
+int targets_explain_nowhere(const struct targets *targets, const struct collector_env *env,
+                            const struct config_group *group, struct target_events *ret);
+/*
+ * Implements explain_nowhere() for targets that are CPUs: all of them if `for_cgroups` is set, else those in
+ * collectors.cpu.cpus.
+ */
+int targets_explain_cpus(const struct collector_env *env, const struct config_event *event, bool for_cgroups,
+                         struct error *error);
 
 #endif

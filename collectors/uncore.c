@@ -6,79 +6,78 @@
 #include "base/cleanup.h"
 #include "collectors/group-counts.h"
 
-static int pmu_add_place(struct places *places, const struct pmu *pmu, int cpu, bool offline)
+static int pmu_add_target(struct targets *targets, const struct pmu *pmu, int cpu, bool moved)
 {
-    return places_add(
-        places, &(struct place){.kind = PLACE_PMU, .pmu = pmu, .target = {.pid = -1, .cpu = cpu}, .offline = offline});
+    return targets_add_cpu(targets, &(struct target){.pmu = pmu, .pid = -1, .moved = moved}, cpu);
 }
 
-/* Adds the places where the PMU is read now; at least one, so that a PMU whose CPUs are all offline is reported. */
-static int pmu_add_current(const struct machine *machine, const struct pmu *pmu, struct places *places)
+/* Finds the CPUs on which the PMU is read now. There are none if all CPUs of its cpumask are offline. */
+static int pmu_find_cpus(const struct machine *machine, const struct pmu *pmu, struct cpuset *ret)
 {
-    _cleanup_(cpuset_done) struct cpuset cpus = {0};
-    int r = cpuset_copy(&pmu->cpus, &cpus);
+    int r = cpuset_copy(&pmu->cpus, ret);
 
     if (r < 0)
         return r;
-    cpuset_intersect(&cpus, &machine->online);
-    int cpu = cpuset_next(&cpus, -1);
-    do {
-        r = pmu_add_place(places, pmu, cpu, false);
-        cpu = cpuset_next(&cpus, cpu);
-    } while (r == 0 && cpu >= 0 && pmu->scope == PMU_SYSTEM);
-    return r;
-}
-
-static bool pmu_is_read_on(const struct places *places, size_t first, int cpu)
-{
-    for (size_t i = first; i < places->n; i++)
-        if (places->items[i].target.cpu == cpu)
-            return true;
-    return false;
+    cpuset_intersect(ret, &machine->online);
+    int first = cpuset_next(ret, -1);
+    for (int cpu = first; cpu >= 0 && pmu->scope != PMU_SYSTEM; cpu = cpuset_next(ret, cpu))
+        if (cpu != first)
+            cpuset_remove(ret, (unsigned)cpu);
+    return 0;
 }
 
 /*
- * Adds the places where the PMU is not read now; `first` is the index of the first place where it is. The kernel moves
- * the cpumask when a CPU goes offline, and may move it back. The totals of the first CPU then continue. The same holds
- * for the lowest CPU that is online.
+ * Adds a target for each CPU on which the PMU is read now, or one without a CPU, so that it is reported. With `again`,
+ * adds the other CPUs as well: the kernel moves the cpumask when a CPU goes offline, and may move it back. The totals
+ * of the first CPU then continue. The same holds for the lowest CPU that is online.
  */
-static int pmu_add_former(const struct machine *machine, const struct pmu *pmu, size_t first, struct places *places)
+static int pmu_add_targets(const struct machine *machine, const struct pmu *pmu, bool again, struct targets *targets)
 {
-    int r = 0;
+    _cleanup_(cpuset_done) struct cpuset now = {0}, others = {0};
+    int r = pmu_find_cpus(machine, pmu, &now);
 
-    for (int cpu = cpuset_next(&machine->possible, -1); r == 0 && cpu >= 0; cpu = cpuset_next(&machine->possible, cpu))
-        if (!pmu_is_read_on(places, first, cpu))
-            r = pmu_add_place(places, pmu, cpu, true);
+    if (r == 0 && again)
+        r = cpuset_copy(&machine->possible, &others);
+    if (r < 0)
+        return r;
+    cpuset_subtract(&others, &now);
+    if (cpuset_count(&now) == 0)
+        r = pmu_add_target(targets, pmu, -1, false);
+    for (int cpu = cpuset_next(&now, -1); cpu >= 0 && r == 0; cpu = cpuset_next(&now, cpu))
+        r = pmu_add_target(targets, pmu, cpu, false);
+    for (int cpu = cpuset_next(&others, -1); cpu >= 0 && r == 0; cpu = cpuset_next(&others, cpu))
+        r = pmu_add_target(targets, pmu, cpu, true);
     return r;
 }
 
-static int pmu_list_places(const struct machine *machine, bool again, struct places *places)
+static int pmu_list_targets(const struct machine *machine, bool again, struct targets *targets)
 {
     int r = 0;
 
-    for (size_t i = 0; i < machine->n_pmus && r == 0; i++) {
-        const struct pmu *pmu = machine->pmus[i];
-        if (pmu_is_per_cpu(pmu))
-            continue;
-        size_t first = places->n;
-        r = pmu_add_current(machine, pmu, places);
-        if (r == 0 && again)
-            r = pmu_add_former(machine, pmu, first, places);
-    }
-    if (r == 0)
-        r = places_add(places, &(struct place){.kind = PLACE_NO_PMU, .target = {.cpu = -1}, .list = places});
+    for (size_t i = 0; i < machine->n_pmus && r == 0; i++)
+        if (!pmu_is_per_cpu(machine->pmus[i]))
+            r = pmu_add_targets(machine, machine->pmus[i], again, targets);
     return r;
+}
+
+static int pmu_explain_nowhere(const struct collector_env *env, const struct config_group *group,
+                               const struct config_event *event, struct error *error)
+{
+    if (group->preset) /* its events are for PMUs that this machine may lack */
+        return 0;
+    int r = attr_check(env->sys, env->machine, &event->event, error);
+    return r < 0 ? r : error_set(error, -EINVAL, "this event is counted on each CPU: it belongs to collectors.cpu");
 }
 
 static int pmu_open(const struct collector_env *env, void *previous, struct opened *ret, struct error *error)
 {
-    _cleanup_(places_done) struct places places = {0};
+    _cleanup_(targets_done) struct targets targets = {.explain_nowhere = pmu_explain_nowhere};
 
-    if (pmu_list_places(env->machine, previous != NULL, &places) < 0) {
+    if (pmu_list_targets(env->machine, previous != NULL, &targets) < 0) {
         ret->state = previous;
         return error_oom(error);
     }
-    return group_set_open(env, &env->config->pmu.groups, &places, previous, ret, error);
+    return group_set_open(env, &env->config->pmu.groups, &targets, previous, ret, error);
 }
 
 const struct collector collector_pmu = {

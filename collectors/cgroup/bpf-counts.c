@@ -429,8 +429,9 @@ static int make_rows(struct bpf_counts *counts, const struct making *making)
 static bool shows_event(const struct row *row, const struct bpf_unavailable *wanted)
 {
     return row->cpu == wanted->event->cpu && str_equal(row->group, wanted->group) &&
-           str_equal(row->pmu, wanted->event->pmu) && str_equal(row->counters[0].event, wanted->event->metric) &&
-           str_equal(row->error, wanted->event->message);
+           str_equal(row->pmu, wanted->event->refusal.pmu) &&
+           str_equal(row->counters[0].event, wanted->event->metric) &&
+           str_equal(row->error, wanted->event->refusal.message);
 }
 
 static struct row *take_unavailable(struct bpf_counts *counts, const struct bpf_unavailable *wanted)
@@ -443,12 +444,10 @@ static struct row *take_unavailable(struct bpf_counts *counts, const struct bpf_
 
 static struct row *make_unavailable(const struct making *making, const struct bpf_unavailable *wanted)
 {
-    struct unavailable_event event = *wanted->event;
     struct row_target where = making->whose;
 
-    event.row = NULL;
     where.group = wanted->group;
-    return unavailable_show(&event, making->env, &where, true) == 0 ? event.row : NULL;
+    return unavailable_event_add_row(wanted->event, making->env, &where);
 }
 
 static void remove_unavailable(struct bpf_counts *counts, struct snapshot *snapshot)

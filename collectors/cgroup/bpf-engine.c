@@ -42,7 +42,7 @@ static char *describe_words(const struct bpf_groups *groups)
 {
     char *text = strdup("");
 
-    for (size_t i = 0; i < groups->collector.n && text; i++) {
+    for (size_t i = 0; i < groups->set.n && text; i++) {
         const struct bpf_span *span = &groups->spans[i];
         _cleanup_(freep) char *before = text;
         if (asprintf(&text, "%s%" PRIx64 " %u %u %s\n", before, span->events, span->first_event, span->first_times,
@@ -423,7 +423,7 @@ static int bpf_engine_pause(struct bpf_engine *bpf, const struct collector_env *
     bpf->paused = env->paused;
     if (!env->paused && !lost)
         r = bpf->calls->attach(bpf->calls->owner, true);
-    int error = group_set_pause(env, &bpf->groups.collector);
+    int error = group_set_pause(env, &bpf->groups.set);
     r = r < 0 ? r : error;
     if (env->paused && !lost) {
         error = bpf->calls->attach(bpf->calls->owner, false);
@@ -537,12 +537,12 @@ static const struct bpf_rows *bpf_engine_rows(const struct bpf_engine *bpf)
 
 static int bpf_engine_report(const struct bpf_engine *bpf, const struct collector_env *env, struct failures *failures)
 {
-    return group_set_report(env, &bpf->groups.collector, failures);
+    return group_set_report(env, &bpf->groups.set, failures);
 }
 
 size_t bpf_engine_descriptors(const struct bpf_engine *bpf)
 {
-    return group_set_descriptors(&bpf->groups.collector);
+    return group_set_descriptors(&bpf->groups.set);
 }
 
 const struct unknown_time *bpf_engine_unknown(const struct bpf_engine *bpf)
@@ -578,22 +578,17 @@ static void note_refused(struct cgroup_engine *engine, const struct collector_en
     error_set(&engine->no_room, error, "%s", text);
 }
 
+/* A cgroup whose directory cannot be opened keeps its slot; only its rows follow the new plan. */
 static int bpf_resume(struct cgroup_counts *counts, const struct collector_env *env, int fd)
 {
     int r = resume_rows(counts, env);
 
-    if (r < 0)
+    if (r < 0 || fd < 0)
         return r;
     r = bpf_engine_watch(counts->engine->bpf, counts, fd);
     if (r < 0)
         note_refused(counts->engine, env, r);
     return r;
-}
-
-/* The cgroup keeps its slot; only its rows follow the new plan. */
-static void bpf_leave(struct cgroup_counts *counts, const struct collector_env *env)
-{
-    resume_rows(counts, env);
 }
 
 static void bpf_close(struct cgroup_counts *counts)
@@ -665,7 +660,6 @@ const struct cgroup_engine_type cgroup_engine_bpf = {
     .number = ENGINE_BPF,
     .needs = bpf_needs,
     .resume = bpf_resume,
-    .leave = bpf_leave,
     .close = bpf_close,
     .free = bpf_free,
     .read = bpf_read,

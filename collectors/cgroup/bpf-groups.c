@@ -16,19 +16,6 @@ static bool counts_running_time(const struct event *event)
 }
 
 /*
- * Finds the attrs that the events of a configured group have on a CPU. Why some are unavailable is reported elsewhere.
- */
-static int find_attrs(struct place_events *events, const struct collector_env *env, int cpu)
-{
-    struct unavailable_events ignored = {0};
-    int r =
-        place_events_find(events, env, &(struct place){.kind = PLACE_CPU, .target = {.pid = -1, .cpu = cpu}}, &ignored);
-
-    unavailable_done(&ignored, env->snapshot);
-    return r;
-}
-
-/*
  * Returns whether two attrs count the same. `pinned` and `exclusive` only matter in leaders, and find_members()
  * compares those.
  */
@@ -43,13 +30,13 @@ static bool count_same(const struct attr *a, const struct attr *b)
            memcmp(&first, &second, sizeof(first)) == 0;
 }
 
-static const struct perf_event_attr *leader_of(const struct place_events *events, uint64_t members)
+static const struct perf_event_attr *leader_of(const struct target_events *events, uint64_t members)
 {
     return &events->attrs[__builtin_ctzll(members)].kernel;
 }
 
 /* Returns the position of the member that counts the same as `attr`, or -1. */
-static int find_member(const struct attr *attr, const struct place_events *lent, uint64_t members)
+static int find_member(const struct attr *attr, const struct target_events *lent, uint64_t members)
 {
     int n = 0;
 
@@ -65,7 +52,7 @@ static int find_member(const struct attr *attr, const struct place_events *lent,
  * Finds, for each of `events`, the member of the other group that counts it. Returns false if any has none, or if all
  * are clocks.
  */
-static bool find_members(const struct place_events *own, uint64_t events, const struct place_events *lent,
+static bool find_members(const struct target_events *own, uint64_t events, const struct target_events *lent,
                          uint64_t members, int *ret)
 {
     const struct perf_event_attr *leader = leader_of(own, events), *other = leader_of(lent, members);
@@ -87,20 +74,24 @@ static bool find_members(const struct place_events *own, uint64_t events, const 
 /*
  * Replaces `group` by a part of one of the lender's groups on the same CPU, and sets *ret_found if that was possible.
  */
-static int share_from(const struct collector_env *env, const struct place_events *own, struct open_group *group,
+static int share_from(const struct collector_env *env, const struct target_events *own, struct open_group *group,
                       const struct group_counts *owner, bool *ret_found)
 {
-    struct place_events events = {.group = group_counts_find_config(owner, &env->config->cpu.groups)};
+    const struct config_group *config = group_counts_find_config(owner, &env->config->cpu.groups);
     struct group_counts_view lent = group_counts_view(owner);
+    struct target_events events;
     int members[GROUP_MEMBERS_MAX];
     int r = -ENOENT;
 
+    if (!config)
+        return 0;
+    target_events_init(&events, config, NULL);
     for (size_t i = 0; i < lent.n_groups; i++) {
         const struct open_group *other = &lent.groups[i];
-        if (other->cpu != group->cpu || !other->group || other->activity == GROUP_STALE || !events.group)
+        if (other->cpu != group->cpu || !other->group || other->activity == GROUP_STALE)
             continue;
         if (r == -ENOENT)
-            r = find_attrs(&events, env, group->cpu);
+            r = target_events_find(&events, env, group->cpu);
         if (r < 0)
             return r;
         if ((other->events & ~events.mask) || !find_members(own, group->events, &events, other->events, members))
@@ -122,13 +113,14 @@ static int share_from(const struct collector_env *env, const struct place_events
 static int share_cpu_groups(const struct collector_env *env, const struct config_group *config,
                             struct open_group *group)
 {
-    struct place_events own = {.group = config};
+    struct target_events own;
     bool found = false;
-    int r = 0;
+    int r;
 
     if (!env->shared || !group->group)
         return 0;
-    r = find_attrs(&own, env, group->cpu);
+    target_events_init(&own, config, NULL);
+    r = target_events_find(&own, env, group->cpu);
     if (r < 0 || (group->events & ~own.mask))
         return r;
     for (size_t i = 0; i < env->shared->n && r == 0 && !found; i++)
@@ -140,7 +132,7 @@ static int share_cpu_groups(const struct collector_env *env, const struct config
 
 static void free_spans(struct bpf_groups *groups)
 {
-    for (size_t i = 0; i < groups->collector.n && groups->spans; i++)
+    for (size_t i = 0; i < groups->set.n && groups->spans; i++)
         free(groups->spans[i].times);
     free(groups->spans);
     groups->spans = NULL;
@@ -150,7 +142,7 @@ static void free_spans(struct bpf_groups *groups)
 void bpf_groups_done(struct bpf_groups *groups, const struct collector_env *env)
 {
     free_spans(groups);
-    group_set_done(&groups->collector, env->snapshot);
+    group_set_done(&groups->set, env->snapshot);
 }
 
 /*
@@ -176,17 +168,18 @@ struct member_sources {
  * The kernel returns a group's times only together with a counter's value. If all members are clocks, the first is read
  * as a counter. If the program counts all members but the clocks itself, one of them is read for the times alone.
  */
-static void find_sources(const struct config_group *config, const struct open_group *opened, struct member_sources *ret)
+static void find_sources(const struct config_group *config, const struct open_group *open_group,
+                         struct member_sources *ret)
 {
     size_t n = 0, reads = 0, switches = 0;
 
     *ret = (struct member_sources){0};
-    EVENTS_FOREACH (event, opened->events) {
+    EVENTS_FOREACH (event, open_group->events) {
         enum word_source *source = &ret->sources[n++];
         *source = SOURCE_READ;
         if (counts_running_time(&config->events[event].event))
             *source = SOURCE_RUNNING;
-        else if (group_always_runs(opened->group) && is_switches(&config->events[event].event))
+        else if (group_always_runs(open_group->group) && is_switches(&config->events[event].event))
             *source = SOURCE_SWITCHES;
         if (*source == SOURCE_READ && reads++ == 0)
             ret->times = n - 1;
@@ -222,16 +215,16 @@ static int span_init(struct bpf_span *span, struct bpf_groups *groups, const str
     if (!span->times)
         return -ENOMEM;
     for (size_t i = 0; i < view.n_groups; i++) {
-        const struct open_group *opened = &view.groups[i];
+        const struct open_group *open_group = &view.groups[i];
         size_t n = 0;
         for (size_t k = 0; k < i; k++)
-            n += view.groups[k].cpu == opened->cpu;
+            n += view.groups[k].cpu == open_group->cpu;
         span->times[i] = (uint8_t)MIN(span->first_times + n, UINT8_MAX);
         span->n_times = (uint8_t)MAX(span->n_times, MIN(n + 1, UINT8_MAX));
-        span->events |= opened->events;
-        if (!opened->group)
+        span->events |= open_group->events;
+        if (!open_group->group)
             continue;
-        find_sources(span->group, opened, &sources);
+        find_sources(span->group, open_group, &sources);
         spare |= sources.spare;
     }
     groups->events += (uint32_t)event_count(span->events) + spare;
@@ -241,11 +234,11 @@ static int span_init(struct bpf_span *span, struct bpf_groups *groups, const str
 
 static int make_spans(struct bpf_groups *groups, const struct collector_env *env, struct error *error)
 {
-    groups->spans = calloc(groups->collector.n + 1, sizeof(groups->spans[0]));
+    groups->spans = calloc(groups->set.n + 1, sizeof(groups->spans[0]));
     int r = groups->spans ? 0 : -ENOMEM;
 
-    for (size_t i = 0; i < groups->collector.n && r == 0; i++)
-        r = span_init(&groups->spans[i], groups, env, groups->collector.items[i]);
+    for (size_t i = 0; i < groups->set.n && r == 0; i++)
+        r = span_init(&groups->spans[i], groups, env, groups->set.items[i]);
     if (r < 0)
         return error_oom(error);
     if (groups->events > BPF_EVENTS_MAX || groups->groups > BPF_GROUPS_MAX)
@@ -263,8 +256,8 @@ static int share_all(struct bpf_groups *groups, const struct collector_env *env)
 {
     int r = 0;
 
-    for (size_t i = 0; i < groups->collector.n; i++) {
-        const struct group_counts *counts = groups->collector.items[i];
+    for (size_t i = 0; i < groups->set.n; i++) {
+        const struct group_counts *counts = groups->set.items[i];
         struct group_counts_view view = group_counts_view(counts);
         const struct config_group *config = group_counts_find_config(counts, &env->config->cgroup.groups);
         for (size_t k = 0; k < view.n_groups && r == 0; k++)
@@ -275,15 +268,12 @@ static int share_all(struct bpf_groups *groups, const struct collector_env *env)
 
 int bpf_groups_configure(struct bpf_groups *groups, const struct collector_env *env, struct error *error)
 {
-    _cleanup_(places_done) struct places places = {.one_target = true, .bare = true};
+    _cleanup_(targets_done) struct targets targets = {0};
+    int r = targets_add_cgroup(&targets, env, &(struct target){.cgroup = "", .pid = -1, .bare = true});
 
-    places.summed = !env->config->cgroup.per_cpu;
     free_spans(groups);
-    /* A non-NULL cgroup keeps messages from naming collectors.cpu.cpus. */
-    int r = places_add_cpus(&places, env->machine, &env->machine->possible,
-                            &(struct place){.target = {.pid = -1}, .cgroup = ""});
     if (r == 0)
-        r = group_set_configure(&groups->collector, env, &env->config->cgroup.groups, &places);
+        r = group_set_configure(&groups->set, env, &env->config->cgroup.groups, &targets);
     if (r == 0)
         r = share_all(groups, env);
     return r < 0 ? error_oom(error) : make_spans(groups, env, error);
@@ -301,21 +291,21 @@ static void describe_event(struct cpu_source *ret, unsigned word, enum word_sour
     ret->ids[word] = is_read ? group_id(group, member) : 0;
 }
 
-static void describe_group(const struct bpf_span *span, size_t i, const struct open_group *opened,
+static void describe_group(const struct bpf_span *span, size_t i, const struct open_group *open_group,
                            struct cpu_source *ret)
 {
     struct member_sources sources;
     size_t n = 0;
 
-    find_sources(span->group, opened, &sources);
-    EVENTS_FOREACH (event, opened->events) {
+    find_sources(span->group, open_group, &sources);
+    EVENTS_FOREACH (event, open_group->events) {
         unsigned word = bpf_span_word(span, event);
-        describe_event(ret, word, sources.sources[n], span->times[i], opened->group, n);
+        describe_event(ret, word, sources.sources[n], span->times[i], open_group->group, n);
         ret->events[word].gives_times = n == sources.times && !sources.spare;
         n++;
     }
     if (sources.spare) {
-        describe_event(ret, spare_word(span), SOURCE_READ, span->times[i], opened->group, sources.times);
+        describe_event(ret, spare_word(span), SOURCE_READ, span->times[i], open_group->group, sources.times);
         ret->events[spare_word(span)].gives_times = true;
     }
 }
@@ -325,8 +315,8 @@ void bpf_groups_describe(const struct bpf_groups *groups, unsigned cpu, struct c
     *ret = (struct cpu_source){0};
     for (size_t i = 0; i < BPF_EVENTS_MAX; i++)
         ret->fds[i] = -1;
-    for (size_t i = 0; i < groups->collector.n; i++) {
-        struct group_counts_view view = group_counts_view(groups->collector.items[i]);
+    for (size_t i = 0; i < groups->set.n; i++) {
+        struct group_counts_view view = group_counts_view(groups->set.items[i]);
         for (size_t k = 0; k < view.n_groups; k++)
             if (view.groups[k].cpu == (int)cpu && view.groups[k].group)
                 describe_group(&groups->spans[i], k, &view.groups[k], ret);
@@ -348,18 +338,18 @@ static void put_word(unsigned word, uint64_t value, uint64_t *words, uint64_t *v
 }
 
 static int read_group(const struct bpf_groups *groups, struct sys *sys, const struct bpf_span *span, size_t i,
-                      struct open_group *opened, uint64_t *words, uint64_t *valid)
+                      struct open_group *open_group, uint64_t *words, uint64_t *valid)
 {
     unsigned enabled = bpf_groups_enabled(groups, span->times[i]);
     struct group_reading reading;
     struct member_sources sources;
     size_t n = 0;
-    int r = open_group_read(opened, sys, &reading);
+    int r = open_group_read(open_group, sys, &reading);
 
     if (r < 0)
         return r;
-    find_sources(span->group, opened, &sources);
-    EVENTS_FOREACH (event, opened->events) {
+    find_sources(span->group, open_group, &sources);
+    EVENTS_FOREACH (event, open_group->events) {
         if (sources.sources[n] == SOURCE_READ)
             put_word(bpf_span_word(span, event), reading.values[n], words, valid);
         n++;
@@ -376,13 +366,13 @@ int bpf_groups_read(struct bpf_groups *groups, struct sys *sys, unsigned cpu, ui
     uint64_t valid = 0;
     int error = -ENODEV;
 
-    for (size_t i = 0; i < groups->collector.n; i++) {
-        struct group_counts_view view = group_counts_view(groups->collector.items[i]);
+    for (size_t i = 0; i < groups->set.n; i++) {
+        struct group_counts_view view = group_counts_view(groups->set.items[i]);
         for (size_t k = 0; k < view.n_groups; k++) {
-            struct open_group *opened = &view.groups[k];
-            if (opened->cpu != (int)cpu || !opened->group)
+            struct open_group *open_group = &view.groups[k];
+            if (open_group->cpu != (int)cpu || !open_group->group)
                 continue;
-            int r = read_group(groups, sys, &groups->spans[i], k, opened, words, &valid);
+            int r = read_group(groups, sys, &groups->spans[i], k, open_group, words, &valid);
             error = error == -ENODEV ? r : error;
         }
     }
@@ -394,8 +384,8 @@ int bpf_groups_read(struct bpf_groups *groups, struct sys *sys, unsigned cpu, ui
 
 bool bpf_groups_are_stale(const struct bpf_groups *groups)
 {
-    for (size_t i = 0; i < groups->collector.n; i++) {
-        struct group_counts_view view = group_counts_view(groups->collector.items[i]);
+    for (size_t i = 0; i < groups->set.n; i++) {
+        struct group_counts_view view = group_counts_view(groups->set.items[i]);
         for (size_t k = 0; k < view.n_groups; k++)
             if (view.groups[k].activity == GROUP_STALE)
                 return true;

@@ -31,9 +31,9 @@ struct bpf_span {
 
 /* Must be zeroed before the first use. */
 struct bpf_groups {
-    struct group_set collector; /* one target: all CPUs */
-    struct bpf_span *spans;     /* parallel to collector.items */
-    uint32_t events, groups;    /* as in struct bpf_shape */
+    struct group_set set;    /* of one target: all CPUs */
+    struct bpf_span *spans;  /* parallel to set.items */
+    uint32_t events, groups; /* as in struct bpf_shape */
 };
 
 /*

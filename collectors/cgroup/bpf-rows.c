@@ -41,19 +41,15 @@ static int bpf_plan_init(struct bpf_plan *plan, const struct collector_env *env,
 struct placing {
     struct bpf_plan *plan;
     const struct collector_env *env;
-    struct place_events events; /* on `cpu` */
-    int cpu;                    /* -1: no CPU yet */
+    struct target_events *events; /* on `cpu` */
+    int cpu;                      /* -1: no CPU yet */
 };
 
 static int placing_find_events(struct placing *placing, int cpu)
 {
-    const struct place place = {.kind = PLACE_CPU, .target = {.pid = -1, .cpu = cpu}};
-    struct unavailable_events unavailable = {0};
-
     if (placing->cpu == cpu)
         return 0;
-    int r = place_events_find(&placing->events, placing->env, &place, &unavailable);
-    unavailable_done(&unavailable, placing->env->snapshot);
+    int r = target_events_find(placing->events, placing->env, cpu);
     placing->cpu = r < 0 ? -1 : cpu;
     return r;
 }
@@ -61,7 +57,7 @@ static int placing_find_events(struct placing *placing, int cpu)
 static bool placing_knows(const struct placing *placing, uint64_t mask)
 {
     EVENTS_FOREACH (event, mask)
-        if (!placing->events.attrs[event].pmu)
+        if (!placing->events->attrs[event].pmu)
             return false;
     return true;
 }
@@ -91,7 +87,7 @@ static int make_draft(struct placing *placing, struct group_row *row, uint64_t m
     const struct collector_env *env = placing->env;
     struct row_counter *counters = calloc(event_count(mask), sizeof(counters[0]));
     int r =
-        counters ? row_template_init(ret, counters, env, &placing->plan->rows, row, &placing->events, mask) : -ENOMEM;
+        counters ? row_template_init(ret, counters, env, &placing->plan->rows, row, placing->events, mask) : -ENOMEM;
 
     if (r < 0) {
         free(counters);
@@ -136,10 +132,10 @@ static int placing_place(struct placing *placing, const struct row_part *part, u
     struct group_row *row;
     int r = placing_find_events(placing, part->cpu);
 
-    if (r == 0 && (part->events & ~placing->events.mask))
+    if (r == 0 && (part->events & ~placing->events->mask))
         return -ENODATA;
     if (r == 0)
-        r = group_rows_place(rows, placing->env, &placing->events, part, &row);
+        r = group_rows_place(rows, placing->env, placing->events, part, &row);
     if (r < 0)
         return r;
     row->uneven |= row->events && part->events != row->events;
@@ -162,8 +158,10 @@ static bool is_same_part(const struct row_part *a, const struct row_part *b)
 static int bpf_plan_place(struct bpf_plan *plan, const struct collector_env *env, const struct bpf_span *span,
                           const struct group_counts_view *view)
 {
-    struct placing placing = {.plan = plan, .env = env, .events = {.group = span->group}, .cpu = -1};
+    struct target_events events;
+    struct placing placing = {.plan = plan, .env = env, .events = &events, .cpu = -1};
 
+    target_events_init(&events, span->group, NULL);
     for (size_t i = 0; i < view->n_groups; i++) {
         struct placed_part placed = {.part = {.cpu = view->groups[i].cpu,
                                               .ordinal = span->times[i] - span->first_times + 1U,
@@ -187,12 +185,13 @@ static int bpf_plan_place(struct bpf_plan *plan, const struct collector_env *env
 /* Returns whether a row has a counter for the event, on its PMU and CPU. */
 static bool bpf_plan_has(const struct bpf_plan *plan, const struct unavailable_event *event)
 {
-    uint64_t bit = event_bit(event->event);
+    uint64_t bit = event_bit(event->refusal.event);
 
     for (size_t i = 0; i < plan->rows.n; i++) {
         const struct group_row *row = &plan->rows.items[i];
         size_t at = event_count(row->events & (bit - 1));
-        if ((row->events & bit) && row->cpu == event->cpu && str_equal(plan->templates[i].counters[at].pmu, event->pmu))
+        if ((row->events & bit) && row->cpu == event->cpu &&
+            str_equal(plan->templates[i].counters[at].pmu, event->refusal.pmu))
             return true;
     }
     return false;
@@ -252,12 +251,12 @@ static int take_plan(struct bpf_plan *plan, struct bpf_rows *rows, const struct 
 
 static int plan_all(struct bpf_rows *rows, const struct collector_env *env, const struct bpf_groups *groups)
 {
-    size_t n = groups->collector.n;
+    size_t n = groups->set.n;
     struct bpf_plan *plans = calloc(n + 1, sizeof(plans[0]));
     int r = plans ? 0 : -ENOMEM;
 
     for (size_t i = 0; i < n && r == 0; i++) {
-        struct group_counts_view view = group_counts_view(groups->collector.items[i]);
+        struct group_counts_view view = group_counts_view(groups->set.items[i]);
         r = take_plan(&plans[i], rows, env, groups->spans[i].group);
         if (r == 0)
             r = bpf_plan_place(&plans[i], env, &groups->spans[i], &view);
@@ -273,12 +272,11 @@ static int plan_all(struct bpf_rows *rows, const struct collector_env *env, cons
 }
 
 /* An event that is unavailable only on some CPUs of a kind is shown by the row that sums these CPUs. */
-static void list_unavailable(struct bpf_rows *rows, const struct bpf_plan *plan,
-                             const struct unavailable_events *events)
+static void list_unavailable(struct bpf_rows *rows, const struct bpf_plan *plan, const struct group_counts_view *view)
 {
-    for (size_t i = 0; i < events->n; i++)
-        if (!bpf_plan_has(plan, &events->items[i]))
-            rows->unavailable[rows->n_unavailable++] = (struct bpf_unavailable){plan->name, &events->items[i]};
+    for (size_t i = 0; i < view->n_unavailable; i++)
+        if (!bpf_plan_has(plan, &view->unavailable[i]))
+            rows->unavailable[rows->n_unavailable++] = (struct bpf_unavailable){plan->name, &view->unavailable[i]};
 }
 
 static void list_rows(struct bpf_rows *rows, const struct bpf_plan *plan)
@@ -310,12 +308,12 @@ static void list_part(struct bpf_rows *rows, const struct bpf_span *span, struct
 /* `first` is the index of the configured group's first row. */
 static void list_parts(struct bpf_rows *rows, const struct bpf_groups *groups, size_t i, uint32_t first)
 {
-    struct group_counts_view view = group_counts_view(groups->collector.items[i]);
+    struct group_counts_view view = group_counts_view(groups->set.items[i]);
     const struct bpf_span *span = &groups->spans[i];
 
     for (size_t k = 0; k < view.n_groups; k++) {
         uint32_t row = rows->plans[i].placed[k].row;
-        struct bpf_part part = {.opened = &view.groups[k],
+        struct bpf_part part = {.open_group = &view.groups[k],
                                 .events = view.groups[k].events,
                                 .cpu = (uint32_t)view.groups[k].cpu,
                                 .enabled = bpf_groups_enabled(groups, span->times[k]),
@@ -330,10 +328,10 @@ static int allocate_lists(struct bpf_rows *rows, const struct bpf_groups *groups
     size_t n_rows = 0, n_parts = 0, n_fields = 0, n_unavailable = 0;
 
     for (size_t i = 0; i < rows->n_plans; i++) {
-        struct group_counts_view view = group_counts_view(groups->collector.items[i]);
+        struct group_counts_view view = group_counts_view(groups->set.items[i]);
         n_rows += rows->plans[i].rows.n;
         n_parts += view.n_groups;
-        n_unavailable += view.unavailable->n;
+        n_unavailable += view.n_unavailable;
         for (size_t k = 0; k < view.n_groups; k++) {
             n_fields += event_count(view.groups[k].events);
             rows->n_cpus = MAX(rows->n_cpus, (uint32_t)view.groups[k].cpu + 1);
@@ -355,11 +353,11 @@ static int list_all(struct bpf_rows *rows, const struct bpf_groups *groups)
     int r = allocate_lists(rows, groups);
 
     for (size_t i = 0; i < rows->n_plans && r == 0; i++) {
-        struct group_counts_view view = group_counts_view(groups->collector.items[i]);
+        struct group_counts_view view = group_counts_view(groups->set.items[i]);
         uint32_t first = rows->n_rows;
         list_rows(rows, &rows->plans[i]);
         list_parts(rows, groups, i, first);
-        list_unavailable(rows, &rows->plans[i], view.unavailable);
+        list_unavailable(rows, &rows->plans[i], &view);
     }
     return r;
 }
@@ -386,11 +384,11 @@ int bpf_rows_resume(struct bpf_rows **rows, const struct collector_env *env, con
 
 static bool part_update(struct bpf_part *part)
 {
-    bool offline = part->opened->activity == GROUP_OFFLINE;
-    bool unreadable = part->opened->error && !offline &&
-                      (part->opened->activity == GROUP_STARVED || part->opened->activity == GROUP_STALE);
-    enum group_activity activity = offline || unreadable ? part->opened->activity : GROUP_IDLE;
-    int error = unreadable ? part->opened->error : 0;
+    bool offline = part->open_group->activity == GROUP_OFFLINE;
+    bool unreadable = part->open_group->error && !offline &&
+                      (part->open_group->activity == GROUP_STARVED || part->open_group->activity == GROUP_STALE);
+    enum group_activity activity = offline || unreadable ? part->open_group->activity : GROUP_IDLE;
+    int error = unreadable ? part->open_group->error : 0;
 
     if (activity == part->activity && error == part->error)
         return false;

@@ -36,9 +36,9 @@ struct bpf_field {
 
 /* A perf group on a CPU. */
 struct bpf_part {
-    const struct open_group *opened; /* borrowed until the groups are configured again */
-    uint64_t events;                 /* mask of the configured group's events */
-    const struct bpf_field *fields;  /* one for each of these events */
+    const struct open_group *open_group; /* borrowed until the groups are configured again */
+    uint64_t events;                     /* mask of the configured group's events */
+    const struct bpf_field *fields;      /* one for each of these events */
     uint32_t n_fields;
     uint32_t row, cpu;
     uint32_t next_on_cpu, next_in_row; /* linked lists; BPF_PART_NONE ends them */

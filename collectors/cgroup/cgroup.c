@@ -264,7 +264,7 @@ void cgroup_visit(const void *state, void (*visit)(void *userdata, const struct 
             .state = counts->node ? CGROUP_STATE_WATCHED : CGROUP_STATE_LINGERING,
             .inode = counts->inode,
             .names = &counts->names,
-            .descriptors = cgroup_counts_descriptors(counts),
+            .descriptors = group_set_descriptors(&counts->groups),
         };
         visit(userdata, &view);
     }

@@ -27,8 +27,12 @@ static void cgroup_counts_close(struct cgroup_counts *counts)
 int cgroup_counts_resume(struct cgroup_counts *counts, const struct collector_env *env, int fd)
 {
     bool was_ended = counts->ended;
-    int r = counts->engine->type->resume(counts, env, fd);
 
+    if (fd < 0 && was_ended)
+        return fd;
+    int r = counts->engine->type->resume(counts, env, fd);
+    if (fd < 0)
+        return r < 0 ? r : fd;
     counts->ended = false;
     if (r != -ENODEV)
         return r;
@@ -120,12 +124,6 @@ int cgroup_counts_find_names(struct cgroup_counts *counts, const struct collecto
 
 /* --- closing --- */
 
-void cgroup_counts_leave(struct cgroup_counts *counts, const struct collector_env *env)
-{
-    if (!counts->ended)
-        counts->engine->type->leave(counts, env);
-}
-
 void cgroup_counts_end(struct cgroup_counts *counts, struct sys *sys)
 {
     cgroup_counts_read(counts, sys);
@@ -152,11 +150,6 @@ struct cgroup_counts *cgroup_counts_above(const struct cgroup_counts *counts)
     return node ? node->userdata : NULL;
 }
 
-size_t cgroup_counts_descriptors(const struct cgroup_counts *counts)
-{
-    return counts->engine->type->number == ENGINE_PERF ? group_set_descriptors(&counts->groups) : 0;
-}
-
 /*
  * --- engine perf ---
  *
@@ -167,20 +160,6 @@ size_t cgroup_counts_descriptors(const struct cgroup_counts *counts)
  * Lists of counts have a cgroup before those inside it, unless the inner ones were chosen earlier. In that case its
  * totals also start later than theirs.
  */
-
-/* A place for each possible CPU, and the end of the list. */
-static int list_places(const struct cgroup_counts *counts, const struct collector_env *env, int fd,
-                       struct places *places)
-{
-    places->one_target = true;
-    places->summed = !env->config->cgroup.per_cpu;
-    return places_add_cpus(places, env->machine, &env->machine->possible,
-                           &(struct place){
-                               .target = {.pid = fd, .flags = PERF_FLAG_PID_CGROUP},
-                               .cgroup = counts->label,
-                               .names = &counts->names,
-                           });
-}
 
 /*
  * perf_event_open(2) fails with ENOENT for a removed cgroup (perf_cgroup_connect(), css_tryget_online_from_dir()), but
@@ -204,17 +183,14 @@ static bool is_removed(const struct collector_env *env, int fd)
 
 static int perf_resume(struct cgroup_counts *counts, const struct collector_env *env, int fd)
 {
-    _cleanup_(places_done) struct places places = {0};
-    int r = list_places(counts, env, fd, &places);
+    const struct target cgroup = {
+        .cgroup = counts->label, .names = &counts->names, .flags = PERF_FLAG_PID_CGROUP, .pid = fd};
+    _cleanup_(targets_done) struct targets targets = {0};
+    int r = targets_add_cgroup(&targets, env, &cgroup);
 
     if (r == 0)
-        r = group_set_configure(&counts->groups, env, &env->config->cgroup.groups, &places);
-    return r == 0 && is_removed(env, fd) ? -ENODEV : r;
-}
-
-static void perf_leave(struct cgroup_counts *counts, const struct collector_env *env)
-{
-    group_set_leave(&counts->groups, env);
+        r = group_set_configure(&counts->groups, env, &env->config->cgroup.groups, &targets);
+    return r == 0 && fd >= 0 && is_removed(env, fd) ? -ENODEV : r;
 }
 
 static void perf_close(struct cgroup_counts *counts)
@@ -306,7 +282,6 @@ const struct cgroup_engine_type cgroup_engine_perf = {
     .number = ENGINE_PERF,
     .needs = perf_needs,
     .resume = perf_resume,
-    .leave = perf_leave,
     .close = perf_close,
     .free = perf_free,
     .read = perf_read,

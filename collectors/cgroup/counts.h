@@ -27,9 +27,11 @@ struct bpf_engine;
 struct cgroup_engine_type {
     enum config_engine number;
     size_t (*needs)(const struct collector_env *env);
-    /* Opens the groups, or continues with open ones. Returns -ENODEV if the cgroup no longer exists. */
+    /*
+     * Opens the groups, or continues with open ones. Opens nothing if `fd` is -errno. Returns -ENODEV if the cgroup no
+     * longer exists, or -ENOMEM.
+     */
     int (*resume)(struct cgroup_counts *counts, const struct collector_env *env, int fd);
-    void (*leave)(struct cgroup_counts *counts, const struct collector_env *env);
     void (*close)(struct cgroup_counts *counts);
     void (*free)(struct cgroup_counts *counts, struct snapshot *snapshot);
     size_t (*read)(struct cgroup_counts *counts, struct sys *sys);
@@ -65,14 +67,12 @@ struct cgroup_counts {
     char *label;                  /* value of the label `cgroup` */
     struct cgroup_node *node;     /* node whose userdata points back here; NULL once the cgroup is gone */
     struct cgroup_engine *engine; /* borrowed */
-    union {
-        struct group_set groups; /* engine perf */
-        struct bpf_counts *bpf;  /* engine bpf */
-    };
-    uint32_t slot;       /* engine bpf: its slot in the BPF program; 0: none */
-    bool ended;          /* nothing is open; the rows keep their last totals */
-    struct names names;  /* the rows point to it; empty at first */
-    struct series *info; /* perf_cgroup_info; NULL before cgroup_counts_find_names() */
+    struct group_set groups;      /* engine perf; empty with the engine bpf */
+    struct bpf_counts *bpf;       /* engine bpf */
+    uint32_t slot;                /* engine bpf: its slot in the BPF program; 0: none */
+    bool ended;                   /* nothing is open; the rows keep their last totals */
+    struct names names;           /* the rows point to it; empty at first */
+    struct series *info;          /* perf_cgroup_info; NULL before cgroup_counts_find_names() */
     uint64_t inode;
     uint64_t gone_ns; /* CLOCK_MONOTONIC */
     bool exceeds;     /* must not linger: too many do, or the cgroup is left out */
@@ -98,10 +98,11 @@ struct cgroup_counts *cgroup_counts_free(struct cgroup_counts *counts, struct sn
  * came back under the same path. `fd` is the cgroup's directory. Unchanged groups are not touched, and events that
  * could not be opened are tried again. Returns -ENODEV if the cgroup was removed meanwhile; the counts have then ended
  * and their rows stay. Returns -ENOMEM if memory runs out.
+ *
+ * If the directory could not be opened, `fd` is -errno and is returned. Nothing is opened then; only groups on CPUs
+ * that went offline are closed.
  */
 int cgroup_counts_resume(struct cgroup_counts *counts, const struct collector_env *env, int fd);
-/* Closes the groups on CPUs that are offline or in env->went_offline, for a cgroup that cannot be resumed now. */
-void cgroup_counts_leave(struct cgroup_counts *counts, const struct collector_env *env);
 /*
  * Ends the counts, because the cgroup is gone or there is no room for it: reads a last time and closes all descriptors
  * at once, because an open event pins the cgroup in the kernel. The rows stay.
@@ -112,8 +113,6 @@ void cgroup_counts_end(struct cgroup_counts *counts, struct sys *sys);
 size_t cgroup_counts_read(struct cgroup_counts *counts, struct sys *sys);
 /* Returns the counts of the nearest cgroup above that has any, even if they have ended; NULL if there are none. */
 struct cgroup_counts *cgroup_counts_above(const struct cgroup_counts *counts);
-/* Returns the number of open descriptors that no other cgroup shares; 0 once the counts have ended. */
-size_t cgroup_counts_descriptors(const struct cgroup_counts *counts);
 
 extern const struct cgroup_engine_type cgroup_engine_perf;
 

@@ -32,7 +32,7 @@ static uint64_t descriptor_budget(const struct collector_env *env, struct cgroup
     uint64_t own = 0, room;
 
     for (size_t i = 0; i < n; i++)
-        own += cgroup_counts_descriptors(counts[i]);
+        own += group_set_descriptors(&counts[i]->groups);
     room = descriptors_room(env->sys, own);
     return room - MIN(room, self);
 }
@@ -310,10 +310,6 @@ static int name_cgroup(struct cgroup_set *set, const struct collector_env *env, 
 static int resume_cgroup(struct cgroup_set *set, const struct collector_env *env, struct cgroup_counts *counts,
                          struct cgroup_node *node, int fd)
 {
-    if (fd < 0) {
-        cgroup_counts_leave(counts, env);
-        return fd;
-    }
     int r = cgroup_counts_resume(counts, env, fd);
     if (r < 0)
         return r;

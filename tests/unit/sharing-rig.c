@@ -73,5 +73,5 @@ const char *sharing_rig_describe(const struct sharing_rig *rig, unsigned cpu)
 
 size_t sharing_rig_descriptors(const struct sharing_rig *rig)
 {
-    return group_set_descriptors(&rig->groups.collector);
+    return group_set_descriptors(&rig->groups.set);
 }

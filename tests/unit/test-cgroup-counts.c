@@ -126,7 +126,7 @@ TEST_WITH(test_sums, NULL, end)
         GROUPS("[{name: core, events: '{cycles,instructions}'}, {name: software, events: '{task-clock,cs}'}]"));
     assert_int_equal(rig_engine.type->needs(&rig.env), cgroup_rig_own(16));
     counts = cgroup_rig_open(&rig, "/a", CGROUP);
-    assert_int_equal(cgroup_counts_descriptors(counts), cgroup_rig_own(16));
+    assert_int_equal(group_set_descriptors(&counts->groups), cgroup_rig_own(16));
     assert_int_equal(row_descriptors(), cgroup_rig_own(16));
     assert_int_equal(rig.fake->n_open, 16);
     assert_int_equal(rig.snapshot.n_rows, 2);
@@ -183,7 +183,7 @@ TEST_WITH(test_two_kinds_of_cpu, NULL, end)
             "mixed, events: '{cycles,task-clock}'}, {name: big, events: '{armv8_cortex_a76/l2d_cache_refill/,cs}'}]"));
     assert_int_equal(rig.snapshot.n_rows, 7);
     assert_int_equal(rig_engine.type->needs(&rig.env), cgroup_rig_own(8 * 2 * 3 + 8 + 4));
-    assert_int_equal(cgroup_counts_descriptors(counts), rig_engine.type->needs(&rig.env));
+    assert_int_equal(group_set_descriptors(&counts->groups), rig_engine.type->needs(&rig.env));
     fake_cgroup_run(rig.fake, CGROUP, 0, 10);
     fake_cgroup_run(rig.fake, CGROUP, 3, 5);
     run(7, 7, 100);
@@ -369,7 +369,7 @@ TEST_WITH(test_cpu_leaves_and_returns, NULL, end)
     assert_true(is_stale());
     assert_int_equal(core("cycles"), 400);
     rescan("3");
-    assert_int_equal(cgroup_counts_descriptors(counts), cgroup_rig_own(6));
+    assert_int_equal(group_set_descriptors(&counts->groups), cgroup_rig_own(6));
     assert_int_equal(rig.fake->n_open, 6);
     run(0, 0, 1);
     assert_false(is_stale());
@@ -414,7 +414,7 @@ TEST_WITH(test_ends_and_resumes, NULL, end)
     fake_cgroup_remove(rig.fake, CGROUP);
     cgroup_counts_end(counts, rig.sys);
     assert_int_equal(rig.fake->n_open, cgroup_rig_uses(ENGINE_PERF) ? 0 : 8);
-    assert_int_equal(cgroup_counts_descriptors(counts), 0);
+    assert_int_equal(group_set_descriptors(&counts->groups), 0);
     assert_int_equal(core("cycles"), 100);
     assert_int_equal(core_row()->state, ROW_COUNTING);
     assert_int_equal(cgroup_counts_read(counts, rig.sys), 0);
@@ -432,6 +432,50 @@ TEST_WITH(test_ends_and_resumes, NULL, end)
     cgroup_counts_read(counts, rig.sys);
     assert_int_equal(core("cycles"), 122);
     assert_int_equal(core("group_enabled_seconds"), 122);
+}
+
+/* Without its directory nothing of a cgroup is opened. What is open goes on, if it is still configured. */
+TEST_WITH(test_no_directory, NULL, end)
+{
+    NEEDS_ENGINE(ENGINE_PERF); /* whose cgroups have descriptors of their own */
+    begin(fake_machine_one_pmu(), GROUPS("[{name: core, events: cycles}, {name: soft, events: cs}]"));
+    struct config *before = rig.config;
+    rig.env.config = rig.config = config_of(GROUPS("[{name: core, events: cycles}, {name: other, events: faults}]"));
+    assert_int_equal(resume(-EMFILE), -EMFILE);
+    config_free(before);
+    assert_int_equal(rig.fake->n_open, 4);
+    run(0, 3, 10);
+    assert_int_equal(core("cycles"), 40);
+    assert_int_equal(rig.snapshot.n_rows, 1);
+    assert_int_equal(resume(CGROUP), 0);
+    run(0, 3, 10);
+    assert_int_equal(core("cycles"), 80);
+    assert_int_equal(value("page_faults", "software", "other"), 40);
+    cgroup_counts_end(counts, rig.sys);
+    assert_int_equal(resume(-EMFILE), -EMFILE);
+    assert_int_equal(rig.fake->n_open, 0);
+}
+
+/* What no CPU counts is a row of the cgroup. A group of which something is counted is one group in the states. */
+TEST_WITH(test_counted_nowhere, NULL, end)
+{
+    begin(fake_machine_one_pmu(),
+          GROUPS("[{name: mixed, events: 'cs,power/event=2/'}, {name: none, events: power/event=3/}]"));
+    for (size_t i = 0; i < 2; i++) {
+        struct collected collected = collect();
+        assert_int_equal(collected.groups[ROW_COUNTING], 1);
+        assert_int_equal(collected.groups[ROW_UNAVAILABLE], 1);
+        assert_int_equal(rig.snapshot.n_rows, 3);
+        const struct row *row = find_row(&rig.snapshot, "power", "mixed");
+        assert_int_equal(row->cpu, -1);
+        assert_string_equal(row->cgroup, "/a");
+        assert_string_equal(row->error, "PMU \"power\" counts for several CPUs at once, whatever cgroup runs on them: "
+                                        "this event belongs to collectors.pmu");
+        _cleanup_(failures_done) struct failures failures = failures_of(&counts, 1);
+        assert_int_equal(failures.n, 2);
+        assert_int_equal(cpuset_count(&failures.items[0].cpus), 0);
+        rescan("");
+    }
 }
 
 /* Also where hardware events are missing anyway: that alone is no removal. */
@@ -470,7 +514,7 @@ TEST_WITH(test_out_of_descriptors, NULL, end)
         begin(fake,
               GROUPS("[{name: core, events: '{cycles,instructions}'}, {name: software, events: '{task-clock,cs}'}]"));
         assert_int_equal(rig.fake->n_open, after & ~1U);
-        assert_int_equal(cgroup_counts_descriptors(counts), cgroup_rig_own(after & ~1U));
+        assert_int_equal(group_set_descriptors(&counts->groups), cgroup_rig_own(after & ~1U));
         struct failures failures = failures_of(&counts, 1);
         assert_int_equal(failures.n, after < 8 ? 4 : 2);
         assert_string_equal(failures.items[0].reason, "EMFILE");

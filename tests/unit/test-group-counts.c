@@ -56,6 +56,27 @@ RIG_TEST(test_no_pmu, fake_machine_no_pmu,
     assert_int_equal(unavailable, 6);
 }
 
+/* What no CPU counts is listed once, and not on each CPU. */
+RIG_TEST(test_counted_nowhere, fake_machine_one_pmu,
+         CPU_GROUPS("[{name: mixed, events: 'cs,power/event=2/'}, {name: none, events: power/event=3/}]"))
+{
+    struct rig *rig = *state;
+
+    for (size_t i = 0; i < 2; i++) {
+        const struct snapshot *snapshot = rig_read(rig);
+        const struct failures *failures = registry_failures(rig->registry);
+        assert_int_equal(series_value(snapshot, "perfcountd_groups{collector=\"cpu\",state=\"counting\"}"), 4);
+        assert_int_equal(series_value(snapshot, "perfcountd_groups{collector=\"cpu\",state=\"unavailable\"}"), 2);
+        assert_int_equal(snapshot->n_rows, 4 + 2);
+        assert_int_equal(find_row(snapshot, "power", "mixed")->cpu, -1);
+        assert_int_equal(failures->n, 2);
+        assert_int_equal(failures->items[0].n_targets, 1);
+        assert_string_equal(failures->items[0].message,
+                            "PMU \"power\" counts for several CPUs at once: this event belongs to collectors.pmu");
+        rig_rescan(rig, "");
+    }
+}
+
 RIG_TEST(test_split, fake_machine_two_counters,
          CPU_GROUPS("[{name: cache, events: 'cycles,instructions,branches,cache-misses,branch-misses,cs'}]"))
 {
