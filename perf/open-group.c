@@ -86,23 +86,24 @@ struct scale_times scale_times(const struct scale *scale)
 
 DEFINE_CLEANUP(struct group *, group_free);
 
-void open_group_done(struct open_group *opened)
+void open_group_done(struct open_group *open_group)
 {
-    group_free(opened->group);
-    free(opened->scale);
-    *opened = (struct open_group){0};
+    group_free(open_group->group);
+    free(open_group->scale);
+    *open_group = (struct open_group){0};
 }
 
 /* Enabling clears the error state, and the kernel tries once more to schedule the group. */
-static void enable_again(struct open_group *opened, struct sys *sys)
+static void enable_again(struct open_group *open_group, struct sys *sys)
 {
     uint64_t now = sys_now(sys, CLOCK_MONOTONIC);
 
-    if (opened->paused || now < opened->retry_ns)
+    if (open_group->paused || now < open_group->retry_ns)
         return;
-    group_enable(opened->group);
-    opened->backoff_s = opened->backoff_s ? (uint8_t)MIN(2 * opened->backoff_s, BACKOFF_MAX_S) : BACKOFF_MIN_S;
-    opened->retry_ns = now + opened->backoff_s * NSEC_PER_SEC;
+    group_enable(open_group->group);
+    open_group->backoff_s =
+        open_group->backoff_s ? (uint8_t)MIN(2 * open_group->backoff_s, BACKOFF_MAX_S) : BACKOFF_MIN_S;
+    open_group->retry_ns = now + open_group->backoff_s * NSEC_PER_SEC;
 }
 
 static enum group_activity activity_of(const struct scale *scale, bool idle)
@@ -120,105 +121,105 @@ static enum group_activity activity_of(const struct scale *scale, bool idle)
     return GROUP_COUNTED;
 }
 
-static int take_reading(struct open_group *opened, const struct group_reading *reading)
+static int take_reading(struct open_group *open_group, const struct group_reading *reading)
 {
-    const struct scale_times *baseline = &opened->scale->baseline;
+    const struct scale_times *baseline = &open_group->scale->baseline;
     bool idle = reading->enabled == baseline->enabled && reading->running == baseline->running;
-    int r = scale_add(opened->scale, reading->enabled, reading->running, reading->values);
+    int r = scale_add(open_group->scale, reading->enabled, reading->running, reading->values);
 
     if (r == 0)
-        opened->activity = activity_of(opened->scale, idle);
+        open_group->activity = activity_of(open_group->scale, idle);
     return r;
 }
 
-int open_group_read(struct open_group *opened, struct sys *sys, struct group_reading *ret)
+int open_group_read(struct open_group *open_group, struct sys *sys, struct group_reading *ret)
 {
-    if (!opened->group)
-        return opened->error;
-    opened->error = group_read(opened->group, ret);
-    if (opened->error == 0)
-        opened->error = take_reading(opened, ret);
-    if (opened->error == 0 && !(opened->activity == GROUP_IDLE && opened->backoff_s)) {
-        opened->backoff_s = 0;
+    if (!open_group->group)
+        return open_group->error;
+    open_group->error = group_read(open_group->group, ret);
+    if (open_group->error == 0)
+        open_group->error = take_reading(open_group, ret);
+    if (open_group->error == 0 && !(open_group->activity == GROUP_IDLE && open_group->backoff_s)) {
+        open_group->backoff_s = 0;
         return 0;
     }
-    opened->activity = opened->error == -EBADMSG || opened->error == -ESTALE ? GROUP_STALE : GROUP_STARVED;
-    if (opened->error == -ENODATA)
-        enable_again(opened, sys);
-    else if (opened->error == 0)
-        opened->error = -ENODATA; /* enabled again, but no task has run there since */
-    return opened->error;
+    open_group->activity = open_group->error == -EBADMSG || open_group->error == -ESTALE ? GROUP_STALE : GROUP_STARVED;
+    if (open_group->error == -ENODATA)
+        enable_again(open_group, sys);
+    else if (open_group->error == 0)
+        open_group->error = -ENODATA; /* enabled again, but no task has run there since */
+    return open_group->error;
 }
 
 /* A group that cannot be enabled would be read as if it counted, so it is closed and opened again later. */
-static void give_up_group(struct open_group *opened, int error)
+static void give_up_group(struct open_group *open_group, int error)
 {
     struct group_reading reading;
 
-    if (group_read(opened->group, &reading) == 0)
-        scale_add(opened->scale, reading.enabled, reading.running, reading.values);
-    open_group_close(opened);
-    opened->error = error;
-    opened->activity = GROUP_STALE;
+    if (group_read(open_group->group, &reading) == 0)
+        scale_add(open_group->scale, reading.enabled, reading.running, reading.values);
+    open_group_close(open_group);
+    open_group->error = error;
+    open_group->activity = GROUP_STALE;
 }
 
-int open_group_pause(struct open_group *opened, bool paused)
+int open_group_pause(struct open_group *open_group, bool paused)
 {
-    opened->paused = paused;
-    if (!opened->group)
+    open_group->paused = paused;
+    if (!open_group->group)
         return 0;
-    int r = paused ? group_disable(opened->group) : group_enable(opened->group);
+    int r = paused ? group_disable(open_group->group) : group_enable(open_group->group);
     if (r < 0 && !paused)
-        give_up_group(opened, r);
+        give_up_group(open_group, r);
     return r;
 }
 
-void open_group_close(struct open_group *opened)
+void open_group_close(struct open_group *open_group)
 {
-    if (!opened->group)
+    if (!open_group->group)
         return;
-    opened->group = group_free(opened->group);
-    scale_reopen(opened->scale);
+    open_group->group = group_free(open_group->group);
+    scale_reopen(open_group->scale);
 }
 
-void open_group_leave(struct open_group *opened, struct sys *sys, bool offline)
+void open_group_leave(struct open_group *open_group, struct sys *sys, bool offline)
 {
     struct group_reading reading;
 
-    if (!offline && opened->activity != GROUP_STALE)
-        open_group_read(opened, sys, &reading);
-    open_group_close(opened);
-    opened->error = -ENODEV;
-    opened->activity = GROUP_OFFLINE;
+    if (!offline && open_group->activity != GROUP_STALE)
+        open_group_read(open_group, sys, &reading);
+    open_group_close(open_group);
+    open_group->error = -ENODEV;
+    open_group->activity = GROUP_OFFLINE;
 }
 
-int open_group_reopen(struct open_group *opened, struct sys *sys, const struct attr *attrs,
+int open_group_reopen(struct open_group *open_group, struct sys *sys, const struct attr *attrs,
                       const struct group_target *target)
 {
     _cleanup_(group_freep) struct group *group = NULL;
     int errors[GROUP_MEMBERS_MAX];
-    int r = group_open_many(sys, attrs, opened->scale->n, true, target, errors, &group);
+    int r = group_open_many(sys, attrs, open_group->scale->n, true, target, errors, &group);
 
-    for (size_t i = 0; r == 0 && i < opened->scale->n; i++)
+    for (size_t i = 0; r == 0 && i < open_group->scale->n; i++)
         r = errors[i];
     if (r == 0 && !target->paused)
         r = group_enable(group);
-    opened->paused = target->paused;
-    opened->backoff_s = 0;
-    opened->error = r;
-    opened->activity = r == 0 ? GROUP_IDLE : r == -ENODEV ? GROUP_OFFLINE : GROUP_STARVED;
+    open_group->paused = target->paused;
+    open_group->backoff_s = 0;
+    open_group->error = r;
+    open_group->activity = r == 0 ? GROUP_IDLE : r == -ENODEV ? GROUP_OFFLINE : GROUP_STARVED;
     if (r == 0)
-        opened->group = steal(group);
+        open_group->group = steal(group);
     return r;
 }
 
-void open_group_replace(struct open_group *opened, struct group *group)
+void open_group_replace(struct open_group *open_group, struct group *group)
 {
-    open_group_close(opened);
-    opened->group = group;
-    opened->activity = GROUP_IDLE;
-    opened->error = 0;
-    opened->backoff_s = 0;
+    open_group_close(open_group);
+    open_group->group = group;
+    open_group->activity = GROUP_IDLE;
+    open_group->error = 0;
+    open_group->backoff_s = 0;
 }
 
 /* Keyed by the error of the last reading. */

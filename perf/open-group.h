@@ -84,40 +84,40 @@ struct open_group {
     uint64_t retry_ns;    /* CLOCK_MONOTONIC time when it is enabled again */
 };
 
-void open_group_done(struct open_group *opened);
+void open_group_done(struct open_group *open_group);
 
 /*
  * Reads the group with one read(2) and adds the reading to its totals; *ret is what was read. Returns errors of
  * group_read() and scale_add(); if the group is closed, the error that keeps it closed. A pinned group in the error
  * state (-ENODATA) is enabled again from time to time.
  */
-int open_group_read(struct open_group *opened, struct sys *sys, struct group_reading *ret);
+int open_group_read(struct open_group *open_group, struct sys *sys, struct group_reading *ret);
 /*
  * Disables the group if it is open, or enables it again. Returns errors of ioctl(2); a group that cannot be enabled is
  * closed, and its activity is GROUP_STALE.
  */
-int open_group_pause(struct open_group *opened, bool paused);
+int open_group_pause(struct open_group *open_group, bool paused);
 
 /* Closes the descriptors; the totals are kept. */
-void open_group_close(struct open_group *opened);
+void open_group_close(struct open_group *open_group);
 /*
  * Closes the group because its CPU went offline; `offline` says whether the CPU is still offline. If it is not, it may
  * never have been offline, as after messages were lost; the group has then counted until now, and is read a last time.
  * Afterwards the activity is GROUP_OFFLINE.
  */
-void open_group_leave(struct open_group *opened, struct sys *sys, bool offline);
+void open_group_leave(struct open_group *open_group, struct sys *sys, bool offline);
 /*
  * Opens a closed group again, whole; `attrs` are those of its members, in order. Returns the error if it does not open;
  * the group then stays closed.
  */
-int open_group_reopen(struct open_group *opened, struct sys *sys, const struct attr *attrs,
+int open_group_reopen(struct open_group *open_group, struct sys *sys, const struct attr *attrs,
                       const struct group_target *target);
 
 /*
  * Closes the descriptors, if any, and takes ownership of `group` in their place. If `group` has counted before, the
  * totals mean nothing from then on.
  */
-void open_group_replace(struct open_group *opened, struct group *group);
+void open_group_replace(struct open_group *open_group, struct group *group);
 
 /* Why a group is starved, by the error of its last reading (0 if it was read). Static text. */
 const char *open_group_explain(int error);
