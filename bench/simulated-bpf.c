@@ -63,7 +63,7 @@ static void record_check(const struct simulated_bpf *bpf, struct bpf_record *rec
     record->seq++;
     record->check = bpf_check_begin(record->seq, record->slot, record->epoch, record->valid);
     for (uint32_t i = 0; i < bpf_words(&bpf->shape); i++)
-        record->check = bpf_check_step(record->check, record->offset[i]);
+        record->check = bpf_check_step(record->check, record->base[i]);
 }
 
 static int bpf_set_cpu(void *owner, unsigned cpu, const struct bpf_event *events, const int *fds)
@@ -83,7 +83,7 @@ static int bpf_set_cpu(void *owner, unsigned cpu, const struct bpf_event *events
         record->valid |= UINT64_C(1) << i | UINT64_C(3) << times;
     }
     for (uint32_t i = 0; i < bpf_words(&bpf->shape); i++)
-        record->offset[i] = bpf->seconds * rates[i] - entry_of(bpf, cpu, BPF_SLOT_ROOT)[i];
+        record->base[i] = bpf->seconds * rates[i];
     return 0;
 }
 
@@ -187,7 +187,7 @@ static void run_slot(const struct simulated_bpf *bpf, unsigned cpu, uint32_t slo
     for (uint32_t i = 0; i < bpf_words(&bpf->shape); i++) {
         uint64_t grown = bpf->rates[cpu][i] / part;
         entry[i] += grown;
-        bpf->records[cpu].offset[i] += grown;
+        bpf->records[cpu].base[i] += grown;
     }
 }
 

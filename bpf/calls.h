@@ -34,8 +34,8 @@ struct bpf_calls {
     /*
      * Loads the program. On failure *error says what is missing and gives the remedy. Returns -ENOSYS if libbpf is not
      * installed or perfcountd was built without it; -EPERM without the privilege or under lockdown; -ENOENT if the
-     * kernel lacks BTF or a hook; -ENOMEM, on kernels before 5.11 also because of RLIMIT_MEMLOCK; -E2BIG for too many
-     * events or slots; -ETIMEDOUT.
+     * kernel lacks a hook, or has no BTF and its structs were not found otherwise; -ENOMEM, on kernels before 5.11 also
+     * because of RLIMIT_MEMLOCK; -E2BIG for too many events or slots; -ETIMEDOUT.
      */
     int (*start)(void *owner, const struct bpf_shape *shape, struct bpf_maps *ret, struct error *error);
     /*
@@ -46,7 +46,7 @@ struct bpf_calls {
     int (*set_cpu)(void *owner, unsigned cpu, const struct bpf_event *events, const int *fds);
     /*
      * Attaches the program and makes every CPU look at the task that it runs. Where it replaces another one, the old
-     * one hands over to it on one CPU after the other: each CPU is always counted by exactly one of them. The maps of
+     * one hands over CPU by CPU, so that exactly one of the two counts each CPU at any time. The maps of
      * the old one then have all that it has counted, so that no counter is needed to read them. After an error the old
      * one may have ended. With false, detaches it, for a pause of counting: the caller stops the counters before it
      * detaches and starts them after it attaches, so that nothing is counted in between.

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * The BPF program of the engine bpf, which the kernel runs at each switch between tasks. When the cgroup that runs on a
- * CPU changes, the advance of the CPU's counters goes to the slot of the cgroup that leaves.
+ * CPU changes, the advance of the CPU's counters is added to the slot of the cgroup that leaves.
  *
- * Nothing is summed up: an entry is set to the counter's value minus the offset that was taken when the cgroup came. So
- * the sum over all slots is exactly what the CPU's counters have advanced.
+ * Each interval begins with the counters' values with which the previous one ended. So the sum over all slots is
+ * exactly what the CPU's counters have advanced.
  *
- * It reads kernel structs through BTF, and does not need the headers of a kernel.
+ * It is compiled twice. One program reads kernel structs through BTF. The other, WITHOUT_TYPES, is for kernels without
+ * BTF: it reads them at offsets that bpf/offsets.c has found, with a helper that costs some 200 instructions on Linux
+ * 5.10. It avoids that helper where it can, and what it reads is compared with the id that the kernel gives for the
+ * running task: an interval whose ids differ belongs to the unknown slot. Neither program needs the headers of a
+ * kernel, takes a lock, or writes to memory that other CPUs write to at a switch.
  */
 #include <linux/bpf.h>
 #include <stdbool.h>
@@ -26,6 +30,7 @@
 #define LEVELS_MAX 256
 #define FOUND_MAX 64
 
+#ifndef WITHOUT_TYPES
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct kernfs_node {
     __u64 id;
@@ -47,16 +52,30 @@ struct task_struct {
     struct css_set *cgroups;
 };
 #pragma clang attribute pop
+#else
+struct cgroup; /* only its address is used */
+struct task_struct;
+#endif
 
 /* A single struct, because the compiler may reorder separate constants. */
-const volatile struct bpf_shape shape = {.cpus = 1, .slots = 2, .events = 1, .groups = 1};
+const volatile struct bpf_constants constants = {.shape = {.cpus = 1, .slots = 2, .events = 1, .groups = 1}};
+#define shape constants.shape
 
-/* A slot that was found for a cgroup; valid for one generation of slots. */
+/* To the verifier `shape` is constant, so it removes the iterations that never run. */
+#define UNROLLED _Pragma("clang loop unroll(full)")
+/* Linux verifies bounded loops since 5.3. */
+#define ROLLED _Pragma("clang loop unroll(disable)")
+
+/* The id and the slot of a cgroup; valid for one generation of slots. */
 struct found {
+    __u64 key; /* the id; WITHOUT_TYPES the address, which belongs to one id until a cgroup is made */
     __u64 id;
     __u32 slot;
     __u32 generation;
 };
+
+/* At least BPF_WORDS_MAX; a power of two, so that a mask shows the verifier that an index is within bounds. */
+#define NOW_MAX 64
 
 /* State of a CPU, used by the program alone. */
 struct work {
@@ -65,9 +84,11 @@ struct work {
     /* 0: nothing is counted on this CPU, because the program has not begun, or has handed over to its successor. */
     __u32 counts;
     __u32 generation;
-    __u64 now[BPF_WORDS_MAX];
-    struct found found[FOUND_MAX]; /* index: id modulo FOUND_MAX */
-};
+    __u32 made;    /* WITHOUT_TYPES: cgroups_made when the generation began */
+    __u64 cgroups; /* WITHOUT_TYPES: the css_set of the task that came at the last switch; 0: unknown */
+    __u64 now[NOW_MAX + 1];
+    struct found found[FOUND_MAX];
+} __attribute__((aligned(BPF_CPU_ALIGNMENT)));
 
 /* Key: cpu * events + event. */
 struct {
@@ -108,14 +129,16 @@ struct {
     __uint(max_entries, 1);
 } control SEC(".maps");
 
+/* The flag is only set because it aligns the elements; nobody maps them. */
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
     __type(key, __u32);
     __type(value, struct work);
     __uint(max_entries, 1);
 } work SEC(".maps");
 
-/* Element 0: cgroup_look of the program that replaces this one, which cgroup_hand_over calls. */
+/* Element 0: cgroup_look of the program that replaces this one. cgroup_hand_over calls it. */
 struct {
     __uint(type, BPF_MAP_TYPE_PROG_ARRAY);
     __uint(key_size, sizeof(__u32));
@@ -132,53 +155,50 @@ struct cpu {
     struct work *work;
 };
 
-/* The first word of the times of an event's group. 64 bits, so that the verifier sees the bound where it is used. */
-static __always_inline __u64 times_of(const struct bpf_event *event)
-{
-    __u64 times = shape.events + 2ULL * event->group;
+/* To the verifier `shape` is constant, so it removes the iterations that never run. */
+#define UNROLLED _Pragma("clang loop unroll(full)")
+/* Linux verifies bounded loops since 5.3. */
+#define ROLLED _Pragma("clang loop unroll(disable)")
 
-    return times <= BPF_WORDS_MAX - 2 ? times : BPF_WORDS_MAX - 2;
+/* The word at a byte offset of the plan. The mask shows the verifier that it is within bounds, with the next word. */
+static __always_inline __u64 *word_at(const struct cpu *cpu, __u64 at)
+{
+    return (__u64 *)((char *)cpu->work->now + (at & 8 * (NOW_MAX - 1)));
 }
 
-/* Stores an event's value in its word, and the times of its group in theirs. Returns a mask of the words it read. */
-static __always_inline __u64 read_event(const struct cpu *cpu, const struct bpf_event *event, __u32 word)
-{
-    struct bpf_perf_event_value value;
-    __u64 times;
-
-    if (event->source == SOURCE_SWITCHES) {
-        cpu->work->now[word] = cpu->record->switches;
-        return 1ULL << word;
-    }
-    if (event->source != SOURCE_READ ||
-        bpf_perf_event_read_value(&events, cpu->number * shape.events + word, &value, sizeof(value)))
-        return 0;
-    cpu->work->now[word] = value.counter;
-    if (!event->gives_times)
-        return 1ULL << word;
-    times = times_of(event);
-    cpu->work->now[times] = value.enabled;
-    cpu->work->now[times + 1] = value.running;
-    return 1ULL << word | 3ULL << times;
-}
-
+/* Stores the words of the control's plan. Returns a mask of those that have a value. */
 static __always_inline __u64 read_words(const struct cpu *cpu)
 {
-    __u32 n = shape.events;
-    __u64 valid = 0;
+    const struct bpf_control *control = cpu->control;
+    __u64 lost = 0;
 
-    for (__u32 i = 0; i < BPF_EVENTS_MAX && i < n; i++)
-        valid |= read_event(cpu, &cpu->control->events[i], i);
-    for (__u32 i = 0; i < BPF_EVENTS_MAX && i < n; i++) {
-        __u64 times;
+    ROLLED
+    for (__u32 i = 0; i < BPF_EVENTS_MAX && i < control->n_reads; i++) {
+        const struct bpf_read *read = &control->reads[i];
+        struct bpf_perf_event_value value;
+        __u64 *times;
 
-        if (cpu->control->events[i].source != SOURCE_RUNNING)
+        if (bpf_perf_event_read_value(&events, read->key, &value, sizeof(value))) {
+            lost |= 1ULL << read->word / 8 | (read->times ? 3ULL << read->times / 8 : 0);
             continue;
-        times = times_of(&cpu->control->events[i]);
-        cpu->work->now[i] = cpu->work->now[times + 1];
-        valid |= (valid >> times & 1) << i;
+        }
+        *word_at(cpu, read->word) = value.counter;
+        if (!read->times)
+            continue;
+        times = word_at(cpu, read->times);
+        times[0] = value.enabled;
+        times[1] = value.running;
     }
-    return valid;
+    ROLLED
+    for (__u32 i = 0; i < BPF_EVENTS_MAX && i < control->n_copies; i++) {
+        __u64 to = control->copies[i].to, from = control->copies[i].from;
+
+        *word_at(cpu, 8 * to) = *word_at(cpu, 8 * from);
+        lost |= (lost >> from & 1) << to;
+    }
+    if (control->switches != BPF_WORD_NONE)
+        *word_at(cpu, 8 * control->switches) = cpu->record->switches;
+    return control->valid & ~lost;
 }
 
 static __always_inline __u64 *find_entry(const struct cpu *cpu, __u32 slot)
@@ -188,69 +208,9 @@ static __always_inline __u64 *find_entry(const struct cpu *cpu, __u32 slot)
     return slot < shape.slots ? bpf_map_lookup_elem(&counts, &index) : NULL;
 }
 
-/* To the verifier `shape` is constant, so it removes the iterations that never run. */
-#define UNROLLED _Pragma("clang loop unroll(full)")
-/* Linux verifies bounded loops since 5.3. */
-#define ROLLED _Pragma("clang loop unroll(disable)")
-
-static __always_inline __u32 count_words(void)
+static __always_inline __u64 count_words(void)
 {
     return shape.events + 2 * shape.groups;
-}
-
-/* Adds the interval to `to`: its slot is unknown, or some words could not be read when it began or ended. */
-static __always_inline void attribute_some(const struct cpu *cpu, const volatile __u64 *entry, volatile __u64 *to,
-                                           __u64 valid)
-{
-    for (__u32 i = 0; i < BPF_WORDS_MAX && i < count_words(); i++)
-        if (valid >> i & 1)
-            to[i] += cpu->work->now[i] - cpu->record->offset[i] - entry[i];
-}
-
-/* Attributes the interval up to now to the slot of the record, or to the unknown slot if a switch was missed. */
-static __always_inline void attribute(const struct cpu *cpu, __u64 valid, bool missed)
-{
-    const struct bpf_record *record = cpu->record;
-    volatile __u64 *entry = find_entry(cpu, record->slot), *unknown = find_entry(cpu, BPF_SLOT_UNKNOWN);
-    __u32 words = count_words();
-
-    if (!entry || !unknown)
-        return;
-    valid &= record->valid;
-    if (missed || valid + 1 != 1ULL << words) {
-        attribute_some(cpu, entry, missed ? unknown : entry, valid);
-        return;
-    }
-    UNROLLED
-    for (__u32 i = 0; i < BPF_WORDS_MAX; i++) {
-        if (i < words)
-            entry[i] = cpu->work->now[i] - record->offset[i];
-    }
-}
-
-/* Begins an interval of `slot`. */
-static __always_inline void begin(const struct cpu *cpu, __u64 valid, __u32 slot)
-{
-    struct bpf_record *record = cpu->record;
-    const volatile __u64 *entry = find_entry(cpu, slot);
-    __u32 words = count_words();
-    __u64 check;
-
-    if (!entry) /* no loader assigns such a slot; the record stays as it is */
-        return;
-    record->seq++;
-    check = bpf_check_begin(record->seq, slot, cpu->epoch, valid);
-    UNROLLED
-    for (__u32 i = 0; i < BPF_WORDS_MAX; i++) {
-        if (i >= words)
-            continue;
-        record->offset[i] = cpu->work->now[i] - entry[i];
-        check = bpf_check_step(check, record->offset[i]);
-    }
-    record->valid = valid;
-    record->slot = slot;
-    record->epoch = cpu->epoch;
-    record->check = check;
 }
 
 /* Finds the CPU that runs this, without its control, which is only looked up when it is needed. */
@@ -273,12 +233,57 @@ static __always_inline bool find_control(struct cpu *cpu)
     return true;
 }
 
-/* The slot of a cgroup or of the nearest ancestor that has one. `typed`: the verifier knows the pointer's type. */
+/* --- kernel structs --- */
+
+/* `typed`: the verifier knows the type of the pointer, so that it needs no helper to be read. */
+
+#ifndef WITHOUT_TYPES
+
+static __always_inline __u64 id_of(struct cgroup *cgroup, bool typed)
+{
+    return typed ? cgroup->kn->id : BPF_CORE_READ(cgroup, kn, id);
+}
+
+static __always_inline struct cgroup *parent_of(struct cgroup *cgroup, bool typed)
+{
+    struct cgroup_subsys_state *parent = typed ? cgroup->self.parent : BPF_CORE_READ(cgroup, self.parent);
+
+    return !parent ? NULL : typed ? parent->cgroup : BPF_CORE_READ(parent, cgroup);
+}
+
+#else
+
+static __always_inline __u64 read_word(__u64 address)
+{
+    __u64 word = 0;
+
+    bpf_probe_read_kernel(&word, sizeof(word), (const void *)address);
+    return word;
+}
+
+static __always_inline __u64 id_of(struct cgroup *cgroup, bool typed)
+{
+    (void)typed;
+    return read_word(read_word((__u64)cgroup + constants.offsets.kn) + constants.offsets.id);
+}
+
+/* The address of cgroup.self is that of the cgroup (bpf/offsets.c). */
+static __always_inline struct cgroup *parent_of(struct cgroup *cgroup, bool typed)
+{
+    (void)typed;
+    return (struct cgroup *)read_word((__u64)cgroup + constants.offsets.parent);
+}
+
+#endif
+
+/* --- slots --- */
+
+/* The slot of a cgroup or of the nearest ancestor that has one. */
 static __always_inline __u32 search_slot(struct cgroup *cgroup, __u64 id, bool typed)
 {
     ROLLED
     for (int i = 0; i < LEVELS_MAX; i++) {
-        struct cgroup_subsys_state *parent = typed ? cgroup->self.parent : BPF_CORE_READ(cgroup, self.parent);
+        struct cgroup *parent = parent_of(cgroup, typed);
         __u32 *slot;
 
         if (!parent)
@@ -286,59 +291,83 @@ static __always_inline __u32 search_slot(struct cgroup *cgroup, __u64 id, bool t
         slot = bpf_map_lookup_elem(&slots, &id);
         if (slot)
             return *slot;
-        cgroup = typed ? parent->cgroup : BPF_CORE_READ(parent, cgroup);
-        id = typed ? cgroup->kn->id : BPF_CORE_READ(cgroup, kn, id);
+        cgroup = parent;
+        id = id_of(cgroup, typed);
     }
     return BPF_SLOT_UNKNOWN;
 }
 
-static __always_inline __u32 find_slot(const struct cpu *cpu, struct cgroup *cgroup, __u64 id, bool typed)
+/* Multiplicative, because addresses and ids have common divisors. */
+static __always_inline struct found *found_of(const struct cpu *cpu, __u64 key)
 {
-    struct found *found = &cpu->work->found[id % FOUND_MAX];
-    __u32 generation = cpu->work->generation;
-
-    if (found->id != id || found->generation != generation) {
-        found->slot = search_slot(cgroup, id, typed);
-        found->generation = generation;
-        found->id = id;
-    }
-    return found->slot;
+    return &cpu->work->found[key * 0x9e3779b97f4a7c15ULL >> 58];
 }
 
-/* Ends the interval of the record's slot, unless the record is outdated, and begins one of `slot`. */
-static __noinline int change(const struct cpu *cpu, __u32 slot, bool is_new, bool missed)
+static __always_inline const struct found *find(const struct cpu *cpu, struct cgroup *cgroup, __u64 key, bool typed)
 {
-    __u64 valid;
+    struct found *found = found_of(cpu, key);
+    __u32 generation = cpu->work->generation;
+
+    if (found->key != key || found->generation != generation) {
+        found->id = id_of(cgroup, typed);
+        found->slot = search_slot(cgroup, found->id, typed);
+        found->generation = generation;
+        found->key = key;
+    }
+    return found;
+}
+
+/* --- intervals --- */
+
+/*
+ * Ends the interval of the record's slot, and begins one of `slot`. What has advanced since the interval began is added
+ * to the slot that ran, or to the unknown slot if a switch was missed. With `last`, the new interval has no valid word,
+ * so that the totals of all slots are what their entries have.
+ */
+static __always_inline void end_and_begin(const struct cpu *cpu, __u32 slot, bool missed, bool last)
+{
+    struct bpf_record *record = cpu->record;
+    volatile __u64 *entry = find_entry(cpu, missed ? BPF_SLOT_UNKNOWN : record->slot);
+    const __u64 *now = cpu->work->now;
+    __u64 words = count_words(), valid, added, check;
 
     cpu->work->busy = 1;
     barrier();
     valid = read_words(cpu);
-    if (!is_new)
-        attribute(cpu, valid, missed);
-    begin(cpu, valid, slot);
+    added = entry && record->epoch == cpu->epoch ? valid & record->valid : 0;
+    if (last)
+        valid = 0;
+    record->seq++;
+    check = bpf_check_begin(record->seq, slot, cpu->epoch, valid);
+    if (entry && !last && added + 1 == 1ULL << words) {
+        UNROLLED
+        for (__u64 i = 0; i < BPF_WORDS_MAX; i++) {
+            __u64 word;
+
+            if (i >= words)
+                continue;
+            word = now[i];
+            entry[i] += word - record->base[i];
+            record->base[i] = word;
+            check = bpf_check_step(check, word);
+        }
+    } else {
+        ROLLED
+        for (__u64 i = 0; i < BPF_WORDS_MAX && i < words; i++) {
+            __u64 word = now[i];
+
+            if (entry && added >> i & 1)
+                entry[i] += word - record->base[i];
+            record->base[i] = word;
+            check = bpf_check_step(check, word);
+        }
+    }
+    record->valid = valid;
+    record->slot = slot;
+    record->epoch = cpu->epoch;
+    record->check = check;
     barrier();
     cpu->work->busy = 0;
-    return 0;
-}
-
-/* Ends the interval of the record's slot, and begins none: the totals are then what the entries have. */
-static __always_inline void end(const struct cpu *cpu, bool missed)
-{
-    struct bpf_record *record = cpu->record;
-    volatile __u64 *entry = find_entry(cpu, record->slot), *unknown = find_entry(cpu, BPF_SLOT_UNKNOWN);
-    __u64 check;
-
-    if (!entry || !unknown)
-        return;
-    if (record->epoch == cpu->epoch)
-        attribute_some(cpu, entry, missed ? unknown : entry, read_words(cpu) & record->valid);
-    record->seq++;
-    record->valid = 0;
-    check = bpf_check_begin(record->seq, record->slot, record->epoch, 0);
-    ROLLED
-    for (__u32 i = 0; i < BPF_WORDS_MAX && i < count_words(); i++)
-        check = bpf_check_step(check, record->offset[i]);
-    record->check = check;
 }
 
 /*
@@ -350,15 +379,18 @@ static __always_inline void end(const struct cpu *cpu, bool missed)
 static __always_inline int run(const struct cpu *cpu, __u64 was, __u64 id, __u32 slot, bool is_same_task, bool always)
 {
     struct bpf_record *record = cpu->record;
-    bool is_new = record->epoch != cpu->epoch;
 
     if (cpu->work->busy)
         return 1;
-    if (always || is_new || was != record->cgroup || slot != record->slot)
-        change(cpu, slot, is_new, was != record->cgroup && !is_same_task);
+    if (always || record->epoch != cpu->epoch || was != record->cgroup || slot != record->slot)
+        end_and_begin(cpu, slot, was != record->cgroup && !is_same_task, false);
     record->cgroup = id;
     return 0;
 }
+
+/* --- hooks --- */
+
+#ifndef WITHOUT_TYPES
 
 /* Some kernels do not run the program when a task of this process leaves a CPU (doc/cgroups.md). */
 #define UNTRACED_PROCESS 1
@@ -389,24 +421,91 @@ int BPF_PROG(cgroup_switch, bool preempt, struct task_struct *prev, struct task_
     if (was == cpu.record->cgroup && id == cpu.record->cgroup && !is_untraced)
         return 0;
     if (find_control(&cpu) &&
-        run(&cpu, was, id, id == cpu.record->cgroup ? cpu.record->slot : find_slot(&cpu, cgroup, id, true),
+        run(&cpu, was, id, id == cpu.record->cgroup ? cpu.record->slot : find(&cpu, cgroup, id, true)->slot,
             is_same_task, is_untraced))
         cpu.work->task = 0;
     return 0;
 }
 
+static __always_inline const struct found *find_current(const struct cpu *cpu, struct task_struct *task)
+{
+    struct cgroup *cgroup = BPF_CORE_READ(task, cgroups, dfl_cgrp);
+
+    return find(cpu, cgroup, id_of(cgroup, false), false);
+}
+
+#else
+
+/* How many cgroups were made while the program was attached. */
+__u32 cgroups_made;
+
+static __always_inline const struct found *find_in(const struct cpu *cpu, __u64 cgroups)
+{
+    __u64 cgroup = read_word(cgroups + constants.offsets.dfl_cgrp);
+
+    if (cpu->work->made != cgroups_made) {
+        cpu->work->made = cgroups_made;
+        cpu->work->generation++;
+    }
+    return find(cpu, (struct cgroup *)cgroup, cgroup, false);
+}
+
+/*
+ * If prev is in the cgroup of the record, and next has the css_set for which that cgroup was found, nothing else is
+ * examined.
+ */
+SEC("raw_tp/sched_switch")
+int cgroup_switch(struct bpf_raw_tracepoint_args *ctx)
+{
+    __u64 cgroups = read_word(ctx->args[2] + constants.offsets.cgroups), was = bpf_get_current_cgroup_id();
+    const struct found *found;
+    bool is_same_task;
+    struct cpu cpu;
+
+    if (!find_cpu(&cpu) || !cpu.work->counts)
+        return 0;
+    cpu.record->switches++; /* for the task that leaves; the kernel counts context-switches after the tracepoint */
+    is_same_task = cpu.work->task == ctx->args[1];
+    cpu.work->task = ctx->args[2];
+    if (was == cpu.record->cgroup && cgroups == cpu.work->cgroups)
+        return 0;
+    if (!find_control(&cpu))
+        return 0;
+    found = find_in(&cpu, cgroups);
+    cpu.work->cgroups = cgroups;
+    if (run(&cpu, was, found->id, found->slot, is_same_task, false))
+        cpu.work->task = cpu.work->cgroups = 0;
+    return 0;
+}
+
+static __always_inline const struct found *find_current(const struct cpu *cpu, struct task_struct *task)
+{
+    cpu->work->cgroups = read_word((__u64)task + constants.offsets.cgroups);
+    return find_in(cpu, cpu->work->cgroups);
+}
+
+/* The address of a cgroup that was removed may belong to another one from now on. */
+SEC("raw_tp/cgroup_mkdir")
+int cgroup_made(void *ctx)
+{
+    (void)ctx;
+    __sync_fetch_and_add(&cgroups_made, 1);
+    return 0;
+}
+
+#endif
+
 /*
  * Looks at the task that runs on the CPU, after it has moved itself or others to another cgroup. BPF_PROG_TEST_RUN also
  * runs it on a CPU, with an argument of 0, before and after slots or epochs change, and after tasks were moved: then
- * slots are looked up again, and the CPU is counted from the first such run on. Returns 1 if it came between two
- * stores: run it again.
+ * slots are looked up again, and the CPU is counted from the first such run on. Returns 1, and has
+ * to run again, if it interrupted the program between two stores.
  */
 SEC("raw_tp/cgroup_attach_task")
 int cgroup_look(struct bpf_raw_tracepoint_args *ctx)
 {
     struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-    struct cgroup *cgroup = BPF_CORE_READ(task, cgroups, dfl_cgrp);
-    __u64 id = BPF_CORE_READ(cgroup, kn, id);
+    const struct found *found;
     struct cpu cpu;
     int r;
 
@@ -420,7 +519,8 @@ int cgroup_look(struct bpf_raw_tracepoint_args *ctx)
     }
     if (!cpu.work->counts)
         return 0;
-    r = run(&cpu, id, id, find_slot(&cpu, cgroup, id, false), cpu.work->task == (__u64)task, !ctx->args[0]);
+    found = find_current(&cpu, task);
+    r = run(&cpu, found->id, found->id, found->slot, cpu.work->task == (__u64)task, !ctx->args[0]);
     if (r == 0)
         cpu.work->task = (__u64)task;
     return r;
@@ -428,14 +528,13 @@ int cgroup_look(struct bpf_raw_tracepoint_args *ctx)
 
 /*
  * Ends counting on a CPU, where BPF_PROG_TEST_RUN runs it, and lets the successor begin in the same interrupt, so that
- * nothing runs in between. It may be repeated, and returns 1 if it must be. It contains no function of its own: before
- * Linux 6.0, programs with functions cannot make tail calls on arm64.
+ * nothing runs in between. If it returns 1, it has to run again; it may in any case. (Before Linux 6.0, programs with
+ * functions of their own cannot make tail calls on arm64.)
  */
 SEC("raw_tp/cgroup_hand_over") /* attached to nothing; libbpf 0.3 wants a name after the slash */
 int cgroup_hand_over(struct bpf_raw_tracepoint_args *ctx)
 {
-    struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-    __u64 id = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
+    __u64 id = bpf_get_current_cgroup_id();
     struct cpu cpu;
 
     if (!find_cpu(&cpu) || !find_control(&cpu))
@@ -443,7 +542,8 @@ int cgroup_hand_over(struct bpf_raw_tracepoint_args *ctx)
     if (cpu.work->counts) {
         if (cpu.work->busy)
             return 1;
-        end(&cpu, id != cpu.record->cgroup && cpu.work->task != (__u64)task);
+        end_and_begin(&cpu, cpu.record->slot,
+                      id != cpu.record->cgroup && cpu.work->task != (__u64)bpf_get_current_task(), true);
         cpu.work->counts = 0;
     }
     bpf_tail_call(ctx, &successor, 0);

@@ -16,6 +16,9 @@
 #define BPF_GROUPS_MAX 8
 #define BPF_WORDS_MAX (BPF_EVENTS_MAX + 2 * BPF_GROUPS_MAX)
 
+/* What a CPU writes at its switches shares no cache line with another CPU's. */
+#define BPF_CPU_ALIGNMENT 128
+
 #define BPF_SLOT_UNKNOWN 0 /* gets what cannot be attributed to a cgroup */
 #define BPF_SLOT_ROOT 1    /* gets the tasks that no other slot covers */
 #define BPF_SLOT_FIRST 2
@@ -26,6 +29,20 @@ struct bpf_shape {
     __u32 cpus;           /* possible CPUs: the highest number plus 1 */
     __u32 slots;          /* including BPF_SLOT_UNKNOWN and BPF_SLOT_ROOT */
     __u32 events, groups; /* the events of a group share their times; `groups` is the most that a CPU has */
+};
+
+/*
+ * Where the fields of kernel structs are, in bytes, for the program that does not know them by BTF:
+ * task_struct.cgroups, css_set.dfl_cgrp, cgroup.kn, kernfs_node.id, cgroup.self.parent.
+ */
+struct bpf_offsets {
+    __u32 cgroups, dfl_cgrp, kn, id, parent;
+};
+
+/* What the loader sets in the object before it loads it. */
+struct bpf_constants {
+    struct bpf_shape shape;
+    struct bpf_offsets offsets;
 };
 
 /* Where the value of an event comes from on a CPU. */
@@ -43,23 +60,72 @@ struct bpf_event {
     __u8 zero;
 };
 
+/* One read of a counter: where its value and the times of its group go, in bytes. */
+struct bpf_read {
+    __u32 key;   /* of the map `events` */
+    __u16 word;  /* 8 * the number of the event */
+    __u16 times; /* 8 * the word of time_enabled, before that of time_running; 0: they are not stored */
+};
+
+/* The task-clock of a group is the group's time_running: that word is copied. */
+struct bpf_copy {
+    __u8 to, from;
+};
+
+#define BPF_WORD_NONE 0xff
+
 /*
- * The events of a CPU, written by the loader. A record with another epoch is outdated. A change of the map `events`
- * takes two epochs: one with all events SOURCE_NONE before the change, and one with the new events after it.
+ * What the program reads on a CPU, written by the loader; a plan, so that the program does not have to examine each
+ * event at each switch. A record with another epoch is outdated. A change of the map `events` takes two epochs: one
+ * without reads before the change, and one with the new ones after it.
  */
 struct bpf_control {
     __u32 epoch;
-    struct bpf_event events[BPF_EVENTS_MAX];
+    __u8 n_reads, n_copies;
+    __u8 switches; /* the word that is the number of switches; BPF_WORD_NONE: none */
+    __u8 zero;
+    __u64 valid; /* a bit for each word that has a value if all reads succeed */
+    struct bpf_read reads[BPF_EVENTS_MAX];
+    struct bpf_copy copies[BPF_EVENTS_MAX];
 };
+
+/* Makes the plan for the `n` events of a CPU; `epoch` is not changed. */
+static inline void bpf_control_plan(struct bpf_control *control, __u32 cpu, const struct bpf_event *events, __u32 n)
+{
+    control->n_reads = control->n_copies = 0;
+    control->switches = BPF_WORD_NONE;
+    control->valid = 0;
+    for (__u32 i = 0; i < n; i++) {
+        __u8 times = (__u8)(n + 2 * events[i].group);
+
+        switch (events[i].source) {
+        case SOURCE_READ:
+            control->reads[control->n_reads++] =
+                (struct bpf_read){cpu * n + i, (__u16)(8 * i), (__u16)(events[i].gives_times ? 8 * times : 0)};
+            control->valid |= 1ULL << i | (events[i].gives_times ? 3ULL << times : 0);
+            break;
+        case SOURCE_RUNNING:
+            control->copies[control->n_copies++] = (struct bpf_copy){(__u8)i, (__u8)(times + 1)};
+            control->valid |= 1ULL << i;
+            break;
+        case SOURCE_SWITCHES:
+            control->switches = (__u8)i;
+            control->valid |= 1ULL << i;
+            break;
+        default:
+            break;
+        }
+    }
+}
 
 /*
  * What a CPU runs, written by the program. Whoever has a descriptor of the map can read the record, so it contains no
- * kernel addresses. The total of word w of the running slot is the present value of the counter minus offset[w]; the
- * totals of all other slots are in their entries. If bit w of `valid` is clear, the word could not be read, and its
- * total is the value in the entry.
+ * kernel addresses. The total of word w of the running slot is the value in its entry, plus what the counter has
+ * advanced from base[w]; the totals of all other slots are in their entries. If bit w of `valid` is clear, the word
+ * could not be read, and its total is the value in the entry.
  */
 struct bpf_record {
-    __u64 check;  /* bpf_check_begin(), followed by bpf_check_step() of each offset */
+    __u64 check;  /* bpf_check_begin(), followed by bpf_check_step() of each word of `base` */
     __u64 seq;    /* advances whenever an interval of a slot begins */
     __u64 cgroup; /* the id of the cgroup that runs; not in `check` */
     __u32 slot;   /* BPF_SLOT_NONE: unknown */
@@ -71,8 +137,8 @@ struct bpf_record {
      * CPU, it counts for its old cgroup there until that CPU switches or looks again.
      */
     __u64 moves;
-    __u64 offset[BPF_WORDS_MAX];
-};
+    __u64 base[BPF_WORDS_MAX]; /* the counters when the interval began */
+} __attribute__((aligned(BPF_CPU_ALIGNMENT)));
 
 /*
  * The entry of a slot on a CPU is counts[cpu * slots + slot]. Its words never decrease, even if the slot is given to
@@ -83,8 +149,8 @@ struct bpf_record {
 #define BPF_CHECK_FACTOR 0xbf58476d1ce4e5b9ULL /* odd, so that any single different word changes the check */
 
 /*
- * The check of a record covers seq, slot, epoch, valid, and as many offsets as an entry has words, so a reader does not
- * depend on the order of the stores. A record with BPF_SLOT_NONE has a check too.
+ * The check of a record covers seq, slot, epoch, valid, and as many words of `base` as an entry has, so a reader does
+ * not depend on the order of the stores. A record with BPF_SLOT_NONE has a check too.
  */
 static inline __attribute__((always_inline)) __u64 bpf_check_step(__u64 check, __u64 word)
 {

@@ -15,10 +15,11 @@ struct loaded_program {
     struct sys *sys;
     struct bpf_shape shape;
     int parts[N_KERNEL_PARTS];
-    int on_switch, on_attach; /* descriptors that keep the programs attached; -1: detached */
-    uint32_t epoch;           /* the last epoch that any CPU was given */
-    struct bpf_event *events; /* of each CPU: shape.events, as they were set last */
-    uint64_t *ids;            /* by slot: the cgroup that it is assigned to; 0: none */
+    size_t n_parts;
+    int on_switch, on_attach, on_made; /* descriptors that keep the programs attached; -1: detached */
+    uint32_t epoch;                    /* the last epoch that any CPU was given */
+    struct bpf_event *events;          /* of each CPU: shape.events, as they were set last */
+    uint64_t *ids;                     /* by slot: the cgroup that it is assigned to; 0: none */
 };
 
 struct bpf_loader {
@@ -45,6 +46,7 @@ static void loaded_detach(struct loaded_program *loaded)
 {
     loaded_close(loaded, &loaded->on_switch);
     loaded_close(loaded, &loaded->on_attach);
+    loaded_close(loaded, &loaded->on_made);
 }
 
 static struct loaded_program *loaded_free(struct loaded_program *loaded)
@@ -102,10 +104,13 @@ static int attach_program(const struct loaded_program *loaded, enum kernel_part 
 /* On a CPU, the program counts nothing until it has looked there once. */
 static int loaded_attach(struct loaded_program *loaded)
 {
+    bool by_offsets = loaded->n_parts > KERNEL_MADE;
     int r = attach_program(loaded, KERNEL_LOOK, "cgroup_attach_task", &loaded->on_attach);
 
+    if (r == 0 && by_offsets)
+        r = attach_program(loaded, KERNEL_MADE, "cgroup_mkdir", &loaded->on_made);
     if (r == 0)
-        r = attach_program(loaded, KERNEL_SWITCH, NULL, &loaded->on_switch);
+        r = attach_program(loaded, KERNEL_SWITCH, by_offsets ? "sched_switch" : NULL, &loaded->on_switch);
     if (r < 0)
         loaded_detach(loaded);
     return r;
@@ -125,12 +130,12 @@ static int loaded_begin(struct loaded_program *loaded)
 
 /* --- events --- */
 
+/* `events` is NULL: nothing is counted. */
 static int control_set(struct loaded_program *loaded, uint32_t cpu, const struct bpf_event *events)
 {
     struct bpf_control control = {.epoch = ++loaded->epoch};
 
-    if (events)
-        memcpy(control.events, events, loaded->shape.events * sizeof(*events));
+    bpf_control_plan(&control, cpu, events, events ? loaded->shape.events : 0);
     return bpf_call_update(loaded->parts[KERNEL_CONTROL], &cpu, &control);
 }
 
@@ -236,7 +241,8 @@ static int loaded_load(struct loaded_program *loaded, struct error *error)
 
     if (r < 0)
         return r;
-    r = descriptors_keep(loaded->sys, loaded->parts, N_KERNEL_PARTS);
+    loaded->n_parts = (size_t)r;
+    r = descriptors_keep(loaded->sys, loaded->parts, loaded->n_parts);
     return r == -EMFILE ? error_set(error, r, NO_ROOM_FOR_PROGRAM) : r < 0 ? error_oom(error) : 0;
 }
 
@@ -252,6 +258,7 @@ static int loader_start(void *owner, const struct bpf_shape *shape, struct bpf_m
         .shape = *shape,
         .on_switch = -1,
         .on_attach = -1,
+        .on_made = -1,
         .events = calloc((size_t)shape->cpus * shape->events, sizeof(loaded->events[0])),
         .ids = calloc(shape->slots, sizeof(loaded->ids[0])),
     };

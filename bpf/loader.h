@@ -20,7 +20,7 @@ struct sys;
 int bpf_loader_new(struct sys *sys, struct bpf_loader **ret);
 /* Ends all programs. */
 struct bpf_loader *bpf_loader_free(struct bpf_loader *loader);
-/* Sets the calls to those of this loader, which must not be freed before the last of them. */
+/* Makes the calls use this loader, which must not be freed before the last call. */
 void bpf_loader_bind(struct bpf_loader *loader, struct bpf_calls *ret);
 
 #endif

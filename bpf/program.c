@@ -6,6 +6,7 @@
 #include <libdeflate.h>
 #include <linux/bpf.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -16,13 +17,14 @@
 #include "base/file.h"
 #include "base/library.h"
 #include "base/util.h"
+#include "bpf/offsets.h"
 #include "process/child.h"
 #include "process/privileges.h"
 
 /* The name of the object for libbpf, which prefixes the maps of constants and variables with it. */
 #define OBJECT_NAME "cgroup"
 
-#define MAP_SHAPE "cgroup.rodata" /* struct bpf_shape */
+#define MAP_CONSTANTS "cgroup.rodata" /* struct bpf_constants */
 #define MAP_EVENTS "events"
 #define MAP_SLOTS "slots"
 #define MAP_COUNTS "counts"
@@ -40,6 +42,9 @@
 #define PROGRAM_LOOK "cgroup_look"
 /* Not attached: BPF_PROG_TEST_RUN on a CPU ends counting there, and PROGRAM_LOOK of the successor begins. */
 #define PROGRAM_HAND_OVER "cgroup_hand_over"
+#define PROGRAM_MADE                                                                                                   \
+    "cgroup_made" /* raw_tp: runs when a cgroup is made; only in the object for kernels without BTF                    \
+                   */
 
 /* --- bpf(2) --- */
 
@@ -137,25 +142,27 @@ void libbpf_preload(void)
 
 /* --- object --- */
 
-/* The object is compressed in the daemon, because it is needed rarely and only for a moment. */
+/* The objects are compressed in the daemon, because they are needed rarely and only for a moment. */
 
 #include BPF_OBJECT_FILE
 
 DEFINE_CLEANUP(struct libdeflate_decompressor *, libdeflate_free_decompressor);
 
-/* Unpacks the object; the caller frees *ret. Returns -ENOMEM on failure. */
-static int bpf_object_make(void **ret, size_t *ret_size)
+/* Unpacks an object; the caller frees *ret. Returns -ENOMEM on failure. */
+static int bpf_object_make(bool by_types, void **ret, size_t *ret_size)
 {
+    const unsigned char *compressed = by_types ? object_by_types : object_by_offsets;
+    size_t n = by_types ? sizeof(object_by_types) : sizeof(object_by_offsets);
+    size_t size = by_types ? object_by_types_size : object_by_offsets_size;
     _cleanup_(libdeflate_free_decompressorp) struct libdeflate_decompressor *decompressor =
         libdeflate_alloc_decompressor();
-    _cleanup_(freep) void *object = malloc(OBJECT_SIZE);
+    _cleanup_(freep) void *object = malloc(size);
 
     if (!decompressor || !object ||
-        libdeflate_gzip_decompress(decompressor, compressed, sizeof(compressed), object, OBJECT_SIZE, NULL) !=
-            LIBDEFLATE_SUCCESS)
+        libdeflate_gzip_decompress(decompressor, compressed, n, object, size, NULL) != LIBDEFLATE_SUCCESS)
         return -ENOMEM;
     *ret = steal(object);
-    *ret_size = OBJECT_SIZE;
+    *ret_size = size;
     return 0;
 }
 
@@ -173,6 +180,7 @@ static const char *const names[N_KERNEL_PARTS] = {
     [KERNEL_COUNTS] = MAP_COUNTS,     [KERNEL_RECORDS] = MAP_RECORDS, [KERNEL_CONTROL] = MAP_CONTROL,
     [KERNEL_SLOTS] = MAP_SLOTS,       [KERNEL_EVENTS] = MAP_EVENTS,   [KERNEL_SUCCESSOR] = MAP_SUCCESSOR,
     [KERNEL_SWITCH] = PROGRAM_SWITCH, [KERNEL_LOOK] = PROGRAM_LOOK,   [KERNEL_HAND_OVER] = PROGRAM_HAND_OVER,
+    [KERNEL_MADE] = PROGRAM_MADE,
 };
 
 /*
@@ -304,12 +312,12 @@ static int pointer_error(const struct libbpf *libbpf, const void *pointer)
     return r < 0 ? (int)r : 0;
 }
 
-static int object_open(const struct libbpf *libbpf, struct bpf_object **ret, struct error *error)
+static int object_open(const struct libbpf *libbpf, bool by_types, struct bpf_object **ret, struct error *error)
 {
     const struct libbpf_options options = {.size = sizeof(options), .object_name = OBJECT_NAME};
     _cleanup_(freep) void *bytes = NULL;
     size_t size;
-    int r = bpf_object_make(&bytes, &size);
+    int r = bpf_object_make(by_types, &bytes, &size);
 
     if (r < 0)
         return error_set(error, r, "cannot unpack the program that counts cgroups: %s", strerror(-r));
@@ -328,8 +336,9 @@ static int map_resize(const struct libbpf *libbpf, struct bpf_object *object, co
     return map ? libbpf->map_set_max_entries(map, n) : -ENOENT;
 }
 
-static int object_shape(const struct libbpf *libbpf, struct bpf_object *object, const struct bpf_shape *shape)
+static int object_shape(const struct libbpf *libbpf, struct bpf_object *object, const struct bpf_constants *constants)
 {
+    const struct bpf_shape *shape = &constants->shape;
     const struct {
         const char *name;
         uint32_t n;
@@ -341,17 +350,21 @@ static int object_shape(const struct libbpf *libbpf, struct bpf_object *object, 
 
     for (size_t i = 0; i < ARRAY_SIZE(sizes) && r == 0; i++)
         r = map_resize(libbpf, object, sizes[i].name, sizes[i].n);
-    struct bpf_map *constants = libbpf->find_map(object, MAP_SHAPE);
+    struct bpf_map *map = libbpf->find_map(object, MAP_CONSTANTS);
     if (r == 0)
-        r = constants ? libbpf->map_set_initial_value(constants, shape, sizeof(*shape)) : -ENOENT;
+        r = map ? libbpf->map_set_initial_value(map, constants, sizeof(*constants)) : -ENOENT;
     if (r == 0)
         r = libbpf->map_set_value_size(libbpf->find_map(object, MAP_COUNTS), bpf_words(shape) * sizeof(uint64_t));
     return r;
 }
 
-static int object_find_parts(const struct libbpf *libbpf, struct bpf_object *object, int ret[N_KERNEL_PARTS])
+/* Returns how many parts there are. */
+static int object_find_parts(const struct libbpf *libbpf, struct bpf_object *object, bool by_types,
+                             int ret[N_KERNEL_PARTS])
 {
-    for (size_t i = 0; i < N_KERNEL_PARTS; i++) {
+    size_t n = by_types ? KERNEL_MADE : N_KERNEL_PARTS;
+
+    for (size_t i = 0; i < n; i++) {
         const struct bpf_map *map = i < KERNEL_SWITCH ? libbpf->find_map(object, names[i]) : NULL;
         const struct bpf_program *program = map ? NULL : libbpf->find_program(object, names[i]);
         ret[i] = map ? libbpf->map_fd(map) : program ? libbpf->program_fd(program) : -ENOENT;
@@ -359,7 +372,9 @@ static int object_find_parts(const struct libbpf *libbpf, struct bpf_object *obj
             return ret[i];
     }
     int r = bpf_call_freeze(ret[KERNEL_COUNTS]);
-    return r < 0 ? r : bpf_call_freeze(ret[KERNEL_RECORDS]);
+    if (r == 0)
+        r = bpf_call_freeze(ret[KERNEL_RECORDS]);
+    return r < 0 ? r : (int)n;
 }
 
 static int shape_check(const struct bpf_shape *shape, struct error *error)
@@ -372,36 +387,163 @@ static int shape_check(const struct bpf_shape *shape, struct error *error)
     return 0;
 }
 
+/* --- offsets, where the kernel does not describe its types --- */
+
+/* What the peeking program stores. */
+struct peeked {
+    struct peeked_task task;
+    uint64_t words[PEEK_WORDS];
+};
+
+struct peeking {
+    int map, program;
+    const struct peeked *peeked;
+};
+
+/*
+ * Loads a program that stores the task that runs, and copies args[1] bytes of kernel memory from args[0], if that is
+ * not 0. It is short enough to be written as instructions here.
+ */
+static int peek_load(int map)
+{
+#define INSN(code_, dst_, src_, off_, imm_)                                                                            \
+    {                                                                                                                  \
+        .code = (code_), .dst_reg = (dst_), .src_reg = (src_), .off = (off_), .imm = (imm_)                            \
+    }
+#define CALL(function) INSN(BPF_JMP | BPF_CALL, 0, 0, 0, function)
+#define MOVE(to, from) INSN(BPF_ALU64 | BPF_MOV | BPF_X, to, from, 0, 0)
+    const struct bpf_insn code[] = {
+        MOVE(BPF_REG_6, BPF_REG_1),
+        INSN(BPF_ST | BPF_MEM | BPF_W, BPF_REG_10, 0, -4, 0), /* the key: 0 */
+        INSN(BPF_LD | BPF_IMM | BPF_DW, BPF_REG_1, BPF_PSEUDO_MAP_FD, 0, map),
+        INSN(0, 0, 0, 0, 0),
+        MOVE(BPF_REG_2, BPF_REG_10),
+        INSN(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_2, 0, 0, -4),
+        CALL(BPF_FUNC_map_lookup_elem),
+        INSN(BPF_JMP | BPF_JEQ | BPF_K, BPF_REG_0, 0, 13, 0),
+        MOVE(BPF_REG_7, BPF_REG_0),
+        CALL(BPF_FUNC_get_current_task),
+        INSN(BPF_STX | BPF_MEM | BPF_DW, BPF_REG_7, BPF_REG_0, offsetof(struct peeked, task.address), 0),
+        CALL(BPF_FUNC_get_current_cgroup_id),
+        INSN(BPF_STX | BPF_MEM | BPF_DW, BPF_REG_7, BPF_REG_0, offsetof(struct peeked, task.cgroup), 0),
+        INSN(BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_3, BPF_REG_6, 0, 0),
+        INSN(BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_2, BPF_REG_6, 8, 0),
+        INSN(BPF_JMP | BPF_JEQ | BPF_K, BPF_REG_3, 0, 5, 0),
+        INSN(BPF_JMP | BPF_JGT | BPF_K, BPF_REG_2, 0, 4, sizeof(((struct peeked *)0)->words)),
+        INSN(BPF_JMP | BPF_JEQ | BPF_K, BPF_REG_2, 0, 3, 0),
+        MOVE(BPF_REG_1, BPF_REG_7),
+        INSN(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_1, 0, 0, offsetof(struct peeked, words)),
+        CALL(BPF_FUNC_probe_read_kernel),
+        INSN(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 0),
+        INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
+    };
+#undef INSN
+#undef CALL
+#undef MOVE
+    union bpf_attr attr = {.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
+                           .insns = address_of(code),
+                           .insn_cnt = ARRAY_SIZE(code),
+                           .license = address_of("GPL")};
+
+    return bpf_call(BPF_PROG_LOAD, &attr, sizeof(attr));
+}
+
+/* `cpu` is -1 for this process. */
+static int peek_run(const struct peeking *peeking, int cpu, uint64_t address, size_t size)
+{
+    const __u64 arguments[2] = {address, size};
+    union bpf_attr attr = {.test = {.prog_fd = (__u32)peeking->program,
+                                    .ctx_in = address_of(arguments),
+                                    .ctx_size_in = sizeof(arguments),
+                                    .flags = cpu < 0 ? 0 : BPF_F_TEST_RUN_ON_CPU,
+                                    .cpu = cpu < 0 ? 0 : (__u32)cpu}};
+
+    return bpf_call(BPF_PROG_TEST_RUN, &attr, sizeof(attr));
+}
+
+static int peek_task(void *userdata, int cpu, struct peeked_task *ret)
+{
+    const struct peeking *peeking = userdata;
+    int r = peek_run(peeking, cpu, 0, 0);
+
+    if (r == 0)
+        memcpy(ret, &peeking->peeked->task, sizeof(*ret));
+    return r;
+}
+
+static int peek_words(void *userdata, uint64_t address, size_t n, uint64_t *ret)
+{
+    const struct peeking *peeking = userdata;
+    int r = peek_run(peeking, -1, address, n * sizeof(*ret));
+
+    if (r == 0)
+        memcpy(ret, peeking->peeked->words, n * sizeof(*ret));
+    return r;
+}
+
+static int peek_open(struct peeking *ret)
+{
+    union bpf_attr attr = {.map_type = BPF_MAP_TYPE_ARRAY,
+                           .key_size = sizeof(uint32_t),
+                           .value_size = sizeof(struct peeked),
+                           .max_entries = 1,
+                           .map_flags = BPF_F_MMAPABLE};
+
+    ret->map = bpf_call(BPF_MAP_CREATE, &attr, sizeof(attr));
+    if (ret->map < 0)
+        return ret->map;
+    void *peeked = mmap(NULL, sizeof(*ret->peeked), PROT_READ, MAP_SHARED, ret->map, 0);
+    if (peeked == MAP_FAILED)
+        return -errno;
+    ret->peeked = peeked;
+    ret->program = peek_load(ret->map);
+    return MIN(ret->program, 0);
+}
+
+/* Everything that this opens is closed when the process ends. */
+static int kernel_offsets_find(const struct bpf_shape *shape, struct bpf_offsets *ret, struct error *error)
+{
+    struct peeking peeking;
+    int r = peek_open(&peeking);
+
+    if (r < 0)
+        return explain(r, error);
+    const struct peek peek = {&peeking, shape->cpus, peek_task, peek_words};
+    return offsets_find(&peek, ret, error);
+}
+
+/* --- loading --- */
+
 /*
  * Loads the program for `shape`, and freezes `counts` and `records`. The descriptors stay open until this process ends.
- * Errors and their messages are those of bpf_calls.start().
+ * Returns how many parts there are. Errors and their messages are those of bpf_calls.start().
  */
 static int kernel_program_load(const struct bpf_shape *shape, int ret[N_KERNEL_PARTS], struct error *error)
 {
+    struct bpf_constants constants = {.shape = *shape};
     struct libbpf libbpf;
     struct bpf_object *object = NULL;
+    bool by_types = access(TYPES, F_OK) == 0;
     int r = shape_check(shape, error);
 
     if (r == 0 && !has_rights())
         return explain(-EPERM, error);
-    if (r == 0 && access(TYPES, F_OK) < 0)
-        return error_set(error, -ENOENT,
-                         "the kernel does not describe its types (" TYPES
-                         "), which the program that counts cgroups needs: build it with CONFIG_DEBUG_INFO_BTF");
+    if (r == 0 && !by_types)
+        r = kernel_offsets_find(shape, &constants.offsets, error);
     if (r == 0)
         r = libbpf_load(&libbpf, error);
     if (r < 0)
         return r;
     libbpf.set_print(keep_warning);
-    r = object_open(&libbpf, &object, error);
+    r = object_open(&libbpf, by_types, &object, error);
     if (r < 0)
         return r;
-    r = object_shape(&libbpf, object, shape);
+    r = object_shape(&libbpf, object, &constants);
     if (r == 0)
         r = libbpf.load(object);
     if (r == 0)
-        r = object_find_parts(&libbpf, object, ret);
-    return r < 0 ? explain(r, error) : 0;
+        r = object_find_parts(&libbpf, object, by_types, ret);
+    return r < 0 ? explain(r, error) : r;
 }
 
 /* --- loading child --- */
@@ -429,8 +571,11 @@ static int load_begin(void *userdata, int socket, struct child_hello *ret, struc
     raise_memory_limit();
     if (load->memory)
         memory_limit_apply(load->memory);
-    ret->fds.n = N_KERNEL_PARTS;
-    return kernel_program_load(load->shape, ret->fds.fds, error);
+    int r = kernel_program_load(load->shape, ret->fds.fds, error);
+    if (r < 0)
+        return r;
+    ret->fds.n = (size_t)r;
+    return 0;
 }
 
 int load_process_run(const struct bpf_shape *shape, const struct memory_limit *memory, int ret[N_KERNEL_PARTS],
@@ -451,6 +596,6 @@ int load_process_run(const struct bpf_shape *shape, const struct memory_limit *m
 
     int r = child_start(&plan, &child, &socket, &hello, error);
     if (r == 0)
-        memcpy(ret, hello.fds.fds, sizeof(*ret) * N_KERNEL_PARTS);
-    return r == -EMFILE ? error_set(error, r, NO_ROOM_FOR_PROGRAM) : r;
+        memcpy(ret, hello.fds.fds, sizeof(*ret) * hello.fds.n);
+    return r == 0 ? (int)hello.fds.n : r == -EMFILE ? error_set(error, r, NO_ROOM_FOR_PROGRAM) : r;
 }

@@ -3,8 +3,9 @@
  * The compiled BPF program: libbpf loads it in a child process, and the calls of bpf(2) attach and feed it.
  *
  * The program is an ELF object in the daemon, which libbpf opens from memory. The same bytes serve all architectures.
- * The loading child sets the map `cgroup.rodata` to a struct bpf_shape, whose values the program sees as constants,
- * and the sizes of the other maps (bpf/cgroup.bpf.c):
+ * There are two of them, for kernels with and without BTF; for the latter, the loading child first searches for the
+ * offsets of what the program reads (bpf/offsets.h). It sets the map `cgroup.rodata` to a struct bpf_constants, whose
+ * values the program sees as constants, and the sizes of the other maps (bpf/cgroup.bpf.c):
  *
  *     map        key                   value                            entries
  *     events     cpu * events + event  descriptor of a perf counter     cpus * events
@@ -87,6 +88,7 @@ enum kernel_part {
     KERNEL_SWITCH,
     KERNEL_LOOK,
     KERNEL_HAND_OVER,
+    KERNEL_MADE, /* only on kernels without BTF */
     N_KERNEL_PARTS
 };
 
@@ -96,7 +98,8 @@ enum kernel_part {
     "ulimit -n)"
 
 /*
- * Loads the program in a child, which has ended when this returns. The caller owns the descriptors. Errors and their
+ * Loads the program in a child, which has ended when this returns. Returns how many parts it has; the caller owns their
+ * descriptors. Errors and their
  * messages are those of bpf_calls.start(). The child stays within `memory`, unless it is NULL: if it exceeded that
  * limit, the kernel would kill it, and systemd would then stop the service (OOMPolicy=).
  */

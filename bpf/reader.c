@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The total of the slot that runs on a CPU moves: it is the counters now minus the offset of the record. The totals of
- * all other slots are in their entries and stay the same. The reader keeps what it has taken of each slot, so that the
- * next reading returns only the rest.
+ * The total of the slot that runs on a CPU moves: it is its entry plus what the counters have advanced from the
+ * record's base. The totals of all other slots are in their entries and stay the same. The reader keeps what it has
+ * taken of each slot, so that the next reading returns only the rest.
  */
 #include "bpf/reader.h"
 
@@ -157,8 +157,8 @@ static bool copy_record(const struct bpf_reader *reader, const struct bpf_record
     ret->switches = LOAD(from->switches);
     uint64_t check = bpf_check_begin(ret->seq, ret->slot, ret->epoch, ret->valid);
     for (size_t i = 0; i < reader->words; i++) {
-        ret->offset[i] = LOAD(from->offset[i]);
-        check = bpf_check_step(check, ret->offset[i]);
+        ret->base[i] = LOAD(from->base[i]);
+        check = bpf_check_step(check, ret->base[i]);
     }
     return check == ret->check;
 }
@@ -198,7 +198,22 @@ static void begin_epoch(struct bpf_reader *reader, unsigned cpu, uint32_t slot)
     clock_keep(reader, cpu, slot);
 }
 
-/* `record` and `words` are of the same moment. */
+static void copy_entry(const struct bpf_reader *reader, unsigned cpu, uint32_t slot, uint64_t *ret)
+{
+    for (size_t i = 0; i < reader->words && slot < reader->shape.slots; i++)
+        ret[i] = LOAD(reader->counts[entry_at(reader, cpu, slot) + i]);
+}
+
+/* Words only grow, so an entry that is the same before and after the counters were read was so when they were read. */
+static bool is_entry(const struct bpf_reader *reader, unsigned cpu, uint32_t slot, const uint64_t *words)
+{
+    for (size_t i = 0; i < reader->words && slot < reader->shape.slots; i++)
+        if (LOAD(reader->counts[entry_at(reader, cpu, slot) + i]) != words[i])
+            return false;
+    return true;
+}
+
+/* `record`, `words` and the entry in reader->totals are of the same moment. */
 static void take_record(struct bpf_reader *reader, unsigned cpu, const struct bpf_record *record, uint64_t *words,
                         uint64_t valid)
 {
@@ -213,9 +228,9 @@ static void take_record(struct bpf_reader *reader, unsigned cpu, const struct bp
     complete(reader, cpu, record->switches, words, &valid);
     valid &= record->valid;
     c->is_split |= !(valid >> enabled_of(reader, c->groups[0]) & 1);
-    size_t at = entry_at(reader, cpu, c->live);
     for (size_t i = 0; i < reader->words; i++)
-        reader->totals[i] = valid >> i & 1 ? words[i] - record->offset[i] : LOAD(reader->counts[at + i]);
+        if (valid >> i & 1)
+            reader->totals[i] += words[i] - record->base[i];
 }
 
 int bpf_reader_read(struct bpf_reader *reader, unsigned cpu, bpf_read_now now, void *userdata)
@@ -228,12 +243,15 @@ int bpf_reader_read(struct bpf_reader *reader, unsigned cpu, bpf_read_now now, v
 
     c->consistent = false;
     for (unsigned try = 0; try < TRIES && r == 0 && !c->consistent; try++) {
+        uint32_t slot = LOAD(from->slot);
         c->seq = LOAD(from->seq);
+        copy_entry(reader, cpu, slot, reader->totals);
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
         r = now(userdata, cpu, words, &valid);
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
         c->over = c->over && LOAD(from->seq) == c->over_seq;
-        c->consistent = r == 0 && !c->over && copy_record(reader, from, &record) && record.seq == c->seq;
+        c->consistent = r == 0 && !c->over && copy_record(reader, from, &record) && record.seq == c->seq &&
+                        record.slot == slot && is_entry(reader, cpu, slot, reader->totals);
     }
     if (c->consistent)
         take_record(reader, cpu, &record, words, valid);

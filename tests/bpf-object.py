@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The object of the BPF program in the tree is what clang makes of its source: the same instructions and relocations.
+"""The objects of the BPF program in the tree are what clang makes of its source: the same instructions and relocations.
 
 usage: tests/bpf-object.py [INC]   another file than bpf/object.inc
 
@@ -53,13 +53,17 @@ def instructions(elf):
     return found
 
 
-def shipped(path):
+# How bpf/compile.sh is asked for each object.
+OBJECTS = {"object_by_types": "--object", "object_by_offsets": "--object-without"}
+
+
+def shipped(path, name):
     with open(path, encoding="utf-8") as file:
-        lines = file.read().split("{", 1)[1]
-    return gzip.decompress(bytes(int(number) for number in re.findall(r"\d+", lines)))
+        array = re.search(name + r"\[\] = {([^}]*)}", file.read()).group(1)
+    return gzip.decompress(bytes(int(number) for number in re.findall(r"\d+", array)))
 
 
-def compiled():
+def compiled(option):
     clang = os.environ.get("CLANG", "clang")
     try:
         version = subprocess.run([clang, "-dumpversion"], capture_output=True, text=True, check=True).stdout
@@ -73,22 +77,25 @@ def compiled():
         sys.exit(77)
     with tempfile.TemporaryDirectory() as folder:
         output = os.path.join(folder, "object")
-        subprocess.run([os.path.join(TREE, "bpf/compile.sh"), "--object", output], check=True)
+        subprocess.run([os.path.join(TREE, "bpf/compile.sh"), option, output], check=True)
         with open(output, "rb") as file:
             return file.read()
 
 
 def main():
-    built = instructions(compiled())
-    kept = instructions(shipped(sys.argv[1] if len(sys.argv) > 1 else os.path.join(TREE, "bpf/object.inc")))
-    wrong = [name for name in sorted(set(built) | set(kept)) if built.get(name) != kept.get(name)]
-    for name in wrong:
-        print(f"NOT OK: {name} in bpf/object.inc is not what its source gives; run bpf/compile.sh "
-              "bpf/object.inc")
-    if not wrong:
-        count = sum(len(code[0]) // 8 for code in built.values())
-        print(f"ok: {len(built)} sections with {count} instructions are what the source gives")
-    return 1 if wrong else 0
+    path = sys.argv[1] if len(sys.argv) > 1 else os.path.join(TREE, "bpf/object.inc")
+    failed = False
+    for name, option in OBJECTS.items():
+        built, kept = instructions(compiled(option)), instructions(shipped(path, name))
+        wrong = [section for section in sorted(set(built) | set(kept)) if built.get(section) != kept.get(section)]
+        for section in wrong:
+            print(f"NOT OK: {section} of {name} in bpf/object.inc is not what its source gives; run bpf/compile.sh "
+                  "bpf/object.inc")
+        if not wrong:
+            count = sum(len(code[0]) // 8 for code in built.values())
+            print(f"ok: {name}: {len(built)} sections with {count} instructions are what the source gives")
+        failed |= bool(wrong)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

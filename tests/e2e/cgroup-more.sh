@@ -506,12 +506,13 @@ test_layouts() {
     end_daemon
 
     if [ "$engine" = bpf ]; then
-        # shellcheck disable=SC2016 # that shell expands it
-        in_layout 'mount --bind $1 /sys/kernel/btf' "include: [\"$in/*\"]" "$faults_group"
-        matches "a kernel without BTF is among the failures, with the remedy" "$(failure_of_collector)" \
-            '^collectors\.cgroup\.engine is bpf: .*CONFIG_DEBUG_INFO_BTF'
-        equals "the collector fails" "$(sum_of 'perfcountd_collector_success{collector="cgroup"}')" 0
+        make $in/daemon
+        in_layout "mount --bind \$1 /sys/kernel/btf; echo 0 >$hierarchy$in/daemon/cgroup.procs" \
+            "include: [\"$in/a\"]" "$faults_group"
+        fault $in/a 100
+        caused "a kernel without BTF" "$(count $in/a)" 100
         end_daemon
+        remove $in/daemon
     fi
 
     # A cgroup namespace: the tree begins at the daemon's own cgroup.

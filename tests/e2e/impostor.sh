@@ -66,15 +66,34 @@ attempted "counters are opened" "a counter of a CPU: got done"
 attempted "events without end are refused" "events of a CPU without end: got EDQUOT"
 attempted "also those of cgroups" "events of a cgroup without end: got EDQUOT"
 attempted "and where others keep them" "events beside as many that an accomplice keeps: got EDQUOT"
-if [ -e /sys/kernel/btf/vmlinux ]; then
+bpf_is_guarded() {
     attempted "counts of all cgroups cannot be written to" "counts of cgroups \(bpf\): mmap of the page: got EPERM"
     attempted "nor changed by a system call" "records of CPUs \(bpf\): BPF_MAP_UPDATE_ELEM: got EPERM"
     attempted "they show no address of the kernel's" "records of the engine bpf: an address of the kernel's: got done"
     attempted "tallies cannot be hoarded" "tallies whose descriptors are kept: got EBUSY"
     attempted "events are fewer beside them" "events of a CPU without end, after a BPF program: got EDQUOT"
+}
+if [ -e /sys/kernel/btf/vmlinux ]; then
+    bpf_is_guarded
 else
     left_out "BTF, for the engine bpf"
 fi
+
+# On a kernel without BTF, another program first reads the memory of the kernel, to find the offsets.
+cgroups=$(findmnt -n -t cgroup2 -o TARGET | head -n 1)
+cat >"$scratch/without-types" <<END
+#!/bin/sh -e
+mkdir -p $cgroups/test-impostor
+echo \$\$ >$cgroups/test-impostor/cgroup.procs
+[ ! -e /sys/kernel/btf ] || mount -t tmpfs none /sys/kernel/btf
+exec "\$@"
+END
+chmod +x "$scratch/without-types"
+wrapper=(unshare --mount "$scratch/without-types")
+impostor "a kernel without BTF" --config.file="$config"
+wrapper=()
+bpf_is_guarded
+eventually 60 rmdir "$cgroups/test-impostor"
 
 # All kinds of descriptors, and samples.
 counting='      - {name: software, events: "{context-switches,minor-faults}"}

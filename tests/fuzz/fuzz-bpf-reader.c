@@ -81,10 +81,10 @@ static void switch_slot(struct world *world, unsigned cpu)
     record->epoch = input_byte(&world->input) % 4;
     record->valid = ~take_value(&world->input);
     record->switches = take_value(&world->input);
-    record->offset[input_byte(&world->input) % BPF_WORDS_MAX] = take_value(&world->input);
+    record->base[input_byte(&world->input) % BPF_WORDS_MAX] = take_value(&world->input);
     record->check = bpf_check_begin(record->seq, record->slot, record->epoch, record->valid);
     for (size_t i = 0; i < bpf_words(&world->shape); i++)
-        record->check = bpf_check_step(record->check, record->offset[i]);
+        record->check = bpf_check_step(record->check, record->base[i]);
 }
 
 static void set_cpu(struct world *world, unsigned cpu)

@@ -106,14 +106,14 @@ static void run_enter(struct fake_sys *fake, struct fake_run *run, unsigned cpu,
 
     for (size_t i = 0; i < n && r->slot != BPF_SLOT_NONE; i++)
         if (r->valid & valid & UINT64_C(1) << i)
-            *entry_of(run, cpu, r->slot, i) = now[i] - r->offset[i];
+            *entry_of(run, cpu, r->slot, i) += now[i] - r->base[i];
     r->seq++;
     r->slot = slot;
     r->valid = valid;
     r->check = bpf_check_begin(r->seq, slot, r->epoch, valid);
     for (size_t i = 0; i < n; i++) {
-        r->offset[i] = slot == BPF_SLOT_NONE ? 0 : now[i] - *entry_of(run, cpu, slot, i);
-        r->check = bpf_check_step(r->check, r->offset[i]);
+        r->base[i] = now[i];
+        r->check = bpf_check_step(r->check, r->base[i]);
     }
 }
 

@@ -89,7 +89,8 @@ static void enter(unsigned cpu, uint32_t slot, uint64_t valid)
         p.truth[r->slot][SWITCHES]++;
     for (size_t i = 0; r->slot < SLOTS && r->check && i < WORDS; i++)
         if (r->valid & valid & 1U << i)
-            store(&p.counts[cpu][r->slot][i], &p.seen[cpu][r->slot][i], p.now[cpu][i] - r->offset[i]);
+            store(&p.counts[cpu][r->slot][i], &p.seen[cpu][r->slot][i],
+                  p.counts[cpu][r->slot][i] + p.now[cpu][i] - r->base[i]);
     store(&r->seq, &seen->seq, r->seq + 1);
     store(&r->valid, &seen->valid, valid);
     store(&r->switches, &seen->switches, p.now[cpu][SWITCHES]);
@@ -97,9 +98,8 @@ static void enter(unsigned cpu, uint32_t slot, uint64_t valid)
     store(&r->slot, &seen->slot, both);
     check = bpf_check_begin(r->seq, slot, r->epoch, valid);
     for (size_t i = 0; i < WORDS; i++) {
-        uint64_t entry = slot < SLOTS ? p.counts[cpu][slot][i] : 0;
-        store(&r->offset[i], &seen->offset[i], p.now[cpu][i] - entry);
-        check = bpf_check_step(check, r->offset[i]);
+        store(&r->base[i], &seen->base[i], p.now[cpu][i]);
+        check = bpf_check_step(check, r->base[i]);
     }
     store(&r->check, &seen->check, check);
 }

@@ -69,6 +69,7 @@ pack() {
     done
     install -m 755 "$vm_dir/guest/init" "$image/init"
     install -m 755 "$vm_dir/guest/run" "$image/www/cgi-bin/run"
+    install -m 755 "$vm_dir/guest/by-offsets" "$image/bin/by-offsets"
     printf 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n' >"$image/etc/passwd"
     printf 'root:*:1:0:99999:7:::\n' >"$image/etc/shadow"
     chmod 600 "$image/etc/shadow"

@@ -10,7 +10,7 @@
 #
 # tests/vm/lib.sh describes VM_CACHE and VM_BUILD, and truth.sh, hotplug.sh, cgroup.sh and pressure.sh describe the
 # variables that begin with their names. IMPOSTOR_KERNELS lists the kernels on which the impostor test runs. Tests are
-# short by default; a full run sets TRUTH_SECONDS=60 TRUTH_READINGS=2000 TRUTH_SCRAPES=10000 TRUTH_ENGINES="perf bpf"
+# short by default; a full run sets TRUTH_SECONDS=60 TRUTH_READINGS=2000 TRUTH_SCRAPES=10000 TRUTH_ENGINES="perf bpf offsets"
 # HOTPLUG_TRANSITIONS=1000 CGROUP_PARTS=all PRESSURE_PARTS=all PRESSURE_ROUNDS=60 IMPOSTOR_KERNELS="5.10 6.1".
 
 # shellcheck source=lib.sh

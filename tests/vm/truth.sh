@@ -140,7 +140,7 @@ scenario() {
     # shellcheck disable=SC2086 # a list
     cgroup_make $cgroups
     printf '%s\n' 'web: {min_interval: 0s, local_operators: true}' 'collectors:' "  cpu: $cpus" '  cgroup:' \
-        "    engine: $engine" "    include: [$include]" '    groups:' "$list" | daemon_start
+        "    engine: ${engine/offsets/bpf}" "    include: [$include]" '    groups:' "$list" | daemon_start "${wrapper[@]}"
     if output=$(python3 "$vm_dir/truth.py" "$url" "$control" scenario "$name" "$bound" "$beside" wait=/tmp/task.go \
         "$@" 2>&1); then
         pass "$engine, $name: within $bound %"
@@ -212,10 +212,12 @@ scenarios() {
     scenario "the root and the CPUs" 0.5 '"/"' "$hard $soft" t.slice "" into=t.slice loop=100 faults=500
 }
 
-# All rows with each engine.
+# All rows with each engine; `offsets` is the engine bpf on a kernel that seems to have no BTF.
 test_scenarios() {
-    local engine
-    for engine in ${TRUTH_ENGINES-perf bpf}; do
+    local engine wrapper
+    for engine in ${TRUTH_ENGINES-perf bpf offsets}; do
+        wrapper=()
+        [ "$engine" != offsets ] || wrapper=(by-offsets)
         scenarios
     done
     daemon_stop

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds where the fields of kernel structs are that lead from a task to the id of its cgroup, on kernels that do not
+ * describe their types (BTF), as the kernels of many boards.
+ *
+ * The kernel itself gives the id of a task that runs (bpf_get_current_cgroup_id()). The search follows all pointers in
+ * task_struct that look as if they led to a css_set, a cgroup and a kernfs_node. A way is four offsets by which
+ * pointers lead from a task to an id. The search keeps the ways to this id that also lead from other tasks, in other
+ * cgroups, to the ids of those. Exactly one way must be left. It relies on three things, which are so in
+ * Linux 5.10, 6.1 and 6.18 (include/linux/cgroup-defs.h): cgroup.self is the first field, and
+ * cgroup_subsys_state.cgroup is its first; the root's id is 1 (fs/kernfs/dir.c); the root has no parent.
+ */
+#ifndef BPF_OFFSETS_H
+#define BPF_OFFSETS_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "bpf/layout.h"
+
+/* How many words of 8 bytes are read at a time. */
+#define PEEK_WORDS 512
+
+/* The running task of a CPU. */
+struct peeked_task {
+    uint64_t address, cgroup; /* of its task_struct; the id of its cgroup */
+};
+
+/* How the search looks at the kernel. Both return 0 or -errno. */
+struct peek {
+    void *userdata;
+    unsigned n_cpus;
+    /* The running task of `cpu`, or this process if that is -1. -ENXIO: the CPU is offline. */
+    int (*task)(void *userdata, int cpu, struct peeked_task *ret);
+    /* Copies words of kernel memory; they are 0 if they cannot be read. */
+    int (*words)(void *userdata, uint64_t address, size_t n, uint64_t *ret);
+};
+
+/*
+ * Takes up to a second. Returns -ENOENT with a message if the kernel has pointers of 32 bits, if tasks of only one
+ * cgroup were seen, or if not exactly one way to the ids was found.
+ */
+int offsets_find(const struct peek *peek, struct bpf_offsets *ret, struct error *error);
+
+#endif

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The search for the offsets of kernel structs, in a played memory of a kernel. */
+#include "base/util.h"
+#include "bpf/offsets.h"
+#include "tests/unit/test.h"
+
+#define BASE UINT64_C(0xffff888000000000)
+#define WORDS 32768
+#define TASK_SIZE 0x4000
+#define OTHER_SIZE 0x800
+
+/* The struct of a kernel that the tests play, in bytes. */
+#define CGROUPS 0x950
+#define DFL_CGRP 0x80
+#define KN 0xf8
+#define ID 0x68
+#define PARENT 0x80
+
+static struct {
+    uint64_t words[WORDS];
+    uint64_t end; /* of what is in use */
+    uint64_t cgroups[4];
+    struct peeked_task tasks[3]; /* of this process, and of two CPUs */
+    uint64_t root;
+} kernel;
+
+static uint64_t make(size_t size)
+{
+    uint64_t address = kernel.end;
+
+    kernel.end += size;
+    assert_true(kernel.end <= BASE + sizeof(kernel.words));
+    return address;
+}
+
+static void put(uint64_t address, uint64_t word)
+{
+    kernel.words[(address - BASE) / sizeof(word)] = word;
+}
+
+static uint64_t make_cgroup(uint64_t id, uint64_t parent)
+{
+    uint64_t cgroup = make(OTHER_SIZE), node = make(OTHER_SIZE);
+
+    put(cgroup, cgroup);
+    put(cgroup + KN, node);
+    put(cgroup + PARENT, parent);
+    put(cgroup + 0x180, kernel.root); /* as cgroup.dom_cgrp or an ancestor: of each, also of the root */
+    put(node + ID, id);
+    return cgroup;
+}
+
+static struct peeked_task make_task(uint64_t cgroup, uint64_t id)
+{
+    uint64_t task = make(TASK_SIZE), css_set = make(OTHER_SIZE);
+
+    put(task + 0x10, task + 0x10); /* an empty list */
+    put(task + CGROUPS, css_set);
+    put(css_set + DFL_CGRP, cgroup);
+    return (struct peeked_task){task, id};
+}
+
+/* This process is in /service/instance, CPU 0 is idle, and CPU 1 runs a task in /other. */
+static void make_kernel(void)
+{
+    memset(&kernel, 0, sizeof(kernel));
+    kernel.end = BASE;
+    kernel.root = BASE;
+    kernel.cgroups[0] = make_cgroup(1, 0);
+    put(kernel.root + 0x180, kernel.root);
+    kernel.cgroups[1] = make_cgroup(40, kernel.root);
+    kernel.cgroups[2] = make_cgroup(57, kernel.cgroups[1]);
+    kernel.cgroups[3] = make_cgroup(8812, kernel.root);
+    kernel.tasks[0] = make_task(kernel.cgroups[2], 57);
+    /* The list of the tasks in a css_set points to it from a task, if that is the only one. */
+    put(kernel.tasks[0].address + 0x100, kernel.words[(kernel.tasks[0].address + CGROUPS - BASE) / 8] + 8);
+    kernel.tasks[1] = make_task(kernel.root, 1);
+    kernel.tasks[2] = make_task(kernel.cgroups[3], 8812);
+}
+
+static int played_task(void *userdata, int cpu, struct peeked_task *ret)
+{
+    if (cpu >= 0 && !kernel.tasks[cpu + 1].address)
+        return -ENXIO;
+    *ret = kernel.tasks[cpu + 1];
+    return 0;
+}
+
+static int played_words(void *userdata, uint64_t address, size_t n, uint64_t *ret)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint64_t at = address + i * sizeof(*ret) - BASE;
+        ret[i] = at < sizeof(kernel.words) && at % sizeof(*ret) == 0 ? kernel.words[at / sizeof(*ret)] : 0;
+    }
+    return 0;
+}
+
+static void as_it_is(void)
+{
+}
+
+static void alone_in_root(void)
+{
+    kernel.tasks[0] = kernel.tasks[1];
+}
+
+static void idle_otherwise(void)
+{
+    kernel.tasks[2] = (struct peeked_task){0};
+}
+
+static void of_32_bits(void)
+{
+    kernel.tasks[0].address = UINT64_C(0xc1234560);
+}
+
+static void one_cgroup(void)
+{
+    kernel.tasks[1] = kernel.tasks[2] = kernel.tasks[0];
+}
+
+static void only_root(void)
+{
+    kernel.tasks[0] = kernel.tasks[2] = kernel.tasks[1];
+}
+
+/* Behind each task_struct there is another one, of a task in the same cgroup. */
+static void neighbours(void)
+{
+    for (size_t i = 0; i < 3; i++)
+        put(kernel.tasks[i].address + 0xf00 + CGROUPS, kernel.words[(kernel.tasks[i].address + CGROUPS - BASE) / 8]);
+}
+
+static void two_ways(void)
+{
+    for (size_t i = 0; i < 4; i++)
+        put(kernel.cgroups[i] + KN + 8, kernel.words[(kernel.cgroups[i] + KN - BASE) / 8]);
+}
+
+/* The id is also elsewhere, but only of this task's cgroup. */
+static void by_chance(void)
+{
+    put(kernel.cgroups[2] + KN + 8, kernel.words[(kernel.cgroups[2] + KN - BASE) / 8]);
+    put(kernel.words[(kernel.cgroups[2] + KN - BASE) / 8] + 8, 57);
+}
+
+static void two_parents(void)
+{
+    for (size_t i = 0; i < 4; i++)
+        put(kernel.cgroups[i] + 0x90, kernel.words[(kernel.cgroups[i] + PARENT - BASE) / 8]);
+}
+
+static void no_parent(void)
+{
+    put(kernel.cgroups[1] + PARENT, 0);
+}
+
+/* Another task than the one whose id was given. */
+static void ended(void)
+{
+    kernel.tasks[1].cgroup = 4711;
+}
+
+TEST(test_search)
+{
+    static const struct {
+        const char *name;
+        void (*in_change)(void);
+        const char *out_message; /* NULL: all offsets are found */
+    } cases[] = {
+        {"as it is", as_it_is, NULL},
+        {"this process in the root", alone_in_root, NULL},
+        {"only this process and the idle task", idle_otherwise, NULL},
+        {"the id twice, by chance", by_chance, NULL},
+        {"a task that has ended", ended, NULL},
+        {"neighbours", neighbours, NULL},
+        {"32 bits", of_32_bits, "needs a kernel of 64 bits"},
+        {"one cgroup", one_cgroup, "needs tasks of two cgroups; it saw only those of one"},
+        {"only the root", only_root, "needs a task that runs in a cgroup below the root: run perfcountd as a service"},
+        {"two ways", two_ways, "found 2 ways from a task to its cgroup"},
+        {"two parents", two_parents, "found 2 ways from a cgroup to its parent"},
+        {"no parent", no_parent, "found 0 ways from a cgroup to its parent"},
+    };
+    const struct peek peek = {NULL, 2, played_task, played_words};
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        const struct bpf_offsets expected = {CGROUPS, DFL_CGRP, KN, ID, PARENT};
+        struct bpf_offsets offsets = {0};
+        struct error error = {0};
+        make_kernel();
+        cases[i].in_change();
+        int r = offsets_find(&peek, &offsets, &error);
+        if (r != (cases[i].out_message ? -ENOENT : 0) ||
+            (r < 0 ? !strstr(error.message, cases[i].out_message) : memcmp(&offsets, &expected, sizeof(offsets))))
+            fail_msg("%s: %d: %s", cases[i].name, r, error.message);
+    }
+}
+
+static int failing_words(void *userdata, uint64_t address, size_t n, uint64_t *ret)
+{
+    return -EPERM;
+}
+
+TEST(test_refused)
+{
+    const struct peek peek = {NULL, 2, played_task, failing_words};
+    struct bpf_offsets offsets;
+    struct error error = {0};
+
+    make_kernel();
+    assert_int_equal(offsets_find(&peek, &offsets, &error), -EPERM);
+    assert_non_null(strstr(error.message, "failed: Operation not permitted"));
+}
+
+TEST_MAIN(NULL, NULL)
