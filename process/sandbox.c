@@ -249,7 +249,7 @@ static int allow_messages(scmp_filter_ctx filter, int socket)
     int r = 0;
 
     for (size_t i = 0; i < ARRAY_SIZE(numbers) && r == 0; i++)
-        r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, numbers[i], 1, SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)socket));
+        r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, numbers[i], 1, SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)socket, 0));
     return r;
 }
 

@@ -37,7 +37,7 @@ static bool play_no_filters(int error)
 
     if (r == 0)
         r = seccomp_rule_add(context, SCMP_ACT_ERRNO((uint16_t)error), SCMP_SYS(prctl), 1,
-                             SCMP_A0(SCMP_CMP_EQ, PR_SET_SECCOMP));
+                             SCMP_A0(SCMP_CMP_EQ, PR_SET_SECCOMP, 0));
     if (r == 0)
         r = seccomp_load(context);
     seccomp_release(context);
