@@ -168,8 +168,7 @@ struct member_sources {
  * The kernel returns a group's times only together with a counter's value. If all members are clocks, the first is read
  * as a counter. If the program counts all members but the clocks itself, one of them is read for the times alone.
  */
-static void find_sources(const struct config_group *config, const struct open_group *open_group,
-                         struct member_sources *ret)
+static void find_sources(const struct bpf_span *span, const struct open_group *open_group, struct member_sources *ret)
 {
     size_t n = 0, reads = 0, switches = 0;
 
@@ -177,9 +176,9 @@ static void find_sources(const struct config_group *config, const struct open_gr
     EVENTS_FOREACH (event, open_group->events) {
         enum word_source *source = &ret->sources[n++];
         *source = SOURCE_READ;
-        if (counts_running_time(&config->events[event].event))
+        if (span->clocks & event_bit(event))
             *source = SOURCE_RUNNING;
-        else if (group_always_runs(open_group->group) && is_switches(&config->events[event].event))
+        else if (group_always_runs(open_group->group) && (span->switches & event_bit(event)))
             *source = SOURCE_SWITCHES;
         if (*source == SOURCE_READ && reads++ == 0)
             ret->times = n - 1;
@@ -214,6 +213,10 @@ static int span_init(struct bpf_span *span, struct bpf_groups *groups, const str
     };
     if (!span->times)
         return -ENOMEM;
+    for (size_t i = 0; i < span->group->n_events; i++) {
+        span->clocks |= counts_running_time(&span->group->events[i].event) ? event_bit(i) : 0;
+        span->switches |= is_switches(&span->group->events[i].event) ? event_bit(i) : 0;
+    }
     for (size_t i = 0; i < view.n_groups; i++) {
         const struct open_group *open_group = &view.groups[i];
         size_t n = 0;
@@ -224,7 +227,7 @@ static int span_init(struct bpf_span *span, struct bpf_groups *groups, const str
         span->events |= open_group->events;
         if (!open_group->group)
             continue;
-        find_sources(span->group, open_group, &sources);
+        find_sources(span, open_group, &sources);
         spare |= sources.spare;
     }
     groups->events += (uint32_t)event_count(span->events) + spare;
@@ -297,7 +300,7 @@ static void describe_group(const struct bpf_span *span, size_t i, const struct o
     struct member_sources sources;
     size_t n = 0;
 
-    find_sources(span->group, open_group, &sources);
+    find_sources(span, open_group, &sources);
     EVENTS_FOREACH (event, open_group->events) {
         unsigned word = bpf_span_word(span, event);
         describe_event(ret, word, sources.sources[n], span->times[i], open_group->group, n);
@@ -348,7 +351,7 @@ static int read_group(const struct bpf_groups *groups, struct sys *sys, const st
 
     if (r < 0)
         return r;
-    find_sources(span->group, open_group, &sources);
+    find_sources(span, open_group, &sources);
     EVENTS_FOREACH (event, open_group->events) {
         if (sources.sources[n] == SOURCE_READ)
             put_word(bpf_span_word(span, event), reading.values[n], words, valid);

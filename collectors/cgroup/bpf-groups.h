@@ -22,11 +22,13 @@
 
 /* The words of a configured group. */
 struct bpf_span {
-    const struct config_group *group; /* borrowed until the next configure */
-    uint64_t events;                  /* events that have a word */
-    uint8_t first_event;              /* word of the first of them; the others follow */
-    uint8_t first_times, n_times;     /* first index and number of the times of its perf groups on a CPU */
-    uint8_t *times;                   /* by open group (group_counts_view()): index of its times */
+    /* Only while bpf_groups_configure() and what follows from it run: a reload that fails later frees it. */
+    const struct config_group *group;
+    uint64_t events;              /* events that have a word */
+    uint64_t clocks, switches;    /* of the configured events: those that count time, and context switches */
+    uint8_t first_event;          /* word of the first of them; the others follow */
+    uint8_t first_times, n_times; /* first index and number of the times of its perf groups on a CPU */
+    uint8_t *times;               /* by open group (group_counts_view()): index of its times */
 };
 
 /* Must be zeroed before the first use. */
