@@ -92,8 +92,9 @@ make_tree() {
     echo "making a Debian $suite system in $1" >&2
     mapfile -t mirror < <(source_line)
     rm -rf --one-file-system "$1.new"
-    mmdebstrap --quiet --variant=minbase --architectures="$architectures" --include="${packages//$'\n'/,}" \
-        "$suite" "$1.new" "${mirror[@]}" >"$log" 2>&1 </dev/null || explain_failure
+    # A mirror may fail for a moment.
+    mmdebstrap --quiet --variant=minbase --aptopt='Acquire::Retries "3"' --architectures="$architectures" \
+        --include="${packages//$'\n'/,}" "$suite" "$1.new" "${mirror[@]}" >"$log" 2>&1 </dev/null || explain_failure
     mv -T "$1.new" "$1"
 }
 
