@@ -22,7 +22,7 @@ struct intern {
 const char *intern_text(struct intern *intern, const char *text);
 void intern_done(struct intern *intern);
 
-/* What is stored in front of a copy. */
+/* The header in front of each copy of a text. */
 struct intern_head {
     uint32_t size;
     bool plain;

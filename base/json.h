@@ -49,8 +49,8 @@ void json_write_bool(struct buffer *out, bool value);
 /* Writes the quotes too. NULL becomes null. */
 void json_write_string(struct buffer *out, const char *text);
 /*
- * Writes a string, which is not NULL, into memory that the caller has reserved: JSON_ESCAPED_MAX bytes for each of its
- * bytes, and two quotes. Returns the end, as put_text() does.
+ * Writes a string, which must not be NULL, to `to`. The caller has reserved JSON_ESCAPED_MAX bytes for each byte of the
+ * string, and two for the quotes. Returns the first byte after what was written.
  */
 #define JSON_ESCAPED_MAX 3
 char *json_put_string(char *to, const char *text);

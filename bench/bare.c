@@ -53,7 +53,7 @@ struct bare_groups {
     uint64_t sum;    /* so that the reads are used */
 };
 
-/* --- groups of software events that are opened and only read; what fails ends the program */
+/* --- groups of software events, which are opened and only read; any failure ends the program */
 
 static uint64_t now(clockid_t clock)
 {

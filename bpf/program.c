@@ -89,17 +89,22 @@ int bpf_call_attach(int program, const char *name)
     return bpf_call(BPF_RAW_TRACEPOINT_OPEN, &attr, sizeof(attr));
 }
 
-int bpf_call_run_on(int program, unsigned cpu)
+/* Runs a raw tracepoint program in this process if `cpu` is -1. Returns what the program returns, or -errno. */
+static int bpf_call_run(int program, int cpu, const __u64 arguments[4])
 {
-    const __u64 arguments[4] = {0};
     union bpf_attr attr = {.test = {.prog_fd = (__u32)program,
                                     .ctx_in = address_of(arguments),
-                                    .ctx_size_in = sizeof(arguments),
-                                    .flags = BPF_F_TEST_RUN_ON_CPU,
-                                    .cpu = cpu}};
+                                    .ctx_size_in = 4 * sizeof(arguments[0]),
+                                    .flags = cpu < 0 ? 0 : BPF_F_TEST_RUN_ON_CPU,
+                                    .cpu = cpu < 0 ? 0 : (__u32)cpu}};
     int r = bpf_call(BPF_PROG_TEST_RUN, &attr, sizeof(attr));
 
     return r < 0 ? r : (int)attr.test.retval;
+}
+
+int bpf_call_run_on(int program, unsigned cpu)
+{
+    return bpf_call_run(program, (int)cpu, (const __u64[4]){0});
 }
 
 /* --- libbpf --- */
@@ -448,23 +453,10 @@ static int peek_load(int map)
     return bpf_call(BPF_PROG_LOAD, &attr, sizeof(attr));
 }
 
-/* `cpu` is -1 for this process. */
-static int peek_run(const struct peeking *peeking, int cpu, uint64_t address, size_t size)
-{
-    const __u64 arguments[2] = {address, size};
-    union bpf_attr attr = {.test = {.prog_fd = (__u32)peeking->program,
-                                    .ctx_in = address_of(arguments),
-                                    .ctx_size_in = sizeof(arguments),
-                                    .flags = cpu < 0 ? 0 : BPF_F_TEST_RUN_ON_CPU,
-                                    .cpu = cpu < 0 ? 0 : (__u32)cpu}};
-
-    return bpf_call(BPF_PROG_TEST_RUN, &attr, sizeof(attr));
-}
-
 static int peek_task(void *userdata, int cpu, struct peeked_task *ret)
 {
     const struct peeking *peeking = userdata;
-    int r = peek_run(peeking, cpu, 0, 0);
+    int r = bpf_call_run(peeking->program, cpu, (const __u64[4]){0});
 
     if (r == 0)
         memcpy(ret, &peeking->peeked->task, sizeof(*ret));
@@ -474,7 +466,7 @@ static int peek_task(void *userdata, int cpu, struct peeked_task *ret)
 static int peek_words(void *userdata, uint64_t address, size_t n, uint64_t *ret)
 {
     const struct peeking *peeking = userdata;
-    int r = peek_run(peeking, -1, address, n * sizeof(*ret));
+    int r = bpf_call_run(peeking->program, -1, (const __u64[4]){address, n * sizeof(*ret)});
 
     if (r == 0)
         memcpy(ret, peeking->peeked->words, n * sizeof(*ret));

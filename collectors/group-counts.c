@@ -538,8 +538,8 @@ void group_counts_close(struct group_counts *counts)
 /* --- reading --- */
 
 /*
- * Reads each open group with one read(2), updates the rows, and adds their states to *ret; counts without rows are one
- * unavailable group. Returns how many groups could be read.
+ * Reads each open group with one read(2), updates the rows, and adds the states of the rows to *ret. Without rows, it
+ * adds one unavailable group. Returns how many groups could be read.
  */
 static size_t group_counts_read(struct group_counts *counts, struct sys *sys, struct collected *ret)
 {

@@ -69,7 +69,7 @@ struct total {
     struct total_event *events; /* events of all rows, those of the first row first */
     double *rates; /* by event: sum of the rates over the rows where it is known; NAN if it is known in no row */
     size_t n_events;
-    bool uneven; /* a row has events that are not counted on all of its CPUs */
+    bool uneven; /* some events of a row are counted on only some of its CPUs */
     bool mixed;  /* rows have different events or formulas */
     struct metric_set_times times;
     const struct metric_set *metric_set; /* NULL if the rows are of events that could not be opened */

@@ -183,8 +183,8 @@ static struct MHD_Response *response_cache_find(struct response_cache *cache, co
 }
 
 /*
- * Takes ownership of the response, which replaces the least recently used one. Call it only after response_cache_find()
- * has returned NULL for the key.
+ * Takes ownership of the response, which replaces the least recently used one. The cache must not contain the key:
+ * response_cache_find() has returned NULL for it.
  */
 static void response_cache_store(struct response_cache *cache, const struct response_key *key,
                                  struct MHD_Response *response)

@@ -33,7 +33,7 @@ static in_port_t port_of(const struct address *address)
     return ((const struct sockaddr_in *)&address->socket)->sin_port;
 }
 
-/* Says how an operator finds the other process; this process may not be allowed to see it. */
+/* Tells the operator how to find the process that has the address: this one may lack the right to look it up. */
 static int busy_error(struct error *error, const char *text, const struct address *address)
 {
     _cleanup_(buffer_done) struct buffer command = {0};

@@ -196,7 +196,7 @@ static const struct call {
     {SANDBOX_FORKS, SCMP_SYS(prctl), 1, {EXACTLY(0, PR_SET_NAME)}},
     {SANDBOX_FORKS, SCMP_SYS(getppid), 0, {{0}}},
     {SANDBOX_FORKS, SCMP_SYS(rseq), 0, {{0}}},
-    /* tables are made in sealed memfds, and libelf gets a duplicate of the file */
+    /* The symboliser writes its tables to sealed memfds, and gives libelf a duplicate of each file. */
     {SYMBOLISER, SCMP_SYS(dup), 0, {{0}}},
     {SYMBOLISER, SCMP_SYS(fcntl), 1, {EXACTLY(1, F_ADD_SEALS)}},
     {SYMBOLISER, SCMP_SYS(fcntl64), 1, {EXACTLY(1, F_ADD_SEALS)}},
