@@ -34,7 +34,7 @@ BUILD = os.path.join(ROOT, "build")
 LOGS = os.path.join(BUILD, "test")
 CPUS = os.cpu_count() or 1
 SCRIPTS = "tests/e2e"
-HANGS = 600
+HANGS = 7200  # seconds; no step takes nearly as long, even on a machine that does much else
 
 # The Debian package of each program that is not in a package of its own name. "unpack:X" is a daemon: it is only unpacked
 # below build/tools, so that no service is started on this machine.
@@ -130,7 +130,7 @@ def build_step(name, group_set):
     if name == "clang":
         script += " CFLAGS='-O0 -fsyntax-only' CCLD=true AR=true RANLIB=true && make -j%d fuzzers" % CPUS
     return Step("build/" + name, ["sh", "-c", script, directory, "CFLAGS=" + flags] + arguments, group_set,
-                BUILD_PROGRAMS[name], timeout=3600)
+                BUILD_PROGRAMS[name])
 
 
 def table():
@@ -152,33 +152,32 @@ def table():
              plain, environment=daemon("plain")),
         Step("page/first", ["tests/page/run.sh", "tests/page/first.test.mjs"], "quick", browser, plain,
              environment=daemon("plain")),
-        Step("boards/run", ["tests/vm/run.sh"], environment=arm64, timeout=1800),
-        Step("armhf/unit", ["tests/distro/armhf.sh"], timeout=1800),
-        Step("faults/sample", ["tests/faults/run.sh"], needs=plain, environment=faults["plain"], timeout=1800),
+        Step("boards/run", ["tests/vm/run.sh"], environment=arm64),
+        Step("armhf/unit", ["tests/distro/armhf.sh"]),
+        Step("faults/sample", ["tests/faults/run.sh"], needs=plain, environment=faults["plain"]),
         Step("faults/sanitized", ["tests/faults/run.sh", "--points=1500"], needs=["build/sanitized"],
-             environment=faults["sanitized"], timeout=1800),
-        Step("faults/calls", ["tests/faults/calls.sh"], "all", "strace", plain, environment=daemon("plain"), timeout=1200),
-        Step("distro/others", ["tests/distro/run.sh", "--others"], timeout=1800),
-        Step("distro/packages", ["tests/package/build.sh"], environment={"ARCHITECTURES": "native"}, timeout=1200),
+             environment=faults["sanitized"]),
+        Step("faults/calls", ["tests/faults/calls.sh"], "all", "strace", plain, environment=daemon("plain")),
+        Step("distro/others", ["tests/distro/run.sh", "--others"]),
+        Step("distro/packages", ["tests/package/build.sh"], environment={"ARCHITECTURES": "native"}),
         Step("distro/service", ["tests/package/run.sh"], needs=["build/plain", "distro/packages"],
-             environment=dict(daemon("plain"), ARCHITECTURES="native"), timeout=1200),
-        Step("distro/archive", ["sh", "-c", dist % CPUS], needs=plain, timeout=1200),
-        Step("systemd/units", ["tests/systemd/units.sh"], needs=plain, environment=daemon("plain"), timeout=900),
+             environment=dict(daemon("plain"), ARCHITECTURES="native")),
+        Step("distro/archive", ["sh", "-c", dist % CPUS], needs=plain),
+        Step("systemd/units", ["tests/systemd/units.sh"], needs=plain, environment=daemon("plain")),
         Step("containers/runtimes", ["tests/containers/runtimes.sh"], "all", "ip prometheus", plain,
-             environment=daemon("plain"), timeout=900),
-        Step("containers/machines", ["tests/containers/machines.sh"], needs=plain, environment=daemon("plain"),
-             timeout=900),
+             environment=daemon("plain")),
+        Step("containers/machines", ["tests/containers/machines.sh"], needs=plain, environment=daemon("plain")),
         Step("dashboards/queries", ["tests/dashboards.sh"], "all", "prometheus node", ["build/plain", "boards/run"],
-             environment=dict(daemon("plain"), **arm64), timeout=900),
+             environment=dict(daemon("plain"), **arm64)),
         Step("pressure/run", ["tests/pressure/run.sh"] + ["%s.sh" % name for name in (
              "cgroups", "cpu", "descriptors", "disk", "memory", "slow-clients", "stopped")], "all", "prlimit strace",
-             plain, environment=daemon("plain"), timeout=1200),
+             plain, environment=daemon("plain")),
         Step("pressure/limits", ["tests/pressure/run.sh", "kernel-limits.sh"], "all", "prlimit", plain, True,
              daemon("plain")),  # the whole machine's sysctls
-        Step("soak/rounds", ["tests/soak/run.sh"], needs=plain, environment=daemon("plain"), timeout=900),
-        Step("soak/jobs", ["tests/soak/jobs.sh", "1000"], "long", needs=plain, environment=daemon("plain"), timeout=3600),
+        Step("soak/rounds", ["tests/soak/run.sh"], needs=plain, environment=daemon("plain")),
+        Step("soak/jobs", ["tests/soak/jobs.sh", "1000"], "long", needs=plain, environment=daemon("plain")),
         build_step("clang", "all"),
-        Step("fuzz/run", ["tests/fuzz/run-fuzzers", os.path.join(BUILD, "clang")], needs=["build/clang"], timeout=900),
+        Step("fuzz/run", ["tests/fuzz/run-fuzzers", os.path.join(BUILD, "clang")], needs=["build/clang"]),
         Step("lint/shellcheck", ["sh", "-c", scripts_of], "all", "shellcheck"),
         Step("lint/format", ["sh", "-c", "git ls-files -- '*.[ch]' | xargs clang-format --dry-run -Werror"], "all",
              "clang-format"),

@@ -97,7 +97,7 @@ board_start() {
         -device virtio-net-device,netdev=n -kernel "$vmlinuz" -initrd "$scratch/initrd"
         -append "console=ttyAMA0 quiet panic=-1 isolcpus=1,3")
     : >"$console"
-    timeout -k 10 "$VM_LIFE" qemu-system-aarch64 "${arguments[@]}" >>"$console" 2>&1 </dev/null &
+    timeout --foreground -k 10 "$VM_LIFE" qemu-system-aarch64 "${arguments[@]}" >>"$console" 2>&1 </dev/null &
     board_pid=$!
     eventually "$VM_BOOT_TIMEOUT" board_is_up || board_failed "$name did not come up in $VM_BOOT_TIMEOUT s"
     board_alive || board_failed "$name ended while it booted"
