@@ -4,7 +4,7 @@
 # takes to its first scrape.
 # Sourced after board.sh.
 
-footprint_limit=2048 # KiB of anonymous memory
+footprint_limit=1900 # KiB of anonymous memory
 
 # The board runs this: a line for each process with its name, resident and anonymous KiB.
 # shellcheck disable=SC2016 # the board's
@@ -14,7 +14,7 @@ footprint_memory='pid=$(cat /tmp/daemon.pid)
         wget -q -O /dev/null http://127.0.0.1:10298/api/v1/counters
     done
     for process in $pid $(cat /proc/$pid/task/$pid/children); do
-        awk -v name="$(cat /proc/$process/comm)" '\''$1 == "Rss:" { rss = $2 } $1 == "Anonymous:" { anonymous = $2 }
+        awk -v name="$(cat /proc/$process/comm)" '\''$1 == "Rss:" { rss = $2 } $1 == "Pss_Anon:" { anonymous = $2 }
             END { print name, rss, anonymous }'\'' /proc/$process/smaps_rollup
     done'
 

@@ -226,7 +226,7 @@ def print_rest(bench, table):
     time.sleep(bench.scale.idle_seconds)
     wakeups = [one.processes.wakeups() - start for one, start in zip(everyone, before)]
     table.heading("At rest, perfcountd with its default configuration")
-    resident, anonymous = (bench.default.processes.memory(key) for key in ("Rss", "Anonymous"))
+    resident, anonymous = (bench.default.processes.memory(key) for key in ("Rss", "Pss_Anon"))
     table.row("resident memory of the daemon", resident[0], "MB")
     if bench.node:
         table.of(bench.node.name, resident[0], sum(bench.node.processes.memory("Rss")), "MB")
@@ -235,7 +235,7 @@ def print_rest(bench, table):
         table.of(one.name, sum(resident), sum(one.processes.memory("Rss")), "MB")
     table.row("anonymous memory of all processes", sum(anonymous), "MB")
     for one in everyone[1:]:
-        table.of(one.name, sum(anonymous), sum(one.processes.memory("Anonymous")), "MB")
+        table.of(one.name, sum(anonymous), sum(one.processes.memory("Pss_Anon")), "MB")
     own = bench.default.processes.descriptors()
     table.row("descriptors", own)
     for one in everyone[1:]:
