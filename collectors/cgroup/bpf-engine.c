@@ -165,6 +165,7 @@ struct bpf_engine {
     struct bpf_run *run; /* NULL only while the engine is opened */
     uint32_t cpus;
     bool namespaced, paused;
+    bool resting;   /* no cgroup is watched: the program has no counters and is detached */
     bool untested;  /* the run is new: it is not read until all cgroups have the rows of its groups */
     bool unsettled; /* slots were assigned or given up, or tasks were moved: the CPUs must look up their slots again */
     bool behind;    /* not all CPUs' counters have been passed to the program yet */
@@ -203,7 +204,7 @@ static bool is_slot_idle(const void *userdata, uint32_t slot)
 /* Records of a lost program are frozen: what the counters advanced since would be charged to the slot that ran last. */
 static size_t engine_read_slots(struct bpf_engine *bpf, uint32_t first, uint32_t last)
 {
-    if (bpf->untested || bpf_engine_is_lost(bpf))
+    if (bpf->untested || bpf->resting || bpf_engine_is_lost(bpf))
         return 0;
     return bpf_run_read(bpf->run, &bpf->groups, first, last, attribution_add, &bpf->attribution);
 }
@@ -268,6 +269,7 @@ static int engine_start(struct bpf_engine *bpf, const struct bpf_groups *groups,
     bpf_run_free(bpf->run);
     bpf->run = run;
     bpf->untested = true;
+    bpf->resting = false;
     slots_use(&bpf->attribution.slots, slots);
     return 0;
 }
@@ -315,13 +317,57 @@ static int engine_set_cpus(struct bpf_engine *bpf, struct error *error)
     return bpf->behind ? 0 : MIN(r, 0);
 }
 
+static bool is_anything_watched(const struct bpf_engine *bpf)
+{
+    const struct slots *slots = &bpf->attribution.slots;
+
+    return slots->n_used > 0 || slots->n_given_up > 0 || slots->items[BPF_SLOT_ROOT].counts;
+}
+
+/*
+ * A program that is attached costs something at each switch, for whoever runs. It loses its counters first, so that
+ * nothing is charged for the time until it is attached again. A failure is harmless: nobody reads what it counts.
+ */
+static void engine_rest(struct bpf_engine *bpf)
+{
+    bpf_run_clear_cpus(bpf->run);
+    bpf->resting = true;
+    bpf->behind = false;
+    if (!bpf->paused)
+        (void)bpf->calls->attach(bpf->calls->owner, false);
+}
+
+/* On -ETIMEDOUT it rests until the next reading. */
+static int engine_wake(struct bpf_engine *bpf, struct error *error)
+{
+    int r = engine_set_cpus(bpf, error);
+
+    if (r == 0 && !bpf->paused)
+        r = engine_attach(bpf, true, error);
+    bpf->resting = r == -ETIMEDOUT;
+    return bpf->resting ? 0 : r;
+}
+
+static int engine_update(struct bpf_engine *bpf, struct error *error)
+{
+    int r = bpf->untested ? engine_test(bpf, error) : 0;
+
+    if (r == 0 && bpf->resting && is_anything_watched(bpf))
+        r = engine_wake(bpf, error);
+    if (r == 0 && bpf->behind && !bpf->resting)
+        r = engine_set_cpus(bpf, error);
+    return r;
+}
+
 /* Failed calls are retried at the next reading. */
 void bpf_engine_settle(struct bpf_engine *bpf)
 {
     struct error error = {0};
 
-    if ((bpf->untested && engine_test(bpf, &error) < 0) || (bpf->behind && engine_set_cpus(bpf, &error) < 0))
+    if (engine_update(bpf, &error) < 0)
         bpf->error = error;
+    if (!bpf->untested && !bpf->resting && !is_anything_watched(bpf))
+        engine_rest(bpf);
     if (!bpf->unsettled || !withdraw_given_up(bpf) || bpf->calls->flush(bpf->calls->owner) < 0)
         return;
     slots_settle(&bpf->attribution.slots);
@@ -395,7 +441,7 @@ static int engine_go_on(struct bpf_engine *bpf, const struct collector_env *env,
         r = engine_start(bpf, &bpf->groups, bpf->attribution.slots.n, error);
     if (r == 0)
         r = engine_describe(bpf, env, error);
-    return r < 0 || others ? r : engine_set_cpus(bpf, error);
+    return r < 0 || others || bpf->resting ? r : engine_set_cpus(bpf, error);
 }
 
 int bpf_engine_resume(struct bpf_engine *bpf, const struct collector_env *env, struct error *error)
@@ -421,7 +467,7 @@ static int bpf_engine_pause(struct bpf_engine *bpf, const struct collector_env *
     int r = 0;
 
     bpf->paused = env->paused;
-    if (!env->paused && !lost)
+    if (!env->paused && !lost && !bpf->resting)
         r = bpf->calls->attach(bpf->calls->owner, true);
     int error = group_set_pause(env, &bpf->groups.set);
     r = r < 0 ? r : error;

@@ -415,6 +415,14 @@ struct bpf_run *bpf_run_free(struct bpf_run *run)
 
 DEFINE_CLEANUP(struct bpf_run *, bpf_run_free);
 
+static bool run_has_cpu(const struct bpf_run *run, unsigned cpu)
+{
+    for (uint32_t i = 0; i < run->shape.events; i++)
+        if (run->sources[cpu].events[i].source != SOURCE_NONE)
+            return true;
+    return false;
+}
+
 int bpf_run_set_cpus(struct bpf_run *run, const struct bpf_groups *groups, struct error *error)
 {
     int any = 0, failed = 0;
@@ -436,6 +444,20 @@ int bpf_run_set_cpus(struct bpf_run *run, const struct bpf_groups *groups, struc
     return failed == 0 ? any
                        : error_set(error, failed, "cannot give the counters to the program in the kernel: %s",
                                    strerror(-failed));
+}
+
+void bpf_run_clear_cpus(struct bpf_run *run)
+{
+    struct cpu_source none = {0};
+
+    memset(none.fds, -1, sizeof(none.fds));
+    for (unsigned cpu = 0; cpu < run->shape.cpus; cpu++) {
+        if (!run_has_cpu(run, cpu))
+            continue;
+        (void)run->calls->set_cpu(run->calls->owner, cpu, none.events, none.fds);
+        bpf_reader_set_cpu(run->reader, cpu, none.events);
+        run->sources[cpu] = none;
+    }
 }
 
 static int run_map(struct bpf_run *run, const struct bpf_maps *maps, struct error *error)
@@ -516,14 +538,6 @@ static int run_read_cpu(struct bpf_run *run, struct bpf_counters *counters, unsi
 
     run_take_cpu(run, cpu, first, last, attribute, userdata);
     return r;
-}
-
-static bool run_has_cpu(const struct bpf_run *run, unsigned cpu)
-{
-    for (uint32_t i = 0; i < run->shape.events; i++)
-        if (run->sources[cpu].events[i].source != SOURCE_NONE)
-            return true;
-    return false;
 }
 
 size_t bpf_run_read(struct bpf_run *run, struct bpf_groups *groups, uint32_t first, uint32_t last,

@@ -111,6 +111,9 @@ struct bpf_run *bpf_run_free(struct bpf_run *run);
  */
 int bpf_run_set_cpus(struct bpf_run *run, const struct bpf_groups *groups, struct error *error);
 
+/* Takes all sources away: what has been counted can be read, and nothing more is counted. Errors are ignored. */
+void bpf_run_clear_cpus(struct bpf_run *run);
+
 /*
  * Reads all CPUs that have groups, and attributes what the slots from `first` to `last` accrued. Returns the
  * number of CPUs that could be read.

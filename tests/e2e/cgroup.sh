@@ -216,6 +216,41 @@ test_uncounted() {
     remove_cgroups "$hierarchy$in"
 }
 
-[ $# -gt 0 ] || set -- selection coming_and_going at_once uncounted
+# --- nothing to count
+
+# attached: how many programs of the opener the kernel calls.
+attached() {
+    readlink "/proc/$(child_named perfcountd-open)/fd/"* | grep -c 'bpf_link\|bpf-raw-tracepoint'
+}
+
+# The engine bpf detaches its program while there is no cgroup to count.
+test_no_cgroup() {
+    local in=$below/none i programs=0
+    cgroup_config "$config" "include: [\"$in/*\"]" "linger: 0s" "$faults_group"
+    make $in $below/other
+    start_daemon --config.file="$config"
+    [ "$engine" != bpf ] || programs=2
+    get /metrics >"$scratch/text"
+    equals "without a cgroup to count, no program is attached" "$(attached)" 0
+    for i in 1 2 3; do
+        fault $below/other 5000
+        make $in/cgroup
+        eventually 60 watches_exactly $in/cgroup
+        equals "the first cgroup: $programs are attached, time $i" "$(attached)" $programs
+        fault $in/cgroup 1000
+        caused "it has its own page faults" "$(count $in/cgroup)" 1000
+        remove $in/cgroup
+        holds "after the last one, none is" eventually 60 has_none_attached
+    done
+    remove $in $below/other
+    end_daemon
+}
+# A scrape takes away a cgroup that has ended.
+has_none_attached() {
+    get /metrics >"$scratch/text"
+    [ "$(attached)" = 0 ]
+}
+
+[ $# -gt 0 ] || set -- selection coming_and_going at_once uncounted no_cgroup
 with_engines "$@"
 finish

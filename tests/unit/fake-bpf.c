@@ -199,6 +199,8 @@ static int fake_attach(void *owner, bool attached)
     for (unsigned cpu = 0; bpf->counting && cpu < bpf->counting->shape.cpus; cpu++)
         run_enter(owner, bpf->counting, cpu, BPF_SLOT_NONE);
     bpf->counting = attached ? last_run(owner) : NULL;
+    for (unsigned cpu = 0; attached && cpu < bpf->counting->shape.cpus; cpu++) /* it saw none while it was detached */
+        bpf->counting->records[cpu].switches = bpf->switches[cpu].count;
     return attached ? fake_flush(owner) : 0;
 }
 

@@ -25,6 +25,7 @@ static struct {
     int start, set_cpu, attach, assign, withdraw, flush; /* the error of each, or 0 */
     unsigned n_assigned, n_flushes;
     uint32_t slots; /* of the last start */
+    bool attached;  /* by the last attach() */
 } calls;
 
 #define CGROUP_OF(i) (1000 + (int)(i))
@@ -43,6 +44,7 @@ static int set_cpu(void *owner, unsigned cpu, const struct bpf_event *events, co
 
 static int attach(void *owner, bool attached)
 {
+    calls.attached = attached;
     return calls.attach ? calls.attach : calls.real.attach(owner, attached);
 }
 
@@ -263,6 +265,73 @@ TEST(test_growth)
     read_all();
     assert_int_equal(value("/c0000"), 111);
     assert_int_equal(value("/c0299"), 1);
+    play_done();
+}
+
+/* Without a cgroup to count, the program is detached; what runs meanwhile counts for nobody. */
+TEST(test_detached)
+{
+    begin("include: ['/c*'], linger: 0s");
+    play_dispatch();
+    read_all();
+    assert_false(calls.attached);
+    run(1, 1000);
+    play_make(1);
+    assert_true(calls.attached);
+    run(1, 10);
+    assert_counted(10);
+    run(7, 100);
+    run(1, 5);
+    play_drop(1);
+    for (unsigned i = 0; i < 2; i++)
+        read_all(); /* the first one frees the slot */
+    assert_false(calls.attached);
+    run(1, 1000);
+    play_make(2);
+    run(2, 7);
+    read_all();
+    assert_int_equal(value("/c0002"), 7);
+    assert_int_equal(fake_bpf_starts(play.rig.fake), 1);
+    play_done();
+}
+
+/* A pause does not attach a program without cgroups; a cgroup that comes in a pause counts from its end on. */
+TEST(test_detached_and_paused)
+{
+    begin("include: ['/c*']");
+    struct cgroup_engine *engine = &play.set.engine;
+    read_all();
+    for (unsigned i = 0; i < 2; i++) {
+        play.rig.env.paused = i == 0;
+        assert_int_equal(engine->type->pause(engine, &play.rig.env, play.set.counts, play.set.n), 0);
+        assert_false(calls.attached);
+    }
+    play.rig.env.paused = true;
+    assert_int_equal(engine->type->pause(engine, &play.rig.env, play.set.counts, play.set.n), 0);
+    play_make(1);
+    assert_false(calls.attached);
+    run(1, 100);
+    play.rig.env.paused = false;
+    assert_int_equal(engine->type->pause(engine, &play.rig.env, play.set.counts, play.set.n), 0);
+    assert_true(calls.attached);
+    run(1, 10);
+    assert_counted(10);
+    play_done();
+}
+
+/* The opener does not answer when the program is to be attached again: the next reading tries once more. */
+TEST(test_attached_late)
+{
+    begin("include: ['/c*']");
+    read_all();
+    calls.attach = -ETIMEDOUT;
+    play_make(1);
+    run(1, 100);
+    calls.attach = 0;
+    read_all();
+    assert_true(calls.attached);
+    run(1, 10);
+    assert_counted(10);
     play_done();
 }
 
