@@ -2,6 +2,7 @@
 /* Honest totals, on the readings that break naive scaling. */
 #include "base/cleanup.h"
 #include "perf/open-group.h"
+#include "tests/unit/fake-event.h"
 #include "tests/unit/test.h"
 
 struct step {
@@ -96,6 +97,34 @@ TEST(test_reopen)
     assert_int_equal(scale->counters[1].total.whole, 42);
     assert_int_equal(scale_times(scale).enabled, 110);
     assert_int_equal(scale_times(scale).running, 60);
+}
+
+/* The running time that the kernel gives for software events may be short; they have counted all the time. */
+TEST(test_always_runs)
+{
+    static const struct {
+        uint32_t in_type;
+        uint64_t out_total;
+        enum group_activity out_activity;
+    } cases[] = {{PERF_TYPE_SOFTWARE, 1000, GROUP_COUNTED}, {PERF_TYPE_HARDWARE, 2000, GROUP_MULTIPLEXED}};
+    const struct group_target target = {.pid = -1, .cpu = 0};
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_(fake_sys_freep) struct fake_sys *fake = fake_machine_one_pmu();
+        const struct attr attr = {.kernel = {.type = cases[i].in_type, .config = 1}};
+        struct open_group open_group = {.scale = scale_new(1)};
+        struct group_reading reading;
+        assert_int_equal(group_open(&fake->sys, &attr, &target, &open_group.group), 0);
+        assert_int_equal(group_enable(open_group.group), 0);
+        fake_advance(fake, 1000);
+        struct fake_event *event = fake_find_event(fake, group_fd(open_group.group, 0));
+        event->count = 1000;
+        event->time_running = event->time_enabled / 2;
+        assert_int_equal(open_group_read(&open_group, &fake->sys, &reading), 0);
+        assert_int_equal(open_group.activity, cases[i].out_activity);
+        assert_int_equal(open_group.scale->counters[0].total.whole, cases[i].out_total);
+        open_group_done(&open_group);
+    }
 }
 
 TEST_MAIN(NULL, NULL)

@@ -78,6 +78,20 @@ b.slice $big 200"
     equals "a cgroup that never ran there has counted nothing" "$(counted b.slice $little cycles_user)" 0
 }
 
+# Two tasks in two cgroups switch all the time, beside events of a PMU; the kernel has its own count of switches.
+cgroup_switches() {
+    # shellcheck disable=SC2016 # the board's
+    local switches='awk "\$1 == \"ctxt\" { print \$2 }" /proc/stat' before after
+    cgroup_make a.slice b.slice
+    cgroup_daemon "{cycles}" "{context-switches,minor-faults}"
+    before=$(vm_run "$switches")
+    vm_run "board-switches 500 3 /sys/fs/cgroup/a.slice /sys/fs/cgroup/b.slice" >/dev/null
+    after=$(vm_run "$switches")
+    within "by $engine: the switches of both are the kernel's, within 3 %" \
+        "$(($(counted a.slice software context_switches) + $(counted b.slice software context_switches)))" \
+        "$((after - before))" 33
+}
+
 # share CGROUP MILLIONS: what one of two cgroups that shared a CPU has counted. The instructions are known, and the
 # kernel's clock says how long it had the CPU. Sets ipc, in thousandths.
 share() {
@@ -245,6 +259,7 @@ test_cgroup() {
     [ "$1" != 6.1 ] || first=bpf second=perf
     for engine in $first $second; do
         [ "$engine" = $first ] || [ "${CGROUP_PARTS-}" = all ] || parts=(loops nested running moved)
+        [ "$engine" = bpf ] || parts+=(switches) # the engine bpf has no software events of a cgroup
         for part in "${parts[@]}"; do
             "cgroup_$part"
         done
