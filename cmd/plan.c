@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "cmd/list.h"
+#include "cmd/plan.h"
 #include "cmd/table.h"
 #include "collectors/cgroup/cgroup.h"
 #include "config/keys.h"
@@ -72,13 +73,19 @@ static int plan_add(struct plan *plan, const struct row *row)
     return row->cpu < 0 ? 0 : cpuset_add(&plan->groups[i].cpus, (unsigned)row->cpu);
 }
 
-static json_t *group_json(const struct plan_group *group)
+/* The name of a probe's metric has the path of a program or the function of the kernel. */
+static const char *event_name(const struct counter *counter, bool names)
+{
+    return names || pmu_kind(counter->pmu) != PMU_PROBE ? counter->event : "probe";
+}
+
+static json_t *group_json(const struct plan_group *group, bool names)
 {
     _cleanup_(freep) char *cpus = cpuset_format(&group->cpus);
     json_t *events = json_array(), *states = json_object();
 
     for (size_t i = 0; i < group->example->n_counters; i++)
-        events = json_array_add(events, json_string(group->example->counters[i].event));
+        events = json_array_add(events, json_string(event_name(&group->example->counters[i], names)));
     for (size_t i = 0; i < N_ROW_STATES; i++)
         if (group->states[i])
             states =
@@ -209,9 +216,9 @@ static json_t *privileges_json(struct session *session)
  *  "groups": [{"collector", "group", "pmu", "cpus", "cgroups", "events", "descriptors", "states"}],
  *  "presets": [...] (presets_plan()), "cgroups": {...}, "metrics": {...} (availability_json_summarize()),
  *  "missing": [...], "file_descriptors", "file_descriptor_limit", "descriptors": {...}, "series", ...}.
- * NULL when out of memory; the caller owns it.
+ * Without `names`, probes have none. NULL when out of memory; the caller owns it.
  */
-static json_t *plan_json(struct session *session)
+static json_t *plan_json(struct session *session, bool names)
 {
     const struct snapshot *snapshot = registry_read(session->registry, UINT32_MAX, 0);
     _cleanup_(plan_done) struct plan plan = {0};
@@ -224,7 +231,7 @@ static json_t *plan_json(struct session *session)
             return NULL;
         }
     for (size_t i = 0; i < plan.n; i++) {
-        groups = json_array_add(groups, group_json(&plan.groups[i]));
+        groups = json_array_add(groups, group_json(&plan.groups[i], names));
         descriptors += (json_int_t)plan.groups[i].descriptors;
     }
     return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:I}", "config",
@@ -324,7 +331,7 @@ static void add_entry(struct table *table, const json_t *entry)
 }
 
 /* Prints the member "metrics" of a plan. Returns -ENOMEM. */
-static int plan_print_metrics(const json_t *metrics)
+static int plan_print_metrics(FILE *file, const json_t *metrics)
 {
     static const char *const titles[] = {"COLLECTOR", "PMU", "STATE", "DERIVED METRICS"};
     static const char *const lists[] = {"available", "absent"};
@@ -337,9 +344,10 @@ static int plan_print_metrics(const json_t *metrics)
     for (size_t k = 0; k < ARRAY_SIZE(lists); k++) {
         json_array_foreach(json_object_get(metrics, lists[k]), i, entry) add_entry(table, entry);
     }
-    fputc('\n', stdout);
-    int r = table_print(table, stdout);
-    printf(
+    fputc('\n', file);
+    int r = table_print(table, file);
+    fprintf(
+        file,
         "the reasons: GET /api/v1/metrics, or \"perfcountd plan --json\"; the formulas: \"perfcountd list-metrics\"\n");
     return r;
 }
@@ -395,7 +403,7 @@ static void add_group(struct table *table, const json_t *group)
     table_cell(table, TABLE_DIM, "%s", events ? events : "");
 }
 
-static int print_groups(const json_t *groups)
+static int print_groups(FILE *file, const json_t *groups)
 {
     static const char *const titles[] = {"COLLECTOR", "GROUP", "PMU", "WHERE", ">FDS", "STATE", "EVENTS"};
     _cleanup_(table_freep) struct table *table = table_new(titles, ARRAY_SIZE(titles));
@@ -406,8 +414,8 @@ static int print_groups(const json_t *groups)
         return -ENOMEM;
     json_array_foreach(groups, i, group) add_group(table, group);
     if (i == 0)
-        return puts("no group can be opened here") < 0 ? -EIO : 0;
-    return table_print(table, stdout);
+        return fputs("no group can be opened here\n", file) < 0 ? -EIO : 0;
+    return table_print(table, file);
 }
 
 static void add_preset(struct table *table, const json_t *preset)
@@ -427,7 +435,7 @@ static void add_preset(struct table *table, const json_t *preset)
 }
 
 /* Their groups are in the table of print_groups(). */
-static int print_presets(const json_t *presets)
+static int print_presets(FILE *file, const json_t *presets)
 {
     static const char *const titles[] = {"PRESET", "COLLECTOR", "GROUP", "PMU", "BECOMES", "WITHOUT"};
     _cleanup_(table_freep) struct table *table = table_new(titles, ARRAY_SIZE(titles));
@@ -439,8 +447,8 @@ static int print_presets(const json_t *presets)
     json_array_foreach(presets, i, preset) add_preset(table, preset);
     if (i == 0)
         return 0;
-    fputc('\n', stdout);
-    return table_print(table, stdout);
+    fputc('\n', file);
+    return table_print(table, file);
 }
 
 static void add_pmu(struct table *table, const json_t *pmu)
@@ -459,7 +467,7 @@ static void add_pmu(struct table *table, const json_t *pmu)
                multiplexes ? "its groups take turns: totals are scaled" : "");
 }
 
-static int print_pmus(const json_t *pmus)
+static int print_pmus(FILE *file, const json_t *pmus)
 {
     static const char *const titles[] = {"PMU", "CPUS", ">COUNTERS", ">WANTED", ""};
     _cleanup_(table_freep) struct table *table = table_new(titles, ARRAY_SIZE(titles));
@@ -471,8 +479,8 @@ static int print_pmus(const json_t *pmus)
     json_array_foreach(pmus, i, pmu) add_pmu(table, pmu);
     if (i == 0)
         return 0;
-    fputc('\n', stdout);
-    return table_print(table, stdout);
+    fputc('\n', file);
+    return table_print(table, file);
 }
 
 static void add_container(struct table *table, const json_t *cgroup)
@@ -486,7 +494,7 @@ static void add_container(struct table *table, const json_t *cgroup)
 }
 
 /* Lists only containers: other cgroups are named by their paths. */
-static int print_containers(const json_t *cgroups)
+static int print_containers(FILE *file, const json_t *cgroups)
 {
     static const char *const titles[] = {"CONTAINER", "NAMED BY", "CGROUP", ""};
     _cleanup_(table_freep) struct table *table = table_new(titles, ARRAY_SIZE(titles));
@@ -504,69 +512,70 @@ static int print_containers(const json_t *cgroups)
     }
     if (n == 0)
         return 0;
-    fputc('\n', stdout);
-    return table_print(table, stdout);
+    fputc('\n', file);
+    return table_print(table, file);
 }
 
-static void print_cgroups(const json_t *cgroups)
+static void print_cgroups(FILE *file, const json_t *cgroups)
 {
     if (json_is_null(cgroups))
         return;
-    printf("\n%lld cgroups match below %s; %lld are watched by %s, for %lld file descriptors",
-           number_of(cgroups, "match"), text_of(cgroups, "hierarchy"), number_of(cgroups, "watched"),
-           text_of(cgroups, "engine"), number_of(cgroups, "descriptors"));
+    fprintf(file, "\n%lld cgroups match below %s; %lld are watched by %s, for %lld file descriptors",
+            number_of(cgroups, "match"), text_of(cgroups, "hierarchy"), number_of(cgroups, "watched"),
+            text_of(cgroups, "engine"), number_of(cgroups, "descriptors"));
     if (number_of(cgroups, "descriptors_each") > 0)
-        printf(" (at most %lld each)\n", number_of(cgroups, "descriptors_each"));
+        fprintf(file, " (at most %lld each)\n", number_of(cgroups, "descriptors_each"));
     else
-        printf("; more cgroups need no more descriptors\n");
+        fprintf(file, "; more cgroups need no more descriptors\n");
     if (text_of(cgroups, "engine_reason"))
-        table_print_styled(stdout, TABLE_WARNING, "the engine is not bpf: %s\n", text_of(cgroups, "engine_reason"));
+        table_print_styled(file, TABLE_WARNING, "the engine is not bpf: %s\n", text_of(cgroups, "engine_reason"));
     if (number_of(cgroups, "dropped") > 0)
-        table_print_styled(stdout, TABLE_WARNING, "%lld are dropped: the limit is %lld\n",
-                           number_of(cgroups, "dropped"), number_of(cgroups, "room"));
+        table_print_styled(file, TABLE_WARNING, "%lld are dropped: the limit is %lld\n", number_of(cgroups, "dropped"),
+                           number_of(cgroups, "room"));
 }
 
-static void print_descriptors(const json_t *plan)
+static void print_descriptors(FILE *file, const json_t *plan)
 {
     const json_t *descriptors = json_object_get(plan, "descriptors");
     long long needed = number_of(descriptors, "needed"), counters = number_of(descriptors, "counters");
     long long clients = number_of(descriptors, "clients"), connections = number_of(descriptors, "connections");
 
-    printf("\n%lld file descriptors of %lld, %lld series\n", number_of(plan, "file_descriptors"),
-           number_of(plan, "file_descriptor_limit"), number_of(plan, "series"));
-    printf("set aside: %lld for the daemon itself, %lld for clients, ", number_of(descriptors, "daemon"), clients);
+    fprintf(file, "\n%lld file descriptors of %lld, %lld series\n", number_of(plan, "file_descriptors"),
+            number_of(plan, "file_descriptor_limit"), number_of(plan, "series"));
+    fprintf(file, "set aside: %lld for the daemon itself, %lld for clients, ", number_of(descriptors, "daemon"),
+            clients);
     if (number_of(descriptors, "sampler") > 0)
-        printf("%lld for the sampler, ", number_of(descriptors, "sampler"));
-    printf("%lld for counters, which need %lld\n", counters, needed);
+        fprintf(file, "%lld for the sampler, ", number_of(descriptors, "sampler"));
+    fprintf(file, "%lld for counters, which need %lld\n", counters, needed);
     if (clients < connections)
-        table_print_styled(stdout, TABLE_WARNING,
+        table_print_styled(file, TABLE_WARNING,
                            "fewer clients than web.limits.connections, %lld: raise LimitNOFILE= (ulimit -n)\n",
                            connections);
     if (needed > counters)
-        table_print_styled(stdout, TABLE_WARNING,
+        table_print_styled(file, TABLE_WARNING,
                            "not all counters can be opened: raise LimitNOFILE= (ulimit -n) by %lld, or count fewer "
                            "events\n",
                            needed - counters);
 }
 
-static void print_privileges(const json_t *privileges)
+static void print_privileges(FILE *file, const json_t *privileges)
 {
     const json_t *paranoid = json_object_get(privileges, "perf_event_paranoid");
 
-    printf("uid %lld, CAP_PERFMON %s, CAP_SYS_ADMIN %s, kernel.perf_event_paranoid ",
-           (long long)json_integer_value(json_object_get(privileges, "uid")),
-           json_is_true(json_object_get(privileges, "cap_perfmon")) ? "yes" : "no",
-           json_is_true(json_object_get(privileges, "cap_sys_admin")) ? "yes" : "no");
+    fprintf(file, "uid %lld, CAP_PERFMON %s, CAP_SYS_ADMIN %s, kernel.perf_event_paranoid ",
+            (long long)json_integer_value(json_object_get(privileges, "uid")),
+            json_is_true(json_object_get(privileges, "cap_perfmon")) ? "yes" : "no",
+            json_is_true(json_object_get(privileges, "cap_sys_admin")) ? "yes" : "no");
     if (json_is_integer(paranoid))
-        printf("%lld\n", (long long)json_integer_value(paranoid));
+        fprintf(file, "%lld\n", (long long)json_integer_value(paranoid));
     else
-        printf("unknown\n");
+        fprintf(file, "unknown\n");
     if (json_is_true(json_object_get(privileges, "nmi_watchdog")))
-        table_print_styled(stdout, TABLE_WARNING,
+        table_print_styled(file, TABLE_WARNING,
                            "the NMI watchdog holds a counter of each CPU: kernel.nmi_watchdog=0 frees it\n");
 }
 
-static int print_unavailable(const struct registry *registry)
+static int print_unavailable(FILE *file, const struct registry *registry)
 {
     char **sentences;
     size_t n;
@@ -574,30 +583,30 @@ static int print_unavailable(const struct registry *registry)
     if (failures_sentences(registry_failures(registry), &sentences, &n) < 0)
         return -ENOMEM;
     if (n > 0)
-        table_print_styled(stdout, TABLE_BOLD, "\nnot counted:\n");
+        table_print_styled(file, TABLE_BOLD, "\nnot counted:\n");
     for (size_t i = 0; i < n; i++)
-        table_print_styled(stdout, TABLE_WARNING, "  %s\n", sentences[i]);
+        table_print_styled(file, TABLE_WARNING, "  %s\n", sentences[i]);
     strings_free(sentences, n);
     return 0;
 }
 
-static int print_plan(const json_t *plan, const struct registry *registry)
+static int print_plan(FILE *file, const json_t *plan, const struct registry *registry, bool names)
 {
-    if (print_groups(json_object_get(plan, "groups")) < 0 || print_presets(json_object_get(plan, "presets")) < 0 ||
-        print_pmus(json_object_get(plan, "pmus")) < 0)
+    if (print_groups(file, json_object_get(plan, "groups")) < 0 ||
+        print_presets(file, json_object_get(plan, "presets")) < 0 ||
+        print_pmus(file, json_object_get(plan, "pmus")) < 0)
         return command_fail_memory();
-    if (plan_print_metrics(json_object_get(plan, "metrics")) < 0)
+    if (plan_print_metrics(file, json_object_get(plan, "metrics")) < 0)
         return command_fail_memory();
-    print_cgroups(json_object_get(plan, "cgroups"));
-    if (print_containers(json_object_get(plan, "cgroups")) < 0)
+    print_cgroups(file, json_object_get(plan, "cgroups"));
+    if (names && print_containers(file, json_object_get(plan, "cgroups")) < 0)
         return command_fail_memory();
-    print_descriptors(plan);
-    print_privileges(json_object_get(plan, "privileges"));
-    return print_unavailable(registry) < 0 ? command_fail_memory() : EXIT_SUCCESS;
+    print_descriptors(file, plan);
+    print_privileges(file, json_object_get(plan, "privileges"));
+    return print_unavailable(file, registry) < 0 ? command_fail_memory() : EXIT_SUCCESS;
 }
 
-/* Opens, reads and closes what this configuration would open here. As for `stat`, it is a failure to count nothing. */
-int command_plan(const struct options *options)
+int plan_print(FILE *file, const struct options *options, bool names)
 {
     _cleanup_(session_done) struct session session = {0};
     struct error error = {0};
@@ -606,11 +615,16 @@ int command_plan(const struct options *options)
     if (status != EXIT_SUCCESS)
         return command_fail(status, &error);
     command_sleep(LOOK_NS);
-    json_t *plan = plan_json(&session);
+    json_t *plan = plan_json(&session, names);
     if (!plan)
         return command_fail_memory();
     bool counts = json_array_size(json_object_get(plan, "groups")) > 0;
-    status = options->json ? command_print_json(json_incref(plan)) : print_plan(plan, session.registry);
+    status = options->json ? command_print_json(json_incref(plan)) : print_plan(file, plan, session.registry, names);
     json_decref(plan);
     return status == EXIT_SUCCESS && !counts ? EXIT_FAILURE : status;
+}
+
+int command_plan(const struct options *options)
+{
+    return plan_print(stdout, options, true);
 }

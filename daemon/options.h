@@ -25,6 +25,7 @@ enum command {
     COMMAND_LIST_METRICS,
     COMMAND_LIST_PRESETS,
     COMMAND_PLAN,
+    COMMAND_REPORT,
     COMMAND_STAT,
     COMMAND_TOP,
     COMMAND_SYMBOLISE,
@@ -64,6 +65,7 @@ int command_list_events(const struct options *options);
 int command_list_metrics(const struct options *options);
 int command_list_presets(const struct options *options);
 int command_plan(const struct options *options);
+int command_report(const struct options *options);
 int command_stat(const struct options *options);
 int command_top(const struct options *options);
 

@@ -80,31 +80,27 @@ static const struct generic_event *find_generic(const char *name)
 }
 
 /* Writes the event as a user would write it, in the spelling of perf or sysfs. Returns false if neither has it. */
-static bool place_spell_event(const struct counted_place *place, const char *name, char *text, size_t size)
+static bool spell_event(const struct pmu *pmu, const char *name, char *text, size_t size)
 {
     const struct generic_event *generic = find_generic(name);
     uint64_t config;
 
-    if (generic && (generic->type == PERF_TYPE_SOFTWARE || (place->pmu && place->pmu->scope != PMU_SYSTEM))) {
+    if (generic && (generic->type == PERF_TYPE_SOFTWARE || (pmu && pmu->scope != PMU_SYSTEM))) {
         snprintf(text, size, "%s", generic->name);
         return true;
     }
-    for (size_t i = 0; place->pmu && i < place->pmu->n_events; i++)
-        if (has_metric_name(place->pmu->events[i].name, name)) {
-            snprintf(text, size, "%s/%s/", place->pmu->name, place->pmu->events[i].name);
+    for (size_t i = 0; pmu && i < pmu->n_events; i++)
+        if (has_metric_name(pmu->events[i].name, name)) {
+            snprintf(text, size, "%s/%s/", pmu->name, pmu->events[i].name);
             return true;
         }
-    for (size_t i = 0; place->pmu && place->pmu->scope == PMU_CORE && generic_find_cache(i, text, size, &config); i++)
+    for (size_t i = 0; pmu && pmu->scope == PMU_CORE && generic_find_cache(i, text, size, &config); i++)
         if (has_metric_name(text, name))
             return true;
     return false;
 }
 
-/*
- * Like place_spell_event(), for any name in a formula: tries each spelling, with the modifier that its suffix stands
- * for. If none is found, writes the name itself.
- */
-static bool counted_place_spell(const struct counted_place *place, const char *name, char *text, size_t size)
+bool availability_spell(const struct pmu *pmu, const char *name, char *text, size_t size)
 {
     static const struct {
         const char *word, *modifier;
@@ -118,7 +114,7 @@ static bool counted_place_spell(const struct counted_place *place, const char *n
             if (length <= cut || !str_equal(spelling + length - cut, modifiers[k].word))
                 continue;
             snprintf(base, sizeof(base), "%.*s", (int)(length - cut), spelling);
-            if (place_spell_event(place, base, text, size)) {
+            if (spell_event(pmu, base, text, size)) {
                 size_t end = strlen(text);
                 snprintf(text + end, size - end, "%s", modifiers[k].modifier);
                 return true;
@@ -184,7 +180,7 @@ static enum need place_need(const struct counted_place *place, const char *name)
         return NEED_PMU;
     if (counted_place_find_failure(place, name))
         return NEED_REPAIR;
-    return counted_place_spell(place, name, text, sizeof(text)) ? NEED_GROUP : NEED_EVENT;
+    return availability_spell(place->pmu, name, text, sizeof(text)) ? NEED_GROUP : NEED_EVENT;
 }
 
 static bool fit_find(const struct counted_place *place, const struct derived_formula *formula, struct fit *ret)
@@ -234,7 +230,7 @@ static void append_missing(struct buffer *message, const struct counted_place *p
     char text[128];
 
     for (size_t i = 0; i < availability->n_missing; i++) {
-        counted_place_spell(place, availability->missing[i], text, sizeof(text));
+        availability_spell(place->pmu, availability->missing[i], text, sizeof(text));
         buffer_appendf(message, "%s%s", i == 0 ? "" : i + 1 == availability->n_missing ? " and " : ", ", text);
     }
 }

@@ -63,6 +63,12 @@ int availability_each(struct registry *registry, const struct machine *machine, 
                       void *userdata);
 
 /*
+ * Writes an event of a formula as a user writes it, in the spelling of perf or sysfs, with the modifier that its suffix
+ * stands for. Returns false, and writes the name itself, if the PMU does not list it. `pmu` may be NULL.
+ */
+bool availability_spell(const struct pmu *pmu, const char *name, char *text, size_t size);
+
+/*
  * The table of derived metrics, the same on every machine:
  * {"metrics": [{"name", "unit", "help", "collectors", "formulas": [{"formula", "pmu", "events", "source", "seen"}]}],
  *  "spellings": {"cycles": ["cpu_cycles"]}}

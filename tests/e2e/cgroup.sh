@@ -27,6 +27,10 @@ test_selection() {
     equals "nothing is dropped" "$(cgroups_in dropped)" 0
     matches "plan: the row of the cgroups has their descriptors" "$("$PERFCOUNTD" plan --config.file="$config")" \
         $'\n'"cgroup +[a-z]+ +software +4 cgroups +$(each 8) +counting"
+    "$PERFCOUNTD" report --config.file="$config" >"$scratch/report"
+    matches "report: the row of the cgroups is there" "$(cat "$scratch/report")" \
+        $'\n'"cgroup +[a-z]+ +software +4 cgroups +$(each 8) +counting"
+    lacks "report: no name of a cgroup" "$in" "$scratch/report"
     equals "plan, status and /api/v1/cgroups name the engine" "$("$PERFCOUNTD" plan --config.file="$config" --json |
         jq -r .cgroups.engine) $(get /api/v1/status | jq -r .cgroups.engine) $(document .engine)" \
         "$engine $engine $engine"

@@ -25,7 +25,7 @@ refuses() {
 
 try --help
 equals "--help: exit status" "$status" 0
-for word in check-config list-events list-metrics list-presets plan stat top help version --config.file \
+for word in check-config list-events list-metrics list-presets plan report stat top help version --config.file \
     --web.listen-address --web.telemetry-path --web.config.file --log.level --log.format --per-cpu --cgroup --sort \
     --limit --output --url --help --version; do
     holds "--help has $word" grep -q -e "$word" "$scratch/out"
@@ -38,7 +38,7 @@ compares "--help fits a terminal: longest line" "$(wc -L <"$scratch/out") <= 120
 try --version
 equals "--version: exit status" "$status" 0
 matches "--version" "$out" '^perfcountd [0-9]+\.[0-9]+\.[0-9]+'
-for command in run check-config list-events list-metrics plan stat top; do
+for command in run check-config list-events list-metrics plan report stat top; do
     try "$command" --help
     equals "$command --help: exit status" "$status" 0
     matches "it says what the command does" "$out" "^perfcountd $command: [a-z].*usage: perfcountd $command \[FLAGS\]"
@@ -222,6 +222,48 @@ equals "stat --json: exit status" "$status" 0
 equals "stat --json: a document for each reading" "$(jq -s length "$scratch/out")" 2
 holds "stat --json has rates" jq -e '.rates | length > 0' "$scratch/out"
 
+# --- report
+
+try report --config.file="$good"
+equals "report: exit status" "$status" 0
+equals "report has its sections in order" "$(sed -n 's/^## //p' "$scratch/out" | grep -v '^self-test of ' | tr '\n' ,)" \
+    "perfcountd report 1,CPUs,PMUs,plan,end,"
+holds "report has what plan says" grep -qw context_switches "$scratch/out"
+holds "report tests software events" grep -qE '^    (context-switches: [0-9]+|cpu-clock: .*\(E[A-Z]+\))' "$scratch/out"
+try report --config.file="$scratch/missing.yaml"
+equals "report without a configuration that can be read: exit status" "$status" 0
+matches "it says so" "$out $err" "nothing is counted; standard error may say why.*missing.yaml.*[Nn]o such file"
+try report --output="$scratch/report.txt"
+equals "report --output: exit status, nothing on standard output" "$status $out" "0 "
+equals "the file is whole" "$(tail -n 1 "$scratch/report.txt")" "## end"
+for file in /dev/full "$scratch/missing/report.txt"; do
+    try report --output="$file"
+    equals "report to $file: exit status" "$status" 1
+    matches "it says why" "$err" '^perfcountd: .*cannot write .*(No space left|No such file)'
+done
+
+# What a report may not have is called "planted" here: host, user, home, program, its directory and the configuration's.
+report_names_nobody() {
+    local home=$scratch/planted/home
+    mkdir -p "$home"
+    cp "$PERFCOUNTD" "$home/planted"
+    printf 'collectors: {cpu: {groups: [{name: x, events: "%s"}, {name: y, events: "%s"}, {name: z, events: cs}]}}\n' \
+        "uprobe/path=$home/planted,offset=0x1000/" "uprobe/path=$home/missing,offset=0x1000/" >"$home/planted.yaml"
+    # shellcheck disable=SC2016 # that shell expands them
+    USER=planted LOGNAME=planted HOME=$home unshare --uts sh -c 'hostname planted && cd "$0" && exec "$@"' "$home" \
+        "$home/planted" report --config.file="$home/planted.yaml" >"$scratch/out" 2>"$scratch/err"
+    equals "report with planted names: standard error" "$(cat "$scratch/err")" ""
+    holds "report with planted names is whole" grep -qx '## end' "$scratch/out"
+    holds "report has the group" grep -qE '^cpu +z ' "$scratch/out"
+    lacks "report has no name of host, user, program or path" 'planted' "$scratch/out"
+    lacks "and no path of the test" "$scratch" "$scratch/out"
+}
+if [ "$(id -u)" -eq 0 ] && unshare --uts true 2>/dev/null; then
+    report_names_nobody
+else
+    left_out "root, to have a host name of its own"
+fi
+
 # plan_of_others PROGRAM [GROUP]: what users without privileges have of it. setpriv itself executes any file, since it
 # drops root's capabilities with its execve(2): a shell is between.
 plan_of_others() {
@@ -282,7 +324,7 @@ else
     left_out "a user who may count nothing"
 fi
 
-for command in --help list-events list-metrics plan 'stat --interval=50ms' "check-config $bad"; do
+for command in --help list-events list-metrics plan report 'stat --interval=50ms' "check-config $bad"; do
     # shellcheck disable=SC2086 # a list
     try $command
     cat "$scratch/out" "$scratch/err" >"$scratch/both"
@@ -307,6 +349,7 @@ while IFS='|' read -r words expected; do
     equals "perfcountd $words<Tab>" "$(completes $words)" "$expected"
 done <<END
 pl|plan
+rep|report
 --config|--config.file=
 plan --js|--json
 plan st|

@@ -126,6 +126,11 @@ test_plan() {
     equals "plan: which groups will multiplex" \
         "$(jq -c '[.groups[] | [.group == "pinned", (.states | keys[])]] | unique' <<<"$plan")" \
         '[[false,"multiplexed"],[true,"counting"]]'
+    # With -icount shift=1 an instruction takes two nanoseconds, and a cycle is one.
+    equals "report: the IPC of each PMU" "$(vm_run perfcountd report | awk '/^## self-test of / { pmu = $4 }
+        /^[a-z]/ { on = /^ipc = / }
+        on && /^    value:/ { printf "%s %.2f %s,", pmu, $2, $4 }')" \
+        "armv8_cortex_a55 0.50 plausible,armv8_cortex_a76 0.50 plausible,"
 }
 
 # An event that one kind of core has and the other lacks: the kernel's tables differ for A53 and A72.

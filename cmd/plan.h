@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the configuration opens on this machine, for `perfcountd plan` and `perfcountd report`. */
+#ifndef CMD_PLAN_H
+#define CMD_PLAN_H
+
+#include <stdio.h>
+
+#include "daemon/options.h"
+
+/*
+ * Opens, reads and closes what the configuration would open here, and prints it; with options->json, to standard
+ * output. Without `names`, containers, their cgroups and the names of probes are left out. Returns the exit status of
+ * the command: like `stat`, it fails if nothing can be counted.
+ */
+int plan_print(FILE *file, const struct options *options, bool names);
+
+#endif
