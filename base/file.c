@@ -9,7 +9,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/compat.h"
 #include "base/number.h"
@@ -81,6 +80,29 @@ int file_read_fd(int fd, size_t max, char **ret_text, size_t *ret_size)
     if (ret_size)
         *ret_size = size;
     return 0;
+}
+
+int file_reread(int fd, size_t max, struct buffer *text)
+{
+    buffer_clear(text);
+    for (;;) {
+        char *room = buffer_reserve(text, text->size ? 2 : CHUNK);
+        if (!room)
+            return -ENOMEM;
+        size_t wanted = text->capacity - text->size - 1; /* for the NUL */
+        ssize_t n = pread(fd, room, wanted, (off_t)text->size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -errno;
+        buffer_advance(text, (size_t)n);
+        if (text->size > max)
+            return -EFBIG;
+        if ((size_t)n < wanted) { /* the kernel fills the room until the text ends */
+            text->data[text->size] = '\0';
+            return 0;
+        }
+    }
 }
 
 /* --- descriptors --- */

@@ -7,6 +7,7 @@
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
 
+#include "base/buffer.h"
 #include "base/util.h"
 
 /*
@@ -33,6 +34,11 @@ int file_open(const struct file_opener *opener, const char *path);
 int file_read_by(const struct file_opener *opener, const char *path, size_t max, char **ret_text, size_t *ret_size);
 /* Like file_read(), for an open file, which stays open. */
 int file_read_fd(int fd, size_t max, char **ret_text, size_t *ret_size);
+/*
+ * Reads an open file of /proc or /sys once more from its start, without the cost of opening it. Replaces the content of
+ * `text`, and adds a NUL that its size does not include. Returns -EFBIG, -ENOMEM, or an error of pread(2).
+ */
+int file_reread(int fd, size_t max, struct buffer *text);
 
 /*
  * Counts the open descriptors. `directory` is a descriptor of /proc/self/fd that the caller keeps open and that is

@@ -119,14 +119,17 @@ void sys_open_group(struct sys *sys, const struct sys_group *group, int *ret)
     }
 }
 
+static void forget_use(struct descriptors *descriptors, int fd)
+{
+    if (!descriptors || fd < 0 || (size_t)fd >= descriptors->n_uses)
+        return;
+    change_count(descriptors, descriptors->uses[fd], -1);
+    descriptors->uses[fd] = USE_NONE;
+}
+
 int sys_close(struct sys *sys, int fd)
 {
-    struct descriptors *descriptors = sys->descriptors;
-
-    if (descriptors && fd >= 0 && (size_t)fd < descriptors->n_uses) {
-        change_count(descriptors, descriptors->uses[fd], -1);
-        descriptors->uses[fd] = USE_NONE;
-    }
+    forget_use(sys->descriptors, fd);
     return sys->calls.close(sys, fd);
 }
 
@@ -398,6 +401,32 @@ int sys_read_filef(struct sys *sys, char **ret_text, const char *format, ...)
     if (n < 0 || (size_t)n >= sizeof(path))
         return -ENAMETOOLONG;
     return sys_read_file(sys, path, ret_text);
+}
+
+void kept_file_close(struct sys *sys, struct kept_file *file)
+{
+    if (file->fd <= 0)
+        return;
+    forget_use(sys->descriptors, file->fd);
+    close(file->fd);
+    file->fd = 0;
+}
+
+int kept_file_read(struct sys *sys, struct kept_file *file, const char *path, size_t max, struct buffer *text)
+{
+    bool keeps = true;
+
+    if (file->fd <= 0) {
+        int fd = sys_open_file(sys, path, 0);
+        if (fd < 0)
+            return fd;
+        file->fd = fd;
+        keeps = descriptors_keep(sys, &fd, 1) == 0;
+    }
+    int r = file_reread(file->fd, max, text);
+    if (r < 0 || !keeps)
+        kept_file_close(sys, file);
+    return r;
 }
 
 static int compare_names(const void *a, const void *b)

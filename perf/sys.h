@@ -14,6 +14,7 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/util.h"
 
@@ -166,6 +167,22 @@ static inline int sys_mount_tracefs(struct sys *sys, const char *path)
 int sys_read_file(struct sys *sys, const char *path, char **ret_text);
 /* The same for a path made as by printf(3). Returns -ENAMETOOLONG if the path is too long. */
 int sys_read_filef(struct sys *sys, char **ret_text, const char *format, ...) PRINTF_LIKE(3, 4);
+
+/*
+ * A file of /proc or /sys that is read again and again. It stays open in between, since opening and closing it costs
+ * several times what reading it costs. All zero before the first reading.
+ */
+struct kept_file {
+    int fd; /* 0: not open */
+};
+/*
+ * Reads the file from its start. Replaces the content of `text`, and adds a NUL that its size does not include. The
+ * descriptor counts as one of counting (below); if there is no room for it, or if the file cannot be read, it is closed
+ * and the next call opens the file again. Returns errors of sys_open_file() and file_reread().
+ */
+int kept_file_read(struct sys *sys, struct kept_file *file, const char *path, size_t max, struct buffer *text);
+void kept_file_close(struct sys *sys, struct kept_file *file);
+
 /*
  * Lists the names in a directory below the root, sorted, without those that begin with a dot. The caller frees them
  * with strings_free(). Returns errors of opendir(3), or -ENOMEM.

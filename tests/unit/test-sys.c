@@ -234,6 +234,43 @@ TEST(test_keep)
     assert_int_equal(rig.descriptors.n_counting, 0);
 }
 
+/* A file stays open where there is room, has its current text each time, and is opened again after a failure. */
+TEST(test_kept_file)
+{
+    static const struct {
+        uint64_t in_room, out_counting;
+    } rooms[] = {{1, 1}, {0, 0}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rooms); i++) {
+        _cleanup_(rig_done) struct rig rig;
+        _cleanup_(buffer_done) struct buffer text = {0};
+        struct kept_file file = {0};
+        char large[9000];
+        rig_init(&rig, (struct descriptor_limits){.counting = rooms[i].in_room});
+        struct sys *sys = &rig.fake->sys;
+        assert_int_equal(kept_file_read(sys, &file, "/sys/x", 100, &text), -ENOENT);
+        fake_file(rig.fake, "/sys/x", "first\n");
+        assert_int_equal(kept_file_read(sys, &file, "/sys/x", 100, &text), 0);
+        assert_string_equal(text.data, "first\n");
+        assert_int_equal(text.size, 6);
+        assert_int_equal(file.fd > 0, rooms[i].out_counting);
+        assert_int_equal(rig.descriptors.n_counting, rooms[i].out_counting);
+        memset(large, 'x', sizeof(large) - 1);
+        large[sizeof(large) - 1] = '\0';
+        fake_file(rig.fake, "/sys/x", "%s", large);
+        assert_int_equal(kept_file_read(sys, &file, "/sys/x", sizeof(large), &text), 0);
+        assert_string_equal(text.data, large);
+        assert_int_equal(kept_file_read(sys, &file, "/sys/x", 100, &text), -EFBIG);
+        assert_int_equal(file.fd, 0);
+        assert_int_equal(rig.descriptors.n_counting, 0);
+        fake_file(rig.fake, "/sys/x", "%s", "");
+        assert_int_equal(kept_file_read(sys, &file, "/sys/x", 100, &text), 0);
+        assert_string_equal(text.data, "");
+        kept_file_close(sys, &file);
+        assert_int_equal(rig.descriptors.n_counting, 0);
+    }
+}
+
 TEST(test_room)
 {
     int fds[GROUP_MAX];
