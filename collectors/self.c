@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "collectors/collector.h"
 #include "metrics/own-metrics.h"
+#include "perf/board.h"
 #include "perf/open-group.h"
 #include "perf/pfm.h"
 #include "perf/reason.h"
@@ -300,7 +301,7 @@ struct self {
     int stat_fd, fd_directory;
     uint64_t boot_ns; /* since the epoch; 0: unknown */
     struct series *series[N_VALUES];
-    struct series *build;
+    struct series *build, *board;
     struct series **slots; /* perfcountd_pmu_slots, one for each core PMU */
     size_t n_slots;
     struct self_child opener, symboliser, reader;
@@ -316,6 +317,7 @@ static void self_close(const struct collector_env *env, void *state)
     for (size_t i = 0; i < N_VALUES; i++)
         metrics_remove(&env->snapshot->metrics, self->series[i]);
     metrics_remove(&env->snapshot->metrics, self->build);
+    metrics_remove(&env->snapshot->metrics, self->board);
     for (size_t i = 0; i < self->n_slots; i++)
         metrics_remove(&env->snapshot->metrics, self->slots[i]);
     free(self->slots);
@@ -347,6 +349,54 @@ static int self_add_series(const struct collector_env *env, struct self *self)
     if (r == 0)
         r = self_child_init(&self->symboliser, env, "symboliser");
     return r < 0 ? r : self_child_init(&self->reader, env, "reader");
+}
+
+static void append_core_pmus(const struct machine *machine, bool absent, struct buffer *names)
+{
+    for (size_t i = 0; i < machine->n_pmus; i++)
+        if (machine->pmus[i]->scope == PMU_CORE && machine->pmus[i]->absent == absent)
+            buffer_appendf(names, "%s%s", names->size ? "," : "", machine->pmus[i]->name);
+}
+
+static bool self_cost_counts(const struct self_cost *cost)
+{
+    bool counts = false;
+
+    for (size_t i = 0; i < N_THREAD_COUNTER_EVENTS; i++)
+        counts |= cost->counters[i].thread_counter != NULL;
+    return counts;
+}
+
+/*
+ * Returns "armv8_cortex_a55,armv8_cortex_a76", "" without a PMU; NULL on ENOMEM. The caller frees it. Where sysfs hides
+ * the PMUs, as in some containers, hardware events still open and have the name of the absent PMU.
+ */
+static char *core_pmus(const struct machine *machine, const struct self_cost *cost)
+{
+    struct buffer names = {0};
+
+    append_core_pmus(machine, false, &names);
+    if (names.size == 0 && self_cost_counts(cost))
+        append_core_pmus(machine, true, &names);
+    return buffer_string(&names);
+}
+
+/* Adds nothing if a file cannot be read at the moment. Returns -ENOMEM on failure. */
+static int self_add_board(const struct collector_env *env, struct self *self)
+{
+    _cleanup_(freep) char *pmus = core_pmus(env->machine, self->cost);
+    struct board board;
+
+    int r = pmus ? board_load(env->sys, &board) : -ENOMEM;
+    if (r < 0)
+        return r == -ENOMEM ? r : 0;
+    const struct label labels[] = {
+        {"model", board.model}, {"soc", board.soc}, {"kernel", board.kernel}, {"pmus", pmus}};
+    self->board = own_metrics_add(&env->snapshot->metrics, OWN_BOARD, env->collector, labels, ARRAY_SIZE(labels));
+    if (!self->board)
+        return -ENOMEM;
+    series_set(self->board, 1);
+    return 0;
 }
 
 /* For recording rules, as the divisor of events that count slots. */
@@ -381,8 +431,8 @@ static int self_open(const struct collector_env *env, void *previous, struct ope
     self->stat_fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
     self->fd_directory = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     process_stat_read_boot(&self->boot_ns);
-    if (self_add_series(env, self) < 0 || self_add_slots(env, self) < 0 ||
-        self_cost_open(env, steal(self->cost), &self->cost) < 0) {
+    if (self_add_series(env, self) < 0 || self_cost_open(env, steal(self->cost), &self->cost) < 0 ||
+        self_add_board(env, self) < 0 || self_add_slots(env, self) < 0) {
         self_close(env, self);
         return error_oom(error);
     }
@@ -433,7 +483,8 @@ static int self_collect(const struct collector_env *env, void *state, struct col
     uint64_t open_fds = 0;
 
     (void)ret;
-    (void)error;
+    if (!self->board && self_add_board(env, self) < 0)
+        return error_oom(error);
     if (!self->boot_ns) /* out of memory or descriptors when it was opened */
         process_stat_read_boot(&self->boot_ns);
     self_set(self, OWN_CPU_SECONDS, sys_now(env->sys, CLOCK_PROCESS_CPUTIME_ID));

@@ -33,6 +33,8 @@ enum own_metric {
     OWN_RELOAD_TIME,
     OWN_PAUSED,
     OWN_BUILD,
+    /* of the machine */
+    OWN_BOARD,
     OWN_PMU_SLOTS,
     /* of each other process of the daemon */
     OWN_CHILD_CPU_SECONDS,

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the machine says about itself as a product: the model of the board, its system on a chip and its kernel.
+ *
+ * Boards with a device tree have both in its root node. Other machines have the manufacturer's names in DMI.
+ */
+#ifndef PERF_BOARD_H
+#define PERF_BOARD_H
+
+#include "perf/sys.h"
+
+/* Bytes of a name, including a NUL. Longer names are truncated. */
+#define BOARD_NAME_SIZE 128
+
+/* Printable UTF-8 (base/text.h); "" if unknown. */
+struct board {
+    char model[BOARD_NAME_SIZE]; /* "Orange Pi 5" */
+    char soc[BOARD_NAME_SIZE];   /* "rockchip,rk3588s": the device tree's name for the chip; "" without a device tree */
+    char kernel[BOARD_NAME_SIZE]; /* "5.10.110-rockchip-rk3588", as uname(2) has it */
+};
+
+/*
+ * Reads /proc/device-tree, else /sys/class/dmi/id. A file that does not exist, is hidden or is too long is "". Returns
+ * any other error of open(2) or read(2), which may pass, -ENODATA for an empty file where none ever is, or -ENOMEM.
+ */
+int board_load(struct sys *sys, struct board *ret);
+
+#endif
