@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The collector `cpu`: every configured group on every CPU in collectors.cpu.cpus. */
+#include <stdio.h>
+
 #include "base/cleanup.h"
 #include "collectors/group-counts.h"
+#include "metrics/own-metrics.h"
 
 static int cpu_choose(const struct collector_env *env, struct cpuset *ret, struct error *error)
 {
@@ -32,6 +35,44 @@ static int cpu_list_targets(const struct collector_env *env, struct targets *tar
     return r == -ENOMEM ? error_oom(error) : r;
 }
 
+static void remove_busy_times(const struct collector_env *env)
+{
+    struct snapshot *snapshot = env->snapshot;
+
+    for (size_t i = 0; i < snapshot->n_busy_series; i++)
+        metrics_remove(&snapshot->metrics, snapshot->busy_series[i]);
+    free(snapshot->busy_series);
+    snapshot->busy_series = NULL;
+    snapshot->n_busy_series = 0;
+    busy_times_done(&snapshot->busy, env->sys);
+}
+
+static void cpu_close(const struct collector_env *env, void *state)
+{
+    remove_busy_times(env);
+    group_set_close(env, state);
+}
+
+static bool row_needs_busy_time(const struct row *row)
+{
+    for (size_t i = 0; row->metric_set && i < metric_set_count(row->metric_set); i++)
+        if (metric_set_uses_busy_time(row->metric_set, i))
+            return true;
+    return false;
+}
+
+static bool needs_busy_times(const struct collector_env *env)
+{
+    const struct snapshot *snapshot = env->snapshot;
+
+    for (size_t i = 0; i < snapshot->n_rows; i++) {
+        const struct row *row = snapshot->rows[i];
+        if (!row->removed && row->collector == env->collector && row_needs_busy_time(row))
+            return true;
+    }
+    return false;
+}
+
 static int cpu_open(const struct collector_env *env, void *previous, struct opened *ret, struct error *error)
 {
     _cleanup_(targets_done) struct targets targets = {.explain_nowhere = cpu_explain_nowhere};
@@ -40,10 +81,54 @@ static int cpu_open(const struct collector_env *env, void *previous, struct open
     if (r == -ENOMEM)
         ret->state = previous;
     else if (r < 0)
-        group_set_close(env, previous);
+        cpu_close(env, previous);
     if (r < 0)
         return r;
-    return group_set_open(env, &env->config->cpu.groups, &targets, previous, ret, error);
+    r = group_set_open(env, &env->config->cpu.groups, &targets, previous, ret, error);
+    env->snapshot->needs_busy = needs_busy_times(env);
+    return r;
+}
+
+/* On ENOMEM the CPU gets its series at the next reading. */
+static void show_busy_time(const struct collector_env *env, size_t i)
+{
+    struct snapshot *snapshot = env->snapshot;
+    const struct busy_time *time = &snapshot->busy.items[i];
+
+    if (i == snapshot->n_busy_series) {
+        char cpu[16];
+        snprintf(cpu, sizeof(cpu), "%u", time->cpu);
+        const struct label label = {"cpu", cpu};
+        if (array_grow(&snapshot->busy_series, i) < 0)
+            return;
+        struct series *series = own_metrics_add(&snapshot->metrics, OWN_CPU_BUSY, env->collector, &label, 1);
+        if (!series)
+            return;
+        snapshot->busy_series[snapshot->n_busy_series++] = series;
+    }
+    if (i >= snapshot->n_busy_series)
+        return;
+    series_set(snapshot->busy_series[i], time->total_ns);
+    snapshot->busy_series[i]->visible = time->known;
+}
+
+/* Called just before the counters are read. Without busy times, only the metrics that need them are absent. */
+static void read_busy_times(const struct collector_env *env)
+{
+    struct snapshot *snapshot = env->snapshot;
+
+    if (snapshot->needs_busy)
+        (void)busy_times_load(&snapshot->busy, env->sys);
+    else
+        remove_busy_times(env);
+    for (size_t i = 0; i < snapshot->busy.n; i++)
+        show_busy_time(env, i);
+}
+
+static int cpu_collect(const struct collector_env *env, void *state, struct collected *ret, struct error *error)
+{
+    read_busy_times(env);
+    return group_set_collect(env, state, ret, error);
 }
 
 /* Reports CPUs that the configuration names and this machine cannot have. */
@@ -82,8 +167,8 @@ const struct collector collector_cpu = {
     .enabled = offsetof(struct config, cpu.enabled),
     .has_groups = true,
     .open = cpu_open,
-    .collect = group_set_collect,
+    .collect = cpu_collect,
     .pause = group_set_pause,
     .report = cpu_report,
-    .close = group_set_close,
+    .close = cpu_close,
 };

@@ -10,9 +10,10 @@
 
 struct past_row {
     uint64_t id;
-    uint64_t enabled_ns, running_ns;
+    uint64_t enabled_ns, running_ns, busy_ns;
     size_t first; /* index of its first counter */
     size_t n;
+    bool busy_known;
     bool unknown, absent; /* unknown: the group was starved, or its collector failed */
 };
 
@@ -48,13 +49,23 @@ static size_t snapshot_count_counters(const struct snapshot *snapshot)
     return n;
 }
 
+/* Returns NULL for a row that is of no CPU, or whose CPU's busy time is unknown. */
+static const struct busy_time *row_busy_time(const struct snapshot *snapshot, const struct row *row)
+{
+    return row->cpu >= 0 ? busy_times_find(&snapshot->busy, (unsigned)row->cpu) : NULL;
+}
+
 static void baseline_add_row(struct baseline *baseline, const struct snapshot *snapshot, const struct row *row,
                              size_t *first)
 {
+    const struct busy_time *busy = row_busy_time(snapshot, row);
+
     baseline->rows[baseline->n_rows++] = (struct past_row){
         .id = row->id,
         .enabled_ns = row->enabled_ns,
         .running_ns = row->running_ns,
+        .busy_ns = busy ? busy->total_ns : 0,
+        .busy_known = busy,
         .first = *first,
         .n = row->n_counters,
         .unknown = row->state == ROW_STARVED || snapshot_row_failed(snapshot, row),
@@ -111,16 +122,20 @@ static double counter_growth(const struct counter *now, uint64_t then)
     return (double)(now->value - then) / (double)number_power_of_ten(now->decimals);
 }
 
-/* Returns how long the group was enabled and running since the baseline; NAN if unknown. */
-static struct metric_set_times rates_times(const struct past_row *then, const struct row *row)
+/* Returns how long the group was enabled and running, and its CPU busy, since the baseline; NAN if unknown. */
+static struct metric_set_times rates_times(const struct past_row *then, const struct snapshot *snapshot,
+                                           const struct row *row, double seconds)
 {
-    struct metric_set_times times = {NAN, NAN};
+    const struct busy_time *busy = row_busy_time(snapshot, row);
+    struct metric_set_times times = {NAN, NAN, NAN, seconds};
 
     if (row->enabled_ns >= then->enabled_ns && row->running_ns >= then->running_ns) {
         uint64_t enabled = row->enabled_ns - then->enabled_ns, running = row->running_ns - then->running_ns;
         times.enabled = (double)enabled / (double)NSEC_PER_SEC;
         times.running = (double)MIN(running, enabled) / (double)NSEC_PER_SEC;
     }
+    if (busy && then->busy_known && busy->total_ns >= then->busy_ns)
+        times.busy = (double)(busy->total_ns - then->busy_ns) / (double)NSEC_PER_SEC;
     return times;
 }
 
@@ -165,10 +180,11 @@ int rates_row(const struct baseline *baseline, const struct snapshot *snapshot, 
     /* The totals of a starved group stand still and later catch up at once. Neither is a rate of this interval. */
     bool failed = snapshot_row_failed(snapshot, row);
     bool unknown = then->unknown || failed || row->state == ROW_STARVED || was_paused(baseline, snapshot);
-    struct rates rates = {.row = row, .events = events, .times = {NAN, NAN}};
-    rates_compute_events(baseline->counters + then->first, row, unknown, rates_seconds(baseline, snapshot), events);
+    double seconds = rates_seconds(baseline, snapshot);
+    struct rates rates = {.row = row, .events = events, .times = {NAN, NAN, NAN, seconds}};
+    rates_compute_events(baseline->counters + then->first, row, unknown, seconds, events);
     if (!failed)
-        rates.times = rates_times(then, row);
+        rates.times = rates_times(then, snapshot, row, seconds);
     rates_add_ratios(&rates);
     *ret = rates;
     return 0;
@@ -355,6 +371,8 @@ static int total_add(struct total *total, const struct row *row, const struct ra
     if (rates) {
         total->times.enabled += rates->times.enabled;
         total->times.running += rates->times.running;
+        total->times.busy += rates->times.busy;
+        total->times.interval = rates->times.interval;
     }
     return row->cpu >= 0 ? cpuset_add(&total->cpus, (unsigned)row->cpu) : 0;
 }
@@ -434,6 +452,9 @@ double total_metric(const struct total *total, size_t metric)
     for (size_t i = 0; i < total->n_events; i++) {
         if (!metric_set_uses_event(total->metric_set, metric, i))
             continue;
+        /* The busy time is that of all rows. */
+        if (metric_set_uses_busy_time(total->metric_set, metric) && total->events[i].known != total->n_rows)
+            return NAN;
         if (n++ && (total->uneven || total->events[i].known_rows != known_rows))
             return NAN;
         known_rows = total->events[i].known_rows;

@@ -7,6 +7,8 @@
  *
  * Series such as perfcountd_self_cycles_total count hardware events of the daemon's main thread. An event that cannot
  * be opened has no series, and a starved counter is left out of the scrape.
+ *
+ * It also serves what is known of the machine as a whole: its name, and what its CPUs' clock rates depend on.
  */
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -14,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "collectors/collector.h"
+#include "collectors/cpu-limits.h"
 #include "metrics/own-metrics.h"
 #include "perf/board.h"
 #include "perf/open-group.h"
@@ -304,6 +307,7 @@ struct self {
     struct series *build, *board;
     struct series **slots; /* perfcountd_pmu_slots, one for each core PMU */
     size_t n_slots;
+    struct cpu_limits limits;
     struct self_child opener, symboliser, reader;
     struct self_cost *cost;
 };
@@ -321,6 +325,7 @@ static void self_close(const struct collector_env *env, void *state)
     for (size_t i = 0; i < self->n_slots; i++)
         metrics_remove(&env->snapshot->metrics, self->slots[i]);
     free(self->slots);
+    cpu_limits_done(env, &self->limits);
     self_child_done(&self->opener, &env->snapshot->metrics);
     self_child_done(&self->symboliser, &env->snapshot->metrics);
     self_child_done(&self->reader, &env->snapshot->metrics);
@@ -432,7 +437,7 @@ static int self_open(const struct collector_env *env, void *previous, struct ope
     self->fd_directory = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     process_stat_read_boot(&self->boot_ns);
     if (self_add_series(env, self) < 0 || self_cost_open(env, steal(self->cost), &self->cost) < 0 ||
-        self_add_board(env, self) < 0 || self_add_slots(env, self) < 0) {
+        self_add_board(env, self) < 0 || self_add_slots(env, self) < 0 || cpu_limits_open(env, &self->limits) < 0) {
         self_close(env, self);
         return error_oom(error);
     }
@@ -485,6 +490,7 @@ static int self_collect(const struct collector_env *env, void *state, struct col
     (void)ret;
     if (!self->board && self_add_board(env, self) < 0)
         return error_oom(error);
+    cpu_limits_collect(env, &self->limits);
     if (!self->boot_ns) /* out of memory or descriptors when it was opened */
         process_stat_read_boot(&self->boot_ns);
     self_set(self, OWN_CPU_SECONDS, sys_now(env->sys, CLOCK_PROCESS_CPUTIME_ID));

@@ -11,6 +11,7 @@
 #include "base/intern.h"
 #include "metrics/formula.h"
 #include "metrics/metrics.h"
+#include "perf/busy.h"
 #include "perf/cpuset.h"
 
 struct names;
@@ -87,6 +88,10 @@ struct snapshot {
     uint64_t next_row_id;
     struct known known[N_KNOWN]; /* names that are configured, or of the machine; see snapshot_set_known() */
     struct cpuset possible;      /* CPUs of the machine; empty: unknown */
+    bool needs_busy;             /* a metric of the collector `cpu` needs the time that CPUs were busy */
+    struct busy_times busy;      /* when `cpu`, which frees them, was last read; empty if no metric needs them */
+    struct series **busy_series; /* of each item of `busy` */
+    size_t n_busy_series;
     uint64_t pauses; /* number of times that all groups were disabled or enabled; odd while they are disabled */
 };
 

@@ -166,13 +166,19 @@ struct fit {
     size_t n_worst;
 };
 
+/* What a formula may name that every group has. */
+static bool is_time(const char *name)
+{
+    return str_equal(name, "running_time") || str_equal(name, "enabled_time") || str_equal(name, "busy_time");
+}
+
 static enum need place_need(const struct counted_place *place, const char *name)
 {
     char text[128];
 
     if (str_equal(name, SLOTS))
         return place->pmu && place->pmu->slots > 0 ? NEED_NOTHING : NEED_EVENT;
-    if (str_equal(name, "running_time") || str_equal(name, "enabled_time"))
+    if (is_time(name))
         return place->n_rows > 0 ? NEED_NOTHING : NEED_GROUP;
     if (counted_place_find_row(place, name))
         return NEED_NOTHING;
@@ -298,7 +304,7 @@ static const struct preset *find_preset(const struct counted_place *place, const
         if (r < 0)
             continue;
         size_t n = 0;
-        while (n < formula->n_names && list_has(&list, formula->names[n]))
+        while (n < formula->n_names && (is_time(formula->names[n]) || list_has(&list, formula->names[n])))
             n++;
         if (n == formula->n_names)
             return &presets[i];

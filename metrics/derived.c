@@ -16,6 +16,8 @@
 /* --- CPU pipeline --- */
 
 #define STAT "perf stat (tools/perf/util/stat-shadow.c)"
+/* Cycle counters stop while a CPU is idle, and get_idle_time() says for how long. */
+#define IDLE "idle time in fs/proc/stat.c, 6.1"
 #define NEOVERSE_N1 "arm64/arm/neoverse-n1/metrics.json, 6.8"
 
 static const struct derived_metric cpu_metrics[] = {
@@ -62,6 +64,13 @@ static const struct derived_metric cpu_metrics[] = {
         .help = "Cycles per second of CPU time: how fast the CPUs were clocked while its tasks ran.",
         .targets = DERIVED_CGROUP,
         .formulas = FORMULAS({"cycles / task_clock", NULL, STAT, true}),
+    },
+    {
+        .name = "cpu_frequency_hertz",
+        .unit = "hertz",
+        .help = "Cycles per second in which the CPU was not idle: how fast it was clocked while it worked.",
+        .targets = DERIVED_CPU,
+        .formulas = FORMULAS({"cycles / busy_time", NULL, IDLE, false}),
     },
     {
         .name = "cpu_utilization",

@@ -3,9 +3,9 @@
  * The table of derived metrics: ratios and rates computed from events that were counted in one group.
  *
  * A name in a formula is an event as metrics name it ("branch_misses") and means its rate per second in the event's
- * unit. Other names are running_time and enabled_time of the group, in seconds, and `slots`, the number of operations
- * that a CPU can issue per cycle (caps/slots of its PMU in sysfs). `cycles` and `instructions` also match Arm's names
- * for them.
+ * unit. Other names are running_time and enabled_time of the group, in seconds, busy_time, the seconds per second in
+ * which the CPU was not idle (perf/busy.h), and `slots`, the number of operations that a CPU can issue per cycle
+ * (caps/slots of its PMU in sysfs). `cycles` and `instructions` also match Arm's names for them.
  *
  * Each formula names its source: perf's own output (tools/perf/util/stat-shadow.c); perf's metrics
  * (tools/perf/pmu-events/arch, given as "arm64/..." and "x86/..."), which come from Arm's telemetry guides and from

@@ -217,7 +217,7 @@ double formula_value(const struct formula_step *steps, size_t n, const double *o
 /* --- metric sets --- */
 
 /* Operands that are not events. Event i is operand OPERAND_EVENTS + i. */
-enum { OPERAND_RUNNING_TIME, OPERAND_ENABLED_TIME, OPERAND_SLOTS, OPERAND_EVENTS };
+enum { OPERAND_RUNNING_TIME, OPERAND_ENABLED_TIME, OPERAND_BUSY_TIME, OPERAND_SLOTS, OPERAND_EVENTS };
 
 struct metric_set_item {
     const struct derived_metric *metric;
@@ -237,7 +237,11 @@ struct metric_set {
 static bool find_operand(const struct metric_set_events *of, const char *name, uint32_t *ret)
 {
     static const char *const others[] = {
-        [OPERAND_RUNNING_TIME] = "running_time", [OPERAND_ENABLED_TIME] = "enabled_time", [OPERAND_SLOTS] = "slots"};
+        [OPERAND_RUNNING_TIME] = "running_time",
+        [OPERAND_ENABLED_TIME] = "enabled_time",
+        [OPERAND_BUSY_TIME] = "busy_time",
+        [OPERAND_SLOTS] = "slots",
+    };
 
     for (uint32_t i = 0; i < ARRAY_SIZE(others); i++)
         if (str_equal(others[i], name)) {
@@ -380,6 +384,16 @@ bool metric_set_uses_event(const struct metric_set *metric_set, size_t i, size_t
     return false;
 }
 
+bool metric_set_uses_busy_time(const struct metric_set *metric_set, size_t i)
+{
+    const struct metric_set_item *item = &metric_set->items[i];
+
+    for (size_t operand = 0; operand < item->n_operands; operand++)
+        if (item->operands[operand] == OPERAND_BUSY_TIME)
+            return true;
+    return false;
+}
+
 bool metric_set_compares_events(const struct metric_set *metric_set, size_t i)
 {
     const struct metric_set_item *item = &metric_set->items[i];
@@ -390,6 +404,15 @@ bool metric_set_compares_events(const struct metric_set *metric_set, size_t i)
     return n > 1;
 }
 
+/* Less busy time is not known: of so few units of /proc/stat, one more or less is a large part. */
+#define BUSY_MIN_SECONDS 0.1
+
+/* Returns busy seconds per second, as event rates are per second. */
+static double busy_rate(const struct metric_set_times *times)
+{
+    return times->busy >= BUSY_MIN_SECONDS && times->interval > 0 ? times->busy / times->interval : NAN;
+}
+
 static double operand_value(const struct metric_set *metric_set, uint32_t operand, const double *rates,
                             const struct metric_set_times *times)
 {
@@ -398,6 +421,8 @@ static double operand_value(const struct metric_set *metric_set, uint32_t operan
         return times->running;
     case OPERAND_ENABLED_TIME:
         return times->enabled;
+    case OPERAND_BUSY_TIME:
+        return busy_rate(times);
     case OPERAND_SLOTS:
         return metric_set->of.slots;
     default:

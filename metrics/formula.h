@@ -66,9 +66,11 @@ bool metric_set_is_of(const struct metric_set *metric_set, const struct metric_s
 /* A metric set has at most this many metrics; further ones are dropped. */
 #define METRIC_SET_MAX 48
 
-/* time_running and time_enabled within the interval, in seconds. */
+/* Within the interval between two readings. Sums, if several targets are added up, but for the interval. */
 struct metric_set_times {
-    double running, enabled;
+    double running, enabled; /* time_running and time_enabled, in seconds */
+    double busy;             /* seconds in which the CPUs of the target were busy (perf/busy.h); NAN if unknown */
+    double interval;         /* seconds */
 };
 
 /* The number of metrics, and metric `i` below that number. */
@@ -78,6 +80,8 @@ const struct derived_metric *metric_set_metric(const struct metric_set *metric_s
 const struct derived_formula *metric_set_formula(const struct metric_set *metric_set, size_t i);
 /* Whether metric `i` uses event `k`. */
 bool metric_set_uses_event(const struct metric_set *metric_set, size_t i, size_t k);
+/* Whether metric `i` uses the time that CPUs were busy. */
+bool metric_set_uses_busy_time(const struct metric_set *metric_set, size_t i);
 /* Whether metric `i` uses two or more events. */
 bool metric_set_compares_events(const struct metric_set *metric_set, size_t i);
 /* The value of metric `i`, or NAN. rates[k] is the rate per second of event k, NAN if unknown. */

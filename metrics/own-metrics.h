@@ -36,6 +36,11 @@ enum own_metric {
     /* of the machine */
     OWN_BOARD,
     OWN_PMU_SLOTS,
+    OWN_CPU_BUSY,
+    OWN_CPU_FREQUENCY_LIMIT,
+    OWN_CPU_FREQUENCY_MAX,
+    OWN_CPU_COOLING,
+    OWN_UNDER_VOLTAGE,
     /* of each other process of the daemon */
     OWN_CHILD_CPU_SECONDS,
     OWN_CHILD_RESIDENT_BYTES,
@@ -51,6 +56,10 @@ enum own_metric {
 
 /* Decimals of the start times: the kernel reports clock ticks of 1/100 s (proc_pid_stat(5)). */
 #define OWN_START_DECIMALS 2
+
+/* Ratios have four decimals: the value of a series is in 1/10000. */
+#define OWN_RATIO_DECIMALS 4
+#define OWN_RATIO_UNITS 10000
 
 /* Adds a series of the metric, with the arguments, the result and the errors of metrics_add_created(). */
 struct series *own_metrics_add_created(struct metrics *metrics, enum own_metric which, unsigned collector,

@@ -83,24 +83,21 @@ int uevent_receive(int fd, enum uevent_change *ret_change, unsigned *ret_cpu)
 
 /* --- Idle times --- */
 
-/* Limit in bytes. /proc/stat has a line for each CPU and a number for each interrupt of the machine. */
-#define STAT_MAX (2 * 1024 * 1024)
-
 void idle_times_done(struct idle_times *times)
 {
     free(times->items);
     *times = (struct idle_times){0};
 }
 
-/* Parses "cpu0 USER NICE SYSTEM IDLE IOWAIT ...", in ticks. */
+/* Parses "cpu0 USER NICE SYSTEM IDLE IOWAIT IRQ SOFTIRQ STEAL ...", in ticks. */
 static bool parse_cpu(const char *line, long ticks, struct idle_time *ret)
 {
-    unsigned long long idle, iowait;
+    unsigned long long idle, iowait, stolen = 0;
     unsigned cpu;
 
-    if (sscanf(line, "cpu%5u %*u %*u %*u %20llu %20llu", &cpu, &idle, &iowait) != 3)
+    if (sscanf(line, "cpu%5u %*u %*u %*u %20llu %20llu %*u %*u %20llu", &cpu, &idle, &iowait, &stolen) < 3)
         return false;
-    *ret = (struct idle_time){cpu, ((double)idle + (double)iowait) / (double)ticks};
+    *ret = (struct idle_time){cpu, ((double)idle + (double)iowait) / (double)ticks, (double)stolen / (double)ticks};
     return true;
 }
 

@@ -40,6 +40,7 @@ int uevent_receive(int fd, enum uevent_change *ret_change, unsigned *ret_cpu);
 struct idle_time {
     unsigned cpu;
     double seconds; /* since boot, including waiting for I/O; it may decrease a little (proc(5)) */
+    double stolen;  /* seconds since boot in which the hypervisor ran others; 0 if unknown */
 };
 
 /* The CPUs that are online, in ascending order. */
@@ -47,6 +48,9 @@ struct idle_times {
     struct idle_time *items;
     size_t n;
 };
+
+/* Limit in bytes. /proc/stat has a line for each CPU and a number for each interrupt of the machine. */
+#define STAT_MAX (2 * 1024 * 1024)
 
 /* Reads /proc/stat, which needs no privilege. Returns -errno if it cannot be read, -EBADMSG if it has no CPU. */
 int idle_times_load(struct sys *sys, struct idle_times *ret);

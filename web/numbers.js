@@ -97,7 +97,8 @@ export function timeOf(seconds) {
 // --- What metrics and events are called on the page.
 
 const titles = { cpu_utilization: "CPUs", ipc: "IPC", ipc_user: "IPC, user", ipc_kernel: "IPC, kernel",
-                 frequency_hertz: "Frequency", task_clock: "CPU time", cpu_migrations: "CPU migrations" };
+                 frequency_hertz: "Frequency", cpu_frequency_hertz: "Frequency", task_clock: "CPU time",
+                 cpu_migrations: "CPU migrations" };
 
 // Below this share of the time a number is an estimate. As perfcountd top has it.
 export const whole = 0.9995;

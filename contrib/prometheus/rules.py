@@ -21,6 +21,9 @@ SOFTWARE = set(("task_clock cpu_clock page_faults minor_faults major_faults cont
 TIMES = {"running_time": "group_running_seconds", "enabled_time": "group_enabled_seconds"}
 SLOTS = "slots"
 HAS_SLOTS = "and on (job, instance, pmu) perfcountd_pmu_slots"
+BUSY = "busy_time"
+BUSY_METRIC = "perfcountd_cpu_busy_seconds_total"
+ON_CPU = "on (job, instance, cpu)"
 TIMES_SLOTS = "* on (job, instance, pmu) group_left () perfcountd_pmu_slots"
 
 # Of each collector: the levels, each with the labels that are added up, and what the level is.
@@ -185,6 +188,8 @@ class Writer:
 
     def rate(self, name):
         """The rates of an event, by whatever name of it a CPU has it."""
+        if name == BUSY:
+            return "rate(%s[%s])" % (BUSY_METRIC, WINDOW)
         selector = "{pmu=~\"%s\"}" % regex_of(self.pmu) if self.pmu and kind_of(name) != "software" else ""
         rates = ["rate(%s%s[%s])" % (metric_of(self.collector, spelling), selector, WINDOW)
                  for spelling in [name] + self.spellings.get(name, [])]
@@ -209,11 +214,24 @@ class Writer:
         """Selects what is of groups that have this event too."""
         if name == SLOTS:
             return HAS_SLOTS.split(" perfcountd")[0], "perfcountd_pmu_slots"
+        if name == BUSY:
+            return "and " + ON_CPU, self.rate(name)
         same = {kind_of(other) for other in events_of(tree)} == {kind_of(name)}
         return "and" if same else "and ignoring (pmu)", self.rate(name)
 
+    def sum_busy(self):
+        """The busy time of the CPUs that have the event in a group."""
+        others = [name for name in self.names if name != BUSY]
+        if len(others) != 1 or self.collector != "cpu":
+            raise Mistake("busy_time must divide one event of CPUs: \"cycles / busy_time\"")
+        one = ("call", "", chain_of([self.rate(others[0]), "0"], [">= bool"]))
+        row = chain_of([one, self.rate(BUSY)], ["* %s group_left ()" % ON_CPU])
+        return ("call", "sum without (%s) " % self.summed, row)
+
     def sum(self, tree):
         """A tree that is linear, added up."""
+        if tree == BUSY:
+            return self.sum_busy()
         own = names_of(tree)
         # A group has both of its times.
         rest = [self.present(tree, name) for name in self.names

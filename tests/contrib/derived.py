@@ -17,6 +17,7 @@ import sys
 
 UNITS = re.compile(r"_(seconds|bytes|joules)$")
 TIMES = {"group_running": "running_time", "group_enabled": "enabled_time"}
+BUSY = "busy_time"
 MUCH = 1000000
 
 
@@ -59,12 +60,19 @@ class Case:
         for name, rate in events.items():
             if name == "slots":
                 continue
+            if name == BUSY:  # of a CPU, whatever its groups are
+                self.input.append({"series": series_text("perfcountd_cpu_busy_seconds_total",
+                                                         {**self.node, "cpu": labels["cpu"]}),
+                                   "values": "0+%gx10" % (60 * float(rate))})
+                continue
             self.input.append({"series": series_text("perf_%s_%s_total" % (collector, name), {**self.node, **labels}),
                                "values": "0+%gx10" % (60 * float(rate))})
 
     def add_decoys(self, collector, labels, formula):
-        first, *rest = [name for name in self.places[0] if name != "slots"]
+        first, *rest = [name for name in self.places[0] if name not in ("slots", BUSY)]
         pmu = {"pmu": self.pmus[1]}
+        if BUSY in self.places[0]:
+            self.add(collector, {**labels, "cpu": "5", **pmu, "group": "g"}, {first: MUCH})
         if rest and first not in self.times():
             self.add(collector, {**labels, "cpu": "5", **pmu, "group": "g"}, {first: MUCH})
             self.add(collector, {**labels, "cpu": "0", **pmu, "group": "alone"}, {first: MUCH})

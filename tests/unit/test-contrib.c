@@ -66,6 +66,10 @@ static const struct {
 
 static struct rig rigs[ARRAY_SIZE(machines)];
 
+#define COOLING "/sys/class/thermal/cooling_device0/"
+#define HWMON "/sys/class/hwmon/hwmon0/"
+#define CPUFREQ "/sys/devices/system/cpu/cpufreq/policy0/"
+
 static int setup(void **state)
 {
     (void)state;
@@ -73,6 +77,15 @@ static int setup(void **state)
         struct fake_sys *fake = machines[i].machine();
         rig_refuse(fake, ENOENT, PERF_COUNT_HW_BUS_CYCLES, -1);
         fake_file(fake, "/proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+        fake_file(fake, "/proc/stat", "cpu  0 0 0 0 0\ncpu0 0 0 0 0 0\n");
+        fake_file(fake, CPUFREQ "scaling_max_freq", "1800000\n");
+        fake_file(fake, CPUFREQ "cpuinfo_max_freq", "1800000\n");
+        fake_file(fake, CPUFREQ "related_cpus", "0\n");
+        fake_file(fake, COOLING "type", "cpufreq-cpu0\n");
+        fake_file(fake, COOLING "cur_state", "0\n");
+        fake_file(fake, COOLING "max_state", "3\n");
+        fake_file(fake, HWMON "name", "rpi_volt\n");
+        fake_file(fake, HWMON "in0_lcrit_alarm", "0\n");
         fake_file(fake, "/sys/fs/cgroup/system.slice/a.service/cgroup.procs", "%s", "");
         rig_init(&rigs[i], fake, machines[i].configuration);
         rig_read(&rigs[i]);

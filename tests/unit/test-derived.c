@@ -42,6 +42,7 @@ static const struct {
     {"backend_stall_ratio", DERIVED_CPU, "armv8_cortex_a55", 0, 0, "cycles=1.8e9 stall_backend=0"},
     {"backend_stall_ratio", DERIVED_CPU, "cpu", 0, 0.25, "cycles=1.6e9 stalled_cycles_backend=4e8"},
     {"frequency_hertz", DERIVED_CGROUP, "cpu", 0, 2.4e+09, "task_clock=0.25 cycles=6e8"},
+    {"cpu_frequency_hertz", DERIVED_CPU, "cpu", 0, 2.4e+09, "cycles=6e8"},
     {"cpu_utilization", DERIVED_CGROUP, "software", 0, 1.75, "task_clock=1.75"},
     {"branch_miss_ratio", DERIVED_CPU, "armv8_cortex_a76", 0, 0.025, "br_retired=2e8 br_mis_pred_retired=5e6"},
     {"branch_miss_ratio", DERIVED_CPU, "cpu", 0, 0.05, "branches=2e8 branch_misses=1e7"},
@@ -179,7 +180,7 @@ static struct played play(const char *rates)
 static double value_of(size_t i, const char *pmu, const struct played *played, const struct derived_formula **ret)
 {
     const struct metric_set_events events = {cases[i].in_target, pmu, cases[i].in_slots, played->events, played->n};
-    const struct metric_set_times times = {1, 1};
+    const struct metric_set_times times = {1, 1, .busy = 0.5, .interval = 2};
     struct metric_set *metric_set = metric_set_new(&events);
     double value = NAN;
 
@@ -236,7 +237,8 @@ TEST(test_values)
     }
 }
 
-/* How much of the time a group was counted; the clock of a CPU, which always runs, gives no utilization. */
+/* How much of the time a group was counted, and a CPU busy; the clock of a CPU, which always runs, gives no
+ * utilization. */
 TEST(test_times)
 {
     static const struct {
@@ -245,10 +247,16 @@ TEST(test_times)
         struct metric_set_times in;
         double out;
     } times[] = {
-        {DERIVED_PMU, "cycles", "running_ratio", {1, 4}, 0.25},
-        {DERIVED_CPU, "cycles", "running_ratio", {0, 4}, 0},
-        {DERIVED_CPU, "cycles", "running_ratio", {0, 0}, NAN},
-        {DERIVED_CPU, "task_clock", "cpu_utilization", {1, 1}, NAN},
+        {DERIVED_PMU, "cycles", "running_ratio", {1, 4, 0, 1}, 0.25},
+        {DERIVED_CPU, "cycles", "running_ratio", {0, 4, 0, 1}, 0},
+        {DERIVED_CPU, "cycles", "running_ratio", {0, 0, 0, 1}, NAN},
+        {DERIVED_CPU, "task_clock", "cpu_utilization", {1, 1, 0, 1}, NAN},
+        {DERIVED_CPU, "cycles", "cpu_frequency_hertz", {1, 1, 0.5, 1}, 2},
+        {DERIVED_CPU, "cycles", "cpu_frequency_hertz", {10, 10, 0.5, 10}, 20},
+        {DERIVED_CPU, "cycles", "cpu_frequency_hertz", {1, 1, 0.09, 1}, NAN},
+        {DERIVED_CPU, "cycles", "cpu_frequency_hertz", {1, 1, 0, 0}, NAN},
+        {DERIVED_CPU, "cycles", "cpu_frequency_hertz", {1, 1, NAN, 1}, NAN},
+        {DERIVED_CGROUP, "cycles", "cpu_frequency_hertz", {1, 1, 0.5, 1}, NAN},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
@@ -330,7 +338,8 @@ static void describe_pmu(struct buffer *text, const struct pmu *pmu)
 
 /* Of Cortex-A55 and A76, which have no slots: nothing is called top-down. */
 #define ARMV8                                                                                                          \
-    ": ipc frontend_stall_ratio backend_stall_ratio branch_miss_ratio branch_mpki cache_miss_ratio l1d_mpki "          \
+    ": ipc frontend_stall_ratio backend_stall_ratio cpu_frequency_hertz branch_miss_ratio branch_mpki "                \
+    "cache_miss_ratio l1d_mpki "                                                                                       \
     "l1i_mpki l2_mpki l2_miss_ratio llc_mpki llc_miss_ratio dtlb_walks_pki itlb_walks_pki l2_tlb_mpki "                \
     "dtlb_load_mpki itlb_load_mpki"
 #define TOPDOWN                                                                                                        \
@@ -348,14 +357,14 @@ static const struct {
     {captured_raspberry_pi, ""},
     {captured_altra, "arm_cmn_0: memory_bytes_per_second\narmv8_pmuv3_0" ARMV8 "\n"},
     {captured_neoverse_n2, "armv8_pmuv3_0" ARMV8 TOPDOWN "\n"},
-    {captured_intel_hybrid, "cpu_atom: ipc" TOPDOWN "\ncpu_core: ipc" TOPDOWN
+    {captured_intel_hybrid, "cpu_atom: ipc cpu_frequency_hertz" TOPDOWN "\ncpu_core: ipc cpu_frequency_hertz" TOPDOWN
                             "\npower: package_watts cores_watts platform_watts\nuncore_imc_free_running_0" MEMORY},
-    {captured_intel_server,
-     "cpu: ipc branch_miss_ratio branch_mpki cache_miss_ratio" TOPDOWN "\npower: package_watts dram_watts\n"
-     "uncore_imc_0" MEMORY "uncore_imc_1" MEMORY "uncore_imc_2" MEMORY "uncore_imc_3" MEMORY
-     "uncore_imc_free_running_0" MEMORY},
-    {captured_amd_server,
-     "cpu: ipc frontend_stall_ratio branch_miss_ratio branch_mpki cache_miss_ratio\npower: package_watts\n"},
+    {captured_intel_server, "cpu: ipc cpu_frequency_hertz branch_miss_ratio branch_mpki cache_miss_ratio" TOPDOWN
+                            "\npower: package_watts dram_watts\n"
+                            "uncore_imc_0" MEMORY "uncore_imc_1" MEMORY "uncore_imc_2" MEMORY "uncore_imc_3" MEMORY
+                            "uncore_imc_free_running_0" MEMORY},
+    {captured_amd_server, "cpu: ipc frontend_stall_ratio cpu_frequency_hertz branch_miss_ratio branch_mpki "
+                          "cache_miss_ratio\npower: package_watts\n"},
 };
 
 TEST(test_machines)

@@ -222,15 +222,15 @@ static const struct {
     size_t n;
     struct idle_time last;
 } idle_cases[] = {
-    {SUM "cpu0 1 0 2 1200 34 0 1 0 0 0\n" REST, 0, 1, {0, 12.34}},
-    {SUM "cpu0 1 0 2 100 0 0\ncpu3 1 0 2 250 50 0 1 0 0 0\n" REST, 0, 2, {3, 3}},
-    {SUM "cpu4095 1 0 2 18446744073709551615 0 0 1 0 0 0\n" REST, 0, 1, {4095, 184467440737095516.16}},
-    {SUM "cpu0 1 0 2 100 0", 0, 1, {0, 1}},
-    {SUM "cpu0 1 0 2\ncpu1 1 0 2 100 50\n" REST, 0, 1, {1, 1.5}},
-    {SUM "cpux 1 0 2 100 50\n" REST, -EBADMSG, 0, {0}},
-    {SUM REST, -EBADMSG, 0, {0}},
-    {REST "cpu0 1 0 2 100 0 0\n", -EBADMSG, 0, {0}},
-    {"", -EBADMSG, 0, {0}},
+    {SUM "cpu0 1 0 2 1200 34 0 1 0 0 0\n" REST, 0, 1, {0, 12.34, 0}},
+    {SUM "cpu0 1 0 2 100 0 0\ncpu3 1 0 2 250 50 0 1 25 0 0\n" REST, 0, 2, {3, 3, 0.25}},
+    {SUM "cpu4095 1 0 2 18446744073709551615 0 0 1 0 0 0\n" REST, 0, 1, {4095, 184467440737095516.16, 0}},
+    {SUM "cpu0 1 0 2 100 0", 0, 1, {0, 1, 0}},
+    {SUM "cpu0 1 0 2\ncpu1 1 0 2 100 50\n" REST, 0, 1, {1, 1.5, 0}},
+    {SUM "cpux 1 0 2 100 50\n" REST, -EBADMSG, 0, {0, 0, 0}},
+    {SUM REST, -EBADMSG, 0, {0, 0, 0}},
+    {REST "cpu0 1 0 2 100 0 0\n", -EBADMSG, 0, {0, 0, 0}},
+    {"", -EBADMSG, 0, {0, 0, 0}},
 };
 
 TEST(test_idle_times_parse)
@@ -242,6 +242,7 @@ TEST(test_idle_times_parse)
         if (times.n) {
             assert_int_equal(times.items[times.n - 1].cpu, idle_cases[i].last.cpu);
             assert_true(times.items[times.n - 1].seconds == idle_cases[i].last.seconds);
+            assert_true(times.items[times.n - 1].stolen == idle_cases[i].last.stolen);
         }
     }
 }

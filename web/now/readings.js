@@ -109,8 +109,9 @@ export function absencesOf(document, collector, pmu) {
 }
 
 // Those that say most about what a CPU does, as far as they are there; then the others.
-const useful = ["ipc", "backend_stall_ratio", "topdown_backend_bound_ratio", "llc_mpki", "cache_miss_ratio",
-                 "frontend_stall_ratio", "topdown_frontend_bound_ratio", "branch_miss_ratio", "branch_mpki", "l2_mpki"];
+const useful = ["ipc", "cpu_frequency_hertz", "backend_stall_ratio", "topdown_backend_bound_ratio", "llc_mpki",
+                 "cache_miss_ratio", "frontend_stall_ratio", "topdown_frontend_bound_ratio", "branch_miss_ratio",
+                 "branch_mpki", "l2_mpki"];
 
 // [the most useful, the rest], both in the order that they have.
 export function divide(metrics, n) {

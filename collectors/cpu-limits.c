@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collectors/cpu-limits.h"
+
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/glob.h"
+#include "base/number.h"
+#include "metrics/own-metrics.h"
+
+/* --- table --- */
+
+struct limit {
+    enum own_metric metric;
+    const char *directory, *entries; /* a directory of /sys, and the pattern of its entries' names */
+    const char *value;               /* file in the entry with the number */
+    uint64_t scale;                  /* the series has the number times this, */
+    const char *full;                /* divided by the number in this file of the entry; NULL: not divided */
+    /* The entry has a series for each CPU in this file; NULL: one series with the labels `device` and `type`. */
+    const char *cpus;
+    /* File in the entry with its type, which must match the pattern; NULL: any. */
+    const char *type, *types;
+    bool constant; /* the number never changes, and is read once */
+};
+
+#define KHZ 1000
+
+/*
+ * Raspberry Pi's soc:firmware/get_throttled is not read: since 4.19 its vendor's kernel logs a warning with a
+ * stack trace when any process does (drivers/firmware/raspberrypi.c), and rpi_volt replaces it.
+ */
+static const struct limit table[] = {
+    /* Documentation/hwmon/raspberrypi-hwmon.rst: "Voltage low critical alarm (only for undervoltage)". */
+    {
+        .metric = OWN_UNDER_VOLTAGE,
+        .directory = "/sys/class/hwmon",
+        .entries = "hwmon*",
+        .value = "in0_lcrit_alarm",
+        .scale = 1,
+        .type = "name",
+        .types = "rpi_volt",
+    },
+    /*
+     * Documentation/ABI/testing/sysfs-class-thermal. drivers/thermal/cpufreq_cooling.c registers "cpufreq-cpu0" since
+     * 5.12 and "thermal-cpufreq-0" before.
+     */
+    {
+        .metric = OWN_CPU_COOLING,
+        .directory = "/sys/class/thermal",
+        .entries = "cooling_device*",
+        .value = "cur_state",
+        .scale = OWN_RATIO_UNITS,
+        .full = "max_state",
+        .type = "type",
+        .types = "*cpu*",
+    },
+    /* Documentation/admin-guide/pm/cpufreq.rst: includes what thermal governors and firmware ask of the policy. */
+    {
+        .metric = OWN_CPU_FREQUENCY_LIMIT,
+        .directory = "/sys/devices/system/cpu/cpufreq",
+        .entries = "policy*",
+        .value = "scaling_max_freq",
+        .scale = KHZ,
+        .cpus = "related_cpus",
+    },
+    /* Ibidem: "Maximum possible operating frequency the CPUs belonging to this policy can run at". */
+    {
+        .metric = OWN_CPU_FREQUENCY_MAX,
+        .directory = "/sys/devices/system/cpu/cpufreq",
+        .entries = "policy*",
+        .value = "cpuinfo_max_freq",
+        .scale = KHZ,
+        .cpus = "related_cpus",
+        .constant = true,
+    },
+};
+
+/* --- files --- */
+
+/* In bytes. */
+#define FILE_MAX 4096
+/* Of each row of the table. Boards have a few policies, a server may have one for each CPU. */
+#define FILES_MAX 32
+
+struct limit_file {
+    const struct limit *of;
+    char *path;
+    struct kept_file kept;
+    uint64_t full;
+    struct series **series;
+    size_t n_series;
+};
+
+void cpu_limits_done(const struct collector_env *env, struct cpu_limits *limits)
+{
+    for (size_t i = 0; i < limits->n; i++) {
+        struct limit_file *file = &limits->files[i];
+        for (size_t k = 0; k < file->n_series; k++)
+            metrics_remove(&env->snapshot->metrics, file->series[k]);
+        free(file->series);
+        free(file->path);
+        kept_file_close(env->sys, &file->kept);
+    }
+    free(limits->files);
+    buffer_done(&limits->text);
+    *limits = (struct cpu_limits){0};
+}
+
+/* Returns -EINVAL if the file is no number. */
+static int read_number(struct sys *sys, const char *path, uint64_t *ret)
+{
+    _cleanup_(freep) char *text = NULL;
+    int r = sys_read_file(sys, path, &text);
+
+    return r < 0 ? r : number_parse_u64(text, ret);
+}
+
+static int file_add_series(const struct collector_env *env, struct limit_file *file, const struct label *labels,
+                           size_t n_labels)
+{
+    if (array_grow(&file->series, file->n_series) < 0)
+        return -ENOMEM;
+    struct series *series =
+        own_metrics_add(&env->snapshot->metrics, file->of->metric, env->collector, labels, n_labels);
+    if (!series)
+        return -ENOMEM;
+    file->series[file->n_series++] = series;
+    return 0;
+}
+
+/* The file separates the CPUs by spaces. */
+static int file_add_cpus(const struct collector_env *env, struct limit_file *file, char *list)
+{
+    _cleanup_(cpuset_done) struct cpuset cpus = {0};
+
+    for (char *at = list; *at; at++)
+        *at = *at == ' ' ? ',' : *at;
+    int r = cpuset_parse(list, &cpus, NULL);
+    if (r < 0)
+        return r == -ENOMEM ? r : 0;
+    cpuset_intersect(&cpus, &env->machine->possible);
+    CPUSET_FOREACH (cpu, &cpus) {
+        char number[16];
+        snprintf(number, sizeof(number), "%d", cpu);
+        r = file_add_series(env, file, &(struct label){"cpu", number}, 1);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* Hides the series if `value` is NULL or too large. */
+static void file_set(const struct limit_file *file, const uint64_t *value)
+{
+    uint64_t scaled;
+    bool known = value && !__builtin_mul_overflow(*value, file->of->scale, &scaled);
+
+    for (size_t k = 0; k < file->n_series; k++) {
+        if (known)
+            series_set(file->series[k], file->full ? MIN(scaled / file->full, (uint64_t)OWN_RATIO_UNITS) : scaled);
+        else
+            file->series[k]->visible = false;
+    }
+}
+
+/* Adds what the entry's file may be read for. A file that cannot be read now gets no series. */
+static int file_init(const struct collector_env *env, struct limit_file *file, const char *entry)
+{
+    const struct limit *limit = file->of;
+    _cleanup_(freep) char *type = NULL, *cpus = NULL;
+    uint64_t value;
+    int r = 0;
+
+    if (limit->type)
+        r = sys_read_filef(env->sys, &type, "%s/%s/%s", limit->directory, entry, limit->type);
+    if (r < 0 || (type && !glob_match(limit->types, type)))
+        return r == -ENOMEM ? r : 0;
+    if (asprintf(&file->path, "%s/%s/%s", limit->directory, entry, limit->value) < 0) {
+        file->path = NULL;
+        return -ENOMEM;
+    }
+    r = read_number(env->sys, file->path, &value);
+    if (r == 0 && limit->full) {
+        char path[PATH_MAX];
+        snprintf(path, sizeof(path), "%s/%s/%s", limit->directory, entry, limit->full);
+        r = read_number(env->sys, path, &file->full);
+        if (r == 0 && file->full == 0)
+            return 0;
+    }
+    if (r == 0 && limit->cpus)
+        r = sys_read_filef(env->sys, &cpus, "%s/%s/%s", limit->directory, entry, limit->cpus);
+    if (r < 0)
+        return r == -ENOMEM ? r : 0;
+    if (cpus)
+        r = file_add_cpus(env, file, cpus);
+    else
+        r = file_add_series(env, file, (const struct label[]){{"device", entry}, {"type", type ? type : ""}}, 2);
+    file_set(file, r == 0 ? &value : NULL);
+    return r;
+}
+
+static int limit_open(const struct collector_env *env, const struct limit *limit, struct cpu_limits *limits)
+{
+    char **entries;
+    size_t n, n_files = 0;
+    int r = sys_list_directory(env->sys, limit->directory, &entries, &n);
+
+    if (r < 0)
+        return r == -ENOMEM ? r : 0;
+    for (size_t i = 0; r == 0 && i < n && n_files < FILES_MAX; i++) {
+        if (!glob_match(limit->entries, entries[i]))
+            continue;
+        r = array_grow(&limits->files, limits->n);
+        if (r < 0)
+            break;
+        struct limit_file *file = &limits->files[limits->n++];
+        *file = (struct limit_file){.of = limit};
+        r = file_init(env, file, entries[i]);
+        n_files += file->n_series > 0;
+        if (r == 0 && file->n_series == 0) {
+            free(file->path);
+            limits->n--;
+        }
+    }
+    strings_free(entries, n);
+    return r;
+}
+
+/* Without a PMU no cycles are counted that the limits could explain. */
+static bool has_core_pmu(const struct machine *machine)
+{
+    for (size_t i = 0; i < machine->n_pmus; i++)
+        if (machine->pmus[i]->scope == PMU_CORE && !machine->pmus[i]->absent)
+            return true;
+    return false;
+}
+
+int cpu_limits_open(const struct collector_env *env, struct cpu_limits *ret)
+{
+    int r = 0;
+
+    for (size_t i = 0; has_core_pmu(env->machine) && r == 0 && i < ARRAY_SIZE(table); i++)
+        r = limit_open(env, &table[i], ret);
+    return r;
+}
+
+static int file_read_number(struct sys *sys, struct limit_file *file, struct buffer *text, uint64_t *ret)
+{
+    int r = kept_file_read(sys, &file->kept, file->path, FILE_MAX, text);
+
+    if (r < 0)
+        return r;
+    if (text->size && text->data[text->size - 1] == '\n')
+        text->data[text->size - 1] = '\0';
+    r = number_parse_u64(text->data, ret);
+    if (r < 0)
+        kept_file_close(sys, &file->kept);
+    return r;
+}
+
+void cpu_limits_collect(const struct collector_env *env, struct cpu_limits *limits)
+{
+    uint64_t value;
+
+    for (size_t i = 0; i < limits->n; i++) {
+        struct limit_file *file = &limits->files[i];
+        if (!file->of->constant)
+            file_set(file, file_read_number(env->sys, file, &limits->text, &value) == 0 ? &value : NULL);
+    }
+}
