@@ -37,6 +37,16 @@ static bool is_pointer(uint64_t word)
     return word >= UINT64_C(0xffff) << 48 && word < UINT64_MAX - 4096 && word % sizeof(word) == 0;
 }
 
+/*
+ * Whether a task may be there in a 64-bit kernel. bpf_get_current_task() returns a pointer as a long, so the upper half
+ * of a 32-bit one may be all ones. The last 2 GB of a 64-bit kernel have its image and modules, but no tasks of
+ * processes.
+ */
+static bool is_task(uint64_t address)
+{
+    return is_pointer(address) && (int64_t)address < INT32_MIN;
+}
+
 static int read_words(const struct search *search, uint64_t address, size_t n, uint64_t *ret)
 {
     return search->peek->words(search->peek->userdata, address, n, ret);
@@ -303,8 +313,8 @@ int offsets_find(const struct peek *peek, struct bpf_offsets *ret, struct error 
     if (!ways)
         return error_oom(error);
     int r = peek->task(peek->userdata, -1, &task);
-    if (r == 0 && !is_pointer(task.address))
-        return error_set(error, -ENOENT, BASE "needs a kernel of 64 bits");
+    if (r == 0 && !is_task(task.address))
+        return error_set(error, -ENOENT, BASE "needs a 64-bit kernel (arm64, amd64)");
     if (r == 0)
         r = search_first(&search, &task);
     if (r == 0)

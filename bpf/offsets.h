@@ -37,7 +37,7 @@ struct peek {
 };
 
 /*
- * Takes up to a second. Returns -ENOENT with a message if the kernel has pointers of 32 bits, if tasks of only one
+ * Takes up to a second. Returns -ENOENT with a message if the kernel is not a 64-bit one, if tasks of only one
  * cgroup were seen, or if not exactly one way to the ids was found.
  */
 int offsets_find(const struct peek *peek, struct bpf_offsets *ret, struct error *error);

@@ -109,9 +109,15 @@ static void idle_otherwise(void)
     kernel.tasks[2] = (struct peeked_task){0};
 }
 
+/* As bpf_get_current_task() returns it on 32-bit ARM: with 3 GB for processes, as usual, and with 1 GB. */
 static void of_32_bits(void)
 {
-    kernel.tasks[0].address = UINT64_C(0xc1234560);
+    kernel.tasks[0].address = UINT64_C(0xffffffffc1234560);
+}
+
+static void of_32_bits_below(void)
+{
+    kernel.tasks[0].address = UINT64_C(0x41234560);
 }
 
 static void one_cgroup(void)
@@ -174,7 +180,8 @@ TEST(test_search)
         {"the id twice, by chance", by_chance, NULL},
         {"a task that has ended", ended, NULL},
         {"neighbours", neighbours, NULL},
-        {"32 bits", of_32_bits, "needs a kernel of 64 bits"},
+        {"32 bits", of_32_bits, "needs a 64-bit kernel (arm64, amd64)"},
+        {"32 bits, by another division of memory", of_32_bits_below, "needs a 64-bit kernel (arm64, amd64)"},
         {"one cgroup", one_cgroup, "needs tasks of two cgroups; it saw only those of one"},
         {"only the root", only_root, "needs a task that runs in a cgroup below the root: run perfcountd as a service"},
         {"two ways", two_ways, "found 2 ways from a task to its cgroup"},
