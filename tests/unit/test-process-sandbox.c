@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -269,6 +270,11 @@ static int try_write_file(unsigned long flags)
     return result(fd);
 }
 
+static int try_pause(unsigned long ns)
+{
+    return result(nanosleep(&(struct timespec){.tv_nsec = (long)ns}, NULL));
+}
+
 static int try_execute(unsigned long unused)
 {
     return result(execve("/does/not/exist", (char *[]){NULL}, (char *[]){NULL})) == -ENOENT ? 0 : -errno;
@@ -306,6 +312,7 @@ static const struct {
     {"a socket of the network", try_socket, AF_INET, false, false},
     {"a file for writing", try_write_file, O_WRONLY, false, false},
     {"another program", try_execute, 0, false, false},
+    {"a pause", try_pause, 0, true, false},
 };
 
 /* The exit status: 1 and the index of a trial that was not as it should be. */
