@@ -205,10 +205,10 @@ static json_t *privileges_json(struct session *session)
     _cleanup_(freep) char *watchdog = NULL;
     bool held =
         sys_read_file(&session->sys, "/proc/sys/kernel/nmi_watchdog", &watchdog) == 0 && str_equal(watchdog, "1");
+    bool has_perfmon = capabilities >> CAP_PERFMON & 1, has_admin = capabilities >> CAP_SYS_ADMIN & 1;
 
-    return json_pack("{s:i, s:b, s:b, s:o, s:b}", "uid", (int)geteuid(), "cap_perfmon", capabilities >> CAP_PERFMON & 1,
-                     "cap_sys_admin", capabilities >> CAP_SYS_ADMIN & 1, "perf_event_paranoid",
-                     document_paranoid(session->machine), "nmi_watchdog", held);
+    return json_pack("{s:i, s:b, s:b, s:o, s:b}", "uid", (int)geteuid(), "cap_perfmon", has_perfmon, "cap_sys_admin",
+                     has_admin, "perf_event_paranoid", document_paranoid(session->machine), "nmi_watchdog", held);
 }
 
 /*

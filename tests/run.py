@@ -91,7 +91,7 @@ GROUPS = {
     "faults": "calls of the kernel and allocations fail: 6,800 of 68,000 points, 1,400 with sanitizers",
     "fuzz": "each fuzzer for a bounded number of inputs, built by clang",
     "soak": "hundreds of actions of clients and of the machine, mixed",
-    "armhf": "the unit tests of a 32-bit ARM build, by qemu",
+    "armhf": "a 32-bit ARM build: its unit tests by qemu, its daemon on emulated boards with 64-bit kernels",
     "dashboards": "each query of the Grafana dashboards, asked of a real Prometheus",
     "lint": "shellcheck of the scripts, clang-format of the C",
 }
@@ -155,6 +155,7 @@ def table():
         Step("boards/run", ["tests/vm/run.sh"], environment=arm64),
         Step("armhf/unit", ["tests/distro/armhf.sh"]),
         Step("faults/sample", ["tests/faults/run.sh"], needs=plain, environment=faults["plain"]),
+        Step("armhf/boards", ["tests/vm/run.sh", "armhf-6.1", "armhf-5.10"], needs=["armhf/unit"], environment=arm64),
         Step("faults/sanitized", ["tests/faults/run.sh", "--points=1500"], needs=["build/sanitized"],
              environment=faults["sanitized"]),
         Step("faults/calls", ["tests/faults/calls.sh"], "all", "strace", plain, environment=daemon("plain")),

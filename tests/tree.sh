@@ -72,6 +72,7 @@ packages() {
         for architecture in "${foreign[@]}"; do
             echo "crossbuild-essential-$architecture"
             build_depends "$architecture"
+            echo "libbpf1:$architecture" # loaded at run time; libpfm4 and libdw1 come with their -dev
         done
         ;;
     *) die "there is no kind '$kind'; there are bare, compile, package, machine and containers" ;;

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs in the clean system for armhf.sh: builds the unit tests for armhf without a warning, and runs each by
-# /build/qemu-arm-static. The last line is "N passed, N failed, N skipped"; a test that skips a part of itself passes.
+# Runs in the clean system for armhf.sh: builds the daemon and the unit tests for armhf without a warning, and runs each
+# test by /build/qemu-arm-static. The last line is "N passed, N failed, N skipped"; a test that skips a part of itself
+# passes. /build/system gets the daemon and the libraries it needs, for tests/vm/armhf.sh.
 set -u
 
 host=arm-linux-gnueabihf
@@ -13,12 +14,27 @@ declare -A running=()
 build() {
     (cd /build/source && autoreconf -i) && mkdir -p /build/armhf && cd /build/armhf &&
         PKG_CONFIG=$host-pkg-config /build/source/configure --host=$host CFLAGS=-O0 --enable-werror &&
-        make -j"$jobs" "${names[@]/#/tests/unit/}"
+        make -j"$jobs" perfcountd "${names[@]/#/tests/unit/}"
+}
+
+# libpfm4, libdw and libbpf are loaded at run time. The dynamic linker says what they and the daemon are linked to.
+collect() {
+    local system=/build/system.new linker=/lib/ld-linux-armhf.so.3 file libraries
+    mkdir -p "$system"/{bin,lib/arm-linux-gnueabihf} && cp /build/armhf/perfcountd "$system/bin/" &&
+        cp -L $linker "$system/lib/" || return
+    libraries=$(for file in libpfm.so.4 libdw.so.1 libbpf.so.1; do
+        echo "/usr/lib/arm-linux-gnueabihf/$file"
+    done)
+    for file in /build/armhf/perfcountd $libraries; do
+        [ -e "$file" ] || return
+        libraries+=$'\n'$(/build/qemu-arm-static $linker --list "$file" | awk '$2 == "=>" && $3 ~ "^/" { print $3 }') || return
+    done
+    sort -u <<<"$libraries" | xargs cp -L -t "$system/lib/arm-linux-gnueabihf/" && mv -T "$system" /build/system
 }
 
 # run TEST: its status is the test's.
 run() {
-    srcdir=/build/source exec timeout --kill-after=5 120 \
+    srcdir=/build/source exec timeout --kill-after=5 1800 \
         /build/qemu-arm-static "tests/unit/$1" >"$1.log" 2>&1 </dev/null
 }
 
@@ -38,7 +54,7 @@ for source in /build/source/tests/unit/test-*.c; do
     source=${source##*/}
     names+=("${source%.c}")
 done
-build >/build/build.log 2>&1 </dev/null || { tail -n 30 /build/build.log && exit 1; }
+{ build && collect; } >/build/build.log 2>&1 </dev/null || { tail -n 30 /build/build.log && exit 1; }
 cd /build/armhf || exit
 echo "built in $((SECONDS - begin)) s"
 for name in "${names[@]}"; do

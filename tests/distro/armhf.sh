@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The unit tests on 32 bits: cross-built for armhf in a clean system without a warning, and run there by qemu-user,
-# which emulates one process on this machine's kernel.
+# The daemon and the unit tests on 32 bits: cross-built for armhf in a clean system without a warning. The tests run there
+# by qemu-user, which emulates one process on this machine's kernel.
 #
-# DISTRO_BUILD, build/distro where it is not set, keeps the build and the logs. Needs root, for the system.
+# DISTRO_BUILD, build/distro where it is not set, keeps the build and the logs, and in armhf/system the daemon with the
+# libraries it needs, for the boards armhf-6.1 and armhf-5.10 of tests/vm/run.sh. Needs root, for the clean system.
 set -u
 export LC_ALL=C
 

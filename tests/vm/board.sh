@@ -73,7 +73,7 @@ board_is_up() {
 
 # board_start NAME KERNEL CPUS [LITTLE BIG]: KERNEL is 6.1 or 5.10; LITTLE and BIG are two kinds of core, cortex-a55 and
 # so on. Without them it is the plain machine.
-# Sets url, where the daemon will be.
+# Sets url, where the daemon will be. The files of the archive `overlay`, if it is set, take the place of the board's.
 board_start() {
     local name=$1 kernel=$2 cpus=$3 vmlinuz ports arguments started=$SECONDS
     board_stop
@@ -81,7 +81,7 @@ board_start() {
     vmlinuz=$(find "$VM_CACHE/linux-$kernel/boot" -name 'vmlinuz-*' 2>/dev/null)
     [ -n "$vmlinuz" ] || die "there is no kernel $kernel in $VM_CACHE: run fetch.sh first"
     [ -e "$VM_BUILD/initramfs.gz" ] || die "there is no $VM_BUILD/initramfs.gz: run build.sh first"
-    cat "$VM_BUILD/initramfs.gz" "$VM_BUILD/linux-$kernel.modules.gz" >"$scratch/initrd" || exit
+    cat "$VM_BUILD/initramfs.gz" "$VM_BUILD/linux-$kernel.modules.gz" ${overlay:+"$overlay"} >"$scratch/initrd" || exit
     machine "$cpus" "${@:5}"
     arguments=("${machine_arguments[@]}")
     if [ $# -gt 3 ]; then

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Cross-builds perfcountd for arm64 below VM_BUILD, and packs it with the libraries it needs, busybox and the guest's
-# scripts into initramfs.gz there; linux-6.1.modules.gz and linux-5.10.modules.gz are appended to it at boot.
+# scripts into initramfs.gz there; linux-6.1.modules.gz and linux-5.10.modules.gz are appended to it at boot, and for the
+# 32-bit daemon armhf.gz. Boards that run already may still read what is there, so it is not packed again without need.
 
 # shellcheck source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -76,6 +77,13 @@ pack() {
     printf 'root:x:0:\nnogroup:x:65534:\n' >"$image/etc/group"
 }
 
+is_packed() {
+    local newer
+    newer=$(find "$VM_BUILD"/{arguments,perfcountd,tests/impostor/impostor} "$vm_dir"/{build.sh,guest} \
+        "$root/tests/e2e/hot.c" "$root/bench/board-switches.c" -newer "$VM_BUILD/initramfs.gz") &&
+        [ -z "$newer" ] && [ -d "$image" ]
+}
+
 archive() {
     (cd "$1" && find . -mindepth 1 | sort | cpio --quiet -o -H newc -R 0:0) | gzip -1 >"$2.new" && mv "$2.new" "$2"
 }
@@ -97,7 +105,10 @@ flock -w 900 9 || die "something else has been building in $VM_BUILD for 15 minu
 configure_daemon
 quietly "the build for arm64 failed" make -C "$VM_BUILD" -j"$(getconf _NPROCESSORS_ONLN)" perfcountd \
     tests/impostor/impostor
-pack
-archive "$image" "$VM_BUILD/initramfs.gz"
+if ! is_packed; then
+    pack
+    archive "$image" "$VM_BUILD/initramfs.gz"
+fi
 pack_modules linux-6.1
 pack_modules linux-5.10
+[ ! -d "$ARMHF_SYSTEM" ] || archive "$ARMHF_SYSTEM" "$VM_BUILD/armhf.gz"

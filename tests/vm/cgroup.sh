@@ -35,16 +35,21 @@ cgroup_spin() {
     vm_run "$(cgroup_command "$1" "$2" "spin $1 ${4-} $3")"
 }
 
+# engine_start: daemon_start for $engine, which is perf, bpf, or offsets: bpf on a kernel that seems to have no BTF.
+engine_start() {
+    if [ "$engine" = offsets ]; then daemon_start by-offsets; else daemon_start; fi
+}
+
 # cgroup_daemon EVENTS...: a group of each, called g1 and so on, counted by $engine.
 cgroup_daemon() {
     local i=0 events
     {
         printf '%s\n' 'web: {min_interval: 0s}' 'collectors:' '  cpu: {enabled: false}' '  cgroup:' \
-            "    engine: $engine" '    include: ["/*.slice", "/*.slice/**"]' '    groups:'
+            "    engine: ${engine/offsets/bpf}" '    include: ["/*.slice", "/*.slice/**"]' '    groups:'
         for events in "$@"; do
             printf '      - {name: g%s, events: "%s"}\n' $((i += 1)) "$events"
         done
-    } | daemon_start
+    } | engine_start
 }
 
 # counters CGROUP PMU [EVENT]: of all groups, as JSON.
@@ -62,7 +67,7 @@ cgroup_loops() {
     cgroup_make a.slice b.slice
     cgroup_daemon "{cycles:u,instructions:u}"
     equals "cgroups are counted by $engine" "$(get /api/v1/status | jq -c .cgroups.engine,.cgroups.engine_reason |
-        xargs)" "$engine null"
+        xargs)" "${engine/offsets/bpf} null"
     cgroup_spin 1 a.slice 200
     cgroup_spin 3 a.slice 100
     cgroup_spin 3 b.slice 200

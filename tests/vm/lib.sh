@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 # Shared by the scripts of the emulated board: where things are.
 #
-# VM_CACHE keeps what was fetched (kernels, libraries), keyed by version; VM_BUILD is where the cross build goes.
+# VM_CACHE keeps what was fetched (kernels, libraries), keyed by version; VM_BUILD is where the cross build goes;
+# ARMHF_SYSTEM is the 32-bit daemon with its libraries, which tests/distro/armhf.sh makes.
 
 set -u
 export LC_ALL=C
@@ -15,7 +16,8 @@ root=$(cd "$vm_dir/../.." && pwd)
 . "$root/tests/tree-lib.sh"
 VM_CACHE=${VM_CACHE:-${XDG_CACHE_HOME:-${HOME:-$root/build}/.cache}/perfcountd-vm}
 VM_BUILD=${VM_BUILD:-$root/build/arm64}
-export VM_CACHE VM_BUILD
+ARMHF_SYSTEM=${ARMHF_SYSTEM:-$root/build/distro/armhf/system}
+export VM_CACHE VM_BUILD ARMHF_SYSTEM
 # shellcheck disable=SC2034 # for tree-lib.sh
 log=$VM_BUILD/vm.log
 PATH=$PATH:/usr/sbin:/sbin:$root/build/tools/usr/bin

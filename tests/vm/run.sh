@@ -4,8 +4,8 @@
 # after the other in each.
 #
 # usage: run.sh [BOARD... [TEST...]]
-#   BOARD   two-6.1, two-5.10, eight-6.1, single-6.1 or single-5.10; or footprint, the board of bench/footprint, which has
-#           eight CPUs of two kinds
+#   BOARD   two-6.1, two-5.10, eight-6.1, single-6.1 or single-5.10; or armhf-6.1 or armhf-5.10, with the 32-bit daemon of
+#           tests/distro/armhf.sh; or footprint, the board of bench/footprint, which has eight CPUs of two kinds
 #   TEST    the name of a test function without test_, such as truth; without one, all tests of the boards run
 #
 # tests/vm/lib.sh describes VM_CACHE and VM_BUILD, and truth.sh, hotplug.sh, cgroup.sh and pressure.sh describe the
@@ -57,7 +57,7 @@ two_kinds() {
 
 board() {
     local noun
-    for noun in board bpf cgroup contention discovery hotplug impostor metrics pressure privilege sampler self \
+    for noun in armhf board bpf cgroup contention discovery hotplug impostor metrics pressure privilege sampler self \
         tracepoint truth; do
         # shellcheck source=/dev/null
         . "$vm_dir/$noun.sh"
@@ -78,6 +78,14 @@ board() {
         part test_bpf
         part test_stepped_opener
         [[ " ${IMPOSTOR_KERNELS-5.10} " != *" ${1#single-} "* ]] || part test_impostor
+        ;;
+    armhf-*)
+        [ -d "$ARMHF_SYSTEM" ] || die "there is no $ARMHF_SYSTEM: run tests/distro/armhf.sh first"
+        overlay=$VM_BUILD/armhf.gz board_start "$1" "${1#armhf-}" 4 cortex-a55 cortex-a76
+        part test_armhf
+        part test_opener
+        part test_tracepoint
+        part test_sampler
         ;;
     footprint)
         # shellcheck source=../../bench/board-footprint.sh
@@ -121,7 +129,10 @@ done
 [ ${#chosen[@]} -eq 0 ] || [ ${#boards[@]} -gt 0 ] || die "name the board of ${chosen[*]} before it"
 [ ${#boards[@]} -gt 0 ] || boards=(two-6.1 two-5.10 eight-6.1 single-6.1 single-5.10)
 mkdir -p "$VM_BUILD" || die "cannot write to $VM_BUILD"
-rm -f "$VM_BUILD"/vm.log "$VM_BUILD"/test-*.log "$VM_BUILD"/test-*.status
+rm -f "$VM_BUILD"/vm.log
+for name in "${boards[@]}"; do
+    rm -f "$VM_BUILD/test-$name".{log,status}
+done
 "$vm_dir/fetch.sh" || exit
 "$vm_dir/build.sh" || exit
 

@@ -10,19 +10,21 @@ TRUTH_SECONDS=${TRUTH_SECONDS:-8}
 TRUTH_READINGS=${TRUTH_READINGS:-15}
 TRUTH_SCRAPES=${TRUTH_SCRAPES:-60}
 
-# instructions_of CPU EVENT: the total now.
-instructions_of() {
+# total_of CPU EVENT: now.
+total_of() {
     get "/api/v1/counters?cpu=$1&event=$2" -f | jq -e '.counters[0].value'
 }
 
-# known_loop CPU: a loop of 500 million instructions on a CPU where nothing else runs. QEMU's counter also has those of
-# the other CPUs, where the daemon answers twice.
+# known_loop CPU: a loop of 500 million instructions on a CPU where nothing else runs, each of which takes two cycles
+# (-icount shift=1). QEMU's counter also has those of the other CPUs, where the daemon answers twice.
 known_loop() {
-    local before after counted
-    before=$(instructions_of "$1" instructions_user) && vm_run "spin $1 500" &&
-        after=$(instructions_of "$1" instructions_user)
+    local before after counted cycles
+    before=$(total_of "$1" instructions_user) cycles=$(total_of "$1" cycles_user) && vm_run "spin $1 500" &&
+        after=$(total_of "$1" instructions_user)
     counted=$((${after:-0} - ${before:-0}))
     within "instructions:u of 500000000 on CPU $1 are $counted, within 0.2 %" "$counted" 500000000 500
+    counted=$(($(total_of "$1" cycles_user) - ${cycles:-0}))
+    within "cycles:u are $counted, twice as many, within 0.2 %" "$counted" 1000000000 500
 }
 
 # within TITLE NUMBER OF PARTS: no further from OF than one of PARTS equal parts of it.
@@ -56,15 +58,15 @@ web: {min_interval: 0s}
 collectors:
   cpu:
     groups:
-      - {name: loop, events: "{instructions:u,instructions:k,instructions}"}
+      - {name: loop, events: "{instructions:u,instructions:k,instructions,cycles:u}"}
 END
     # On the CPUs that the board's kernel leaves alone, one of each kind.
     known_loop 1
     known_loop 3
-    user=$(instructions_of 3 instructions_user)
-    kernel=$(instructions_of 3 instructions_kernel)
+    user=$(total_of 3 instructions_user)
+    kernel=$(total_of 3 instructions_kernel)
     within "what is counted in user space and in the kernel makes up all, within 1 %" \
-        $((user + kernel)) "$(instructions_of 3 instructions)" 100
+        $((user + kernel)) "$(total_of 3 instructions)" 100
 }
 
 # Seven counters: the pinned group has three of them, so that four of the twelve groups run at a time.
@@ -140,7 +142,7 @@ scenario() {
     # shellcheck disable=SC2086 # a list
     cgroup_make $cgroups
     printf '%s\n' 'web: {min_interval: 0s, local_operators: true}' 'collectors:' "  cpu: $cpus" '  cgroup:' \
-        "    engine: ${engine/offsets/bpf}" "    include: [$include]" '    groups:' "$list" | daemon_start "${wrapper[@]}"
+        "    engine: ${engine/offsets/bpf}" "    include: [$include]" '    groups:' "$list" | engine_start
     if output=$(python3 "$vm_dir/truth.py" "$url" "$control" scenario "$name" "$bound" "$beside" wait=/tmp/task.go \
         "$@" 2>&1); then
         pass "$engine, $name: within $bound %"
@@ -212,12 +214,10 @@ scenarios() {
     scenario "the root and the CPUs" 0.5 '"/"' "$hard $soft" t.slice "" into=t.slice loop=100 faults=500
 }
 
-# All rows with each engine; `offsets` is the engine bpf on a kernel that seems to have no BTF.
+# All rows with each engine.
 test_scenarios() {
-    local engine wrapper
+    local engine
     for engine in ${TRUTH_ENGINES-perf bpf offsets}; do
-        wrapper=()
-        [ "$engine" != offsets ] || wrapper=(by-offsets)
         scenarios
     done
     daemon_stop
