@@ -28,8 +28,10 @@ static int world_mmap(struct sys *sys, int fd, size_t size, int protection, void
     struct world *world = (struct world *)sys;
 
     (void)protection;
-    *ret = calloc(1, size);
+    /* Records have the alignment of their type, which divides their size. */
+    *ret = fd == COUNTS ? malloc(size) : aligned_alloc(_Alignof(struct bpf_record), size);
     assert(*ret);
+    memset(*ret, 0, size);
     if (fd == COUNTS) {
         world->counts = *ret;
         world->n_counts = size / sizeof(uint64_t);

@@ -68,10 +68,11 @@ static int teardown(void **state)
 TEST(test_pause)
 {
     struct options options = {.no_opener = true};
-    struct daemon daemon = {.options = &options, .symboliser = CHILD_NONE};
+    struct daemon daemon = {.options = &options};
     struct error error = {0};
     struct rig rig;
 
+    daemon.symboliser = CHILD_NONE;
     rig_init(&rig, fake_machine_one_pmu(), CPU_GROUPS("[{name: c, events: cycles}]"));
     sys_init(&daemon.session.sys);
     daemon.session.machine = rig.machine;
