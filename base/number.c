@@ -72,10 +72,12 @@ int number_parse_double(const char *text, double *ret)
     return 0;
 }
 
-static const struct {
-    const char *name;
-    uint64_t ns;
-} units[] = {
+struct unit {
+    const char *name; /* NULL ends a list; the largest come first */
+    uint64_t factor;
+};
+
+static const struct unit times[] = {
     {"d", 86400 * NSEC_PER_SEC},
     {"h", 3600 * NSEC_PER_SEC},
     {"m", 60 * NSEC_PER_SEC},
@@ -83,12 +85,17 @@ static const struct {
     {"ms", NSEC_PER_MSEC},
     {"us", 1000},
     {"ns", 1},
+    {NULL, 0},
 };
 
-/* 10^19 is the largest power of ten below 2^64. Further digits are below a nanosecond. */
+static const struct unit sizes[] = {
+    {"GiB", UINT64_C(1) << 30}, {"MiB", UINT64_C(1) << 20}, {"KiB", UINT64_C(1) << 10}, {"B", 1}, {NULL, 0},
+};
+
+/* 10^19 is the largest power of ten below 2^64. Further digits are below the smallest unit. */
 #define FRACTION_DIGITS_MAX 19
 
-/* Converts the digits after the decimal point to a part of `unit`, truncated to nanoseconds. */
+/* Converts the digits after the decimal point to a part of `unit`, truncated to a multiple of the smallest unit. */
 static int parse_fraction(const char *text, size_t size, uint64_t unit, uint64_t *ret)
 {
     uint64_t digits, power = 1;
@@ -104,36 +111,56 @@ static int parse_fraction(const char *text, size_t size, uint64_t unit, uint64_t
     return 0;
 }
 
-int number_parse_duration(const char *text, uint64_t *ret_ns)
+static int parse_quantity(const char *text, const struct unit *unit, uint64_t *ret)
 {
     size_t digits = strspn(text, "0123456789."), whole = strcspn(text, ".");
     uint64_t value, fraction = 0;
     int r;
 
-    for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
-        if (!str_equal(text + digits, units[i].name))
+    for (; unit->name; unit++) {
+        if (!str_equal(text + digits, unit->name))
             continue;
         r = parse_digits(text, MIN(whole, digits), 10, &value);
         if (r == 0 && whole < digits)
-            r = parse_fraction(text + whole + 1, digits - whole - 1, units[i].ns, &fraction);
+            r = parse_fraction(text + whole + 1, digits - whole - 1, unit->factor, &fraction);
         if (r < 0)
             return r;
-        if (__builtin_mul_overflow(value, units[i].ns, &value) || __builtin_add_overflow(value, fraction, &value))
+        if (__builtin_mul_overflow(value, unit->factor, &value) || __builtin_add_overflow(value, fraction, &value))
             return -ERANGE;
-        *ret_ns = value;
+        *ret = value;
         return 0;
     }
     return -EINVAL;
 }
 
-void number_format_duration(uint64_t ns, char *text)
+int number_parse_duration(const char *text, uint64_t *ret_ns)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(units); i++)
-        if (ns && ns % units[i].ns == 0) {
-            sprintf(text, "%" PRIu64 "%s", ns / units[i].ns, units[i].name);
+    return parse_quantity(text, times, ret_ns);
+}
+
+int number_parse_size(const char *text, uint64_t *ret_bytes)
+{
+    return parse_quantity(text, sizes, ret_bytes);
+}
+
+static void format_quantity(uint64_t value, const struct unit *unit, const char *zero, char *text)
+{
+    for (; value && unit->name; unit++)
+        if (value % unit->factor == 0) {
+            sprintf(text, "%" PRIu64 "%s", value / unit->factor, unit->name);
             return;
         }
-    strcpy(text, "0s");
+    strcpy(text, zero);
+}
+
+void number_format_duration(uint64_t ns, char *text)
+{
+    format_quantity(ns, times, "0s", text);
+}
+
+void number_format_size(uint64_t bytes, char *text)
+{
+    format_quantity(bytes, sizes, "0B", text);
 }
 
 /* --- writing --- */

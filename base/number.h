@@ -35,6 +35,9 @@ int number_parse_duration(const char *text, uint64_t *ret_ns);
  * `ns`. `text` has room for NUMBER_SIZE_MAX + 3 bytes.
  */
 void number_format_duration(uint64_t ns, char *text);
+/* The same for a number of bytes, with the unit B, KiB, MiB or GiB. */
+int number_parse_size(const char *text, uint64_t *ret_bytes);
+void number_format_size(uint64_t bytes, char *text);
 
 /* number_write_*() write no NUL and return the number of bytes. `to` has room for NUMBER_SIZE_MAX bytes. */
 size_t number_write_u64(char *to, uint64_t value);

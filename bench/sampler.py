@@ -22,6 +22,7 @@ import lib
 import peers
 
 CONFIG = """
+history: {enabled: false}
 collectors:
   cgroup: {enabled: false}
 sampler: {enabled: true, allow: local, event: cpu-clock}

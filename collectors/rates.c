@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/number.h"
+#include "perf/group.h"
 
 /* --- rates --- */
 
@@ -17,16 +18,11 @@ struct past_row {
     bool unknown, absent; /* unknown: the group was starved, or its collector failed */
 };
 
-struct past_counter {
-    uint64_t value;
-    bool known;
-};
-
 struct baseline {
-    uint64_t monotonic_ns, pauses;
+    uint64_t monotonic_ns, pauses, next_row_id;
     struct past_row *rows; /* ascending by id, like the rows of a snapshot */
     size_t n_rows;
-    struct past_counter *counters;
+    struct growth_event *counters; /* their values, and whether these are known */
 };
 
 struct baseline *baseline_free(struct baseline *baseline)
@@ -72,7 +68,7 @@ static void baseline_add_row(struct baseline *baseline, const struct snapshot *s
         .absent = row->absent,
     };
     for (size_t i = 0; i < row->n_counters; i++)
-        baseline->counters[(*first)++] = (struct past_counter){
+        baseline->counters[(*first)++] = (struct growth_event){
             .value = row->counters[i].value,
             .known = row->counters[i].known,
         };
@@ -87,6 +83,7 @@ struct baseline *baseline_new(const struct snapshot *snapshot)
         return NULL;
     baseline->monotonic_ns = snapshot->monotonic_ns;
     baseline->pauses = snapshot->pauses;
+    baseline->next_row_id = snapshot->next_row_id;
     baseline->rows = calloc(snapshot->n_rows + 1, sizeof(baseline->rows[0]));
     baseline->counters = calloc(snapshot_count_counters(snapshot) + 1, sizeof(baseline->counters[0]));
     if (!baseline->rows || !baseline->counters)
@@ -103,40 +100,70 @@ static int compare_id(const void *key, const void *element)
     return (id > other) - (id < other);
 }
 
+struct metric_set_times growth_times(const struct growth *growth, double seconds)
+{
+    struct metric_set_times times = {NAN, NAN, NAN, seconds};
+
+    if (growth->has_times) {
+        times.enabled = (double)growth->enabled_ns / (double)NSEC_PER_SEC;
+        times.running = (double)growth->running_ns / (double)NSEC_PER_SEC;
+    }
+    if (growth->has_busy)
+        times.busy = (double)growth->busy_ns / (double)NSEC_PER_SEC;
+    return times;
+}
+
+void growth_event_add(struct growth_event *sum, const struct growth_event *more, uint8_t decimals)
+{
+    double a, b;
+
+    sum->known = sum->known && more->known;
+    if (decimals != SERIES_REAL) {
+        sum->value += more->value;
+        return;
+    }
+    memcpy(&a, &sum->value, sizeof(a));
+    memcpy(&b, &more->value, sizeof(b));
+    a += b;
+    memcpy(&sum->value, &a, sizeof(a));
+}
+
+bool baseline_predates(const struct baseline *baseline, const struct row *row)
+{
+    return row->id >= baseline->next_row_id;
+}
+
 double rates_seconds(const struct baseline *baseline, const struct snapshot *snapshot)
 {
     return (double)(snapshot->monotonic_ns - baseline->monotonic_ns) / (double)NSEC_PER_SEC;
 }
 
-/* Returns the growth of the counter in its unit. NAN if the counter decreased, because the growth is then unknown. */
-static double counter_growth(const struct counter *now, uint64_t then)
+/* Growth in the counter's encoding. It is not known if the counter decreased. */
+static struct growth_event counter_growth(const struct counter *now, uint64_t then)
 {
-    if (now->decimals == SERIES_REAL) {
-        double value, before;
-        memcpy(&value, &now->value, sizeof(value));
-        memcpy(&before, &then, sizeof(before));
-        return value >= before ? value - before : NAN;
-    }
-    if (now->value < then)
-        return NAN;
-    return (double)(now->value - then) / (double)number_power_of_ten(now->decimals);
+    struct growth_event growth = {.value = now->value - then, .known = now->value >= then};
+    double value, before;
+
+    if (now->decimals != SERIES_REAL)
+        return growth;
+    memcpy(&value, &now->value, sizeof(value));
+    memcpy(&before, &then, sizeof(before));
+    value -= before;
+    memcpy(&growth.value, &value, sizeof(value));
+    growth.known = value >= 0;
+    return growth;
 }
 
-/* Returns how long the group was enabled and running, and its CPU busy, since the baseline; NAN if unknown. */
-static struct metric_set_times rates_times(const struct past_row *then, const struct snapshot *snapshot,
-                                           const struct row *row, double seconds)
+double growth_real(const struct growth_event *growth, uint8_t decimals)
 {
-    const struct busy_time *busy = row_busy_time(snapshot, row);
-    struct metric_set_times times = {NAN, NAN, NAN, seconds};
+    double value;
 
-    if (row->enabled_ns >= then->enabled_ns && row->running_ns >= then->running_ns) {
-        uint64_t enabled = row->enabled_ns - then->enabled_ns, running = row->running_ns - then->running_ns;
-        times.enabled = (double)enabled / (double)NSEC_PER_SEC;
-        times.running = (double)MIN(running, enabled) / (double)NSEC_PER_SEC;
-    }
-    if (busy && then->busy_known && busy->total_ns >= then->busy_ns)
-        times.busy = (double)(busy->total_ns - then->busy_ns) / (double)NSEC_PER_SEC;
-    return times;
+    if (!growth->known)
+        return NAN;
+    if (decimals != SERIES_REAL)
+        return (double)growth->value / (double)number_power_of_ten(decimals);
+    memcpy(&value, &growth->value, sizeof(value));
+    return value;
 }
 
 static void rates_add_ratios(struct rates *rates)
@@ -152,39 +179,56 @@ static void rates_add_ratios(struct rates *rates)
     }
 }
 
-static void rates_compute_events(const struct past_counter *then, const struct row *row, bool unknown, double seconds,
-                                 double *events)
-{
-    for (size_t i = 0; i < row->n_counters; i++) {
-        const struct counter *now = &row->counters[i];
-        events[i] = NAN;
-        if (!unknown && now->known && then[i].known && seconds > 0)
-            events[i] = counter_growth(now, then[i].value) / seconds;
-    }
-}
-
 /* Returns whether counting was paused for a part of the interval. */
 static bool was_paused(const struct baseline *baseline, const struct snapshot *snapshot)
 {
     return baseline->pauses != snapshot->pauses || snapshot->pauses % 2 != 0;
 }
 
-int rates_row(const struct baseline *baseline, const struct snapshot *snapshot, const struct row *row, double *events,
-              struct rates *ret)
+int baseline_growth(const struct baseline *baseline, const struct snapshot *snapshot, const struct row *row,
+                    struct growth_event *events, struct growth *ret)
 {
     const struct past_row *then =
         bsearch(&row->id, baseline->rows, baseline->n_rows, sizeof(baseline->rows[0]), compare_id);
 
     if (!then || then->absent || then->n != row->n_counters || row->absent || row->state == ROW_UNAVAILABLE)
         return -ENODATA;
-    /* The totals of a starved group stand still and later catch up at once. Neither is a rate of this interval. */
+    /* The totals of a starved group stand still and later catch up at once. Neither is of this interval. */
     bool failed = snapshot_row_failed(snapshot, row);
-    bool unknown = then->unknown || failed || row->state == ROW_STARVED || was_paused(baseline, snapshot);
+    *ret = (struct growth){
+        .known = !then->unknown && !failed && row->state != ROW_STARVED && !was_paused(baseline, snapshot),
+        .has_times = !failed && row->enabled_ns >= then->enabled_ns && row->running_ns >= then->running_ns,
+    };
+    if (ret->has_times) {
+        ret->enabled_ns = row->enabled_ns - then->enabled_ns;
+        ret->running_ns = MIN(row->running_ns - then->running_ns, ret->enabled_ns);
+    }
+    const struct busy_time *busy = failed ? NULL : row_busy_time(snapshot, row);
+    ret->has_busy = busy && then->busy_known && busy->total_ns >= then->busy_ns;
+    ret->busy_ns = ret->has_busy ? busy->total_ns - then->busy_ns : 0;
+    for (size_t i = 0; i < row->n_counters; i++) {
+        const struct growth_event *before = &baseline->counters[then->first + i];
+        events[i] = (struct growth_event){0};
+        if (ret->known && row->counters[i].known && before->known)
+            events[i] = counter_growth(&row->counters[i], before->value);
+    }
+    return 0;
+}
+
+int rates_row(const struct baseline *baseline, const struct snapshot *snapshot, const struct row *row, double *events,
+              struct rates *ret)
+{
+    struct growth_event growths[GROUP_MEMBERS_MAX];
     double seconds = rates_seconds(baseline, snapshot);
-    struct rates rates = {.row = row, .events = events, .times = {NAN, NAN, NAN, seconds}};
-    rates_compute_events(baseline->counters + then->first, row, unknown, seconds, events);
-    if (!failed)
-        rates.times = rates_times(then, snapshot, row, seconds);
+    struct growth growth;
+    int r =
+        row->n_counters > ARRAY_SIZE(growths) ? -ENODATA : baseline_growth(baseline, snapshot, row, growths, &growth);
+
+    if (r < 0)
+        return r;
+    struct rates rates = {.row = row, .events = events, .times = growth_times(&growth, seconds)};
+    for (size_t i = 0; i < row->n_counters; i++)
+        events[i] = seconds > 0 ? growth_real(&growths[i], row->counters[i].decimals) / seconds : NAN;
     rates_add_ratios(&rates);
     *ret = rates;
     return 0;

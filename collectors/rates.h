@@ -23,6 +23,38 @@ struct baseline;
 struct baseline *baseline_new(const struct snapshot *snapshot);
 struct baseline *baseline_free(struct baseline *baseline);
 
+/* How much a counter grew between two readings, encoded as its value is (struct counter). */
+struct growth_event {
+    uint64_t value;
+    bool known; /* false: `value` is meaningless */
+};
+
+/* Returns the growth in the counter's unit, NAN if it is not known. `decimals` is that of the counter. */
+double growth_real(const struct growth_event *growth, uint8_t decimals);
+
+/* Adds `more` to a sum, which is not known any more if `more` is not. A sum of 0 begins as {.known = true}. */
+void growth_event_add(struct growth_event *sum, const struct growth_event *more, uint8_t decimals);
+
+struct growth {
+    bool known;     /* false: that of no event is known: starved, paused, or the collector failed */
+    bool has_times; /* the times of the group are known */
+    uint64_t enabled_ns, running_ns;
+    bool has_busy; /* the busy time of the row's CPU is known */
+    uint64_t busy_ns;
+};
+
+/* The times for metric_set_value(), over so many seconds; NAN where they are not known. */
+struct metric_set_times growth_times(const struct growth *growth, double seconds);
+
+/*
+ * Computes how much one row grew since the baseline; `events` has room for row->n_counters of them. Returns -ENODATA if
+ * the row is not in the baseline, or is absent or unavailable now.
+ */
+int baseline_growth(const struct baseline *baseline, const struct snapshot *snapshot, const struct row *row,
+                    struct growth_event *events, struct growth *ret);
+/* Whether the row was made after the baseline. */
+bool baseline_predates(const struct baseline *baseline, const struct row *row);
+
 struct ratio {
     const char *name; /* name of a derived metric: "ipc" */
     double value;     /* in the metric's unit */

@@ -503,6 +503,25 @@ static json_t *duration_json(const struct option *option, const void *base)
 const struct option_type option_duration = {"a duration", option_read_text, duration_parse, duration_json,
                                             option_done_nothing};
 
+static int size_parse(const struct option *option, const char *text, void *base, struct error *error)
+{
+    uint64_t bytes = 0;
+    int r = number_parse_size(text, &bytes);
+
+    return option_set_number(option, text, r, bytes, "a size, a number with its unit (B, KiB, MiB, GiB) as in 2MiB",
+                             base, error);
+}
+
+static json_t *size_json(const struct option *option, const void *base)
+{
+    char text[NUMBER_SIZE_MAX + 3];
+
+    number_format_size(*(uint64_t *)option_member(option, base), text);
+    return json_string(text);
+}
+
+const struct option_type option_size = {"a size", option_read_text, size_parse, size_json, option_done_nothing};
+
 /* --- Checks --- */
 
 int option_check_address(const char *text, struct error *error)

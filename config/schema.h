@@ -84,6 +84,7 @@ extern const struct option_type option_text;            /* char *; NULL if the k
 extern const struct option_type option_text_list;       /* char **, with the number of items at count_offset */
 extern const struct option_type option_number;          /* uint64_t */
 extern const struct option_type option_duration;        /* uint64_t, nanoseconds */
+extern const struct option_type option_size;            /* uint64_t, bytes */
 
 /* Returns the member that the option sets. This function and the next ones are for the functions of types. */
 static inline void *option_member(const struct option *option, const void *base)

@@ -106,6 +106,13 @@ struct config_sampler {
     size_t n_tracepoints;
 };
 
+/* What is kept of the past: see collectors/history.h. */
+struct config_history {
+    bool enabled;
+    uint64_t interval_ns, keep_ns;
+    uint64_t memory; /* bytes */
+};
+
 struct config {
     char *file; /* its path; NULL for the built-in defaults */
     bool blank; /* the file is empty */
@@ -115,6 +122,7 @@ struct config {
     struct config_cgroup cgroup;
     bool self_enabled;
     struct config_sampler sampler;
+    struct config_history history;
     char *user;              /* name or number of the user that a process started by root becomes; "" for the default */
     bool opener_breakpoints; /* the opener may open the breakpoints of the configuration */
 };

@@ -24,6 +24,7 @@ enum trouble {
     TROUBLE_CGROUPS_UNHEARD,   /* some descriptors of collectors are not watched */
     TROUBLE_CHANGES_MISSED,    /* the last changes of cgroups could not be followed completely */
     TROUBLE_RETRY_FAILED,      /* the last retry ran out of memory */
+    TROUBLE_NOT_RECORDED,      /* there is no memory for the history */
     TROUBLE_FAILURES_UNLISTED, /* the last update of a failure_log ran out of memory */
     N_TROUBLES
 };

@@ -71,9 +71,11 @@ static int configure_server(void *userdata, const struct config *config, struct 
 /* Passes the sockets of the service manager, if any, to the server. Errors of sockets_take() and server_adopt(). */
 static int adopt_sockets(struct daemon *daemon, struct error *error)
 {
-    _cleanup_(sockets_done) struct sockets sockets = {0};
+    _cleanup_(sockets_done) struct sockets sockets = {.stored = -1};
     int r = sockets_take(&sockets, error);
 
+    if (r == 0)
+        recorder_adopt(daemon->recorder, steal_fd(&sockets.stored));
     if (r < 0 || sockets.n == 0)
         return r;
     r = server_adopt(daemon->server, sockets.fds, sockets.n, error);
@@ -174,9 +176,17 @@ static void follow_collectors(struct daemon *daemon)
     schedule_retry(daemon);
 }
 
+static void record(struct daemon *daemon)
+{
+    int r = recorder_configure(daemon->recorder, &daemon->session.config->history);
+
+    trouble_set(&daemon->troubles, TROUBLE_NOT_RECORDED, r, "no history is recorded: %s", strerror(-r));
+}
+
 void daemon_count(struct daemon *daemon)
 {
     daemon->state = DAEMON_COUNTING;
+    record(daemon);
     follow_collectors(daemon);
     log_counting(daemon);
 }
@@ -462,6 +472,7 @@ int daemon_reload(struct daemon *daemon, struct error *error)
     } else {
         daemon->reload_error[0] = '\0';
         log_event(LOG_KIND_RELOADED, &field, 1, "configuration reloaded");
+        record(daemon);
         log_counting(daemon);
     }
     follow_collectors(daemon);
@@ -471,6 +482,13 @@ int daemon_reload(struct daemon *daemon, struct error *error)
 /* --- life --- */
 
 #define ACCURACY_USEC 10000
+
+static const struct snapshot *read_all(void *userdata)
+{
+    const struct service *service = &((struct daemon *)userdata)->service;
+
+    return service->read(service->userdata, UINT32_MAX, true);
+}
 
 int daemon_watch(struct daemon *daemon)
 {
@@ -490,6 +508,8 @@ int daemon_watch(struct daemon *daemon)
     if (r >= 0)
         r = sampler_new(&daemon->session.sys, event, &daemon->symboliser, &daemon->sampler);
     if (r >= 0)
+        r = recorder_new(event, read_all, daemon, &daemon->recorder);
+    if (r >= 0)
         r = timer_init(event, CLOCK_MONOTONIC, ACCURACY_USEC, on_drain, daemon, &daemon->drain);
     if (r >= 0)
         apply_config(daemon);
@@ -501,6 +521,7 @@ void daemon_done(struct daemon *daemon)
     daemon->server = server_free(daemon->server);
     daemon->drain = sd_event_source_disable_unref(daemon->drain);
     daemon->sampler = sampler_free(daemon->sampler);
+    daemon->recorder = recorder_free(daemon->recorder);
     daemon->hotplug = hotplug_free(daemon->hotplug);
     daemon->watches = watches_free(daemon->watches);
     daemon->pause = sd_event_source_disable_unref(daemon->pause);

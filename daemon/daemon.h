@@ -22,6 +22,7 @@
 #include "daemon/changes.h"
 #include "daemon/fd-budget.h"
 #include "daemon/privsep.h"
+#include "daemon/recorder.h"
 #include "daemon/session.h"
 #include "http/server.h"
 #include "sampler/sampler.h"
@@ -51,6 +52,7 @@ struct daemon {
     struct failure_log failure_log;
     sd_event_source *pause; /* fires at the end of a pause */
     struct sampler *sampler;
+    struct recorder *recorder;
     struct child symboliser;
     sd_event_source *drain;     /* while DAEMON_ENDING: checks whether clients have read their responses */
     unsigned drain_steps;       /* checks left before the event loop ends anyway */

@@ -38,7 +38,14 @@ static const struct snapshot *serve_read(void *userdata, uint32_t mask, bool fre
         hotplug_request_check(daemon->hotplug);
     if (snapshot->metrics.text_size > LARGE_REPLY)
         memory_limit_apply(&daemon->session.memory);
+    if (mask == UINT32_MAX)
+        recorder_take(daemon->recorder, snapshot);
     return snapshot;
+}
+
+static const struct histories *serve_histories(void *userdata)
+{
+    return recorder_histories(((struct daemon *)userdata)->recorder);
 }
 
 static struct service_pause serve_paused(void *userdata)
@@ -145,6 +152,7 @@ void serving_init(struct daemon *daemon)
     daemon->service = (struct service){
         .userdata = daemon,
         .read = serve_read,
+        .histories = serve_histories,
         .document = serve_document,
         .events_generation = serve_events_generation,
         .defer_events = serve_defer_events,

@@ -150,16 +150,21 @@ uint32_t filter_mask(const struct filter *filter)
     return filter && filter->mask ? filter->mask : UINT32_MAX;
 }
 
+bool filter_has_names(const struct filter *filter)
+{
+    bool any = false;
+
+    for (size_t i = FILTER_NAME; i < N_FILTER_KEYS; i++)
+        any |= filter->given[i] > 0;
+    return any;
+}
+
 bool filter_is_mask(const struct filter *filter)
 {
     return !filter || filter->n == 0;
 }
 
-/*
- * Whether a client means the event `name` of a metric. The client may use this name, or that of the configuration:
- * page-faults and L1-dcache-load-misses for page_faults and l1_dcache_load_misses.
- */
-static bool filter_event_matches(const char *wanted, const char *name)
+bool filter_event_matches(const char *wanted, const char *name)
 {
     for (; *wanted && (tolower((unsigned char)*wanted) == *name || (*wanted == '-' && *name == '_')); wanted++)
         name++;

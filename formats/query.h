@@ -65,8 +65,16 @@ int filter_check(const struct filter *filter, const struct snapshot *snapshot, s
 
 /* The collectors that must be read, one bit each. All of them if `filter` is NULL. */
 uint32_t filter_mask(const struct filter *filter);
+/* Whether the filter selects by names of what runs in cgroups. */
+bool filter_has_names(const struct filter *filter);
 /* Whether the filter selects by collector only, or is NULL. */
 bool filter_is_mask(const struct filter *filter);
+
+/*
+ * Whether a client means the event `name` of a metric. The client may use this name, or that of the configuration:
+ * page-faults and L1-dcache-load-misses for page_faults and l1_dcache_load_misses.
+ */
+bool filter_event_matches(const char *wanted, const char *name);
 
 /*
  * A NULL filter passes everything. Rows are selected by collector, cpu, cgroup, names and group; counters by event and

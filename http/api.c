@@ -10,6 +10,7 @@
 #include "base/number.h"
 #include "base/timer.h"
 #include "formats/counters.h"
+#include "formats/history-json.h"
 #include "formats/query.h"
 #include "http/auth.h"
 #include "http/reply.h"
@@ -261,6 +262,35 @@ void handle_rates(struct request *request)
 
     if (question_ask(request, &question))
         rates_wait_start(request, &question, request_negotiate(request, NULL, 0));
+}
+
+void handle_history(struct request *request)
+{
+    const struct service *service = request->site->service;
+    const struct histories *histories = service->histories ? service->histories(service->userdata) : NULL;
+    const char *const *names = service->read(service->userdata, 0, false)->collector_names;
+    _cleanup_(history_question_done) struct history_question question = {0};
+    _cleanup_(buffer_done) struct buffer content = {0};
+    struct error error = {0};
+    int r = 0;
+
+    if (!histories) {
+        reply_error(request, MHD_HTTP_NOT_FOUND, "nothing is recorded: set history.enabled in the configuration");
+        return;
+    }
+    for (size_t i = 0; i < request->n_parameters && r == 0; i++)
+        r = history_question_add(&question, names, request->parameters[i].name, request->parameters[i].value, &error);
+    const struct snapshot *snapshot = service->read(service->userdata, UINT32_MAX, false);
+    if (r == 0)
+        r = filter_check(&question.filter, snapshot, &error);
+    if (r == 0)
+        r = order_check(&question.order, &question.filter, snapshot, &error);
+    if (r == 0)
+        r = history_json_write(&content, histories, &question, snapshot, &error);
+    if (r < 0)
+        reply_wrong(request, r, &error);
+    else
+        content_reply(request, &content, TYPE_JSON, request_negotiate(request, NULL, 0), NULL, NULL);
 }
 
 void handle_document(struct request *request)

@@ -37,6 +37,7 @@ void handle_page_file(struct request *request);
 /* http/api.c */
 void handle_counters(struct request *request);
 void handle_rates(struct request *request);
+void handle_history(struct request *request);
 void handle_document(struct request *request);
 /* http/api-events.c */
 void handle_events(struct request *request);

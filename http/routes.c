@@ -22,6 +22,8 @@ static const char *const telemetry_parameters[] = {"collect[]", NULL};
 
 static const char *const counters_parameters[] = {FILTERS, NULL};
 static const char *const rates_parameters[] = {FILTERS, "seconds", "sort", "order", "limit", "totals", NULL};
+static const char *const history_parameters[] = {FILTERS, "since", "until", "step",   "derived",
+                                                 "sort",  "order", "limit", "totals", NULL};
 static const char *const pause_parameters[] = {"seconds", NULL};
 
 const struct route routes[] = {
@@ -46,6 +48,13 @@ const struct route routes[] = {
      .json = true,
      .example = "?seconds=1",
      .help = "per-second rates and ratios over 0.05 to 60 seconds; same filters; sort, order, limit, totals"},
+    {.path = "/api/v1/history",
+     .method = "GET",
+     .handle = handle_history,
+     .parameters = history_parameters,
+     .json = true,
+     .example = "?since=-10m&step=1m",
+     .help = "what was counted in the last hour; same filters and order; since, until, step, derived, totals"},
     {.path = "/api/v1/pmus",
      .method = "GET",
      .handle = handle_document,

@@ -17,6 +17,7 @@
 #include "collectors/snapshot.h"
 
 struct sampler;
+struct histories;
 
 /* The documents under /api/v1/ that are made for each request. */
 enum api_document { DOCUMENT_PMUS, DOCUMENT_METRICS, DOCUMENT_CGROUPS, DOCUMENT_STATUS, DOCUMENT_CONFIG };
@@ -46,6 +47,8 @@ struct service {
      * nothing, and serves to get the collectors' names. Borrowed until the next iteration of the event loop.
      */
     const struct snapshot *(*read)(void *userdata, uint32_t mask, bool fresh);
+    /* What was recorded (collectors/history.h); NULL if nothing is. */
+    const struct histories *(*histories)(void *userdata);
     /* The caller owns the result. NULL when out of memory. */
     json_t *(*document)(void *userdata, enum api_document which);
     /* A number that changes whenever the catalogue of events changes. */

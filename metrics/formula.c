@@ -359,6 +359,11 @@ bool metric_set_is_of(const struct metric_set *metric_set, const struct metric_s
     return true;
 }
 
+unsigned metric_set_slots(const struct metric_set *metric_set)
+{
+    return metric_set->of.slots;
+}
+
 size_t metric_set_count(const struct metric_set *metric_set)
 {
     return metric_set->n;

@@ -73,6 +73,8 @@ struct metric_set_times {
     double interval;         /* seconds */
 };
 
+/* The issue slots that it was made with. */
+unsigned metric_set_slots(const struct metric_set *metric_set);
 /* The number of metrics, and metric `i` below that number. */
 size_t metric_set_count(const struct metric_set *metric_set);
 const struct derived_metric *metric_set_metric(const struct metric_set *metric_set, size_t i);

@@ -47,6 +47,19 @@ void notify_stopping(void)
     sd_notify(0, "STOPPING=1");
 }
 
+#define STORED_NAME "history"
+
+void notify_store_nothing(void)
+{
+    sd_notify(0, "FDSTOREREMOVE=1\nFDNAME=" STORED_NAME);
+}
+
+void notify_store(int fd)
+{
+    notify_store_nothing();
+    sd_pid_notify_with_fds(0, 0, "FDSTORE=1\nFDNAME=" STORED_NAME, &fd, 1);
+}
+
 /* systemd.exec(5): SYSTEMD_EXEC_PID is set since systemd 248, the others if the unit has a watchdog or sockets. */
 bool notify_is_heard(void)
 {
@@ -67,7 +80,8 @@ void sockets_done(struct sockets *sockets)
     for (size_t i = 0; i < sockets->n; i++)
         close(sockets->fds[i]);
     free(sockets->fds);
-    *sockets = (struct sockets){0};
+    closep(&sockets->stored);
+    *sockets = (struct sockets){.stored = -1};
 }
 
 static int check_socket(int fd, struct error *error)
@@ -83,23 +97,38 @@ static int check_socket(int fd, struct error *error)
         fd);
 }
 
+static void names_free(char ***names)
+{
+    for (size_t i = 0; *names && (*names)[i]; i++)
+        free((*names)[i]);
+    free(*names);
+}
+
 int sockets_take(struct sockets *ret, struct error *error)
 {
-    _cleanup_(sockets_done) struct sockets sockets = {0};
-    int n = sd_listen_fds(1), r = 0;
+    _cleanup_(sockets_done) struct sockets sockets = {.stored = -1};
+    _cleanup_(names_free) char **names = NULL;
+    int n = sd_listen_fds_with_names(1, &names), r = 0;
 
     if (n < 0)
         return error_set(error, n, "the sockets that systemd hands over cannot be taken: %s", strerror(-n));
     sockets.fds = calloc((size_t)n + 1, sizeof(sockets.fds[0]));
     if (!sockets.fds)
         return error_oom(error);
-    for (int i = 0; i < n; i++)
-        sockets.fds[sockets.n++] = SD_LISTEN_FDS_START + i;
+    for (int i = 0; i < n; i++) {
+        int fd = SD_LISTEN_FDS_START + i;
+        if (!str_equal(names[i], STORED_NAME)) {
+            sockets.fds[sockets.n++] = fd;
+            continue;
+        }
+        closep(&sockets.stored);
+        sockets.stored = fd;
+    }
     for (size_t i = 0; i < sockets.n && r == 0; i++)
         r = check_socket(sockets.fds[i], error);
     if (r < 0)
         return r;
     *ret = sockets;
-    sockets = (struct sockets){0};
+    sockets = (struct sockets){.stored = -1};
     return 0;
 }

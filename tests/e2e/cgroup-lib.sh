@@ -108,7 +108,7 @@ engine=${ENGINE-perf}
 # below collectors.cgroup.
 cgroup_config() {
     {
-        printf 'web: {min_interval: 0s}\ncollectors:\n  cpu: {enabled: false}\n  cgroup:\n    enabled: true\n'
+        printf 'web: {min_interval: 0s}\nhistory: {enabled: false}\ncollectors:\n  cpu: {enabled: false}\n  cgroup:\n    enabled: true\n'
         printf '    engine: %s\n' "$engine"
         printf '    %s\n' "${@:2}"
     } >"$1"

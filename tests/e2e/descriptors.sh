@@ -212,7 +212,7 @@ matches "plan says how many descriptors are set aside" "$("${wrapper[@]}" "$PERF
 
 # configure GROUP...: each of 30 events, so that not both are opened, and clients still find a descriptor.
 configure() {
-    printf 'web: {min_interval: 0s, local_operators: true}\n'
+    printf 'web: {min_interval: 0s, local_operators: true}\nhistory: {enabled: false}\n'
     printf 'collectors:\n  cgroup: {enabled: false}\n  self: {enabled: false}\n  cpu:\n    cpus: "0"\n    groups:\n'
     local name
     for name in "$@"; do

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Between scrapes neither the daemon nor its opener makes a system call, also with a connection open. A system call
 # takes a thread that runs, so it is enough that none does. The collector of cgroups is off, since it wakes for cgroups
-# that other programs make.
+# that other programs make, and so is the history, which wakes once in its interval.
 # set: quick
 . "$(dirname "$0")/lib.sh"
 need curl pgrep

@@ -20,9 +20,10 @@ children=()   # killed when the script exits
 wrapper=()    # start_daemon puts this before the binary, such as valgrind
 client=()     # curl's options of TLS, such as --cacert
 daemon_pid=0
-# A configuration without the collector cgroup, for tests that do not need it: the daemon starts in half the time.
+# A configuration without the collector cgroup and a history, for tests that do not need them: the daemon starts in half
+# the time, and sleeps between scrapes.
 light=$scratch/light.yaml
-echo 'collectors: {cgroup: {enabled: false}}' >"$light"
+printf '%s\n' 'collectors: {cgroup: {enabled: false}}' 'history: {enabled: false}' >"$light"
 
 cleanup() {
     local pid

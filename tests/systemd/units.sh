@@ -267,9 +267,45 @@ test_dynamic_user() {
     stop_service
 }
 
+# --- what is recorded outlives the process
+
+# steps: the times of what is recorded, and null for a gap.
+steps() {
+    get /api/v1/history | jq -c '[.times, .seconds] | transpose | map(if .[1] > 0 then .[0] else null end)'
+}
+has_steps() {
+    [ "$(steps | jq length)" -ge "$1" ]
+}
+goes_on_after() {
+    [ "$(steps | jq --argjson time "$1" 'index($time) as $i | .[$i + 1:] | map(values) | length')" -ge 1 ]
+}
+
+# listens_again URL: of the process before. Sets url.
+listens_again() {
+    url=$(log_of_service | sed -n 's|.*listening on \(http://[^ "]*\)/.*|\1|p' | tail -n 1)
+    [ "$url" != "$1" ]
+}
+
+test_history() {
+    local first last
+    write_config '["/*.slice"]'
+    echo 'history: {interval: 1s}' | inside sh -c "cat >>$config"
+    start_service -p DynamicUser=yes -p AmbientCapabilities=CAP_PERFMON -p FileDescriptorStoreMax=1 -- \
+        --config.file="$config"
+    holds "a second after the other is recorded" eventually 60 has_steps 3
+    first=$(steps | jq '.[0]')
+    last=$(steps | jq 'map(values) | last')
+    inside systemctl restart perfcountd
+    eventually 60 listens_again "$url" || fail "the service is started again" "$(log_of_service)"
+    holds "it goes on recording" eventually 60 goes_on_after "$last"
+    equals "behind what was recorded before" "$(steps | jq '.[0]')" "$first"
+    equals "and a gap" "$(steps | jq --argjson time "$last" '.[index($time) + 1]')" null
+    stop_service
+}
+
 boot
 install_load_unit
-tests=(defaults scopes descriptions short_lived dynamic_user)
+tests=(defaults scopes descriptions short_lived dynamic_user history)
 for test in "${@:-${tests[@]}}"; do
     echo "-- ${test//_/ }"
     "test_$test"

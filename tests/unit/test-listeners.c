@@ -116,20 +116,24 @@ static const struct {
     bool in_other_pid; /* handed over to somebody else */
     int out;
     size_t out_n;
+    const char *in_names; /* LISTEN_FDNAMES; NULL: systemd before 227 */
+    int out_stored;       /* the descriptor that was stored; 0: none */
 } handed[] = {
-    {{NULL}, false, 0, 0},
-    {{listening_anywhere}, false, 0, 1},
-    {{listening_anywhere, listening_unix, listening_anywhere}, false, 0, 3},
-    {{listening_anywhere}, true, 0, 0},
-    {{listening_anywhere, silent}, false, -EINVAL, 0},
-    {{datagram}, false, -EINVAL, 0},
-    {{a_file}, false, -EINVAL, 0},
+    {{NULL}, false, 0, 0, NULL, 0},
+    {{listening_anywhere}, false, 0, 1, NULL, 0},
+    {{listening_anywhere, listening_unix, listening_anywhere}, false, 0, 3, NULL, 0},
+    {{listening_anywhere}, true, 0, 0, NULL, 0},
+    {{listening_anywhere, silent}, false, -EINVAL, 0, NULL, 0},
+    {{datagram}, false, -EINVAL, 0, NULL, 0},
+    {{a_file}, false, -EINVAL, 0, NULL, 0},
+    {{listening_anywhere, a_file}, false, 0, 1, "perfcountd.socket:history", 4},
+    {{listening_anywhere, a_file}, false, -EINVAL, 0, "perfcountd.socket:other", 0},
 };
 
 /* In a process of its own, since the numbers of descriptors matter. Exits with 0 if all is as expected. */
 static void play(size_t i)
 {
-    struct sockets sockets = {0};
+    struct sockets sockets = {.stored = -1};
     struct error error = {0};
     char text[16];
     int n = 0;
@@ -144,6 +148,8 @@ static void play(size_t i)
     snprintf(text, sizeof(text), "%d", n);
     if (n > 0)
         setenv("LISTEN_FDS", text, 1);
+    if (handed[i].in_names)
+        setenv("LISTEN_FDNAMES", handed[i].in_names, 1);
     int r = sockets_take(&sockets, &error);
     if (r != handed[i].out || sockets.n != handed[i].out_n || (r < 0 && !error.message[0]))
         _exit(3);
@@ -152,6 +158,8 @@ static void play(size_t i)
             _exit(4);
     if (!handed[i].in_other_pid && getenv("LISTEN_FDS"))
         _exit(5);
+    if (sockets.stored != (handed[i].out_stored ? handed[i].out_stored : -1))
+        _exit(7);
     sockets_done(&sockets);
     _exit(!handed[i].in_other_pid && n > 0 && fcntl(3, F_GETFD) >= 0 ? 6 : 0);
 }

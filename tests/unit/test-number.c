@@ -111,6 +111,39 @@ TEST(test_parse_duration)
     }
 }
 
+TEST(test_size)
+{
+    static const struct {
+        const char *in;
+        int out;
+        uint64_t out_bytes;
+        const char *out_text; /* NULL: as it was */
+    } cases[] = {
+        {"2MiB", 0, 2 << 20, NULL},
+        {"1.5KiB", 0, 1536, "1536B"},
+        {"64KiB", 0, 64 << 10, NULL},
+        {"1GiB", 0, 1 << 30, NULL},
+        {"1024B", 0, 1024, "1KiB"},
+        {"0B", 0, 0, NULL},
+        {"17179869184GiB", -ERANGE, 0, NULL},
+        {"2MB", -EINVAL, 0, NULL},
+        {"2", -EINVAL, 0, NULL},
+        {"MiB", -EINVAL, 0, NULL},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char text[NUMBER_SIZE_MAX + 3];
+        uint64_t bytes = 42;
+        int r = number_parse_size(cases[i].in, &bytes);
+        if (r != cases[i].out || bytes != (r == 0 ? cases[i].out_bytes : 42))
+            fail_msg("\"%s\": %d, %" PRIu64, cases[i].in, r, bytes);
+        if (r < 0)
+            continue;
+        number_format_size(bytes, text);
+        assert_string_equal(text, cases[i].out_text ? cases[i].out_text : cases[i].in);
+    }
+}
+
 TEST(test_format_duration)
 {
     static const struct {

@@ -1,0 +1,1326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The block is a head and a ring of records: descriptions of rows, each with a number, and frames, which refer to them
+ * by number. A description is written before the first frame that needs it, and is in the ring once. When it is the
+ * oldest record and a frame still needs it, it is moved to the end; so descriptions may have only a part of the ring.
+ *
+ * The head is read once, in history_new(). Afterwards the positions and the list of descriptions are those of the
+ * process, so that whatever is written to the block, only the content of records can be wrong.
+ */
+#include "collectors/history.h"
+
+#include "base/cleanup.h"
+#include "base/number.h"
+#include "perf/group.h"
+
+#define MAGIC UINT64_C(0x7473696864637066) /* "fpcdhist" */
+#define LAYOUT_VERSION 1
+
+struct head {
+    uint64_t magic, version, size;
+    uint64_t begin, end; /* of the records; positions only grow, and are offsets modulo the size of the ring */
+    uint64_t next_row;
+};
+
+enum record_kind { RECORD_ROW = 1, RECORD_FRAME };
+
+struct record_head {
+    uint32_t size; /* of the record, this included */
+    uint32_t kind;
+};
+
+/* A row whose description is in the ring and needed. */
+struct known_row {
+    uint32_t number;
+    uint32_t size;       /* of the record */
+    uint32_t hash;       /* of the description */
+    bool uneven;         /* of the row `row_id` */
+    uint64_t at;         /* where the description is */
+    uint64_t last_frame; /* where the last frame is that needs it; UINT64_MAX: the one that is being made */
+    uint64_t row_id;     /* of the snapshot's row that is recorded under this number; UINT64_MAX: none */
+};
+
+struct history {
+    struct head *head;
+    uint8_t *ring;
+    size_t ring_size;
+    struct history_settings settings;
+    uint64_t begin, end, next_row; /* as in the head */
+    struct known_row *rows;        /* in ascending order of their numbers */
+    size_t n_rows;
+    size_t described; /* bytes of their descriptions */
+    size_t n_frames;
+    struct baseline *baseline;
+    uint64_t last_ns, pauses;         /* of the baseline: CLOCK_MONOTONIC, and as in struct snapshot */
+    struct buffer frame, description; /* scratch space */
+};
+
+/* The part of the ring that is for descriptions; a part of it is not for those of cgroups. */
+#define DESCRIPTIONS_SHARE 4
+#define CGROUPS_LEAVE 8
+/* A record is at most this part: together with all descriptions it fits. */
+#define RECORD_SHARE 2
+/* Numbers of rows in a block that is continued are below this, so that there are always new ones. */
+#define ROWS_MAX (UINT32_MAX / 2)
+
+/* --- bytes --- */
+
+static void put_u64(struct buffer *to, uint64_t value)
+{
+    while (value >= 0x80) {
+        buffer_append_char(to, (char)(value | 0x80));
+        value >>= 7;
+    }
+    buffer_append_char(to, (char)value);
+}
+
+static void put_string(struct buffer *to, const char *text)
+{
+    buffer_append(to, text, strlen(text) + 1);
+}
+
+/* What is left to read of a record. After an error it is empty, and `failed` is set. */
+struct reader {
+    const uint8_t *at, *end;
+    bool failed;
+};
+
+static uint64_t get_u64(struct reader *from)
+{
+    uint64_t value = 0;
+
+    for (unsigned shift = 0; shift < 64 && from->at < from->end; shift += 7) {
+        uint8_t byte = *from->at++;
+        value |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80)
+            return value;
+    }
+    from->failed = true;
+    from->at = from->end;
+    return 0;
+}
+
+static const char *get_string(struct reader *from)
+{
+    const char *text = (const char *)from->at;
+    const uint8_t *nul = from->at < from->end ? memchr(from->at, 0, (size_t)(from->end - from->at)) : NULL;
+
+    if (!nul) {
+        from->failed = true;
+        from->at = from->end;
+        return "";
+    }
+    from->at = nul + 1;
+    return text;
+}
+
+/* --- ring --- */
+
+static void ring_copy_in(struct history *history, uint64_t position, const void *data, size_t size)
+{
+    size_t at = (size_t)(position % history->ring_size), first = MIN(size, history->ring_size - at);
+
+    memcpy(history->ring + at, data, first);
+    memcpy(history->ring, (const uint8_t *)data + first, size - first);
+}
+
+static void ring_copy_out(const struct history *history, uint64_t position, void *data, size_t size)
+{
+    size_t at = (size_t)(position % history->ring_size), first = MIN(size, history->ring_size - at);
+
+    memcpy(data, history->ring + at, first);
+    memcpy((uint8_t *)data + first, history->ring, size - first);
+}
+
+/* Returns false at the end, and for what cannot be a record. */
+static bool ring_head(const struct history *history, uint64_t position, struct record_head *ret)
+{
+    if (position >= history->end || history->end - position < sizeof(*ret))
+        return false;
+    ring_copy_out(history, position, ret, sizeof(*ret));
+    return ret->size >= sizeof(*ret) && ret->size <= history->end - position;
+}
+
+/* Copies the record's content to `ret`, which is emptied first. */
+static bool ring_content(const struct history *history, uint64_t position, const struct record_head *head,
+                         struct buffer *ret)
+{
+    size_t size = head->size - sizeof(*head);
+
+    buffer_clear(ret);
+    char *room = buffer_reserve(ret, size);
+    if (!room)
+        return false;
+    ring_copy_out(history, position + sizeof(*head), room, size);
+    buffer_advance(ret, size);
+    return true;
+}
+
+static struct reader reader_of(const struct buffer *buffer)
+{
+    const uint8_t *data = (const uint8_t *)buffer->data;
+
+    return (struct reader){.at = data, .end = data + buffer->size};
+}
+
+/* The order of writes matters to a file that outlives the process: the head never has a record that is half written. */
+static void publish(struct history *history)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    history->head->next_row = history->next_row;
+    history->head->begin = history->begin;
+    history->head->end = history->end;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+static void empty(struct history *history)
+{
+    history->begin = history->end = history->next_row = 0;
+    history->n_rows = history->described = history->n_frames = 0;
+    *history->head =
+        (struct head){.magic = MAGIC, .version = LAYOUT_VERSION, .size = sizeof(struct head) + history->ring_size};
+}
+
+static struct known_row *known_of(const struct history *history, uint32_t number)
+{
+    size_t i = array_search(history->n_rows, k, history->rows[k].number < number);
+
+    return i < history->n_rows && history->rows[i].number == number ? &history->rows[i] : NULL;
+}
+
+static struct known_row *known_at(const struct history *history, uint64_t position)
+{
+    for (size_t i = 0; i < history->n_rows; i++)
+        if (history->rows[i].at == position)
+            return &history->rows[i];
+    return NULL;
+}
+
+/* Forgets the rows that no frame in the ring needs. Returns false if the description of another one is gone. */
+static bool forget_rows(struct history *history)
+{
+    size_t n = 0;
+    bool complete = true;
+
+    history->described = 0;
+    for (size_t i = 0; i < history->n_rows; i++) {
+        const struct known_row *row = &history->rows[i];
+        if (row->last_frame < history->begin)
+            continue;
+        complete &= row->at >= history->begin;
+        history->described += row->size;
+        history->rows[n++] = *row;
+    }
+    history->n_rows = n;
+    return complete;
+}
+
+/* Moves the oldest record to the end. The two places may overlap. */
+static void move_oldest(struct history *history, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        history->ring[(history->end + i) % history->ring_size] =
+            history->ring[(history->begin + i) % history->ring_size];
+    history->end += size;
+}
+
+/*
+ * Gives up the oldest record, unless it is a description that is needed: that is moved to the end. Returns -EBADMSG if
+ * the ring was overwritten; it is then emptied.
+ */
+static int drop_oldest(struct history *history)
+{
+    struct known_row *row = known_at(history, history->begin);
+    struct record_head head;
+
+    if (!ring_head(history, history->begin, &head) || (row && row->size != head.size)) {
+        empty(history);
+        return -EBADMSG;
+    }
+    if (row) {
+        row->at = history->end;
+        move_oldest(history, head.size);
+    } else if (head.kind == RECORD_FRAME && history->n_frames > 0) {
+        history->n_frames--;
+    }
+    history->begin += head.size;
+    publish(history);
+    if (row || forget_rows(history))
+        return 0;
+    empty(history);
+    return -EBADMSG;
+}
+
+/* Appends a record; the oldest make room for it. Sets *ret_at to where it is. */
+static int ring_append(struct history *history, enum record_kind kind, const struct buffer *content, uint64_t *ret_at)
+{
+    struct record_head head = {(uint32_t)(sizeof(head) + content->size), kind};
+    uint64_t last = history->end;
+    int r = 0;
+
+    if (content->size > MIN(history->ring_size / RECORD_SHARE, INT32_MAX) - sizeof(head))
+        return -ENOSPC;
+    while (r == 0 && history->ring_size - (history->end - history->begin) < head.size)
+        r = history->begin < last ? drop_oldest(history) : -ENOSPC;
+    if (r < 0)
+        return r;
+    *ret_at = history->end;
+    ring_copy_in(history, history->end, &head, sizeof(head));
+    ring_copy_in(history, history->end + sizeof(head), content->data, content->size);
+    history->end += head.size;
+    history->n_frames += kind == RECORD_FRAME;
+    publish(history);
+    return 0;
+}
+
+/* --- rows --- */
+
+#define FLAG_CGROUP 1
+#define FLAG_OTHERS 2
+#define FLAG_UNEVEN 4
+
+/* The description, behind the number of the row. */
+static void describe(const struct row *row, bool others, struct buffer *to)
+{
+    unsigned flags =
+        (row->cgroup && !others ? FLAG_CGROUP : 0) | (others ? FLAG_OTHERS : 0) | (row->uneven ? FLAG_UNEVEN : 0);
+
+    buffer_clear(to);
+    put_u64(to, flags);
+    put_string(to, row->collector_name);
+    put_string(to, row->group);
+    put_string(to, row->pmu);
+    put_string(to, row->cgroup && !others ? row->cgroup : "");
+    put_u64(to, others ? 0 : (uint64_t)(row->cpu + 1));
+    put_u64(to, row->n_counters);
+    for (size_t i = 0; i < row->n_counters; i++) {
+        put_string(to, row->counters[i].event);
+        put_string(to, row->counters[i].pmu);
+        put_string(to, row->counters[i].unit);
+        put_u64(to, row->counters[i].decimals);
+    }
+}
+
+static uint32_t hash_bytes(const char *data, size_t size)
+{
+    uint64_t hash = size;
+
+    for (size_t i = 0; i < size; i++)
+        hash = hash_mix(hash, (unsigned char)data[i]);
+    return hash_fold(hash);
+}
+
+/* Whether `content`, a description with its number, is that description. */
+static bool is_description(const struct buffer *content, const struct buffer *description)
+{
+    struct reader reader = reader_of(content);
+
+    get_u64(&reader);
+    return (size_t)(reader.end - reader.at) == description->size &&
+           memcmp(reader.at, description->data, description->size) == 0;
+}
+
+/* The row that history->description describes; NULL if it is not in the ring. */
+static struct known_row *find_described(struct history *history, uint32_t hash)
+{
+    _cleanup_(buffer_done) struct buffer content = {0};
+    struct record_head head;
+
+    for (size_t i = 0; i < history->n_rows; i++) {
+        struct known_row *row = &history->rows[i];
+        if (row->hash == hash && ring_head(history, row->at, &head) &&
+            ring_content(history, row->at, &head, &content) && is_description(&content, &history->description))
+            return row;
+    }
+    return NULL;
+}
+
+static uint64_t frames_to_keep(const struct history *history)
+{
+    return MAX(history->settings.keep_ns / MAX(history->settings.interval_ns, 1), 1);
+}
+
+/* Gives up frames that are older than they need to be if the descriptions of their rows are in the way of others. */
+static int make_room_to_describe(struct history *history, size_t size, bool of_cgroup)
+{
+    size_t share = history->ring_size / DESCRIPTIONS_SHARE;
+    size_t most = share - (of_cgroup ? share / CGROUPS_LEAVE : 0);
+    uint64_t last = history->end;
+    int r = 0;
+
+    while (r == 0 && history->described + size > most && history->n_frames > frames_to_keep(history) &&
+           history->begin < last)
+        r = drop_oldest(history);
+    return r < 0 ? r : history->described + size > most ? -ENOSPC : 0;
+}
+
+/* Adds what history->description describes; the frame that is being made needs it. */
+static int add_described(struct history *history, uint32_t hash, bool of_cgroup, struct known_row **ret)
+{
+    _cleanup_(buffer_done) struct buffer content = {0};
+    struct known_row row = {
+        .number = (uint32_t)history->next_row, .hash = hash, .last_frame = UINT64_MAX, .row_id = UINT64_MAX};
+
+    if (history->next_row >= UINT32_MAX)
+        return -ENOSPC;
+    put_u64(&content, row.number);
+    buffer_append(&content, history->description.data, history->description.size);
+    row.size = (uint32_t)(sizeof(struct record_head) + content.size);
+    if (content.failed || array_grow(&history->rows, history->n_rows) < 0)
+        return -ENOMEM;
+    int r = make_room_to_describe(history, row.size, of_cgroup);
+    if (r < 0)
+        return r;
+    history->next_row++;
+    r = ring_append(history, RECORD_ROW, &content, &row.at);
+    if (r < 0)
+        return r;
+    history->described += row.size;
+    history->rows[history->n_rows] = row;
+    *ret = &history->rows[history->n_rows++];
+    return 0;
+}
+
+/* Finds or describes the row under which a row of the snapshot is recorded. Returns -ENOSPC if there is no room. */
+static int place(struct history *history, const struct row *row, bool others, struct known_row **ret)
+{
+    for (size_t i = 0; i < history->n_rows && !others; i++)
+        if (history->rows[i].row_id == row->id && history->rows[i].uneven == row->uneven) {
+            *ret = &history->rows[i];
+            return 0;
+        }
+    describe(row, others, &history->description);
+    if (history->description.failed)
+        return -ENOMEM;
+    uint32_t hash = hash_bytes(history->description.data, history->description.size);
+    *ret = find_described(history, hash);
+    int r = *ret ? 0 : add_described(history, hash, row->cgroup && !others, ret);
+    if (r == 0 && !others) {
+        (*ret)->row_id = row->id;
+        (*ret)->uneven = row->uneven;
+    }
+    return r;
+}
+
+/* --- frames --- */
+
+#define STATE_UNKNOWN 0
+#define STATE_KNOWN 1
+#define STATE_PARTIAL 2 /* followed by a mask of the events that are known */
+#define STATE_BUSY 4    /* a flag: the busy time of the CPU is the last number */
+
+/* A row of a frame before it is written. */
+struct candidate {
+    const struct row *row;
+    struct growth growth;
+    struct growth_event *events;
+    bool inside; /* an ancestor of the cgroup is watched, too: it has this growth as well */
+};
+
+static void put_growth(struct buffer *to, const struct row *row, const struct growth *growth,
+                       const struct growth_event *events)
+{
+    size_t n = row->n_counters;
+    uint64_t known = 0, all = n < 64 ? event_bit(n) - 1 : UINT64_MAX;
+
+    for (size_t i = 0; i < n; i++)
+        known |= events[i].known ? event_bit(i) : 0;
+    if (!growth->known || !growth->has_times) {
+        put_u64(to, STATE_UNKNOWN);
+        return;
+    }
+    put_u64(to, (known == all ? STATE_KNOWN : STATE_PARTIAL) | (growth->has_busy ? STATE_BUSY : 0));
+    if (known != all)
+        put_u64(to, known);
+    put_u64(to, growth->enabled_ns);
+    put_u64(to, growth->enabled_ns - growth->running_ns);
+    for (size_t i = 0; i < n; i++) {
+        if (!events[i].known)
+            continue;
+        if (row->counters[i].decimals == SERIES_REAL)
+            buffer_append(to, &events[i].value, sizeof(events[i].value));
+        else
+            put_u64(to, events[i].value);
+    }
+    if (growth->has_busy)
+        put_u64(to, growth->busy_ns);
+}
+
+/* Returns whether the row's time fits into the interval, twice: else its totals did not start in it. */
+static bool started_in_interval(const struct history *history, const struct snapshot *snapshot, const struct row *row)
+{
+    uint64_t cpus = MAX(cpuset_count(&snapshot->possible), 1);
+
+    return row->enabled_ns / cpus / 2 <= snapshot->monotonic_ns - history->last_ns;
+}
+
+/* The growth of a row that was made since the baseline is its totals: it started from 0. */
+static bool take_new(const struct history *history, const struct snapshot *snapshot, const struct row *row,
+                     struct candidate *ret)
+{
+    bool paused = snapshot->pauses != history->pauses || snapshot->pauses % 2 != 0;
+
+    if (!baseline_predates(history->baseline, row) || row->absent || row->state == ROW_UNAVAILABLE)
+        return false;
+    ret->growth = (struct growth){
+        .known = row->cgroup && row->state != ROW_STARVED && !snapshot_row_failed(snapshot, row) && !paused &&
+                 started_in_interval(history, snapshot, row),
+        .has_times = true,
+        .enabled_ns = row->enabled_ns,
+        .running_ns = MIN(row->running_ns, row->enabled_ns),
+    };
+    for (size_t i = 0; i < row->n_counters; i++)
+        ret->events[i] = (struct growth_event){row->counters[i].value, ret->growth.known && row->counters[i].known};
+    return true;
+}
+
+static bool take(const struct history *history, const struct snapshot *snapshot, const struct row *row,
+                 struct candidate *ret)
+{
+    ret->row = row;
+    if (row->removed || row->n_counters > GROUP_MEMBERS_MAX)
+        return false;
+    return baseline_growth(history->baseline, snapshot, row, ret->events, &ret->growth) == 0 ||
+           take_new(history, snapshot, row, ret);
+}
+
+/* Rows of no cgroup first, then the cgroups that have run longest. */
+static int compare_candidates(const void *a, const void *b)
+{
+    const struct candidate *x = a, *y = b;
+    uint64_t ran_x = x->growth.known ? x->growth.enabled_ns : 0, ran_y = y->growth.known ? y->growth.enabled_ns : 0;
+
+    if (!x->row->cgroup != !y->row->cgroup)
+        return x->row->cgroup ? 1 : -1;
+    if (x->row->cgroup && ran_x != ran_y)
+        return ran_x < ran_y ? 1 : -1;
+    return (x->row->id > y->row->id) - (x->row->id < y->row->id);
+}
+
+/* Groups and PMUs are interned. */
+static int compare_targets(const void *a, const void *b)
+{
+    const struct row *x = *(const struct row *const *)a, *y = *(const struct row *const *)b;
+    int order = strcmp(x->cgroup, y->cgroup);
+
+    if (order == 0)
+        order = (x->group > y->group) - (x->group < y->group);
+    return order != 0 ? order : (x->pmu > y->pmu) - (x->pmu < y->pmu);
+}
+
+/* Returns whether one of the rows, which are sorted, is the same for a cgroup above. Overwrites `path`. */
+static bool has_above(const struct row *const *rows, size_t n, const struct row *row, char *path)
+{
+    struct row above = {.cgroup = path, .group = row->group, .pmu = row->pmu};
+    char *slash;
+
+    while ((slash = strrchr(path, '/')) && !str_equal(path, "/")) {
+        slash[slash == path] = '\0'; /* "/" is above "/a" */
+        if (bsearch(&(const struct row *){&above}, rows, n, sizeof(*rows), compare_targets))
+            return true;
+    }
+    return false;
+}
+
+/* Sets `inside` of each candidate whose cgroup is in that of another one of the same group and PMU. */
+static int find_inside(struct candidate *candidates, size_t n)
+{
+    _cleanup_(freep) const struct row **rows = calloc(n + 1, sizeof(*rows));
+    _cleanup_(buffer_done) struct buffer path = {0};
+    size_t n_rows = 0;
+
+    if (!rows)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++)
+        if (candidates[i].row->cgroup)
+            rows[n_rows++] = candidates[i].row;
+    qsort(rows, n_rows, sizeof(*rows), compare_targets);
+    for (size_t i = 0; i < n; i++) {
+        if (!candidates[i].row->cgroup)
+            continue;
+        buffer_clear(&path);
+        put_string(&path, candidates[i].row->cgroup);
+        if (path.failed)
+            return -ENOMEM;
+        candidates[i].inside = has_above(rows, n_rows, candidates[i].row, path.data);
+    }
+    return 0;
+}
+
+/* A sum of cgroups that had no room: rows that differ in their cgroup and CPU alone. */
+struct others {
+    const struct row *row; /* the first one */
+    struct growth growth;
+    struct growth_event events[GROUP_MEMBERS_MAX];
+};
+
+static bool are_alike(const struct row *a, const struct row *b)
+{
+    bool alike = a->group == b->group && a->pmu == b->pmu && a->uneven == b->uneven && a->n_counters == b->n_counters;
+
+    for (size_t i = 0; alike && i < a->n_counters; i++)
+        alike = a->counters[i].event == b->counters[i].event;
+    return alike;
+}
+
+static int others_add(struct others **others, size_t *n, const struct candidate *candidate)
+{
+    const struct row *row = candidate->row;
+    size_t i = 0;
+
+    while (i < *n && !are_alike((*others)[i].row, row))
+        i++;
+    if (i == *n) {
+        if (array_grow(others, *n) < 0)
+            return -ENOMEM;
+        (*others)[(*n)++] = (struct others){.row = row, .growth = {.known = true, .has_times = true}};
+        for (size_t k = 0; k < row->n_counters; k++)
+            (*others)[i].events[k].known = true;
+    }
+    struct others *sum = &(*others)[i];
+    if (!candidate->growth.known || !candidate->growth.has_times) {
+        sum->growth.known = false;
+        return 0;
+    }
+    sum->growth.enabled_ns += candidate->growth.enabled_ns;
+    sum->growth.running_ns += candidate->growth.running_ns;
+    for (size_t k = 0; k < row->n_counters; k++)
+        growth_event_add(&sum->events[k], &candidate->events[k], row->counters[k].decimals);
+    return 0;
+}
+
+/* The bytes after which a frame takes no more cgroups, so that those of `keep` fit. */
+static size_t frame_room(const struct history *history)
+{
+    size_t ring = history->ring_size - history->ring_size / DESCRIPTIONS_SHARE;
+    size_t room = MIN(ring / frames_to_keep(history), history->ring_size / RECORD_SHARE / 2);
+
+    return room - room / 8; /* the rest is for the frame's head, its last row and the others */
+}
+
+/* The rows that are written, and the numbers of those that were. */
+struct draft {
+    struct buffer rows;
+    uint32_t *numbers;
+    size_t n;
+    struct others *others;
+    size_t n_others, left_out;
+};
+
+static void draft_done(struct draft *draft)
+{
+    buffer_done(&draft->rows);
+    free(draft->numbers);
+    free(draft->others);
+}
+
+static int draft_put(struct history *history, struct draft *draft, const struct row *row, bool others,
+                     const struct growth *growth, const struct growth_event *events)
+{
+    struct known_row *known;
+    int r = array_grow(&draft->numbers, draft->n) < 0 ? -ENOMEM : place(history, row, others, &known);
+
+    if (r < 0)
+        return r;
+    draft->numbers[draft->n++] = known->number;
+    known->last_frame = UINT64_MAX;
+    put_u64(&draft->rows, known->number);
+    put_growth(&draft->rows, row, growth, events);
+    return draft->rows.failed ? -ENOMEM : 0;
+}
+
+/* Writes one row if there is room; else a cgroup becomes part of the others, unless a row above it has its growth. */
+static int draft_add(struct history *history, struct draft *draft, const struct candidate *candidate)
+{
+    bool full = candidate->row->cgroup && draft->rows.size >= frame_room(history);
+    int r = full ? -ENOSPC : draft_put(history, draft, candidate->row, false, &candidate->growth, candidate->events);
+
+    if (r != -ENOSPC)
+        return r;
+    draft->left_out++;
+    if (!candidate->row->cgroup || candidate->inside)
+        return 0;
+    return others_add(&draft->others, &draft->n_others, candidate);
+}
+
+static int draft_make(struct history *history, struct candidate *candidates, size_t n, struct draft *ret)
+{
+    int r = find_inside(candidates, n);
+
+    qsort(candidates, n, sizeof(*candidates), compare_candidates);
+    for (size_t i = 0; r == 0 && i < n; i++)
+        r = draft_add(history, ret, &candidates[i]);
+    for (size_t i = 0; r == 0 && i < ret->n_others; i++) {
+        struct others *others = &ret->others[i];
+        r = draft_put(history, ret, others->row, true, &others->growth, others->events);
+        r = r == -ENOSPC ? 0 : r;
+    }
+    return r;
+}
+
+/* Rows that the frame does not have need their descriptions up to their last frame only. */
+static void settle(struct history *history, const struct draft *draft, uint64_t at)
+{
+    for (size_t i = 0; i < draft->n; i++) {
+        struct known_row *row = known_of(history, draft->numbers[i]);
+        if (row)
+            row->last_frame = at;
+    }
+}
+
+static int write_frame(struct history *history, const struct snapshot *snapshot, struct draft *draft)
+{
+    struct buffer *frame = &history->frame;
+    uint64_t at = history->end;
+
+    buffer_clear(frame);
+    put_u64(frame, snapshot->realtime_ns);
+    put_u64(frame, snapshot->monotonic_ns - history->last_ns);
+    put_u64(frame, draft->left_out);
+    put_u64(frame, draft->n);
+    buffer_append(frame, draft->rows.data, draft->rows.size);
+    int r = frame->failed ? -ENOMEM : ring_append(history, RECORD_FRAME, frame, &at);
+    settle(history, draft, at);
+    return r;
+}
+
+static int record_growth(struct history *history, const struct snapshot *snapshot)
+{
+    _cleanup_(freep) struct candidate *candidates = calloc(snapshot->n_rows + 1, sizeof(*candidates));
+    _cleanup_(freep) struct growth_event *events = NULL;
+    _cleanup_(draft_done) struct draft draft = {0};
+    size_t n = 0, n_events = 0;
+
+    for (size_t i = 0; i < snapshot->n_rows; i++)
+        n_events += snapshot->rows[i]->n_counters;
+    events = calloc(n_events + 1, sizeof(*events));
+    if (!candidates || !events)
+        return -ENOMEM;
+    n_events = 0;
+    for (size_t i = 0; i < snapshot->n_rows; i++) {
+        candidates[n] = (struct candidate){.events = events + n_events};
+        if (!take(history, snapshot, snapshot->rows[i], &candidates[n]))
+            continue;
+        n_events += candidates[n++].row->n_counters;
+    }
+    int r = draft_make(history, candidates, n, &draft);
+    if (r == 0)
+        return write_frame(history, snapshot, &draft);
+    settle(history, &draft, history->end);
+    return r;
+}
+
+bool history_is_due(const struct history *history, uint64_t monotonic_ns)
+{
+    return !history->baseline || monotonic_ns - history->last_ns >= history->settings.interval_ns;
+}
+
+int history_record(struct history *history, const struct snapshot *snapshot)
+{
+    if (history->baseline && snapshot->monotonic_ns <= history->last_ns)
+        return 0;
+    struct baseline *baseline = baseline_new(snapshot);
+    int r = baseline ? 0 : -ENOMEM;
+    if (baseline && history->baseline)
+        r = record_growth(history, snapshot);
+    baseline_free(history->baseline);
+    history->baseline = baseline;
+    history->last_ns = snapshot->monotonic_ns;
+    history->pauses = snapshot->pauses;
+    return r;
+}
+
+/* --- decoding --- */
+
+/* Reads a description, behind its number. The strings are in its bytes; ret->events has room for GROUP_MEMBERS_MAX. */
+static bool read_row(struct reader *from, struct history_row *ret)
+{
+    uint64_t flags = get_u64(from), n;
+
+    ret->collector = get_string(from);
+    ret->group = get_string(from);
+    ret->pmu = get_string(from);
+    const char *cgroup = get_string(from);
+    ret->cgroup = flags & FLAG_CGROUP ? cgroup : NULL;
+    ret->others = flags & FLAG_OTHERS;
+    ret->uneven = flags & FLAG_UNEVEN;
+    uint64_t cpu = get_u64(from);
+    ret->cpu = cpu <= INT32_MAX ? (int)cpu - 1 : -1;
+    n = get_u64(from);
+    if (from->failed || n > GROUP_MEMBERS_MAX)
+        return false;
+    ret->n_events = (size_t)n;
+    for (size_t i = 0; i < n; i++) {
+        ret->events[i].event = get_string(from);
+        ret->events[i].pmu = get_string(from);
+        ret->events[i].unit = get_string(from);
+        uint64_t decimals = get_u64(from);
+        ret->events[i].decimals = decimals == SERIES_REAL ? SERIES_REAL : (uint8_t)MIN(decimals, 19);
+    }
+    return !from->failed;
+}
+
+/* Reads the growth of a row, behind its number. Returns false if the frame ends before it. */
+static bool read_growth(struct reader *from, const struct history_row *row, struct growth *ret,
+                        struct growth_event *events)
+{
+    uint64_t state = get_u64(from), known = UINT64_MAX, missing;
+
+    *ret = (struct growth){.known = state != STATE_UNKNOWN, .has_times = state != STATE_UNKNOWN};
+    memset(events, 0, row->n_events * sizeof(*events));
+    if (state > STATE_PARTIAL)
+        return false;
+    if (!ret->known)
+        return !from->failed;
+    if (state & STATE_PARTIAL)
+        known = get_u64(from);
+    ret->enabled_ns = get_u64(from);
+    missing = get_u64(from);
+    ret->running_ns = ret->enabled_ns - MIN(missing, ret->enabled_ns);
+    for (size_t i = 0; i < row->n_events && !from->failed; i++) {
+        events[i].known = known >> i & 1;
+        if (!events[i].known)
+            continue;
+        if (row->events[i].decimals != SERIES_REAL) {
+            events[i].value = get_u64(from);
+        } else if (from->end - from->at >= (ptrdiff_t)sizeof(events[i].value)) {
+            memcpy(&events[i].value, from->at, sizeof(events[i].value));
+            from->at += sizeof(events[i].value);
+        } else {
+            from->failed = true;
+        }
+    }
+    ret->has_busy = state & STATE_BUSY;
+    if (ret->has_busy)
+        ret->busy_ns = get_u64(from);
+    return !from->failed;
+}
+
+struct frame {
+    uint64_t realtime_ns, duration_ns, left_out, n_rows;
+};
+
+static struct frame read_frame(struct reader *from)
+{
+    struct frame frame;
+
+    frame.realtime_ns = get_u64(from);
+    frame.duration_ns = get_u64(from);
+    frame.left_out = get_u64(from);
+    frame.n_rows = get_u64(from);
+    return frame;
+}
+
+/* --- descriptions --- */
+
+struct described {
+    uint32_t number;
+    struct history_row row;
+};
+
+/* The rows of a history, by ascending number, without those whose description cannot be read. */
+struct dictionary {
+    struct described *items;
+    size_t n;
+    char *texts; /* the bytes of all descriptions, to which the rows' strings point */
+};
+
+static void dictionary_done(struct dictionary *dictionary)
+{
+    for (size_t i = 0; i < dictionary->n; i++)
+        free(dictionary->items[i].row.events);
+    free(dictionary->items);
+    free(dictionary->texts);
+}
+
+/* Copies the description to `text`. */
+static int dictionary_add(struct dictionary *dictionary, const struct history *history, const struct known_row *known,
+                          uint8_t *text)
+{
+    size_t size = known->size - sizeof(struct record_head);
+    struct reader reader = {text, text + size, false};
+    struct history_event events[GROUP_MEMBERS_MAX];
+    struct history_row row = {.events = events};
+
+    ring_copy_out(history, known->at + sizeof(struct record_head), text, size);
+    if (get_u64(&reader) != known->number || !read_row(&reader, &row))
+        return 0;
+    row.events = calloc(row.n_events + 1, sizeof(events[0]));
+    if (!row.events)
+        return -ENOMEM;
+    memcpy(row.events, events, row.n_events * sizeof(events[0]));
+    dictionary->items[dictionary->n++] = (struct described){known->number, row};
+    return 0;
+}
+
+static int dictionary_read(const struct history *history, struct dictionary *ret)
+{
+    size_t size = 0;
+    int r = 0;
+
+    for (size_t i = 0; i < history->n_rows; i++)
+        size += history->rows[i].size;
+    ret->items = calloc(history->n_rows + 1, sizeof(ret->items[0]));
+    ret->texts = malloc(size + 1);
+    if (!ret->items || !ret->texts)
+        return -ENOMEM;
+    uint8_t *text = (uint8_t *)ret->texts;
+    for (size_t i = 0; r == 0 && i < history->n_rows; text += history->rows[i++].size)
+        r = dictionary_add(ret, history, &history->rows[i], text);
+    return r;
+}
+
+/* Returns the index of a row, dictionary->n if it has no description. */
+static size_t dictionary_find(const struct dictionary *dictionary, uint64_t number)
+{
+    size_t i = array_search(dictionary->n, k, dictionary->items[k].number < number);
+
+    return i < dictionary->n && dictionary->items[i].number == number ? i : dictionary->n;
+}
+
+/* Visits a row of a frame, by its index in the dictionary. A visitor may return -errno to end the visit. */
+typedef int (*row_visitor)(void *userdata, size_t row, const struct growth *growth, const struct growth_event *events);
+
+static int visit_rows(struct reader *reader, const struct frame *frame, const struct dictionary *dictionary,
+                      row_visitor visit, void *userdata)
+{
+    struct growth_event events[GROUP_MEMBERS_MAX];
+    struct growth growth;
+    int r = 0;
+
+    for (uint64_t i = 0; i < frame->n_rows && r == 0; i++) {
+        uint64_t number = get_u64(reader);
+        size_t row = reader->failed ? dictionary->n : dictionary_find(dictionary, number);
+        if (row == dictionary->n || !read_growth(reader, &dictionary->items[row].row, &growth, events))
+            return -EBADMSG;
+        r = visit(userdata, row, &growth, events);
+    }
+    return r;
+}
+
+/* --- what is in the block already --- */
+
+struct adoption {
+    struct history *history;
+    struct dictionary dictionary;
+    uint64_t at; /* of the frame */
+};
+
+/* Until the frames are read, no frame needs the row. */
+static int adopt_row(struct history *history, uint64_t at, const struct record_head *head, const struct buffer *content)
+{
+    struct reader reader = reader_of(content);
+    uint64_t number = get_u64(&reader);
+
+    if (reader.failed || number >= history->next_row)
+        return -EBADMSG;
+    if (array_grow(&history->rows, history->n_rows) < 0)
+        return -ENOMEM;
+    history->rows[history->n_rows++] = (struct known_row){
+        .number = (uint32_t)number,
+        .size = head->size,
+        .hash = hash_bytes((const char *)reader.at, (size_t)(reader.end - reader.at)),
+        .at = at,
+        .row_id = UINT64_MAX,
+    };
+    return 0;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    uint32_t x = ((const struct known_row *)a)->number, y = ((const struct known_row *)b)->number;
+
+    return (x > y) - (x < y);
+}
+
+static int sort_rows(struct history *history)
+{
+    if (history->rows) /* qsort() takes no NULL */
+        qsort(history->rows, history->n_rows, sizeof(history->rows[0]), compare_numbers);
+    for (size_t i = 1; i < history->n_rows; i++)
+        if (history->rows[i].number == history->rows[i - 1].number)
+            return -EBADMSG;
+    return 0;
+}
+
+static int adopt_reference(void *userdata, size_t row, const struct growth *growth, const struct growth_event *events)
+{
+    struct adoption *adoption = userdata;
+
+    (void)growth, (void)events;
+    known_of(adoption->history, adoption->dictionary.items[row].number)->last_frame = adoption->at;
+    return 0;
+}
+
+static int adopt_frame(struct adoption *adoption, uint64_t at, const struct buffer *content)
+{
+    struct reader reader = reader_of(content);
+    struct frame frame = read_frame(&reader);
+
+    adoption->at = at;
+    adoption->history->n_frames++;
+    return reader.failed ? -EBADMSG : visit_rows(&reader, &frame, &adoption->dictionary, adopt_reference, adoption);
+}
+
+/* Reads all records of one kind. A frame may come before the description of one of its rows. */
+static int adopt_records(struct adoption *adoption, enum record_kind kind)
+{
+    struct history *history = adoption->history;
+    _cleanup_(buffer_done) struct buffer content = {0};
+    struct record_head head;
+    uint64_t at = history->begin;
+    int r = 0;
+
+    for (; r == 0 && ring_head(history, at, &head); at += head.size) {
+        if (head.kind != RECORD_ROW && head.kind != RECORD_FRAME)
+            return -EBADMSG;
+        if (head.kind != kind)
+            continue;
+        if (!ring_content(history, at, &head, &content))
+            return -ENOMEM;
+        r = kind == RECORD_ROW ? adopt_row(history, at, &head, &content) : adopt_frame(adoption, at, &content);
+    }
+    return r < 0 ? r : at == history->end ? 0 : -EBADMSG;
+}
+
+/* Reads the head. */
+static int adopt_head(struct history *history)
+{
+    const struct head head = *history->head;
+
+    if (head.magic != MAGIC || head.version != LAYOUT_VERSION || head.size != sizeof(head) + history->ring_size ||
+        head.begin > head.end || head.end - head.begin > history->ring_size || head.end > UINT64_MAX / 2 ||
+        head.next_row > ROWS_MAX)
+        return -EBADMSG;
+    history->begin = head.begin;
+    history->end = head.end;
+    history->next_row = head.next_row;
+    return 0;
+}
+
+/* Returns -EBADMSG if the block is not consistent. */
+static int adopt(struct history *history)
+{
+    struct adoption adoption = {.history = history};
+    int r = adopt_head(history);
+
+    if (r == 0)
+        r = adopt_records(&adoption, RECORD_ROW);
+    if (r == 0)
+        r = sort_rows(history);
+    if (r == 0)
+        r = dictionary_read(history, &adoption.dictionary);
+    if (r == 0)
+        r = adopt_records(&adoption, RECORD_FRAME);
+    dictionary_done(&adoption.dictionary);
+    if (r < 0)
+        return r;
+    forget_rows(history);
+    return history->described <= history->ring_size / DESCRIPTIONS_SHARE ? 0 : -EBADMSG;
+}
+
+int history_new(void *block, size_t size, const struct history_settings *settings, struct history **ret)
+{
+    struct history *history = size < HISTORY_SIZE_MIN ? NULL : calloc(1, sizeof(*history));
+
+    if (!history)
+        return size < HISTORY_SIZE_MIN ? -EINVAL : -ENOMEM;
+    *history = (struct history){.head = block,
+                                .ring = (uint8_t *)block + sizeof(struct head),
+                                .ring_size = size - sizeof(struct head),
+                                .settings = *settings};
+    int r = adopt(history);
+    if (r == -ENOMEM) {
+        history_free(history);
+        return r;
+    }
+    if (r < 0)
+        empty(history);
+    *ret = history;
+    return 0;
+}
+
+struct history *history_free(struct history *history)
+{
+    if (!history)
+        return NULL;
+    baseline_free(history->baseline);
+    buffer_done(&history->frame);
+    buffer_done(&history->description);
+    free(history->rows);
+    free(history);
+    return NULL;
+}
+
+/* --- reading a range --- */
+
+#define TABLE_BYTES_MAX ((size_t)64 << 20)
+
+/* A frame of the range. */
+struct located {
+    uint64_t at;
+    size_t step;
+};
+
+struct reading {
+    const struct history_range *range;
+    bool (*passes)(const void *userdata, const struct history_row *row);
+    const void *userdata;
+    struct located *frames;
+    size_t n_frames;
+    struct dictionary dictionary;
+    uint32_t *lines; /* by index in the dictionary: 0 for one without a line, else the index of its line plus 1 */
+    struct history_table *table;
+    size_t bytes; /* of the table */
+    size_t step;  /* of the frame */
+};
+
+static void reading_done(struct reading *reading)
+{
+    free(reading->frames);
+    free(reading->lines);
+    dictionary_done(&reading->dictionary);
+}
+
+static bool is_in_range(const struct history_range *range, const struct frame *frame)
+{
+    return frame->realtime_ns > range->since_ns && frame->realtime_ns <= range->until_ns;
+}
+
+/* The step of a frame that ends at this time, where all steps are alike. */
+static size_t step_of(const struct history_range *range, uint64_t end_ns)
+{
+    return (size_t)((end_ns - range->since_ns - 1) / range->step_ns);
+}
+
+static int add_step(struct history_table *table, const struct history_step *step)
+{
+    if (table->n_steps >= HISTORY_STEPS_MAX)
+        return -E2BIG;
+    if (array_grow(&table->steps, table->n_steps) < 0)
+        return -ENOMEM;
+    table->steps[table->n_steps++] = *step;
+    return 0;
+}
+
+/* The clocks of the time and of its length drift apart by less than this part. */
+#define GAP_SHARE 100
+
+/* Whether time is missing between two frames: the clock was set, the machine slept, or nobody recorded. */
+static bool is_gap(const struct frame *frame, uint64_t last_end_ns)
+{
+    uint64_t begin = frame->realtime_ns - MIN(frame->duration_ns, frame->realtime_ns);
+
+    return begin > last_end_ns && begin - last_end_ns > frame->duration_ns / GAP_SHARE;
+}
+
+/* With a step of 0 each frame is one, and so is each gap between two frames. */
+static int add_frame_step(struct history_table *table, const struct frame *frame)
+{
+    const struct history_step *last = table->n_steps ? &table->steps[table->n_steps - 1] : NULL;
+    struct history_step gap = {.end_ns = frame->realtime_ns - MIN(frame->duration_ns, frame->realtime_ns)};
+    int r = last && is_gap(frame, last->end_ns) ? add_step(table, &gap) : 0;
+
+    return r < 0 ? r : add_step(table, &(struct history_step){frame->realtime_ns, frame->duration_ns, frame->left_out});
+}
+
+static int make_even_steps(const struct history_range *range, struct history_table *table)
+{
+    uint64_t last = (range->until_ns - range->since_ns - 1) / range->step_ns;
+    int r = last < HISTORY_STEPS_MAX ? 0 : -E2BIG;
+
+    for (uint64_t i = 0; r == 0 && i <= last; i++) {
+        uint64_t begin = range->since_ns + i * range->step_ns;
+        r = add_step(table, &(struct history_step){.end_ns = begin + MIN(range->step_ns, range->until_ns - begin)});
+    }
+    return r;
+}
+
+/* Finds or adds the line of a row of the dictionary. */
+static struct history_line *find_line(struct reading *reading, size_t row, int *ret_error)
+{
+    const struct described *described = &reading->dictionary.items[row];
+    struct history_table *table = reading->table;
+    uint32_t *line = &reading->lines[row];
+    size_t cells = table->n_steps * sizeof(struct history_cell);
+    size_t values = table->n_steps * (described->row.n_events + 1) * sizeof(struct growth_event);
+
+    *ret_error = 0;
+    if (*line)
+        return &table->lines[*line - 1];
+    reading->bytes += cells + values;
+    *ret_error = reading->bytes > TABLE_BYTES_MAX ? -E2BIG : array_grow(&table->lines, table->n_lines);
+    if (*ret_error < 0)
+        return NULL;
+    struct history_line *added = &table->lines[table->n_lines];
+    *added = (struct history_line){.row = described->row, .cells = calloc(1, cells), .values = calloc(1, values)};
+    added->row.events = calloc(described->row.n_events + 1, sizeof(added->row.events[0]));
+    *line = (uint32_t)++table->n_lines;
+    if (!added->cells || !added->values || !added->row.events) {
+        *ret_error = -ENOMEM;
+        return NULL;
+    }
+    memcpy(added->row.events, described->row.events, described->row.n_events * sizeof(added->row.events[0]));
+    return added;
+}
+
+static void add_values(struct growth_event *to, const struct history_row *row, const struct growth_event *events,
+                       bool first)
+{
+    for (size_t i = 0; i < row->n_events; i++) {
+        if (first)
+            to[i] = (struct growth_event){.known = true};
+        growth_event_add(&to[i], &events[i], row->events[i].decimals);
+        to[i].value = to[i].known ? to[i].value : 0;
+    }
+}
+
+static int add_growth(void *userdata, size_t row, const struct growth *growth, const struct growth_event *events)
+{
+    struct reading *reading = userdata;
+    int r;
+
+    if (reading->passes && !reading->passes(reading->userdata, &reading->dictionary.items[row].row))
+        return 0;
+    struct history_line *line = find_line(reading, row, &r);
+    if (!line)
+        return r;
+    struct history_cell *cell = &line->cells[reading->step];
+    struct growth_event *values = &line->values[reading->step * line->row.n_events];
+    if (!growth->known) {
+        *cell = (struct history_cell){.state = HISTORY_UNKNOWN};
+        memset(values, 0, line->row.n_events * sizeof(*values));
+    }
+    if (cell->state == HISTORY_UNKNOWN)
+        return 0;
+    add_values(values, &line->row, events, cell->state == HISTORY_ABSENT);
+    cell->has_busy = growth->has_busy && (cell->has_busy || cell->state == HISTORY_ABSENT);
+    cell->busy_ns += growth->busy_ns;
+    cell->enabled_ns += growth->enabled_ns;
+    cell->running_ns += growth->running_ns;
+    cell->state = growth->running_ns < growth->enabled_ns ? HISTORY_MULTIPLEXED : MAX(cell->state, HISTORY_COUNTING);
+    return 0;
+}
+
+/* Finds the step of a frame, or makes it if each frame is one. */
+static int find_step(struct reading *reading, const struct frame *frame, size_t *ret)
+{
+    struct history_table *table = reading->table;
+
+    if (reading->range->step_ns == 0) {
+        int r = add_frame_step(table, frame);
+        *ret = table->n_steps - 1;
+        return r;
+    }
+    *ret = step_of(reading->range, frame->realtime_ns);
+    table->steps[*ret].covered_ns += frame->duration_ns;
+    table->steps[*ret].left_out = MAX(table->steps[*ret].left_out, frame->left_out);
+    return 0;
+}
+
+static int locate_frame(struct reading *reading, const struct frame *frame, uint64_t at)
+{
+    size_t step;
+    int r = find_step(reading, frame, &step);
+
+    if (r < 0)
+        return r;
+    if (array_grow(&reading->frames, reading->n_frames) < 0)
+        return -ENOMEM;
+    reading->frames[reading->n_frames++] = (struct located){at, step};
+    return 0;
+}
+
+static int locate_frames(const struct history *history, struct reading *reading)
+{
+    _cleanup_(buffer_done) struct buffer content = {0};
+    struct record_head head;
+    int r = 0;
+
+    for (uint64_t at = history->begin; r == 0 && ring_head(history, at, &head); at += head.size) {
+        if (head.kind != RECORD_FRAME)
+            continue;
+        if (!ring_content(history, at, &head, &content))
+            return -ENOMEM;
+        struct reader reader = reader_of(&content);
+        struct frame frame = read_frame(&reader);
+        if (!reader.failed && is_in_range(reading->range, &frame))
+            r = locate_frame(reading, &frame, at);
+    }
+    return r;
+}
+
+/* Of a frame that somebody overwrote, the rest is left out. */
+static int read_frames(const struct history *history, struct reading *reading)
+{
+    _cleanup_(buffer_done) struct buffer content = {0};
+    struct record_head head;
+
+    for (size_t i = 0; i < reading->n_frames; i++) {
+        if (!ring_head(history, reading->frames[i].at, &head))
+            continue;
+        if (!ring_content(history, reading->frames[i].at, &head, &content))
+            return -ENOMEM;
+        struct reader reader = reader_of(&content);
+        struct frame frame = read_frame(&reader);
+        reading->step = reading->frames[i].step;
+        int r = visit_rows(&reader, &frame, &reading->dictionary, add_growth, reading);
+        if (r < 0 && r != -EBADMSG)
+            return r;
+    }
+    return 0;
+}
+
+int history_read(const struct history *history, const struct history_range *range,
+                 bool (*passes)(const void *userdata, const struct history_row *row), const void *userdata,
+                 struct history_table *ret)
+{
+    _cleanup_(reading_done) struct reading reading = {
+        .range = range, .passes = passes, .userdata = userdata, .table = ret};
+
+    *ret = (struct history_table){0};
+    if (range->since_ns >= range->until_ns)
+        return 0;
+    int r = range->step_ns ? make_even_steps(range, ret) : 0;
+    if (r == 0)
+        r = locate_frames(history, &reading);
+    if (r == 0)
+        r = dictionary_read(history, &reading.dictionary);
+    reading.lines = calloc(reading.dictionary.n + 1, sizeof(*reading.lines));
+    if (r == 0)
+        r = reading.lines ? read_frames(history, &reading) : -ENOMEM;
+    ret->texts = steal(reading.dictionary.texts);
+    return r;
+}
+
+void history_table_done(struct history_table *table)
+{
+    for (size_t i = 0; i < table->n_lines; i++) {
+        free(table->lines[i].row.events);
+        free(table->lines[i].cells);
+        free(table->lines[i].values);
+    }
+    free(table->lines);
+    free(table->steps);
+    free(table->texts);
+    *table = (struct history_table){0};
+}
+
+void history_span(const struct history *history, uint64_t *ret_begin_ns, uint64_t *ret_end_ns)
+{
+    _cleanup_(buffer_done) struct buffer content = {0};
+    struct record_head head;
+    bool found = false;
+
+    *ret_begin_ns = *ret_end_ns = 0;
+    for (uint64_t at = history->begin; ring_head(history, at, &head); at += head.size) {
+        if (head.kind != RECORD_FRAME || !ring_content(history, at, &head, &content))
+            continue;
+        struct reader reader = reader_of(&content);
+        struct frame frame = read_frame(&reader);
+        if (!found)
+            *ret_begin_ns = frame.realtime_ns - MIN(frame.duration_ns, frame.realtime_ns);
+        *ret_end_ns = frame.realtime_ns;
+        found = true;
+    }
+}

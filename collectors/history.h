@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What was counted in the last hour: the growth of every counter from one reading to the next, in memory of fixed size.
+ *
+ * A frame is the growth between two readings of the registry. Frames are kept in a ring of bytes, and the oldest make
+ * room for the next one. Rates, ratios and derived metrics of any interval are therefore exact: a frame has growth, not
+ * rates, and growth adds up. What is not known is left out of a frame, and is a gap: a starved group, a pause, a CPU
+ * that is offline, the time before the first reading.
+ *
+ * A frame may use the part of the ring that one frame has if all of them are alike, so that the ring holds `keep`. Rows
+ * that are not of cgroups may use more. Then come the cgroups that have run longest in this interval; the growth of all
+ * others, without those inside other cgroups, is added up per group and PMU. Such a sum is a row as well, without a
+ * cgroup (`others`). Descriptions of rows have a quarter of the ring; a row that finds no room there is left out, too.
+ * Frames older than `keep` make room for them.
+ *
+ * The block of memory has no pointers, so it can be a file that outlives the process. Nothing in it is trusted: a block
+ * of another version, or one that is not consistent, is emptied, and all that is read later is checked again. Somebody
+ * who can write to the block can make numbers and names wrong, and nothing else.
+ */
+#ifndef COLLECTORS_HISTORY_H
+#define COLLECTORS_HISTORY_H
+
+#include "collectors/rates.h"
+
+struct history;
+
+struct history_settings {
+    uint64_t interval_ns; /* between two frames, at least */
+    uint64_t keep_ns;     /* how long the frames of the interval should fit */
+};
+
+/* The smallest block. */
+#define HISTORY_SIZE_MIN ((size_t)16384)
+
+/*
+ * Uses `size` bytes at `block`, which must be aligned to 8 bytes and outlive the history. Continues what is in it,
+ * unless that is not a history of this version and size. Returns -ENOMEM, or -EINVAL if the size is below
+ * HISTORY_SIZE_MIN.
+ */
+int history_new(void *block, size_t size, const struct history_settings *settings, struct history **ret);
+struct history *history_free(struct history *history);
+
+/* Whether the interval has passed since the last frame, by CLOCK_MONOTONIC; always true for the first one. */
+bool history_is_due(const struct history *history, uint64_t monotonic_ns);
+/*
+ * Adds a frame: the growth since the reading of the previous call. The first call only remembers the reading. A reading
+ * that is not newer is ignored. On failure there is a gap: returns -ENOMEM, -ENOSPC if the rows that are not of cgroups
+ * have no room, or -EBADMSG if somebody else wrote to the block, which is then emptied.
+ */
+int history_record(struct history *history, const struct snapshot *snapshot);
+
+/* One row as it was described when it was recorded. The strings are valid as long as the table that has it. */
+struct history_row {
+    const char *collector, *group, *pmu;
+    const char *cgroup; /* NULL if the target is not a cgroup */
+    int cpu;            /* -1 if the target is not a single CPU */
+    bool others;        /* the sum of cgroups that had no room */
+    bool uneven;        /* as in struct row */
+    size_t n_events;
+    struct history_event {
+        const char *event, *pmu, *unit;
+        uint8_t decimals; /* as in struct series */
+    } * events;
+};
+
+enum history_state {
+    HISTORY_ABSENT,      /* no frame of the step has the row */
+    HISTORY_COUNTING,    /* it ran whenever it was enabled */
+    HISTORY_MULTIPLEXED, /* it ran during a part of that time: the growth is an estimate */
+    HISTORY_UNKNOWN,     /* its growth is not known in a frame of the step: starved, paused, failed */
+};
+
+struct history_cell {
+    enum history_state state;
+    uint64_t enabled_ns, running_ns; /* 0 if the growth is not known */
+    bool has_busy;                   /* the busy time of the row's CPU is known */
+    uint64_t busy_ns;
+};
+
+struct history_line {
+    struct history_row row;
+    struct history_cell *cells;  /* one for each step */
+    struct growth_event *values; /* n_events for each step */
+};
+
+struct history_step {
+    uint64_t end_ns;     /* CLOCK_REALTIME */
+    uint64_t covered_ns; /* the time of its frames; 0: a gap */
+    uint64_t left_out;   /* the most rows that a frame of it had no room for */
+};
+
+struct history_table {
+    struct history_step *steps;
+    size_t n_steps;
+    struct history_line *lines; /* in the order in which the range has them */
+    size_t n_lines;
+    void *texts; /* owns the strings */
+};
+
+struct history_range {
+    uint64_t since_ns, until_ns; /* CLOCK_REALTIME; frames that end after `since` and not after `until` */
+    uint64_t step_ns;            /* 0: each frame is a step, and each gap, in the order of recording */
+};
+
+/* More steps than this are refused. */
+#define HISTORY_STEPS_MAX 10000
+
+/*
+ * Reads the rows that `passes` accepts (NULL: all) for a range of time. Returns -E2BIG for too many steps or a table of
+ * more than 64 MiB, or -ENOMEM. history_table_done() must be called in either case.
+ */
+int history_read(const struct history *history, const struct history_range *range,
+                 bool (*passes)(const void *userdata, const struct history_row *row), const void *userdata,
+                 struct history_table *ret);
+void history_table_done(struct history_table *table);
+
+/* When the oldest frame begins and the last one ends, CLOCK_REALTIME; both 0 without a frame. */
+void history_span(const struct history *history, uint64_t *ret_begin_ns, uint64_t *ret_end_ns);
+
+/* What is kept: a long history in coarse steps, and a short one of all readings that clients have caused. */
+struct histories {
+    struct history *coarse, *fine;
+    uint64_t interval_ns; /* of the coarse one */
+};
+
+#endif

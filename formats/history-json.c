@@ -1,0 +1,662 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "formats/history-json.h"
+
+#include <math.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/number.h"
+#include "base/text.h"
+#include "perf/group.h"
+
+/* --- parameters --- */
+
+void history_question_done(struct history_question *question)
+{
+    filter_done(&question->filter);
+}
+
+int history_question_add(struct history_question *question, const char *const *collector_names, const char *name,
+                         const char *value, struct error *error)
+{
+    const struct {
+        const char *name;
+        const char **to;
+    } texts[] = {{"since", &question->since},
+                 {"until", &question->until},
+                 {"step", &question->step},
+                 {"derived", &question->derived}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+        if (str_equal(name, texts[i].name)) {
+            *texts[i].to = value;
+            return 0;
+        }
+    if (str_equal(name, "totals")) {
+        question->totals = totals_kind_find(value, error);
+        return question->totals ? 0 : -EINVAL;
+    }
+    int r = order_add(&question->order, name, value, error);
+    return r != -ENOENT ? r : filter_add(&question->filter, collector_names, name, value, error);
+}
+
+/* "2026-11-28T10:00:00Z", with a fraction of the second or an offset such as +01:00. */
+static int parse_rfc3339(const char *text, uint64_t *ret_ns)
+{
+    struct tm tm = {0};
+    const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+    char seconds[32] = "0.";
+    int64_t offset = 0;
+    uint64_t fraction = 0;
+
+    if (!rest)
+        return -EINVAL;
+    if (*rest == '.') {
+        size_t digits = strspn(rest + 1, "0123456789");
+        if (digits == 0 || digits > 9)
+            return -EINVAL;
+        snprintf(seconds, sizeof(seconds), "0.%.*ss", (int)digits, rest + 1);
+        if (number_parse_duration(seconds, &fraction) < 0)
+            return -EINVAL;
+        rest += 1 + digits;
+    }
+    if (*rest == '+' || *rest == '-') {
+        unsigned hours, minutes;
+        int n = 0;
+        if (sscanf(rest + 1, "%2u:%2u%n", &hours, &minutes, &n) != 2 || n != 5 || rest[6] || hours > 23 || minutes > 59)
+            return -EINVAL;
+        offset = (*rest == '-' ? -60 : 60) * (int64_t)(60 * hours + minutes);
+    } else if (!str_equal(rest, "Z")) {
+        return -EINVAL;
+    }
+    int64_t epoch = (int64_t)timegm(&tm) - offset;
+    if (epoch < 0 || (uint64_t)epoch > UINT64_MAX / NSEC_PER_SEC - 1)
+        return -EINVAL;
+    *ret_ns = (uint64_t)epoch * NSEC_PER_SEC + fraction;
+    return 0;
+}
+
+int history_parse_time(const char *text, uint64_t now_ns, uint64_t *ret_ns)
+{
+    char seconds[64];
+    uint64_t before;
+
+    if (text[0] == '-') {
+        if (number_parse_duration(text + 1, &before) < 0)
+            return -EINVAL;
+        *ret_ns = now_ns - MIN(before, now_ns);
+        return 0;
+    }
+    if (text[strspn(text, "0123456789.")])
+        return parse_rfc3339(text, ret_ns);
+    /* Through a duration, not a double: that would round to 0.2 us. */
+    if ((size_t)snprintf(seconds, sizeof(seconds), "%ss", text) >= sizeof(seconds))
+        return -EINVAL;
+    return number_parse_duration(seconds, ret_ns) < 0 ? -EINVAL : 0;
+}
+
+static int take_time(const char *name, const char *text, uint64_t now_ns, uint64_t *ret_ns, struct error *error)
+{
+    if (!text || history_parse_time(text, now_ns, ret_ns) == 0)
+        return 0;
+    return error_set(error, -EINVAL,
+                     "parameter \"%s\": expected seconds since the epoch, a time such as 2026-01-31T12:00:00Z, or -10m "
+                     "for ten minutes ago, found \"%.64s\"",
+                     name, text);
+}
+
+static int take_step(const char *text, uint64_t *ret_ns, struct error *error)
+{
+    char seconds[64];
+
+    snprintf(seconds, sizeof(seconds), "%.60ss", text);
+    if (number_parse_duration(text, ret_ns) < 0 && number_parse_duration(seconds, ret_ns) < 0)
+        return error_set(error, -EINVAL,
+                         "parameter \"step\": expected a duration such as 1m, or seconds, found \"%.64s\"", text);
+    if (*ret_ns < NSEC_PER_SEC)
+        return error_set(error, -EINVAL, "parameter \"step\": %.64s is less than a second", text);
+    return 0;
+}
+
+/* Chooses the history, and the range in it. Without parameters all of the coarse one is meant. */
+static int take_range(const struct histories *histories, const struct history_question *question, uint64_t now_ns,
+                      const struct history **ret_history, struct history_range *ret, struct error *error)
+{
+    uint64_t begin, end, last;
+    int r = question->step ? take_step(question->step, &ret->step_ns, error) : 0;
+
+    if (r < 0)
+        return r;
+    *ret_history = ret->step_ns != 0 && ret->step_ns < histories->interval_ns ? histories->fine : histories->coarse;
+    history_span(*ret_history, &begin, &end);
+    ret->since_ns = begin;
+    ret->until_ns = MAX(end, now_ns);
+    r = take_time("since", question->since, now_ns, &ret->since_ns, error);
+    if (r == 0)
+        r = take_time("until", question->until, now_ns, &ret->until_ns, error);
+    if (r < 0)
+        return r;
+    if (ret->until_ns < ret->since_ns && question->until)
+        return error_set(error, -EINVAL, "parameter \"until\": %.64s is before since", question->until);
+    if (ret->until_ns < ret->since_ns)
+        return error_set(error, -EINVAL, "parameter \"since\": %.64s is in the future", question->since);
+    /* Nothing is known before the first frame and after the last one: whole steps are left out there. */
+    if (ret->step_ns == 0)
+        return 0;
+    if (ret->since_ns < begin)
+        ret->since_ns += (begin - ret->since_ns) / ret->step_ns * ret->step_ns;
+    if (!__builtin_add_overflow(MAX(end, ret->since_ns), ret->step_ns, &last))
+        ret->until_ns = MIN(ret->until_ns, last);
+    return 0;
+}
+
+/* --- which rows --- */
+
+struct choice {
+    const struct filter *filter;
+    const struct snapshot *snapshot;
+};
+
+static unsigned collector_of(const struct snapshot *snapshot, const char *name)
+{
+    unsigned i = 0;
+
+    while (snapshot->collector_names[i] && !str_equal(snapshot->collector_names[i], name))
+        i++;
+    return MIN(i, 31U);
+}
+
+/* The row of the snapshot that is of the same cgroup, which has its names; NULL if it is gone. */
+static const struct names *names_of(const struct snapshot *snapshot, const char *cgroup)
+{
+    for (size_t i = 0; cgroup && i < snapshot->n_rows; i++)
+        if (snapshot->rows[i]->cgroup && str_equal(snapshot->rows[i]->cgroup, cgroup))
+            return snapshot->rows[i]->names;
+    return NULL;
+}
+
+static struct counter counter_of(const struct history_event *event)
+{
+    return (struct counter){.event = event->event, .pmu = event->pmu, .unit = event->unit};
+}
+
+static bool passes_row(const void *userdata, const struct history_row *row)
+{
+    const struct choice *choice = userdata;
+    struct row like = {.collector = collector_of(choice->snapshot, row->collector),
+                       .cpu = row->cpu,
+                       .group = row->group,
+                       .pmu = row->pmu,
+                       .cgroup = row->cgroup};
+    bool any = false;
+
+    for (size_t i = 0; i < row->n_events && !any; i++) {
+        struct counter counter = counter_of(&row->events[i]);
+        any = filter_passes_counter(choice->filter, &counter);
+    }
+    if (!any)
+        return false;
+    like.names = filter_has_names(choice->filter) ? names_of(choice->snapshot, row->cgroup) : NULL;
+    return filter_passes_row(choice->filter, &like);
+}
+
+/* A document of an hour has 100,000 numbers, so it is not indented. */
+struct writing {
+    struct buffer *out;
+    const struct history_question *question;
+    const struct history_table *table;
+    const struct snapshot *snapshot;
+};
+
+static double seconds_of(uint64_t ns)
+{
+    return (double)ns / (double)NSEC_PER_SEC;
+}
+
+static bool is_known(const struct history_cell *cell)
+{
+    return cell->state == HISTORY_COUNTING || cell->state == HISTORY_MULTIPLEXED;
+}
+
+/* --- sums --- */
+
+static bool are_added_up(const struct history_row *a, const struct history_row *b, enum totals_order order)
+{
+    bool alike = a->others == b->others && str_equal(a->collector, b->collector) && str_equal(a->group, b->group) &&
+                 !a->cgroup == !b->cgroup && (!a->cgroup || str_equal(a->cgroup, b->cgroup)) &&
+                 a->n_events == b->n_events;
+
+    alike = alike && ((order == TOTALS_BY_CGROUP && a->cgroup) || (a->pmu && b->pmu && str_equal(a->pmu, b->pmu)));
+    for (size_t i = 0; alike && i < a->n_events; i++)
+        alike = str_equal(a->events[i].event, b->events[i].event) && a->events[i].decimals == b->events[i].decimals;
+    return alike;
+}
+
+static void cell_add(struct history_cell *cell, const struct history_cell *more)
+{
+    cell->has_busy = more->has_busy && (cell->state == HISTORY_ABSENT || cell->has_busy);
+    cell->busy_ns += more->busy_ns;
+    cell->enabled_ns += more->enabled_ns;
+    cell->running_ns += more->running_ns;
+    cell->state = MAX(cell->state, more->state);
+}
+
+static void sum_add(struct growth_event *sum, const struct growth_event *more, uint8_t decimals, bool first)
+{
+    if (first)
+        *sum = (struct growth_event){.known = true};
+    growth_event_add(sum, more, decimals);
+}
+
+/* Adds one line to another that is alike. A step that is unknown in one of them is unknown; absent ones count as 0. */
+static void line_add(struct history_line *to, const struct history_line *from, size_t n_steps)
+{
+    size_t n = to->row.n_events;
+
+    for (size_t i = 0; i < n_steps; i++) {
+        const struct history_cell *more = &from->cells[i];
+        bool first = to->cells[i].state == HISTORY_ABSENT;
+        if (more->state == HISTORY_ABSENT)
+            continue;
+        cell_add(&to->cells[i], more);
+        for (size_t k = 0; k < n; k++)
+            sum_add(&to->values[i * n + k], &from->values[i * n + k], to->row.events[k].decimals, first);
+    }
+    to->row.cpu = -1;
+    if (to->row.pmu && !str_equal(to->row.pmu, from->row.pmu))
+        to->row.pmu = NULL;
+}
+
+static uint64_t mix_text(uint64_t hash, const char *text)
+{
+    for (; text && *text; text++)
+        hash = hash_mix(hash, (unsigned char)*text);
+    return hash_mix(hash, 0);
+}
+
+/* Equal for lines that are added up. */
+static uint32_t hash_line(const struct history_row *row, enum totals_order order)
+{
+    uint64_t hash = mix_text(mix_text(mix_text(row->others, row->collector), row->group), row->cgroup);
+
+    return hash_fold(order == TOTALS_BY_CGROUP && row->cgroup ? hash : mix_text(hash, row->pmu));
+}
+
+/* Makes the sums of the lines, in place: what was added to another line has no events any more. */
+static int lines_add_up(struct history_table *table, enum totals_order order)
+{
+    _cleanup_(hash_index_done) struct hash_index index = {0};
+
+    for (size_t i = 0; i < table->n_lines; i++) {
+        struct history_line *line = &table->lines[i];
+        uint32_t hash = hash_line(&line->row, order), found;
+        size_t at = 0;
+        do
+            found = hash_index_next(&index, hash, &at);
+        while (found != HASH_INDEX_NONE && !are_added_up(&table->lines[found].row, &line->row, order));
+        if (found == HASH_INDEX_NONE && hash_index_add(&index, hash, (uint32_t)i) < 0)
+            return -ENOMEM;
+        if (found == HASH_INDEX_NONE)
+            continue;
+        line_add(&table->lines[found], line, table->n_steps);
+        line->row.n_events = 0;
+    }
+    return 0;
+}
+
+/* --- derived metrics --- */
+
+/* The formulas for the events of a line; NULL when out of memory. */
+static struct metric_set *metrics_of(const struct history_row *row, const struct snapshot *snapshot)
+{
+    _cleanup_(freep) const char **names = calloc(row->n_events + 1, sizeof(*names));
+    struct metric_set_events events = {.pmu = row->pmu ? row->pmu : "", .events = names, .n = row->n_events};
+
+    if (!names)
+        return NULL;
+    events.target = row->cgroup || row->others         ? DERIVED_CGROUP
+                    : str_equal(row->collector, "pmu") ? DERIVED_PMU
+                                                       : DERIVED_CPU;
+    for (size_t i = 0; i < snapshot->n_rows; i++)
+        if (str_equal(snapshot->rows[i]->pmu, events.pmu) && snapshot->rows[i]->metric_set)
+            events.slots = MAX(events.slots, metric_set_slots(snapshot->rows[i]->metric_set));
+    for (size_t i = 0; i < row->n_events; i++)
+        names[i] = row->events[i].event;
+    return metric_set_new(&events);
+}
+
+/* The value of a metric in a step, from its sums; NAN if it has none. */
+static double metric_at(const struct history_line *line, const struct metric_set *metric_set, size_t metric,
+                        size_t step, double seconds)
+{
+    const struct history_cell *cell = &line->cells[step];
+    const struct growth_event *values = &line->values[step * line->row.n_events];
+    double rates[GROUP_MEMBERS_MAX];
+    const struct growth growth = {true, true, cell->enabled_ns, cell->running_ns, cell->has_busy, cell->busy_ns};
+    struct metric_set_times times = growth_times(&growth, seconds);
+
+    if (cell->state == HISTORY_ABSENT || cell->state == HISTORY_UNKNOWN || seconds <= 0 ||
+        (line->row.uneven && metric_set_compares_events(metric_set, metric)))
+        return NAN;
+    for (size_t i = 0; i < line->row.n_events; i++)
+        rates[i] = growth_real(&values[i], line->row.events[i].decimals) / seconds;
+    return metric_set_value(metric_set, metric, rates, &times);
+}
+
+/* Whether `name` is in the list "ipc,branch_mpki". */
+static bool is_listed(const char *list, const char *name)
+{
+    size_t size = strlen(name);
+
+    for (const char *at = list; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, name, size) == 0 && (at[size] == ',' || !at[size]))
+            return true;
+        if (!*at)
+            break;
+    }
+    return false;
+}
+
+static int check_derived(const char *list, struct error *error)
+{
+    for (const char *at = list; *at; at += *at == ',') {
+        size_t size = strcspn(at, ",");
+        _cleanup_(freep) char *name = strndup(at, size);
+        _cleanup_(unknown_done) struct unknown unknown = {.suggest.wrong = name};
+        if (!name)
+            return error_oom(error);
+        for (size_t i = 0; i < derived_count(); i++)
+            unknown_consider(&unknown, derived_at(i)->name);
+        if (!derived_find(name))
+            return unknown_error(&unknown, error, "parameter \"derived\": there is no derived metric \"%.64s\"", name);
+        at += size;
+    }
+    return 0;
+}
+
+/* --- order --- */
+
+/* The sums over all steps: a line of one step, without those that are not known. */
+static int line_sum(const struct history_line *line, const struct history_table *table, struct history_cell *cell,
+                    struct growth_event *values, uint64_t *ret_covered_ns)
+{
+    size_t n = line->row.n_events;
+
+    *cell = (struct history_cell){.state = HISTORY_ABSENT};
+    *ret_covered_ns = 0;
+    for (size_t i = 0; i < table->n_steps; i++) {
+        const struct history_cell *more = &line->cells[i];
+        if (!is_known(more))
+            continue;
+        cell_add(cell, more);
+        for (size_t k = 0; k < n; k++)
+            sum_add(&values[k], &line->values[i * n + k], line->row.events[k].decimals, *ret_covered_ns == 0);
+        *ret_covered_ns += table->steps[i].covered_ns;
+    }
+    return is_known(cell) ? 0 : -ENODATA;
+}
+
+/* The growth of an event, or the value of a metric, over the whole range; NAN: unknown. */
+static double sort_value(const struct history_line *line, const struct writing *writing, const char *name)
+{
+    struct growth_event values[GROUP_MEMBERS_MAX] = {{0}};
+    struct history_cell cell;
+    const struct history_line sum = {.row = line->row, .cells = &cell, .values = values};
+    uint64_t covered_ns;
+    double value = NAN;
+
+    if (line_sum(line, writing->table, &cell, values, &covered_ns) < 0)
+        return NAN;
+    for (size_t k = 0; k < line->row.n_events; k++)
+        if (filter_event_matches(name, line->row.events[k].event))
+            return growth_real(&values[k], line->row.events[k].decimals);
+    struct metric_set *metric_set = metrics_of(&line->row, writing->snapshot);
+    for (size_t i = 0; metric_set && i < metric_set_count(metric_set); i++)
+        if (filter_event_matches(name, metric_set_metric(metric_set, i)->name))
+            value = metric_at(&sum, metric_set, i, 0, seconds_of(covered_ns));
+    metric_set_free(metric_set);
+    return value;
+}
+
+struct sorted_line {
+    const struct history_line *line;
+    double value;
+    bool ascending;
+};
+
+static int compare_lines(const void *a, const void *b)
+{
+    const struct sorted_line *x = a, *y = b;
+
+    if (isnan(x->value) || isnan(y->value))
+        return isnan(x->value) - isnan(y->value);
+    return ((x->value < y->value) - (x->value > y->value)) * (x->ascending ? -1 : 1);
+}
+
+/* Fills `lines` with what is to be written, in its order. Returns their number. */
+static size_t choose_lines(const struct writing *writing, bool others, const struct order *order,
+                           struct sorted_line *lines)
+{
+    const struct history_table *table = writing->table;
+    size_t n = 0;
+
+    for (size_t i = 0; i < table->n_lines; i++) {
+        const struct history_line *line = &table->lines[i];
+        if (line->row.n_events > 0 && line->row.others == others)
+            lines[n++] = (struct sorted_line){line, order->sort ? sort_value(line, writing, order->sort) : NAN,
+                                              order->ascending};
+    }
+    if (order->sort)
+        qsort(lines, n, sizeof(*lines), compare_lines);
+    return order->limit ? MIN(n, order->limit) : n;
+}
+
+/* --- the document --- */
+
+static void write_value(struct buffer *out, const struct growth_event *value, uint8_t decimals)
+{
+    char *room;
+
+    if (!value->known) {
+        json_write_raw(out, "null");
+    } else if (decimals == SERIES_REAL) {
+        json_write_real(out, growth_real(value, decimals));
+    } else if ((room = buffer_reserve(out, NUMBER_SIZE_MAX))) {
+        buffer_advance(out, number_write_fixed(room, value->value, decimals));
+    }
+}
+
+static bool any_busy(const struct history_line *line, size_t n_steps)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < n_steps; i++)
+        any |= line->cells[i].has_busy;
+    return any;
+}
+
+static void write_cells(struct buffer *out, const struct history_line *line, size_t n_steps)
+{
+    static const char *const times[] = {"enabled", "running", "busy"};
+    static const char *const states[] = {
+        [HISTORY_COUNTING] = "counting", [HISTORY_MULTIPLEXED] = "multiplexed", [HISTORY_UNKNOWN] = "unknown"};
+    bool filled = false;
+
+    json_write_raw(out, ",\"state\":[");
+    for (size_t i = 0; i < n_steps; i++) {
+        json_write_comma(out, &filled);
+        json_write_string(out, line->cells[i].state == HISTORY_ABSENT ? NULL : states[line->cells[i].state]);
+    }
+    json_write_raw(out, "]");
+    for (size_t which = 0; which < 3; which++) {
+        if (which == 2 && !any_busy(line, n_steps))
+            continue;
+        buffer_appendf(out, ",\"%s\":[", times[which]);
+        filled = false;
+        for (size_t i = 0; i < n_steps; i++) {
+            const struct history_cell *cell = &line->cells[i];
+            const uint64_t ns[] = {cell->enabled_ns, cell->running_ns, cell->busy_ns};
+            json_write_comma(out, &filled);
+            if (!is_known(cell) || (which == 2 && !cell->has_busy))
+                json_write_raw(out, "null");
+            else
+                json_write_seconds(out, ns[which]);
+        }
+        json_write_raw(out, "]");
+    }
+}
+
+static void write_events(const struct writing *writing, const struct history_line *line)
+{
+    bool filled = false;
+
+    json_write_raw(writing->out, ",\"events\":{");
+    for (size_t k = 0; k < line->row.n_events; k++) {
+        struct counter counter = counter_of(&line->row.events[k]);
+        bool any = false;
+        if (!filter_passes_counter(&writing->question->filter, &counter))
+            continue;
+        json_write_comma(writing->out, &filled);
+        json_write_string(writing->out, counter.event);
+        json_write_raw(writing->out, ":[");
+        for (size_t i = 0; i < writing->table->n_steps; i++) {
+            json_write_comma(writing->out, &any);
+            write_value(writing->out, &line->values[i * line->row.n_events + k], line->row.events[k].decimals);
+        }
+        json_write_raw(writing->out, "]");
+    }
+    json_write_raw(writing->out, "}");
+}
+
+static int write_derived(const struct writing *writing, const struct history_line *line)
+{
+    struct metric_set *metric_set = metrics_of(&line->row, writing->snapshot);
+    bool filled = false;
+
+    if (!metric_set)
+        return -ENOMEM;
+    json_write_raw(writing->out, ",\"derived\":{");
+    for (size_t k = 0; k < metric_set_count(metric_set); k++) {
+        const char *name = metric_set_metric(metric_set, k)->name;
+        bool any = false;
+        if (!is_listed(writing->question->derived, name))
+            continue;
+        json_write_comma(writing->out, &filled);
+        json_write_string(writing->out, name);
+        json_write_raw(writing->out, ":[");
+        for (size_t i = 0; i < writing->table->n_steps; i++) {
+            json_write_comma(writing->out, &any);
+            json_write_real(writing->out,
+                            metric_at(line, metric_set, k, i, seconds_of(writing->table->steps[i].covered_ns)));
+        }
+        json_write_raw(writing->out, "]");
+    }
+    json_write_raw(writing->out, "}");
+    metric_set_free(metric_set);
+    return 0;
+}
+
+static int write_line(const struct writing *writing, const struct history_line *line)
+{
+    struct buffer *out = writing->out;
+
+    json_write_raw(out, "{\"collector\":");
+    json_write_string(out, line->row.collector);
+    if (line->row.cpu >= 0)
+        json_write_member(out, "cpu", i64, line->row.cpu);
+    if (line->row.pmu)
+        json_write_member(out, "pmu", string, line->row.pmu);
+    if (line->row.cgroup)
+        json_write_member(out, "cgroup", string, line->row.cgroup);
+    json_write_member(out, "group", string, line->row.group);
+    write_cells(out, line, writing->table->n_steps);
+    write_events(writing, line);
+    int r = writing->question->derived ? write_derived(writing, line) : 0;
+    json_write_raw(out, "}");
+    return r;
+}
+
+static int write_lines(const struct writing *writing, const char *key, bool others, const struct order *order)
+{
+    const struct history_table *table = writing->table;
+    _cleanup_(freep) struct sorted_line *lines = calloc(table->n_lines + 1, sizeof(*lines));
+    bool filled = false;
+    int r = 0;
+
+    if (!lines)
+        return -ENOMEM;
+    size_t n = choose_lines(writing, others, order, lines);
+    buffer_appendf(writing->out, ",\n\"%s\":[", key);
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        json_write_comma(writing->out, &filled);
+        buffer_append_char(writing->out, '\n');
+        r = write_line(writing, lines[i].line);
+    }
+    json_write_raw(writing->out, "]");
+    return r;
+}
+
+/* The sums are made in place, so they are written last. */
+static int write_table(const struct writing *writing, struct history_table *table)
+{
+    static const struct order as_they_are = {0};
+    int r = write_lines(writing, "rows", false, &writing->question->order);
+
+    if (r == 0)
+        r = write_lines(writing, "others", true, &as_they_are);
+    if (r == 0 && writing->question->totals) {
+        r = lines_add_up(table, writing->question->totals->order);
+        r = r == 0 ? write_lines(writing, "totals", false, &as_they_are) : r;
+    }
+    return r;
+}
+
+static void write_steps(struct buffer *out, const struct history_table *table)
+{
+    static const char *const heads[] = {",\n\"times\":[", "],\n\"seconds\":[", "],\n\"left_out\":["};
+
+    for (size_t which = 0; which < ARRAY_SIZE(heads); which++) {
+        bool filled = false;
+        buffer_append_text(out, heads[which]);
+        for (size_t i = 0; i < table->n_steps; i++) {
+            const struct history_step *step = &table->steps[i];
+            json_write_comma(out, &filled);
+            if (which == 2)
+                json_write_u64(out, step->left_out);
+            else
+                json_write_seconds(out, which ? step->covered_ns : step->end_ns);
+        }
+    }
+    json_write_raw(out, "]");
+}
+
+int history_json_write(struct buffer *out, const struct histories *histories, const struct history_question *question,
+                       const struct snapshot *snapshot, struct error *error)
+{
+    const struct choice choice = {&question->filter, snapshot};
+    _cleanup_(history_table_done) struct history_table table = {0};
+    const struct history *history = NULL;
+    struct history_range range = {0};
+    int r = question->derived ? check_derived(question->derived, error) : 0;
+
+    if (r == 0)
+        r = take_range(histories, question, snapshot->realtime_ns, &history, &range, error);
+    if (r < 0)
+        return r;
+    r = history_read(history, &range, passes_row, &choice, &table);
+    if (r == -E2BIG)
+        return error_set(
+            error, -EINVAL,
+            "parameter \"step\": this is too much at once; ask for larger steps, a shorter range, or fewer "
+            "rows");
+    if (r < 0)
+        return r;
+    json_write_raw(out, "{\"interval\":");
+    json_write_real(out, seconds_of(range.step_ns ? range.step_ns : histories->interval_ns));
+    write_steps(out, &table);
+    r = write_table(&(struct writing){out, question, &table, snapshot}, &table);
+    json_write_raw(out, "}\n");
+    return r < 0 || out->failed ? -ENOMEM : 0;
+}
