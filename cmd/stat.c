@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `perfcountd stat`: what was counted between two readings, while a command ran or for an interval. */
+/*
+ * `perfcountd stat`: what was counted between two readings, while a command ran or for an interval; or what a running
+ * daemon has recorded of the last minutes.
+ */
 #include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/number.h"
 #include "base/text.h"
+#include "cmd/past.h"
 #include "cmd/stat-tables.h"
 #include "cmd/table.h"
 #include "cmd/workload.h"
@@ -15,6 +22,7 @@
 #include "daemon/session.h"
 #include "formats/counters.h"
 #include "formats/query.h"
+#include "top/http-get.h"
 
 struct stat_view {
     const struct options *options;
@@ -22,8 +30,9 @@ struct stat_view {
     struct workload workload;
     struct filter filter;
     struct order order;
-    char *sort; /* what to sort by, spelt as in metrics: page_faults */
-    FILE *file; /* NULL until it is opened */
+    char *sort;       /* what to sort by, spelt as in metrics: page_faults */
+    FILE *file;       /* NULL until it is opened */
+    struct past past; /* with --last; else zeroed */
 };
 
 /* --- view --- */
@@ -33,6 +42,7 @@ static void stat_view_done(struct stat_view *view)
     workload_done(&view->workload);
     session_done(&view->session);
     filter_done(&view->filter);
+    past_done(&view->past);
     free(view->sort);
     if (view->file && view->file != stdout && view->file != stderr)
         fclose(view->file);
@@ -205,14 +215,19 @@ static int stat_view_check(const struct stat_view *view, const struct snapshot *
     return check_sort(view, snapshot, passes);
 }
 
-/* Adds up the rows that are shown. Returns -ENOMEM; call totals_done() in any case. */
+/*
+ * Adds up the rows of cgroups or of the machine; without a baseline, those of the past. Returns -ENOMEM; call
+ * totals_done() in any case.
+ */
 static int stat_view_totals(const struct stat_view *view, const struct baseline *baseline,
-                            const struct snapshot *snapshot, struct totals *ret)
+                            const struct snapshot *snapshot, bool cgroups, struct totals *ret)
 {
-    if (stat_view_shows_cgroups(view, snapshot))
-        return totals_make(baseline, snapshot, TOTALS_BY_CGROUP, is_chosen_cgroup, &view->filter, ret);
-    return totals_make(baseline, snapshot, view->options->per_cpu ? TOTALS_BY_CPU : TOTALS_BY_PMU, is_of_machine, NULL,
-                       ret);
+    enum totals_order order = cgroups ? TOTALS_BY_CGROUP : view->options->per_cpu ? TOTALS_BY_CPU : TOTALS_BY_PMU;
+    row_predicate passes = cgroups ? is_chosen_cgroup : is_of_machine;
+
+    if (!baseline)
+        return past_totals(&view->past, order, passes, &view->filter, ret);
+    return totals_make(baseline, snapshot, order, passes, &view->filter, ret);
 }
 
 /* --- `perfcountd stat` --- */
@@ -244,6 +259,14 @@ static int print_json(const struct stat_view *view, const struct baseline *basel
     return 0;
 }
 
+static void print_past_title(const struct stat_view *view)
+{
+    char last[NUMBER_SIZE_MAX + 3];
+
+    number_format_duration(view->options->last_ns, last);
+    fprintf(view->file, "\nCounts of the last %s:\n", last);
+}
+
 static int print_title(const struct stat_view *view)
 {
     _cleanup_(buffer_done) struct buffer command = {0};
@@ -255,8 +278,11 @@ static int print_title(const struct stat_view *view)
     buffer_append_char(&command, '\0');
     if (command.failed)
         return -ENOMEM;
-    fprintf(view->file, "\nCounts of this machine%s%s%s:\n", view->options->workload ? " while '" : "", command.data,
-            view->options->workload ? "' ran" : "");
+    if (view->options->last_ns)
+        print_past_title(view);
+    else
+        fprintf(view->file, "\nCounts of this machine%s%s%s:\n", view->options->workload ? " while '" : "",
+                command.data, view->options->workload ? "' ran" : "");
     return 0;
 }
 
@@ -271,34 +297,51 @@ static void print_times(const struct stat_view *view, double seconds)
                 (double)usage->ru_stime.tv_sec + (double)usage->ru_stime.tv_usec / 1e6);
 }
 
-static int print_text(struct stat_view *view, const struct baseline *baseline, const struct snapshot *snapshot)
+/* Prints the counts of the machine, or the table of cgroups. */
+static int print_totals(const struct stat_view *view, const struct baseline *baseline, const struct snapshot *snapshot,
+                        bool cgroups, double *ret_seconds)
 {
-    bool cgroups = stat_view_shows_cgroups(view, snapshot);
+    static const struct failures none = {0};
+    const struct registry *registry = view->session.registry;
     _cleanup_(totals_done) struct totals totals = {0};
-    int r = stat_view_totals(view, baseline, snapshot, &totals);
+    int r = stat_view_totals(view, baseline, snapshot, cgroups, &totals);
 
     if (r == 0 && cgroups)
         r = stat_cgroups_print(&totals, &view->order, view->file);
     if (r == 0 && !cgroups)
         r = print_title(view);
     if (r == 0 && !cgroups)
-        r = stat_counts_print(&totals, registry_failures(view->session.registry), view->file);
-    if (r == 0)
-        print_times(view, totals.seconds);
+        r = stat_counts_print(&totals, registry ? registry_failures(registry) : &none, view->file);
+    *ret_seconds = totals.seconds;
     return r;
+}
+
+static int print_text(const struct stat_view *view, const struct baseline *baseline, const struct snapshot *snapshot)
+{
+    double seconds;
+    int r = print_totals(view, baseline, snapshot, stat_view_shows_cgroups(view, snapshot), &seconds);
+
+    if (r == 0)
+        print_times(view, seconds);
+    return r;
+}
+
+/* Returns the exit status. */
+static int end_output(const struct stat_view *view)
+{
+    struct error error;
+
+    if (fflush(view->file) == 0 && !ferror(view->file))
+        return EXIT_SUCCESS;
+    error_set(&error, -errno, "cannot write the counts: %s", strerror(errno));
+    return command_fail(EXIT_FAILURE, &error);
 }
 
 static int print_view(struct stat_view *view, const struct baseline *baseline, const struct snapshot *snapshot)
 {
     int r = view->options->json ? print_json(view, baseline, snapshot) : print_text(view, baseline, snapshot);
-    struct error error;
 
-    if (r < 0)
-        return command_fail_memory();
-    if (fflush(view->file) == 0 && !ferror(view->file))
-        return EXIT_SUCCESS;
-    error_set(&error, -errno, "cannot write the counts: %s", strerror(errno));
-    return command_fail(EXIT_FAILURE, &error);
+    return r < 0 ? command_fail_memory() : end_output(view);
 }
 
 /* Returns the exit status of the command, unless the counts cannot be printed. */
@@ -394,6 +437,176 @@ static int open_view(struct stat_view *view)
     return stat_view_check(view, registry_read(view->session.registry, UINT32_MAX, 0));
 }
 
+/* --- `perfcountd stat --last` --- */
+
+#define PAST_CGROUPS 10               /* of the table below the counts, without --limit */
+#define ANSWER_NS (30 * NSEC_PER_SEC) /* timeout of a request */
+
+static void append_parameter(struct buffer *path, const char *name, const char *value)
+{
+    buffer_appendf(path, "&%s=", name);
+    for (; *value; value++)
+        buffer_appendf(path, isalnum((unsigned char)*value) ? "%c" : "%%%02X", (unsigned char)*value);
+}
+
+/* The request: one step from `last` ago until now. */
+static void append_question(struct buffer *path, const struct options *options)
+{
+    unsigned long long seconds = options->last_ns / NSEC_PER_SEC, ns = options->last_ns % NSEC_PER_SEC;
+
+    buffer_appendf(path, "/api/v1/history?since=-%llu.%09llus&until=-0s&step=%llu.%09llus&totals=pmu", seconds, ns,
+                   seconds, ns);
+    for (size_t i = 0; i < options->n_cgroups; i++) {
+        const char *glob = options->cgroups[i];
+        enum name_kind kind;
+        bool is_name = name_kind_parse(glob, &kind, &glob) == 0;
+        append_parameter(path, is_name ? name_kind_text(kind) : "cgroup", glob);
+    }
+    if (options->json && options->sort)
+        append_parameter(path, "sort", options->sort);
+    if (options->json && options->limit)
+        append_parameter(path, "limit", options->limit);
+    buffer_append_char(path, '\0');
+}
+
+static int refuse_past(const char *url, int code, const struct error *error)
+{
+    struct error refused;
+
+    if (code == -ENOTCONN)
+        error_set(&refused, code,
+                  "no daemon answers on %s (%s): start it, run this as a user who may use its socket, or name a daemon "
+                  "by --url=unix:/PATH or --url=http://HOST:PORT",
+                  url, error->message);
+    else if (code == -ENOENT && !strstr(error->message, "history.enabled"))
+        error_set(&refused, code, "%s: %s: it is no perfcountd, or an older one, which records nothing: upgrade it",
+                  url, error->message);
+    else
+        error_set(&refused, code, "%s: %s", url, error->message);
+    return command_fail(EXIT_FAILURE, &refused);
+}
+
+/* Gets the documents and fills view->past. The text of the history is appended to `text`. Returns the exit status. */
+static int get_past(struct stat_view *view, struct buffer *text)
+{
+    const char *url = view->options->url ? view->options->url : "unix:" TOP_DEFAULT_SOCKET;
+    _cleanup_(top_address_done) struct top_address address = {0};
+    _cleanup_(buffer_done) struct buffer path = {0}, unused = {0};
+    json_t *history = NULL, *cgroups = NULL;
+    struct error error, ignored;
+    int r = top_address_parse(url, &address, &error);
+
+    if (r < 0)
+        return command_fail(EXIT_BAD_USAGE, &error);
+    append_question(&path, view->options);
+    if (path.failed)
+        return command_fail_memory();
+    r = top_address_resolve(&address, &error);
+    if (r < 0)
+        return command_fail(EXIT_FAILURE, &error);
+    r = top_get(&address, path.data, ANSWER_NS, text, &history, &error);
+    if (r == 0 && !view->options->json)
+        (void)top_get(&address, "/api/v1/cgroups", ANSWER_NS, &unused, &cgroups, &ignored); /* without it, no names */
+    if (r == 0)
+        r = past_parse(history, cgroups, &view->past, &error);
+    json_decref(history);
+    json_decref(cgroups);
+    return r < 0 ? refuse_past(url, r, &error) : EXIT_SUCCESS;
+}
+
+static int refuse_unknown(const struct stat_view *view)
+{
+    char last[NUMBER_SIZE_MAX + 3];
+    struct error error;
+
+    number_format_duration(view->options->last_ns, last);
+    error_set(&error, -ENODATA,
+              "nothing is known of the last %s: the daemon has not recorded anything in it yet; ask again after an "
+              "interval of its recording (history.interval), or for a longer time",
+              last);
+    return command_fail(EXIT_FAILURE, &error);
+}
+
+/* "8 of 10 minutes are known", if not all of the interval is. */
+static void print_known(const struct stat_view *view)
+{
+    static const struct {
+        const char *name;
+        double seconds;
+    } units[] = {{"hours", 3600}, {"minutes", 60}, {"seconds", 1}};
+    double asked = (double)view->options->last_ns / (double)NSEC_PER_SEC;
+    size_t i = 0;
+
+    while (i + 1 < ARRAY_SIZE(units) && (asked < 2 * units[i].seconds || view->past.seconds < units[i].seconds))
+        i++;
+    /* Rounded down, so that it never says that all is known. */
+    if (view->past.seconds < asked)
+        fprintf(view->file, "%.15g of %.15g %s are known\n", floor(view->past.seconds / units[i].seconds * 10) / 10,
+                asked / units[i].seconds, units[i].name);
+}
+
+static bool counts_cpu_time(const struct snapshot *snapshot)
+{
+    for (size_t i = 0; i < snapshot->n_rows; i++)
+        for (size_t k = 0; snapshot->rows[i]->cgroup && k < snapshot->rows[i]->n_counters; k++)
+            if (str_equal(snapshot->rows[i]->counters[k].event, "task_clock"))
+                return true;
+    return false;
+}
+
+/* Prints the counts of the machine and the cgroups that had most CPU time, or the cgroups that flags ask for. */
+static int print_past(struct stat_view *view)
+{
+    const struct snapshot *snapshot = &view->past.snapshot;
+    bool machine = !stat_view_shows_cgroups(view, snapshot), by_time = counts_cpu_time(snapshot);
+    bool cgroups = !machine || has_rows(snapshot, is_chosen_cgroup, &view->filter);
+    double seconds;
+    int r = machine ? print_totals(view, NULL, snapshot, false, &seconds) : 0;
+
+    if (!view->order.sort && by_time)
+        view->order.sort = "cpu_utilization";
+    if (!view->order.limit && !view->options->n_cgroups)
+        view->order.limit = PAST_CGROUPS;
+    if (machine && cgroups)
+        fprintf(view->file, "\n%s\n\n",
+                by_time ? "Cgroups that had most CPU time:"
+                        : "Cgroups, in no order: no group of theirs counts task-clock, their CPU time:");
+    if (r == 0 && cgroups)
+        r = print_totals(view, NULL, snapshot, true, &seconds);
+    if (r < 0)
+        return r;
+    print_times(view, view->past.seconds);
+    print_known(view);
+    if (view->past.left_out)
+        fprintf(view->file,
+                "counts of cgroups may be too low: %" PRIu64 " had no room in the record at times (history.memory)\n",
+                view->past.left_out);
+    return 0;
+}
+
+static int show_past(struct stat_view *view)
+{
+    _cleanup_(buffer_done) struct buffer text = {0};
+    int status = get_past(view, &text);
+
+    if (status == EXIT_SUCCESS && view->past.seconds <= 0)
+        return refuse_unknown(view);
+    /* The daemon has applied the filter, by names that are not all known here. */
+    filter_done(&view->filter);
+    view->filter = (struct filter){0};
+    if (status == EXIT_SUCCESS && !view->options->json)
+        status = stat_view_check(view, &view->past.snapshot);
+    if (status == EXIT_SUCCESS)
+        status = open_output(view);
+    if (status != EXIT_SUCCESS)
+        return status;
+    if (view->options->json)
+        fwrite(text.data, 1, text.size, view->file);
+    else if (print_past(view) < 0)
+        return command_fail_memory();
+    return end_output(view);
+}
+
 int command_stat(const struct options *options)
 {
     _cleanup_(stat_view_done) struct stat_view view = {.options = options};
@@ -401,6 +614,8 @@ int command_stat(const struct options *options)
     int status = stat_view_parse(&view);
     bool last = false;
 
+    if (status == EXIT_SUCCESS && options->last_ns)
+        return show_past(&view);
     if (status == EXIT_SUCCESS)
         status = open_output(&view);
     /* Before anything is opened, so that the command inherits only what the caller has. */

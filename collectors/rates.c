@@ -421,7 +421,7 @@ static int total_add(struct total *total, const struct row *row, const struct ra
     return row->cpu >= 0 ? cpuset_add(&total->cpus, (unsigned)row->cpu) : 0;
 }
 
-static int totals_add(struct totals *totals, const struct row *row, const struct rates *rates)
+int totals_add(struct totals *totals, const struct row *row, const struct rates *rates)
 {
     uint32_t hash = hash_block(totals->order, row), first;
     uint32_t found = totals_find(totals, hash, row, &first);
@@ -458,6 +458,16 @@ static int totals_derive(struct totals *totals, struct total *total)
     return 0;
 }
 
+int totals_finish(struct totals *totals)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < totals->n; i++)
+        if (totals->items[i].mixed)
+            r = totals_derive(totals, &totals->items[i]);
+    return r;
+}
+
 int totals_make(const struct baseline *baseline, const struct snapshot *snapshot, enum totals_order order,
                 bool (*passes)(const void *userdata, const struct row *row), const void *userdata, struct totals *ret)
 {
@@ -477,10 +487,7 @@ int totals_make(const struct baseline *baseline, const struct snapshot *snapshot
         else if (rates_row(baseline, snapshot, row, events, &rates) == 0)
             r = totals_add(ret, row, &rates);
     }
-    for (size_t i = 0; r == 0 && i < ret->n; i++)
-        if (ret->items[i].mixed)
-            r = totals_derive(ret, &ret->items[i]);
-    return r;
+    return r < 0 ? r : totals_finish(ret);
 }
 
 double total_growth(const struct totals *totals, const struct total *total, size_t event)

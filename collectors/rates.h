@@ -128,6 +128,13 @@ int totals_make(const struct baseline *baseline, const struct snapshot *snapshot
                 bool (*passes)(const void *userdata, const struct row *row), const void *userdata, struct totals *ret);
 void totals_done(struct totals *totals);
 
+/*
+ * The same from rates that are known already: start with {.order, .seconds}, add each row, and finish. `rates` is NULL
+ * for a row of events that could not be opened; its ratios are not read. Both return -ENOMEM on failure.
+ */
+int totals_add(struct totals *totals, const struct row *row, const struct rates *rates);
+int totals_finish(struct totals *totals);
+
 /* Returns the growth of an event between the two readings, in the event's unit; NAN if it is known in no row. */
 double total_growth(const struct totals *totals, const struct total *total, size_t event);
 /*

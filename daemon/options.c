@@ -45,6 +45,7 @@ enum flag_id {
     FLAG_JSON,
     FLAG_INTERVAL,
     FLAG_COUNT,
+    FLAG_LAST,
     FLAG_PER_CPU,
     FLAG_CGROUP,
     FLAG_SORT,
@@ -83,6 +84,8 @@ static const struct {
      IN(COMMAND_STAT) | IN(COMMAND_TOP)},
     {"--count", "N", "how many intervals, 0 for no end (default: 1)", FLAG_COUNT, IN(COMMAND_STAT)},
     {"--count", "N", "how many intervals as text, 0 for no end (default: the terminal)", FLAG_COUNT, IN(COMMAND_TOP)},
+    {"--last", "DURATION", "print what a running daemon has recorded of the last DURATION, 1s to 7d", FLAG_LAST,
+     IN(COMMAND_STAT)},
     {"--per-cpu", NULL, "each CPU by itself", FLAG_PER_CPU, IN(COMMAND_STAT)},
     {"--cgroup", "PATTERN", "cgroups that match, as *.service or container=web*; repeatable", FLAG_CGROUP,
      IN(COMMAND_STAT)},
@@ -95,6 +98,8 @@ static const struct {
     {"--output", "FILE", "print to a file (default: standard output)", FLAG_OUTPUT, IN(COMMAND_REPORT)},
     {"--url", "URL", "a daemon to read, unix:/PATH or http://HOST:PORT (default: own counters)", FLAG_URL,
      IN(COMMAND_TOP)},
+    {"--url", "URL", "with --last: the daemon to read (default: unix:/run/perfcountd.sock)", FLAG_URL,
+     IN(COMMAND_STAT)},
     {"--help", NULL, "print this and exit", FLAG_HELP, IN_ALL},
     {"--version", NULL, "print the version and exit", FLAG_VERSION, IN_ALL},
 };
@@ -201,12 +206,12 @@ static int add_value(char ***values, size_t *n, char *value, struct error *error
     return 0;
 }
 
-static int parse_interval(const char *value, uint64_t *ret)
+static int parse_duration(const char *value, uint64_t min_ns, uint64_t max_ns, uint64_t *ret)
 {
     uint64_t ns;
     int r = number_parse_duration(value, &ns);
 
-    if (r < 0 || ns < 50 * NSEC_PER_MSEC || ns > 3600 * NSEC_PER_SEC)
+    if (r < 0 || ns < min_ns || ns > max_ns)
         return -EINVAL;
     *ret = ns;
     return 0;
@@ -234,8 +239,12 @@ static int apply_count_flag(struct options *options, size_t i, char *value, stru
 
     switch (flags[i].id) {
     case FLAG_INTERVAL:
-        return parse_interval(value, &options->interval_ns) < 0
+        return parse_duration(value, 50 * NSEC_PER_MSEC, 3600 * NSEC_PER_SEC, &options->interval_ns) < 0
                    ? bad_value(error, name, value, "a duration from 50ms to 1h")
+                   : 0;
+    case FLAG_LAST:
+        return parse_duration(value, NSEC_PER_SEC, 7 * 86400 * NSEC_PER_SEC, &options->last_ns) < 0
+                   ? bad_value(error, name, value, "a duration from 1s to 7d")
                    : 0;
     case FLAG_COUNT:
         return number_parse_u64(value, &options->count) < 0 ? bad_value(error, name, value, "a number") : 0;
@@ -314,7 +323,8 @@ static const struct {
     enum flag_id first, second;
 } exclusions[] = {
     {FLAG_INTERVAL, FLAG_WORKLOAD}, {FLAG_COUNT, FLAG_WORKLOAD}, {FLAG_PER_CPU, FLAG_CGROUP},
-    {FLAG_PER_CPU, FLAG_SORT},      {FLAG_PER_CPU, FLAG_LIMIT},
+    {FLAG_PER_CPU, FLAG_SORT},      {FLAG_PER_CPU, FLAG_LIMIT},  {FLAG_LAST, FLAG_INTERVAL},
+    {FLAG_LAST, FLAG_COUNT},        {FLAG_LAST, FLAG_WORKLOAD},  {FLAG_LAST, FLAG_CONFIG_FILE},
 };
 
 static const char *given_flag(enum flag_id id, unsigned given)
@@ -339,6 +349,8 @@ static int check_flags(const struct options *options, unsigned given, struct err
         if (first && second)
             return error_set(error, -EINVAL, "%s cannot be used with %s", first, second);
     }
+    if (options->command == COMMAND_STAT && options->url && !options->last_ns)
+        return error_set(error, -EINVAL, "--url cannot be used without --last");
     return 0;
 }
 

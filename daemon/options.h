@@ -46,6 +46,7 @@ struct options {
     bool no_opener;
     bool json;
     uint64_t interval_ns, count;
+    uint64_t last_ns; /* 0: count now */
     bool per_cpu;
     char **cgroups; /* patterns; owned array of strings of argv */
     size_t n_cgroups;

@@ -307,6 +307,17 @@ static int lines_add_up(struct history_table *table, enum totals_order order)
 
 /* --- derived metrics --- */
 
+/* The issue slots of a CPU of this PMU; 0: unknown. */
+static unsigned slots_of(const struct snapshot *snapshot, const char *pmu)
+{
+    unsigned slots = 0;
+
+    for (size_t i = 0; i < snapshot->n_rows; i++)
+        if (snapshot->rows[i]->metric_set && str_equal(snapshot->rows[i]->pmu, pmu))
+            slots = MAX(slots, metric_set_slots(snapshot->rows[i]->metric_set));
+    return slots;
+}
+
 /* The formulas for the events of a line; NULL when out of memory. */
 static struct metric_set *metrics_of(const struct history_row *row, const struct snapshot *snapshot)
 {
@@ -318,9 +329,7 @@ static struct metric_set *metrics_of(const struct history_row *row, const struct
     events.target = row->cgroup || row->others         ? DERIVED_CGROUP
                     : str_equal(row->collector, "pmu") ? DERIVED_PMU
                                                        : DERIVED_CPU;
-    for (size_t i = 0; i < snapshot->n_rows; i++)
-        if (str_equal(snapshot->rows[i]->pmu, events.pmu) && snapshot->rows[i]->metric_set)
-            events.slots = MAX(events.slots, metric_set_slots(snapshot->rows[i]->metric_set));
+    events.slots = slots_of(snapshot, events.pmu);
     for (size_t i = 0; i < row->n_events; i++)
         names[i] = row->events[i].event;
     return metric_set_new(&events);
@@ -558,6 +567,30 @@ static int write_derived(const struct writing *writing, const struct history_lin
     return 0;
 }
 
+/* What a reader needs to derive metrics and to print counts: units, where there are any, and facts about the row. */
+static void write_facts(const struct writing *writing, const struct history_line *line)
+{
+    unsigned slots = line->row.pmu ? slots_of(writing->snapshot, line->row.pmu) : 0;
+    bool filled = false;
+
+    if (slots)
+        json_write_member(writing->out, "slots", u64, slots);
+    if (line->row.uneven)
+        json_write_member(writing->out, "uneven", bool, true);
+    for (size_t k = 0; k < line->row.n_events; k++) {
+        struct counter counter = counter_of(&line->row.events[k]);
+        if (!counter.unit[0] || !filter_passes_counter(&writing->question->filter, &counter))
+            continue;
+        buffer_append_text(writing->out, filled ? "," : ",\"units\":{");
+        json_write_string(writing->out, counter.event);
+        buffer_append_char(writing->out, ':');
+        json_write_string(writing->out, counter.unit);
+        filled = true;
+    }
+    if (filled)
+        json_write_raw(writing->out, "}");
+}
+
 static int write_line(const struct writing *writing, const struct history_line *line)
 {
     struct buffer *out = writing->out;
@@ -571,6 +604,7 @@ static int write_line(const struct writing *writing, const struct history_line *
     if (line->row.cgroup)
         json_write_member(out, "cgroup", string, line->row.cgroup);
     json_write_member(out, "group", string, line->row.group);
+    write_facts(writing, line);
     write_cells(out, line, writing->table->n_steps);
     write_events(writing, line);
     int r = writing->question->derived ? write_derived(writing, line) : 0;

@@ -7,7 +7,6 @@
 #include <sys/epoll.h>
 #include <sys/un.h>
 
-#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/number.h"
 #include "base/timer.h"
@@ -246,6 +245,26 @@ int top_reply_parse(const char *data, size_t size, bool ended, struct top_reply 
     return 0;
 }
 
+int top_reply_document(const struct top_reply *reply, json_t **ret, struct error *error)
+{
+    json_t *document = json_loadb(reply->body, reply->size, 0, NULL);
+    const char *text = json_string_value(json_object_get(document, "error"));
+    int r = 0;
+
+    if (reply->status == 401)
+        r = error_set(error, -EACCES, "it wants a password, which is not supported here: use its unix socket");
+    else if (reply->status != 200)
+        r = error_set(error, reply->status == 404 ? -ENOENT : -EPROTO, "it answered %u%s%.256s", reply->status,
+                      text ? ": " : "", text ? text : "");
+    else if (!json_is_object(document))
+        r = error_set(error, -EBADMSG, "its answer is no JSON document: is it perfcountd?");
+    if (r == 0)
+        *ret = document;
+    else
+        json_decref(document);
+    return r;
+}
+
 /* --- request --- */
 
 #define READ_SIZE 65536
@@ -430,5 +449,54 @@ int top_request_start(sd_event *event, const struct top_address *address, const 
     if (r < 0)
         return r;
     *ret = steal(request);
+    return 0;
+}
+
+/* --- a request that is waited for --- */
+
+struct waiting {
+    sd_event *event;
+    struct buffer *text;
+    json_t *document;
+    struct error *error;
+    int r;
+};
+
+static void waiting_on_end(void *userdata, const struct top_reply *reply, const struct error *error)
+{
+    struct waiting *waiting = userdata;
+
+    sd_event_exit(waiting->event, 0);
+    if (!reply) {
+        waiting->r = error_set(waiting->error, -ENOTCONN, "%s", error->message);
+        return;
+    }
+    waiting->r = top_reply_document(reply, &waiting->document, waiting->error);
+    if (waiting->r == 0)
+        buffer_append(waiting->text, reply->body, reply->size);
+}
+
+int top_get(const struct top_address *address, const char *path, uint64_t timeout_ns, struct buffer *text, json_t **ret,
+            struct error *error)
+{
+    struct waiting waiting = {.text = text, .error = error};
+    struct top_request *request = NULL;
+    int r = sd_event_new(&waiting.event);
+
+    if (r >= 0)
+        r = top_request_start(waiting.event, address, path, timeout_ns, waiting_on_end, &waiting, &request);
+    if (r >= 0)
+        r = sd_event_loop(waiting.event);
+    top_request_free(request);
+    sd_event_unref(waiting.event);
+    if (r < 0)
+        return error_set(error, r == -ENOMEM ? r : -ENOTCONN, "connect: %s", strerror(-r));
+    if (waiting.r < 0)
+        return waiting.r;
+    if (text->failed) {
+        json_decref(waiting.document);
+        return error_oom(error);
+    }
+    *ret = waiting.document;
     return 0;
 }

@@ -8,10 +8,15 @@
 #ifndef TOP_HTTP_GET_H
 #define TOP_HTTP_GET_H
 
+#include <jansson.h>
 #include <sys/socket.h>
 #include <systemd/sd-event.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
+
+/* Where the daemon of this machine listens. */
+#define TOP_DEFAULT_SOCKET "/run/perfcountd.sock"
 
 #define TOP_ENDPOINTS_MAX 8
 
@@ -49,6 +54,12 @@ struct top_reply {
  */
 int top_reply_parse(const char *data, size_t size, bool ended, struct top_reply *ret, struct error *error);
 
+/*
+ * Parses the JSON document of a reply with status 200. Returns -EBADMSG if there is none, -ENOENT for status 404,
+ * -EACCES for 401, -EPROTO for others; with a sentence.
+ */
+int top_reply_document(const struct top_reply *reply, json_t **ret, struct error *error);
+
 struct top_request;
 
 /* Called once, at the end of the request, which may be freed in it. `reply` is NULL on failure; then see `error`. */
@@ -62,5 +73,12 @@ int top_request_start(sd_event *event, const struct top_address *address, const 
                       top_request_end *on_end, void *userdata, struct top_request **ret);
 /* Cancels the request if it has not ended. `request` may be NULL. */
 struct top_request *top_request_free(struct top_request *request);
+
+/*
+ * Gets a document and waits for it; its text is appended to `text`. Returns -ENOTCONN if no answer comes, or an error
+ * of top_reply_document(), or -ENOMEM; with a sentence.
+ */
+int top_get(const struct top_address *address, const char *path, uint64_t timeout_ns, struct buffer *text, json_t **ret,
+            struct error *error);
 
 #endif

@@ -206,28 +206,11 @@ static void remote_go_on(struct top_remote *remote)
     remote_ask(remote);
 }
 
-/* The text of {"error": ...}; "" if there is none. */
-static const char *error_of(const json_t *document)
-{
-    const char *text = json_string_value(json_object_get(document, "error"));
-
-    return text ? text : "";
-}
-
-static void check_status(const struct top_reply *reply, const json_t *document, struct error *error)
-{
-    const char *text = error_of(document);
-
-    if (reply->status == 401)
-        error_set(error, -EACCES, "it wants a password, which is not supported here: use its unix socket");
-    else
-        error_set(error, -EPROTO, "it answered %u%s%.256s", reply->status, *text ? ": " : "", text);
-}
-
 static void remote_on_end(void *userdata, const struct top_reply *reply, const struct error *error)
 {
     struct top_remote *remote = userdata;
     struct error failure;
+    json_t *document;
 
     if (!reply) {
         failure = *error;
@@ -240,20 +223,14 @@ static void remote_on_end(void *userdata, const struct top_reply *reply, const s
         remote_ask(remote);
         return;
     }
-    json_t *document = json_loadb(reply->body, reply->size, 0, NULL);
-    if (reply->status != 200) {
-        check_status(reply, document, &failure);
-    } else if (!json_is_object(document)) {
-        error_set(&failure, -EBADMSG, "its answer is no JSON document: is it perfcountd?");
-    } else {
-        json_decref(remote->documents[remote->asked]);
-        remote->documents[remote->asked] = document;
-        remote->request = top_request_free(remote->request);
-        remote_go_on(remote);
+    if (top_reply_document(reply, &document, &failure) < 0) {
+        remote_fail(remote, failure.message);
         return;
     }
-    json_decref(document);
-    remote_fail(remote, failure.message);
+    json_decref(remote->documents[remote->asked]);
+    remote->documents[remote->asked] = document;
+    remote->request = top_request_free(remote->request);
+    remote_go_on(remote);
 }
 
 static void remote_ask(struct top_remote *remote)

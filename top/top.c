@@ -343,8 +343,6 @@ static int top_loop_new(sd_event *event, const struct top_loop_settings *setting
 
 /* --- `perfcountd top` --- */
 
-#define DEFAULT_SOCKET "/run/perfcountd.sock"
-
 /* Either `local` or `remote` is the source of readings. */
 struct top_command {
     sd_event *event;
@@ -400,7 +398,7 @@ static int fail_without_source(int code)
     error_set(&error, code,
               "no counter can be opened here by this user (see \"perfcountd plan\"), and no daemon answers on "
               "%s (%s): run \"sudo perfcountd top\", or name a daemon by --url=unix:/PATH or --url=http://HOST:PORT",
-              DEFAULT_SOCKET, strerror(-code));
+              TOP_DEFAULT_SOCKET, strerror(-code));
     return command_fail(EXIT_FAILURE, &error);
 }
 
@@ -419,7 +417,7 @@ static int choose_source(struct top_command *command, const struct options *opti
         return EXIT_SUCCESS;
     session_done(&command->session);
     command->session = (struct session){0};
-    status = use_url(command, "unix:" DEFAULT_SOCKET);
+    status = use_url(command, "unix:" TOP_DEFAULT_SOCKET);
     r = status == EXIT_SUCCESS ? probe_address(&command->address) : 0;
     return r < 0 ? fail_without_source(r) : status;
 }

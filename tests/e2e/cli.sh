@@ -27,7 +27,7 @@ try --help
 equals "--help: exit status" "$status" 0
 for word in check-config list-events list-metrics list-presets plan report stat top help version --config.file \
     --web.listen-address --web.telemetry-path --web.config.file --log.level --log.format --per-cpu --cgroup --sort \
-    --limit --output --url --help --version; do
+    --limit --output --last --url --help --version; do
     holds "--help has $word" grep -q -e "$word" "$scratch/out"
 done
 equals "--help: nothing on standard error" "$err" ""
@@ -81,6 +81,13 @@ soon|stat --interval=soon
 "sleep".*behind "--"|stat sleep 1
 --interval cannot be used with a command|stat --interval=1s -- true
 --per-cpu cannot be used with --sort|stat --per-cpu --sort=ipc
+--last: .*1s to 7d.*"0s"|stat --last=0s
+--last cannot be used with a command|stat --last=10m -- true
+--last cannot be used with --interval|stat --last=10m --interval=1s
+--last cannot be used with --config.file|stat --config.file=x --last=10m
+--last cannot be used with "top"|top --last=10m
+--url cannot be used without --last|stat --url=unix:/x
+https is not supported|stat --last=10m --url=https://x
 unexpected argument "true"|plan -- true
 END
 

@@ -192,6 +192,81 @@ print_cpus() {
     equals "else one for all" "$(grep -c 'context_switches' "$scratch/out")" 1
 }
 
+# --- the past
+
+# past FLAGS...: what the daemon has recorded so far goes to $scratch/past. Sets status.
+past() {
+    status=0
+    "$PERFCOUNTD" stat --last=1h --url="$url" "$@" >"$scratch/past" 2>"$scratch/err" || status=$?
+    return "$status"
+}
+
+# recorded: the minor faults of the machine, as they are printed.
+recorded() {
+    past || return
+    counts_of_stat "$scratch/past" | awk '$1 == "minor_faults" { print $2 }'
+}
+
+has_recorded() {
+    [ "$(recorded)" -ge "$1" ]
+}
+
+print_past() {
+    local before faults=20000 status
+    { sed 's/minor-faults/&,task-clock/' "$scratch/soft.yaml" && echo 'history: {interval: 1s}'; } >"$scratch/past.yaml"
+    start_daemon --config.file="$scratch/past.yaml"
+    holds "--last prints what is recorded" eventually 60 past
+    before=$(recorded)
+    python3 "$here/stat-load.py" 0 "$faults" 0
+    holds "the past has a load that makes $faults faults" eventually 60 has_recorded $((before + faults))
+    matches "and is printed like the present" "$(cat "$scratch/past")" \
+        "Counts of the last 1h:.*CPU .*group software:.*[0-9] +context_switches .*msec +task_clock.*seconds time elapsed"
+    matches "it says how much is known" "$(cat "$scratch/past")" ' of (60 minutes|3600 seconds) are known'
+    past --per-cpu
+    equals "--per-cpu: a line for each CPU" "$(grep -c '^CPU[0-9]* .* minor_faults' "$scratch/past")" \
+        "$(getconf _NPROCESSORS_ONLN)"
+    past --json
+    holds "--json has the document" jq -e '.rows | length > 0' "$scratch/past"
+    past --cgroup=/nosuch
+    equals "no such cgroup: exit status" "$status" 1
+    matches "says so" "$(cat "$scratch/err")" 'no cgroup is counted that matches /nosuch'
+    stop_daemon
+    past
+    equals "no daemon: exit status" "$status" 1
+    matches "says what to do" "$(cat "$scratch/err")" "no daemon answers on $url .*: start it"
+    { cat "$scratch/soft.yaml" && echo 'history: {enabled: false}'; } >"$scratch/past.yaml"
+    start_daemon --config.file="$scratch/past.yaml"
+    past
+    equals "a daemon that records nothing: exit status" "$status" 1
+    matches "says what to do" "$(cat "$scratch/err")" 'set history.enabled in the configuration'
+    stop_daemon
+}
+
+# recorded_in CGROUP: its minor faults, of the rate and the time that are printed; the rate has four digits.
+recorded_in() {
+    past --cgroup="$1" --sort=minor-faults --limit=1 || return
+    awk '/^ *[0-9]/ && $NF == cgroup { rate = $1 * ($2 == "k" ? 1e3 : $2 == "M" ? 1e6 : 1) }
+        / seconds time elapsed$/ { printf "%.0f\n", rate * $1 }' cgroup="$1" "$scratch/past"
+}
+
+has_recorded_in() {
+    [ "$(recorded_in "$1")" -ge "$2" ]
+}
+
+# shellcheck disable=SC2154 # variables of cgroup-lib.sh
+print_past_cgroup() {
+    local faults=50000 in=$below/past
+    mkdir "$hierarchy$in"
+    cgroup_config "$scratch/past.yaml" "include: [\"$in\"]" 'groups: [{name: f, events: minor-faults}]'
+    sed -i 's/^history: .*/history: {interval: 1s}/' "$scratch/past.yaml"
+    start_daemon --config.file="$scratch/past.yaml"
+    holds "--last has the cgroup" eventually 60 past --cgroup="$in"
+    fault "$in" "$faults"
+    holds "the past of the cgroup has its load of $faults faults" \
+        eventually 60 has_recorded_in "$in" $((faults * 999 / 1000))
+    stop_daemon
+}
+
 printf 'collectors:\n  self: {enabled: false}\n  pmu: {enabled: false}\n  cgroup: {enabled: false}\n' \
     >"$scratch/soft.yaml"
 printf '  cpu: {groups: [{name: software, events: "{context-switches,minor-faults}"}]}\n' >>"$scratch/soft.yaml"
@@ -207,7 +282,16 @@ if "$PERFCOUNTD" stat --config.file="$scratch/soft.yaml" --interval=50ms >/dev/n
     interrupt
     capabilities
     print_cpus
+    print_past
 else
     left_out "the right to count on CPUs"
+fi
+# cgroup-lib.sh ends a script that may not make cgroups.
+if bash -c '. "$1/lib.sh" && . "$1/cgroup-lib.sh"' bash "$here" >/dev/null 2>&1; then
+    # shellcheck source=cgroup-lib.sh
+    . "$here/cgroup-lib.sh"
+    print_past_cgroup
+else
+    left_out "the right to make cgroups"
 fi
 finish

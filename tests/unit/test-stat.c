@@ -1,28 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The output of `perfcountd stat` without a terminal: the counts of the machine, and the table of cgroups. */
+/*
+ * The output of `perfcountd stat` without a terminal: the counts of the machine, and the table of cgroups; of readings,
+ * and of documents that a daemon has sent.
+ */
+#include <math.h>
+
+#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "cgroups/names.h"
+#include "cmd/past.h"
 #include "cmd/stat-tables.h"
 #include "tests/unit/readings.h"
 #include "tests/unit/test.h"
 
-/* Expects the table of cgroups in the order of `rows`, or if that is NULL, the counts with their failures. */
-static void expect(const struct readings *readings, enum totals_order order, const struct failures *failures,
-                   const struct order *rows, const char *expected)
+/* Prints the table of cgroups in the order of `rows`, or if that is NULL, the counts with their failures. */
+static void expect_totals(const struct totals *totals, const struct failures *failures, const struct order *rows,
+                          const char *expected)
 {
-    _cleanup_(totals_done) struct totals totals = {0};
     _cleanup_(fclosep) FILE *file = tmpfile();
     char text[8192] = "";
 
     assert_non_null(file);
-    assert_int_equal(totals_make(readings->baseline, &readings->snapshot, order, NULL, NULL, &totals), 0);
     if (rows)
-        assert_int_equal(stat_cgroups_print(&totals, rows, file), 0);
+        assert_int_equal(stat_cgroups_print(totals, rows, file), 0);
     else
-        assert_int_equal(stat_counts_print(&totals, failures, file), 0);
+        assert_int_equal(stat_counts_print(totals, failures, file), 0);
     rewind(file);
     text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
     assert_string_equal(text, expected);
+}
+
+static void expect(const struct readings *readings, enum totals_order order, const struct failures *failures,
+                   const struct order *rows, const char *expected)
+{
+    _cleanup_(totals_done) struct totals totals = {0};
+
+    assert_int_equal(totals_make(readings->baseline, &readings->snapshot, order, NULL, NULL, &totals), 0);
+    expect_totals(&totals, failures, rows, expected);
 }
 
 static void expect_cgroups(const struct readings *readings, const struct order *rows, const char *expected)
@@ -208,6 +222,149 @@ TEST(test_names)
                    "  ipc       hertz  utilization  switches/s  faults/s  name         cgroup\n"
                    "2.000     2.000 G        1.000          50       750               /b.slice\n"
                    "1.000     2.000 G        1.000          50   1.500 k  shop/d\xef\xbf\xbd[2Jb  /a.slice\n");
+}
+
+/* --- documents of a daemon --- */
+
+/* A document as /api/v1/history sends it, but with single quotes. */
+#define DOCUMENT(rows)                                                                                                 \
+    "{'interval': 600.0, 'times': [1795861804.8], 'seconds': [480.0], 'left_out': [3], 'rows': [" rows                 \
+    "], 'others': [], 'totals': []}"
+#define ROW(collector, pmu, labels, times, events)                                                                     \
+    "{'collector': '" collector "', 'pmu': '" pmu "', " labels ", " times                                              \
+    ", 'units': {'task_clock': 'seconds', 'read_bytes': 'bytes'}, 'events': {" events "}}"
+#define CPU(n, times, events) ROW("cpu", "armv8_cortex_a76", "'cpu': " #n ", 'group': 'core'", times, events)
+#define CGROUP(path, times, events)                                                                                    \
+    ROW("cgroup", "software", "'cgroup': '" path "', 'group': 'software'", times, events)
+#define COUNTING "'state': ['counting'], 'enabled': [480.0], 'running': [480.0]"
+#define HALF "'state': ['multiplexed'], 'enabled': [480.0], 'running': [240.0], 'busy': [100.0]"
+#define UNKNOWN "'state': ['unknown'], 'enabled': [null], 'running': [null]"
+
+static const char *const saved[] = {
+    CPU(0, HALF, "'cycles': [96000000000], 'instructions': [192000000000]"),
+    CPU(1, COUNTING, "'cycles': [96000000000], 'instructions': [192000000000]"),
+    CPU(2, UNKNOWN, "'cycles': [null], 'instructions': [null]"),
+    ROW("cpu", "software", "'cpu': 0, 'group': 'software'", COUNTING,
+        "'page_faults': [123456], 'task_clock': [480.25], 'minor_faults': [null]"),
+    ROW("pmu", "rockchip_ddr", "'cpu': 0, 'group': 'memory'", HALF, "'read_bytes': [48e9]"),
+    CGROUP("/a.slice", COUNTING, "'task_clock': [48.0], 'page_faults': [4800]"),
+    CGROUP("/b.slice", COUNTING, "'task_clock': [96.0], 'page_faults': [null]"),
+    CGROUP("/c.slice", UNKNOWN, "'task_clock': [null], 'page_faults': [null]"),
+};
+
+static const char cgroups[] = "{'cgroups': [{'cgroup': '/b.slice', 'container': 'db', 'unit': 7}, {}, 1]}";
+
+static json_t *document_of(const char *text)
+{
+    _cleanup_(freep) char *copy = strdup(text);
+
+    assert_non_null(copy);
+    for (char *quote = copy; (quote = strchr(quote, '\'')); quote++)
+        *quote = '"';
+    json_t *document = json_loads(copy, 0, NULL);
+    assert_non_null(document);
+    return document;
+}
+
+static json_t *saved_document(void)
+{
+    _cleanup_(buffer_done) struct buffer rows = {0};
+    char text[4096];
+
+    for (size_t i = 0; i < ARRAY_SIZE(saved); i++)
+        buffer_appendf(&rows, "%s%s", i ? ", " : "", saved[i]);
+    buffer_append_char(&rows, '\0');
+    assert_false(rows.failed);
+    assert_true(snprintf(text, sizeof(text), DOCUMENT("%s"), rows.data) < (int)sizeof(text));
+    return document_of(text);
+}
+
+static void expect_past(const struct past *past, enum totals_order order,
+                        bool (*passes)(const void *userdata, const struct row *row), const struct order *rows,
+                        const char *expected)
+{
+    static const struct failures none = {0};
+    _cleanup_(totals_done) struct totals totals = {0};
+
+    assert_int_equal(past_totals(past, order, passes, NULL, &totals), 0);
+    expect_totals(&totals, &none, rows, expected);
+}
+
+static bool is_of_machine(const void *userdata, const struct row *row)
+{
+    (void)userdata;
+    return !row->cgroup;
+}
+
+static bool is_of_cgroup(const void *userdata, const struct row *row)
+{
+    return !is_of_machine(userdata, row);
+}
+
+/* What a daemon has recorded is printed as readings are. What is unknown is not 0. */
+TEST(test_past)
+{
+    _cleanup_(past_done) struct past past = {0};
+    json_t *history = saved_document(), *names = document_of(cgroups);
+
+    assert_int_equal(past_parse(history, names, &past, NULL), 0);
+    json_decref(history);
+    json_decref(names);
+    assert_true(past.seconds == 480 && past.left_out == 3);
+    expect_past(&past, TOTALS_BY_PMU, is_of_machine, NULL,
+                "\n"
+                "CPU 0-2, PMU armv8_cortex_a76, group core:\n"
+                "192,000,000,000         cycles        # 400.0 M/sec                           (2 of 3 CPUs)\n"
+                "384,000,000,000         instructions  # ipc 2.000                             (2 of 3 CPUs)\n"
+                "\n"
+                "CPU 0, PMU software, group software:\n"
+                "        123,456         page_faults   # 257.2 /sec\n"
+                "     480,250.00  msec   task_clock\n"
+                "  <not counted>         minor_faults\n"
+                "\n"
+                "PMU rockchip_ddr, group memory:\n"
+                " 48,000,000,000  bytes  read_bytes    # memory_read_bytes_per_second 100.0 M  (50.00%)\n");
+    expect_past(&past, TOTALS_BY_CGROUP, is_of_cgroup, &(struct order){.sort = "cpu_utilization"},
+                "       cpu_     page_\n"
+                "utilization  faults/s  name  cgroup\n"
+                "      0.200         -  db    /b.slice\n"
+                "      0.100        10        /a.slice\n"
+                "          -         -        /c.slice\n");
+}
+
+static const struct {
+    const char *in;
+    int out;
+    size_t out_rows;
+} documents[] = {
+    {"{}", -EBADMSG, 0},
+    {"{'rows': {}}", -EBADMSG, 0},
+    {"{'rows': [], 'seconds': [1.0, 2.0]}", -EBADMSG, 0},
+    {"{'rows': [], 'seconds': []}", 0, 0},
+    {"{'rows': [" CPU(0, COUNTING, "'cycles': [1]") "], 'seconds': [0.0]}", 0, 0},
+    {"{'rows': [" CPU(0, COUNTING, "'cycles': [1]") "], 'seconds': ['1']}", 0, 0},
+    {DOCUMENT("1, null, {}, [], " CPU(0, COUNTING, "")), 0, 0},
+    {DOCUMENT("{'collector': 'cpu', 'events': 1}"), 0, 0},
+    {DOCUMENT(ROW("self", "", "'cpu': 0", COUNTING, "'cycles': [1]")), 0, 0},
+    {DOCUMENT(CPU(99999999999, "'slots': -1", "'cycles': 1")), 0, 1},
+    {DOCUMENT(CPU(0, COUNTING, "'cycles': [-1]")), 0, 1},
+    {DOCUMENT("{'collector': 'cpu', 'pmu': 1, 'group': {}, 'cpu': -7, 'units': 1, 'events': {'': ['x']}}"), 0, 1},
+};
+
+/* A document from a stranger: what is not valid is left out or unknown. */
+TEST(test_past_hostile)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(documents); i++) {
+        _cleanup_(totals_done) struct totals totals = {0};
+        _cleanup_(past_done) struct past past = {0};
+        json_t *history = document_of(documents[i].in);
+        assert_int_equal(past_parse(history, history, &past, NULL), documents[i].out);
+        json_decref(history);
+        assert_int_equal(past.snapshot.n_rows, documents[i].out_rows);
+        assert_int_equal(past_totals(&past, TOTALS_BY_PMU, NULL, NULL, &totals), 0);
+        for (size_t k = 0; k < totals.n; k++)
+            assert_true(isnan(total_growth(&totals, &totals.items[k], 0)));
+    }
 }
 
 TEST_MAIN(NULL, NULL)

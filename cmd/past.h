@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a daemon has recorded of an interval, as rows with their rates: the document of /api/v1/history with one step.
+ * The document is from a stranger: what is not valid in it is left out, and unknown numbers are NAN.
+ */
+#ifndef CMD_PAST_H
+#define CMD_PAST_H
+
+#include <jansson.h>
+
+#include "collectors/rates.h"
+
+struct past_row;
+
+struct past {
+    struct snapshot snapshot; /* its rows are those of the document; their values are meaningless */
+    struct past_row *rows;    /* the rates of each row of the snapshot */
+    struct names **names;     /* of cgroups */
+    size_t n_names;
+    double seconds;    /* the time that is known of the interval, by whole readings */
+    uint64_t left_out; /* the most cgroups that were left out of a reading */
+};
+
+/*
+ * `cgroups` is the document of /api/v1/cgroups, which has the names; NULL: unknown. Returns -EBADMSG with a sentence if
+ * the document has more than one step, or -ENOMEM.
+ */
+int past_parse(const json_t *history, const json_t *cgroups, struct past *ret, struct error *error);
+void past_done(struct past *past);
+
+/* As totals_make(). */
+int past_totals(const struct past *past, enum totals_order order,
+                bool (*passes)(const void *userdata, const struct row *row), const void *userdata, struct totals *ret);
+
+#endif
