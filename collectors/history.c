@@ -658,7 +658,7 @@ static int draft_make(struct history *history, struct candidate *candidates, siz
     return r;
 }
 
-/* Rows that the frame does not have need their descriptions up to their last frame only. */
+/* Notes where each row of the draft was written last: its description is needed while that frame is in the ring. */
 static void settle(struct history *history, const struct draft *draft, uint64_t at)
 {
     for (size_t i = 0; i < draft->n; i++) {

@@ -409,7 +409,7 @@ bool metric_set_compares_events(const struct metric_set *metric_set, size_t i)
     return n > 1;
 }
 
-/* Less busy time is not known: of so few units of /proc/stat, one more or less is a large part. */
+/* A shorter busy time counts as unknown: /proc/stat counts hundredths of seconds, and one more or less would matter. */
 #define BUSY_MIN_SECONDS 0.1
 
 /* Returns busy seconds per second, as event rates are per second. */

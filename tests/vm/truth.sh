@@ -16,7 +16,7 @@ total_of() {
 }
 
 # known_loop CPU: a loop of 500 million instructions on a CPU where nothing else runs, each of which takes two cycles
-# (-icount shift=1). QEMU's counter also has those of the other CPUs, where the daemon answers twice.
+# (-icount shift=1). QEMU's counter includes some instructions of other CPUs, such as those of the daemon's two answers.
 known_loop() {
     local before after counted cycles
     before=$(total_of "$1" instructions_user) cycles=$(total_of "$1" cycles_user) && vm_run "spin $1 500" &&
