@@ -98,7 +98,7 @@ int file_reread(int fd, size_t max, struct buffer *text)
         buffer_advance(text, (size_t)n);
         if (text->size > max)
             return -EFBIG;
-        if ((size_t)n < wanted) { /* the kernel fills the room until the text ends */
+        if ((size_t)n < wanted) { /* files of /proc and /sys end at a short read */
             text->data[text->size] = '\0';
             return 0;
         }

@@ -79,6 +79,19 @@ static inline uint64_t hash_mix(uint64_t hash, uint64_t word)
     return hash ^ hash >> 29;
 }
 
+static inline uint64_t hash_mix_bytes(uint64_t hash, const void *data, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        hash = hash_mix(hash, ((const unsigned char *)data)[i]);
+    return hash;
+}
+
+/* With the NUL, so that "a" and "bc" differ from "ab" and "c". NULL counts as "". */
+static inline uint64_t hash_mix_text(uint64_t hash, const char *text)
+{
+    return text ? hash_mix_bytes(hash, text, strlen(text) + 1) : hash_mix(hash, 0);
+}
+
 static inline uint32_t hash_fold(uint64_t hash)
 {
     return (uint32_t)(hash >> 32 ^ hash);

@@ -166,7 +166,7 @@ static __always_inline __u64 *word_at(const struct cpu *cpu, __u64 at)
     return (__u64 *)((char *)cpu->work->now + (at & 8 * (NOW_MAX - 1)));
 }
 
-/* Stores the words of the control's plan. Returns a mask of those that have a value. */
+/* Reads the counters that the plan names into cpu->work->now. Returns a mask of the words that have a value. */
 static __always_inline __u64 read_words(const struct cpu *cpu)
 {
     const struct bpf_control *control = cpu->control;
@@ -297,7 +297,7 @@ static __always_inline __u32 search_slot(struct cgroup *cgroup, __u64 id, bool t
     return BPF_SLOT_UNKNOWN;
 }
 
-/* Multiplicative, because addresses and ids have common divisors. */
+/* A multiplicative hash: addresses are multiples of a power of two, so their lowest bits are all alike. */
 static __always_inline struct found *found_of(const struct cpu *cpu, __u64 key)
 {
     return &cpu->work->found[key * 0x9e3779b97f4a7c15ULL >> 58];
@@ -484,7 +484,7 @@ static __always_inline const struct found *find_current(const struct cpu *cpu, s
     return find_in(cpu, cpu->work->cgroups);
 }
 
-/* The address of a cgroup that was removed may belong to another one from now on. */
+/* A new cgroup may be at the address of a removed one, so what was found by addresses is outdated. */
 SEC("raw_tp/cgroup_mkdir")
 int cgroup_made(void *ctx)
 {

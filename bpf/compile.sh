@@ -4,7 +4,7 @@
 # includes them. It needs clang 14 with its target bpf and the headers of libbpf; without llvm-strip the objects keep
 # what only a debugger reads.
 #
-# usage: compile.sh OUTPUT                  writes both; the tree has bpf/object.inc, for machines without a compiler
+# usage: compile.sh OUTPUT                  writes both objects; bpf/object.inc is in the tree for machines without clang
 #        compile.sh --object OUTPUT         the object for kernels with BTF itself
 #        compile.sh --object-without OUTPUT the object for kernels without BTF
 #

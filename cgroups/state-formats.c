@@ -269,8 +269,7 @@ static int storage_read(const json_t *document, const char *id, name_found found
     (void)id;
     if (!json_is_array(document))
         return -EBADMSG;
-    json_array_foreach(document, i, container)
-    {
+    json_array_foreach (document, i, container) {
         r = read_container(container, found, userdata);
         if (r != 0)
             break;

@@ -127,7 +127,8 @@ static json_t *parts_json(const struct snapshot *snapshot, const struct preset_g
     for (size_t i = 0; i < snapshot->n_rows; i++) {
         const json_t *part;
         bool is_new = is_row_of(snapshot->rows[i], sought);
-        json_array_foreach(parts, k, part) is_new &= !str_equal(json_string_value(part), snapshot->rows[i]->group);
+        json_array_foreach (parts, k, part)
+            is_new &= !str_equal(json_string_value(part), snapshot->rows[i]->group);
         if (is_new)
             json_array_append_new(parts, json_string(snapshot->rows[i]->group));
     }
@@ -285,7 +286,7 @@ static void print_names(const char *prefix, const json_t *names, enum table_styl
     const json_t *name;
     size_t i;
 
-    json_array_foreach(names, i, name)
+    json_array_foreach (names, i, name)
         table_print_styled(stdout, style, "%s%s", i ? "," : prefix, json_string_value(name));
 }
 
@@ -310,7 +311,8 @@ static void print_preset(const json_t *preset)
     printf(": %s", text_of(preset, "description"));
     print_names(" (for collectors.", json_object_get(preset, "collectors"), TABLE_PLAIN);
     puts(")");
-    json_array_foreach(pmus, i, pmu) print_pmu(pmu);
+    json_array_foreach (pmus, i, pmu)
+        print_pmu(pmu);
     if (i == 0)
         puts("    no PMU of this machine is for it");
 }
@@ -330,7 +332,8 @@ int command_list_presets(const struct options *options)
         return command_fail_memory();
     if (options->json)
         return command_print_json(listing);
-    json_array_foreach(listing, i, preset) print_preset(preset);
+    json_array_foreach (listing, i, preset)
+        print_preset(preset);
     json_decref(listing);
     return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

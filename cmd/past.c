@@ -50,17 +50,6 @@ static double number_of(const json_t *object, const char *key)
     return json_is_number(number) && json_number_value(number) >= 0 ? json_number_value(number) : NAN;
 }
 
-/* Returns -ENOENT for another collector. */
-static int find_collector(const char *name, unsigned *ret)
-{
-    for (unsigned i = 0; collector_names[i]; i++)
-        if (str_equal(name, collector_names[i])) {
-            *ret = i;
-            return 0;
-        }
-    return -ENOENT;
-}
-
 /* --- names --- */
 
 static const json_t *find_cgroup(const json_t *cgroups, const char *label)
@@ -68,8 +57,9 @@ static const json_t *find_cgroup(const json_t *cgroups, const char *label)
     const json_t *cgroup;
     size_t i;
 
-    json_array_foreach(json_object_get(cgroups, "cgroups"), i,
-                       cgroup) if (str_equal(text_of(cgroup, "cgroup"), label)) return cgroup;
+    json_array_foreach (json_object_get(cgroups, "cgroups"), i, cgroup)
+        if (str_equal(text_of(cgroup, "cgroup"), label))
+            return cgroup;
     return NULL;
 }
 
@@ -105,8 +95,9 @@ static size_t take_counters(json_t *row, struct row_counter counters[GROUP_MEMBE
 
     if (json_object_size(events) > GROUP_MEMBERS_MAX)
         return 0;
-    json_object_foreach(events, event, values) counters[n++] = (struct row_counter){
-        .event = event, .pmu = text_of(row, "pmu"), .unit = text_of(units, event), .decimals = SERIES_REAL};
+    json_object_foreach (events, event, values)
+        counters[n++] = (struct row_counter){
+            .event = event, .pmu = text_of(row, "pmu"), .unit = text_of(units, event), .decimals = SERIES_REAL};
     return n;
 }
 
@@ -132,10 +123,12 @@ static int add_row(struct past *past, json_t *object, const json_t *cgroups)
         .cpu = number >= 0 && number < CPUSET_MAX ? (int)number : -1,
         .slots = (unsigned)MIN(MAX(json_integer_value(json_object_get(object, "slots")), 0), 1024),
     };
+    int collector = collector_find(collector_names, text_of(object, "collector"));
     size_t n = take_counters(object, counters);
 
-    if (n == 0 || find_collector(text_of(object, "collector"), &target.collector) < 0)
+    if (n == 0 || collector < 0)
         return 0;
+    target.collector = (unsigned)collector;
     if (add_names(past, cgroups, target.cgroup, &target.names) < 0)
         return -ENOMEM;
     struct row *row = snapshot_add_row(&past->snapshot, &target, counters, n);
@@ -161,7 +154,9 @@ int past_parse(const json_t *history, const json_t *cgroups, struct past *ret, s
     past.rows = calloc(json_array_size(rows) + 1, sizeof(past.rows[0]));
     if (!past.rows)
         return error_oom(error);
-    json_array_foreach(rows, i, row) if (r == 0 && past.seconds > 0) r = add_row(&past, row, cgroups);
+    json_array_foreach (rows, i, row)
+        if (r == 0 && past.seconds > 0)
+            r = add_row(&past, row, cgroups);
     if (r < 0)
         return error_oom(error);
     *ret = past;

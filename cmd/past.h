@@ -18,7 +18,7 @@ struct past {
     struct names **names;     /* of cgroups */
     size_t n_names;
     double seconds;    /* the time that is known of the interval, by whole readings */
-    uint64_t left_out; /* the most cgroups that were left out of a reading */
+    uint64_t left_out; /* the most rows that were left out of a reading */
 };
 
 /*

@@ -3,13 +3,11 @@
  * `perfcountd plan`: the groups that a session has opened, with their CPUs, descriptors and series, the derived metrics
  * that follow from them, and the events that could not be opened.
  */
-#include <fcntl.h>
 #include <jansson.h>
 #include <linux/capability.h>
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "base/file.h"
 #include "base/json.h"
 #include "cmd/list.h"
 #include "cmd/plan.h"
@@ -21,6 +19,7 @@
 #include "daemon/status.h"
 #include "formats/availability.h"
 #include "perf/group.h"
+#include "process/privileges.h"
 
 /* --- plan --- */
 
@@ -187,21 +186,9 @@ static json_t *pmus_json(struct sys *sys, const struct machine *machine, const s
     return pmus;
 }
 
-/* The effective capabilities of this process (capabilities(7)), from /proc/self/status. */
-static uint64_t effective_capabilities(void)
-{
-    _cleanup_(freep) char *status = NULL;
-    unsigned long long mask = 0;
-
-    if (file_read(AT_FDCWD, "/proc/self/status", 65536, &status, NULL) < 0)
-        return 0;
-    const char *line = strstr(status, "\nCapEff:");
-    return line && sscanf(line, " CapEff: %llx", &mask) == 1 ? mask : 0;
-}
-
 static json_t *privileges_json(struct session *session)
 {
-    uint64_t capabilities = effective_capabilities();
+    uint64_t capabilities = capabilities_own();
     _cleanup_(freep) char *watchdog = NULL;
     bool held =
         sys_read_file(&session->sys, "/proc/sys/kernel/nmi_watchdog", &watchdog) == 0 && str_equal(watchdog, "1");
@@ -298,7 +285,8 @@ static char *metric_text(const json_t *metric, enum detail detail, bool last)
     size_t i = 0;
 
     buffer_append_text(&text, text_of(metric, "name"));
-    json_array_foreach(events, i, event) buffer_appendf(&text, "%s%s", i ? ", " : " (", json_string_value(event));
+    json_array_foreach (events, i, event)
+        buffer_appendf(&text, "%s%s", i ? ", " : " (", json_string_value(event));
     buffer_appendf(&text, "%s%s", i ? ")" : "", last ? "" : ", ");
     return buffer_string(&text);
 }
@@ -316,8 +304,7 @@ static void add_entry(struct table *table, const json_t *entry)
         add_line(table, entry, &line, true);
         return;
     }
-    json_array_foreach(metrics, i, metric)
-    {
+    json_array_foreach (metrics, i, metric) {
         _cleanup_(freep) char *text = metric_text(metric, detail, i + 1 == n);
         if (line.size > 0 && text && line.size + strlen(text) > METRICS_WIDTH) {
             line.size--; /* the blank after the comma */
@@ -342,7 +329,8 @@ static int plan_print_metrics(FILE *file, const json_t *metrics)
     if (!table)
         return -ENOMEM;
     for (size_t k = 0; k < ARRAY_SIZE(lists); k++) {
-        json_array_foreach(json_object_get(metrics, lists[k]), i, entry) add_entry(table, entry);
+        json_array_foreach (json_object_get(metrics, lists[k]), i, entry)
+            add_entry(table, entry);
     }
     fputc('\n', file);
     int r = table_print(table, file);
@@ -368,7 +356,8 @@ static char *join_events(const json_t *events)
     const json_t *event;
     size_t i;
 
-    json_array_foreach(events, i, event) buffer_appendf(&text, "%s%s", i ? "," : "", json_string_value(event));
+    json_array_foreach (events, i, event)
+        buffer_appendf(&text, "%s%s", i ? "," : "", json_string_value(event));
     return buffer_string(&text);
 }
 
@@ -379,8 +368,11 @@ static char *join_states(json_t *states)
     const char *state;
     json_t *n;
 
-    json_object_foreach(states, state, n) if (json_object_size(states) == 1) buffer_append_text(&text, state);
-    else buffer_appendf(&text, "%s%lld %s", text.size ? ", " : "", (long long)json_integer_value(n), state);
+    json_object_foreach (states, state, n)
+        if (json_object_size(states) == 1)
+            buffer_append_text(&text, state);
+        else
+            buffer_appendf(&text, "%s%lld %s", text.size ? ", " : "", (long long)json_integer_value(n), state);
     return buffer_string(&text);
 }
 
@@ -412,7 +404,8 @@ static int print_groups(FILE *file, const json_t *groups)
 
     if (!table)
         return -ENOMEM;
-    json_array_foreach(groups, i, group) add_group(table, group);
+    json_array_foreach (groups, i, group)
+        add_group(table, group);
     if (i == 0)
         return fputs("no group can be opened here\n", file) < 0 ? -EIO : 0;
     return table_print(table, file);
@@ -444,7 +437,8 @@ static int print_presets(FILE *file, const json_t *presets)
 
     if (!table)
         return -ENOMEM;
-    json_array_foreach(presets, i, preset) add_preset(table, preset);
+    json_array_foreach (presets, i, preset)
+        add_preset(table, preset);
     if (i == 0)
         return 0;
     fputc('\n', file);
@@ -476,7 +470,8 @@ static int print_pmus(FILE *file, const json_t *pmus)
 
     if (!table)
         return -ENOMEM;
-    json_array_foreach(pmus, i, pmu) add_pmu(table, pmu);
+    json_array_foreach (pmus, i, pmu)
+        add_pmu(table, pmu);
     if (i == 0)
         return 0;
     fputc('\n', file);
@@ -503,8 +498,7 @@ static int print_containers(FILE *file, const json_t *cgroups)
 
     if (!table)
         return -ENOMEM;
-    json_array_foreach(json_object_get(cgroups, "cgroups"), i, cgroup)
-    {
+    json_array_foreach (json_object_get(cgroups, "cgroups"), i, cgroup) {
         if (!json_object_get(cgroup, "container") && !json_object_get(cgroup, "container_id"))
             continue;
         add_container(table, cgroup);

@@ -26,8 +26,9 @@ struct limit {
 #define KHZ 1000
 
 /*
- * Raspberry Pi's soc:firmware/get_throttled is not read: since 4.19 its vendor's kernel logs a warning with a
- * stack trace when any process does (drivers/firmware/raspberrypi.c), and rpi_volt replaces it.
+ * Raspberry Pi's soc:firmware/get_throttled is not read: since 4.19 its vendor's kernel logs a warning with a stack
+ * trace when any process reads it (drivers/firmware/raspberrypi.c). The hwmon device rpi_volt reports under-voltage,
+ * too.
  */
 static const struct limit table[] = {
     /* Documentation/hwmon/raspberrypi-hwmon.rst: "Voltage low critical alarm (only for undervoltage)". */

@@ -303,11 +303,7 @@ static void describe(const struct row *row, bool others, struct buffer *to)
 
 static uint32_t hash_bytes(const char *data, size_t size)
 {
-    uint64_t hash = size;
-
-    for (size_t i = 0; i < size; i++)
-        hash = hash_mix(hash, (unsigned char)data[i]);
-    return hash_fold(hash);
+    return hash_fold(hash_mix_bytes(size, data, size));
 }
 
 /* Whether `content`, a description with its number, is that description. */
@@ -561,6 +557,22 @@ static bool are_alike(const struct row *a, const struct row *b)
     for (size_t i = 0; alike && i < a->n_counters; i++)
         alike = a->counters[i].event == b->counters[i].event;
     return alike;
+}
+
+/* A sum is not known any more if what is added is not. It begins as {.known = true}. */
+static void growth_event_add(struct growth_event *sum, const struct growth_event *more, uint8_t decimals)
+{
+    double a, b;
+
+    sum->known = sum->known && more->known;
+    if (decimals != SERIES_REAL) {
+        sum->value += more->value;
+        return;
+    }
+    memcpy(&a, &sum->value, sizeof(a));
+    memcpy(&b, &more->value, sizeof(b));
+    a += b;
+    memcpy(&sum->value, &a, sizeof(a));
 }
 
 static int others_add(struct others **others, size_t *n, const struct candidate *candidate)
@@ -1164,14 +1176,28 @@ static struct history_line *find_line(struct reading *reading, size_t row, int *
     return added;
 }
 
-static void add_values(struct growth_event *to, const struct history_row *row, const struct growth_event *events,
-                       bool first)
+void history_add(const struct history_row *row, struct history_cell *sum, struct growth_event *sums,
+                 const struct history_cell *more, const struct growth_event *values)
 {
+    bool first = sum->state == HISTORY_ABSENT;
+
+    if (more->state == HISTORY_ABSENT)
+        return;
+    if (more->state == HISTORY_UNKNOWN || sum->state == HISTORY_UNKNOWN) {
+        *sum = (struct history_cell){.state = HISTORY_UNKNOWN};
+        memset(sums, 0, row->n_events * sizeof(*sums));
+        return;
+    }
+    sum->has_busy = more->has_busy && (first || sum->has_busy);
+    sum->busy_ns += more->busy_ns;
+    sum->enabled_ns += more->enabled_ns;
+    sum->running_ns += more->running_ns;
+    sum->state = MAX(sum->state, more->state);
     for (size_t i = 0; i < row->n_events; i++) {
         if (first)
-            to[i] = (struct growth_event){.known = true};
-        growth_event_add(&to[i], &events[i], row->events[i].decimals);
-        to[i].value = to[i].known ? to[i].value : 0;
+            sums[i] = (struct growth_event){.known = true};
+        growth_event_add(&sums[i], &values[i], row->events[i].decimals);
+        sums[i].value = sums[i].known ? sums[i].value : 0;
     }
 }
 
@@ -1185,20 +1211,17 @@ static int add_growth(void *userdata, size_t row, const struct growth *growth, c
     struct history_line *line = find_line(reading, row, &r);
     if (!line)
         return r;
-    struct history_cell *cell = &line->cells[reading->step];
-    struct growth_event *values = &line->values[reading->step * line->row.n_events];
-    if (!growth->known) {
-        *cell = (struct history_cell){.state = HISTORY_UNKNOWN};
-        memset(values, 0, line->row.n_events * sizeof(*values));
-    }
-    if (cell->state == HISTORY_UNKNOWN)
-        return 0;
-    add_values(values, &line->row, events, cell->state == HISTORY_ABSENT);
-    cell->has_busy = growth->has_busy && (cell->has_busy || cell->state == HISTORY_ABSENT);
-    cell->busy_ns += growth->busy_ns;
-    cell->enabled_ns += growth->enabled_ns;
-    cell->running_ns += growth->running_ns;
-    cell->state = growth->running_ns < growth->enabled_ns ? HISTORY_MULTIPLEXED : MAX(cell->state, HISTORY_COUNTING);
+    const struct history_cell cell = {
+        .state = !growth->known                            ? HISTORY_UNKNOWN
+                 : growth->running_ns < growth->enabled_ns ? HISTORY_MULTIPLEXED
+                                                           : HISTORY_COUNTING,
+        .enabled_ns = growth->enabled_ns,
+        .running_ns = growth->running_ns,
+        .has_busy = growth->has_busy,
+        .busy_ns = growth->busy_ns,
+    };
+    history_add(&line->row, &line->cells[reading->step], &line->values[reading->step * line->row.n_events], &cell,
+                events);
     return 0;
 }
 

@@ -114,6 +114,13 @@ int history_read(const struct history *history, const struct history_range *rang
                  struct history_table *ret);
 void history_table_done(struct history_table *table);
 
+/*
+ * Adds what a row did in a step to a sum of steps, or of rows that are alike. A sum begins as HISTORY_ABSENT. What is
+ * absent adds nothing, and what is unknown makes the sum unknown.
+ */
+void history_add(const struct history_row *row, struct history_cell *sum, struct growth_event *sums,
+                 const struct history_cell *more, const struct growth_event *values);
+
 /* When the oldest frame begins and the last one ends, CLOCK_REALTIME; both 0 without a frame. */
 void history_span(const struct history *history, uint64_t *ret_begin_ns, uint64_t *ret_end_ns);
 

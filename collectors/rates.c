@@ -113,21 +113,6 @@ struct metric_set_times growth_times(const struct growth *growth, double seconds
     return times;
 }
 
-void growth_event_add(struct growth_event *sum, const struct growth_event *more, uint8_t decimals)
-{
-    double a, b;
-
-    sum->known = sum->known && more->known;
-    if (decimals != SERIES_REAL) {
-        sum->value += more->value;
-        return;
-    }
-    memcpy(&a, &sum->value, sizeof(a));
-    memcpy(&b, &more->value, sizeof(b));
-    a += b;
-    memcpy(&sum->value, &a, sizeof(a));
-}
-
 bool baseline_predates(const struct baseline *baseline, const struct row *row)
 {
     return row->id >= baseline->next_row_id;
@@ -258,18 +243,11 @@ void totals_done(struct totals *totals)
     *totals = (struct totals){0};
 }
 
-static uint64_t mix_text(uint64_t hash, const char *text)
-{
-    for (; *text; text++)
-        hash = hash_mix(hash, (unsigned char)*text);
-    return hash;
-}
-
 /* Groups, PMUs, events and units are interned in the snapshot and compared by address. Cgroups are not. */
 static uint32_t hash_block(enum totals_order order, const struct row *row)
 {
     if (order == TOTALS_BY_CGROUP && row->cgroup)
-        return hash_fold(mix_text(row->collector, row->cgroup));
+        return hash_fold(hash_mix_text(row->collector, row->cgroup));
     return hash_fold(hash_mix(hash_mix(row->collector, (uintptr_t)row->group), (uintptr_t)row->pmu));
 }
 

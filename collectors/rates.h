@@ -32,9 +32,6 @@ struct growth_event {
 /* Returns the growth in the counter's unit, NAN if it is not known. `decimals` is that of the counter. */
 double growth_real(const struct growth_event *growth, uint8_t decimals);
 
-/* Adds `more` to a sum, which is not known any more if `more` is not. A sum of 0 begins as {.known = true}. */
-void growth_event_add(struct growth_event *sum, const struct growth_event *more, uint8_t decimals);
-
 struct growth {
     bool known;     /* false: that of no event is known: starved, paused, or the collector failed */
     bool has_times; /* the times of the group are known */

@@ -19,6 +19,14 @@ const char *row_state_name(enum row_state state)
     return state_names[state];
 }
 
+int collector_find(const char *const *names, const char *name)
+{
+    for (int i = 0; names[i]; i++)
+        if (str_equal(names[i], name))
+            return i;
+    return -ENOENT;
+}
+
 static struct row *row_free(struct row *row)
 {
     if (!row)

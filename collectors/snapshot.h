@@ -104,6 +104,9 @@ void snapshot_done(struct snapshot *snapshot);
  */
 int snapshot_set_known(struct snapshot *snapshot, const struct machine *machine, const struct config *config);
 
+/* The bit number of a collector in a NULL-terminated list of names; -ENOENT if it is not in the list. */
+int collector_find(const char *const *names, const char *name);
+
 /* The counters and the target of a new row. Strings are copied. */
 struct row_counter {
     const char *event, *pmu, *unit;

@@ -775,8 +775,9 @@ static json_t *metric_of(const json_t *document, const char *name)
     json_t *metric = NULL;
     size_t i;
 
-    json_array_foreach(json_object_get(document, "metrics"), i,
-                       metric) if (str_equal(json_string_value(json_object_get(metric, "name")), name)) break;
+    json_array_foreach (json_object_get(document, "metrics"), i, metric)
+        if (str_equal(json_string_value(json_object_get(metric, "name")), name))
+            break;
     return metric;
 }
 
@@ -836,9 +837,10 @@ static json_t *summary_entry(json_t *list, const struct availability *availabili
     json_t *entry;
     size_t i;
 
-    json_array_foreach(list, i, entry) if (has_text(entry, "collector", availability->collector) &&
-                                           has_text(entry, "pmu", availability->pmu) &&
-                                           has_text(entry, "reason", reason)) return entry;
+    json_array_foreach (list, i, entry)
+        if (has_text(entry, "collector", availability->collector) && has_text(entry, "pmu", availability->pmu) &&
+            has_text(entry, "reason", reason))
+            return entry;
     entry = json_pack("{s:s, s:s, s:s, s:[]}", "collector", availability->collector, "pmu", availability->pmu, "reason",
                       reason, "metrics");
     return json_array_append_new(list, entry) == 0 ? entry : NULL;

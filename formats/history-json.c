@@ -158,15 +158,6 @@ struct choice {
     const struct snapshot *snapshot;
 };
 
-static unsigned collector_of(const struct snapshot *snapshot, const char *name)
-{
-    unsigned i = 0;
-
-    while (snapshot->collector_names[i] && !str_equal(snapshot->collector_names[i], name))
-        i++;
-    return MIN(i, 31U);
-}
-
 /* The row of the snapshot that is of the same cgroup, which has its names; NULL if it is gone. */
 static const struct names *names_of(const struct snapshot *snapshot, const char *cgroup)
 {
@@ -184,7 +175,8 @@ static struct counter counter_of(const struct history_event *event)
 static bool passes_row(const void *userdata, const struct history_row *row)
 {
     const struct choice *choice = userdata;
-    struct row like = {.collector = collector_of(choice->snapshot, row->collector),
+    int collector = collector_find(choice->snapshot->collector_names, row->collector);
+    struct row like = {.collector = collector < 0 ? 31 : (unsigned)collector, /* passes only without such a filter */
                        .cpu = row->cpu,
                        .group = row->group,
                        .pmu = row->pmu,
@@ -233,54 +225,24 @@ static bool are_added_up(const struct history_row *a, const struct history_row *
     return alike;
 }
 
-static void cell_add(struct history_cell *cell, const struct history_cell *more)
-{
-    cell->has_busy = more->has_busy && (cell->state == HISTORY_ABSENT || cell->has_busy);
-    cell->busy_ns += more->busy_ns;
-    cell->enabled_ns += more->enabled_ns;
-    cell->running_ns += more->running_ns;
-    cell->state = MAX(cell->state, more->state);
-}
-
-static void sum_add(struct growth_event *sum, const struct growth_event *more, uint8_t decimals, bool first)
-{
-    if (first)
-        *sum = (struct growth_event){.known = true};
-    growth_event_add(sum, more, decimals);
-}
-
 /* Adds one line to another that is alike. A step that is unknown in one of them is unknown; absent ones count as 0. */
 static void line_add(struct history_line *to, const struct history_line *from, size_t n_steps)
 {
     size_t n = to->row.n_events;
 
-    for (size_t i = 0; i < n_steps; i++) {
-        const struct history_cell *more = &from->cells[i];
-        bool first = to->cells[i].state == HISTORY_ABSENT;
-        if (more->state == HISTORY_ABSENT)
-            continue;
-        cell_add(&to->cells[i], more);
-        for (size_t k = 0; k < n; k++)
-            sum_add(&to->values[i * n + k], &from->values[i * n + k], to->row.events[k].decimals, first);
-    }
+    for (size_t i = 0; i < n_steps; i++)
+        history_add(&to->row, &to->cells[i], &to->values[i * n], &from->cells[i], &from->values[i * n]);
     to->row.cpu = -1;
     if (to->row.pmu && !str_equal(to->row.pmu, from->row.pmu))
         to->row.pmu = NULL;
 }
 
-static uint64_t mix_text(uint64_t hash, const char *text)
-{
-    for (; text && *text; text++)
-        hash = hash_mix(hash, (unsigned char)*text);
-    return hash_mix(hash, 0);
-}
-
 /* Equal for lines that are added up. */
 static uint32_t hash_line(const struct history_row *row, enum totals_order order)
 {
-    uint64_t hash = mix_text(mix_text(mix_text(row->others, row->collector), row->group), row->cgroup);
+    uint64_t hash = hash_mix_text(hash_mix_text(hash_mix_text(row->others, row->collector), row->group), row->cgroup);
 
-    return hash_fold(order == TOTALS_BY_CGROUP && row->cgroup ? hash : mix_text(hash, row->pmu));
+    return hash_fold(order == TOTALS_BY_CGROUP && row->cgroup ? hash : hash_mix_text(hash, row->pmu));
 }
 
 /* Makes the sums of the lines, in place: what was added to another line has no events any more. */
@@ -399,9 +361,7 @@ static int line_sum(const struct history_line *line, const struct history_table 
         const struct history_cell *more = &line->cells[i];
         if (!is_known(more))
             continue;
-        cell_add(cell, more);
-        for (size_t k = 0; k < n; k++)
-            sum_add(&values[k], &line->values[i * n + k], line->row.events[k].decimals, *ret_covered_ns == 0);
+        history_add(&line->row, cell, values, more, &line->values[i * n]);
         *ret_covered_ns += table->steps[i].covered_ns;
     }
     return is_known(cell) ? 0 : -ENODATA;

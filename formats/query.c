@@ -59,12 +59,12 @@ static int refuse_collector(const char *const *collector_names, const char *para
 static int add_collector(struct filter *filter, const char *const *collector_names, const char *parameter,
                          const char *value, struct error *error)
 {
-    for (size_t i = 0; collector_names[i]; i++)
-        if (str_equal(collector_names[i], value)) {
-            filter->mask |= UINT32_C(1) << i;
-            return 0;
-        }
-    return refuse_collector(collector_names, parameter, value, error);
+    int collector = collector_find(collector_names, value);
+
+    if (collector < 0)
+        return refuse_collector(collector_names, parameter, value, error);
+    filter->mask |= UINT32_C(1) << collector;
+    return 0;
 }
 
 /* "4" or "0-3" */

@@ -119,8 +119,7 @@ static size_t top_page_count_events(const json_t *failures)
     const json_t *failure;
     size_t i, n = 0;
 
-    json_array_foreach(failures, i, failure)
-    {
+    json_array_foreach (failures, i, failure) {
         n += failure_text(failure, "event")[0] != '\0';
     }
     return n;
@@ -132,8 +131,7 @@ static const char *top_page_find_failed(const json_t *failures)
     const json_t *failure;
     size_t i;
 
-    json_array_foreach(failures, i, failure)
-    {
+    json_array_foreach (failures, i, failure) {
         if (str_equal(failure_text(failure, "reason"), FAILURE_OF_COLLECTOR))
             return failure_text(failure, "collector");
     }
@@ -161,8 +159,7 @@ static void top_page_text_append_failures(struct top_page_text *page, const json
 
     if (json_array_size(failures) == 0)
         append_text(page, "Everything that is configured is counted.", 0);
-    json_array_foreach(failures, i, failure)
-    {
+    json_array_foreach (failures, i, failure) {
         const char *message = failure_text(failure, "message");
         if (!str_equal(message, before)) {
             append_text(page, message, 0);

@@ -284,7 +284,7 @@ static void row_find_pmu(struct top_row *row, const struct top_part *parts, size
     row->pmu = by_pmu ? parts[0].pmu : "";
     for (size_t i = 0; i < n && !by_pmu; i++) {
         row_add_pmu(row, parts[i].pmu);
-        json_array_foreach(json_object_get(parts[i].document, "pmus"), k, pmu)
+        json_array_foreach (json_object_get(parts[i].document, "pmus"), k, pmu)
             row_add_pmu(row, json_is_string(pmu) ? json_string_value(pmu) : "");
     }
 }
@@ -339,8 +339,7 @@ static void table_add_names(struct top_table *table)
     const json_t *cgroup;
     size_t i;
 
-    json_array_foreach(json_object_get(table->cgroups, "cgroups"), i, cgroup)
-    {
+    json_array_foreach (json_object_get(table->cgroups, "cgroups"), i, cgroup) {
         const char *path = text_of(cgroup, "cgroup");
         struct top_row *row = table->n ? bsearch(path, table->rows, table->n, sizeof(*row), compare_key) : NULL;
         struct top_row *end = table->rows + table->n;
@@ -409,7 +408,8 @@ static int table_fill(struct top_table *table)
     table->texts = calloc(json_array_size(array) + 1, sizeof(*table->texts));
     if (!parts || !table->rows || !table->texts)
         return -ENOMEM;
-    json_array_foreach(array, i, document) n += part_from(document, table->kind, &parts[n]);
+    json_array_foreach (array, i, document)
+        n += part_from(document, table->kind, &parts[n]);
     if (n)
         qsort(parts, n, sizeof(*parts), table->by_pmu ? compare_parts_by_pmu : compare_parts);
     for (i = 0; i < n; i += rows) {

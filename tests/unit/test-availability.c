@@ -148,15 +148,14 @@ TEST(test_json)
     rig_read(&rig);
     json_t *document = availability_json(rig.registry, rig.machine);
     json_t *summary = availability_json_summarize(rig.registry, rig.machine);
-    json_array_foreach(json_object_get(document, "metrics"), i, entry)
-    {
+    json_array_foreach (json_object_get(document, "metrics"), i, entry) {
         n += json_array_size(json_object_get(entry, "available")) + json_array_size(json_object_get(entry, "absent"));
         assert_non_null(json_object_get(entry, "formulas"));
     }
-    json_array_foreach(json_object_get(summary, "available"), i, entry) n -=
-        json_array_size(json_object_get(entry, "metrics"));
-    json_array_foreach(json_object_get(summary, "absent"), i, entry) n -=
-        json_array_size(json_object_get(entry, "metrics"));
+    json_array_foreach (json_object_get(summary, "available"), i, entry)
+        n -= json_array_size(json_object_get(entry, "metrics"));
+    json_array_foreach (json_object_get(summary, "absent"), i, entry)
+        n -= json_array_size(json_object_get(entry, "metrics"));
     assert_int_equal(n, 0);
     json_decref(document);
     json_decref(summary);

@@ -153,7 +153,7 @@ RIG_TEST(test_board_unknown, fake_machine_no_pmu, "{}")
     assert_int_equal(board_series(*state, "", "", ""), 1);
 }
 
-/* Hardware events open although sysfs lists no PMU: the label has the PMU that their series have. */
+/* sysfs lists no PMU, but hardware events open: `pmus` is the label `pmu` of their series. */
 TEST(test_board_without_sysfs)
 {
     struct fake_sys *fake = fake_machine_two_counters();

@@ -65,8 +65,9 @@ TEST(test_document)
     for (size_t i = 0; i < ARRAY_SIZE(counters); i++) {
         json_t *expected = json_loads(counters[i].out, 0, NULL), *counter = json_array_get(list, counters[i].in);
         assert_non_null(expected);
-        json_object_foreach(expected, key, value) if (!json_equal(json_object_get(counter, key), value))
-            fail_msg("%s of counter %zu", key, counters[i].in);
+        json_object_foreach (expected, key, value)
+            if (!json_equal(json_object_get(counter, key), value))
+                fail_msg("%s of counter %zu", key, counters[i].in);
         json_decref(expected);
     }
     assert_null(json_object_get(json_array_get(list, 3), "cpu"));
@@ -86,8 +87,7 @@ TEST(test_failed)
     fake_service_init(&fake, 1);
     fake.snapshot.metrics.failed = 1 << FAKE_CPU;
     json_t *document = render(&fake.snapshot, NULL);
-    json_array_foreach(json_object_get(document, "counters"), i, counter)
-    {
+    json_array_foreach (json_object_get(document, "counters"), i, counter) {
         const char *is = json_string_value(json_object_get(counter, "state"));
         bool is_cgroup = json_object_get(counter, "cgroup");
         assert_int_equal(str_equal(is, "failed"), !is_cgroup && !str_equal(is, "unavailable"));

@@ -40,7 +40,8 @@ static size_t count(const json_t *events, const char *kind)
     const json_t *event;
     size_t i, n = 0;
 
-    json_array_foreach(events, i, event) n += str_equal(json_string_value(json_object_get(event, "kind")), kind);
+    json_array_foreach (events, i, event)
+        n += str_equal(json_string_value(json_object_get(event, "kind")), kind);
     return n;
 }
 

@@ -117,7 +117,7 @@ TEST(test_size)
         const char *in;
         int out;
         uint64_t out_bytes;
-        const char *out_text; /* NULL: as it was */
+        const char *out_text; /* how it is written again; NULL: like `in` */
     } cases[] = {
         {"2MiB", 0, 2 << 20, NULL},
         {"1.5KiB", 0, 1536, "1536B"},

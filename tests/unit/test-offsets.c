@@ -45,7 +45,7 @@ static uint64_t make_cgroup(uint64_t id, uint64_t parent)
     put(cgroup, cgroup);
     put(cgroup + KN, node);
     put(cgroup + PARENT, parent);
-    put(cgroup + 0x180, kernel.root); /* as cgroup.dom_cgrp or an ancestor: of each, also of the root */
+    put(cgroup + 0x180, kernel.root); /* every cgroup also has a pointer to the root, as cgroup.dom_cgrp may be */
     put(node + ID, id);
     return cgroup;
 }
@@ -72,7 +72,7 @@ static void make_kernel(void)
     kernel.cgroups[2] = make_cgroup(57, kernel.cgroups[1]);
     kernel.cgroups[3] = make_cgroup(8812, kernel.root);
     kernel.tasks[0] = make_task(kernel.cgroups[2], 57);
-    /* The list of the tasks in a css_set points to it from a task, if that is the only one. */
+    /* If a css_set has one task, the list of its tasks leads from the task back into the css_set. */
     put(kernel.tasks[0].address + 0x100, kernel.words[(kernel.tasks[0].address + CGROUPS - BASE) / 8] + 8);
     kernel.tasks[1] = make_task(kernel.root, 1);
     kernel.tasks[2] = make_task(kernel.cgroups[3], 8812);
@@ -172,7 +172,7 @@ TEST(test_search)
     static const struct {
         const char *name;
         void (*in_change)(void);
-        const char *out_message; /* NULL: all offsets are found */
+        const char *out_message; /* NULL: it succeeds */
     } cases[] = {
         {"as it is", as_it_is, NULL},
         {"this process in the root", alone_in_root, NULL},

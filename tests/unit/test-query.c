@@ -57,8 +57,7 @@ static void describe(json_t *document, char *text)
     json_t *list = json_object_get(document, "rates"), *entry;
     size_t i;
 
-    json_array_foreach(list, i, entry)
-    {
+    json_array_foreach (list, i, entry) {
         bool is_core = str_equal(json_string_value(json_object_get(entry, "group")), "core");
         char name = json_string_value(json_object_get(entry, "cgroup"))[1];
         text[i] = is_core ? name : (char)(name - 'a' + 'A');
