@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -87,13 +88,13 @@ void names_packet_done(struct names_packet *record)
 
 /* --- the reader --- */
 
-/* The time limit for parsing the content of one file. */
-#define PARSE_SECONDS_MAX 2
+/* The limit of CPU time for the content of one file. Other work on the machine does not count. */
+#define PARSE_CPU_SECONDS_MAX 2
 /* The time limit for the child that reads a file, in case its parent, which would kill it earlier, has ended. */
 #define ORPHAN_SECONDS_MAX 30
-/* The time limits for a child to receive its file, and to send the names while the daemon accepts them. */
+/* The time limits for a child to receive its file, and to parse it and send the names while the daemon accepts them. */
 #define START_NS (10 * NSEC_PER_SEC)
-#define GIVE_NS (10 * NSEC_PER_SEC)
+#define GIVE_NS (30 * NSEC_PER_SEC)
 
 struct reading {
     int files, records;
@@ -126,17 +127,12 @@ struct answer {
     int socket;
 };
 
-/* The alarm is paused while it sends: the time that the daemon takes to receive is not the file's. */
 static int answer_send(struct answer *answer)
 {
     _cleanup_(buffer_done) struct buffer packet = {0};
-    unsigned seconds = alarm(0);
 
     int r = names_packet_write(&answer->record, &packet);
-    if (r == 0)
-        r = fd_socket_send_one(answer->socket, packet.data, packet.size, -1);
-    alarm(seconds);
-    return r;
+    return r == 0 ? fd_socket_send_one(answer->socket, packet.data, packet.size, -1) : r;
 }
 
 static int answer_on_found(void *userdata, const char *id, struct names *names)
@@ -183,6 +179,15 @@ static int say_turn(const struct reading *reading, enum phase phase, uint64_t ve
     return fd_socket_send_one(reading->turns[1], &turn, sizeof(turn), -1);
 }
 
+/* From now on, only CPU time is limited: sending may take as long as the daemon needs to receive. */
+static int limit_cpu_time(void)
+{
+    const struct itimerval limit = {.it_value = {.tv_sec = PARSE_CPU_SECONDS_MAX}};
+
+    alarm(0);
+    return setitimer(ITIMER_PROF, &limit, NULL);
+}
+
 /*
  * Runs in the child and returns its exit status. Only the child ever holds the file: the request stays in the socket
  * until the child has sent AT_FILE, and then the parent drops it. The child closes the file and the sockets that files
@@ -205,12 +210,11 @@ static int read_file(const struct reading *reading)
         return EXIT_SUCCESS; /* a packet without a file is not a request */
     r = read_content(file, &content, &size, &version);
     close(file);
-    if (say_turn(reading, HAS_READ, version) < 0)
+    if (say_turn(reading, HAS_READ, version) < 0 || limit_cpu_time() < 0)
         return EXIT_FAILURE;
     fd_close_all_but(&reading->records, 1);
     struct answer answer = {.socket = reading->records,
                             .record.header = {.ticket = request.ticket, .version = version}};
-    alarm(PARSE_SECONDS_MAX);
     if (r == 0)
         r = state_document_read(&request, content, size, answer_on_found, &answer);
     return answer_send_last(&answer, r) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;

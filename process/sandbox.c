@@ -608,7 +608,7 @@ int sandbox_enter(const struct sandbox *sandbox, struct sandboxed *ret, struct e
     if (r < 0)
         return error_set(error, r, "cannot close descriptors: %s", strerror(-r));
     if (policy->ignores_signals)
-        ignore_signals(sandbox->kind == SANDBOX_OPENER); /* children of the reader end by SIGALRM */
+        ignore_signals(sandbox->kind == SANDBOX_OPENER); /* it ends children of the reader */
     if (sandbox->work & SANDBOX_LOADS_BPF)
         raise_locked_memory();
     r = limit_resources(sandbox);

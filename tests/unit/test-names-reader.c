@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
@@ -13,6 +14,7 @@
 #include "base/compat.h"
 #include "base/file.h"
 #include "cgroups/names-reader.h"
+#include "cgroups/state-formats.h"
 #include "process/fdpass.h"
 #include "process/stragglers.h"
 #include "tests/unit/test.h"
@@ -292,6 +294,43 @@ TEST_WITH(test_memory, setup, teardown)
     assert_refuses(0, make_file(text.data, text.size), -ENOMEM);
     buffer_done(&text);
     assert_reads(10);
+}
+
+/* --- the time for parsing --- */
+
+#define TICKET_OF_TIMERS 77
+
+int __real_state_document_read(const struct state_request *request, const char *content, size_t size, name_found found,
+                               void *userdata);
+int __wrap_state_document_read(const struct state_request *request, const char *content, size_t size, name_found found,
+                               void *userdata);
+
+/*
+ * Runs in the child, in the place of the parser. With TICKET_OF_TIMERS: fails if a clock runs that other work on the
+ * machine does not stop. Then shortens the limit of CPU time, and uses more than that.
+ */
+int __wrap_state_document_read(const struct state_request *request, const char *content, size_t size, name_found found,
+                               void *userdata)
+{
+    static const struct itimerval none, millisecond = {.it_value = {.tv_usec = 1000}};
+    struct itimerval real, cpu;
+
+    if (request->ticket != TICKET_OF_TIMERS)
+        return __real_state_document_read(request, content, size, found, userdata);
+    if (setitimer(ITIMER_REAL, &none, &real) < 0 || timerisset(&real.it_value) ||
+        setitimer(ITIMER_PROF, &millisecond, &cpu) < 0 || !timerisset(&cpu.it_value))
+        return -ETIME;
+    for (;;)
+        continue;
+}
+
+TEST_WITH(test_parsing_is_limited_by_cpu_time, setup, teardown)
+{
+    _cleanup_(closep) int file = make_file(DOCUMENT, strlen(DOCUMENT));
+
+    ask(TICKET_OF_TIMERS, 0, file);
+    hear_last(TICKET_OF_TIMERS, -EIO);
+    assert_reads(16);
 }
 
 /* More records than the socket holds: the reader waits for the daemon. */
