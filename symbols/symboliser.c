@@ -26,7 +26,7 @@
 #define SYMBOLISER_KERNEL_MAX ((size_t)5 << 20) /* bytes of the kernel's table */
 #define SYMBOLISER_QUEUE 64                     /* requests */
 #define SYMBOLISER_TEXT 2                       /* answer.result: the message has whole lines in `text` */
-#define SYMBOLISER_TEXT_MAX ((size_t)16 * 1024) /* bytes of text in a message; limit of a line */
+#define SYMBOLISER_TEXT_MAX ((size_t)16 * 1024) /* bytes of text in a message; longer lines are left out */
 #define SYMBOLISER_MAPS_MAX ((size_t)4 << 20)   /* bytes of maps for a request; the rest is left out */
 struct symboliser_message {
     struct symboliser_answer answer;
@@ -863,27 +863,34 @@ static ssize_t fill_text(int file, char *text, size_t used)
 }
 
 /*
- * Sends the lines of a maps file. No alarm is set: sending may take as long as the daemon needs to receive, and if a
- * read hangs on the mmap_lock of the process, the daemon kills this process.
+ * Sends the lines of a maps file. A line that does not fit into a message is left out: the kernel does not limit the
+ * length of a path. No alarm is set: sending may take as long as the daemon needs to receive, and if a read hangs on
+ * the mmap_lock of the process, the daemon kills this process.
  */
 static int send_maps(int file)
 {
     static struct symboliser_message message = {.answer = {.magic = SYMBOLISER_MAGIC, .result = SYMBOLISER_TEXT}};
     char *text = message.text;
     size_t rest = 0;
+    bool leaves_out = false; /* the text begins inside a line that is left out */
 
     for (size_t total = 0; total <= SYMBOLISER_MAPS_MAX - SYMBOLISER_TEXT_MAX;) {
         ssize_t n = fill_text(file, text, rest);
-        const char *last = n > 0 ? memrchr(text, '\n', (size_t)n) : NULL;
-        if (!last)
-            return (int)MIN(n, 0);
-        size_t size = (size_t)(last - text) + 1;
-        int r = fd_socket_send_one(SYMBOLISER_SOCKET, &message, sizeof(message.answer) + size, -1);
+        if (n <= 0)
+            return (int)n;
+        const char *end = leaves_out ? memchr(text, '\n', (size_t)n) : memrchr(text, '\n', (size_t)n);
+        if (!end && (size_t)n < SYMBOLISER_TEXT_MAX)
+            return 0; /* the last line is not complete */
+        size_t size = end ? (size_t)(end - text) + 1 : (size_t)n;
+        int r = 0;
+        if (end && !leaves_out)
+            r = fd_socket_send_one(SYMBOLISER_SOCKET, &message, sizeof(message.answer) + size, -1);
         if (r < 0)
             return r;
+        leaves_out = !end;
         total += size;
         rest = (size_t)n - size;
-        memmove(text, last + 1, rest);
+        memmove(text, text + size, rest);
     }
     return 0;
 }

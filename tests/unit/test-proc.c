@@ -204,6 +204,31 @@ TEST_WITH(test_scan, setup, teardown)
     assert_int_equal(begin(fixture, 0), -ENOENT);
 }
 
+/* A message of the symboliser has 16 KiB of lines. What follows a longer line is read, and nothing inside it is. */
+TEST_WITH(test_a_long_line, setup, teardown)
+{
+    enum { MESSAGE = 16 * 1024 };
+    static const char first[] = "1000-2000 r-xp 00000000 08:01 5 /first\n",
+                      forged[] = "7000-8000 r-xp 00000000 08:01 5 /forged";
+    struct fixture *fixture = *state;
+    _cleanup_(buffer_done) struct buffer maps = {0};
+
+    buffer_append_text(&maps, first);
+    buffer_append_text(&maps, "2000-3000 r-xp 00000000 08:01 6 ");
+    while (maps.size < 3 * MESSAGE)
+        buffer_append_char(&maps, '/');
+    buffer_append_text(&maps, "\n3000-4000 r-xp 00000000 08:01 7 /last\n");
+    for (size_t at = MESSAGE + strlen(first); at < 3 * MESSAGE; at += MESSAGE)
+        memcpy(maps.data + at, forged, strlen(forged));
+    _cleanup_(freep) char *text = buffer_string(&maps);
+    put(fixture->root, "/proc/7/task/7/comm", "seven\n");
+    put(fixture->root, "/proc/7/maps", text);
+    scan(fixture, 7);
+    assert_string_equal(process_rig_at(fixture->rig, 7, 0x1000), "/first+0");
+    assert_string_equal(process_rig_at(fixture->rig, 7, 0x3000), "/last+0");
+    assert_string_equal(process_rig_at(fixture->rig, 7, 0x7000), "");
+}
+
 static size_t n_asked(uint32_t pid)
 {
     struct stat status;
