@@ -108,6 +108,7 @@ void options_done(struct options *options)
 {
     free(options->listen);
     free(options->cgroups);
+    free(options->arguments);
     *options = (struct options){0};
 }
 
@@ -418,13 +419,35 @@ static int apply_command_word(struct options *options, const char *word, int *re
     return parse_command(word, &options->command, error);
 }
 
-int options_parse(int argc, char **argv, struct options *ret, struct error *error)
+/* Copies the arguments into one block: the NULL-terminated array, and the strings behind it. */
+static char **copy_arguments(int argc, char *const *argv)
 {
+    size_t n = (size_t)argc, size = 0;
+
+    for (size_t i = 0; i < n; i++)
+        size += strlen(argv[i]) + 1;
+    char **copy = malloc((n + 1) * sizeof(*copy) + size);
+    if (!copy)
+        return NULL;
+    char *at = (char *)(copy + n + 1);
+    for (size_t i = 0; i < n; i++, at += strlen(at) + 1)
+        copy[i] = strcpy(at, argv[i]);
+    copy[n] = NULL;
+    return copy;
+}
+
+int options_parse(int argc, char *const *given, struct options *ret, struct error *error)
+{
+    char **argv = copy_arguments(argc, given);
     struct options options = {
+        .arguments = argv,
         .log_level = LOG_LEVEL_INFO,
         .interval_ns = NSEC_PER_SEC,
         .count = 1,
     };
+
+    if (!argv)
+        return error_oom(error);
     bool has_command = argc > 1 && argv[1][0] != '-';
     int r = has_command ? parse_command(argv[1], &options.command, error) : 0;
 

@@ -34,10 +34,11 @@ enum command {
 };
 
 struct options {
+    char **arguments;     /* a copy of argv, which program_set_name() overwrites; the strings below are in it */
     enum command command; /* with COMMAND_HELP and COMMAND_VERSION, the bool below is set too */
     bool help, version;
     const char *config_file; /* NULL: the default file, if it exists */
-    char **listen;           /* owned array of strings of argv */
+    char **listen;           /* an array of its own */
     size_t n_listen;
     const char *telemetry_path;  /* NULL: not given */
     const char *web_config_file; /* NULL: not given */
@@ -48,14 +49,14 @@ struct options {
     uint64_t interval_ns, count;
     uint64_t last_ns; /* 0: count now */
     bool per_cpu;
-    char **cgroups; /* patterns; owned array of strings of argv */
+    char **cgroups; /* patterns; an array of its own */
     size_t n_cgroups;
     const char *sort, *limit, *output, *url; /* NULL: not given */
-    char **workload;                         /* argv after "--", NULL-terminated; NULL: no command to run */
+    char **workload;                         /* what follows "--", NULL-terminated; NULL: no command to run */
 };
 
 /* Returns -EINVAL with a sentence; prints nothing. */
-int options_parse(int argc, char **argv, struct options *ret, struct error *error);
+int options_parse(int argc, char *const *argv, struct options *ret, struct error *error);
 void options_done(struct options *options);
 /* Prints the help of one command with its flags, or, for COMMAND_HELP, all commands and flags. */
 void options_print_help(FILE *file, enum command command);

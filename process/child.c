@@ -116,8 +116,8 @@ void program_set_name(const char *name)
 
     prctl(PR_SET_NAME, name, 0, 0, 0);
     /*
-     * The arguments are adjacent in memory from argv[0] on, which is program_invocation_name, and are no longer used.
-     * /proc/self/cmdline gives their total size.
+     * The arguments are adjacent in memory from argv[0] on, which is program_invocation_name. /proc/self/cmdline gives
+     * their total size.
      */
     if (n <= (ssize_t)strlen(name) || memcmp(line, program_invocation_name, strlen(program_invocation_name) + 1) != 0)
         return;

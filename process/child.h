@@ -37,7 +37,10 @@ int process_stat_read_boot(uint64_t *ret);
  * quotes or is longer than PROGRAM_PATH_MAX. `size` must be greater than PROGRAM_PATH_MAX.
  */
 void program_path(char *text, size_t size);
-/* Sets the names that `ps` shows: the thread name, and the command line if the new name fits into it. */
+/*
+ * Sets the names that `ps` shows: the thread name, and the command line if the new name fits into it. The strings of
+ * argv are overwritten.
+ */
 void program_set_name(const char *name);
 
 /* A child process that may be restarted. */

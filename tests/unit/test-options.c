@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who owns the strings of the command line. What its flags do is in tests/e2e/cli.sh. */
+#include "daemon/options.h"
+
+#include "base/cleanup.h"
+#include "tests/unit/test.h"
+
+/* A process that sets its name overwrites all strings of argv (process/child.h). */
+TEST(test_strings_outlive_argv)
+{
+    char argv[][32] = {"perfcountd", "stat", "--config.file=/c", "--web.listen-address=:1", "--cgroup=a*",
+                       "--cgroup",   "b*",   "--sort=cycles",    "--output=file",           "--",
+                       "sleep",      "1"};
+    char *pointers[ARRAY_SIZE(argv) + 1] = {NULL};
+    _cleanup_(options_done) struct options options = {0};
+    struct error error;
+
+    for (size_t i = 0; i < ARRAY_SIZE(argv); i++)
+        pointers[i] = argv[i];
+    assert_int_equal(options_parse(ARRAY_SIZE(argv), pointers, &options, &error), 0);
+    memset(argv, 0, sizeof(argv));
+    memset(pointers, 0, sizeof(pointers));
+    assert_string_equal(options.config_file, "/c");
+    assert_int_equal(options.n_listen, 1);
+    assert_string_equal(options.listen[0], ":1");
+    assert_int_equal(options.n_cgroups, 2);
+    assert_string_equal(options.cgroups[0], "a*");
+    assert_string_equal(options.cgroups[1], "b*");
+    assert_string_equal(options.sort, "cycles");
+    assert_string_equal(options.output, "file");
+    assert_string_equal(options.workload[0], "sleep");
+    assert_string_equal(options.workload[1], "1");
+    assert_null(options.workload[2]);
+}
+
+TEST_MAIN(NULL, NULL)
