@@ -492,7 +492,7 @@ int session_reload(struct session *session, const struct options *options,
     session->reload.successful = false;
     memory_limit_apply(&session->memory);
     registry_expire(session->registry);
-    int r = machine_load(&session->sys, &machine, error);
+    int r = machine_load_again(&session->sys, session->machine, &machine, error);
     if (r == 0)
         r = settings_load(options, &session->sys, machine, &config, error);
     if (r == 0)
@@ -517,7 +517,7 @@ int session_reload(struct session *session, const struct options *options,
 int session_rescan(struct session *session, const struct cpuset *went_offline, struct error *error)
 {
     _cleanup_(machine_freep) struct machine *machine = NULL;
-    int r = machine_load(&session->sys, &machine, error);
+    int r = machine_load_again(&session->sys, session->machine, &machine, error);
 
     if (r < 0)
         return r;

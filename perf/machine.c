@@ -192,7 +192,7 @@ static int machine_add_synthetic(struct machine *machine, const struct pmu *like
 }
 
 /*
- * If the directory does not exist or is not accessible, the machine has no PMUs. Any other error may pass, and is
+ * A container may hide the list or deny access to it: the machine then has no PMUs. Any other error may pass, and is
  * returned.
  */
 static int load_pmus(struct sys *sys, struct machine *machine)
@@ -203,6 +203,7 @@ static int load_pmus(struct sys *sys, struct machine *machine)
     int r = sys_list_directory(sys, DEVICES, &names, &n);
     if (r < 0)
         return r == -ENOENT || r == -EACCES ? 0 : r;
+    machine->lists_pmus = true;
     for (size_t i = 0; i < n && r == 0; i++) {
         _cleanup_(pmu_freep) struct pmu *pmu = NULL;
         struct error error;
@@ -347,6 +348,19 @@ int machine_load(struct sys *sys, struct machine **ret, struct error *error)
         return error_oom(error);
     probe_extended_types(sys, machine);
     machine->tracefs = machine_find_tracefs(sys);
+    *ret = steal(machine);
+    return 0;
+}
+
+int machine_load_again(struct sys *sys, const struct machine *before, struct machine **ret, struct error *error)
+{
+    _cleanup_(machine_freep) struct machine *machine = NULL;
+    int r = machine_load(sys, &machine, error);
+
+    if (r < 0)
+        return r;
+    if (before->lists_pmus && !machine->lists_pmus)
+        return error_set(error, -ENOENT, DEVICES " has disappeared; is /sys mounted?");
     *ret = steal(machine);
     return 0;
 }

@@ -63,6 +63,7 @@ struct machine {
     struct cpuset possible, online;
     struct pmu **pmus; /* in order of name, the absent one last */
     size_t n_pmus;
+    bool lists_pmus;        /* sysfs has a list of PMUs */
     struct defects defects; /* PMUs that cannot be used */
     int paranoid;           /* kernel.perf_event_paranoid; INT_MIN if it cannot be read */
     char *release;          /* kernel release, "6.1.0-35-arm64" */
@@ -73,9 +74,11 @@ struct machine {
  * Reads /sys and /proc. With several core PMUs, tries whether generic events can name them. Mounts tracefs if it is not
  * mounted and mounting is allowed, and leaves it mounted, as perf does. Fails only if memory is short, or if the lists
  * of online and possible CPUs in /sys/devices/system/cpu or the list of PMUs cannot be read. A machine whose list of
- * PMUs does not exist or is not accessible has no PMUs.
+ * PMUs does not exist has no PMUs.
  */
 int machine_load(struct sys *sys, struct machine **ret, struct error *error);
+/* Like machine_load(), for a machine that was loaded before. Also fails if its list of PMUs no longer exists. */
+int machine_load_again(struct sys *sys, const struct machine *before, struct machine **ret, struct error *error);
 /* Adds a reference, so that the machine lasts as long as a thread reads it. */
 struct machine *machine_ref(struct machine *machine);
 /* Drops a reference; dropping the last one frees the machine. */

@@ -7,6 +7,7 @@
 #include "perf/machine.h"
 #include "tests/unit/fake-machine.h"
 #include "tests/unit/test.h"
+#include "tests/unit/wrap-calls.h"
 
 static struct fake_sys *garbled(void)
 {
@@ -83,6 +84,38 @@ TEST(test_pmus)
         assert_int_equal(fake->calls[FAKE_MOUNT], machine->tracefs ? 0 : 1);
         assert_int_equal(machine_find_pmu(machine, "software")->type, PERF_TYPE_SOFTWARE);
         assert_null(machine_find_pmu(machine, "cp"));
+    }
+}
+
+static struct sys_calls before;
+static int list_error;
+
+static int open_but_list(struct sys *sys, const char *path, int flags)
+{
+    return str_equal(path, "/sys/bus/event_source/devices") ? list_error : before.open_file(sys, path, flags);
+}
+
+/* A list that cannot be read is a failure, and so is one that existed before. */
+TEST(test_unread_pmus)
+{
+    static const struct {
+        int in_error, out, out_again;
+    } cases[] = {{-ENOENT, 0, -ENOENT}, {-EACCES, 0, -ENOENT}, {-EMFILE, -EMFILE, -EMFILE}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_(fake_sys_freep) struct fake_sys *fake = fake_machine_one_pmu();
+        _cleanup_(machine_freep) struct machine *whole = machine_of(&fake->sys), *machine = NULL, *again = NULL;
+        struct error error = {0};
+        before = wrap_calls(&fake->sys, (struct sys_calls){.open_file = open_but_list});
+        list_error = cases[i].in_error;
+        assert_int_equal(machine_load_again(&fake->sys, whole, &again, &error), cases[i].out_again);
+        assert_true(str_starts(error.message, "/sys/bus/event_source/devices "));
+        assert_null(again);
+        assert_int_equal(machine_load(&fake->sys, &machine, &error), cases[i].out);
+        if (cases[i].out < 0)
+            continue;
+        assert_true(machine_core_pmu(machine, 0)->absent);
+        assert_int_equal(machine_load_again(&fake->sys, machine, &again, &error), 0);
     }
 }
 
