@@ -362,17 +362,24 @@ static int count_workload(struct stat_view *view)
     return status == EXIT_SUCCESS ? view->workload.status : status;
 }
 
-/* Sleeps for `ns`. Returns whether SIGINT or SIGTERM ended the sleep. */
-static bool sleep_until_interrupt(uint64_t ns)
+/* The signals that end an interval. They are blocked from before the counters are opened, so that none is lost. */
+static sigset_t interrupts(void)
 {
-    struct timespec now, rest;
-    sigset_t set, before;
-    int signal = -1;
+    sigset_t set;
 
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
-    sigprocmask(SIG_BLOCK, &set, &before);
+    return set;
+}
+
+/* Sleeps for `ns`. Returns whether an interrupt ended the sleep. */
+static bool sleep_until_interrupt(uint64_t ns)
+{
+    const sigset_t set = interrupts();
+    struct timespec now, rest;
+    int signal = -1;
+
     clock_gettime(CLOCK_MONOTONIC, &now);
     uint64_t end = (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec + ns;
     while (signal < 0 && ns > 0) {
@@ -382,7 +389,6 @@ static bool sleep_until_interrupt(uint64_t ns)
         uint64_t at = (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
         ns = at < end ? end - at : 0;
     }
-    sigprocmask(SIG_SETMASK, &before, NULL);
     return signal > 0;
 }
 
@@ -612,6 +618,7 @@ int command_stat(const struct options *options)
     _cleanup_(stat_view_done) struct stat_view view = {.options = options};
     struct error error;
     int status = stat_view_parse(&view);
+    const sigset_t set = interrupts();
     bool last = false;
 
     if (status == EXIT_SUCCESS && options->last_ns)
@@ -621,6 +628,8 @@ int command_stat(const struct options *options)
     /* Before anything is opened, so that the command inherits only what the caller has. */
     if (status == EXIT_SUCCESS && options->workload && workload_start(options->workload, &view.workload, &error) < 0)
         status = command_fail(EXIT_FAILURE, &error);
+    else if (status == EXIT_SUCCESS && !options->workload)
+        sigprocmask(SIG_BLOCK, &set, NULL);
     if (status == EXIT_SUCCESS)
         status = open_view(&view);
     if (status == EXIT_SUCCESS && options->workload)

@@ -119,11 +119,9 @@ in_front() {
     children+=("$pid")
 }
 
-# waits_for_signals: the process $pid has blocked SIGINT: it is counting. Before, it is a child of the shell, which has
-# blocked that, too.
-waits_for_signals() {
-    [ "/proc/$pid/exe" -ef "$PERFCOUNTD" ] &&
-        (((0x$(awk '$1 == "SigBlk:" { print $2 }' "/proc/$pid/status") & 2) != 0))
+# has_opened: the process $pid has a counter open. From before that on, SIGINT ends an interval.
+has_opened() {
+    [[ $(ls -l "/proc/$pid/fd") == *perf_event* ]]
 }
 
 sleeps_in() {
@@ -162,7 +160,7 @@ interrupt() {
     equals "SIGINT ends the command" "$status" 130
     matches "what was counted until then is printed" "$(cat "$scratch/err")" 'context_switches.*seconds time elapsed'
     in_front "$PERFCOUNTD" stat --config.file="$scratch/soft.yaml" --interval=1h --count=0
-    eventually 60 waits_for_signals
+    holds "an interval begins" eventually 60 has_opened
     status=0
     kill -INT "$pid"
     wait "$pid" || status=$?
