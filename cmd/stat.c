@@ -33,6 +33,7 @@ struct stat_view {
     char *sort;       /* what to sort by, spelt as in metrics: page_faults */
     FILE *file;       /* NULL until it is opened */
     struct past past; /* with --last; else zeroed */
+    json_t *findings; /* the document; NULL: unknown */
 };
 
 /* --- view --- */
@@ -43,6 +44,7 @@ static void stat_view_done(struct stat_view *view)
     session_done(&view->session);
     filter_done(&view->filter);
     past_done(&view->past);
+    json_decref(view->findings);
     free(view->sort);
     if (view->file && view->file != stdout && view->file != stderr)
         fclose(view->file);
@@ -497,7 +499,7 @@ static int get_past(struct stat_view *view, struct buffer *text)
 {
     const char *url = view->options->url ? view->options->url : "unix:" TOP_DEFAULT_SOCKET;
     _cleanup_(top_address_done) struct top_address address = {0};
-    _cleanup_(buffer_done) struct buffer path = {0}, unused = {0};
+    _cleanup_(buffer_done) struct buffer path = {0}, unused = {0}, unread = {0};
     json_t *history = NULL, *cgroups = NULL;
     struct error error, ignored;
     int r = top_address_parse(url, &address, &error);
@@ -513,11 +515,63 @@ static int get_past(struct stat_view *view, struct buffer *text)
     r = top_get(&address, path.data, ANSWER_NS, text, &history, &error);
     if (r == 0 && !view->options->json)
         (void)top_get(&address, "/api/v1/cgroups", ANSWER_NS, &unused, &cgroups, &ignored); /* without it, no names */
+    if (r == 0 && !view->options->json)
+        (void)top_get(&address, "/api/v1/findings", ANSWER_NS, &unread, &view->findings,
+                      &ignored); /* an older daemon looks for none */
     if (r == 0)
         r = past_parse(history, cgroups, &view->past, &error);
     json_decref(history);
     json_decref(cgroups);
     return r < 0 ? refuse_past(url, r, &error) : EXIT_SUCCESS;
+}
+
+/* "since 14:02", "from 14:02 to 14:20"; local time. */
+static void print_time(FILE *file, const json_t *finding)
+{
+    static const char *const members[] = {"since", "until"};
+    char text[2][32] = {"", ""};
+
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *number = json_object_get(finding, members[i]);
+        double since_epoch = json_number_value(number); /* 0 if it is not a number */
+        time_t seconds = since_epoch > 0 && since_epoch < INT32_MAX ? (time_t)since_epoch : 0;
+        struct tm tm;
+        if (seconds > 0 && localtime_r(&seconds, &tm))
+            strftime(text[i], sizeof(text[i]), "%H:%M", &tm);
+    }
+    if (text[0][0] && text[1][0])
+        fprintf(file, ", from %s to %s", text[0], text[1]);
+    else if (text[0][0])
+        fprintf(file, ", since %s", text[0]);
+}
+
+/* Prints the findings of the interval. The document is from a stranger. */
+static void print_findings(const struct stat_view *view, const json_t *document)
+{
+    double begin = json_number_value(json_object_get(document, "timestamp")) -
+                   (double)view->options->last_ns / (double)NSEC_PER_SEC;
+    const json_t *finding;
+    bool any = false;
+    size_t i;
+
+    json_array_foreach (json_object_get(document, "findings"), i, finding) {
+        const json_t *until = json_object_get(finding, "until");
+        const char *title = json_string_value(json_object_get(finding, "title"));
+        const char *text = json_string_value(json_object_get(finding, "text"));
+        _cleanup_(buffer_done) struct buffer line = {0};
+        if (!title || !text || (json_is_number(until) && json_number_value(until) < begin))
+            continue;
+        fputs(any ? "" : "\nWhat stands out:\n\n", view->file);
+        any = true;
+        escape_append_printable(&line, title);
+        buffer_append_char(&line, '\0');
+        fprintf(view->file, "%s", line.failed ? "" : line.data);
+        print_time(view->file, finding);
+        buffer_clear(&line);
+        escape_append_printable(&line, text);
+        buffer_append_char(&line, '\0');
+        fprintf(view->file, "\n    %s\n", line.failed ? "" : line.data);
+    }
 }
 
 static int refuse_unknown(const struct stat_view *view)
@@ -581,6 +635,7 @@ static int print_past(struct stat_view *view)
         r = print_totals(view, NULL, snapshot, true, &seconds);
     if (r < 0)
         return r;
+    print_findings(view, view->findings);
     print_times(view, view->past.seconds);
     print_known(view);
     if (view->past.left_out)

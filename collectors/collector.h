@@ -103,7 +103,11 @@ extern const struct collector collector_cpu;
 extern const struct collector collector_pmu;
 extern const struct collector collector_self;
 
-/* Gives the collector `self` what only it reports. Must be called after each open. Both must outlive the state. */
-void self_set_sources(void *state, const struct reload_outcome *reload, const struct children *children);
+/*
+ * Gives the collector `self` what only it reports. Must be called after each open. All must outlive the state.
+ * `findings` is the number of findings of each rule (collectors/findings.h); NULL: nobody looks for them.
+ */
+void self_set_sources(void *state, const struct reload_outcome *reload, const struct children *children,
+                      const uint64_t *findings);
 
 #endif

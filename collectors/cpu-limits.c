@@ -89,6 +89,7 @@ struct limit_file {
     struct kept_file kept;
     uint64_t full;
     struct series **series;
+    int *cpus; /* of each series; -1: none */
     size_t n_series;
 };
 
@@ -99,11 +100,14 @@ void cpu_limits_done(const struct collector_env *env, struct cpu_limits *limits)
         for (size_t k = 0; k < file->n_series; k++)
             metrics_remove(&env->snapshot->metrics, file->series[k]);
         free(file->series);
+        free(file->cpus);
         free(file->path);
         kept_file_close(env->sys, &file->kept);
     }
     free(limits->files);
     buffer_done(&limits->text);
+    free(env->snapshot->clock_limits.cpus);
+    env->snapshot->clock_limits = (struct clock_limits){0};
     *limits = (struct cpu_limits){0};
 }
 
@@ -117,14 +121,15 @@ static int read_number(struct sys *sys, const char *path, uint64_t *ret)
 }
 
 static int file_add_series(const struct collector_env *env, struct limit_file *file, const struct label *labels,
-                           size_t n_labels)
+                           size_t n_labels, int cpu)
 {
-    if (array_grow(&file->series, file->n_series) < 0)
+    if (array_grow(&file->series, file->n_series) < 0 || array_grow(&file->cpus, file->n_series) < 0)
         return -ENOMEM;
     struct series *series =
         own_metrics_add(&env->snapshot->metrics, file->of->metric, env->collector, labels, n_labels);
     if (!series)
         return -ENOMEM;
+    file->cpus[file->n_series] = cpu;
     file->series[file->n_series++] = series;
     return 0;
 }
@@ -143,7 +148,7 @@ static int file_add_cpus(const struct collector_env *env, struct limit_file *fil
     CPUSET_FOREACH (cpu, &cpus) {
         char number[16];
         snprintf(number, sizeof(number), "%d", cpu);
-        r = file_add_series(env, file, &(struct label){"cpu", number}, 1);
+        r = file_add_series(env, file, &(struct label){"cpu", number}, 1, cpu);
         if (r < 0)
             return r;
     }
@@ -195,7 +200,7 @@ static int file_init(const struct collector_env *env, struct limit_file *file, c
     if (cpus)
         r = file_add_cpus(env, file, cpus);
     else
-        r = file_add_series(env, file, (const struct label[]){{"device", entry}, {"type", type ? type : ""}}, 2);
+        r = file_add_series(env, file, (const struct label[]){{"device", entry}, {"type", type ? type : ""}}, 2, -1);
     file_set(file, r == 0 ? &value : NULL);
     return r;
 }
@@ -219,6 +224,7 @@ static int limit_open(const struct collector_env *env, const struct limit *limit
         r = file_init(env, file, entries[i]);
         n_files += file->n_series > 0;
         if (r == 0 && file->n_series == 0) {
+            free(file->cpus);
             free(file->path);
             limits->n--;
         }
@@ -259,6 +265,66 @@ static int file_read_number(struct sys *sys, struct limit_file *file, struct buf
     return r;
 }
 
+/* --- in the snapshot --- */
+
+/* Returns the entry of a CPU, or NULL when out of memory: then nothing is known of its limit until the next reading. */
+static struct clock_limit *clock_limit_of(struct clock_limits *limits, int cpu)
+{
+    while (limits->n <= (size_t)cpu) {
+        if (array_grow(&limits->cpus, limits->n) < 0)
+            return NULL;
+        limits->cpus[limits->n++] = (struct clock_limit){0};
+    }
+    return &limits->cpus[cpu];
+}
+
+static void take_frequency(struct clock_limits *to, const struct limit_file *file)
+{
+    for (size_t k = 0; k < file->n_series; k++) {
+        struct clock_limit *limit = clock_limit_of(to, file->cpus[k]);
+        uint64_t hz = file->series[k]->visible ? file->series[k]->value : 0;
+        if (limit && file->of->metric == OWN_CPU_FREQUENCY_MAX)
+            limit->max_hz = hz;
+        else if (limit)
+            limit->limit_hz = hz;
+    }
+}
+
+static bool is_active(const struct limit_file *file)
+{
+    return file->n_series > 0 && file->series[0]->visible && file->series[0]->value > 0;
+}
+
+/* Adds what the limits took away since the last reading. */
+static void add_lost(struct clock_limits *to, uint64_t passed_ns)
+{
+    for (size_t i = 0; i < to->n; i++) {
+        struct clock_limit *limit = &to->cpus[i];
+        limit->known = limit->max_hz > 0 && limit->limit_hz > 0;
+        if (!limit->known || limit->limit_hz >= limit->max_hz)
+            continue;
+        limit->lost_ns += muldiv(passed_ns, limit->max_hz - limit->limit_hz, limit->max_hz).whole;
+        to->causes |= CLOCK_LIMIT_SET;
+    }
+}
+
+static void show_in_snapshot(const struct collector_env *env, struct cpu_limits *limits)
+{
+    struct clock_limits *to = &env->snapshot->clock_limits;
+    uint64_t now_ns = sys_now(env->sys, CLOCK_MONOTONIC);
+
+    to->causes = 0;
+    for (size_t i = 0; i < limits->n; i++) {
+        const struct limit_file *file = &limits->files[i];
+        if (file->of->metric == OWN_CPU_FREQUENCY_LIMIT || file->of->metric == OWN_CPU_FREQUENCY_MAX)
+            take_frequency(to, file);
+        else if (is_active(file))
+            to->causes |= file->of->metric == OWN_CPU_COOLING ? CLOCK_COOLING : CLOCK_UNDER_VOLTAGE;
+    }
+    add_lost(to, limits->last_ns ? now_ns - limits->last_ns : 0);
+    limits->last_ns = now_ns;
+}
+
 void cpu_limits_collect(const struct collector_env *env, struct cpu_limits *limits)
 {
     uint64_t value;
@@ -268,4 +334,6 @@ void cpu_limits_collect(const struct collector_env *env, struct cpu_limits *limi
         if (!file->of->constant)
             file_set(file, file_read_number(env->sys, file, &limits->text, &value) == 0 ? &value : NULL);
     }
+    if (limits->n > 0)
+        show_in_snapshot(env, limits);
 }

@@ -6,6 +6,9 @@
  * Each metric is a row of a table of files in /sys. A machine without the file has no series. The files are looked for
  * when the collector `self` is opened, and read when it is read. They stay open in between: opening and closing a file
  * of /sys costs several times what reading it costs.
+ *
+ * The snapshot has the limits as well, and for how long they took how much of a clock rate: the sum over readings of
+ * the time since the one before, times the fraction that is missing at the reading.
  */
 #ifndef COLLECTORS_CPU_LIMITS_H
 #define COLLECTORS_CPU_LIMITS_H
@@ -16,6 +19,7 @@
 struct cpu_limits {
     struct limit_file *files;
     size_t n;
+    uint64_t last_ns;   /* CLOCK_MONOTONIC of the last reading; 0: none */
     struct buffer text; /* what was read last, kept for its memory */
 };
 

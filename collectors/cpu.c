@@ -85,7 +85,7 @@ static int cpu_open(const struct collector_env *env, void *previous, struct open
     if (r < 0)
         return r;
     r = group_set_open(env, &env->config->cpu.groups, &targets, previous, ret, error);
-    env->snapshot->needs_busy = needs_busy_times(env);
+    env->snapshot->needs_busy = env->config->history.enabled || needs_busy_times(env);
     return r;
 }
 

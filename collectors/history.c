@@ -14,7 +14,7 @@
 #include "perf/group.h"
 
 #define MAGIC UINT64_C(0x7473696864637066) /* "fpcdhist" */
-#define LAYOUT_VERSION 1
+#define LAYOUT_VERSION 2
 
 struct head {
     uint64_t magic, version, size;
@@ -403,7 +403,9 @@ static int place(struct history *history, const struct row *row, bool others, st
 #define STATE_UNKNOWN 0
 #define STATE_KNOWN 1
 #define STATE_PARTIAL 2 /* followed by a mask of the events that are known */
-#define STATE_BUSY 4    /* a flag: the busy time of the CPU is the last number */
+#define STATE_BUSY 4    /* a flag: the busy time of the CPU follows the events */
+#define STATE_LIMITED 8 /* a flag: the last number is struct growth's limited_ns, else 0 */
+#define STATES 16
 
 /* A row of a frame before it is written. */
 struct candidate {
@@ -425,7 +427,8 @@ static void put_growth(struct buffer *to, const struct row *row, const struct gr
         put_u64(to, STATE_UNKNOWN);
         return;
     }
-    put_u64(to, (known == all ? STATE_KNOWN : STATE_PARTIAL) | (growth->has_busy ? STATE_BUSY : 0));
+    put_u64(to, (known == all ? STATE_KNOWN : STATE_PARTIAL) | (growth->has_busy ? STATE_BUSY : 0) |
+                    (growth->limited_ns ? STATE_LIMITED : 0));
     if (known != all)
         put_u64(to, known);
     put_u64(to, growth->enabled_ns);
@@ -440,6 +443,8 @@ static void put_growth(struct buffer *to, const struct row *row, const struct gr
     }
     if (growth->has_busy)
         put_u64(to, growth->busy_ns);
+    if (growth->limited_ns)
+        put_u64(to, growth->limited_ns);
 }
 
 /* Returns whether the row's time fits into the interval, twice: else its totals did not start in it. */
@@ -559,22 +564,6 @@ static bool are_alike(const struct row *a, const struct row *b)
     return alike;
 }
 
-/* A sum is not known any more if what is added is not. It begins as {.known = true}. */
-static void growth_event_add(struct growth_event *sum, const struct growth_event *more, uint8_t decimals)
-{
-    double a, b;
-
-    sum->known = sum->known && more->known;
-    if (decimals != SERIES_REAL) {
-        sum->value += more->value;
-        return;
-    }
-    memcpy(&a, &sum->value, sizeof(a));
-    memcpy(&b, &more->value, sizeof(b));
-    a += b;
-    memcpy(&sum->value, &a, sizeof(a));
-}
-
 static int others_add(struct others **others, size_t *n, const struct candidate *candidate)
 {
     const struct row *row = candidate->row;
@@ -689,6 +678,7 @@ static int write_frame(struct history *history, const struct snapshot *snapshot,
     put_u64(frame, snapshot->realtime_ns);
     put_u64(frame, snapshot->monotonic_ns - history->last_ns);
     put_u64(frame, draft->left_out);
+    put_u64(frame, snapshot->clock_limits.causes);
     put_u64(frame, draft->n);
     buffer_append(frame, draft->rows.data, draft->rows.size);
     int r = frame->failed ? -ENOMEM : ring_append(history, RECORD_FRAME, frame, &at);
@@ -780,7 +770,7 @@ static bool read_growth(struct reader *from, const struct history_row *row, stru
 
     *ret = (struct growth){.known = state != STATE_UNKNOWN, .has_times = state != STATE_UNKNOWN};
     memset(events, 0, row->n_events * sizeof(*events));
-    if (state > STATE_PARTIAL)
+    if (state >= STATES)
         return false;
     if (!ret->known)
         return !from->failed;
@@ -805,11 +795,13 @@ static bool read_growth(struct reader *from, const struct history_row *row, stru
     ret->has_busy = state & STATE_BUSY;
     if (ret->has_busy)
         ret->busy_ns = get_u64(from);
+    if (state & STATE_LIMITED)
+        ret->limited_ns = get_u64(from);
     return !from->failed;
 }
 
 struct frame {
-    uint64_t realtime_ns, duration_ns, left_out, n_rows;
+    uint64_t realtime_ns, duration_ns, left_out, limited_by, n_rows;
 };
 
 static struct frame read_frame(struct reader *from)
@@ -819,6 +811,7 @@ static struct frame read_frame(struct reader *from)
     frame.realtime_ns = get_u64(from);
     frame.duration_ns = get_u64(from);
     frame.left_out = get_u64(from);
+    frame.limited_by = get_u64(from);
     frame.n_rows = get_u64(from);
     return frame;
 }
@@ -1115,15 +1108,16 @@ static int add_step(struct history_table *table, const struct history_step *step
     return 0;
 }
 
-/* The clocks of the time and of its length drift apart by less than this part. */
+/* The clocks of the time and of its length drift apart by less than this part, and are read at most so far apart. */
 #define GAP_SHARE 100
+#define GAP_NS (50 * NSEC_PER_MSEC)
 
 /* Whether time is missing between two frames: the clock was set, the machine slept, or nobody recorded. */
 static bool is_gap(const struct frame *frame, uint64_t last_end_ns)
 {
     uint64_t begin = frame->realtime_ns - MIN(frame->duration_ns, frame->realtime_ns);
 
-    return begin > last_end_ns && begin - last_end_ns > frame->duration_ns / GAP_SHARE;
+    return begin > last_end_ns && begin - last_end_ns > frame->duration_ns / GAP_SHARE + GAP_NS;
 }
 
 /* With a step of 0 each frame is one, and so is each gap between two frames. */
@@ -1133,7 +1127,9 @@ static int add_frame_step(struct history_table *table, const struct frame *frame
     struct history_step gap = {.end_ns = frame->realtime_ns - MIN(frame->duration_ns, frame->realtime_ns)};
     int r = last && is_gap(frame, last->end_ns) ? add_step(table, &gap) : 0;
 
-    return r < 0 ? r : add_step(table, &(struct history_step){frame->realtime_ns, frame->duration_ns, frame->left_out});
+    return r < 0 ? r
+                 : add_step(table, &(struct history_step){frame->realtime_ns, frame->duration_ns, frame->left_out,
+                                                          frame->limited_by});
 }
 
 static int make_even_steps(const struct history_range *range, struct history_table *table)
@@ -1176,31 +1172,6 @@ static struct history_line *find_line(struct reading *reading, size_t row, int *
     return added;
 }
 
-void history_add(const struct history_row *row, struct history_cell *sum, struct growth_event *sums,
-                 const struct history_cell *more, const struct growth_event *values)
-{
-    bool first = sum->state == HISTORY_ABSENT;
-
-    if (more->state == HISTORY_ABSENT)
-        return;
-    if (more->state == HISTORY_UNKNOWN || sum->state == HISTORY_UNKNOWN) {
-        *sum = (struct history_cell){.state = HISTORY_UNKNOWN};
-        memset(sums, 0, row->n_events * sizeof(*sums));
-        return;
-    }
-    sum->has_busy = more->has_busy && (first || sum->has_busy);
-    sum->busy_ns += more->busy_ns;
-    sum->enabled_ns += more->enabled_ns;
-    sum->running_ns += more->running_ns;
-    sum->state = MAX(sum->state, more->state);
-    for (size_t i = 0; i < row->n_events; i++) {
-        if (first)
-            sums[i] = (struct growth_event){.known = true};
-        growth_event_add(&sums[i], &values[i], row->events[i].decimals);
-        sums[i].value = sums[i].known ? sums[i].value : 0;
-    }
-}
-
 static int add_growth(void *userdata, size_t row, const struct growth *growth, const struct growth_event *events)
 {
     struct reading *reading = userdata;
@@ -1219,6 +1190,7 @@ static int add_growth(void *userdata, size_t row, const struct growth *growth, c
         .running_ns = growth->running_ns,
         .has_busy = growth->has_busy,
         .busy_ns = growth->busy_ns,
+        .limited_ns = growth->limited_ns,
     };
     history_add(&line->row, &line->cells[reading->step], &line->values[reading->step * line->row.n_events], &cell,
                 events);
@@ -1237,6 +1209,7 @@ static int find_step(struct reading *reading, const struct frame *frame, size_t 
     }
     *ret = step_of(reading->range, frame->realtime_ns);
     table->steps[*ret].covered_ns += frame->duration_ns;
+    table->steps[*ret].limited_by |= frame->limited_by;
     table->steps[*ret].left_out = MAX(table->steps[*ret].left_out, frame->left_out);
     return 0;
 }
@@ -1314,19 +1287,6 @@ int history_read(const struct history *history, const struct history_range *rang
         r = reading.lines ? read_frames(history, &reading) : -ENOMEM;
     ret->texts = steal(reading.dictionary.texts);
     return r;
-}
-
-void history_table_done(struct history_table *table)
-{
-    for (size_t i = 0; i < table->n_lines; i++) {
-        free(table->lines[i].row.events);
-        free(table->lines[i].cells);
-        free(table->lines[i].values);
-    }
-    free(table->lines);
-    free(table->steps);
-    free(table->texts);
-    *table = (struct history_table){0};
 }
 
 void history_span(const struct history *history, uint64_t *ret_begin_ns, uint64_t *ret_end_ns)

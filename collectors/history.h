@@ -20,7 +20,7 @@
 #ifndef COLLECTORS_HISTORY_H
 #define COLLECTORS_HISTORY_H
 
-#include "collectors/rates.h"
+#include "collectors/history-table.h"
 
 struct history;
 
@@ -49,54 +49,6 @@ bool history_is_due(const struct history *history, uint64_t monotonic_ns);
  */
 int history_record(struct history *history, const struct snapshot *snapshot);
 
-/* One row as it was described when it was recorded. The strings are valid as long as the table that has it. */
-struct history_row {
-    const char *collector, *group, *pmu;
-    const char *cgroup; /* NULL if the target is not a cgroup */
-    int cpu;            /* -1 if the target is not a single CPU */
-    bool others;        /* the sum of cgroups that had no room */
-    bool uneven;        /* as in struct row */
-    size_t n_events;
-    struct history_event {
-        const char *event, *pmu, *unit;
-        uint8_t decimals; /* as in struct series */
-    } * events;
-};
-
-enum history_state {
-    HISTORY_ABSENT,      /* no frame of the step has the row */
-    HISTORY_COUNTING,    /* it ran whenever it was enabled */
-    HISTORY_MULTIPLEXED, /* it ran during a part of that time: the growth is an estimate */
-    HISTORY_UNKNOWN,     /* its growth is not known in a frame of the step: starved, paused, failed */
-};
-
-struct history_cell {
-    enum history_state state;
-    uint64_t enabled_ns, running_ns; /* 0 if the growth is not known */
-    bool has_busy;                   /* the busy time of the row's CPU is known */
-    uint64_t busy_ns;
-};
-
-struct history_line {
-    struct history_row row;
-    struct history_cell *cells;  /* one for each step */
-    struct growth_event *values; /* n_events for each step */
-};
-
-struct history_step {
-    uint64_t end_ns;     /* CLOCK_REALTIME */
-    uint64_t covered_ns; /* the time of its frames; 0: a gap */
-    uint64_t left_out;   /* the most rows that a frame of it had no room for */
-};
-
-struct history_table {
-    struct history_step *steps;
-    size_t n_steps;
-    struct history_line *lines; /* in the order in which the range has them */
-    size_t n_lines;
-    void *texts; /* owns the strings */
-};
-
 struct history_range {
     uint64_t since_ns, until_ns; /* CLOCK_REALTIME; frames that end after `since` and not after `until` */
     uint64_t step_ns;            /* 0: each frame is a step, and each gap, in the order of recording */
@@ -112,14 +64,6 @@ struct history_range {
 int history_read(const struct history *history, const struct history_range *range,
                  bool (*passes)(const void *userdata, const struct history_row *row), const void *userdata,
                  struct history_table *ret);
-void history_table_done(struct history_table *table);
-
-/*
- * Adds what a row did in a step to a sum of steps, or of rows that are alike. A sum begins as HISTORY_ABSENT. What is
- * absent adds nothing, and what is unknown makes the sum unknown.
- */
-void history_add(const struct history_row *row, struct history_cell *sum, struct growth_event *sums,
-                 const struct history_cell *more, const struct growth_event *values);
 
 /* When the oldest frame begins and the last one ends, CLOCK_REALTIME; both 0 without a frame. */
 void history_span(const struct history *history, uint64_t *ret_begin_ns, uint64_t *ret_end_ns);

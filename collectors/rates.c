@@ -11,7 +11,7 @@
 
 struct past_row {
     uint64_t id;
-    uint64_t enabled_ns, running_ns, busy_ns;
+    uint64_t enabled_ns, running_ns, busy_ns, lost_ns;
     size_t first; /* index of its first counter */
     size_t n;
     bool busy_known;
@@ -55,6 +55,7 @@ static void baseline_add_row(struct baseline *baseline, const struct snapshot *s
                              size_t *first)
 {
     const struct busy_time *busy = row_busy_time(snapshot, row);
+    const struct clock_limit *limit = clock_limit_find(&snapshot->clock_limits, row->cpu);
 
     baseline->rows[baseline->n_rows++] = (struct past_row){
         .id = row->id,
@@ -62,6 +63,7 @@ static void baseline_add_row(struct baseline *baseline, const struct snapshot *s
         .running_ns = row->running_ns,
         .busy_ns = busy ? busy->total_ns : 0,
         .busy_known = busy,
+        .lost_ns = limit ? limit->lost_ns : UINT64_MAX,
         .first = *first,
         .n = row->n_counters,
         .unknown = row->state == ROW_STARVED || snapshot_row_failed(snapshot, row),
@@ -191,6 +193,8 @@ int baseline_growth(const struct baseline *baseline, const struct snapshot *snap
     const struct busy_time *busy = failed ? NULL : row_busy_time(snapshot, row);
     ret->has_busy = busy && then->busy_known && busy->total_ns >= then->busy_ns;
     ret->busy_ns = ret->has_busy ? busy->total_ns - then->busy_ns : 0;
+    const struct clock_limit *limit = clock_limit_find(&snapshot->clock_limits, row->cpu);
+    ret->limited_ns = limit && limit->lost_ns >= then->lost_ns ? limit->lost_ns - then->lost_ns : 0;
     for (size_t i = 0; i < row->n_counters; i++) {
         const struct growth_event *before = &baseline->counters[then->first + i];
         events[i] = (struct growth_event){0};

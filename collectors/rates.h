@@ -38,6 +38,8 @@ struct growth {
     uint64_t enabled_ns, running_ns;
     bool has_busy; /* the busy time of the row's CPU is known */
     uint64_t busy_ns;
+    uint64_t
+        limited_ns; /* time, times the fraction that was taken from the clock rate of the row's CPU; 0 if unknown */
 };
 
 /* The times for metric_set_value(), over so many seconds; NAN where they are not known. */

@@ -33,6 +33,7 @@ struct registry {
     const struct state_files *state_files;
     const struct reload_outcome *reload;
     struct children children;
+    const uint64_t *findings;
     const struct machine *machine;
     const struct config *config;
     struct cpuset went_offline; /* see struct collector_env */
@@ -79,6 +80,11 @@ int registry_new(struct sys *sys, const struct reload_outcome *reload, struct re
 void registry_set_children(struct registry *registry, const struct children *children)
 {
     registry->children = *children;
+}
+
+void registry_set_findings(struct registry *registry, const uint64_t *findings)
+{
+    registry->findings = findings;
 }
 
 void registry_set_cgroup_sources(struct registry *registry, const struct bpf_calls *bpf,
@@ -195,7 +201,7 @@ static int registry_open_collector(struct registry *registry, size_t i, struct e
     slot->span = reason_span(r);
     registry_set_failed(registry, i, r < 0 && !slot->state);
     if (slot->state && collectors[i] == &collector_self)
-        self_set_sources(slot->state, registry->reload, &registry->children);
+        self_set_sources(slot->state, registry->reload, &registry->children, registry->findings);
     slot->read_ns = 0;
     return slot_add_series(slot, &registry->snapshot.metrics, i) < 0 ? error_oom(error) : 0;
 }
@@ -350,6 +356,7 @@ static void registry_read_collector(struct registry *registry, size_t i, uint64_
 const struct snapshot *registry_read(struct registry *registry, uint32_t mask, uint64_t max_age_ns)
 {
     uint64_t now_ns = sys_now(registry->sys, CLOCK_MONOTONIC), end_ns = now_ns;
+    uint64_t realtime_ns = sys_now(registry->sys, CLOCK_REALTIME);
     bool any = max_age_ns == 0; /* mark a new reading even if all collectors are disabled */
 
     /*
@@ -373,7 +380,7 @@ const struct snapshot *registry_read(struct registry *registry, uint32_t mask, u
     if (any) {
         registry->snapshot.generation++;
         registry->snapshot.monotonic_ns = now_ns;
-        registry->snapshot.realtime_ns = sys_now(registry->sys, CLOCK_REALTIME);
+        registry->snapshot.realtime_ns = realtime_ns;
     }
     return &registry->snapshot;
 }

@@ -17,6 +17,8 @@ int registry_new(struct sys *sys, const struct reload_outcome *reload, struct re
 struct registry *registry_free(struct registry *registry);
 /* Sets the processes whose cost the collector `self` reports. They must outlive the registry. */
 void registry_set_children(struct registry *registry, const struct children *children);
+/* Sets the number of findings of each rule (collectors/findings.h), which must outlive the registry. */
+void registry_set_findings(struct registry *registry, const uint64_t *findings);
 /* Sets what the collector `cgroup` uses besides `sys`. Both may be NULL, and must outlive the registry. */
 void registry_set_cgroup_sources(struct registry *registry, const struct bpf_calls *bpf,
                                  const struct state_files *state_files);

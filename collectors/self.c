@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "collectors/collector.h"
 #include "collectors/cpu-limits.h"
+#include "collectors/findings.h"
 #include "metrics/own-metrics.h"
 #include "perf/board.h"
 #include "perf/open-group.h"
@@ -305,6 +306,8 @@ struct self {
     uint64_t boot_ns; /* since the epoch; 0: unknown */
     struct series *series[N_VALUES];
     struct series *build, *board;
+    const uint64_t *n_findings; /* NULL: nobody looks for them */
+    struct series *findings[N_FINDING_RULES];
     struct series **slots; /* perfcountd_pmu_slots, one for each core PMU */
     size_t n_slots;
     struct cpu_limits limits;
@@ -324,6 +327,8 @@ static void self_close(const struct collector_env *env, void *state)
     metrics_remove(&env->snapshot->metrics, self->board);
     for (size_t i = 0; i < self->n_slots; i++)
         metrics_remove(&env->snapshot->metrics, self->slots[i]);
+    for (size_t i = 0; i < N_FINDING_RULES; i++)
+        metrics_remove(&env->snapshot->metrics, self->findings[i]);
     free(self->slots);
     cpu_limits_done(env, &self->limits);
     self_child_done(&self->opener, &env->snapshot->metrics);
@@ -424,6 +429,18 @@ static int self_add_slots(const struct collector_env *env, struct self *self)
     return 0;
 }
 
+/* They are hidden until somebody looks for findings. */
+static int self_add_findings(const struct collector_env *env, struct self *self)
+{
+    for (enum finding_rule i = 0; i < N_FINDING_RULES; i++) {
+        const struct label label = {"rule", finding_rule_name(i)};
+        self->findings[i] = own_metrics_add(&env->snapshot->metrics, OWN_FINDING, env->collector, &label, 1);
+        if (!self->findings[i])
+            return -ENOMEM;
+    }
+    return 0;
+}
+
 static int self_open(const struct collector_env *env, void *previous, struct opened *ret, struct error *error)
 {
     struct self *self = calloc(1, sizeof(*self)), *before = previous;
@@ -437,7 +454,8 @@ static int self_open(const struct collector_env *env, void *previous, struct ope
     self->fd_directory = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     process_stat_read_boot(&self->boot_ns);
     if (self_add_series(env, self) < 0 || self_cost_open(env, steal(self->cost), &self->cost) < 0 ||
-        self_add_board(env, self) < 0 || self_add_slots(env, self) < 0 || cpu_limits_open(env, &self->limits) < 0) {
+        self_add_board(env, self) < 0 || self_add_slots(env, self) < 0 || self_add_findings(env, self) < 0 ||
+        cpu_limits_open(env, &self->limits) < 0) {
         self_close(env, self);
         return error_oom(error);
     }
@@ -445,12 +463,14 @@ static int self_open(const struct collector_env *env, void *previous, struct ope
     return 0;
 }
 
-void self_set_sources(void *state, const struct reload_outcome *reload, const struct children *children)
+void self_set_sources(void *state, const struct reload_outcome *reload, const struct children *children,
+                      const uint64_t *findings)
 {
     struct self *self = state;
 
     self->reload = reload;
     self->children = children;
+    self->n_findings = findings;
 }
 
 static void self_set(struct self *self, enum own_metric which, uint64_t value)
@@ -505,6 +525,8 @@ static int self_collect(const struct collector_env *env, void *state, struct col
     self_set(self, OWN_RELOAD_SUCCESSFUL, self->reload->successful);
     self_set(self, OWN_RELOAD_TIME, self->reload->success_realtime_ns);
     self_set(self, OWN_PAUSED, env->paused);
+    for (size_t i = 0; self->n_findings && i < N_FINDING_RULES; i++)
+        series_set(self->findings[i], self->n_findings[i]);
     return 0;
 }
 

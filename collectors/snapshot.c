@@ -213,6 +213,14 @@ static void snapshot_settle(struct snapshot *snapshot)
     snapshot->generation++;
 }
 
+const struct names *snapshot_find_names(const struct snapshot *snapshot, const char *cgroup)
+{
+    for (size_t i = 0; cgroup && i < snapshot->n_rows; i++)
+        if (snapshot->rows[i]->cgroup && str_equal(snapshot->rows[i]->cgroup, cgroup))
+            return snapshot->rows[i]->names;
+    return NULL;
+}
+
 void snapshot_remove_row(struct snapshot *snapshot, struct row *row)
 {
     snapshot_begin_removals(snapshot);

@@ -73,6 +73,31 @@ struct known {
     size_t n;
 };
 
+/* What limits clock rates, as bits. */
+enum clock_cause {
+    CLOCK_LIMIT_SET = 1 << 0, /* the frequency limit is below what the CPU can do */
+    CLOCK_COOLING = 1 << 1,
+    CLOCK_UNDER_VOLTAGE = 1 << 2,
+};
+
+struct clock_limit {
+    bool known;
+    uint64_t limit_hz, max_hz; /* what the CPU may have now, and the most that it can have; 0: unknown */
+    uint64_t lost_ns;          /* time, times the fraction of max_hz that the limit took away */
+};
+
+struct clock_limits {
+    struct clock_limit *cpus; /* by number */
+    size_t n;
+    unsigned causes; /* bits of enum clock_cause at the last reading */
+};
+
+/* Returns NULL if nothing is known of this CPU's limit. */
+static inline const struct clock_limit *clock_limit_find(const struct clock_limits *limits, int cpu)
+{
+    return cpu >= 0 && (size_t)cpu < limits->n && limits->cpus[cpu].known ? &limits->cpus[cpu] : NULL;
+}
+
 struct snapshot {
     struct metrics metrics;
     struct row **rows; /* in order of creation */
@@ -81,17 +106,18 @@ struct snapshot {
     struct intern texts;
     struct metric_set **metric_sets; /* one for all rows with the same events; points into `texts` */
     size_t n_metric_sets;
-    uint64_t generation;  /* changes with every reading and every change of rows or series */
-    uint64_t realtime_ns; /* CLOCK_REALTIME of the reading */
-    uint64_t monotonic_ns;
+    uint64_t generation;                /* changes with every reading and every change of rows or series */
+    uint64_t realtime_ns;               /* when the reading began, by CLOCK_REALTIME */
+    uint64_t monotonic_ns;              /* and by CLOCK_MONOTONIC */
     const char *const *collector_names; /* by bit number; NULL-terminated */
     uint64_t next_row_id;
     struct known known[N_KNOWN]; /* names that are configured, or of the machine; see snapshot_set_known() */
     struct cpuset possible;      /* CPUs of the machine; empty: unknown */
-    bool needs_busy;             /* a metric of the collector `cpu` needs the time that CPUs were busy */
-    struct busy_times busy;      /* when `cpu`, which frees them, was last read; empty if no metric needs them */
+    bool needs_busy;        /* the history, or a metric of the collector `cpu`, needs the time that CPUs were busy */
+    struct busy_times busy; /* when `cpu`, which frees them, was last read; empty if no metric needs them */
     struct series **busy_series; /* of each item of `busy` */
     size_t n_busy_series;
+    struct clock_limits clock_limits; /* when `self`, which frees them, was last read */
     uint64_t pauses; /* number of times that all groups were disabled or enabled; odd while they are disabled */
 };
 
@@ -130,6 +156,8 @@ struct row_target {
 struct row *snapshot_add_row(struct snapshot *snapshot, const struct row_target *target,
                              const struct row_counter *counters, size_t n);
 void snapshot_remove_row(struct snapshot *snapshot, struct row *row);
+/* The names of what runs in a cgroup; NULL if no row is of it. */
+const struct names *snapshot_find_names(const struct snapshot *snapshot, const char *cgroup);
 /* metrics_begin_removals() and metrics_end_removals() for rows as well as series. */
 void snapshot_begin_removals(struct snapshot *snapshot);
 void snapshot_end_removals(struct snapshot *snapshot);

@@ -483,11 +483,57 @@ int daemon_reload(struct daemon *daemon, struct error *error)
 
 #define ACCURACY_USEC 10000
 
+/* How often the recorder looks for findings. */
+#define FINDINGS_INTERVAL_NS (60 * NSEC_PER_SEC)
+
 static const struct snapshot *read_all(void *userdata)
 {
-    const struct service *service = &((struct daemon *)userdata)->service;
+    struct daemon *daemon = userdata;
 
-    return service->read(service->userdata, UINT32_MAX, true);
+    (void)daemon_findings(daemon, FINDINGS_INTERVAL_NS);
+    return daemon->service.read(daemon, UINT32_MAX, true);
+}
+
+/* --- what stands out --- */
+
+/* Fills `sentences`, which has room for two. Returns their number. */
+static size_t list_troubles(const struct daemon *daemon, const char **sentences)
+{
+    size_t n = 0;
+
+    if (privsep_is_lost(daemon->privsep))
+        sentences[n++] = "the opener has ended: restart the daemon; until then nothing new can be opened";
+    if (daemon->troubles.now[TROUBLE_NOT_RECORDED])
+        sentences[n++] = "no history is recorded: memory ran out";
+    return n;
+}
+
+const struct findings *daemon_findings(struct daemon *daemon, uint64_t max_age_ns)
+{
+    struct session *session = &daemon->session;
+    uint64_t now_ns = registry_snapshot(session->registry)->monotonic_ns;
+    const char *troubles[2];
+
+    if (daemon->state == DAEMON_STARTING)
+        return &daemon->findings;
+    if (daemon->found_ns && now_ns - daemon->found_ns < max_age_ns)
+        return &daemon->findings;
+    const struct findings_sources sources = {
+        .histories = recorder_histories(daemon->recorder),
+        .snapshot = registry_snapshot(session->registry),
+        .failures = registry_failures(session->registry),
+        .troubles = troubles,
+        .n_troubles = list_troubles(daemon, troubles),
+    };
+    findings_done(&daemon->findings);
+    daemon->found_ns = 0;
+    memset(session->n_findings, 0, sizeof(session->n_findings));
+    if (findings_make(&sources, &daemon->findings) < 0)
+        return NULL;
+    for (size_t i = 0; i < daemon->findings.n; i++)
+        session->n_findings[daemon->findings.items[i].rule]++;
+    daemon->found_ns = now_ns;
+    return &daemon->findings;
 }
 
 int daemon_watch(struct daemon *daemon)
@@ -522,6 +568,7 @@ void daemon_done(struct daemon *daemon)
     daemon->drain = sd_event_source_disable_unref(daemon->drain);
     daemon->sampler = sampler_free(daemon->sampler);
     daemon->recorder = recorder_free(daemon->recorder);
+    findings_done(&daemon->findings);
     daemon->hotplug = hotplug_free(daemon->hotplug);
     daemon->watches = watches_free(daemon->watches);
     daemon->pause = sd_event_source_disable_unref(daemon->pause);

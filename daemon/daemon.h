@@ -18,6 +18,7 @@
 #include <systemd/sd-event.h>
 
 #include "base/util.h"
+#include "collectors/findings.h"
 #include "config/config.h"
 #include "daemon/changes.h"
 #include "daemon/fd-budget.h"
@@ -53,6 +54,8 @@ struct daemon {
     sd_event_source *pause; /* fires at the end of a pause */
     struct sampler *sampler;
     struct recorder *recorder;
+    struct findings findings;
+    uint64_t found_ns; /* CLOCK_MONOTONIC when `findings` were made; 0: never */
     struct child symboliser;
     sd_event_source *drain;     /* while DAEMON_ENDING: checks whether clients have read their responses */
     unsigned drain_steps;       /* checks left before the event loop ends anyway */
@@ -93,6 +96,11 @@ int daemon_reload(struct daemon *daemon, struct error *error);
  * most one second. Errors of sd_event_exit(3).
  */
 int daemon_end(struct daemon *daemon, int status);
+/*
+ * What stands out, as found at most max_age_ns ago. Borrowed until the next call; empty before the first
+ * reading. NULL when out of memory. session.n_findings has their numbers.
+ */
+const struct findings *daemon_findings(struct daemon *daemon, uint64_t max_age_ns);
 /* As in struct service: pauses for `seconds` from now, in place of an earlier pause; 0 resumes counting. */
 int daemon_pause(struct daemon *daemon, unsigned seconds, struct error *error);
 struct service_pause daemon_paused(struct daemon *daemon);

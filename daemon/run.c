@@ -10,6 +10,7 @@
 #include "daemon/session.h"
 #include "daemon/status.h"
 #include "formats/availability.h"
+#include "formats/history-json.h"
 #include "perf/event-list.h"
 #include "process/child.h"
 #include "systemd/service-manager.h"
@@ -18,6 +19,9 @@
 
 /* A reading this long after the last check of the online CPUs requests another check, in case an uevent was lost. */
 #define CPU_CHECK_NS (60 * NSEC_PER_SEC)
+/* Of findings that are asked for, and of their number, perfcountd_finding. The recorder searches more often. */
+#define FINDINGS_AGE_NS (10 * NSEC_PER_SEC)
+#define FINDINGS_MAX_AGE_NS (90 * NSEC_PER_SEC)
 
 /*
  * Before a reply is rendered from metrics whose text is larger than this, the memory limit is computed again. JSON is
@@ -40,6 +44,7 @@ static const struct snapshot *serve_read(void *userdata, uint32_t mask, bool fre
         memory_limit_apply(&daemon->session.memory);
     if (mask == UINT32_MAX)
         recorder_take(daemon->recorder, snapshot);
+    (void)daemon_findings(daemon, FINDINGS_MAX_AGE_NS);
     return snapshot;
 }
 
@@ -66,6 +71,10 @@ static json_t *serve_document(void *userdata, enum api_document which)
     case DOCUMENT_CGROUPS:
         memory_limit_apply(&session->memory);
         return document_cgroups(session->registry);
+    case DOCUMENT_FINDINGS: {
+        const struct findings *findings = daemon_findings(daemon, FINDINGS_AGE_NS);
+        return findings ? findings_json(findings, sys_now(&session->sys, CLOCK_REALTIME)) : NULL;
+    }
     case DOCUMENT_STATUS:
         return document_status(session, &(struct document_process){
                                             .privsep = daemon->privsep,

@@ -403,6 +403,7 @@ int session_open(struct session *session, struct error *error)
     if (r < 0)
         return error_oom(error);
     registry_set_children(session->registry, &session->children);
+    registry_set_findings(session->registry, session->n_findings);
     registry_set_cgroup_sources(session->registry, &session->bpf, &session->state_files);
     r = registry_configure(session->registry, session->machine, session->config, NULL, error);
     if (r == 0)

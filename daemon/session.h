@@ -12,6 +12,7 @@
 
 #include "bpf/loader.h"
 #include "cgroups/names-reader.h"
+#include "collectors/findings.h"
 #include "collectors/registry.h"
 #include "config/config.h"
 #include "daemon/fd-budget.h"
@@ -48,8 +49,9 @@ struct session {
     struct config *config;
     struct registry *registry;
     struct reload_outcome reload;
-    struct children children; /* for the collector `self` */
-    bool has_reader;          /* the reader of state files runs; only if the machine has directories of state files */
+    struct children children;             /* for the collector `self` */
+    uint64_t n_findings[N_FINDING_RULES]; /* for the collector `self`, in the daemon */
+    bool has_reader; /* the reader of state files runs; only if the machine has directories of state files */
     struct name_reader reader;
     struct state_files state_files;
     struct own_state_files own_state_files; /* used without an opener */

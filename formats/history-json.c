@@ -158,15 +158,6 @@ struct choice {
     const struct snapshot *snapshot;
 };
 
-/* The row of the snapshot that is of the same cgroup, which has its names; NULL if it is gone. */
-static const struct names *names_of(const struct snapshot *snapshot, const char *cgroup)
-{
-    for (size_t i = 0; cgroup && i < snapshot->n_rows; i++)
-        if (snapshot->rows[i]->cgroup && str_equal(snapshot->rows[i]->cgroup, cgroup))
-            return snapshot->rows[i]->names;
-    return NULL;
-}
-
 static struct counter counter_of(const struct history_event *event)
 {
     return (struct counter){.event = event->event, .pmu = event->pmu, .unit = event->unit};
@@ -189,7 +180,7 @@ static bool passes_row(const void *userdata, const struct history_row *row)
     }
     if (!any)
         return false;
-    like.names = filter_has_names(choice->filter) ? names_of(choice->snapshot, row->cgroup) : NULL;
+    like.names = filter_has_names(choice->filter) ? snapshot_find_names(choice->snapshot, row->cgroup) : NULL;
     return filter_passes_row(choice->filter, &like);
 }
 
@@ -206,114 +197,7 @@ static double seconds_of(uint64_t ns)
     return (double)ns / (double)NSEC_PER_SEC;
 }
 
-static bool is_known(const struct history_cell *cell)
-{
-    return cell->state == HISTORY_COUNTING || cell->state == HISTORY_MULTIPLEXED;
-}
-
-/* --- sums --- */
-
-static bool are_added_up(const struct history_row *a, const struct history_row *b, enum totals_order order)
-{
-    bool alike = a->others == b->others && str_equal(a->collector, b->collector) && str_equal(a->group, b->group) &&
-                 !a->cgroup == !b->cgroup && (!a->cgroup || str_equal(a->cgroup, b->cgroup)) &&
-                 a->n_events == b->n_events;
-
-    alike = alike && ((order == TOTALS_BY_CGROUP && a->cgroup) || (a->pmu && b->pmu && str_equal(a->pmu, b->pmu)));
-    for (size_t i = 0; alike && i < a->n_events; i++)
-        alike = str_equal(a->events[i].event, b->events[i].event) && a->events[i].decimals == b->events[i].decimals;
-    return alike;
-}
-
-/* Adds one line to another that is alike. A step that is unknown in one of them is unknown; absent ones count as 0. */
-static void line_add(struct history_line *to, const struct history_line *from, size_t n_steps)
-{
-    size_t n = to->row.n_events;
-
-    for (size_t i = 0; i < n_steps; i++)
-        history_add(&to->row, &to->cells[i], &to->values[i * n], &from->cells[i], &from->values[i * n]);
-    to->row.cpu = -1;
-    if (to->row.pmu && !str_equal(to->row.pmu, from->row.pmu))
-        to->row.pmu = NULL;
-}
-
-/* Equal for lines that are added up. */
-static uint32_t hash_line(const struct history_row *row, enum totals_order order)
-{
-    uint64_t hash = hash_mix_text(hash_mix_text(hash_mix_text(row->others, row->collector), row->group), row->cgroup);
-
-    return hash_fold(order == TOTALS_BY_CGROUP && row->cgroup ? hash : hash_mix_text(hash, row->pmu));
-}
-
-/* Makes the sums of the lines, in place: what was added to another line has no events any more. */
-static int lines_add_up(struct history_table *table, enum totals_order order)
-{
-    _cleanup_(hash_index_done) struct hash_index index = {0};
-
-    for (size_t i = 0; i < table->n_lines; i++) {
-        struct history_line *line = &table->lines[i];
-        uint32_t hash = hash_line(&line->row, order), found;
-        size_t at = 0;
-        do
-            found = hash_index_next(&index, hash, &at);
-        while (found != HASH_INDEX_NONE && !are_added_up(&table->lines[found].row, &line->row, order));
-        if (found == HASH_INDEX_NONE && hash_index_add(&index, hash, (uint32_t)i) < 0)
-            return -ENOMEM;
-        if (found == HASH_INDEX_NONE)
-            continue;
-        line_add(&table->lines[found], line, table->n_steps);
-        line->row.n_events = 0;
-    }
-    return 0;
-}
-
 /* --- derived metrics --- */
-
-/* The issue slots of a CPU of this PMU; 0: unknown. */
-static unsigned slots_of(const struct snapshot *snapshot, const char *pmu)
-{
-    unsigned slots = 0;
-
-    for (size_t i = 0; i < snapshot->n_rows; i++)
-        if (snapshot->rows[i]->metric_set && str_equal(snapshot->rows[i]->pmu, pmu))
-            slots = MAX(slots, metric_set_slots(snapshot->rows[i]->metric_set));
-    return slots;
-}
-
-/* The formulas for the events of a line; NULL when out of memory. */
-static struct metric_set *metrics_of(const struct history_row *row, const struct snapshot *snapshot)
-{
-    _cleanup_(freep) const char **names = calloc(row->n_events + 1, sizeof(*names));
-    struct metric_set_events events = {.pmu = row->pmu ? row->pmu : "", .events = names, .n = row->n_events};
-
-    if (!names)
-        return NULL;
-    events.target = row->cgroup || row->others         ? DERIVED_CGROUP
-                    : str_equal(row->collector, "pmu") ? DERIVED_PMU
-                                                       : DERIVED_CPU;
-    events.slots = slots_of(snapshot, events.pmu);
-    for (size_t i = 0; i < row->n_events; i++)
-        names[i] = row->events[i].event;
-    return metric_set_new(&events);
-}
-
-/* The value of a metric in a step, from its sums; NAN if it has none. */
-static double metric_at(const struct history_line *line, const struct metric_set *metric_set, size_t metric,
-                        size_t step, double seconds)
-{
-    const struct history_cell *cell = &line->cells[step];
-    const struct growth_event *values = &line->values[step * line->row.n_events];
-    double rates[GROUP_MEMBERS_MAX];
-    const struct growth growth = {true, true, cell->enabled_ns, cell->running_ns, cell->has_busy, cell->busy_ns};
-    struct metric_set_times times = growth_times(&growth, seconds);
-
-    if (cell->state == HISTORY_ABSENT || cell->state == HISTORY_UNKNOWN || seconds <= 0 ||
-        (line->row.uneven && metric_set_compares_events(metric_set, metric)))
-        return NAN;
-    for (size_t i = 0; i < line->row.n_events; i++)
-        rates[i] = growth_real(&values[i], line->row.events[i].decimals) / seconds;
-    return metric_set_value(metric_set, metric, rates, &times);
-}
 
 /* Whether `name` is in the list "ipc,branch_mpki". */
 static bool is_listed(const char *list, const char *name)
@@ -349,42 +233,23 @@ static int check_derived(const char *list, struct error *error)
 
 /* --- order --- */
 
-/* The sums over all steps: a line of one step, without those that are not known. */
-static int line_sum(const struct history_line *line, const struct history_table *table, struct history_cell *cell,
-                    struct growth_event *values, uint64_t *ret_covered_ns)
-{
-    size_t n = line->row.n_events;
-
-    *cell = (struct history_cell){.state = HISTORY_ABSENT};
-    *ret_covered_ns = 0;
-    for (size_t i = 0; i < table->n_steps; i++) {
-        const struct history_cell *more = &line->cells[i];
-        if (!is_known(more))
-            continue;
-        history_add(&line->row, cell, values, more, &line->values[i * n]);
-        *ret_covered_ns += table->steps[i].covered_ns;
-    }
-    return is_known(cell) ? 0 : -ENODATA;
-}
-
 /* The growth of an event, or the value of a metric, over the whole range; NAN: unknown. */
 static double sort_value(const struct history_line *line, const struct writing *writing, const char *name)
 {
     struct growth_event values[GROUP_MEMBERS_MAX] = {{0}};
     struct history_cell cell;
-    const struct history_line sum = {.row = line->row, .cells = &cell, .values = values};
     uint64_t covered_ns;
     double value = NAN;
 
-    if (line_sum(line, writing->table, &cell, values, &covered_ns) < 0)
+    if (history_line_sum(line, writing->table->steps, 0, writing->table->n_steps, &cell, values, &covered_ns) < 0)
         return NAN;
     for (size_t k = 0; k < line->row.n_events; k++)
         if (filter_event_matches(name, line->row.events[k].event))
             return growth_real(&values[k], line->row.events[k].decimals);
-    struct metric_set *metric_set = metrics_of(&line->row, writing->snapshot);
+    struct metric_set *metric_set = history_metric_set(&line->row, writing->snapshot);
     for (size_t i = 0; metric_set && i < metric_set_count(metric_set); i++)
         if (filter_event_matches(name, metric_set_metric(metric_set, i)->name))
-            value = metric_at(&sum, metric_set, i, 0, seconds_of(covered_ns));
+            value = history_metric(&line->row, metric_set, i, &cell, values, seconds_of(covered_ns));
     metric_set_free(metric_set);
     return value;
 }
@@ -437,18 +302,22 @@ static void write_value(struct buffer *out, const struct growth_event *value, ui
     }
 }
 
-static bool any_busy(const struct history_line *line, size_t n_steps)
-{
-    bool any = false;
+/* The index of "busy" among the times of a line. */
+#define BUSY 2
 
-    for (size_t i = 0; i < n_steps; i++)
-        any |= line->cells[i].has_busy;
+/* Whether a line has a member of times. */
+static bool has_member(const struct history_line *line, size_t n_steps, size_t which)
+{
+    bool any = which < BUSY;
+
+    for (size_t i = 0; i < n_steps && !any; i++)
+        any = which == BUSY ? line->cells[i].has_busy : line->cells[i].limited_ns > 0;
     return any;
 }
 
 static void write_cells(struct buffer *out, const struct history_line *line, size_t n_steps)
 {
-    static const char *const times[] = {"enabled", "running", "busy"};
+    static const char *const times[] = {"enabled", "running", [BUSY] = "busy", "limited"};
     static const char *const states[] = {
         [HISTORY_COUNTING] = "counting", [HISTORY_MULTIPLEXED] = "multiplexed", [HISTORY_UNKNOWN] = "unknown"};
     bool filled = false;
@@ -459,16 +328,16 @@ static void write_cells(struct buffer *out, const struct history_line *line, siz
         json_write_string(out, line->cells[i].state == HISTORY_ABSENT ? NULL : states[line->cells[i].state]);
     }
     json_write_raw(out, "]");
-    for (size_t which = 0; which < 3; which++) {
-        if (which == 2 && !any_busy(line, n_steps))
+    for (size_t which = 0; which < ARRAY_SIZE(times); which++) {
+        if (!has_member(line, n_steps, which))
             continue;
         buffer_appendf(out, ",\"%s\":[", times[which]);
         filled = false;
         for (size_t i = 0; i < n_steps; i++) {
             const struct history_cell *cell = &line->cells[i];
-            const uint64_t ns[] = {cell->enabled_ns, cell->running_ns, cell->busy_ns};
+            const uint64_t ns[] = {cell->enabled_ns, cell->running_ns, cell->busy_ns, cell->limited_ns};
             json_write_comma(out, &filled);
-            if (!is_known(cell) || (which == 2 && !cell->has_busy))
+            if (!history_is_known(cell) || (which == BUSY && !cell->has_busy))
                 json_write_raw(out, "null");
             else
                 json_write_seconds(out, ns[which]);
@@ -501,7 +370,7 @@ static void write_events(const struct writing *writing, const struct history_lin
 
 static int write_derived(const struct writing *writing, const struct history_line *line)
 {
-    struct metric_set *metric_set = metrics_of(&line->row, writing->snapshot);
+    struct metric_set *metric_set = history_metric_set(&line->row, writing->snapshot);
     bool filled = false;
 
     if (!metric_set)
@@ -517,8 +386,9 @@ static int write_derived(const struct writing *writing, const struct history_lin
         json_write_raw(writing->out, ":[");
         for (size_t i = 0; i < writing->table->n_steps; i++) {
             json_write_comma(writing->out, &any);
-            json_write_real(writing->out,
-                            metric_at(line, metric_set, k, i, seconds_of(writing->table->steps[i].covered_ns)));
+            json_write_real(writing->out, history_metric(&line->row, metric_set, k, &line->cells[i],
+                                                         &line->values[i * line->row.n_events],
+                                                         seconds_of(writing->table->steps[i].covered_ns)));
         }
         json_write_raw(writing->out, "]");
     }
@@ -530,7 +400,7 @@ static int write_derived(const struct writing *writing, const struct history_lin
 /* What a reader needs to derive metrics and to print counts: units, where there are any, and facts about the row. */
 static void write_facts(const struct writing *writing, const struct history_line *line)
 {
-    unsigned slots = line->row.pmu ? slots_of(writing->snapshot, line->row.pmu) : 0;
+    unsigned slots = line->row.pmu ? history_slots(writing->snapshot, line->row.pmu) : 0;
     bool filled = false;
 
     if (slots)
@@ -601,7 +471,7 @@ static int write_table(const struct writing *writing, struct history_table *tabl
     if (r == 0)
         r = write_lines(writing, "others", true, &as_they_are);
     if (r == 0 && writing->question->totals) {
-        r = lines_add_up(table, writing->question->totals->order);
+        r = history_table_add_up(table, writing->question->totals->order);
         r = r == 0 ? write_lines(writing, "totals", false, &as_they_are) : r;
     }
     return r;
@@ -653,4 +523,43 @@ int history_json_write(struct buffer *out, const struct histories *histories, co
     r = write_table(&(struct writing){out, question, &table, snapshot}, &table);
     json_write_raw(out, "}\n");
     return r < 0 || out->failed ? -ENOMEM : 0;
+}
+
+/* --- findings --- */
+
+/* Adds a member unless the text is NULL. */
+static json_t *add_text(json_t *object, const char *key, const char *text)
+{
+    return text ? json_object_add(object, key, json_text(text)) : object;
+}
+
+static json_t *time_json(uint64_t ns)
+{
+    return ns ? json_real(seconds_of(ns)) : json_null();
+}
+
+static json_t *finding_json(const struct finding *finding)
+{
+    json_t *object =
+        json_pack("{s:s, s:o, s:o, s:o, s:o, s:s}", "rule", finding_rule_name(finding->rule), "title",
+                  json_text(finding->title), "text", json_text(finding->text), "since", time_json(finding->since_ns),
+                  "until", time_json(finding->until_ns), "evidence", finding->evidence);
+
+    object = add_text(object, "cgroup", finding->cgroup);
+    object = add_text(object, "cpus", finding->cpus);
+    object = add_text(object, "pmu", finding->pmu);
+    if (!finding->metric)
+        return object;
+    object = add_text(object, "metric", finding->metric);
+    object = json_object_add(object, "before", json_real(finding->before));
+    return json_object_add(object, "after", json_real(finding->after));
+}
+
+json_t *findings_json(const struct findings *findings, uint64_t now_ns)
+{
+    json_t *items = json_array();
+
+    for (size_t i = 0; items && i < findings->n; i++)
+        items = json_array_add(items, finding_json(&findings->items[i]));
+    return items ? json_pack("{s:f, s:o}", "timestamp", seconds_of(now_ns), "findings", items) : NULL;
 }

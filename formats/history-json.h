@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /api/v1/history: the parameters of a request, and the document.
+ * /api/v1/history: the parameters of a request, and the document. /api/v1/findings: the document.
  *
  * A time is the seconds since the epoch, with a fraction or without, RFC 3339, or "-10m", a duration before now.
  */
 #ifndef FORMATS_HISTORY_JSON_H
 #define FORMATS_HISTORY_JSON_H
 
+#include <jansson.h>
+
 #include "base/buffer.h"
-#include "collectors/history.h"
+#include "collectors/findings.h"
 #include "formats/counters.h"
 #include "formats/query.h"
 
@@ -32,6 +34,9 @@ int history_question_add(struct history_question *question, const char *const *c
  */
 int history_json_write(struct buffer *out, const struct histories *histories, const struct history_question *question,
                        const struct snapshot *snapshot, struct error *error);
+
+/* {"timestamp", "findings": [{"rule", "title", "text", ...}]}; NULL when out of memory. The caller owns it. */
+json_t *findings_json(const struct findings *findings, uint64_t now_ns);
 
 /* Parses a time; `now_ns` is CLOCK_REALTIME. Returns -EINVAL. */
 int history_parse_time(const char *text, uint64_t now_ns, uint64_t *ret_ns);

@@ -20,7 +20,14 @@ struct sampler;
 struct histories;
 
 /* The documents under /api/v1/ that are made for each request. */
-enum api_document { DOCUMENT_PMUS, DOCUMENT_METRICS, DOCUMENT_CGROUPS, DOCUMENT_STATUS, DOCUMENT_CONFIG };
+enum api_document {
+    DOCUMENT_PMUS,
+    DOCUMENT_METRICS,
+    DOCUMENT_CGROUPS,
+    DOCUMENT_FINDINGS,
+    DOCUMENT_STATUS,
+    DOCUMENT_CONFIG
+};
 
 /* Whether counting is paused, so that others can use the PMUs. */
 struct service_pause {

@@ -77,6 +77,8 @@ static const struct {
     [OWN_UNDER_VOLTAGE] = {{"perfcountd_under_voltage", "Whether the board's supply voltage is too low.", "",
                             METRIC_GAUGE},
                            0},
+    [OWN_FINDING] = {{"perfcountd_finding", "Number of findings of a rule, see /api/v1/findings.", "", METRIC_GAUGE},
+                     0},
     [OWN_CHILD_CPU_SECONDS] = {{"perfcountd_process_cpu_seconds_total",
                                 "Total user and system CPU time that the daemon's other processes spent, those that "
                                 "have ended included, in seconds.",

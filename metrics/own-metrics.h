@@ -41,6 +41,7 @@ enum own_metric {
     OWN_CPU_FREQUENCY_MAX,
     OWN_CPU_COOLING,
     OWN_UNDER_VOLTAGE,
+    OWN_FINDING,
     /* of each other process of the daemon */
     OWN_CHILD_CPU_SECONDS,
     OWN_CHILD_RESIDENT_BYTES,

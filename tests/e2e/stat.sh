@@ -211,7 +211,8 @@ has_recorded() {
 
 print_past() {
     local before faults=20000 status
-    { sed 's/minor-faults/&,task-clock/' "$scratch/soft.yaml" && echo 'history: {interval: 1s}'; } >"$scratch/past.yaml"
+    { sed 's/minor-faults/&,task-clock/; s/cpu: {/&cpus: 0-4095, /' "$scratch/soft.yaml" && echo 'history: {interval: 1s}'; } \
+        >"$scratch/past.yaml"
     start_daemon --config.file="$scratch/past.yaml"
     holds "--last prints what is recorded" eventually 60 past
     before=$(recorded)
@@ -219,6 +220,8 @@ print_past() {
     holds "the past has a load that makes $faults faults" eventually 60 has_recorded $((before + faults))
     matches "and is printed like the present" "$(cat "$scratch/past")" \
         "Counts of the last 1h:.*CPU .*group software:.*[0-9] +context_switches .*msec +task_clock.*seconds time elapsed"
+    matches "it says what stands out" "$(cat "$scratch/past")" \
+        'What stands out:.*The collector cpu is incomplete.*this machine has only CPU'
     matches "it says how much is known" "$(cat "$scratch/past")" ' of (60 minutes|3600 seconds) are known'
     past --per-cpu
     equals "--per-cpu: a line for each CPU" "$(grep -c '^CPU[0-9]* .* minor_faults' "$scratch/past")" \

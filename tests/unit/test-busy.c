@@ -110,9 +110,13 @@ RIG_TEST(test_frequency, fake_machine_two_counters,
     assert_int_equal(series_value(rig_read(rig), BUSY), NOT_SHOWN);
     assert_true(isnan(frequency_after(rig, 1295, 1275, 0)));
     assert_int_equal(series_value(rig_read(rig), BUSY), 2 * NSEC_PER_SEC + 50 * MS);
-    /* Without cycles nothing needs it. */
-    rig_configure(rig, "collectors: {cgroup: {enabled: false}, pmu: {groups: []}, cpu: {groups: [{name: g, events: "
-                       "instructions}]}}");
+    /* Without cycles only the history needs it. */
+#define INSTRUCTIONS                                                                                                   \
+    "collectors: {cgroup: {enabled: false}, pmu: {groups: []}, cpu: {groups: [{name: g, events: instructions}]}}"
+    rig_configure(rig, INSTRUCTIONS);
+    assert_true(isnan(frequency_after(rig, 1295, 1275, 0)));
+    assert_int_equal(series_value(rig_read(rig), BUSY), 3 * NSEC_PER_SEC + 50 * MS);
+    rig_configure(rig, INSTRUCTIONS "\nhistory: {enabled: false}");
     assert_true(isnan(frequency_after(rig, 1295, 1275, 0)));
     assert_int_equal(series_value(rig_read(rig), BUSY), NOT_SHOWN);
 }

@@ -696,6 +696,64 @@ TEST_WITH(test_steps, begin_play, end_play)
     }
 }
 
+/* A reading may be late between its two clocks: that is no gap. */
+TEST_WITH(test_clocks_that_are_read_apart, begin_play, end_play)
+{
+    struct counter_play *play = *state;
+    const uint64_t late_ns = INTERVAL * SECOND / 100 + 40 * NSEC_PER_MSEC;
+    _cleanup_(history_table_done) struct history_table table;
+    const struct history_range frames = range_of(0, 9, 0);
+
+    for (size_t frame = 0; frame <= 8; frame++) {
+        play->machine.snapshot.realtime_ns += frame % 2 ? late_ns : 0;
+        pass(play);
+        play->machine.snapshot.realtime_ns -= frame % 2 ? late_ns : 0;
+    }
+    assert_int_equal(history_read(play->history, &frames, NULL, NULL, &table), 0);
+    assert_int_equal(table.n_steps, 8);
+}
+
+/* The times of CPUs are behind the events, and must not be taken for those of the next row. */
+TEST_WITH(test_busy_and_limited, begin_play, end_play)
+{
+    struct counter_play *play = *state;
+    struct snapshot *snapshot = &play->machine.snapshot;
+    struct busy_time busy = {.cpu = 0, .known = true};
+    struct clock_limit limit = {.known = true, .limit_hz = 1000, .max_hz = 2000};
+    _cleanup_(history_table_done) struct history_table table, sum;
+    const struct history_range frames = range_of(0, 4, 0), all = range_of(0, 4, 4);
+
+    snapshot->busy = (struct busy_times){.items = &busy, .n = 1};
+    snapshot->clock_limits = (struct clock_limits){.cpus = &limit, .n = 1};
+    make_row(&play->machine, add_slot(&play->machine, CGROUP, "tasks", "/a", -1, 1, tasks));
+    list_rows(&play->machine);
+    for (size_t frame = 0; frame <= 4; frame++) {
+        play->machine.slots[1].counters[0].value += 7;
+        busy.known = frame != 2;
+        busy.total_ns += 3 * SECOND;
+        limit.lost_ns += frame > 3 ? 2 * SECOND : 0;
+        snapshot->clock_limits.causes = frame > 3 ? CLOCK_COOLING : 0;
+        pass(play);
+    }
+    assert_int_equal(history_read(play->history, &frames, NULL, NULL, &table), 0);
+    assert_int_equal(table.n_lines, 2);
+    assert_int_equal(table.n_steps, 4);
+    for (size_t i = 0; i < 4; i++) {
+        const struct history_cell *cell = &table.lines[0].cells[i];
+        assert_int_equal(cell->has_busy, i == 0 || i == 3); /* from a reading that knows it to the next */
+        assert_int_equal(cell->busy_ns, cell->has_busy ? 3 * SECOND : 0);
+        assert_int_equal(cell->limited_ns, i == 3 ? 2 * SECOND : 0);
+        assert_int_equal(table.steps[i].limited_by, i == 3 ? CLOCK_COOLING : 0);
+        assert_int_equal(table.lines[0].values[i].value, i + 1);
+        assert_int_equal(table.lines[1].values[i].value, 7);
+    }
+    assert_int_equal(history_read(play->history, &all, NULL, NULL, &sum), 0);
+    assert_false(sum.lines[0].cells[0].has_busy);
+    assert_int_equal(sum.lines[0].cells[0].limited_ns, 2 * SECOND);
+    assert_int_equal(sum.steps[0].limited_by, CLOCK_COOLING);
+    *snapshot = (struct snapshot){0};
+}
+
 TEST_WITH(test_how_many_steps, begin_play, end_play)
 {
     static const struct {
@@ -825,7 +883,7 @@ TEST_WITH(test_a_block_of_another_version, begin_play, end_play)
     } cases[] = {
         {HEAD_BYTES / 8, 0, 0},
         {0, 1, 0},
-        {HEAD_VERSION, 2, 0},
+        {HEAD_VERSION, 1, 0},
         {HEAD_SIZE, 0, 0},
         {HEAD_BEGIN, UINT64_MAX, 0},
         {HEAD_BEGIN, 1, 0},
@@ -835,7 +893,7 @@ TEST_WITH(test_a_block_of_another_version, begin_play, end_play)
         {5, 0, 0},
         {5, UINT32_MAX, 0},
         {5, UINT64_MAX, 0},
-        {HEAD_VERSION, 1, 5},
+        {HEAD_VERSION, 2, 5},
         {5, 2, 5},
         {HEAD_SIZE, HISTORY_SIZE_MIN, 5},
     };
