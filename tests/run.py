@@ -153,6 +153,7 @@ def table():
         Step("page/first", ["tests/page/run.sh", "tests/page/first.test.mjs"], "quick", browser, plain,
              environment=daemon("plain")),
         Step("boards/run", ["tests/vm/run.sh"], environment=arm64),
+        Step("boards/hour", ["tests/vm/run.sh", "hour"], environment=arm64),
         Step("armhf/unit", ["tests/distro/armhf.sh"]),
         Step("faults/sample", ["tests/faults/run.sh"], needs=plain, environment=faults["plain"]),
         Step("armhf/boards", ["tests/vm/run.sh", "armhf-6.1", "armhf-5.10"], needs=["armhf/unit"], environment=arm64),

@@ -73,7 +73,9 @@ board_is_up() {
 
 # board_start NAME KERNEL CPUS [LITTLE BIG]: KERNEL is 6.1 or 5.10; LITTLE and BIG are two kinds of core, cortex-a55 and
 # so on. Without them it is the plain machine.
-# Sets url, where the daemon will be. The files of the archive `overlay`, if it is set, take the place of the board's.
+# Sets url, where the daemon will be. The files of the archive `overlay`, if it is set, take the place of the board's. If
+# `jumps` is set, the board's time jumps to the next timer while all of its CPUs are idle, and programs may make
+# semihosting calls (QEMU 7.2 or newer): `spin CPU service` needs them.
 board_start() {
     local name=$1 kernel=$2 cpus=$3 vmlinuz ports arguments started=$SECONDS
     board_stop
@@ -91,8 +93,11 @@ board_start() {
     read -r -a ports <<<"$(free_ports)"
     url=http://127.0.0.1:${ports[0]}
     control=http://127.0.0.1:${ports[1]}/cgi-bin/run
+    [ -z "${jumps-}" ] ||
+        arguments+=(-chardev "null,id=nothing"
+            -semihosting-config "enable=on,userspace=on,target=native,chardev=nothing")
     # shellcheck disable=SC2054 # the commas are QEMU's
-    arguments+=(-icount shift=1 -display none -monitor none -serial "file:$console" -no-reboot
+    arguments+=(-icount "shift=1${jumps:+,sleep=off}" -display none -monitor none -serial "file:$console" -no-reboot
         -netdev "user,id=n,restrict=on,hostfwd=tcp:127.0.0.1:${ports[0]}-:10298,hostfwd=tcp:127.0.0.1:${ports[1]}-:8080"
         -device virtio-net-device,netdev=n -kernel "$vmlinuz" -initrd "$scratch/initrd"
         -append "console=ttyAMA0 quiet panic=-1 isolcpus=1,3")

@@ -5,7 +5,8 @@
 #
 # usage: run.sh [BOARD... [TEST...]]
 #   BOARD   two-6.1, two-5.10, eight-6.1, single-6.1 or single-5.10; or armhf-6.1 or armhf-5.10, with the 32-bit daemon of
-#           tests/distro/armhf.sh; or footprint, the board of bench/footprint, which has eight CPUs of two kinds
+#           tests/distro/armhf.sh; or footprint, the board of bench/footprint, which has eight CPUs of two kinds; or hour,
+#           whose time jumps while it is idle
 #   TEST    the name of a test function without test_, such as truth; without one, all tests of the boards run
 #
 # tests/vm/lib.sh describes VM_CACHE and VM_BUILD, and truth.sh, hotplug.sh, cgroup.sh and pressure.sh describe the
@@ -57,7 +58,7 @@ two_kinds() {
 
 board() {
     local noun
-    for noun in armhf board bpf cgroup contention discovery hotplug impostor metrics pressure privilege sampler self \
+    for noun in armhf board bpf cgroup contention discovery hotplug hour impostor metrics pressure privilege sampler self \
         tracepoint truth; do
         # shellcheck source=/dev/null
         . "$vm_dir/$noun.sh"
@@ -86,6 +87,10 @@ board() {
         part test_opener
         part test_tracepoint
         part test_sampler
+        ;;
+    hour)
+        jumps=yes board_start "$1" 6.1 4 cortex-a55 cortex-a76
+        part test_hour
         ;;
     footprint)
         # shellcheck source=../../bench/board-footprint.sh
@@ -119,7 +124,7 @@ lane() {
 boards=() chosen=()
 for argument; do
     case $argument in
-    *-*.* | footprint) boards+=("$argument") ;;
+    *-*.* | footprint | hour) boards+=("$argument") ;;
     *)
         grep -q "part test_$argument\b" "${BASH_SOURCE[0]}" || die "there is no test $argument"
         chosen+=("$argument")

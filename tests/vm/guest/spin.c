@@ -9,6 +9,9 @@
  *   spin CPU changing SECONDS    works in every second second, sleeps in the others
  *   spin CPU yield SECONDS       is on the CPU all the time, and leaves the emulator's time to the other CPUs
  *   spin CPU rest MILLIONS       the kernel clears that many megabytes, while nothing else wants the CPU
+ *   spin CPU service SECONDS PHASE BEFORE AFTER
+ *                                works for 120 ms of each second, PHASE ms after its begin, with an IPC of
+ *                                BEFORE hundredths, and AFTER in the second half; prints when that began
  *   spin CPU steps STEP...       takes the steps in turn, and says what the task itself counted in each cgroup
  *
  * Steps:
@@ -31,6 +34,7 @@
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +43,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 /* Executes 2 * `rounds` instructions, and a handful more. */
@@ -91,6 +96,81 @@ static void yield(double seconds)
     for (double start = now(); now() - start < seconds;)
         for (int i = 0; i < 1000; i++)
             __asm__ volatile("yield");
+}
+
+/* --- service --- */
+
+/*
+ * The kernel traps WFI of user space. A semihosting call that reads QEMU's console, which has no input, halts the
+ * CPU as well: interrupts are served, and then the call is repeated, until a signal skips it. Meanwhile the task has
+ * the CPU, and its cycles are counted.
+ */
+#define SEMIHOSTING_CALL 0xd45e0000 /* hlt #0xf000 */
+#define SYS_READC 7
+#define SLOT_MS 20
+#define SLOTS 6 /* of a second */
+
+static void skip_call(int number, siginfo_t *info, void *context)
+{
+    unsigned long long *pc = &((ucontext_t *)context)->uc_mcontext.pc;
+
+    (void)number, (void)info;
+    if (*(const uint32_t *)*pc == SEMIHOSTING_CALL)
+        *pc += 4;
+}
+
+static void halt(void)
+{
+    register uint64_t call __asm__("x0") = SYS_READC;
+
+    __asm__ volatile("hlt #0xf000" : "+r"(call) : : "x1", "memory");
+}
+
+/* As loop(), in little time of the emulator: 400 instructions in each round. */
+static void pass(uint64_t rounds)
+{
+    __asm__ volatile(".balign 64\n"
+                     "1: .rept 398\n"
+                     "nop\n"
+                     ".endr\n"
+                     "subs %0, %0, #1\n"
+                     "b.ne 1b\n"
+                     : "+r"(rounds)
+                     :
+                     : "cc");
+}
+
+static void serve(long seconds, long phase, long before, long after)
+{
+    struct sigaction action = {.sa_sigaction = skip_call, .sa_flags = SA_SIGINFO};
+    struct itimerspec slots = {.it_interval.tv_nsec = SLOT_MS * 1000000};
+    static const struct itimerspec never;
+    struct timespec start;
+    timer_t timer;
+
+    if (sigaction(SIGALRM, &action, NULL) < 0 || timer_create(CLOCK_MONOTONIC, NULL, &timer) < 0) {
+        perror("timer_create");
+        exit(1);
+    }
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    for (long i = 1; i <= seconds; i++) {
+        struct timespec begin = {start.tv_sec + i, phase * 1000000};
+        long ipc = i > seconds / 2 ? after : before;
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &begin, NULL);
+        if (i == seconds / 2 + 1) {
+            struct timespec time;
+            clock_gettime(CLOCK_REALTIME, &time);
+            printf("%lld.%03ld\n", (long long)time.tv_sec, time.tv_nsec / 1000000);
+            fflush(stdout);
+        }
+        slots.it_value = (struct timespec){begin.tv_sec, begin.tv_nsec + SLOT_MS * 1000000};
+        timer_settime(timer, TIMER_ABSTIME, &slots, NULL);
+        for (int slot = 0; slot < SLOTS; slot++) {
+            pass((uint64_t)ipc * SLOT_MS * 1000000 / 100 / 400); /* a cycle is a nanosecond */
+            halt();
+        }
+        timer_settime(timer, 0, &never, NULL);
+    }
 }
 
 /* --- steps --- */
@@ -341,6 +421,8 @@ int main(int argc, char **argv)
         mix(atoll(argv[3]), 500000);
     else if (!strcmp(argv[2], "yield"))
         yield(atof(argv[3]));
+    else if (!strcmp(argv[2], "service") && argc == 7)
+        serve(atol(argv[3]), atol(argv[4]), atol(argv[5]), atol(argv[6]));
     else if (!strcmp(argv[2], "rest")) {
         static const struct sched_param none;
         if (sched_setscheduler(0, SCHED_IDLE, &none) < 0) {
