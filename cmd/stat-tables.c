@@ -8,6 +8,7 @@
 #include "cgroups/names.h"
 #include "cmd/table.h"
 #include "metrics/formula.h"
+#include "perf/reason.h"
 
 /* --- counts --- */
 
@@ -63,7 +64,8 @@ static struct count_unit find_unit(const char *unit)
  */
 static bool is_supported(const struct counts *counts, const struct row *row)
 {
-    static const char *const reasons[] = {"ENOENT", "EOPNOTSUPP", "EINVAL", "ENODEV", "ENXIO", "ENOSYS"};
+    static const char *const reasons[] = {"ENOENT", "EOPNOTSUPP", "EINVAL",           "ENODEV",
+                                          "ENXIO",  "ENOSYS",     REASON_LABEL_NO_PMU};
 
     for (size_t i = 0; row->state == ROW_UNAVAILABLE && i < counts->failures->n; i++) {
         const struct failure *failure = &counts->failures->items[i];

@@ -112,16 +112,22 @@ static bool failed_at_same_targets(const struct failure *a, const struct failure
     return str_equal(a->where, b->where);
 }
 
-/*
- * Returns the index of the failure whose sentence reports the i-th: the first with the same reason at the same targets.
- */
+static bool is_of_no_pmu(const struct failure *failure)
+{
+    return str_equal(failure->reason, REASON_LABEL_NO_PMU);
+}
+
+static bool share_sentence(const struct failure *a, const struct failure *b)
+{
+    return (is_of_no_pmu(a) && is_of_no_pmu(b)) || (str_equal(a->message, b->message) && failed_at_same_targets(a, b));
+}
+
+/* Returns the index of the failure whose sentence reports the i-th: the first that shares it. */
 static size_t find_reporter(const struct failures *failures, size_t i)
 {
-    const struct failure *failure = &failures->items[i];
     size_t k = 0;
 
-    while (k < i && !(str_equal(failures->items[k].message, failure->message) &&
-                      failed_at_same_targets(&failures->items[k], failure)))
+    while (k < i && !share_sentence(&failures->items[k], &failures->items[i]))
         k++;
     return k;
 }
@@ -140,7 +146,9 @@ static bool is_named(const struct failures *failures, const size_t *reporters, s
 /* Begins a sentence with what the failure concerns. A failure may concern no particular CPU. */
 static void append_where(struct buffer *sentence, const struct failure *failure, const char *cpus)
 {
-    if (failure->where)
+    if (is_of_no_pmu(failure) && cpus[0])
+        buffer_appendf(sentence, "cpu %s ", cpus);
+    else if (failure->where)
         buffer_appendf(sentence, "%s%s", failure->where, failure->event[0] ? ": " : "");
     else if (failure->in_cgroups)
         buffer_appendf(sentence, cpus[0] ? "cgroups, on cpu %s: " : "cgroups: ", cpus);
@@ -151,9 +159,15 @@ static void append_where(struct buffer *sentence, const struct failure *failure,
 static char *write_sentence(const struct failures *failures, const size_t *reporters, size_t reporter)
 {
     _cleanup_(buffer_done) struct buffer sentence = {0};
+    _cleanup_(cpuset_done) struct cpuset all = {0};
     const struct failure *failure = &failures->items[reporter];
-    _cleanup_(freep) char *cpus = cpuset_format(&failure->cpus);
 
+    for (size_t i = 0; i < failures->n; i++)
+        if (reporters[i] == reporter)
+            CPUSET_FOREACH (cpu, &failures->items[i].cpus)
+                if (cpuset_add(&all, (unsigned)cpu) < 0)
+                    return NULL;
+    _cleanup_(freep) char *cpus = cpuset_format(&all);
     if (!cpus)
         return NULL;
     append_where(&sentence, failure, cpus);
@@ -161,7 +175,8 @@ static char *write_sentence(const struct failures *failures, const size_t *repor
     for (size_t i = 0; i < failures->n; i++)
         if (reporters[i] == reporter && !is_named(failures, reporters, reporter, i))
             buffer_appendf(&sentence, ", %s", failures->items[i].event);
-    buffer_appendf(&sentence, ": %s", failure->message);
+    buffer_appendf(&sentence, ": %s",
+                   is_of_no_pmu(failure) ? REASON_NO_PMU ": " REASON_NO_PMU_REMEDY : failure->message);
     return buffer_string(&sentence);
 }
 

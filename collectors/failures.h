@@ -20,7 +20,7 @@ struct failure {
     const char *event;   /* as configured; "" if the failure is not about an event */
     const char *metric;  /* metric name of the event: the value of the label `event` */
     const char *pmu;     /* PMU that counts the event or that the event names; else "" */
-    const char *reason;  /* errno name such as "ENOENT", or another short identifier */
+    const char *reason;  /* reason_label() of an event; else another short identifier */
     const char *message; /* cause and remedy, without the CPUs */
     const char *where;   /* place in words, such as "cgroups" or "collector cgroup"; NULL if `cpus` is the place */
     struct cpuset cpus;
@@ -60,7 +60,8 @@ static inline void failures_note(struct failures *failures, enum reason_span spa
  *
  * Events that failed for the same reason at the same targets share a sentence: "cpu 0-3 bus-cycles, ref-cycles: no such
  * event on this PMU (ENOENT): ...", "cgroups, on cpu 0-3: bus-cycles: ...". The sentence does not change when cgroups
- * come and go.
+ * come and go. All events that a missing PMU explains share one, wherever they are counted, since all of it is one
+ * fact.
  */
 int failures_visit(const struct failures *failures,
                    int (*visit)(void *userdata, const struct failure *first, const char *sentence), void *userdata);

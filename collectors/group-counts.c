@@ -129,7 +129,7 @@ static int unavailable_report(const struct unavailable_event *event, const struc
         .event = event->text,
         .metric = event->metric,
         .pmu = event->refusal.pmu,
-        .reason = reason_name(event->refusal.error),
+        .reason = event->refusal.reason,
         .message = event->refusal.message,
         .span = event->refusal.span,
     };
@@ -276,10 +276,15 @@ static int opening_add_refused(struct opening *opening, size_t i, int error, con
 
     if (is_left_out(group, &opening->events->attrs[i], error))
         return 0;
-    struct refusal refusal = {
-        .event = i, .pmu = pmu->name, .message = message, .error = error, .span = reason_span(error)};
+    const struct pmu *cause = strict && !strict->fits ? opening->events->attrs[strict->culprit].pmu : pmu;
+    struct refusal refusal = {.event = i,
+                              .pmu = pmu->name,
+                              .message = message,
+                              .reason = reason_label(cause, error),
+                              .error = error,
+                              .span = reason_span(error)};
 
-    reason_format(opening->env->machine, pmu, error, message, sizeof(message));
+    reason_format(opening->env->machine, cause, error, message, sizeof(message));
     if (strict) {
         explain_strict(group, strict, i, message, whole, sizeof(whole));
         refusal.message = whole;
@@ -298,6 +303,7 @@ static int opening_leave_out_strict(struct opening *opening)
                                   .pmu = events->attrs[event].pmu->name,
                                   .message = "left out with its strict group, because another of its events is not "
                                              "there",
+                                  .reason = events->refusals[0].reason,
                                   .error = -ENOENT,
                                   .span = REASON_LASTS};
         if (r == 0)

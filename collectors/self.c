@@ -110,7 +110,7 @@ struct cost_counter {
     struct scale *scale;
     struct series *series;
     int error;
-    const char *pmu, *message;
+    const char *pmu, *reason, *message;
 };
 
 struct self_cost {
@@ -150,6 +150,7 @@ static int cost_counter_refuse(const struct collector_env *env, struct cost_coun
 
     reason_format(env->machine, pmu, error, message, sizeof(message));
     counter->error = error;
+    counter->reason = reason_label(pmu, error);
     counter->pmu = intern_text(&env->snapshot->texts, pmu->name);
     counter->message = intern_text(&env->snapshot->texts, message);
     return counter->pmu && counter->message ? 0 : -ENOMEM;
@@ -277,7 +278,7 @@ static int self_cost_report(const struct self_cost *cost, const struct collector
             .event = name,
             .metric = name,
             .pmu = counter->pmu,
-            .reason = reason_name(counter->error),
+            .reason = counter->reason,
             .message = counter->message,
             .span = reason_span(counter->error),
             .where = "perfcountd's own thread (own cost)",

@@ -125,11 +125,13 @@ static int refuse(struct target_events *events, const struct collector_env *env,
                   int error, const char *message)
 {
     const char *named = events->group->events[i].event.pmu;
+    const struct pmu *missing = !pmu && named ? machine_find_pmu(env->machine, named) : pmu;
     struct refusal refusal = {.event = i,
                               .pmu = pmu     ? pmu->name
                                      : named ? named
                                              : "",
                               .message = intern_text(&env->snapshot->texts, message),
+                              .reason = reason_label(missing, error),
                               .error = error,
                               .span = error == -ENODEV ? REASON_LASTS : reason_span(error)};
 

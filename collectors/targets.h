@@ -51,6 +51,7 @@ struct refusal {
     size_t event;        /* index in the configured group */
     const char *pmu;     /* name of the PMU that counts the event, or that the event names; else "" */
     const char *message; /* cause and remedy */
+    const char *reason;  /* static: reason_label() */
     int error;           /* -errno */
     enum reason_span span;
 };

@@ -152,6 +152,14 @@ const char *reason_name(int error)
     return error_name(error);
 }
 
+/* ENODEV is the error of an event that names the absent PMU. */
+const char *reason_label(const struct pmu *pmu, int error)
+{
+    bool explains = error == -ENOENT || error == -EOPNOTSUPP || error == -ENODEV;
+
+    return pmu && pmu->absent && explains ? REASON_LABEL_NO_PMU : reason_name(error);
+}
+
 enum reason_span reason_span(int error)
 {
     for (size_t i = 0; i < ARRAY_SIZE(spans); i++)

@@ -30,7 +30,14 @@ enum reason_span {
 
 enum reason_span reason_span(int error);
 
-/* "EACCES", for the label `reason`; "EUNKNOWN" for a number without a name. */
+/* "EACCES"; "EUNKNOWN" for a number without a name. */
 const char *reason_name(int error);
+
+/*
+ * The value of the label `reason` for an event on `pmu`, which may be NULL: REASON_LABEL_NO_PMU if the missing PMU
+ * explains the error, else the name of the error.
+ */
+#define REASON_LABEL_NO_PMU "no_pmu"
+const char *reason_label(const struct pmu *pmu, int error);
 
 #endif

@@ -188,7 +188,7 @@ FAILURES = [
           "How long the last reading of each collector took.", "{{instance}} {{collector}}"),
     table("Events that are not counted", [("CPUs or cgroups", "none", "sum by (instance, collector, group, event, pmu, "
                                            "reason) (perfcountd_events_unavailable{%s})" % WHERE)],
-          "ENOENT: the PMU does not have the event. EBUSY: another program holds the counters. EACCES and EPERM: no "
+          "no_pmu: the machine has no PMU, as most virtual machines. ENOENT: the PMU does not have the event. EBUSY: another program holds the counters. EACCES and EPERM: no "
           "permission. `perfcountd plan` on the board has the remedy of each.",
           ["instance", "collector", "group", "event", "pmu", "reason"], width=14),
     table("Collectors", [("Success", "none", "max by (instance, collector) (perfcountd_collector_success{%s})" % WHERE),

@@ -89,8 +89,8 @@ static char *describe(struct fake_sys *fake, const char *collectors)
 }
 
 #define NO_PMU_SENTENCE                                                                                                \
-    "this machine offers no hardware PMU (ENOENT): a virtual machine needs its host to pass one on, a board a pmu "    \
-    "node in its device tree\n"
+    "this machine offers no hardware PMU: a virtual machine needs its host to pass one on, a board a pmu node in its " \
+    "device tree\n"
 
 static const struct {
     struct fake_sys *(*in_machine)(void);

@@ -212,8 +212,7 @@ TEST_WITH(test_no_pmu, NULL, end)
     size_t n;
     assert_int_equal(failures_sentences(&failures, &sentences, &n), 0);
     assert_int_equal(n, 1);
-    assert_true(str_starts(sentences[0],
-                           "cgroups, on cpu 0-1: cycles, instructions: this machine offers no hardware PMU (ENOENT)"));
+    assert_true(str_starts(sentences[0], "cpu 0-1 cycles, instructions: this machine offers no hardware PMU: "));
     strings_free(sentences, n);
     for (size_t i = 0; i < failures.n; i++)
         assert_int_equal(failures.items[i].n_targets, 2);

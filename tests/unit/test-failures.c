@@ -85,4 +85,38 @@ TEST(test_elsewhere)
     failures_done(&failures);
 }
 
+/* A missing PMU is one fact, whose sentence names each event once and all CPUs; other reasons have their own. */
+TEST(test_no_pmu)
+{
+    static const char *const expected[] = {
+        "cpu 0-2 cycles, instructions, branches: " REASON_NO_PMU ": " REASON_NO_PMU_REMEDY, "cpu 0 msr: no such event"};
+    static const struct {
+        unsigned collector;
+        const char *event, *message, *where;
+        int cpu;
+    } others[] = {{1, "cycles", "the text of another collector", NULL, 1},
+                  {2, "instructions", "no PMU (EOPNOTSUPP)", "perfcountd's own thread (own cost)", -1},
+                  {0, "branches", "left out with its strict group", NULL, 2}};
+    struct failures failures = {0};
+    struct failure failure = {.group = "core", .pmu = "cpu", .reason = REASON_LABEL_NO_PMU};
+
+    failure.event = failure.metric = "cycles";
+    failure.message = "no PMU (ENOENT)";
+    assert_int_equal(failures_add(&failures, &failure, 0), 0);
+    failure.reason = "ENOENT";
+    failure.event = failure.metric = "msr";
+    failure.message = "no such event";
+    assert_int_equal(failures_add(&failures, &failure, 0), 0);
+    failure.reason = REASON_LABEL_NO_PMU;
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+        failure.collector = others[i].collector;
+        failure.event = failure.metric = others[i].event;
+        failure.message = others[i].message;
+        failure.where = others[i].where;
+        assert_int_equal(failures_add(&failures, &failure, others[i].cpu), 0);
+    }
+    assert_sentences(&failures, expected, ARRAY_SIZE(expected));
+    failures_done(&failures);
+}
+
 TEST_MAIN(NULL, NULL)

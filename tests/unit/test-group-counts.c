@@ -40,10 +40,10 @@ RIG_TEST(test_no_pmu, fake_machine_no_pmu,
     assert_int_equal(registry_retry_span(rig->registry), REASON_LASTS); /* not tried again */
     assert_int_equal(failures_sentences(registry_failures(rig->registry), &sentences, &n), 0);
     assert_int_equal(n, 2);
-    assert_true(str_starts(sentences[0], "cpu 0-1 cycles, instructions: this machine offers no hardware PMU (ENOENT)"));
+    assert_true(str_starts(sentences[0], "cpu 0-1 cycles, instructions: this machine offers no hardware PMU: "));
     strings_free(sentences, n);
     assert_int_equal(series_value(snapshot, "perfcountd_events_unavailable{collector=\"cpu\",group=\"core\","
-                                            "event=\"cycles\",pmu=\"cpu\",reason=\"ENOENT\"}"),
+                                            "event=\"cycles\",pmu=\"cpu\",reason=\"no_pmu\"}"),
                      2);
     assert_int_equal(series_value(snapshot, CPU_SERIES, "context_switches", 1, "software", "core"), 10);
     assert_int_equal(series_value(snapshot, "perfcountd_groups{collector=\"cpu\",state=\"unavailable\"}"), 2);

@@ -76,6 +76,19 @@ TEST(test_sentences)
     }
 }
 
+TEST(test_labels)
+{
+    static const struct {
+        const struct pmu *in_pmu;
+        int in_error;
+        const char *out;
+    } labels[] = {{&absent, -ENOENT, "no_pmu"}, {&absent, -EOPNOTSUPP, "no_pmu"}, {&absent, -ENODEV, "no_pmu"},
+                  {&absent, -EACCES, "EACCES"}, {&present, -ENOENT, "ENOENT"},    {NULL, -ENOENT, "ENOENT"}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(labels); i++)
+        assert_string_equal(reason_label(labels[i].in_pmu, labels[i].in_error), labels[i].out);
+}
+
 /* A text that does not fit is cut, never overrun. */
 TEST(test_short_buffer)
 {
