@@ -9,10 +9,12 @@ const units = {
     "bytes per second": "B/s", watts: "W", hertz: "Hz", cpus: "CPUs", "per 1000 instructions": "/1000 instr.",
 };
 const least = 1e-6, most = 1e15; // beyond them a number is written with its power of ten
+const leastCpus = 0.005; // is written as 0.01
 const almost = 1.0005; // 999.6 is written as 1 k, not as 1,000
 
 // Made once: making one takes longer than a hundred numbers take to be written.
 const formats = {
+    cpus: new Intl.NumberFormat(undefined, { minimumFractionDigits: 2, maximumFractionDigits: 2 }),
     digits: new Intl.NumberFormat(undefined, { maximumSignificantDigits: 3 }),
     power: new Intl.NumberFormat(undefined, { notation: "scientific", maximumSignificantDigits: 3 }),
     percent: new Intl.NumberFormat(undefined, { style: "percent", maximumSignificantDigits: 3 }),
@@ -68,7 +70,9 @@ export function metric(value, unit, name) {
         return absent;
     if (unit === "ratio")
         return name.startsWith("ipc") ? write("hundredths", value) : percent(value);
-    if (unit === "per 1000 instructions" || unit === "cpus")
+    if (unit === "cpus")
+        return value > 0 && value < leastCpus ? `< ${write("cpus", 2 * leastCpus)}` : write("cpus", value);
+    if (unit === "per 1000 instructions")
         return digits(value);
     return amount(value, units[unit] ?? unit);
 }

@@ -4,8 +4,11 @@
 //
 // A column: {key, title, help, number, text(row), value(row), classes(row), hint(row), heading}. text() is what stands
 // there. value() is what it is sorted by: a number, a text, or null, which comes last in either order; text() where
-// there is none. classes() and hint() (what the pointer shows) may be left out. One column is the `heading` of its row.
-// A row has a `key`, a string of its own.
+// there is none. classes() and hint() (what the pointer shows) may be left out. One column is the `heading` of its row,
+// whose note(row), quiet, may stand behind its name. In place of text() a column may have make(), which returns the
+// content of a cell, {root, write(row)}; it is sorted if it has value(). A row has a `key`, a string of its own.
+//
+// Rows may be a tree: then each has a `depth` and `children`, and inOrder() puts them into their order.
 import { element, replace, write } from "./element.js";
 import { count } from "./numbers.js";
 
@@ -70,11 +73,14 @@ function has(selection, node) {
 export class Table {
     // `label` names the table. onSort(key, order) is called when the reader sorts, onRow(row) when a row is opened or
     // chosen; without it rows are no buttons. `openable`: rows are opened by open(). `limit` rows are shown at first.
-    // `empty`: a sentence for no rows.
+    // `empty`: a sentence for no rows. Of a tree: inOrder(rows, sort), where sort(siblings) sorts; isFolded(row); and
+    // onFold(row) is called when the reader folds or unfolds a row.
     constructor(container, { label, columns, sort, order, onSort, onRow, openable = false, limit = 100,
-                             empty = "There is nothing." }) {
+                             empty = "There is nothing.", inOrder = (rows, sort) => sort(rows), isFolded, onFold }) {
         Object.assign(this, { label, onSort, onRow, openable, limit, step: limit, sort, order });
+        Object.assign(this, { inOrder, isFolded, onFold });
         this.rows = [];
+        this.ordered = []; // those that are not folded away, in their order
         this.shown = new Map(); // key: {tr, cells, row}
         this.opened = null; // {key, tr}
         this.head = element("tr");
@@ -89,8 +95,18 @@ export class Table {
         this.setColumns(columns);
     }
 
-    // The columns from now on.
+    // A column without a sort button is called otherwise.
+    retitle(key, title) {
+        if (this.headings.has(key))
+            write(this.headings.get(key), title);
+    }
+
+    // The columns from now on. The focus stays in its row, or on its header.
     setColumns(columns) {
+        const at = document.activeElement, head = at?.closest?.("th[data-key]")?.dataset.key;
+        const key = [...this.shown.values()].find((one) => one.tr.contains(at))?.row.key;
+        const isHead = this.head.contains(at);
+
         this.columns = columns;
         this.headings = new Map(columns.map((column) => [column.key, this.heading(column)]));
         replace(this.head, [...this.headings.values()]);
@@ -98,14 +114,21 @@ export class Table {
         this.shown.clear();
         this.opened?.tr.firstChild.setAttribute("colspan", columns.length);
         this.write();
+        if (isHead)
+            this.headings.get(head)?.querySelector("button")?.focus();
+        else if (key !== undefined)
+            this.shown.get(key)?.button?.focus();
     }
 
     heading(column) {
         const sort = () => this.onHeading(column);
 
+        const button = element("button", { type: "button", class: "sort", title: column.help, onclick: sort },
+                               column.title);
+
         return element("th", { scope: "col", class: column.number ? "number" : null, "data-key": column.key },
-                       element("button", { type: "button", class: "sort", title: column.help, onclick: sort },
-                               column.title));
+                       column.text || column.value ? button
+                           : column.title || element("span", { class: "unseen" }, "Links"));
     }
 
     // The first click on a column sorts by what one looks for: the largest number, the first name.
@@ -156,10 +179,12 @@ export class Table {
     write() {
         const selection = this.selection();
         const by = this.columns.find((column) => column.key === this.sort);
-        const inOrder = by ? sorted(this.rows, by, this.order) : this.rows;
-        const shown = shownOf(inOrder, this.limit, this.opened?.key ?? null);
+        this.ordered = this.inOrder(this.rows, (rows) => by ? sorted(rows, by, this.order) : rows);
+        const shown = shownOf(this.ordered, this.limit, this.opened?.key ?? null);
 
         for (const [key, th] of this.headings) {
+            if (!th.querySelector("button"))
+                continue;
             const direction = key === this.sort ? (this.order === "asc" ? "ascending" : "descending") : "none";
             if (th.getAttribute("aria-sort") !== direction)
                 th.setAttribute("aria-sort", direction);
@@ -180,29 +205,41 @@ export class Table {
     }
 
     makeRow() {
-        const tr = element("tr"), cells = [];
-        let button = null;
+        const shown = { tr: element("tr"), cells: [], button: null, fold: null, row: null };
 
         for (const column of this.columns) {
-            const text = document.createTextNode("");
-            const heading = column.heading && this.onRow;
-            if (heading)
-                button = element("button", { type: "button", class: "row", tabindex: -1 }, text);
-            const td = element(column.heading ? "th" : "td", { scope: column.heading ? "row" : null },
-                               heading ? button : text);
-            cells.push({ td, text, classes: null, hint: "" });
-            tr.append(td);
+            const text = document.createTextNode(""), part = column.make?.() ?? null;
+            const td = element(column.heading ? "th" : "td", { scope: column.heading ? "row" : null,
+                                                               "data-key": column.key });
+            if (column.heading && this.onRow)
+                this.fillHeading(td, text, shown);
+            else
+                td.append(part?.root ?? text);
+            shown.cells.push({ td, text, part, note: td.querySelector(".note"), classes: null, hint: "" });
+            shown.tr.append(td);
         }
-        return { tr, cells, button, row: null };
+        return shown;
+    }
+
+    fillHeading(th, text, shown) {
+        shown.button = element("button", { type: "button", class: "row", tabindex: -1 }, text);
+        if (this.onFold)
+            shown.fold = element("button", { type: "button", class: "fold", tabindex: -1,
+                                             onclick: () => this.onFold(shown.row) });
+        th.append(element("div", { class: "heading" }, shown.fold, element("span", {}, shown.button, " ",
+            element("span", { class: "quiet note" }))));
     }
 
     writeRow(shown, row, selection) {
         shown.row = row;
         this.columns.forEach((column, i) => {
-            const cell = shown.cells[i], text = column.text(row), hint = column.hint?.(row) ?? "";
+            const cell = shown.cells[i], text = column.text?.(row) ?? "", hint = column.hint?.(row) ?? "";
             const classes = `${column.number ? "number " : ""}${column.classes?.(row) ?? ""}`.trim();
             if (cell.text.data !== text && !has(selection, cell.td))
                 cell.text.data = text;
+            if (cell.note)
+                write(cell.note, column.note?.(row) ?? "");
+            cell.part?.write(row);
             if (cell.classes !== classes)
                 cell.td.className = cell.classes = classes;
             if (cell.hint !== hint)
@@ -210,7 +247,19 @@ export class Table {
         });
         if (this.openable)
             shown.button.setAttribute("aria-expanded", String(this.opened?.key === row.key));
+        if (shown.fold)
+            this.writeFold(shown, row);
         return shown;
+    }
+
+    writeFold({ fold, button, cells }, row) {
+        const isLeaf = row.children.length === 0;
+
+        cells.find((cell) => cell.td.contains(fold)).td.style.setProperty("--depth", row.depth);
+        fold.classList.toggle("leaf", isLeaf);
+        fold.disabled = isLeaf;
+        fold.setAttribute("aria-expanded", String(!isLeaf && !this.isFolded(row)));
+        fold.setAttribute("aria-label", `What is inside ${button.textContent}`);
     }
 
     // Rows that have the focus are not moved, since they would lose it; while something is selected none is.
@@ -230,19 +279,20 @@ export class Table {
         this.rove();
     }
 
-    // One row can be reached by Tab; the arrows lead to the others.
+    // One row, with all that is in it, can be reached by Tab; the arrows lead to the others.
     rove(target = null) {
         const buttons = [...this.shown.values()].map((one) => one.button).filter(Boolean);
         const stop = target ?? buttons.find((one) => one === document.activeElement) ??
                      buttons.find((one) => one.tabIndex === 0) ?? buttons[0];
 
-        for (const button of buttons)
-            if (button.tabIndex !== (button === stop ? 0 : -1))
-                button.tabIndex = button === stop ? 0 : -1;
+        for (const { tr, button } of this.shown.values())
+            for (const one of tr.querySelectorAll("button, a"))
+                if (one.tabIndex !== (button === stop ? 0 : -1))
+                    one.tabIndex = button === stop ? 0 : -1;
     }
 
     writeEnd() {
-        const n = this.rows.length, text = `${count(this.shown.size)} of ${count(n)}`;
+        const n = this.ordered.length, text = `${count(this.shown.size)} of ${count(n)}`;
 
         this.more.hidden = this.shown.size >= n;
         this.more.parentNode.hidden = this.more.hidden;
@@ -252,16 +302,34 @@ export class Table {
     }
 
     key(event) {
-        const buttons = [...this.shown.values()].map((one) => one.button);
+        const shown = [...this.shown.values()], buttons = shown.map((one) => one.button);
         const at = buttons.indexOf(event.target);
         const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: buttons.length - 1 }[event.key];
 
-        if (at < 0 || to === undefined || event.ctrlKey || event.altKey || event.metaKey)
+        if (at < 0 || event.ctrlKey || event.altKey || event.metaKey)
+            return;
+        if (this.onFold && /^Arrow(Left|Right)$/.test(event.key))
+            this.foldBy(event, shown, at);
+        if (to === undefined)
             return;
         event.preventDefault();
         if (buttons[to]) {
             this.rove(buttons[to]);
             buttons[to].focus();
+        }
+    }
+
+    // To the right a row is unfolded, to the left it is folded; one that is nothing to fold leads to the row above it.
+    foldBy(event, shown, at) {
+        const { row } = shown[at], isOpen = row.children.length > 0 && !this.isFolded(row);
+        const parent = shown.findIndex((one) => one.row === row.parent);
+
+        event.preventDefault();
+        if (row.children.length > 0 && isOpen === (event.key === "ArrowLeft"))
+            this.onFold(row);
+        else if (event.key === "ArrowLeft" && parent >= 0) {
+            this.rove(shown[parent].button);
+            shown[parent].button.focus();
         }
     }
 

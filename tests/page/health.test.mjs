@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The view Health: findings, what an operator may do there, and a daemon that does not answer as it should.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test, { after } from "node:test";
@@ -50,7 +51,12 @@ test("documents are asked for when they are open, and that is in the URL", async
         assert.match(view.page.url(), /#health\?open=metrics$/);
     });
     await session.see("#health?open=config", async (view) => {
-        await view.sees('"local_operators": true', "details pre");
+        await view.sees(/^web:\n  listen:\n    - "127\.0\.0\.1:\d+"$/m, "details pre");
+        await view.sees("  local_operators: true", "details pre");
+        // It is a configuration that the daemon takes.
+        const folder = scratch(), file = join(folder, "shown.yaml");
+        writeFileSync(file, await view.text("details pre"));
+        execFileSync(process.env.PERFCOUNTD, ["check-config", `--config.file=${file}`], { stdio: "ignore" });
     });
 });
 
@@ -127,6 +133,19 @@ test("a daemon that stops to answer, and goes on", async () => {
             daemon.child.kill("SIGCONT");
         }
         await view.until("the end of the fault", () => document.getElementById("fault").hidden);
+    });
+});
+
+test("while the daemon is away the numbers are dimmed, with their age", async () => {
+    await session.see("#health", async (view) => {
+        view.expect(refusedOrGone);
+        await view.sees("attention", "#verdict");
+        await daemon.stop("SIGKILL");
+        await view.sees(/These numbers are \d+ s old: no answer has come since\./, ".age");
+        assert.ok(await view.page.$eval(".cost", (one) => one.classList.contains("old")));
+        assert.deepEqual(await view.findings(), []);
+        await daemon.again();
+        await view.until("new numbers", () => !document.querySelector(".cost").classList.contains("old"));
     });
 });
 

@@ -74,7 +74,10 @@ test("two recordings and their difference", () => session.see("#profile?frequenc
     // Its functions have names if the symbols of all programs fit into the daemon's memory, and its file has its own.
     const rows = await texts(view, "main tbody tr");
     const row = rows.find((one) => /^(hot_seventy|\[)/.test(one) && one.includes(program));
-    assert.match(row ?? rows.join("; "), /%.*%.*[-−][\d.]+ points/s, "the table has the shares of both");
+    assert.match(row ?? rows.join("; "), /%.*%.*[-−][\d.]+ ± [\d.]+ points/s, "the table has the shares of both");
+    const isQuiet = (name) => view.page.$$eval("main tbody tr", (all, name) => all.filter((one) =>
+        one.innerText.startsWith(name)).map((one) => one.querySelector("td:nth-child(4)").className), name);
+    assert.match((await isQuiet(row.split(/\s/)[0])).join(), /number(,|$)/, "what is sure is not grey");
     await view.press("Forget A");
     assert.equal((await view.frames()).length, 1);
 }));
@@ -180,13 +183,26 @@ async function configured(words, body) {
     }
 }
 
-test("without the sampler the view says how to switch it on", () => configured("enabled: false", () =>
-    session.see("#profile", async (view) => {
+test("without the sampler the view has the lines that switch it on, and that is no error", () => configured(
+    "enabled: false", () => session.see("#profile", async (view) => {
         view.expect(/status of 403/);
-        await view.sees(/Set sampler: \{enabled: true\}.*restart/, "main [role=alert]");
+        await view.sees("Samples are off on this machine", ".guide");
+        assert.deepEqual(await texts(view, ".guide pre"), ["sampler: {enabled: true}\n" +
+            "web: {local_operators: true}    # browsers on this machine may record\n",
+            "sudo systemctl restart perfcountd\n"]);
+        await view.sees(`1. These lines in ${daemon.folder}/perfcountd.yaml`, ".guide");
         await view.press("Record");
         await view.idle();
-        await view.sees(/Set sampler: \{enabled: true\}.*restart/, "main [role=alert]");
+        assert.deepEqual(await texts(view, "main :is(.bad, [role=alert])").then((all) => all.filter(Boolean)), []);
+        assert.deepEqual(await view.findings(), []);
+        const [yaml] = await texts(view, ".guide pre");
+        await configured("enabled: false", async () => {
+            await daemon.restart(yaml); // what is said is what works
+            await view.go("#health");
+            await view.go("#profile?seconds=0.5", { fresh: true });
+            await view.record();
+            await view.frames();
+        });
     })));
 
 test("a client that is not an operator reads how to become one", () => configured("enabled: true", () =>
@@ -198,6 +214,7 @@ test("a client that is not an operator reads how to become one", () => configure
 
 test("an event is found by the keyboard", () => session.see("#profile?seconds=0.3", async (view) => {
     await view.until("events", () => document.querySelector("#profile-event").placeholder !== "");
+    await view.page.click(".advanced summary");
     await view.page.focus("#profile-event");
     await view.key("ArrowDown", "ArrowDown");
     assert.equal(await active(view), "cpu-clock", "the first choice");
@@ -208,7 +225,7 @@ test("an event is found by the keyboard", () => session.see("#profile?seconds=0.
     assert.equal(await view.page.$eval("#profile-event", (one) => one.value), "context-switches");
     assert.match(view.page.url(), /event=context-switches/);
     await view.key("Enter");
-    await view.sees(/context-switches at 99 Hz, \d s/);
+    await view.sees(/context-switches (each event|every [\d,]+ events), \d s/);
     assert.deepEqual(await view.findings(), []);
 }));
 
@@ -221,7 +238,7 @@ test("a link fills them and starts nothing", () => {
     return session.see(`#profile?record=1&${state}`, async (view) => {
         await view.until("events", () => document.querySelector("#profile-event").placeholder !== "");
         assert.equal(view.asked(/api\/v1\/samples/).length, 0);
-        const values = await view.page.$$eval("main form :is(input, select)", (all) =>
+        const values = await view.page.$$eval("main form .advanced :is(input, select)", (all) =>
                 all.map((one) => one.value));
         assert.deepEqual(values, ["page-faults", "period", "7", "2", "0", "/a", "1"]);
         await view.page.$eval("#profile-cpu", (one) => {
@@ -233,6 +250,54 @@ test("a link fills them and starts nothing", () => {
         assert.deepEqual([...written.keys()].sort(), ["by", "cgroup", "event", "period", "pid", "search", "seconds",
                                                       "shape", "zoom"]);
     });
+});
+
+test("with start, a link has the focus on Record, starts nothing, and says what it is of", () =>
+    session.see("#profile?cgroup=%2F&cpu=0&event=page-faults&seconds=30&start=1", async (view) => {
+        await view.until("events", () => document.querySelector("#profile-event").placeholder !== "");
+        assert.equal((await view.focused()).text, "Record");
+        assert.equal(view.asked(/api\/v1\/samples/).length, 0);
+        assert.equal(await view.page.$eval(".progress", (one) => one.innerText), "");
+        assert.deepEqual(await texts(view, ".options :checked + span b"), ["Faults", "30 s"]);
+        assert.deepEqual(await texts(view, ".chip"), ["/", "CPU 0"]);
+        await view.sees("Record draws a flame graph", ".guide");
+        await view.page.click(".chip");
+        assert.deepEqual(await texts(view, ".chip"), ["CPU 0"]);
+        assert.deepEqual([query(view).get("cgroup"), query(view).get("start")], [null, null]);
+    }));
+
+test("cards choose what and how long, by the keyboard too; of events that are no clocks each stands for a number",
+     () => session.see("#profile", async (view) => {
+        await view.until("events", () => document.querySelector("#profile-event").placeholder !== "");
+        const chosen = () => texts(view, ".options :checked + span b");
+        assert.deepEqual(await chosen(), ["CPU", "10 s"]);
+        assert.equal(await view.text(".proposal"), "");
+        await view.page.focus(".kinds :checked");
+        await view.key("ArrowLeft"); // from the first to the last
+        assert.deepEqual(await chosen(), ["Switches", "10 s"]);
+        assert.match(await view.text(".proposal"), /^(each event is a sample|a sample each [\d,]+ events)$/);
+        assert.equal(query(view).get("event"), "context-switches");
+        assert.equal(query(view).get("period"), null, "it is proposed again, by the rate of then");
+        await view.page.click(".spans label:last-of-type");
+        assert.equal(query(view).get("seconds"), "live");
+        await view.press("Record");
+        await view.sees(/^\d+ s, until you stop it, /, ".progress");
+        const [{ url }] = view.asked(/api\/v1\/samples/);
+        assert.match(url, /seconds=3600/);
+        assert.match(url, /period=\d+/);
+        assert.doesNotMatch(url, /frequency/);
+        await view.press("Stop");
+        await view.idle();
+        assert.deepEqual(await view.findings(), []);
+    }));
+
+test("while the opener is gone the view says that nothing can be recorded", async () => {
+    const { opener } = await daemon.get("/api/v1/status");
+
+    process.kill(opener.pid, "SIGKILL");
+    await eventually("the end of the opener", async () => (await daemon.get("/api/v1/status")).opener.state === "lost");
+    await session.see("#profile", (view) => view.sees(/Nothing can be recorded\. The process that opens counters/));
+    await daemon.restart();
 });
 
 test("zoom, search and their share are in the URL, and come back", () =>

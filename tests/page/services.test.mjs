@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The view of cgroups, with 300 of them: one works, and some have hostile names.
+// The view of cgroups, with 300 of them: one works, one is inside another, and some have hostile names.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync, rmdirSync, readdirSync } from "node:fs";
 import { after, before, test } from "node:test";
@@ -18,7 +18,7 @@ function hierarchy() {
 const container = `docker-${"0123456789abcdef".repeat(4)}.scope`; // which has a process: others are not counted
 const names = ["<img src=x onerror=alert(1)>.service", "bidi-\u202eecivres.service", "tab\tname.service",
     "&amp;.service", "__proto__", container,
-    "n".repeat(240), "lxc.payload.<img src=x onerror=alert(3)>", "lxc.payload.web", "systemd-nspawn@web.service"];
+    "n".repeat(240), "deep.slice", "deep.slice/inner.service", "lxc.payload.<img src=x onerror=alert(3)>", "lxc.payload.web", "systemd-nspawn@web.service"];
 const below = `/perfcountd-page-${process.pid}`, services = 300 - names.length - 1;
 const config = (rest) => `sampler: {enabled: false}\ncollectors:\n  cgroup: {include: ["${below}/**"], ${rest}}\n`;
 const busy = `${below}/load-7.service`, busyName = "load-7.service";
@@ -38,6 +38,7 @@ function makeCgroups() {
 }
 
 function removeCgroups() {
+    rmdirSync(`${folder}/deep.slice/inner.service`);
     for (const name of readdirSync(Buffer.from(folder), { encoding: "buffer", withFileTypes: true }))
         if (name.isDirectory())
             rmdirSync(Buffer.concat([Buffer.from(`${folder}/`), name.name]));
@@ -64,14 +65,14 @@ after(async () => {
         removeCgroups();
 });
 
-const rows = (tab) => tab.page.$$eval("tbody th", (cells) => cells.map((cell) => cell.textContent));
+const rows = (tab) => tab.page.$$eval("tbody button.row", (cells) => cells.map((cell) => cell.textContent));
 const query = (tab) => new URLSearchParams(new URL(tab.page.url()).hash.split("?")[1]);
 
 test("all cgroups are there, the one that works first, and no name is more than text", options, async () => {
     await session.see("#services", async (tab) => {
         await tab.sees("300 cgroups.");
         await tab.until("the one that works", (name) =>
-            document.querySelector("tbody th")?.textContent === name, busyName);
+            document.querySelector("tbody button.row")?.textContent === name, busyName);
         assert.equal((await rows(tab)).length, 100, "more rows than are looked at are in the document");
         await tab.page.click(".more button");
         await tab.page.click(".more button");
@@ -117,8 +118,8 @@ test("headers sort, by mouse and keyboard; a link leads to the same state", opti
         await tab.sees("300 cgroups.");
         await tab.page.click("th[data-key=cgroup] button");
         assert.equal(await direction(tab, "cgroup"), "ascending");
-        assert.ok((await rows(tab)).findIndex((path) => path.endsWith("load-2.service")) <
-                  (await rows(tab)).findIndex((path) => path.endsWith("load-10.service")), "numbers are not in order");
+        assert.ok((await rows(tab)).indexOf("load-2.service") <
+                  (await rows(tab)).indexOf("load-10.service"), "numbers are not in order");
         await tab.page.focus("th[data-key=minor_faults] button");
         await tab.key("Enter");
         assert.equal(await direction(tab, "minor_faults"), "descending");
@@ -129,18 +130,20 @@ test("headers sort, by mouse and keyboard; a link leads to the same state", opti
         await tab.until("the order of the link", () =>
             document.querySelector("th[data-key=minor_faults]")?.getAttribute("aria-sort") === "ascending");
         assert.deepEqual(await tab.page.$$eval("thead th", (cells) => cells.map((cell) => cell.dataset.key)),
-            ["cgroup", "minor_faults", "unit"]);
+            ["cgroup", "minor_faults", "unit", "profile"]);
     });
 });
 
 test("a row opens its lines; rows stay the same elements, with focus and selection", options, async () => {
     await session.see(`#services?filter=load-7.`, async (tab) => {
         await tab.sees("load-7.service", "tbody th");
-        await tab.page.focus("tbody button");
+        await tab.page.focus("tbody button.row");
         await tab.key("Enter");
         await tab.sees("Counted", "tr.opened");
         assert.equal(query(tab).get("open"), busy);
         await tab.until("a line", () => document.querySelectorAll("tr.opened [role=img]").length >= 3);
+        await tab.until("drawn lines", () => [...document.querySelectorAll("tr.opened canvas")].every((one) =>
+            one.width > 0 && one.width !== 300)); // which is what a canvas has that nobody drew on
         await tab.page.evaluate(() => {
             window.kept = document.querySelector("tbody tr");
             window.before = document.querySelector("tr.opened .value").textContent;
@@ -149,9 +152,14 @@ test("a row opens its lines; rows stay the same elements, with focus and selecti
             document.querySelector("tr.opened .value").textContent !== window.before);
         assert.ok(await tab.page.evaluate(() => window.kept === document.querySelector("tbody tr")));
         assert.equal((await tab.focused()).text, busyName);
+        const columns = () => tab.page.$$eval("thead th", (all) => all.length);
+        const wide = await columns();
+        await tab.look({ width: 500 });
+        await eventually("fewer columns", async () => await columns() < wide);
+        assert.equal((await tab.focused()).text, busyName, "other columns take the focus away");
         assert.equal(await tab.page.$eval("tbody th", (cell) => cell.title), busy);
         await tab.sees(busy, "tr.opened dl");
-        assert.equal(await tab.page.$eval("tbody button", (button) => button.getAttribute("aria-expanded")), "true");
+        assert.equal(await tab.page.$eval("tbody button.row", (button) => button.getAttribute("aria-expanded")), "true");
         await tab.key("Enter");
         await tab.until("a closed row", () => !document.querySelector("tr.opened"));
         assert.equal(query(tab).get("open"), null);
@@ -161,9 +169,9 @@ test("a row opens its lines; rows stay the same elements, with focus and selecti
 test("arrows lead from row to row, and what is selected stands still", options, async () => {
     await session.see("#services?sort=cgroup&order=asc&filter=load-1", async (tab) => {
         await tab.sees("load-1.service", "tbody th");
-        await tab.page.focus("tbody button");
+        await tab.page.focus("tbody button.row");
         await tab.key("ArrowDown", "ArrowDown", "ArrowUp");
-        assert.equal((await tab.focused()).text, (await rows(tab))[1]);
+        assert.equal((await tab.focused()).text.trim(), (await rows(tab))[1]);
         await tab.page.evaluate(() =>
             document.getSelection().selectAllChildren(document.querySelectorAll("tbody th")[3]));
         const selected = await tab.page.evaluate(() => String(document.getSelection()));
@@ -172,6 +180,65 @@ test("arrows lead from row to row, and what is selected stands still", options, 
             tab.asked(/rates/, since).filter((one) => one.status === 200).length >= 2);
         assert.equal(await tab.page.evaluate(() => String(document.getSelection())), selected);
     });
+});
+
+test("rows inside others are folded and unfolded, by mouse and keyboard, and the URL has it", options, async () => {
+    const below = (tab) => tab.page.$$eval("tbody button.row", (all) => all.some((one) =>
+        one.textContent === "inner.service"));
+    const expanded = (tab) => tab.page.$eval(".fold:not(.leaf)", (one) => one.getAttribute("aria-expanded"));
+
+    await session.see("#services?sort=cgroup&order=asc", async (tab) => {
+        await tab.sees("deep.slice 1 inside", "tbody th");
+        const names = await rows(tab);
+        assert.equal(names[names.indexOf("deep.slice") + 1], "inner.service", "it is not below what it is inside of");
+        assert.equal(await expanded(tab), "true");
+        await tab.page.click(".fold:not(.leaf)");
+        assert.deepEqual([await below(tab), await expanded(tab)], [false, "false"]);
+        assert.match(query(tab).get("fold"), /\/deep\.slice$/);
+        await tab.go(new URL(tab.page.url()).hash, { fresh: true });
+        await tab.sees("deep.slice 1 inside", "tbody th");
+        assert.equal(await below(tab), false, "the link leads to another state");
+        await tab.page.evaluate(() => [...document.querySelectorAll("tbody button.row")]
+            .find((one) => one.textContent === "deep.slice").focus());
+        await tab.key("ArrowRight");
+        assert.deepEqual([await below(tab), query(tab).get("fold")], [true, null]);
+        await tab.key("ArrowDown", "ArrowLeft");
+        assert.equal((await tab.focused()).text.trim(), "deep.slice", "to the left is what it is inside of");
+        await tab.key("ArrowLeft");
+        assert.equal(await below(tab), false);
+        await tab.page.type("input[type=search]", "inner");
+        await tab.sees("1 of 300 cgroups match the filter.");
+        assert.deepEqual(await rows(tab), ["deep.slice", "inner.service"], "what matches, and what it is inside of");
+    });
+});
+
+test("lines are of the daemon's history from the first paint on; each row leads to its profile", options, async () => {
+    await session.see("#services?filter=load-7.", async (tab) => {
+        await tab.until("a line", () => document.querySelector("canvas.spark")?.width > 0);
+        assert.ok(tab.asked(/api\/v1\/history/).every((one) => one.status === 200));
+        const { length } = tab.asked(/api\/v1\/history/);
+        assert.equal(length, 1);
+        assert.equal(await tab.page.$eval("canvas.spark", (one) => one.getAttribute("aria-label")),
+                     `CPUs of ${busyName}`);
+        await tab.page.click("td[data-key=profile] a");
+        await tab.until("the form", () => document.querySelector("#profile-cgroup") !== null);
+        assert.equal(await tab.page.$eval("#profile-cgroup", (one) => one.value), busy);
+        assert.equal(tab.asked(/api\/v1\/samples/).length, 0);
+    });
+});
+
+test("without a history the lines are of this tab", options, async () => {
+    await session.daemon.restart(`${config("max_cgroups: 400")}history: {enabled: false}\n`);
+    await session.see("#services", async (tab) => {
+        tab.expect(/status of 404/);
+        await tab.sees("last 5 min", "thead");
+        await tab.until("a line", () => document.querySelector("canvas.spark")?.width > 0);
+        const since = performance.now();
+        await eventually("two more answers", () =>
+            tab.asked(/rates/, since).filter((one) => one.status === 200).length >= 2);
+        assert.equal(tab.asked(/api\/v1\/history/).length, 1, "it is asked for again and again");
+    });
+    await session.daemon.restart(config("max_cgroups: 400"));
 });
 
 test("columns are chosen, and the URL has them", options, async () => {
@@ -203,7 +270,7 @@ test("cgroups for which there is no room are named; without any, the patterns ar
     await session.see("#services", async (tab) => {
         const seen = await tab.until("what is not counted", () =>
             document.body.innerText.includes("10 cgroups are not counted") && document.body.innerText);
-        assert.match(seen, /^290 cgroups\.$/m, "the first rows will move what is below them");
+        assert.match(seen, /Services 290 cgroups\.$/m, "the first rows will move what is below them");
         await tab.page.focus("main > details summary");
         await tab.key("Enter");
         await tab.sees("There is room for 290");
@@ -229,16 +296,40 @@ test("cgroups for which there is no room are named; without any, the patterns ar
 
 const bpf = options.skip || !existsSync("/sys/kernel/btf/vmlinux") ? "a kernel with the engine bpf" : false;
 
-test("after the opener's end no cgroup has a number, and the page says why", { skip: bpf }, async () => {
+test("after the opener's end the numbers are dimmed, with their age and the reason", { skip: bpf }, async () => {
     await session.daemon.restart(config("max_cgroups: 400, engine: bpf"));
     const { opener } = await session.daemon.get("/api/v1/status");
 
     await session.see("#services", async (tab) => {
-        await tab.sees("300 cgroups.");
+        await tab.until("the one that works", (name) =>
+            document.querySelector("tbody button.row")?.textContent === name, busyName);
+        const before = await tab.page.$eval("tbody .bar .value", (one) => one.textContent);
         process.kill(opener.pid, "SIGKILL");
-        await tab.sees("300 cgroups. They are not counted any more: see Health.");
+        await tab.sees(/These numbers are \d+ s old: cgroups are not counted any more\. /, ".age");
+        await tab.sees(/The process that opens counters has ended/, ".card > .warn");
+        assert.ok(await tab.page.$eval(".scroll", (one) => one.classList.contains("old")));
+        assert.match(await tab.page.$eval("tbody .bar .value", (one) => one.textContent), /^\d*\.?\d+$/);
+        assert.notEqual(before, "–");
+        assert.deepEqual(await tab.findings(), []);
+    });
+    await session.see("#services", async (tab) => {
+        await tab.sees(/Cgroups are not counted any more\. .*See Health\./, ".age");
         assert.deepEqual(await tab.page.$$eval("tbody td.number", (cells) =>
-            [...new Set(cells.map((cell) => cell.textContent))]), ["–"]);
+            [...new Set(cells.map((cell) => cell.textContent))]), ["–"], "there are no numbers that could be old");
     });
     await session.see("#health", (tab) => tab.sees("The collector cgroup fails"));
+});
+
+test("while the daemon is away, the numbers are dimmed, with their age", options, async () => {
+    await session.daemon.restart(config("max_cgroups: 400"));
+    await session.see("#services", async (tab) => {
+        tab.expect(/ERR_|Failed to load/);
+        await tab.sees("300 cgroups.");
+        await session.daemon.stop("SIGKILL");
+        await tab.sees(/These numbers are \d+ s old: no answer has come since\./, ".age");
+        assert.ok(await tab.page.$eval(".scroll", (one) => one.classList.contains("old")));
+        await session.daemon.again();
+        await tab.until("new numbers", () => !document.querySelector(".scroll").classList.contains("old"));
+        assert.ok(await tab.page.$eval(".age", (one) => one.hidden));
+    });
 });

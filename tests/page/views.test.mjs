@@ -108,10 +108,10 @@ test("on paper the page is dark on light and has no buttons; with forced colours
             getComputedStyle(one).getPropertyValue(property), property);
 
         await emulate("print", "prefers-color-scheme", "dark");
-        assert.equal(await style("body", "background-color"), "rgb(251, 251, 249)");
+        assert.equal(await style("body", "background-color"), "rgb(244, 246, 248)");
         assert.equal(await style("#views", "display"), "none");
         await emulate("screen", "prefers-color-scheme", "dark");
-        assert.equal(await style("body", "background-color"), "rgb(20, 24, 28)");
+        assert.equal(await style("body", "background-color"), "rgb(13, 17, 23)");
         await emulate("screen", "forced-colors", "active");
         assert.notEqual(await style("#views [aria-current]", "border-bottom-color"),
                         await style("#views a:not([aria-current])", "border-bottom-color"));

@@ -89,6 +89,11 @@ export class Colours {
         return slots.match;
     }
 
+    // Of a difference that may be chance.
+    unsure() {
+        return slots.neutral;
+    }
+
     // Of a difference of shares, where `limit` has the strongest colour.
     change(difference, limit) {
         return slots.same + Math.round(Math.max(-1, Math.min(1, difference / limit)) * steps);

@@ -6,6 +6,7 @@ import { Layout } from "./layout.js";
 import { dim, grey, hex } from "./colours.js";
 import { Painter, change, rowHeight } from "./painter.js";
 import { Tip, legend, sentence, weight } from "./tip.js";
+import { isSure } from "./tree.js";
 import { Zoom, follow, pathOf } from "./zoom.js";
 
 const help = "Arrow keys go to the callers, the functions called, and the frames beside. Enter zooms in, Escape " +
@@ -181,7 +182,8 @@ export class FlameGraph {
         whole.lay(this.tree.root, { from: 0, to: 1 }, this.width);
         this.limit = smallestLimit;
         for (const node of whole.nodes)
-            this.limit = Math.max(this.limit, Math.abs(change(node)));
+            if (isSure(change(node), node.error))
+                this.limit = Math.max(this.limit, Math.abs(change(node)));
         legend(this.key, this.limit, this.matches !== null);
         return this.limit;
     }

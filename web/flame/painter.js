@@ -4,6 +4,7 @@
 import { plain } from "../element.js";
 import { percent } from "../numbers.js";
 import { Colours, dim, grey } from "./colours.js";
+import { isSure } from "./tree.js";
 
 export const rowHeight = 18;
 const font = "12px system-ui, sans-serif";
@@ -60,7 +61,8 @@ export class Painter {
         const way = view.grey[row] === node ? grey : found ? 0 : dim;
 
         if (view.change)
-            return way + this.colours.change(change(node), view.change);
+            return way + (isSure(change(node), node.error) ? this.colours.change(change(node), view.change)
+                                                           : this.colours.unsure());
         return way + (view.matches && found ? this.colours.match() : this.colours.kind(node));
     }
 
@@ -142,7 +144,8 @@ export class Painter {
             if (right - left < narrowest)
                 continue;
             const room = right - left - 2 * margin, node = layout.nodes[i];
-            const text = this.labels.fit(node.name, room, view.change ? ` ${points(change(node))}` : "");
+            const text = this.labels.fit(node.name, room, view.change && isSure(change(node), node.error)
+                ? ` ${points(change(node))}` : "");
             if (text)
                 context.fillText(text, left + margin, (this.top(row, view) + this.high / 2) / scale - 0.5, room);
         }

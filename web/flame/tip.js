@@ -3,6 +3,7 @@
 import { element, plain, replace } from "../element.js";
 import { amount, percent } from "../numbers.js";
 import { change, points } from "./painter.js";
+import { isSure } from "./tree.js";
 
 const mostCharacters = 500;
 const kinds = { user: "user", kernel: "kernel", process: "process" };
@@ -27,7 +28,8 @@ function lines(node, { root, zoomed, describe, difference }) {
     if (node.self > 0 && node.self < node.total)
         said.push(`${percent(node.self / root.total)} in itself`);
     if (difference)
-        said.push(`before ${percent(node.before ?? 0)}, after ${percent(node.after ?? 0)}: ${points(change(node))}`);
+        said.push(`before ${percent(node.before ?? 0)}, after ${percent(node.after ?? 0)}: ${points(change(node))} ` +
+            `± ${percent(2 * node.error)}${isSure(change(node), node.error) ? "" : ", which may be chance"}`);
     return said.filter(Boolean);
 }
 
@@ -76,8 +78,8 @@ function entry(kind, text) {
 // `change` is the strongest difference, or 0 where the colours are of kinds; `searches`: whether frames are matched.
 export function legend(box, change, searches) {
     const entries = change
-        ? [entry("less", `${points(-change)}: less than before`), entry("same", "the same"),
-           entry("more", `${points(change)}: more than before`)]
+        ? [entry("less", `${points(-change)}: less than before`), entry("more", `${points(change)}: more than before`),
+           entry("neutral", "may be chance: below two standard deviations of the samples")]
         : [entry("user", "user"), entry("kernel", "kernel (underlined)"), entry("neutral", "process")];
 
     if (searches && !change)

@@ -196,8 +196,20 @@ export class StackTree {
 
 // --- Two trees laid over each other. Samples of the two may differ in number, so that shares of each are compared.
 
-// Returns a tree with the weights of `after`, whose nodes also have `before` and `after`: their totals' shares, from 0
-// to 1. A frame that is gone is kept with the total 0.
+// The standard deviation of the difference of two shares, of numbers of samples, which vary as Poisson counts do.
+export function deviation(before, beforeTotal, after, afterTotal) {
+    const variance = (n, total) => total > 0 ? n / (total * total) : 0;
+
+    return Math.sqrt(variance(before, beforeTotal) + variance(after, afterTotal));
+}
+
+// Whether a difference is more than chance makes of samples: two standard deviations.
+export function isSure(change, error) {
+    return Math.abs(change) >= 2 * error && change !== 0;
+}
+
+// Returns a tree with the weights of `after`, whose nodes also have `before` and `after`, their totals' shares, from 0
+// to 1, and `error`, the standard deviation of their difference. A frame that is gone is kept with the total 0.
 export function difference(before, after) {
     const tree = new StackTree(after.limits);
     const old = new Map(); // the node of `before`, by the new tree's
@@ -206,8 +218,10 @@ export function difference(before, after) {
     tree.lumped = after.lumped;
     tree.graft(tree.root, before.root, (to, node) => old.set(to, node.total));
     for (const node of tree.nodes()) {
-        node.before = before.total > 0 ? (old.get(node) ?? 0) / before.total : 0;
+        const weight = old.get(node) ?? 0;
+        node.before = before.total > 0 ? weight / before.total : 0;
         node.after = after.total > 0 ? node.total / after.total : 0;
+        node.error = deviation(weight, before.total, node.total, after.total);
     }
     return tree;
 }

@@ -3,9 +3,10 @@
 import { element, plain, replace, write } from "../element.js";
 import { History } from "../history.js";
 import { Line } from "../lines.js";
-import { absent, bytes, digits, duration, percent } from "../numbers.js";
+import { absent, bytes, digits, percent } from "../numbers.js";
 import { Poll } from "../poll.js";
 import { absences, cpuShares } from "./findings.js";
+import { yamlOf } from "./yaml.js";
 
 const when = (seconds) => new Date(seconds * 1000).toLocaleString();
 
@@ -153,7 +154,7 @@ function showMetrics(body, { metrics }) {
 
 function showConfig(body, document) {
     replace(body, element("pre", { class: "scroll", tabindex: 0, role: "region", "aria-label": "The configuration" },
-        JSON.stringify(document, null, 2)));
+        yamlOf(document)));
 }
 
 const disclosures = {

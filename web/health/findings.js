@@ -28,6 +28,15 @@ function grouped(items, keyOf) {
 
 const unique = (values) => [...new Set(values.filter((value) => value !== ""))];
 
+// "0-2,5" → [0, 1, 2, 5]
+export function cpusOf(list) {
+    return (list ?? "").split(",").filter(Boolean).flatMap((part) => {
+        const [first, last = first] = part.split("-").map(Number);
+
+        return Array.from({ length: last - first + 1 }, (_, i) => first + i);
+    });
+}
+
 // [0, 1, 2, 5] → "0-2,5"
 export function cpuList(numbers) {
     const sorted = [...new Set(numbers)].sort((a, b) => a - b);
@@ -41,7 +50,7 @@ export function cpuList(numbers) {
     return ranges.map(([first, last]) => first === last ? `${first}` : `${first}-${last}`).join(",");
 }
 
-const cpusOf = (cpus) => cpus === "" ? "" : ` on CPU${/[-,]/.test(cpus) ? "s" : ""} ${cpus}`;
+const onCpus = (cpus) => cpus === "" ? "" : ` on CPU${/[-,]/.test(cpus) ? "s" : ""} ${cpus}`;
 const groupOf = (group) => group === "" ? "" : `, group ${plain(group)}`;
 
 // "cpu: cycles, instructions on CPUs 0-3, group core"
@@ -49,7 +58,7 @@ function failurePlace({ items }) {
     const { collector, group, pmu, cpus } = items[0];
     const events = unique(items.map((item) => item.event)).map(plain).join(", ");
     const of = pmu === "" || pmu === collector ? "" : ` of ${plain(pmu)}`;
-    const where = events === "" ? "" : `: ${events}${of}${cpusOf(cpus)}`;
+    const where = events === "" ? "" : `: ${events}${of}${onCpus(cpus)}`;
 
     return `${plain(collector)}${where}${groupOf(group)}`;
 }
@@ -58,7 +67,7 @@ function starvedPlace({ items }) {
     const { collector, group, pmu, cgroup } = items[0];
     const cpus = cpuList(items.map((item) => item.cpu).filter((cpu) => cpu >= 0));
 
-    return `${plain(collector)}: ${plain(pmu)}${cpusOf(cpus)}${groupOf(group)}` +
+    return `${plain(collector)}: ${plain(pmu)}${onCpus(cpus)}${groupOf(group)}` +
         (cgroup === null ? "" : `, ${plain(cgroup)}`);
 }
 
@@ -66,10 +75,25 @@ const keyed = (...names) => (item) => JSON.stringify(names.map((name) => item[na
 
 // One sentence for each reason. Collectors that fail are said to by themselves.
 function failures(status) {
-    return grouped(status.failures.filter((one) => one.reason !== "failed"), keyed("message")).map(({ items }) => ({
+    const others = status.failures.filter((one) => one.reason !== "failed" && one.reason !== "no_pmu");
+
+    return grouped(others, keyed("message")).map(({ items }) => ({
         level: "warn", title: "Not counted", sentence: sentence(items[0].message),
         places: grouped(items, keyed("collector", "group", "pmu", "cpus")).map(failurePlace),
     }));
+}
+
+// A machine without a PMU has no fault: all that this explains is one note.
+function noPmu(status) {
+    const items = status.failures.filter((one) => one.reason === "no_pmu");
+    const events = unique(items.map((one) => one.event)).map(plain).join(", ");
+
+    return items.length === 0 ? [] : [{
+        level: "note", title: "No hardware PMU",
+        sentence: "This machine offers none: a virtual machine needs its host to pass one on, a board a pmu node in " +
+            "its device tree. What the kernel itself counts is there.",
+        places: [`Not counted: ${events}`],
+    }];
 }
 
 // While counting is paused, nothing runs.
@@ -94,12 +118,17 @@ const openerFaults = {
     late: "The process that opens counters does not answer. What is open is counted on.",
 };
 
+// Why nothing new can be opened, or "".
+export function openerFault(status) {
+    return openerFaults[status.opener.state] ?? "";
+}
+
 function daemon(status) {
     const found = [];
-    const { descriptors, opener } = status;
+    const { descriptors } = status;
 
-    if (openerFaults[opener.state])
-        found.push({ level: "bad", title: "Opener", sentence: openerFaults[opener.state], places: [] });
+    if (openerFault(status))
+        found.push({ level: "bad", title: "Opener", sentence: openerFault(status), places: [] });
     if (!status.config_last_reload_successful)
         found.push({ level: "bad", title: "The last reload failed, and the configuration before it runs",
             sentence: plain(status.config_last_reload_error), places: [] });
@@ -114,11 +143,11 @@ function daemon(status) {
     return found;
 }
 
-// [{level: "bad" | "warn", title, sentence, places: [text]}], the worst first.
+// [{level: "bad" | "warn" | "note", title, sentence, places: [text]}], the worst first. A note needs no attention.
 export function findings(status) {
-    const all = [...daemon(status), ...collectors(status), ...starved(status), ...failures(status)];
+    const all = [...daemon(status), ...collectors(status), ...starved(status), ...failures(status), ...noPmu(status)];
 
-    return [...all.filter((one) => one.level === "bad"), ...all.filter((one) => one.level !== "bad")];
+    return ["bad", "warn", "note"].flatMap((level) => all.filter((one) => one.level === level));
 }
 
 // The derived metrics that have no value somewhere, by reason: [{sentence, where, metrics: [name]}].

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The view Health: what is not counted and what helps, what the daemon costs, its configuration; pause and reload.
+import { Age } from "../age.js";
 import { element, replace, write } from "../element.js";
 import { Poll } from "../poll.js";
 import { Cost, Documents, Facts } from "./facts.js";
@@ -9,11 +10,14 @@ import { Operations } from "./operations.js";
 const oftenMs = 5000;
 
 function verdict(found, status) {
+    const n = found.filter((one) => one.level !== "note").length;
+
     if (status.paused)
         return "Counting is paused.";
-    if (found.length === 0)
-        return "All is well: everything that the configuration asks for is counted.";
-    return found.length === 1 ? "One thing needs attention." : `${found.length} things need attention.`;
+    if (n === 0)
+        return found.length === 0 ? "All is well: everything that the configuration asks for is counted."
+            : "All is well: everything that this machine has is counted.";
+    return n === 1 ? "One thing needs attention." : `${n} things need attention.`;
 }
 
 function article({ level, title, sentence, places }) {
@@ -24,14 +28,15 @@ function article({ level, title, sentence, places }) {
 class Health {
     constructor(root, page) {
         this.page = page;
-        this.verdict = element("p", { id: "verdict" }, "The page asks the daemon…");
+        this.verdict = element("span", { id: "verdict" }, "The page asks the daemon…");
         this.list = element("ul", { class: "findings" });
         this.cost = new Cost(page);
         this.facts = new Facts();
         this.documents = new Documents(page);
         this.operations = new Operations(page, () => this.poll.resume());
-        replace(root, element("h2", {}, "Health"), this.verdict, this.list,
-            element("div", { class: "cards" }, this.operations.node, this.cost.node, this.facts.node),
+        const cards = element("div", { class: "cards" }, this.operations.node, this.cost.node, this.facts.node);
+        this.age = new Age(page, [this.verdict, this.list, this.cost.node, this.facts.node], { afterMs: 3 * oftenMs });
+        replace(root, element("h2", {}, "Health", " ", this.verdict), this.age.note, this.list, cards,
             this.documents.node);
         this.poll = new Poll(page, oftenMs, (signal) => this.ask(signal));
     }
@@ -40,6 +45,7 @@ class Health {
         const [status, pause] = await Promise.all(["api/v1/status", "api/v1/pause"].map(
             (path) => this.page.client.json(path, { signal })));
 
+        this.age.take();
         this.page.edition.compare(status);
         this.show(status);
         this.cost.update(status);
@@ -53,7 +59,8 @@ class Health {
         const text = JSON.stringify(found);
 
         write(this.verdict, verdict(found, status));
-        this.verdict.className = found.length > 0 || status.paused ? "warn" : "good";
+        this.verdict.classList.toggle("warn", status.paused || found.some((one) => one.level !== "note"));
+        this.verdict.classList.toggle("good", !this.verdict.classList.contains("warn"));
         if (text !== this.text)
             replace(this.list, ...found.map(article));
         this.text = text;
@@ -65,6 +72,7 @@ class Health {
 
     close() {
         this.poll.close();
+        this.age.close();
         this.operations.close();
         this.cost.close();
         this.documents.close();

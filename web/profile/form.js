@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The controls of a recording: what is sampled, how often, where, and how long.
+// The controls of a recording: what is sampled and how long, on cards; behind "Advanced" which event exactly, how often,
+// and where.
 import { element, plain, replace, write } from "../element.js";
-import { Picker } from "./picker.js";
+import { count } from "../numbers.js";
+import { Picker, choices, proposedPeriod } from "./picker.js";
 
-const defaultSeconds = "10";
+const defaultSeconds = "10", live = "live", spans = ["10", "30", live];
+// Software events, until the daemon has said what this machine has.
+const alwaysThere = ["cpu-clock", "page-faults", "context-switches"].map((name) => ({ name }));
+const longestSeconds = 3600; // where the daemon does not say what is
 
 // A sentence of the daemon belongs to the first control whose words it has. The rate has two names.
 const culprits = [
@@ -30,12 +35,48 @@ function textInput(name, properties) {
                               "aria-describedby": `profile-${name}-fault`, ...properties });
 }
 
+// Buttons of which one is pressed: [{value, title, note}].
+class Options {
+    constructor(name, label, onChoose) {
+        Object.assign(this, { name, onChoose, inputs: new Map() });
+        this.root = element("fieldset", { class: `options ${name}` }, element("legend", { class: "unseen" }, label));
+    }
+
+    set(options) {
+        const chosen = [...this.inputs].find(([, input]) => input.checked)?.[0];
+
+        this.inputs.clear();
+        replace(this.root, this.root.firstChild, options.map((one) => this.option(one)));
+        this.choose(chosen ?? null);
+    }
+
+    option({ value, title, note }) {
+        const input = element("input", { type: "radio", name: `profile-${this.name}`, value,
+                                         onchange: () => this.onChoose(value) });
+
+        this.inputs.set(value, input);
+        return element("label", {}, input, element("span", {}, element("b", {}, title),
+                                                   note ? element("small", {}, note) : null));
+    }
+
+    choose(value) {
+        for (const [key, input] of this.inputs)
+            input.checked = key === value;
+    }
+}
+
 export class Form {
     // on: {record(), stop(), change()}
     constructor(on) {
         this.on = on;
+        this.rates = new Map(); // events per second on a CPU, by name, as far as the daemon counts them
+        this.longest = longestSeconds;
         this.picker = new Picker({ id: "profile-event", name: "event", "aria-describedby": "profile-event-fault" },
-                                 on.change);
+                                 () => this.changed());
+        this.kinds = new Options("kinds", "What is sampled", (value) => this.set({ event: value }));
+        this.setKinds(alwaysThere);
+        this.spans = new Options("spans", "How long", (value) => this.set({ seconds: value }));
+        this.spans.set(spans.map((value) => ({ value, title: value === live ? "live" : `${value} s` })));
         this.inputs = {
             event: this.picker.input,
             rate: textInput("rate", { inputmode: "numeric", size: 10 }),
@@ -44,39 +85,89 @@ export class Form {
             cgroup: textInput("cgroup", { size: 22, placeholder: "all", list: "profile-cgroups" }),
             pid: textInput("pid", { inputmode: "numeric", size: 8, placeholder: "all" }),
         };
-        this.rateKind = element("select", { "aria-label": "Rate by", onchange: on.change },
+        this.rateKind = element("select", { "aria-label": "Rate by", onchange: () => this.changed() },
                                 element("option", { value: "frequency" }, "Samples a second"),
                                 element("option", { value: "period" }, "Events a sample"));
         this.faults = {};
         this.cgroups = element("datalist", { id: "profile-cgroups" });
+        this.where = element("span", { class: "where" });
+        this.proposal = element("span", { class: "quiet proposal" });
         this.recordButton = element("button", { type: "submit", class: "main" }, "Record");
         this.stopButton = element("button", { type: "button", disabled: true, onclick: on.stop }, "Stop");
         this.root = this.build();
         for (const [name, input] of Object.entries(this.inputs))
             if (name !== "event")
-                input.addEventListener("change", on.change);
+                input.addEventListener("change", () => this.changed());
     }
 
     build() {
-        const fields = [
-            this.field("event", "Event", this.picker.root),
-            this.field("rate", "Rate on each CPU", element("span", { class: "pair" }, this.rateKind, this.inputs.rate)),
-            this.field("seconds", "Seconds"),
-            this.field("cpu", "CPUs"),
-            this.field("cgroup", "Cgroup"),
-            this.field("pid", "Process id"),
-        ];
-
-        const properties = { class: "controls", "aria-label": "Recording", onsubmit: (event) => this.submit(event) };
-
-        return element("form", properties, ...fields, this.cgroups,
-                       element("span", { class: "pair" }, this.recordButton, this.stopButton));
+        this.advanced = element("details", { class: "advanced" }, element("summary", {}, "Advanced"),
+            element("div", { class: "controls" }, this.field("event", "Event", this.picker.root),
+                    this.field("rate", "Rate on each CPU", element("span", { class: "pair" }, this.rateKind,
+                                                                   this.inputs.rate)),
+                    this.field("seconds", "Seconds"), this.field("cpu", "CPUs"), this.field("cgroup", "Cgroup"),
+                    this.field("pid", "Process id"), this.cgroups));
+        return element("form", { class: "card toolbar", "aria-label": "Recording",
+                                 onsubmit: (event) => this.submit(event) },
+                       element("div", { class: "bar-of-card" }, this.kinds.root, this.spans.root,
+                               element("span", { class: "pair" }, this.recordButton, this.stopButton),
+                               element("span", { class: "about" }, this.where, this.proposal)), this.advanced);
     }
 
     field(name, title, control = this.inputs[name]) {
         this.faults[name] = element("span", { id: `profile-${name}-fault`, class: "bad" });
         return element("div", { class: "field" }, element("label", { for: `profile-${name}` }, title), control,
                        this.faults[name]);
+    }
+
+    // The card of what is sampled anyway stands for no choice.
+    setKinds(offers) {
+        this.kinds.set(choices(offers).filter((one) => one.title).map(({ name, title, note }, i) =>
+            ({ value: i === 0 || name === this.picker.input.placeholder ? "" : name, title, note })));
+    }
+
+    set(values) {
+        for (const [name, value] of Object.entries(values))
+            this.inputs[name].value = value;
+        this.changed();
+    }
+
+    changed() {
+        this.show();
+        this.on.change();
+    }
+
+    // The event that is sampled, also where none is chosen.
+    get event() {
+        return this.inputs.event.value.trim() || this.inputs.event.placeholder;
+    }
+
+    // The number of events between two samples that is proposed, or null.
+    get proposed() {
+        const { rate } = this.inputs, isChosen = rate.value.trim() !== "" || /[{/]/.test(this.event);
+
+        return isChosen || !this.event ? null : proposedPeriod(this.event, this.rates.get(this.event) ?? null);
+    }
+
+    // Where the choices are shown besides in their own controls.
+    show() {
+        const { cpu, cgroup, pid, seconds, rate } = this.inputs, period = this.proposed;
+        const parts = [cgroup.value.trim() && ["cgroup", plain(cgroup.value.trim())],
+                       cpu.value.trim() && ["cpu", `CPU ${plain(cpu.value.trim())}`],
+                       pid.value.trim() && ["pid", `process ${plain(pid.value.trim())}`]].filter(Boolean);
+
+        this.kinds.choose(this.event === this.inputs.event.placeholder ? "" : this.event);
+        this.spans.choose(seconds.value.trim() || defaultSeconds);
+        replace(this.where, parts.length === 0 ? "of the whole machine" : "only",
+                parts.map(([name, text]) => element("button", { type: "button", class: "chip",
+                    "aria-label": `${text}: of the whole machine instead`,
+                    onclick: () => this.set({ [name]: "" }) }, text)));
+        write(this.proposal, period === null ? "" : period === 1 ? "each event is a sample"
+            : `a sample each ${count(period)} events`);
+        if (period !== null)
+            rate.placeholder = `period ${period}`;
+        else
+            rate.placeholder = this.usualRate ?? "";
     }
 
     submit(event) {
@@ -86,7 +177,7 @@ export class Form {
             this.on.record();
     }
 
-    // As the URL and the API get them: empty values are left out by both.
+    // As the URL has them: empty values are left out.
     values() {
         const { event, rate, seconds, cpu, cgroup, pid } = this.inputs;
 
@@ -95,23 +186,45 @@ export class Form {
                  pid: pid.value.trim() };
     }
 
+    get isLive() {
+        return this.inputs.seconds.value.trim() === live;
+    }
+
+    // As the API gets them.
+    request() {
+        const values = this.values(), period = this.proposed;
+
+        if (this.isLive)
+            values.seconds = String(this.longest);
+        return period === null ? values : { ...values, frequency: "", period: String(period) };
+    }
+
+    // A link never records by itself: with `start` the reader only has to press Enter.
     fill(parameters) {
         for (const name of ["event", "cpu", "cgroup", "pid"])
             this.inputs[name].value = parameters.get(name) ?? "";
         this.inputs.seconds.value = parameters.get("seconds") ?? defaultSeconds;
         this.rateKind.value = parameters.has("period") ? "period" : "frequency";
         this.inputs.rate.value = parameters.get(this.rateKind.value) ?? "";
+        this.show();
+        if (parameters.has("start"))
+            this.recordButton.focus();
     }
 
-    offer(offers, cgroups, sampler) {
+    // What this machine has. `rates`: events per second on a CPU, by name.
+    offer(offers, cgroups, sampler, rates) {
         const cycles = offers.some(({ name }) => name === "cycles");
         const configured = sampler?.event && sampler.event !== "auto" ? sampler.event : null;
 
         this.picker.setEvents(offers);
         this.inputs.event.placeholder = configured ?? (cycles ? "cycles" : "cpu-clock");
-        this.inputs.rate.placeholder = sampler?.period ? `period ${sampler.period}` : String(sampler?.frequency ?? "");
+        this.usualRate = sampler?.period ? `period ${sampler.period}` : String(sampler?.frequency ?? "");
+        this.longest = sampler?.max_seconds ?? longestSeconds;
+        this.rates = rates;
+        this.setKinds(offers);
         replace(this.cgroups, ...cgroups.map(({ cgroup, name }) =>
             element("option", { value: cgroup, label: plain(name ?? cgroup) })));
+        this.show();
     }
 
     // Shows a sentence beside the control that it is about. Returns whether there is one.
@@ -121,6 +234,7 @@ export class Form {
         if (!name)
             return false;
         write(this.faults[name], sentence);
+        this.advanced.open = true;
         this.inputs[name].setAttribute("aria-invalid", "true");
         this.inputs[name].focus();
         return true;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sentences about a recording.
+// The sentences about a recording, and what stands where there is none yet.
+import { element, plain, replace } from "../element.js";
 import { amount, digits, duration } from "../numbers.js";
 
 const causes = {
@@ -29,7 +30,8 @@ function ending(recording) {
 export function progress(recording) {
     if (recording.begun === null)
         return "Waiting for the daemon.";
-    const parts = [`${digits(Math.ceil(recording.left))} s left`, of(recording.samples, "sample", "samples"),
+    const parts = [recording.isLive ? `${duration(recording.elapsed)}, until you stop it`
+                       : `${digits(Math.ceil(recording.left))} s left`, of(recording.samples, "sample", "samples"),
                    `${amount(recording.lost)} lost`, `${amount(recording.dropped)} dropped`,
                    `throttled ${of(recording.throttled, "time", "times")}`];
 
@@ -39,7 +41,7 @@ export function progress(recording) {
 // In a line.
 export function summary(recording) {
     const { header, samples, request } = recording;
-    const rate = header?.period ? `every ${header.period.toLocaleString()} events`
+    const rate = header?.period === 1 ? "each event" : header?.period ? `every ${header.period.toLocaleString()} events`
                                 : header?.frequency ? `at ${header.frequency.toLocaleString()} Hz` : "";
     const parts = [`${recording.event || "samples"} ${rate}`.trim(), duration(recording.elapsed),
                    of(samples, "sample", "samples"), request.cpu && `CPUs ${request.cpu}`, request.cgroup,
@@ -84,9 +86,7 @@ function lumped({ lumped, total }) {
 }
 
 // Why there is no recording, and what to do.
-export function remedy({ message, reason, status, retryAfter }) {
-    if (status === 403 && /not enabled/.test(reason))
-        return "Samples are off here. Set sampler: {enabled: true} in the configuration of perfcountd, and restart it.";
+export function remedy({ message, status, retryAfter }) {
     if (status === 503)
         return `${sentence(message)} Record again ${retryAfter ? `in ${duration(retryAfter)}` : "later"}.`;
     return sentence(message);
@@ -96,4 +96,60 @@ function sentence(note) {
     const text = String(note);
 
     return `${text[0]?.toUpperCase() ?? ""}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
+}
+
+// --- Where there is no recording yet: what Record does; or how samples are switched on, with the lines to copy.
+
+function block(title, text) {
+    const copy = () => navigator.clipboard.writeText(text);
+
+    return element("div", { class: "block" }, element("p", { class: "quiet" }, title), element("pre", { class: "scroll",
+        tabindex: 0, role: "region", "aria-label": title }, text),
+        navigator.clipboard ? element("button", { type: "button", onclick: copy }, "Copy") : null);
+}
+
+export class Guide {
+    constructor() {
+        this.isOff = false;
+        this.root = element("section", { class: "card guide", "aria-label": "About recordings" });
+        this.file = "/etc/perfcountd/perfcountd.yaml";
+        this.show(false);
+    }
+
+    // The documents of /api/v1/config and /api/v1/status.
+    learn({ sampler, web }, { config_file: file }) {
+        this.file = file ?? this.file;
+        this.isLocal = Boolean(web?.local_operators);
+        this.show(sampler?.enabled === false);
+    }
+
+    show(isOff) {
+        this.isOff = isOff;
+        if (isOff)
+            this.root.hidden = false;
+        replace(this.root, ...(isOff ? this.offer() : this.explain()));
+    }
+
+    explain() {
+        return [element("h3", {}, "Record draws a flame graph of what runs"),
+                element("p", {}, "While it records, the kernel notes at the chosen rate, on each CPU, the function that "
+                    + "runs and its callers. They are drawn as they arrive: the wider a frame, the more samples it is "
+                    + "in; below a function are those that it called."),
+                element("p", { class: "quiet" }, "Nothing is recorded before you press Record. Samples stay in this "
+                    + "tab, and a recording ends when the tab is hidden or another view is opened.")];
+    }
+
+    offer() {
+        const lines = ["sampler: {enabled: true}"];
+
+        if (!this.isLocal)
+            lines.push("web: {local_operators: true}    # browsers on this machine may record");
+        return [element("h3", {}, "Samples are off on this machine"),
+                element("p", {}, "A flame graph is made of samples, which show what the programs of all users do. So "
+                    + "they are off until somebody switches them on."),
+                block(`1. These lines in ${plain(this.file)}`, `${lines.join("\n")}\n`),
+                block("2. Then, on that machine", "sudo systemctl restart perfcountd\n"),
+                element("p", { class: "quiet" }, "From another machine, recording takes a password or a certificate of "
+                    + "the web configuration: see doc/security.md of perfcountd.")];
+    }
 }

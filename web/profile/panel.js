@@ -6,7 +6,7 @@ import { absent, percent } from "../numbers.js";
 import { Table } from "../table.js";
 import { FlameGraph } from "../flame/graph.js";
 import { search } from "../flame/search.js";
-import { hottest, keyOf } from "../flame/tree.js";
+import { deviation, hottest, isSure, keyOf } from "../flame/tree.js";
 
 const endsShown = 4; // of a long path
 
@@ -125,10 +125,11 @@ export class Panel {
 
 // --- The table of the functions that have the most samples; with A, how much they had there.
 
-function points(change) {
-    if (change === null)
-        return absent;
-    return `${change > 0 ? "+" : ""}${(change * 100).toLocaleString(undefined, { maximumFractionDigits: 1 })} points`;
+function points({ change, error }) {
+    const hundredths = (share) => (share * 100).toLocaleString(undefined, { maximumFractionDigits: 1 });
+
+    return change === null ? absent
+        : `${change > 0 ? "+" : ""}${hundredths(change)} ± ${hundredths(2 * error)} points`;
 }
 
 function shareColumn(key, title, help) {
@@ -146,8 +147,10 @@ const compared = [
     columns[0],
     shareColumn("before", "Self in A", "Samples of A that were taken in the function itself"),
     shareColumn("self", "Self in B", "Samples of B that were taken in the function itself"),
-    { key: "change", title: "Change", number: true, text: (row) => points(row.change),
-      value: (row) => Math.abs(row.change) },
+    { key: "change", title: "Change", number: true, text: points,
+      help: "Behind it are two standard deviations of the samples. A smaller change may be chance: it is grey",
+      classes: (row) => isSure(row.change, row.error) ? "" : "quiet",
+      value: (row) => isSure(row.change, row.error) ? Math.abs(row.change) : 0 },
     ...columns.slice(2),
 ];
 
@@ -171,6 +174,7 @@ export function rows(tree, before) {
         for (const [key, row] of found) {
             row.before = old.get(key)?.self ?? 0;
             row.change = row.self - row.before;
+            row.error = deviation(row.before * before.total, before.total, row.self * tree.total, tree.total);
         }
     return [...found.values()];
 }

@@ -131,14 +131,15 @@ export class Picker {
 // --- The events of /api/v1/events as the picker offers them: one entry for each name, first choices, and searching.
 
 // The first choices: of each line the first event that this machine has, so cpu-clock only where no PMU counts cycles.
+// Those with a title are the cards of the form.
 const first = [
-    ["where the CPUs' time goes", "cycles", "cpu-clock"],
-    ["where caches miss", "cache-misses", "LLC-load-misses", "L1-dcache-load-misses"],
-    ["where CPUs wait for data", "stalled-cycles-backend", "/stall_backend/"],
-    ["where CPUs wait for instructions", "stalled-cycles-frontend", "/stall_frontend/"],
-    ["where branches are mispredicted", "branch-misses"],
-    ["where memory is touched first", "page-faults"],
-    ["where tasks stop and wait", "context-switches"],
+    { title: "CPU", use: "where the CPUs' time goes", events: ["cycles", "cpu-clock"] },
+    { title: "Misses", use: "where caches miss", events: ["cache-misses", "LLC-load-misses", "L1-dcache-load-misses"] },
+    { use: "where CPUs wait for data", events: ["stalled-cycles-backend", "/stall_backend/"] },
+    { use: "where CPUs wait for instructions", events: ["stalled-cycles-frontend", "/stall_frontend/"] },
+    { use: "where branches are mispredicted", events: ["branch-misses"] },
+    { title: "Faults", use: "where memory is touched first", events: ["page-faults"] },
+    { title: "Switches", use: "where tasks stop and wait", events: ["context-switches"] },
 ];
 
 // [{name, kind, note, text}] of the API's list: an event of several PMUs is one. `tracepoints` are those that clients
@@ -170,10 +171,10 @@ function has(offer, wanted) {
 
 // The first choices that are there, their note being what they are for.
 export function choices(offers) {
-    const found = first.map(([use, ...names]) => {
-        const event = names.map((name) => offers.find((one) => has(one, name))).find(Boolean);
+    const found = first.map(({ title, use, events }) => {
+        const event = events.map((name) => offers.find((one) => has(one, name))).find(Boolean);
 
-        return event && { ...event, note: use };
+        return event && { ...event, title, note: use };
     });
 
     return found.filter(Boolean);
@@ -186,4 +187,30 @@ export function find(offers, text) {
 
     return offers.filter((one) => words.every((word) => one.text.includes(word)))
         .map((one) => [rank(one), one]).sort(([a], [b]) => a - b).map(([, one]) => one);
+}
+
+// --- How many events are between two samples. Of a clock samples are taken by time, at a frequency. Of other events a
+// number is proposed: then each sample stands for as many events, however unevenly they come.
+
+const clocks = /^(cpu-cycles|cycles|ref-cycles|bus-cycles|cpu-clock|task-clock|(.*\/)?cpu_cycles\/?)$/;
+const rare = /^(page|minor|major)-faults|^(context|cgroup)-switches|migrations/;
+const wantedHz = 99; // samples a second on each CPU, as a sampler of the clock takes
+
+// Without the modifiers behind it: "cycles:u" is "cycles".
+export function isClock(event) {
+    return clocks.test(event.trim().replace(/:[a-zA-Z]+$/, ""));
+}
+
+// `rate`: events per second on a CPU, or null where that is not known. A number of one digit, at least 1; null for a
+// clock.
+export function proposedPeriod(event, rate) {
+    if (isClock(event))
+        return null;
+    if (rate === null)
+        return rare.test(event) ? 1 : 10000;
+    if (rate <= wantedHz)
+        return 1;
+    const period = rate / wantedHz, step = 10 ** Math.floor(Math.log10(period));
+
+    return Math.max(1, Math.floor(period / step) * step);
 }

@@ -1,18 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // The view of profiles: a recording of samples is asked for by a form, and drawn while it comes in.
 import { element, replace, write } from "../element.js";
+import { cpusOf, openerFault } from "../health/findings.js";
 import { Poll } from "../poll.js";
 import { Comparison } from "./comparison.js";
 import { Downloads } from "./downloads.js";
 import { gather } from "./picker.js";
 import { Form } from "./form.js";
 import { Hottest } from "./panel.js";
-import { notes, progress, remedy } from "./notes.js";
+import { Guide, notes, progress, remedy } from "./notes.js";
 import { Recording } from "./recording.js";
 import { Toolbar, parametersOf, stateOf } from "./toolbar.js";
 
 const drawMs = 250, drawsShare = 8; // drawing takes an eighth of the time at most
 const sayMs = 5000, countingLongestMs = 100;
+const rateSeconds = 0.5;
+
+// Events per second on a CPU, as they are called where they are sampled, of an answer of /api/v1/rates by PMU.
+export function ratesOf({ totals = [] }, n) {
+    const rates = new Map();
+
+    for (const { events } of totals)
+        for (const [name, rate] of Object.entries(events))
+            if (typeof rate === "number" && n > 0)
+                rates.set(name.replaceAll("_", "-"), (rates.get(name.replaceAll("_", "-")) ?? 0) + rate / n);
+    if (rates.has("minor-faults") && !rates.has("page-faults"))
+        rates.set("page-faults", rates.get("minor-faults") + (rates.get("major-faults") ?? 0));
+    return rates;
+}
 
 class ProfileView {
     constructor(root, page) {
@@ -40,10 +55,13 @@ class ProfileView {
         this.bar = element("progress", { max: 1, value: 0, "aria-label": "Progress of the recording", hidden: true });
         this.progress = element("p", { class: "progress" });
         this.notes = element("ul", { class: "notes", "aria-label": "About the recording" });
+        this.opener = element("p", { class: "card warn", hidden: true });
+        this.guide = new Guide();
         this.result = element("div", { class: "result" }, this.toolbar.root, this.comparison.root, this.hottest.root,
                               this.downloads.root);
-        replace(root, element("h2", {}, "Profile"), this.form.root, this.fault, this.bar, this.progress, this.notes,
-                this.result);
+        this.form.root.append(this.bar, this.progress);
+        replace(root, element("h2", { class: "unseen" }, "Profile"), this.opener, this.form.root, this.fault, this.notes,
+                this.guide.root, this.result);
     }
 
     // The offers of the machine, once. Poll asks again where that fails.
@@ -54,15 +72,29 @@ class ProfileView {
                 throw error;
             return {};
         });
-        const [list, cgroups, config] = await Promise.all([this.kept.offers ?? client.json("api/v1/events", { signal }),
-                                                           optional("api/v1/cgroups"), optional("api/v1/config")]);
+        const [list, cgroups, config, status, rates] = await Promise.all([
+            this.kept.offers ?? client.json("api/v1/events", { signal }), optional("api/v1/cgroups"),
+            optional("api/v1/config"), client.json("api/v1/status", { signal }), this.askRates(signal)]);
 
         this.kept.offers = list;
-        this.form.offer(gather(list, config.sampler?.tracepoints), cgroups.cgroups ?? [], config.sampler);
-        if (config.sampler?.enabled === false)
-            this.accuse({ reason: "the sampler is not enabled", status: 403 });
+        this.form.offer(gather(list, config.sampler?.tracepoints), cgroups.cgroups ?? [], config.sampler,
+                        ratesOf(rates, cpusOf(status.machine.cpus_online).length));
+        this.guide.learn(config, status);
+        this.opener.hidden = !openerFault(status);
+        write(this.opener, openerFault(status) && `Nothing can be recorded. ${openerFault(status)}`);
         this.page.fault(null);
         this.poll.close();
+    }
+
+    // A proposal needs them; without one, all else works.
+    askRates(signal) {
+        const parameters = { collector: "cpu", totals: "pmu", seconds: rateSeconds, limit: 1 };
+
+        return this.page.client.json("api/v1/rates", { signal, parameters }).catch((error) => {
+            if (signal.aborted)
+                throw error;
+            return {};
+        });
     }
 
     // --- the state and the URL
@@ -71,14 +103,14 @@ class ProfileView {
         this.form.fill(parameters);
         this.state = stateOf(parameters);
         this.toolbar.fill(this.state);
-        this.downloads.ask(this.form.values());
+        this.downloads.ask(this.form.request());
         this.comparison.zoomTo(this.state.zoom);
         this.draw();
         this.report();
     }
 
     write() {
-        this.downloads.ask(this.form.values());
+        this.downloads.ask(this.form.request());
         this.page.address.write({ ...this.form.values(), ...parametersOf(this.state) });
     }
 
@@ -110,7 +142,7 @@ class ProfileView {
     async record() {
         if (this.running)
             return;
-        const recording = new Recording(this.page.client, this.form.values());
+        const recording = new Recording(this.page.client, this.form.request(), this.form.isLive);
         this.running = recording;
         this.countingMs = 0;
         this.form.acquit();
@@ -170,8 +202,11 @@ class ProfileView {
     accuse(fault) {
         const said = fault?.reason || fault?.message;
         const asked = fault && (fault.status === 400 || fault.status === 404 || /^event:/.test(said));
-        const general = fault && !(asked && this.form.accuse(said)) ? remedy(fault) : "";
+        const isOff = fault?.status === 403 && /not enabled/.test(fault.reason);
+        const general = fault && !isOff && !(asked && this.form.accuse(said)) ? remedy(fault) : "";
 
+        if (isOff)
+            this.guide.show(true);
         write(this.fault, general);
         this.fault.hidden = !general;
     }
@@ -182,6 +217,7 @@ class ProfileView {
         const shown = this.comparison.draw(this.state), { recording } = this.comparison;
 
         this.result.hidden = !recording;
+        this.guide.root.hidden = Boolean(recording) && !this.guide.isOff;
         this.toolbar.offer({ recording: Boolean(recording?.samples && recording.ended),
                              kept: this.kept.before !== null });
         this.downloads.show(shown && { recording, tree: shown.tree, shape: this.state.shape });

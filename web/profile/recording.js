@@ -7,9 +7,10 @@ import { StackTree } from "../flame/tree.js";
 const graceMs = 20000; // behind the last second, for the names that the daemon still looks up
 
 export class Recording {
-    // `request`: the parameters of the API.
-    constructor(client, request) {
+    // `request`: the parameters of the API. `isLive`: it goes on until it is stopped.
+    constructor(client, request, isLive = false) {
         this.client = client;
+        this.isLive = isLive;
         this.request = request;
         this.tree = new StackTree();
         this.merged = null; // the same without processes, since somebody has asked for it

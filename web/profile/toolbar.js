@@ -62,7 +62,7 @@ export class Toolbar {
                                          placeholder: "text or /pattern/", oninput: () => this.typed() });
         this.keep = element("button", { type: "button", onclick: on.keep }, "Keep as A");
         this.forget = element("button", { type: "button", onclick: on.forget }, "Forget A");
-        this.root = element("div", { class: "controls" }, this.fields.by, this.fields.shape,
+        this.root = element("div", { class: "card controls" }, this.fields.by, this.fields.shape,
                             element("label", {}, "Search", this.search), this.fields.compare, this.keep, this.forget);
         this.offer({ recording: false, kept: false });
     }

@@ -76,7 +76,7 @@ function rowOf(identity, totals, formulas) {
 export class Cgroups {
     constructor() {
         this.identities = new Map();
-        this.formulas = new Map(); // name of a metric: its entry in /api/v1/metrics
+        this.formulas = null; // name of a metric: its entry in /api/v1/metrics
         this.document = { cgroups: [] };
     }
 
@@ -115,7 +115,7 @@ export class Cgroups {
                 cgroups.set(total.cgroup, [total]);
         const rows = [...cgroups].map(([path, totals]) => {
             news ||= !this.identities.has(path);
-            return rowOf(this.identities.get(path) ?? identityOf({ cgroup: path }), totals, this.formulas);
+            return rowOf(this.identities.get(path) ?? identityOf({ cgroup: path }), totals, this.formulas ?? new Map());
         });
         return { rows, news };
     }

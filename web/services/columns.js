@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The columns of the table: what a cgroup is called, the metrics that it has here, and its events.
-import { plain } from "../element.js";
-import { absent, amount, metric, percent, titleOf, unitLabel, whole } from "../numbers.js";
+// The columns of the table: what a cgroup is called, its bar and its line, the metrics that it has here, its events, and
+// the way to its profile.
+import { element, plain, write } from "../element.js";
+import { absent, amount, count, metric, percent, titleOf, unitLabel, whole } from "../numbers.js";
 import { kinds, shortText } from "./cgroups.js";
+import { Spark } from "./spark.js";
 
-// The first of these that are here are shown, as many as there is room for.
-const first = ["cpu_utilization", "ipc", "counted", "frequency_hertz", "backend_stall_ratio", "cache_miss_ratio",
+// The first of these that are here and say something are shown, as many as there is room for.
+const first = ["ipc", "counted", "frequency_hertz", "backend_stall_ratio", "cache_miss_ratio",
                "llc_mpki", "branch_mpki", "context_switches", "minor_faults", "image", "major_faults",
                "container", "unit"];
 
 function classesOf(one) {
     if (one?.starved)
         return "warn";
+    if (one?.value === 0)
+        return "quiet";
     return one && one.value !== null && (one.share ?? 1) < whole ? "estimate" : "";
 }
 
@@ -72,7 +76,15 @@ export function sharesOf(row) {
     return row.groups.map(timesOf);
 }
 
-const name = { key: "cgroup", title: "Cgroup", help: "Its name. The events of a cgroup include those of all below it.",
+function kindOf(row) {
+    const inside = row.children?.length ?? 0;
+    const kind = row.names.has("pod") ? "pod" : row.names.has("container") ? "container" : "";
+
+    return [kind, inside > 0 && `${count(inside)} inside`].filter(Boolean).join(" · ");
+}
+
+const name = { key: "cgroup", title: "Service", note: kindOf,
+               help: "Its name. The events of a cgroup include those of all below it.",
                number: false, heading: true, value: (row) => row.title, text: (row) => row.title,
                hint: (row) => plain(row.path).slice(0, 1000) };
 const counted = { key: "counted", title: "Counted", number: true,
@@ -96,12 +108,55 @@ export function columnsOf(metrics, values) {
     return of;
 }
 
-// The number of columns besides the name that fit into a width in pixels.
-function room(width) {
-    return Math.max(2, Math.min(14, Math.floor((width - 300) / 145)));
+// A column with a bar before its numbers, as long as the share of the highest that row.bar has.
+export function withBar(column) {
+    return { ...column, classes: (row) => `main ${column.classes(row)}`, make() {
+        const bar = element("i"), number = element("span", { class: "value" });
+
+        return { root: element("div", { class: "bar" }, bar, number), write(row) {
+            write(number, column.text(row));
+            bar.style.width = `${100 * (row.bar ?? 0)}%`;
+        } };
+    } };
 }
 
-// The keys of the columns that are shown where the reader has not chosen.
-export function usual(columns, width) {
-    return first.filter((key) => columns.has(key)).slice(0, room(width));
+// The lines of the values of a column; lineOf(row) has them.
+export function lineColumn(column, title, lineOf) {
+    return { key: "line", title, make() {
+        const spark = new Spark({ describe: (point) => column.write(point.y) });
+
+        return { root: spark.canvas, write: (row) => spark.draw(lineOf(row), `${column.title} of ${row.title}`) };
+    } };
+}
+
+// The way to the flame graph of a row; hrefOf(row) is its address.
+export function profileColumn(hrefOf) {
+    return { key: "profile", title: "", make() {
+        const link = element("a", { tabindex: -1 }, "Profile");
+
+        return { root: link, write(row) {
+            link.href = hrefOf(row);
+            link.setAttribute("aria-label", `Profile of ${row.title}`);
+        } };
+    } };
+}
+
+// Whether a column says something about any of the rows: a share of time below 100 %, a name that is not that of the
+// row already, a number that is not 0.
+export function isTelling(column, rows) {
+    if (column.key === "counted")
+        return rows.some((row) => row.share !== null && row.share < whole);
+    if (kinds.has(column.key))
+        return rows.some((row) => column.value(row) && column.value(row) !== row.name);
+    return rows.some((row) => column.value(row) || row.values.get(column.key)?.starved);
+}
+
+// The number of columns besides the name, the bar, the line and the link that fit into a width in pixels.
+function room(width) {
+    return Math.max(0, Math.min(12, Math.floor((width - 640) / 115)));
+}
+
+// The keys of the columns that are shown where the reader has not chosen; `telling` has those that say something.
+export function usual(columns, width, telling = new Set(columns.keys())) {
+    return first.filter((key) => columns.has(key) && telling.has(key)).slice(0, room(width));
 }

@@ -1,48 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part below a row that was opened: its path and names, how much of the time it was counted, and the lines of its
-// values.
+// The part below a row that was opened: its path and names, how much of the time it was counted, and its values, each
+// with its line.
 import { element, plain, replace, write } from "../element.js";
-import { Line } from "../lines.js";
 import { titleOf } from "../numbers.js";
 import { kinds } from "./cgroups.js";
 import { sharesOf } from "./columns.js";
-
-// Of a value of a cgroup in a History.
-export function nameOf(row, value) {
-    return `${value} ${row.key}`;
-}
+import { Spark } from "./spark.js";
 
 // A value with its line.
 class Value {
-    constructor(row, column, history) {
+    constructor(row, column) {
         this.column = column;
-        this.line = new Line(history, nameOf(row, column.key), {
-            label: `${column.title} of ${row.title}`, text: (value) => column.write(value), axes: true,
-        });
-        this.number = element("span", { class: "value" });
-        this.root = element("div", { class: "card" }, this.line.element);
-        this.root.prepend(element("h3", { title: column.help }, column.title, " ", this.number));
+        this.spark = new Spark({ area: true, describe: (point) => column.write(point.y) });
+        this.number = element("div", { class: "value" });
+        this.root = element("div", { class: "tile" }, this.number, this.spark.canvas);
+        this.root.prepend(element("div", { class: "quiet", title: column.help }, column.title));
     }
 
-    take(row) {
+    take(row, line) {
         write(this.number, this.column.text(row));
         this.number.className = `value ${this.column.classes(row)}`.trim();
         this.number.title = this.column.hint(row);
-        this.line.update();
+        this.spark.draw(line, `${this.column.title} of ${row.title}`);
     }
 }
 
 export class Opened {
-    constructor(row, columns, history) {
-        this.key = row.key;
-        this.columns = columns;
-        this.history = history;
-        this.values = new Map();
+    // lineOf(row, name): the line of a value.
+    constructor(row, columns, lineOf) {
+        Object.assign(this, { key: row.key, columns, lineOf, values: new Map() });
         this.shares = element("dd");
-        this.lines = element("div", { class: "lines" });
-        this.root = element("div", { class: "details" });
         this.names = element("dl");
-        replace(this.root, this.names, this.lines);
+        this.tiles = element("div", { class: "tiles" });
+        this.root = element("div", { class: "details" }, this.tiles, this.names);
         this.take(row);
     }
 
@@ -62,15 +52,10 @@ export class Opened {
         write(this.shares, sharesOf(row).join("; "));
         for (const [key, column] of this.columns)
             if (row.values.has(key) && !this.values.has(key)) {
-                this.values.set(key, new Value(row, column, this.history));
-                this.lines.append(this.values.get(key).root);
+                this.values.set(key, new Value(row, column));
+                this.tiles.append(this.values.get(key).root);
             }
-        for (const value of this.values.values())
-            value.take(row);
-    }
-
-    close() {
-        for (const value of this.values.values())
-            value.line.close();
+        for (const [key, value] of this.values)
+            value.take(row, this.lineOf(row, key));
     }
 }

@@ -1,19 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// The view of cgroups: services, slices and containers as a table.
+// The view of cgroups: slices with the services and containers inside them, as a tree with columns.
 //
 // Each answer has all cgroups: the daemon spends its time on reading them, not on writing, and so the table is sorted
 // and filtered as one types, without another request.
+import { Age } from "../age.js";
+import { Fault } from "../client.js";
 import { element, plain, replace, write } from "../element.js";
 import { History } from "../history.js";
 import { count } from "../numbers.js";
-import { sentence } from "../health/findings.js";
+import { openerFault, sentence } from "../health/findings.js";
 import { Poll } from "../poll.js";
 import { Table } from "../table.js";
 import { Cgroups, filterOf } from "./cgroups.js";
-import { columnsOf, usual } from "./columns.js";
-import { Opened, nameOf } from "./opened.js";
+import { columnsOf, isTelling, lineColumn, profileColumn, usual, withBar } from "./columns.js";
+import { lineOf, linesOf, parametersOf, parametersOfOne, titleOfSpan } from "./hour.js";
+import { Opened } from "./opened.js";
+import { Folds, flatten, nest, withAncestors } from "./tree.js";
 
-const seconds = 2, firstSeconds = 0.5, listingMs = 30000, listedMax = 200;
+const seconds = 2, firstSeconds = 0.5, listingMs = 30000, hourMs = 60000, listedMax = 200;
+
+// Of a value of a cgroup in a History.
+function nameOf(row, value) {
+    return `${value} ${row.key}`;
+}
 
 class Services {
     constructor(root, page) {
@@ -22,7 +31,10 @@ class Services {
         this.answer = null;
         this.rows = [];
         this.names = new Set(); // of what rows have had
+        this.telling = new Set(); // columns that have said something
         this.columns = new Map();
+        this.past = null; // what linesOf() makes of the last hour, where the daemon has a history
+        this.pastOfOpened = null;
         this.listed = -Infinity;
         this.opened = null;
         page.kept.set("services", page.kept.get("services") ?? new History());
@@ -30,6 +42,7 @@ class Services {
         this.take(page.address.parameters);
         this.build(root);
         this.poll = new Poll(page, 0, (signal) => this.ask(signal));
+        this.hour = null; // a Poll, once it is known what to ask for
         this.observer = new ResizeObserver(() => this.showColumns());
         this.observer.observe(root);
     }
@@ -41,33 +54,41 @@ class Services {
         this.filter = parameters.get("filter") ?? "";
         this.chosen = parameters.get("columns")?.split(",") ?? null;
         this.openKey = parameters.get("open");
+        this.folds = new Folds(parameters);
     }
 
     save() {
         this.page.address.write({ sort: this.sort, order: this.sort && this.order, filter: this.filter,
-                                  columns: this.chosen?.join(",") || null, open: this.openKey });
+                                  columns: this.chosen?.join(",") || null, open: this.openKey,
+                                  ...this.folds.parameters });
     }
 
     build(root) {
         this.input = element("input", { type: "search", value: this.filter, autocomplete: "off", spellcheck: "false",
-                                        size: 28, placeholder: "ssh, *.service, image=db:*",
+                                        "aria-label": "Filter: a part of a name, or a pattern", size: 30,
+                                        placeholder: "Filter: ssh, *.service, image=db:*",
                                         oninput: () => this.onFilter() });
         this.choice = element("fieldset", {}, element("legend", {}, "Columns"));
-        this.note = element("p", { class: "quiet" });
+        this.note = element("small");
+        this.foldAll = element("button", { type: "button", hidden: true, onclick: () => this.onFoldAll() });
+        this.opener = element("p", { class: "warn", hidden: true });
         this.droppedTitle = element("summary");
         this.droppedBody = element("div");
-        this.dropped = element("details", { hidden: true }, this.droppedTitle, this.droppedBody);
-        replace(root, element("h2", {}, "Services"),
-                element("div", { class: "controls" },
-                        element("label", {}, "Filter: a part of a name, or a pattern", this.input),
-                        element("details", { class: "columns" }, element("summary", {}, "Columns"), this.choice)),
-                this.note);
-        this.table = new Table(root, {
+        this.dropped = element("details", { class: "card", hidden: true }, this.droppedTitle, this.droppedBody);
+        const card = element("section", { class: "card", "aria-label": "Services" },
+                             element("div", { class: "bar-of-card" }, element("h2", {}, "Services", " ", this.note),
+                                     element("div", { class: "controls" }, this.input, this.foldAll, element("details",
+                                         { class: "columns" }, element("summary", {}, "Columns"), this.choice))));
+        this.table = new Table(card, {
             label: "Cgroups, per second", columns: [], sort: this.sort, order: this.order, openable: true,
             empty: "Waiting for the first answer.", onSort: (key, order) => this.onSort(key, order),
-            onRow: (row) => this.onRow(row),
+            onRow: (row) => this.onRow(row), onFold: (row) => this.onFold(row),
+            inOrder: (rows, sort) => flatten(rows, sort, (row) => this.isFolded(row)),
+            isFolded: (row) => this.isFolded(row),
         });
-        root.append(this.dropped);
+        this.age = new Age(this.page, [this.table.scroll]);
+        this.table.scroll.before(this.opener, this.age.note);
+        replace(root, card, this.dropped);
     }
 
     async ask(signal) {
@@ -75,17 +96,86 @@ class Services {
         const options = { signal, parameters: { collector: "cgroup", seconds: this.answer ? seconds : firstSeconds,
                                                 totals: "cgroup", limit: 1 } };
 
-        if (!this.answer)
+        if (!this.cgroups.formulas)
             this.cgroups.learnMetrics(await this.page.client.json("api/v1/metrics", { signal }));
+        this.hour ??= new Poll(this.page, hourMs, (other) => this.askHour(other));
         if (performance.now() - this.listed > listingMs)
             await this.list(signal);
-        this.takeAnswer(await this.page.client.json("api/v1/rates", options));
+        const answer = await this.page.client.json("api/v1/rates", options);
+        const why = await this.absence(answer, signal);
+        this.age.take(why);
+        if (!why || this.rows.length === 0)
+            this.takeAnswer(answer);
         if (this.rows.length === 0)
             await this.explain(signal);
     }
 
+    // Why an answer has no new numbers, or "".
+    async absence(answer, signal) {
+        const isKnown = (one) => [...Object.values(one.events), ...Object.values(one.ratios)].some((n) => n !== null);
+
+        if (answer.totals.length === 0 || answer.totals.some(isKnown))
+            return "";
+        const { collectors, paused } = await this.status(signal);
+        const own = collectors.find((one) => one.name === "cgroup");
+
+        if (own.enabled && !own.success)
+            return `cgroups are not counted any more. ${sentence(own.error)} See Health.`;
+        return paused ? "counting is paused. See Health." : "nothing was counted in the last seconds. See Health.";
+    }
+
+    async status(signal) {
+        const status = await this.page.client.json("api/v1/status", { signal });
+        const fault = openerFault(status);
+
+        this.opener.hidden = !fault;
+        write(this.opener, fault);
+        return status;
+    }
+
+    // The lines of the last hour. Without a history, those of this tab are all there is.
+    async askHour(signal) {
+        const { client } = this.page;
+        const ask = async (parameters) => linesOf(await client.json("api/v1/history", { signal, parameters }));
+        const main = this.mainKey(), entry = this.cgroups.formulas.get(main), { openKey } = this;
+
+        try {
+            if (main)
+                this.past = await ask(parametersOf(main, entry));
+            if (openKey)
+                this.pastOfOpened = await ask(parametersOfOne(openKey, [...this.cgroups.formulas.keys()]));
+        } catch (error) {
+            if (!(error instanceof Fault) || error.status !== 404)
+                throw error;
+            this.past = null;
+            this.hour.close();
+        }
+        this.showColumns();
+        this.show();
+    }
+
+    // The column that has bars and lines: CPU time, or the one that is sorted by where no CPU time is counted.
+    mainKey() {
+        const { formulas } = this.cgroups, isHere = (one) => one.collector === "cgroup";
+
+        return formulas?.get("cpu_utilization")?.available.some(isHere) ? "cpu_utilization" : this.usualSort ?? null;
+    }
+
+    lineOf(row, name) {
+        const known = [this.pastOfOpened, this.past].map((past) => past?.lines.get(row.key)?.get(name)).find(Boolean);
+
+        return known ?? lineOf(this.history, nameOf(row, name), this.span);
+    }
+
+    // The seconds that lines show.
+    get span() {
+        return this.past?.span ?? this.history.seconds;
+    }
+
     async list(signal) {
-        this.cgroups.learn(await this.page.client.json("api/v1/cgroups", { signal }));
+        const [listed] = await Promise.all([this.page.client.json("api/v1/cgroups", { signal }), this.status(signal)]);
+
+        this.cgroups.learn(listed);
         this.listed = performance.now();
         if (this.answer)
             this.showDropped();
@@ -100,10 +190,12 @@ class Services {
         for (const row of rows)
             for (const name of [...row.values.keys(), ...row.names.keys()])
                 this.names.add(name);
-        this.rows = rows;
+        this.rows = nest(rows);
         this.keep();
         if (first || this.names.size !== before)
             this.learnColumns();
+        else
+            this.tell();
         this.answer = answer;
         this.show();
         if (first)
@@ -126,28 +218,51 @@ class Services {
         }
         this.writeChoice();
         this.shownKeys = null;
-        this.showColumns();
+        this.tell();
         this.table.setSort(this.sort || this.usualSort, this.order);
     }
 
-    // The columns that the reader chose, or those for which there is room; the one that is sorted by is always there.
-    showColumns() {
-        const wanted = (this.chosen ?? usual(this.columns, this.table.scroll.parentNode.clientWidth))
-            .filter((key) => key !== "cgroup" && this.columns.has(key));
-        const keys = ["cgroup", ...wanted];
+    // Columns that say something now stay, so that none comes and goes.
+    tell() {
+        for (const [key, column] of this.columns)
+            if (!this.telling.has(key) && isTelling(column, this.rows))
+                this.telling.add(key);
+        this.showColumns();
+    }
 
-        if (this.columns.has(this.sort) && !keys.includes(this.sort))
-            keys.push(this.sort);
-        if (this.columns.size === 0 || keys.join() === this.shownKeys)
+    // The columns that the reader chose, or those that say something, for which there is room; the one that is sorted by
+    // is always there.
+    showColumns() {
+        const main = this.mainKey(), width = this.table.scroll.parentNode.clientWidth;
+        const wanted = this.chosen ?? [main, "line", ...usual(this.columns, width, this.telling)];
+        const keys = new Set([...wanted, this.columns.has(this.sort) ? this.sort : main]);
+
+        if (this.columns.size === 0)
             return;
-        this.shownKeys = keys.join();
-        this.table.setColumns(keys.map((key) => this.columns.get(key)));
+        const columns = ["cgroup", ...keys, "profile"].map((key) => this.columnOf(key, main)).filter(Boolean);
+        const shown = [...new Set(columns)].map((one) => one.key).join();
+        this.table.retitle("line", titleOfSpan(this.span));
+        if (shown === this.shownKeys)
+            return;
+        this.shownKeys = shown;
+        this.table.setColumns([...new Set(columns)]);
         for (const box of this.choice.querySelectorAll("input"))
-            box.checked = keys.includes(box.value);
+            box.checked = keys.has(box.value);
+    }
+
+    columnOf(key, main) {
+        const column = this.columns.get(key), of = this.columns.get(main);
+
+        if (key === "line")
+            return of ? lineColumn(of, titleOfSpan(this.span), (row) => this.lineOf(row, main)) : null;
+        if (key === "profile")
+            return profileColumn((row) => this.page.address.of("profile", { cgroup: row.path }));
+        return key === main && of ? withBar(of) : column;
     }
 
     writeChoice() {
-        const keys = [...new Set([...usual(this.columns, Infinity), ...this.columns.keys()])];
+        const keys = [...new Set([this.mainKey(), ...usual(this.columns, Infinity), ...this.columns.keys()])]
+            .filter((key) => this.columns.has(key));
         const box = (column) => element("label", { class: "choice", title: column.help },
             element("input", { type: "checkbox", value: column.key, onchange: () => this.onChoice() }), column.title);
 
@@ -196,10 +311,30 @@ class Services {
         this.timer = setTimeout(() => this.page.say(this.note.textContent), 600);
     }
 
+    // While the reader looks for something, all that matches is shown.
+    isFolded(row) {
+        return this.filter.trim() === "" && this.folds.has(row.key);
+    }
+
+    onFold(row) {
+        this.folds.toggle(row.key);
+        this.save();
+        this.show();
+    }
+
+    onFoldAll() {
+        this.folds.setAll(!this.folds.all);
+        this.save();
+        this.show();
+    }
+
     onRow(row) {
         this.openKey = this.openKey === row.key ? null : row.key;
+        this.pastOfOpened = null;
         this.save();
         this.showOpened();
+        if (this.openKey && this.past)
+            this.hour.resume();
     }
 
     showOpened() {
@@ -211,31 +346,30 @@ class Services {
         }
         if (!row && this.opened?.key === this.openKey)
             return;
-        this.opened?.close();
-        this.opened = row ? new Opened(row, this.columns, this.history) : null;
+        this.opened = row ? new Opened(row, this.columns, (one, name) => this.lineOf(one, name)) : null;
         this.table.open(row?.key ?? null, this.opened?.root);
     }
 
     show() {
-        const wanted = filterOf(this.filter);
-        const rows = this.rows.filter(wanted);
+        const wanted = filterOf(this.filter), matches = this.rows.filter(wanted), main = this.mainKey();
+        const valueOf = (row) => row.values.get(main)?.value ?? 0;
+        const highest = this.rows.reduce((most, row) => Math.max(most, valueOf(row)), 0) || 1;
 
+        for (const row of this.rows)
+            row.bar = valueOf(row) / highest;
         this.table.setEmpty(this.empty());
-        this.table.update(rows);
+        this.table.update(withAncestors(this.rows, wanted));
+        this.foldAll.hidden = this.filter.trim() !== "" || !this.rows.some((row) => row.children.length > 0);
+        write(this.foldAll, this.folds.all ? "Unfold all" : "Fold all");
         this.showOpened();
-        write(this.note, this.sentence(rows.length));
+        write(this.note, this.sentence(matches.length));
     }
 
     sentence(n) {
         const all = this.rows.length;
-        const still = all > 0 && this.rows.every((row) => [...row.values.values()].every((one) => one.value === null));
-        const failed = this.answer?.totals.some((one) => one.state === "failed");
-        const text = n === all ? `${count(all)} ${all === 1 ? "cgroup" : "cgroups"}.`
-            : `${count(n)} of ${count(all)} cgroups match the filter.`;
 
-        if (failed)
-            return `${text} They are not counted any more: see Health.`;
-        return still ? `${text} Nothing was counted in the last seconds: see Health.` : text;
+        return n === all ? `${count(all)} ${all === 1 ? "cgroup" : "cgroups"}.`
+            : `${count(n)} of ${count(all)} cgroups match the filter.`;
     }
 
     // The sentence in place of rows.
@@ -255,7 +389,7 @@ class Services {
     }
 
     async explain(signal) {
-        const { collectors } = await this.page.client.json("api/v1/status", { signal });
+        const { collectors } = await this.status(signal);
         const own = collectors.find((one) => one.name === "cgroup");
 
         this.fault = own.enabled && !own.success ? own.error : "";
@@ -294,9 +428,10 @@ class Services {
 
     close() {
         this.poll.close();
+        this.hour?.close();
+        this.age.close();
         this.observer.disconnect();
         clearTimeout(this.timer);
-        this.opened?.close();
     }
 }
 

@@ -2,7 +2,7 @@
 // The findings of the view Health in a status.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { absences, cpuList, cpuShares, findings, sentence } from "../../../web/health/findings.js";
+import { absences, cpuList, cpuShares, cpusOf, findings, openerFault, sentence } from "../../../web/health/findings.js";
 
 const well = {
     failures: [], starved: [], paused: false, opener: { state: "running" }, config_last_reload_successful: true,
@@ -58,6 +58,21 @@ test("a collector that fails is said to once", () => {
     assert.deepEqual(found.map((one) => one.title), ["The collector cgroup fails"]);
 });
 
+test("a missing PMU is one note, whatever it explains", () => {
+    const found = findings({ ...well, failures: [failure("cycles", { reason: "no_pmu", message: "no PMU (ENOENT)" }),
+        failure("x"), failure("instructions", { reason: "no_pmu", message: "another text", collector: "cgroup" }),
+        failure("cycles", { reason: "no_pmu", collector: "self", cpus: "" })] });
+
+    assert.deepEqual(found.map((one) => [one.level, one.title]), [["warn", "Not counted"], ["note", "No hardware PMU"]]);
+    assert.deepEqual(found[1].places, ["Not counted: cycles, instructions"]);
+});
+
+test("an opener that has ended or does not answer is said", () => {
+    assert.equal(openerFault(well), "");
+    assert.match(openerFault({ opener: { state: "lost" } }), /nothing new can be opened: restart perfcountd\.$/);
+    assert.match(openerFault({ opener: { state: "late" } }), /does not answer/);
+});
+
 test("absences are grouped by their reason", () => {
     const absent = (message, collector = "cpu") => ({ collector, pmu: "armv8", message });
 
@@ -80,5 +95,6 @@ test("CPU time over time, whatever the clocks do", () => {
 test("lists and sentences", () => {
     assert.equal(cpuList([3, 1, 0, 1, 7]), "0-1,3,7");
     assert.equal(cpuList([]), "");
+    assert.deepEqual([...cpusOf("0-2,5"), ...cpusOf(""), ...cpusOf(null)], [0, 1, 2, 5]);
     assert.deepEqual(["", "a.", "b", "c!"].map(sentence), ["", "A.", "B.", "C!"]);
 });

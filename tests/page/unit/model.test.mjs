@@ -2,7 +2,7 @@
 // Random stacks: everything that the tree says is what a sum over the stacks themselves says.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { difference, hottest } from "../../../web/flame/tree.js";
+import { deviation, difference, hottest, isSure } from "../../../web/flame/tree.js";
 import { folded } from "../../../web/flame/export.js";
 import { search } from "../../../web/flame/search.js";
 import { Random, beginning, same, stack, sum, treeOf } from "./stacks.mjs";
@@ -97,4 +97,19 @@ test("difference", () => {
             assert.equal(node.total, sum(beginning(young, node.path())));
         }
     });
+});
+
+test("a difference of samples has the error of Poisson counts", () => {
+    assert.equal(deviation(0, 100, 0, 100), 0);
+    assert.ok(Math.abs(deviation(25, 100, 0, 100) - 0.05) < 1e-12);
+    assert.equal(deviation(5, 10, 0, 0), deviation(5, 10, 0, 10), "a recording without samples has no error of its own");
+    const sure = (before, after) => isSure((after - before) / 1000, deviation(before, 1000, after, 1000));
+    assert.deepEqual([[0, 3], [0, 5], [5, 0], [100, 120], [100, 140], [0, 0]].map(([a, b]) => sure(a, b)),
+        [false, true, true, false, true, false]);
+    assert.ok(!isSure(0, 0));
+    // Of two recordings of the same, next to nothing differs.
+    const random = new Random(8), of = () => treeOf(random.list(2000, () =>
+        ({ frames: [{ name: `f${random.below(8)}`, module: "", kind: "user" }], weight: 1 })));
+    const nodes = [...difference(of(), of()).nodes()].filter((node) => node.parent);
+    assert.ok(nodes.filter((node) => isSure(node.after - node.before, node.error)).length <= 1);
 });

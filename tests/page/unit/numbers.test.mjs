@@ -59,7 +59,7 @@ test("very large and very small numbers stay short", () => {
 // All units that `perfcountd list-metrics --json` has.
 test("each unit of the derived metrics is written", () => {
     const expected = {
-        ratio: ["12.3%", ""], hertz: ["0.123 Hz", ""], cpus: ["0.123", "CPUs"], watts: ["0.123 W", ""],
+        ratio: ["12.3%", ""], hertz: ["0.123 Hz", ""], cpus: ["0.12", "CPUs"], watts: ["0.123 W", ""],
         "per 1000 instructions": ["0.123", "/1000 instr."], "bytes per second": ["0.123 B/s", ""],
     };
 
@@ -69,6 +69,7 @@ test("each unit of the derived metrics is written", () => {
     }
     assert.equal(metric(2.4e9, "hertz", "frequency_hertz"), "2.4 GHz");
     assert.equal(metric(1.5, "parsecs", "x"), "1.5 parsecs");
+    assert.deepEqual([0, 0.0031, 0.4].map((n) => metric(n, "cpus", "x")), ["0.00", "< 0.01", "0.40"]);
 });
 
 const binary = process.env.PERFCOUNTD;

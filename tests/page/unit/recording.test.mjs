@@ -5,7 +5,8 @@ import { createServer } from "node:http";
 import test, { after, before } from "node:test";
 import { Client } from "../../../web/client.js";
 import { culprit } from "../../../web/profile/form.js";
-import { choices, find, gather } from "../../../web/profile/picker.js";
+import { choices, find, gather, isClock, proposedPeriod } from "../../../web/profile/picker.js";
+import { ratesOf } from "../../../web/profile/profile.js";
 import { notes, progress, remedy, summary } from "../../../web/profile/notes.js";
 import { eventually } from "../daemon.mjs";
 import { Recording } from "../../../web/profile/recording.js";
@@ -128,4 +129,27 @@ test("events of several PMUs are one, first choices are there, what clients may 
     assert.equal(offers[2].note, "Cycles. a55, a76");
     assert.deepEqual(choices(offers).map(({ name }) => name), ["cycles", "a76/stall_backend/"]);
     assert.deepEqual(find(offers, "CYC").map(({ name }) => name), ["cycles", "sched:cycles"]);
+});
+
+test("of a clock samples are taken by time; of other events a number is proposed, by how often they come", () => {
+    for (const event of ["cycles", "cpu-cycles:u", "cpu-clock", "task-clock:k", "a76/cpu_cycles/", " ref-cycles "])
+        assert.ok(isClock(event), event);
+    for (const event of ["cycles-x", "cache-misses", "page-faults:u", "sched:sched_switch", "cpu_cycles_x"])
+        assert.ok(!isClock(event), event);
+    assert.equal(proposedPeriod("cycles:u", 1e9), null);
+    const periods = [[0, 1], [50, 1], [99, 1], [198.5, 2], [1500, 10], [43000, 400], [2.2e6, 20000], [9.9e8, 1e7]];
+    for (const [rate, period] of periods)
+        assert.equal(proposedPeriod("cache-misses", rate), period, String(rate));
+    assert.equal(proposedPeriod("cache-misses", null), 10000, "where the daemon does not count it");
+    assert.equal(proposedPeriod("context-switches", null), 1);
+});
+
+test("events are called as they are sampled, and their rates are those of a CPU", () => {
+    const rates = ratesOf({ totals: [{ events: { context_switches: 300, minor_faults: 80, major_faults: 20 } },
+                                     { events: { cycles: null, context_switches: 100 } }] }, 4);
+
+    assert.deepEqual([...rates], [["context-switches", 100], ["minor-faults", 20], ["major-faults", 5],
+                                  ["page-faults", 25]]);
+    assert.equal(ratesOf({}, 4).size, 0);
+    assert.equal(ratesOf({ totals: [{ events: { x: 1 } }] }, 0).size, 0);
 });

@@ -3,7 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Cgroups, filterOf, glob, shortText } from "../../../web/services/cgroups.js";
-import { columnsOf, sharesOf, usual } from "../../../web/services/columns.js";
+import { columnsOf, isTelling, sharesOf, usual } from "../../../web/services/columns.js";
+import { lineOf, linesOf, titleOfSpan } from "../../../web/services/hour.js";
+import { nearest, runsOf } from "../../../web/services/spark.js";
+import { Folds, flatten, nest, withAncestors } from "../../../web/services/tree.js";
 import { shownOf, sorted } from "../../../web/table.js";
 
 const metrics = { metrics: [
@@ -96,8 +99,117 @@ test("few columns on a phone, more on a desk", () => {
     const columns = columnsOf(new Map(), new Set(["minor_faults", "context_switches", "major_faults", "unit",
         "image"]));
 
-    assert.equal(usual(columns, 360).length, 2);
+    assert.equal(usual(columns, 360).length, 0);
     assert.ok(usual(columns, 1280).length > 4);
+    assert.deepEqual(usual(columns, 1280, new Set(["minor_faults"])), ["minor_faults"]);
+});
+
+test("a column of constants says nothing", () => {
+    const row = (share, unit, faults, name = "a.service") => ({ share, name, names: new Map([["unit", unit]]),
+        values: new Map([["faults", { value: faults, starved: false }]]) });
+    const columns = columnsOf(new Map(), new Set(["unit", "faults"]));
+    const telling = (...rows) => ["counted", "unit", "faults"].filter((key) => isTelling(columns.get(key), rows));
+
+    assert.deepEqual(telling(row(1, "a.service", 0), row(null, "", null)), []);
+    assert.deepEqual(telling(row(0.98, "a.service", 0)), ["counted"]);
+    assert.deepEqual(telling(row(1, "a.service", 0), row(1, "b.service", 0, "shop/b")), ["unit"]);
+    assert.deepEqual(telling(row(1, "a.service", 3)), ["faults"]);
+});
+
+// --- the tree
+
+const nested = (...paths) => nest(paths.map((path, i) => ({ path, key: path, n: i })));
+const pathsOf = (rows) => rows.map((row) => row.path).join(" ");
+const byNumber = (rows) => [...rows].sort((a, b) => b.n - a.n);
+
+test("a cgroup is below the nearest one above it that is counted", () => {
+    const rows = nested("/a/b/c", "/a", "/ab", "/a/b/c/d", "/x/y");
+    const parents = Object.fromEntries(rows.map((row) => [row.path, row.parent?.path ?? null]));
+
+    assert.deepEqual(parents, { "/a/b/c": "/a", "/a": null, "/ab": null, "/a/b/c/d": "/a/b/c", "/x/y": null });
+    assert.deepEqual(rows.map((row) => row.depth), [1, 0, 0, 2, 0]);
+    assert.equal(nested("/", "/a", "/a/b")[1].parent.path, "/");
+    assert.equal(nested("/", "/a")[0].parent, null);
+    assert.equal(nested("/__proto__/x", "/__proto__")[0].parent.path, "/__proto__");
+    const deep = nested(...Array.from({ length: 2000 }, (_, i) => "/a".repeat(i + 1)));
+    assert.equal(deep.at(-1).depth, 1999);
+    assert.equal(flatten(deep, (rows) => rows, () => false).length, 2000);
+});
+
+test("siblings are sorted, below their slice", () => {
+    const rows = nested("/s", "/s/a", "/t", "/s/b", "/t/c");
+
+    assert.equal(pathsOf(flatten(rows, byNumber, () => false)), "/t /t/c /s /s/b /s/a");
+    assert.equal(pathsOf(flatten(rows, byNumber, (row) => row.path === "/s")), "/t /t/c /s");
+    assert.equal(pathsOf(flatten([rows[1], rows[4]], byNumber, () => false)), "/t/c /s/a", "without their slices");
+});
+
+test("what matches is shown with what it is inside of", () => {
+    const rows = nested("/s", "/s/a", "/s/a/x", "/s/b", "/t");
+
+    assert.equal(pathsOf(withAncestors(rows, (row) => row.path.endsWith("x"))), "/s /s/a /s/a/x");
+    assert.equal(pathsOf(withAncestors(rows, (row) => row.path === "/s")), "/s");
+    assert.equal(pathsOf(withAncestors(rows, () => false)), "");
+});
+
+test("which rows are folded is in the URL, whatever they are called", () => {
+    const again = (folds) => new Folds(new URLSearchParams(Object.entries(folds.parameters)));
+    const folds = new Folds(new URLSearchParams());
+
+    for (const path of ["/a,b", "/100%", "/%2C", "/all"])
+        folds.toggle(path);
+    for (const path of ["/a,b", "/100%", "/%2C", "/all"])
+        assert.ok(again(folds).has(path), path);
+    assert.ok(!again(folds).has("/a"));
+    folds.setAll(true);
+    folds.toggle("/a,b");
+    assert.deepEqual([again(folds).has("/x"), again(folds).has("/a,b")], [true, false]);
+    folds.toggle("/a,b");
+    assert.ok(again(folds).has("/a,b"));
+    for (let i = 0; i < 500; i++)
+        folds.toggle(`/long-${i}`);
+    assert.equal(folds.parameters.unfold, "", "a list that is too long for a URL");
+    assert.ok(new Folds(new URLSearchParams("fold=%E0%A4%A,x%")).has("x%"));
+});
+
+// --- lines
+
+const document = { times: [1000, 1030, 1060, 1090], seconds: [0, 30, 30, 15], rows: [
+    { cgroup: "/a", derived: { ipc: [null, 1, null, 3] }, events: { faults: [null, 60, 0, 30] } },
+    { cgroup: "/a", derived: { ipc: [null, 9, 2, 9] }, events: {} },
+    { cgroup: "/__proto__", events: { faults: [null, null, null, null], constructor: [1, 2, 3, 4] } },
+    { collector: "cpu", cpu: 0, events: { faults: [1, 1, 1, 1] } },
+] };
+
+test("a history becomes lines: gaps are gaps, and events are per second", () => {
+    const { span, lines } = linesOf(document), of = (path, name) => lines.get(path).get(name).map(({ y }) => y);
+
+    assert.equal(span, 300);
+    assert.deepEqual(of("/a", "ipc"), [NaN, 1, 2, 3]);
+    assert.deepEqual(of("/a", "faults"), [NaN, 2, 0, 2]);
+    assert.deepEqual(of("/__proto__", "constructor"), [NaN, 2 / 30, 0.1, 4 / 15]);
+    assert.deepEqual(lines.get("/a").get("ipc").map(({ x }) => Math.round(x * 1000)), [700, 800, 900, 1000]);
+    assert.equal(lines.size, 2);
+    assert.deepEqual(linesOf({}), { span: 300, lines: new Map() });
+    assert.deepEqual(linesOf({ times: [1], seconds: [1], rows: [null ?? {}] }).lines, new Map());
+    assert.deepEqual([300, 500, 3600].map(titleOfSpan), ["last 5 min", "last 8 min", "last hour"]);
+});
+
+test("a line of this tab is as long as its time", () => {
+    const history = { points: () => [{ x: -60, y: 1 }, { x: 0, y: 2 }] };
+
+    assert.deepEqual(lineOf(history, "x", 600), [{ x: 0.9, y: 1 }, { x: 1, y: 2 }]);
+});
+
+test("a gap ends a run of points; the scale begins at 0", () => {
+    const line = [{ x: 0, y: 4 }, { x: 0.5, y: 2 }, { x: 0.7, y: NaN }, { x: 1, y: 0 }, { x: -1, y: 9 }];
+    const runs = runsOf(line.slice(0, 4), 100, 23);
+
+    assert.deepEqual(runs, [[{ x: 0, y: 2 }, { x: 50, y: 12 }], [{ x: 100, y: 22 }]]);
+    assert.deepEqual(runsOf([], 100, 20), []);
+    assert.deepEqual(runsOf([{ x: 0, y: 0 }], 100, 23), [[{ x: 0, y: 22 }]]);
+    assert.equal(nearest(line, 0.6).y, 2);
+    assert.equal(nearest([{ x: 0, y: NaN }], 0), null);
 });
 
 test("long and hostile paths in a line", () => {
