@@ -924,7 +924,7 @@ static int find_failed(struct search *search)
 /* A machine without a PMU has nothing that is missing. */
 static bool is_missing(const struct failure *failure)
 {
-    return failure->event[0] && !strstr(failure->message, REASON_NO_PMU);
+    return failure->event[0] && !str_equal(failure->reason, REASON_LABEL_NO_PMU);
 }
 
 /* It does not see all of its CPUs or cgroups. */

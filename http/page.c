@@ -113,15 +113,6 @@ static struct MHD_Response *response_of(const struct asset *asset, bool gzip)
     return page_decode(&content, asset) == 0 ? reply_make(&content, types[asset->type], NULL, false) : NULL;
 }
 
-static void reply_no_file(struct request *request, const char *path)
-{
-    if (str_equal(path, ASSET_CHART))
-        reply_error(request, MHD_HTTP_NOT_FOUND,
-                    "the page has no lines here: perfcountd was built without Chart.js (libjs-chart.js of Debian)");
-    else
-        reply_error(request, MHD_HTTP_NOT_FOUND, "the page has no file \"%.256s\"; see / for what there is", path);
-}
-
 void handle_page_file(struct request *request)
 {
     const char *path = request->path + strlen(PAGE_PATH);
@@ -129,7 +120,7 @@ void handle_page_file(struct request *request)
 
     /* The page itself is served only at /, where it has its policy. */
     if (!asset || asset->type == ASSET_HTML) {
-        reply_no_file(request, path);
+        reply_error(request, MHD_HTTP_NOT_FOUND, "the page has no file \"%.256s\"; see / for what there is", path);
         return;
     }
     bool gzip = request_negotiate(request, NULL, 0);
@@ -223,7 +214,7 @@ static void append_paths(struct buffer *page, const struct site *site, const cha
 static void append_modules(struct buffer *page)
 {
     for (size_t i = 0; i < n_assets; i++)
-        if (assets[i].type == ASSET_JS && !str_equal(assets[i].path, ASSET_CHART))
+        if (assets[i].type == ASSET_JS)
             buffer_appendf(page, "<link rel=\"modulepreload\" href=\".%s%s\">\n", PAGE_PATH, assets[i].path);
 }
 

@@ -4,15 +4,16 @@ import { Address } from "./address.js";
 import { Client } from "./client.js";
 import { Edition, Faults } from "./faults.js";
 import { element, plain, replace, write } from "./element.js";
+import { Footer } from "./footer.js";
 import { Visibility } from "./poll.js";
-import { now } from "./now/now.js";
+import { overview } from "./overview/overview.js";
 import { services } from "./services/services.js";
 import { profile } from "./profile/profile.js";
 import { health } from "./health/health.js";
 
 // Statuses of a daemon that is not there: no answer, or a proxy's.
 const away = [0, 502, 503, 504];
-const views = [now, services, profile, health];
+const views = [overview, services, profile, health];
 
 // Given to each view.
 class Page {
@@ -22,12 +23,20 @@ class Page {
         this.visibility = new Visibility(document);
         this.kept = new Map(); // what a view wants to find again when it is opened next, by its name
         this.faults = new Faults(document.getElementById("fault"), document.getElementById("load"));
+        this.tools = document.getElementById("tools"); // a place in the header for what the view has
+        this.routes = document.querySelector("noscript").textContent; // the list of what this daemon has
+        this.footer = new Footer(document.querySelector("footer"), this.routes);
         this.edition = new Edition(this);
     }
 
-    // The name of the machine, in the header and the title.
-    machine(name) {
-        write(document.getElementById("machine"), plain(name ?? ""));
+    // The name of the machine, in the header and the title, and what it is.
+    machine({ machine, ...status }) {
+        const n = machine.cpu_idle_seconds?.length;
+
+        write(document.getElementById("machine"), plain(machine.hostname ?? ""));
+        write(document.getElementById("facts"), [n > 0 ? `${n} CPU${n === 1 ? "" : "s"}` : "",
+            `Linux ${plain(machine.kernel)}`].filter(Boolean).join(" · "));
+        this.footer.update(status);
         this.title();
     }
 
@@ -71,6 +80,7 @@ function show() {
     page.fault(null);
     const main = document.getElementById("main");
     replace(main);
+    replace(page.tools);
     main.dataset.view = view.name;
     main.setAttribute("aria-label", view.title);
     if (shown)

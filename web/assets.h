@@ -11,9 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The library that draws lines; there is none where it was built without. */
-#define ASSET_CHART "chart.js"
-
 enum asset_type { ASSET_CSS, ASSET_HTML, ASSET_JS, ASSET_SVG };
 
 struct asset {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Writes the files of the page, compressed, as what web/assets.c includes; or lists them.
 #
-# usage: compile.sh OUTPUT CHART-JS   CHART-JS becomes chart.js, unless it is "no"
+# usage: compile.sh OUTPUT           what web/assets.c includes
 #        compile.sh --sources         the files, a path below web/ on each line
 #        compile.sh --list            those of them that are sent
 #        compile.sh --strip FILE      the file as it is sent
@@ -33,7 +33,6 @@ die() {
 # stripped FILE: without what only a reader of the source needs. No text of a program goes over lines.
 stripped() {
     case $1 in
-    */chart.js/*) cat "$1" ;;
     *.js) sed "s|^ *//.*||; s| *// [^\"'\`]*\$||; s/^ *//" "$1" ;;
     */page.css) sed -n 's/^@import "\(.*\)";$/\1/p' "$1" | (cd "$web" && xargs cat) | sed 's|^ */\*.*\*/$||; s/^ *//' ;;
     *) cat "$1" ;;
@@ -66,7 +65,6 @@ table() {
     for path in $(list); do
         add "$path" "$web/$path"
     done
-    [ "$1" = no ] || add chart.js "$1"
 }
 
 case $1 in
@@ -75,19 +73,18 @@ case $1 in
 --strip) stripped "$2"; exit ;;
 esac
 # Nothing is new since the last time, which is often: make runs this each time.
-if [ -e "$1" ] && [ "$(cat "$1.stamp" 2>/dev/null)" = "$2" ] &&
-    [ -z "$(find "$web" "$2" -newer "$1.stamp" 2>/dev/null)" ]; then
+if [ -e "$1" ] && [ -z "$(find "$web" -newer "$1.stamp" 2>&1)" ]; then
     exit
 fi
 work=$1.new
 mkdir -p "$work"
-echo "$2" >"$work/begin"
+: >"$work/begin"
 trap 'rm -rf "$work"' EXIT
 : >"$work/bytes"
 {
     echo '/* Made by web/compile.sh of the files in web/. */'
     echo 'const struct asset assets[] = {'
-    table "$2"
+    table
     echo '};'
     echo 'const size_t n_assets = sizeof(assets) / sizeof(assets[0]);'
     echo

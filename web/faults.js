@@ -60,7 +60,7 @@ export class Edition {
     }
 
     compare(status) {
-        this.page.machine(status.machine.hostname);
+        this.page.machine(status);
         this.version ??= status.version;
         this.page.fault(status.version === this.version ? null :
             `The daemon is of version ${status.version} now, and this page is of ${this.version}.`, this, "load");

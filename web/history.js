@@ -2,7 +2,7 @@
 // Values of the last five minutes, by name, kept in the browser only. Times are of a clock that nobody can set, so that
 // a wall clock that is wrong or jumps does no harm.
 
-const mostNames = 8000;
+const mostNames = 8000, shortestSpan = 60;
 
 export class History {
     // A moment that is more than `gap` seconds after the one before starts a new line: nobody looked in between.
@@ -25,7 +25,7 @@ export class History {
     begin() {
         const now = this.now();
 
-        if (this.moments && now - this.timeOf(this.moments - 1) > this.gap)
+        if (this.moments && now - this.momentOf(this.moments - 1) > this.gap)
             this.place(now - this.gap / 2); // with nothing in it
         this.place(now);
         this.forget();
@@ -51,10 +51,20 @@ export class History {
     age() {
         const oldest = Math.max(0, this.moments - this.capacity);
 
-        return this.moments ? Math.min(this.seconds, this.now() - this.timeOf(oldest)) : 0;
+        return this.moments ? Math.min(this.seconds, this.now() - this.momentOf(oldest)) : 0;
     }
 
-    timeOf(moment) {
+    // The seconds that a line shows: one that has just begun would have no width among five minutes.
+    span() {
+        return Math.min(this.seconds, Math.max(shortestSpan, this.age()));
+    }
+
+    // The time of day, in seconds since 1970, that is this many seconds from now.
+    timeOf(x) {
+        return Date.now() / 1000 + x;
+    }
+
+    momentOf(moment) {
         return this.times[moment % this.capacity];
     }
 
@@ -77,7 +87,7 @@ export class History {
         const values = this.values.get(name), now = this.now();
 
         for (let i = Math.max(0, this.moments - this.capacity); values && i < this.moments; i++) {
-            const ago = now - this.timeOf(i);
+            const ago = now - this.momentOf(i);
             if (ago <= this.seconds)
                 take(ago, values[i % this.capacity]);
         }

@@ -1,255 +1,203 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small line charts of a History. Chart.js draws them: 2.9 and 3.9, as distributions package it. It is loaded when the
-// first line is looked at; a page that was built without it has numbers only.
+// Line charts of values over time: small ones beside a number, and large ones with axes.
+//
+// A source of values, as History is one, has points(name): [{x: seconds, 0 at the right end and the past negative, y: a
+// value or NaN, which is a gap}]; summary(name): {last, lowest, highest, n}; `seconds`, the time that it keeps; span(),
+// the seconds that are shown; timeOf(x), in seconds since 1970; and, if an interval is chosen, `interval`: its two x.
+import { Drawing } from "./drawing.js";
 import { element } from "./element.js";
-import { timeOf } from "./numbers.js";
+import { clockOf, timeOf } from "./numbers.js";
+import { timeTicks, valueScale } from "./scales.js";
 
-const turnMs = 24, pauseMs = 16; // hundreds of lines are drawn in turns, so that they hold nothing up
-const nearestSeconds = 5, shortestSpan = 60, leastPixels = 1.5;
-const timePx = 110; // of a time of day at the axis, with room beside it
+const nearestPx = 12, timePx = 90; // of a time of day at the axis, with room beside it
+const edge = 1.5; // half of the line is inside
 
-let library = null;         // the promise that Chart will be there, or not
-let loaded = false;
-let report = null;          // who wants to know that there is no library
-let missing = false;
-const lines = new Map();    // by element
-const waiting = new Set();  // lines to draw soon
-let observers = null;
-
-function script(url) {
-    return new Promise((resolve) => {
-        const onload = () => resolve(true), onerror = () => resolve(false);
-
-        document.head.append(element("script", { src: url, onload, onerror }));
-    });
-}
-
-async function load() {
-    const url = new URL("chart.js", import.meta.url).href;
-
-    if (!globalThis.Chart && !await script(url)) {
-        const status = await fetch(url, { method: "HEAD" }).then((response) => response.status, () => 0);
-        if (status === 404)
-            noLibrary();
-        else
-            library = null; // the daemon was away: again with the next line
-        return false;
-    }
-    // 2.9 would write a style sheet into the page, which its policy forbids.
-    if (Chart.platform && "disableCSSInjection" in Chart.platform)
-        Chart.platform.disableCSSInjection = true;
-    loaded = true;
-    return true;
-}
-
-function noLibrary() {
-    missing = true;
-    document.documentElement.classList.add("no-lines");
-    report?.();
-}
-
-// Calls back once, now or later, if this page was built without the library.
-export function onMissingLibrary(callback) {
-    report = callback;
-    if (missing)
-        callback?.();
-}
-
-function isOld() {
-    return !Chart.registry; // 2.9
-}
-
-function scaleOf(line, axis) {
-    const range = axis === "x" ? { min: -line.span(), max: 0 } : { min: line.min, max: line.max };
-    const ticks = { maxTicksLimit: 5, color: line.colour("--quiet"), fontColor: line.colour("--quiet"),
-        callback: (value) => axis === "x" ? line.timeOf(value) : line.text(value) };
-    const grid = { color: line.colour("--rule"), drawBorder: false };
-
-    if (axis === "x")
-        Object.assign(ticks, { maxRotation: 0,
-                               maxTicksLimit: Math.max(2, Math.floor(line.element.clientWidth / timePx)) });
-    if (isOld())
-        return { type: "linear", display: line.axes, ticks: { ...ticks, ...range, beginAtZero: axis === "y" },
-            gridLines: grid };
-    return { type: "linear", display: line.axes, ...range, beginAtZero: axis === "y", ticks, grid };
-}
-
-function optionsOf(line) {
-    const x = scaleOf(line, "x"), y = scaleOf(line, "y"), shared = { responsive: false, events: [] };
-
-    if (isOld())
-        return { ...shared, animation: { duration: 0 }, hover: { animationDuration: 0 }, responsiveAnimationDuration: 0,
-            legend: { display: false }, tooltips: { enabled: false }, scales: { xAxes: [x], yAxes: [y] } };
-    return { ...shared, animation: false, parsing: false, normalized: true, layout: { padding: 1 },
-        plugins: { legend: { display: false }, tooltip: { enabled: false } }, scales: { x, y } };
-}
-
-function watchers() {
-    const redraw = () => {
-        for (const line of lines.values())
-            line.restart();
-    };
-
-    observers ??= {
-        view: new IntersectionObserver((entries) => {
-            for (const entry of entries)
-                lines.get(entry.target)?.see(entry.isIntersecting);
-        }, { rootMargin: "100px" }),
-        size: new ResizeObserver((entries) => {
-            for (const entry of entries)
-                lines.get(entry.target)?.fit();
-        }),
-        dark: matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw),
-    };
-    return observers;
-}
-
-function drawSome() {
-    const end = performance.now() + turnMs;
-
-    for (const line of waiting) {
-        waiting.delete(line);
-        line.draw();
-        if (performance.now() > end)
-            break;
-    }
-    if (waiting.size)
-        setTimeout(drawSome, pauseMs);
-}
-
-function drawSoon(line) {
-    if (waiting.size === 0)
-        setTimeout(drawSome);
-    waiting.add(line);
-}
-
-// The line of the values that a History has of `name`. `line.element` goes into the document; update() after values
-// were added; close() when it is not needed any more.
+// The line of the values that a source has of `name`. `line.element` goes into the document; update() after values were
+// added; close() when it is not needed any more.
 export class Line {
     // `label` says what it is; `text(value)` writes a value; `min` and `max` are the ends of its scale; without `max`,
-    // its highest value is. With `axes` it is a large one.
-    constructor(history, name, { label, text, min = 0, max, axes = false }) {
-        Object.assign(this, { history, name, label, text, min, max, axes, seen: false, chart: null, drawn: 0 });
+    // its highest value is. With `axes` it is a large one. `colour` is a property of the style sheet. onPoint(time or
+    // null) is called as the pointer moves; without it, the value stands at the pointer.
+    constructor(source, name, { label, text, min = 0, max, axes = false, colour = "--accent", onPoint = null }) {
+        Object.assign(this, { source, name, label, text, min, max, axes, colour, onPoint });
         this.element = element("div", { class: axes ? "line large" : "line", role: "img", "aria-label": label,
-            onpointermove: (event) => this.point(event) });
+            onpointermove: (event) => this.point(event), onpointerleave: () => this.leave() });
+        this.drawing = new Drawing(this.element, (...place) => this.paint(...place));
+        this.area = { left: 0, right: 0 };
+        this.marked = () => null; // marks what the pointer is at
         this.element.line = this; // for tests
-        lines.set(this.element, this);
-        watchers().view.observe(this.element);
-        watchers().size.observe(this.element);
     }
 
     close() {
-        this.seen = false;
-        lines.delete(this.element);
-        waiting.delete(this);
-        observers.view.unobserve(this.element);
-        observers.size.unobserve(this.element);
-        this.stop();
+        this.drawing.close();
         this.element.remove();
     }
 
     update() {
-        if (this.seen)
-            drawSoon(this);
-    }
-
-    see(seen) {
-        this.seen = seen;
-        if (seen)
-            this.update();
-        else
-            this.stop();
-    }
-
-    fit() {
-        if (this.chart && this.chart.madeFor !== this.element.clientWidth)
-            this.restart();
-    }
-
-    restart() {
-        this.stop();
-        this.update();
-    }
-
-    stop() {
-        this.chart?.destroy();
-        this.chart = null;
-        this.element.replaceChildren();
-    }
-
-    colour(property) {
-        return getComputedStyle(this.element).getPropertyValue(property).trim();
-    }
-
-    // The time of day that is this many seconds from now.
-    timeOf(seconds) {
-        return timeOf(Date.now() / 1000 + seconds);
+        this.drawing.request();
     }
 
     describe() {
-        const { last, lowest, highest, n } = this.history.summary(this.name);
+        const { last, lowest, highest, n } = this.source.summary(this.name);
         const range = `lowest ${this.text(lowest)}, highest ${this.text(highest)} in the last ` +
-            `${Math.round(this.history.seconds / 60)} minutes`;
+            `${Math.round(this.source.seconds / 60)} minutes`;
         const sentence = n ? `${this.label}: last ${this.text(last)}, ${range}` : `${this.label}: no value yet`;
 
         if (this.element.getAttribute("aria-label") !== sentence)
             this.element.setAttribute("aria-label", sentence);
     }
 
-    draw() {
+    paint(context, width, height) {
+        const points = this.source.points(this.name), { drawing } = this;
+        const most = this.max ?? points.reduce((most, { y }) => y > most ? y : most, 0);
+        const scale = this.axes ? valueScale(most, this.max) : { end: most > 0 ? most : 1 };
+        const ticks = this.axes ? this.ticksOf(context, scale) : [];
+        const left = Math.max(0, ...ticks.map((tick) => tick.width + 8));
+        const bottom = height - (this.axes ? 18 : edge), top = this.axes ? 8 : edge;
+
         this.describe();
-        if (loaded)
-            this.drawChart();
-        else if (!missing)
-            (library ??= load()).then((isThere) => isThere && this.update());
+        this.area = { left, right: width - edge };
+        this.place = { y: (y) => bottom - (y - this.min) / (scale.end - this.min) * (bottom - top), bottom };
+        this.paintInterval(context, top);
+        if (this.axes)
+            this.paintAxes(context, ticks, height);
+        this.trace(context, points);
+        context.strokeStyle = context.fillStyle = drawing.colour(this.colour);
+        context.lineWidth = 1.5;
+        context.lineJoin = "round";
+        context.stroke();
+        this.fill(context, points);
+        this.marked();
     }
 
-    // A line that would hardly move stays as it is.
-    drawChart() {
-        const now = this.history.now();
+    x(x) {
+        return this.area.right + x / this.source.span() * (this.area.right - this.area.left);
+    }
 
-        if (this.chart && (now - this.drawn) * this.element.clientWidth < leastPixels * this.span())
+    paintInterval(context, top) {
+        const [from, to] = this.source.interval ?? [];
+
+        if (from === undefined)
             return;
-        this.drawn = now;
-        const data = this.history.points(this.name);
-        if (!this.chart) {
-            this.make(data);
-            return;
+        context.fillStyle = this.drawing.colour("--chosen");
+        context.fillRect(this.x(from), top, this.x(to) - this.x(from), this.place.bottom - top);
+    }
+
+    ticksOf(context, { end, step }) {
+        const ticks = [];
+
+        this.drawing.font(context);
+        for (let value = this.min; value <= end * 1.0001; value += step) {
+            const text = this.text(value);
+            ticks.push({ value, text, width: context.measureText(text).width });
         }
-        const scales = this.chart.options.scales;
-
-        (scales.xAxes?.[0].ticks ?? scales.x).min = -this.span();
-        this.chart.data.datasets[0].data = data;
-        this.chart.update(isOld() ? { duration: 0 } : "none");
+        return ticks;
     }
 
-    make(data) {
-        const canvas = element("canvas", { width: this.element.clientWidth, height: this.element.clientHeight });
+    paintAxes(context, ticks, height) {
+        const { left, right } = this.area, { source } = this;
+        const n = Math.max(2, Math.floor((right - left) / timePx)), now = source.timeOf(0);
 
-        if (!this.element.clientWidth)
-            return;
-        this.element.replaceChildren(canvas);
-        this.chart = new Chart(canvas, { type: "line", options: optionsOf(this), data: { datasets: [{
-            data, borderColor: this.colour("--accent"), borderWidth: 1.5, pointRadius: 0, spanGaps: false, fill: false,
-            tension: 0, lineTension: 0 }] } });
-        this.chart.madeFor = this.element.clientWidth;
+        context.strokeStyle = this.drawing.colour("--rule");
+        context.lineWidth = 1;
+        context.beginPath();
+        for (const { value, text, width } of ticks) {
+            const y = Math.round(this.place.y(value)) + 0.5;
+            context.moveTo(left, y);
+            context.lineTo(right, y);
+            context.fillText(text, left - 8 - width, y + 3.5);
+        }
+        context.stroke();
+        for (const time of timeTicks(now - source.span(), now, n)) {
+            const text = clockOf(time), { width } = context.measureText(text);
+            const x = this.x(time - now) - width / 2;
+            if (x >= left - 8 && x + width <= right)
+                context.fillText(text, x, height - 4);
+        }
     }
 
-    // The seconds that it shows: a line that has just begun would have no width among five minutes.
-    span() {
-        return Math.min(this.history.seconds, Math.max(shortestSpan, this.history.age()));
-    }
+    // The line, with gaps. A value with gaps on both sides is a short stroke.
+    trace(context, points) {
+        let open = false;
 
-    // Shows the value that the pointer is at.
-    point(event) {
-        const area = this.chart?.chartArea, left = this.element.getBoundingClientRect().left;
-        const x = area ? ((event.clientX - left - area.left) / (area.right - area.left) - 1) * this.span() : NaN;
-        let near = null;
-
-        this.history.each(this.name, (ago, value) => {
-            if (Math.abs(x + ago) < (near ? Math.abs(x + near.ago) : nearestSeconds))
-                near = { ago, value };
+        context.beginPath();
+        points.forEach(({ x, y }, i) => {
+            const known = Number.isFinite(y);
+            if (known && open)
+                context.lineTo(this.x(x), this.place.y(y));
+            else if (known)
+                context.moveTo(this.x(x) - (Number.isFinite(points[i + 1]?.y) ? 0 : 1), this.place.y(y));
+            if (known && !open && !Number.isFinite(points[i + 1]?.y))
+                context.lineTo(this.x(x) + 1, this.place.y(y));
+            open = known;
         });
-        this.element.title = Number.isFinite(near?.value) ? `${this.timeOf(-near.ago)}: ${this.text(near.value)}` : "";
+    }
+
+    // What is below the line.
+    fill(context, points) {
+        let first = null, last = null;
+        const end = () => {
+            if (first !== null) {
+                context.lineTo(this.x(last), this.place.bottom);
+                context.lineTo(this.x(first), this.place.bottom);
+            }
+            first = null;
+        };
+
+        context.beginPath();
+        for (const { x, y } of points)
+            if (!Number.isFinite(y)) {
+                end();
+            } else {
+                context[first === null ? "moveTo" : "lineTo"](this.x(x), this.place.y(y));
+                first ??= x;
+                last = x;
+            }
+        end();
+        context.globalAlpha = 0.12;
+        context.fill();
+        context.globalAlpha = 1;
+    }
+
+    // --- the pointer
+
+    point(event) {
+        const { left, right } = this.area, inside = event.clientX - this.element.getBoundingClientRect().left;
+        const x = ((inside - left) / (right - left) - 1) * this.source.span();
+
+        if (this.onPoint)
+            this.onPoint(this.source.timeOf(x));
+        else
+            this.show(x);
+    }
+
+    leave() {
+        if (this.onPoint)
+            this.onPoint(null);
+        else
+            this.markAt(null);
+    }
+
+    // Marks the value that is the nearest to x, where one is near.
+    show(x) {
+        const near = nearestPx / (this.area.right - this.area.left) * this.source.span();
+        let found = null;
+
+        this.marked = () => this.show(x);
+        for (const point of this.source.points(this.name))
+            if (Number.isFinite(point.y) && Math.abs(point.x - x) <= (found ? Math.abs(found.x - x) : near))
+                found = point;
+        if (found)
+            this.drawing.mark(this.x(found.x), `${timeOf(this.source.timeOf(found.x))}: ${this.text(found.y)}`);
+        else
+            this.drawing.mark(null);
+    }
+
+    // Marks a moment, without its value.
+    markAt(time) {
+        const x = time === null ? NaN : this.x(time - this.source.timeOf(0));
+
+        this.marked = () => this.markAt(time);
+        this.drawing.mark(x >= this.area.left && x <= this.area.right ? x : null);
     }
 }

@@ -20,6 +20,7 @@ const formats = {
     percent: new Intl.NumberFormat(undefined, { style: "percent", maximumSignificantDigits: 3 }),
     hundredths: new Intl.NumberFormat(undefined, { maximumFractionDigits: 2 }),
     whole: new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 }),
+    clock: new Intl.DateTimeFormat(undefined, { timeStyle: "short" }),
 };
 
 function isNumber(value) {
@@ -98,6 +99,11 @@ export function timeOf(seconds) {
     return isNumber(seconds) ? new Date(seconds * 1000).toLocaleTimeString() : absent;
 }
 
+// The same without seconds.
+export function clockOf(seconds) {
+    return isNumber(seconds) ? formats.clock.format(new Date(seconds * 1000)) : absent;
+}
+
 // --- What metrics and events are called on the page.
 
 const titles = { cpu_utilization: "CPUs", ipc: "IPC", ipc_user: "IPC, user", ipc_kernel: "IPC, kernel",
@@ -111,4 +117,13 @@ export function titleOf(name) {
     const words = name.replace(/_ratio$/, "").replaceAll("_", " ").replace(/\bm?pki$/, (unit) => unit.toUpperCase());
 
     return titles[name] ?? words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+// "0-2,5" → [0, 1, 2, 5]; a range of more than 4096 CPUs is cut.
+export function cpusOf(list) {
+    return (list ?? "").split(",").filter(Boolean).flatMap((part) => {
+        const [first, last = first] = part.split("-").map(Number);
+
+        return Array.from({ length: Math.min(last - first + 1, 4096) }, (_, i) => first + i);
+    });
 }

@@ -4,9 +4,9 @@
 //
 // A column: {key, title, help, number, text(row), value(row), classes(row), hint(row), heading}. text() is what stands
 // there. value() is what it is sorted by: a number, a text, or null, which comes last in either order; text() where
-// there is none. classes() and hint() (what the pointer shows) may be left out. One column is the `heading` of its row,
-// whose note(row), quiet, may stand behind its name. In place of text() a column may have make(), which returns the
-// content of a cell, {root, write(row)}; it is sorted if it has value(). A row has a `key`, a string of its own.
+// there is none. classes() and hint(), the tooltip, are optional. One column is the `heading` of its row. Its note(row),
+// also optional, is shown in grey after the text. In place of text() a column may have make(), which returns the content
+// of a cell, {root, write(row)}; such a column can be sorted if it has value(). A row has a unique `key`, a string.
 //
 // Rows may be a tree: then each has a `depth` and `children`, and inOrder() puts them into their order.
 import { element, replace, write } from "./element.js";

@@ -21,7 +21,6 @@ header_of() {
 mapfile -t files < <("$root/web/compile.sh" --list | grep -v '^index\.html$')
 compares "web/ has files" "${#files[@]} > 10"
 start_daemon
-[ "$(status_of /page/chart.js)" != 200 ] || files+=(chart.js)
 
 # --- how many bytes a visit takes
 
@@ -52,20 +51,8 @@ check_file() {
         $1 == type { sub(/^[^ ]* /, ""); print }' <<<"$types")"
 }
 for file in "${files[@]}"; do
-    [ "$file" = chart.js ] || check_file "$file" "$root/web/$file"
+    check_file "$file" "$root/web/$file"
 done
-for chart in /usr/share/javascript/chart.js/{chart,Chart}.min.js; do
-    [ ! -e "$chart" ] || break
-done
-if [ "$(status_of /page/chart.js)" = 200 ]; then
-    check_file chart.js "$chart"
-    matches "its licence is in it" "$(get /page/chart.js)" 'Released under the MIT License'
-elif [ -e "$chart" ]; then
-    fail "the daemon has Chart.js, as $chart is there" "$(get /page/chart.js)"
-else
-    contains "without Chart.js, the answer says so" "$(get /page/chart.js)" "built without Chart.js"
-    left_out "libjs-chart.js"
-fi
 
 # --- what the page links to is there
 

@@ -75,7 +75,7 @@ test("at an address that the browser does not trust", { skip: withoutNetwork }, 
     const url = daemon.log.match(/http:\/\/192\.0\.2\.1:\d+/)[0];
 
     session.url = signed(url);
-    assert.equal(await session.see("#now", (view) => view.page.evaluate(() => window.isSecureContext)), false);
+    assert.equal(await session.see("#overview", (view) => view.page.evaluate(() => window.isSecureContext)), false);
     await works(session, signed(url));
     await session.see("#profile?seconds=1&frequency=99", async (view) => {
         const debug = await view.page.createCDPSession(), saved = join(folder, "saved");

@@ -13,7 +13,7 @@ const session = skip ? null : await Session.open({ url: process.env.PAGE_BOARD }
 after(() => session?.close());
 const pmus = ["armv8_cortex_a55", "armv8_cortex_a76"], largest = 150 * 1024;
 
-for (const view of views.filter((name) => !["now", "profile"].includes(name)))
+for (const view of views.filter((name) => !["overview", "profile"].includes(name)))
     test(`the board's ${view} has no complaint`, { skip }, async () => {
         await session.see(`#${view}`, async (tab) => {
             await tab.sees(view === "services" ? "load.service" : /Linux|Kernel/, "main");
@@ -21,11 +21,14 @@ for (const view of views.filter((name) => !["now", "profile"].includes(name)))
         });
     });
 
-test("the two kinds of core are two cards, with IPC as a number", { skip }, async () => {
-    await session.see("#now", async (tab) => {
-        for (const pmu of pmus)
-            await tab.sees(/IPC\s*\W*[\d.,]+/, `section[data-pmu="${pmu}"]`);
-        assert.equal(await tab.page.$$eval("section[data-pmu*=cortex]", (all) => all.length), 2);
+test("the two kinds of core have CPUs, a clock rate and IPC of their own", { skip }, async () => {
+    await session.see("#overview", async (tab) => {
+        for (const name of ["cpu_frequency_hertz", "ipc"])
+            for (const pmu of pmus)
+                await tab.sees(/[\d.,]+/, `[data-name="${name} ${pmu}"] .value`);
+        await tab.sees(/Cortex-A55 CPUs [\d,-]+ · [\d.]+ GHz/, ".cores h2");
+        assert.equal(await tab.page.$$eval(".cores", (all) => all.length), 2);
+        await tab.sees("load.service", ".busiest");
     });
 });
 
@@ -39,27 +42,13 @@ test("a flame graph of cycles has the program that is busy there", { skip }, asy
     });
 });
 
-// Two views side by side.
+// The overview, after a minute of its history.
 async function picture(dark, file) {
-    const parts = [];
-
-    for (const hash of ["#now", "#profile?seconds=5&event=cycles"])
-        await session.see(hash, async (tab) => {
-            if (hash === "#now")
-                await tab.until("six values of a line", () => {
-                    const { line } = document.querySelector(".line") ?? {};
-                    return line && line.history.points(line.name).length >= 6;
-                });
-            else
-                await tab.record().then(() => tab.frames());
-            parts.push(await tab.page.screenshot({ type: "png", encoding: "base64" }));
-        }, { width: 640, height: 720, dark });
-    const tab = await session.browser.newPage();
-    await tab.setViewport({ width: 1288, height: 720 });
-    await tab.setContent(`<body style="margin:0;display:flex;gap:8px;background:${dark ? "#000" : "#ddd"}">` +
-        parts.map((part) => `<img src="data:image/png;base64,${part}">`).join(""));
-    await tab.screenshot({ path: file, type: "png", optimizeForSpeed: false });
-    await tab.close();
+    await session.see("#overview", async (tab) => {
+        await tab.until("six steps of services", () => document.querySelectorAll(".busiest tbody tr").length > 1 &&
+            document.querySelector(".stack").stack.shown.ends.length >= 6);
+        await tab.page.screenshot({ path: file, type: "png", optimizeForSpeed: false });
+    }, { width: 1200, height: 780, dark });
 }
 
 for (const dark of [false, true])

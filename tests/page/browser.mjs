@@ -12,7 +12,7 @@ export const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
 // install.sh puts the packages of package.json there.
 export const modules = createRequire(join(process.env.PAGE_TOOLS ?? join(root, "build/tools/page"), "package.json"));
 const programs = { chromium: ["chromium", "chromium-browser", "google-chrome"], firefox: ["firefox-esr", "firefox"] };
-export const views = ["now", "services", "profile", "health"];
+export const views = ["overview", "services", "profile", "health"];
 
 export function programOf(browser) {
     for (const folder of process.env.PATH.split(delimiter))

@@ -18,9 +18,11 @@ after(() => session.close());
 
 // What shows that the view works.
 const shows = {
-    async now(tab) {
-        await tab.sees(/\d/, '[data-pmu="software"] [data-name="context_switches"] .value');
+    async overview(tab) {
+        await tab.sees(/\d/, '[data-name="context_switches"] .value');
         await tab.sees(/\d ?%/, '[data-name="used"] .value');
+        await tab.sees(/\d ?%/, '[data-cpu="0"]');
+        await tab.sees(/[\d.]+ MiB/, "footer");
     },
     async services(tab) {
         await tab.sees(/[1-9]\d* cgroups?\./);
@@ -92,7 +94,7 @@ test("Tab leads past the header to the content, Enter to each view, and Back to 
         await tab.key("Enter");
         assert.equal((await tab.focused()).id, "main");
         await tab.page.focus("#skip");
-        for (const title of ["Now", "Services", "Profile", "Health"]) {
+        for (const title of ["Overview", "Services", "Profile", "Health"]) {
             await tab.key("Tab");
             assert.equal((await tab.focused()).text, title);
         }

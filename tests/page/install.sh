@@ -3,8 +3,8 @@
 # Installs the npm packages of package-lock.json below build/tools/page, never in the tree of sources. Does nothing
 # where they are there. PAGE_TOOLS is another folder.
 #
-# puppeteer-core downloads and unpacks browsers by packages that bring sixty others, and chart.js parses dates and colors
-# by some. Neither happens here: the overrides of package.json put "ms", which is needed anyway, in their place.
+# puppeteer-core downloads and unpacks browsers by packages that bring sixty others, which are never used here: nothing is
+# downloaded.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)

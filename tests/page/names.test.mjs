@@ -90,7 +90,7 @@ test("programs, threads, functions and files of strangers are frames of text", a
 test("a link of a stranger is text", async () => {
     const text = encodeURIComponent(`${markup}\u202e`), long = "n".repeat(4000);
     const states = ["filter", "sort", "columns", "open", "event", "search", "cgroup", "pid", "cpu", "zoom", "seconds",
-        "frequency", "shape", "by", "pmu", "metric", "metrics"];
+        "frequency", "shape", "by", "range", "from", "to"];
 
     for (const view of views)
         for (const value of [text, long])
@@ -102,7 +102,7 @@ test("a link of a stranger is text", async () => {
     await session.see("#health", async (tab) => {
         await tab.page.goto(`${session.url}/#${text}`);
         await tab.until("the first view, as for any that does not exist", () =>
-            document.getElementById("main").dataset.view === "now");
+            document.getElementById("main").dataset.view === "overview");
         await inert(tab);
     });
 });

@@ -152,7 +152,7 @@ static void limit_big(struct board *board, uint64_t hz, unsigned causes)
     board->snapshot.clock_limits.causes = causes;
 }
 
-/* The frame `i` is about to begin. */
+/* Each function is called before frame `i` begins. */
 
 static void be_quiet(struct board *board, size_t i)
 {
@@ -424,7 +424,7 @@ TEST(test_missing_and_failed)
     const char *const troubles[] = {"the opener has ended"};
     struct failure items[] = {
         failure_of("bus-cycles", "ENOENT", "no such event on this PMU (ENOENT)"),
-        failure_of("cycles", "ENOENT", REASON_NO_PMU " (ENOENT)"),
+        failure_of("cycles", REASON_LABEL_NO_PMU, REASON_NO_PMU),
         failure_of("", FAILURE_OF_COLLECTOR, "no cgroup file system is mounted"),
         failure_of("", "cgroups", "no cgroup matches"),
         failure_of("ref-cycles", "ENOENT", "no such event on this PMU (ENOENT)"),

@@ -696,7 +696,7 @@ TEST_WITH(test_steps, begin_play, end_play)
     }
 }
 
-/* A reading may be late between its two clocks: that is no gap. */
+/* A busy machine may delay a reading between its two clocks. That is not a gap. */
 TEST_WITH(test_clocks_that_are_read_apart, begin_play, end_play)
 {
     struct counter_play *play = *state;

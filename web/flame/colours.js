@@ -89,7 +89,7 @@ export class Colours {
         return slots.match;
     }
 
-    // Of a difference that may be chance.
+    // The colour of a difference that may be chance.
     unsure() {
         return slots.neutral;
     }

@@ -28,15 +28,6 @@ function grouped(items, keyOf) {
 
 const unique = (values) => [...new Set(values.filter((value) => value !== ""))];
 
-// "0-2,5" → [0, 1, 2, 5]
-export function cpusOf(list) {
-    return (list ?? "").split(",").filter(Boolean).flatMap((part) => {
-        const [first, last = first] = part.split("-").map(Number);
-
-        return Array.from({ length: last - first + 1 }, (_, i) => first + i);
-    });
-}
-
 // [0, 1, 2, 5] → "0-2,5"
 export function cpuList(numbers) {
     const sorted = [...new Set(numbers)].sort((a, b) => a - b);

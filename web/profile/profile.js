@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The view of profiles: a recording of samples is asked for by a form, and drawn while it comes in.
 import { element, replace, write } from "../element.js";
-import { cpusOf, openerFault } from "../health/findings.js";
+import { openerFault } from "../health/findings.js";
+import { cpusOf } from "../numbers.js";
 import { Poll } from "../poll.js";
 import { Comparison } from "./comparison.js";
 import { Downloads } from "./downloads.js";

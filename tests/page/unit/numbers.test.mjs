@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
-import { absent, amount, bytes, digits, duration, metric, percent, timeOf, unitLabel } from "../../../web/numbers.js";
+import { absent, amount, bytes, cpusOf, digits, duration, metric, percent, timeOf, unitLabel } from "../../../web/numbers.js";
 
 const module = new URL("../../../web/numbers.js", import.meta.url).href;
 
@@ -79,4 +79,11 @@ test("the units are those of the daemon", { skip: binary ? false : "PERFCOUNTD n
     const known = ["ratio", "hertz", "cpus", "watts", "per 1000 instructions", "bytes per second"];
 
     assert.deepEqual([...new Set(metrics.map((one) => one.unit))].filter((unit) => !known.includes(unit)), []);
+});
+
+test("lists of CPUs", () => {
+    assert.deepEqual(cpusOf("0-2,5,8-9"), [0, 1, 2, 5, 8, 9]);
+    for (const none of ["", undefined, null, "x", "5-2"])
+        assert.deepEqual(cpusOf(none), []);
+    assert.equal(cpusOf("0-999999999").length, 4096);
 });

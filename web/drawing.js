@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Canvases that are drawn again when they have changed, and only while they can be seen: hundreds of them share the
+// time of a frame. The mark of a moment on one is an element above it, so that moving it draws nothing.
+import { element, write } from "./element.js";
+
+const frameMs = 8; // of each frame, so that scrolling and zooming stay smooth
+const drawings = new Map(); // by element
+const waiting = new Set();
+let observers = null;
+let scheduled = 0;
+
+function watch() {
+    const redraw = () => {
+        for (const drawing of drawings.values())
+            drawing.request();
+    };
+
+    return {
+        view: new IntersectionObserver((entries) => {
+            for (const entry of entries)
+                drawings.get(entry.target)?.see(entry.isIntersecting);
+        }, { rootMargin: "100px" }),
+        size: new ResizeObserver((entries) => {
+            for (const entry of entries)
+                drawings.get(entry.target)?.request();
+        }),
+        dark: matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw),
+    };
+}
+
+// The browser calls back only while the page is visible.
+function drawSome() {
+    const end = performance.now() + frameMs;
+
+    scheduled = 0;
+    for (const drawing of waiting) {
+        waiting.delete(drawing);
+        drawing.draw();
+        if (performance.now() > end)
+            break;
+    }
+    if (waiting.size > 0)
+        scheduled = requestAnimationFrame(drawSome);
+}
+
+export class Drawing {
+    // `paint(context, width, height)` draws, in CSS pixels, into a canvas as large as the element.
+    constructor(root, paint) {
+        Object.assign(this, { root, paint, seen: false });
+        this.canvas = element("canvas", { width: 0, height: 0 });
+        this.tip = element("span", { class: "tip" });
+        this.cursor = element("div", { class: "cursor", hidden: true, "aria-hidden": "true" }, this.tip);
+        root.append(this.canvas, this.cursor);
+        drawings.set(root, this);
+        observers ??= watch();
+        observers.view.observe(root);
+        observers.size.observe(root);
+    }
+
+    close() {
+        this.seen = false;
+        drawings.delete(this.root);
+        waiting.delete(this);
+        observers.view.unobserve(this.root);
+        observers.size.unobserve(this.root);
+    }
+
+    // What is not seen needs no memory.
+    see(seen) {
+        this.seen = seen;
+        if (seen)
+            this.request();
+        else
+            this.canvas.width = this.canvas.height = 0;
+    }
+
+    request() {
+        if (!this.seen)
+            return;
+        waiting.add(this);
+        scheduled ||= requestAnimationFrame(drawSome);
+    }
+
+    draw() {
+        const { clientWidth: width, clientHeight: height } = this.root, scale = window.devicePixelRatio || 1;
+        const wide = Math.round(width * scale), high = Math.round(height * scale);
+
+        if (!width || !height)
+            return;
+        if (this.canvas.width !== wide || this.canvas.height !== high) {
+            this.canvas.width = wide;
+            this.canvas.height = high;
+            this.canvas.style.width = `${width}px`;
+            this.canvas.style.height = `${height}px`;
+        }
+        const context = this.canvas.getContext("2d");
+        context.setTransform(scale, 0, 0, scale, 0, 0);
+        context.clearRect(0, 0, width, height);
+        this.style = getComputedStyle(this.root);
+        this.paint(context, width, height);
+    }
+
+    // A colour of the style sheet, while it paints.
+    colour(property) {
+        return this.style.getPropertyValue(property).trim();
+    }
+
+    // Prepares for texts at axes.
+    font(context) {
+        context.font = `11px ${this.style.fontFamily}`;
+        context.fillStyle = this.colour("--quiet");
+    }
+
+    // Marks a place, with a text beside it; null: none.
+    mark(x, text = "") {
+        this.cursor.hidden = x === null;
+        if (x === null)
+            return;
+        this.cursor.style.transform = `translateX(${Math.round(x)}px)`;
+        this.cursor.classList.toggle("left", x > this.root.clientWidth / 2);
+        this.tip.hidden = text === "";
+        write(this.tip, text);
+    }
+}

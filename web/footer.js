@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The end of the page: the daemon's version and what it costs, and the ways to the same numbers without the page.
+import { element, replace, write } from "./element.js";
+import { bytes, percent } from "./numbers.js";
+
+export class Footer {
+    // `routes` is the list of paths that index.html has for browsers without JavaScript.
+    constructor(root, routes) {
+        this.version = element("span");
+        this.cost = element("span", { title: "All processes of perfcountd: CPU time since they started, memory" });
+        const link = (href, text) => element("a", { href }, text);
+        this.list = element("dl");
+        this.api = element("details", { ontoggle: () => this.showRoutes(routes) }, element("summary", {}, "API"),
+                           this.list);
+        replace(root, this.version, this.cost, link("metrics", "/metrics"),
+                element("span", {}, "Manual: ", element("code", {}, "man perfcountd")), this.api);
+    }
+
+    // The list of the daemon, once it is asked for. Its texts become text.
+    showRoutes(routes) {
+        if (this.list.childElementCount > 0)
+            return;
+        const list = new DOMParser().parseFromString(routes, "text/html").querySelector("dl");
+
+        for (const one of list?.children ?? []) {
+            const href = one.querySelector("a")?.getAttribute("href"), [first] = one.childNodes;
+            this.list.append(one.localName === "dt"
+                ? element("dt", {}, href ? element("a", { href }, one.textContent) : one.textContent)
+                : element("dd", {}, first?.textContent ?? ""));
+        }
+    }
+
+    update(status) {
+        const sum = (value) => status.processes.reduce((all, one) => all + value(one), 0);
+        const share = sum((one) => one.cpu_seconds / Math.max(1, status.timestamp - one.start_time));
+
+        write(this.version, `perfcountd ${status.version}`);
+        write(this.cost, `${Number.isFinite(share) ? `${percent(share)} of a CPU · ` : ""}` +
+              bytes(sum((one) => one.resident_bytes)));
+    }
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// What needs attention: the findings of the daemon, each with links to its evidence. A daemon without them has what it
+// could not count.
+import { element, plain, replace, write } from "../element.js";
+import { findings } from "../health/findings.js";
+import { clockOf, cpusOf } from "../numbers.js";
+
+const aroundS = 300; // before and after a finding, in the interval that its link chooses
+const mostShown = 6;
+const missingPmu = (failure) => failure.reason === "no_pmu" || /offers no hardware PMU/.test(failure.message);
+
+// The rules that say what is not counted; others say what the machine does.
+const uncounted = new Set(["multiplexed", "missing", "failed"]);
+
+// [{level, title, text, evidence, cgroup, cpus, since, until}] of the document of /api/v1/findings.
+export function itemsOf({ findings = [] }) {
+    return findings.map((one) => ({ ...one, level: uncounted.has(one.rule) ? "quiet" : "warn",
+        title: String(one.title), text: String(one.text ?? "") }));
+}
+
+// The same, of the document of /api/v1/status. That a machine has no PMU is said elsewhere, once.
+export function faultsOf(status) {
+    const failures = status.failures.filter((one) => !missingPmu(one));
+
+    const found = findings({ ...status, failures }).filter(({ level }) => level !== "note");
+
+    return found.map(({ level, title, sentence, places }) => ({
+        level: level === "bad" ? "bad" : "quiet", title, text: [sentence, places.length > 2
+            ? `${places[0]} and ${places.length - 1} more` : places.join("; ")].filter(Boolean).join(" "),
+        health: true }));
+}
+
+// A link below this page, or null: the daemon's documents are the only evidence.
+export function evidenceOf(path) {
+    return typeof path === "string" && /^\/api\/v1\/[\w?&=.,:%*+/-]*$/.test(path) && !path.includes("..")
+        ? path.slice(1) : null;
+}
+
+function when({ since, until }) {
+    if (!Number.isFinite(since))
+        return "";
+    return Number.isFinite(until) ? `${clockOf(since)} to ${clockOf(until)}: ` : `since ${clockOf(since)}: `;
+}
+
+export class Attention {
+    // `links`: {profile({cgroup, cpu, event}), interval(since, until), health()}
+    constructor(links) {
+        this.links = links;
+        this.list = element("ul");
+        this.note = element("p", { class: "quiet" });
+        this.root = element("section", { class: "card attention", "aria-label": "Needs attention" },
+                            element("h2", {}, "Needs attention"), this.note, this.list);
+    }
+
+    show(items, now) {
+        const key = JSON.stringify(items);
+
+        if (key === this.key)
+            return;
+        this.key = key;
+        write(this.note, items.length === 0 ? "Nothing: all that is asked for is counted, and nothing stands out." :
+            items.length > mostShown ? `${items.length} findings; the first ${mostShown}:` : "");
+        this.note.hidden = this.note.textContent === "";
+        this.note.className = items.length === 0 ? "good" : "quiet";
+        replace(this.list, items.slice(0, mostShown).map((item) => this.item(item, now)));
+    }
+
+    item(item, now) {
+        const { links } = this, evidence = evidenceOf(item.evidence);
+        const [cpu] = item.cpus && !item.cgroup ? cpusOf(String(item.cpus)) : [];
+        const made = [
+            (item.cgroup || cpu >= 0) && ["Flame graph", links.profile({ cgroup: item.cgroup, cpu })],
+            Number.isFinite(item.since) && ["Show", links.interval(item.since - aroundS,
+                                                                   (item.until ?? now) + aroundS)],
+            evidence && ["Evidence", evidence],
+            item.health && ["Why?", links.health()],
+        ].filter(Boolean).map(([text, href], i) => [i ? " · " : "", element("a", { href, "aria-label":
+            `${text}: ${plain(item.title)}` }, text)]);
+
+        return element("li", { class: `finding ${item.level}` }, element("h3", {}, plain(item.title)),
+                       element("p", {}, when(item), plain(item.text), " ", element("span", { class: "links" },
+                                                                                  made.flat())));
+    }
+}

@@ -1,0 +1,702 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first view: what the machine does and did in the last hour, who does it, and the way to the code.
+import { Age } from "../age.js";
+import { Fault } from "../client.js";
+import { element, plain, replace, write } from "../element.js";
+import { cpuList } from "../health/findings.js";
+import { clockOf, cpusOf, digits, duration, timeOf } from "../numbers.js";
+import { Poll } from "../poll.js";
+import { intervalOf } from "../scales.js";
+import { Cgroups } from "../services/cgroups.js";
+import { Attention, faultsOf, itemsOf } from "./attention.js";
+import { StackChart } from "./chart.js";
+import { Record, Tracks } from "./record.js";
+import { Busiest, Legend, bands, nameOf, swatchOf } from "./services.js";
+import { Daemon, Local } from "./source.js";
+import { busiest, outermost, stack } from "./stack.js";
+import { Cpus, Tiles, coresIn, coresOf, tilesOf, usageTile } from "./tiles.js";
+
+const pollMs = 2000, ratesS = 2, firstRatesS = 0.5, patienceMs = 17000;
+const firstStatusMs = 400;              // idle times have a resolution of 10 ms
+const rankMs = 60000, learnMs = 60000, findingsMs = 30000, oldMs = 7000;
+const spans = { hour: 3600, "5min": 300 };
+const wordsOf = (seconds) => seconds > 3590 ? "hour" : `${Math.round(seconds / 60)} minutes`;
+const nowS = { hour: 30, "5min": 6 };   // what the newest numbers are the mean of
+const busyS = { hour: 60, "5min": 10 }; // the same, of services
+const oldestS = 30;                     // of what this tab has seen, to go on with it
+const leastS = 300;                     // of a chart: what has just begun would have no width in an hour
+const rows = 5, settleMs = 200;
+
+// The share of the time that each CPU was busy between two statuses, by its number. `at` is of the browser's clock, in
+// ms: the daemon's clock is the better one as long as nobody sets it.
+export function usageBetween(before, now) {
+    const shares = new Map(), byBrowser = (now.at - before.at) / 1000;
+    const byDaemon = now.status.timestamp - before.status.timestamp;
+    const seconds = Math.abs(byDaemon - byBrowser) < 0.5 ? byDaemon : byBrowser;
+    const idle = new Map((before.status.machine.cpu_idle_seconds ?? []).map((one) => [one.cpu, one.seconds]));
+
+    for (const { cpu, seconds: later } of now.status.machine.cpu_idle_seconds ?? [])
+        if (idle.has(cpu) && seconds > 0)
+            shares.set(cpu, Math.min(1, Math.max(0, 1 - (later - idle.get(cpu)) / seconds)));
+    return shares;
+}
+
+// The view reads its documents again when this changes.
+function editionOf(status) {
+    return JSON.stringify([status.start_time, status.config_last_reload_success_time, status.machine.cpus_online,
+                           status.failures.length, status.starved.length]);
+}
+
+// Values of one record at the steps of another one.
+function aligned(values, from, to) {
+    return from === to ? values : to.ends.map((end) => values[from.stepAt(end)] ?? NaN);
+}
+
+class Overview {
+    constructor(root, page) {
+        // Answers about rates, and how busy the CPUs were between two statuses.
+        const kept = page.kept.get("overview") ?? { live: null, seen: new Record({ keep: spans.hour }) };
+
+        page.kept.set("overview", kept);
+        Object.assign(this, this.nothing(), { page, kept, file: null, facts: null, before: null, used: new Map(),
+            hasHistory: true, reason: "", pointed: null, cgroups: new Cgroups(), controller: null });
+        this.daemon = new Daemon(page.client);
+        this.tracks = new Tracks();
+        this.read(page.address.parameters);
+        this.build(root);
+        this.poll = new Poll(page, pollMs, (signal) => this.ask(signal));
+    }
+
+    // --- what is on the page
+
+    build(root) {
+        const profile = (values) => this.page.address.of("profile", values), point = (time) => this.point(time);
+        const byCgroup = (path) => profile({ cgroup: path });
+
+        this.chart = new StackChart({ onPoint: point, onInterval: (interval) => this.choose(interval),
+                                      describe: (time) => this.describe(time) });
+        this.legend = new Legend(byCgroup);
+        this.cpus = new Cpus({ links: (cpu) => profile({ cpu }) });
+        this.tiles = new Tiles({ tracks: this.tracks, links: (event) => profile({ event }), onPoint: point });
+        this.busiest = new Busiest({ tracks: this.tracks, onPoint: point, links: { profile: byCgroup,
+            services: (path) => this.page.address.of("services", { open: path }) } });
+        this.attention = new Attention({ profile, health: () => this.page.address.of("health"),
+            interval: (since, until) => this.page.address.of("overview", { from: Math.floor(since),
+                                                                           to: Math.ceil(until) }) });
+        this.note = element("p", { class: "note quiet", role: "status" }, "Reading what was counted…");
+        this.paused = element("p", { class: "note warn", role: "status", hidden: true });
+        this.what = element("small");
+        this.save = element("a", { download: "perfcountd-history.json", hidden: true, title:
+            "The hour as the daemon has it: the JSON of /api/v1/history" }, "Save");
+        this.input = element("input", { type: "file", accept: ".json,application/json", class: "unseen", tabindex: -1,
+                                        "aria-label": "A saved hour", onchange: () => this.open(this.input.files[0]) });
+        this.opener = element("button", { type: "button", class: "plain", title:
+            "Open an hour that was saved: the JSON of /api/v1/history", onclick: () =>
+            this.file ? this.leaveFile() : this.input.click() }, "Open…");
+        this.age = new Age(this.page, [this.legend.root, this.chart.root, this.cpus.root, this.tiles.root,
+                                       this.busiest.root]);
+        this.age.note.classList.add("note");
+        const hero = element("section", { class: "card hero", "aria-label": "CPU time" },
+            element("div", {}, element("h2", {}, element("span", {}, "CPU time by service"), " ", this.what,
+                element("span", { class: "actions" }, this.save, this.opener, this.input)), this.chart.root),
+            this.legend.root);
+        replace(root, this.age.note, this.paused, this.note, hero, this.cpus.root, this.tiles.root, this.busiest.root,
+                this.attention.root);
+        this.buildTools();
+        this.showState();
+    }
+
+    // In the header: whether the numbers are live, of which time they are, and what else to know.
+    buildTools() {
+        const button = (range, text) => element("button", { type: "button", "data-range": range, onclick: () =>
+            this.setRange(range) }, text);
+
+        this.live = element("span", { class: "live" }, "");
+        this.ranges = element("span", { class: "segments", role: "group", "aria-label": "Range of time" },
+                              button("5min", "5 min"), button("hour", "1 hour"));
+        this.noPmu = element("span", { class: "quiet", hidden: true }, "no PMU: ",
+                             element("a", { href: this.page.address.of("health", { open: "metrics" }),
+                                            "aria-label": "Why there is no PMU" }, "why?"));
+        replace(this.page.tools, this.live, this.ranges, this.noPmu);
+    }
+
+    // --- the state in the URL
+
+    read(parameters) {
+        this.range = parameters.get("range") === "5min" ? "5min" : "hour";
+        this.chosen = intervalOf(parameters.get("from"), parameters.get("to"));
+    }
+
+    write() {
+        this.page.address.write({ range: this.range === "hour" ? null : this.range, from: this.chosen?.since,
+                                  to: this.chosen?.until });
+    }
+
+    follow(parameters) {
+        const { range } = this;
+
+        this.read(parameters);
+        this.showState();
+        if (range !== this.range)
+            this.restart();
+        else
+            this.settle();
+    }
+
+    showState() {
+        for (const button of this.ranges.children) {
+            button.setAttribute("aria-pressed", String(button.dataset.range === this.shownRange()));
+            button.disabled = this.file !== null || !this.hasHistory && button.dataset.range === "hour";
+        }
+        this.chart.choose(this.chosen);
+        this.showBubble();
+    }
+
+    setRange(range) {
+        this.range = range;
+        this.chosen = null;
+        this.write();
+        this.showState();
+        this.restart();
+    }
+
+    // Without a history there is only what this tab has seen.
+    shownRange() {
+        return this.hasHistory ? this.range : "5min";
+    }
+
+    isLive() {
+        return this.shownRange() === "5min";
+    }
+
+    choose(interval) {
+        this.chosen = interval;
+        this.write();
+        this.chart.choose(interval);
+        this.showBubble();
+        this.settle();
+        this.page.say(interval ? `Chosen: ${this.wordsOf(interval)}.` : "No interval is chosen.");
+    }
+
+    wordsOf({ since, until }) {
+        return `${timeOf(since)} to ${timeOf(until)}, ${duration(until - since)}`;
+    }
+
+    // Once the reader has stopped: keys change the interval again and again.
+    settle() {
+        clearTimeout(this.timer);
+        this.timer = setTimeout(() => this.page.visibility.visible && this.summarise(), settleMs);
+        this.show();
+    }
+
+    showBubble() {
+        const { chosen } = this, [first] = this.table?.services ?? [];
+        const link = first && !this.file ? [" · ", element("a", { href: this.page.address.of("profile",
+            { cgroup: first.path }) }, `Flame graph of ${first.name.title}`)] : [];
+
+        const cross = { type: "button", "aria-label": "Give the interval up", onclick: () => this.choose(null) };
+        const length = chosen ? duration(chosen.until - chosen.since).replace(/ 0 \w+$/, "") : "";
+        replace(this.chart.bubble, chosen
+            ? [element("b", {}, length), ...link, " ", element("button", cross, "×")] : []);
+    }
+
+    // --- asking
+
+    source() {
+        if (this.file)
+            return new Local(this.file.record);
+        return this.isLive() ? new Local(this.kept.live ?? new Record()) : this.daemon;
+    }
+
+    // Asks for all of it again.
+    restart() {
+        Object.assign(this, this.nothing());
+        this.poll.resume();
+    }
+
+    nothing() {
+        return { lines: new Record(), machine: new Record(), table: null, services: [], asked: {} };
+    }
+
+    async status(signal) {
+        const status = await this.page.client.json("api/v1/status", { signal });
+
+        this.page.edition.compare(status);
+        this.age.take();
+        return { status, at: performance.now() };
+    }
+
+    async ask(signal) {
+        const first = this.facts ? null : this.documents(signal);
+
+        if (!this.before || performance.now() - this.before.at > oldMs)
+            [this.before] = await Promise.all([this.status(signal), first]);
+        const edition = editionOf(this.before.status);
+        if (edition !== this.facts?.edition || performance.now() - this.facts.at > learnMs)
+            this.learn(edition, await (first ?? this.documents(signal)));
+        const answers = Promise.all([this.askFindings(signal), this.askNumbers(signal)]);
+        if (!this.stacked)
+            this.show(); // while they are on their way
+        await answers;
+        signal.throwIfAborted();
+        this.takeStatus(await this.status(signal));
+        if (this.isLive())
+            await this.summarise(signal);
+        this.show();
+    }
+
+    async askNumbers(signal) {
+        if (!this.isLive())
+            await this.grow(signal).catch((error) => this.withoutHistory(error));
+        if (this.isLive())
+            await this.askRates(signal);
+        else if (this.used.size === 0)
+            await new Promise((done) => setTimeout(done, firstStatusMs - (performance.now() - this.before.at)));
+    }
+
+    // A daemon that records nothing says how that is changed.
+    withoutHistory(error) {
+        if (!(error instanceof Fault) || error.status !== 404)
+            throw error;
+        this.hasHistory = false;
+        this.reason = plain(error.reason);
+        this.showState();
+    }
+
+    takeStatus(now) {
+        const used = usageBetween(this.before, now), elapsed = (now.at - this.before.at) / 1000;
+
+        this.used = used.size > 0 ? used : this.used;
+        if (this.isLive() && this.rates)
+            (this.kept.live ??= new Record({ keep: spans["5min"] })).takeRates(this.rates, now.status.timestamp, used);
+        this.rates = null;
+        this.before = now;
+        const row = { collector: "cpu", pmu: "software", group: "", cpus: now.status.machine.cpus_online, events: {},
+                      ratios: {} };
+        this.kept.seen.takeRates({ seconds: elapsed, totals: [row] }, now.status.timestamp, used);
+    }
+
+    documents(signal) {
+        return Promise.all(["metrics", "pmus", "cgroups"].map((name) =>
+            this.page.client.json(`api/v1/${name}`, { signal })));
+    }
+
+    learn(edition, [metrics, pmus, cgroups]) {
+        const { status } = this.before, on = status.collectors.filter((one) => one.enabled).map((one) => one.name);
+        const online = cpusOf(status.machine.cpus_online);
+        this.hasHistory ||= edition !== this.facts?.edition; // it may be on now
+        const here = metrics.metrics.filter((one) => one.available.length > 0);
+
+        this.cgroups.learn(cgroups);
+        this.facts = {
+            edition, at: performance.now(), metrics: metrics.metrics, online, n: online.length,
+            cores: coresOf(pmus.pmus, online), collectors: on.filter((name) => ["cpu", "pmu"].includes(name)),
+            hasCgroups: on.includes("cgroup"), hasUsage: here.some(({ name, available }) =>
+                name === "cpu_utilization" && available.some((one) => one.collector === "cgroup")),
+        };
+        this.daemon.metrics = here.map((one) => one.name).join(",");
+        this.noPmu.hidden = !this.facts.cores.every((core) => core.absent);
+    }
+
+    span(seconds = spans[this.shownRange()]) {
+        const until = this.before.status.timestamp;
+
+        return { since: until - seconds, until };
+    }
+
+    // The first time all of the hour, then what is new.
+    async grow(signal) {
+        const { asked, daemon } = this, now = performance.now(), every = daemon.interval * 1000;
+
+        if (now - asked.grown < every)
+            return;
+        const range = this.span(), from = (record) => ({ ...range, since: record.until || range.since });
+        const lines = async () => this.lines.append(await daemon.lines(from(this.lines), this.wantedLines(), signal));
+        const machine = async () => this.facts.collectors.length > 0 && this.machine.append(
+            await daemon.machine(from(this.machine), this.facts.collectors, signal));
+        await Promise.all([machine(), now - asked.ranked < rankMs ? lines() : this.rank(range, signal)]);
+        for (const record of [this.lines, this.machine])
+            record.forget(range.since);
+        asked.grown = now;
+        this.show();
+        await this.summarise(signal);
+    }
+
+    // Who was the busiest in the whole range.
+    async rank(range, signal) {
+        const usage = await this.usageOf(this.daemon, range, signal);
+
+        this.services = busiest(usage, bands).map(({ path }) => ({ path, ...this.nameOf(path) }));
+        this.outer = outermost(usage.keys());
+        this.lines = await this.daemon.lines(range, this.wantedLines(), signal);
+        this.asked.ranked = performance.now();
+        this.show();
+    }
+
+    // Of the cgroups that ran, where their CPU time is counted.
+    async usageOf(source, range, signal) {
+        if (source === this.daemon && !this.facts.hasUsage)
+            return new Map();
+        const record = await source.usage(range, signal), usage = record.usage();
+
+        return new Map([...usage].map(([path, values]) => [path, record.mean(values)])
+            .filter(([, cpus]) => cpus > 0));
+    }
+
+    wantedLines() {
+        const paths = [...this.services, ...this.table?.services ?? []].map((one) => one.path);
+
+        return [...new Set([...paths, ...this.outer ?? []])].sort();
+    }
+
+    nameOf(path) {
+        return nameOf(path, this.cgroups.identities.get(path));
+    }
+
+    async askRates(signal) {
+        const live = this.kept.live?.until > this.before.status.timestamp - oldestS;
+
+        if (!live && this.hasHistory)
+            await this.seed(signal);
+        this.rates = await this.page.client.json("api/v1/rates", { signal, patience: patienceMs, parameters: {
+            seconds: live ? ratesS : firstRatesS, totals: "cgroup", limit: 1,
+            collector: [...this.facts.collectors, this.facts.hasCgroups ? "cgroup" : null] } });
+    }
+
+    // The last minutes, as the daemon has recorded them.
+    async seed(signal) {
+        const { since, until } = this.span();
+        const record = await this.daemon.ask({ since, until }, { totals: "cgroup", limit: 1,
+            derived: this.daemon.metrics, signal }).catch((error) => this.withoutHistory(error));
+
+        this.kept.live = new Record({ keep: spans["5min"] });
+        if (record)
+            this.kept.live.append(record);
+        this.show();
+    }
+
+    async askFindings(signal) {
+        const now = performance.now();
+
+        if (now - this.asked.findings < findingsMs || !this.page.routes.includes("/api/v1/findings"))
+            return;
+        this.asked.findings = now;
+        this.found = itemsOf(await this.page.client.json("api/v1/findings", { signal }));
+    }
+
+    // --- the numbers of the interval, or of now
+
+    limits() {
+        const until = Math.max(...[this.lines.until, this.machine.until].filter(Number.isFinite), -Infinity);
+
+        if (this.file)
+            return { since: this.file.record.since, until };
+        if (!Number.isFinite(until))
+            return this.before ? this.span() : { since: 0, until: 1 };
+        const first = Math.min(this.lines.since || until, this.machine.since || until);
+        return { since: until - Math.min(spans[this.shownRange()], Math.max(leastS, until - first)), until };
+    }
+
+    recent(seconds) {
+        const { until } = this.limits();
+
+        return { since: until - seconds, until };
+    }
+
+    // Who was the busiest, and how busy each CPU was. Of what has passed it is asked once.
+    async summarise(signal = null) {
+        const range = this.chosen ?? (this.file ? this.limits() : this.recent(busyS[this.shownRange()]));
+        const key = JSON.stringify([range, this.shownRange()]), source = this.source();
+
+        if (!this.facts && !this.file || this.table?.key === key && source === this.daemon)
+            return;
+        this.controller?.abort();
+        this.controller = signal ? null : new AbortController();
+        const own = signal ?? this.controller.signal;
+        try {
+            const usage = await this.usageOf(source, range, own);
+            const services = busiest(usage, rows).map(({ path, cpus }) => ({ path, cpus, name: this.nameOf(path) }));
+            const missing = services.some(({ path }) => !this.lines.of(path).length);
+            const table = { key, services, chosen: this.chosen };
+            const [record, cpus] = await Promise.all([source.services(range, services.map((one) => one.path), own),
+                this.chosen || this.file ? source.cpus(range, own) : null]);
+            Object.assign(table, { record, cpus });
+            this.table = table;
+            if (source === this.daemon && missing)
+                this.lines = await source.lines(this.span(), this.wantedLines(), own);
+            this.showBubble();
+            this.show();
+            if (!signal)
+                this.page.fault(null);
+        } catch (error) {
+            if (signal)
+                throw error;
+            if (!own.aborted)
+                this.page.fault(error.message);
+        }
+    }
+
+    // --- showing
+
+    // The CPUs in use at each step: by the kernel's idle times, if they are known of all, else by all cgroups that are
+    // counted.
+    total(record) {
+        const busy = this.knownBusy(), usage = this.lines.usage();
+
+        if (busy)
+            return aligned(busy, this.machine, record);
+        const outer = outermost(usage.keys()).map((path) => usage.get(path));
+        return outer.length === 0 ? null
+            : this.lines.ends.map((_, i) => outer.reduce((sum, values) => sum + (values[i] || 0), 0));
+    }
+
+    show() {
+        if (this.isLive() && !this.file)
+            this.lines = this.machine = this.kept.live ?? new Record();
+        if (!this.before || !this.facts && !this.file)
+            return;
+        if (this.source() !== this.daemon)
+            this.rankHere();
+        const limits = this.limits();
+        this.showChart(limits);
+        this.showTiles(limits);
+        this.showTable(limits);
+        this.showCpus(limits);
+        this.showNotes();
+        this.point(this.pointed);
+    }
+
+    // The services of a record that is here as a whole. They change their places seldom, as their colours do.
+    rankHere() {
+        const now = performance.now(), { asked } = this;
+
+        if (this.services.length > 0 && now - asked.ranked < rankMs)
+            return;
+        const usage = this.lines.usage();
+        const found = busiest(new Map([...usage].map(([path, values]) => [path, this.lines.mean(values)])), bands);
+        this.services = found.map(({ path }) => ({ path, ...this.nameOf(path) }));
+        asked.ranked = this.services.length > 0 ? now : undefined;
+    }
+
+    showChart({ since, until }) {
+        const record = this.lines.ends.length > 0 ? this.lines : this.machine, usage = this.lines.usage();
+        const none = record.ends.map(() => NaN), total = this.total(record);
+        const stacked = stack(this.services.map(({ path }) => usage.get(path) ?? none), total, record.seconds);
+        const places = [...this.services.map((_, i) => i), this.services.length ? -1 : 0];
+        const colours = places.map((i) => `--${swatchOf(i)}`);
+
+        this.stacked = { record, ...stacked };
+        this.chart.show({ since, until, ends: record.ends, colours, live: !this.file, ...stacked,
+                          limit: this.file ? Infinity : this.facts.n });
+        write(this.what, this.file ? `CPUs in use, in ${this.file.name}` :
+            `CPUs in use, last ${wordsOf(until - since)}; drag to choose an interval`);
+        this.legend.make(this.services.map(({ path, title }) => ({ path, title })), [this.knownBusy() ? "in use"
+            : "by cgroups", ...this.ipcTile ? [this.ipcTile.title] : []]);
+    }
+
+    knownBusy() {
+        const { machine } = this, busy = machine.busy();
+
+        return busy?.every((value, i) => !Number.isNaN(value) || machine.seconds[i] === 0) ? busy : null;
+    }
+
+    // How many CPUs were busy, at the steps of the tiles. If the history does not know it, as far as this tab has seen.
+    busy() {
+        const { machine } = this, { seen } = this.kept, values = seen.busy();
+
+        return machine.busy() ?? machine.ends.map((end, i) => this.file ? NaN
+            : seen.mean(values, { since: end - machine.seconds[i], until: end }));
+    }
+
+    // A tile has the mean of the interval beside that of the time before it, or the newest number beside the hour's.
+    showTiles(limits) {
+        const { machine, chosen } = this, n = this.facts?.n || 1;
+        const cores = this.file ? coresIn(machine) : this.facts.cores;
+        const [first, rest] = tilesOf(this.facts?.metrics ?? [], cores, machine);
+        const range = chosen ?? (this.file ? limits : this.recent(nowS[this.shownRange()]));
+        const compared = chosen ? { since: limits.since, until: chosen.since } : this.file ? { until: 0 } : limits;
+
+        const shares = chosen || this.file ? [] : [...this.used.values()];
+        const used = usageTile(this.busy(), n, shares.length > 0
+            ? { range, share: shares.reduce((sum, share) => sum + share, 0) / shares.length } : null);
+        this.ipcTile = [...first].reverse().find((tile) => tile.key.startsWith("ipc "));
+        this.tracks.show(limits, this.steps().ends, chosen);
+        this.tiles.make([[used, ...first], rest]);
+        this.tiles.show(machine, range, compared, chosen ? "before:"
+            : `${wordsOf(limits.until - limits.since).replace("inutes", "in")}:`);
+    }
+
+    // The record whose steps the lines of tiles and services have.
+    steps() {
+        return this.machine.ends.length > 0 ? this.machine : this.lines;
+    }
+
+    showTable(limits) {
+        const { table } = this, usage = this.lines.usage(), metrics = new Map((this.facts?.metrics ?? []).map((one) =>
+            [one.name, one]));
+        const record = table?.record ?? new Record(), from = this.lines;
+
+        for (const [path, values] of usage)
+            this.tracks.values.set(path, from === this.steps() ? values : aligned(values, from, this.steps()));
+        const services = (table?.services ?? []).map((one) => ({ ...one, colour: this.services.findIndex(({ path }) =>
+            path === one.path) }));
+        this.busiest.show(services, record, metrics, this.tableWords(), this.file ? "over time"
+            : `last ${wordsOf(limits.until - limits.since)}`);
+        this.busiest.explain(services.length > 0 || !table ? "" : this.absence());
+    }
+
+    tableWords() {
+        const { table } = this;
+
+        if (table?.chosen)
+            return `in the chosen interval, ${timeOf(table.chosen.since)} to ${timeOf(table.chosen.until)}`;
+        return this.file ? "in all of it" : `in the last ${this.isLive() ? "10 seconds" : "minute"}`;
+    }
+
+    absence() {
+        if (this.facts && !this.facts.hasCgroups)
+            return "Cgroups are not counted: collectors.cgroup.enabled is false in the configuration.";
+        if (this.facts && !this.facts.hasUsage && this.cgroups.document.cgroups.length > 0)
+            return "The CPU time of cgroups is not known: no group of collectors.cgroup.groups has task-clock. The " +
+                "view Services has what is counted.";
+        return this.cgroups.document.cgroups.length > 0 ? "No service used a CPU in that time."
+            : "There is no cgroup that the configuration counts (collectors.cgroup.include).";
+    }
+
+    showCpus(limits) {
+        const { facts, table, chosen } = this, past = chosen || this.file;
+        const range = chosen ?? (this.file ? limits : this.recent(nowS[this.shownRange()]));
+        const known = past ? table?.cpus : null, all = [...this.machine.cpus.keys()].sort((a, b) => a - b);
+        const cores = this.file ? [{ pmu: null, title: "CPUs", cpus: all }] : facts.cores;
+        const seen = past && (known?.cpus.size || this.file ? known : this.kept.seen);
+        const busy = past ? new Map([...seen?.cpus ?? []].map(([cpu, values]) => [cpu, seen.mean(values, range)]))
+            : this.used;
+        const clocks = new Map(cores.map(({ pmu }) => {
+            const [line] = this.machine.having("cpu_frequency_hertz", (one) => one.pmu === pmu);
+            return [pmu, line ? this.machine.value(line, "cpu_frequency_hertz", range) : NaN];
+        }));
+
+        const limited = past ? [] : (this.found ?? []).filter(({ rule, until }) => rule === "clock_limited" && !until);
+        this.cpus.root.hidden = cores.every((core) => core.cpus.length === 0);
+        this.cpus.make(cores, cores.map(({ cpus }) => cpuList(cpus)));
+        this.cpus.show(busy, new Set(this.file ? cores[0].cpus : facts.online), clocks,
+                       new Set(limited.flatMap((one) => cpusOf(String(one.cpus ?? "")))));
+    }
+
+    showNotes() {
+        const { file } = this, status = this.before?.status;
+        const left = status?.paused ? status.paused_until - status.timestamp : 0;
+
+        this.paused.hidden = !status?.paused || Boolean(file);
+        write(this.paused, status?.paused ? `Counting is paused until ${timeOf(Date.now() / 1000 + left)}: for ` +
+              `${duration(left)} more there are no numbers of events.` : "");
+        write(this.note, file || this.hasHistory ? "" :
+              `The last hour is not here: ${this.reason}. The numbers are of what this tab has seen.`);
+        this.note.hidden = this.note.textContent === "";
+        write(this.live, file ? "saved" : status?.paused ? "paused" : "live");
+        this.live.className = file ? "live saved" : status?.paused ? "live warn" : "live";
+        this.save.hidden = Boolean(file) || !this.hasHistory;
+        this.save.href = this.page.client.url("api/v1/history", { since: "-1h", totals: "cgroup",
+                                                                 derived: this.daemon.metrics });
+        if (status)
+            this.attention.show(file ? [] : this.found ?? faultsOf(status), status.timestamp);
+        this.attention.root.hidden = Boolean(file);
+        write(this.opener, file ? "Close" : "Open…");
+    }
+
+    // --- a moment
+
+    point(time) {
+        this.pointed = time;
+        this.chart.markAt(time);
+        this.tiles.markAt(time);
+        this.busiest.markAt(time);
+        this.showLegend(time);
+    }
+
+    // The values of the bands at a moment, or the means of the interval, or of the newest steps.
+    valuesAt(time) {
+        const { record, bands: all, sums } = this.stacked, at = time === null ? -1 : record.stepAt(time);
+        const range = this.chosen ?? (this.file ? {} : this.recent(nowS[this.shownRange()]));
+        const of = (values) => time === null ? record.mean(values, range) : values[at] ?? NaN;
+
+        return { values: all.map(of), sum: of(sums), end: record.ends[at], range, known: time === null || at >= 0 };
+    }
+
+    showLegend(time) {
+        if (!this.stacked)
+            return;
+        const { values, sum, end, range } = this.valuesAt(time), { machine, ipcTile } = this;
+        const [when, what] = time !== null ? [timeOf(end ?? time), "under the pointer"]
+            : this.chosen ? [`${clockOf(range.since)} – ${clockOf(range.until)}`, "mean"]
+            : [this.file ? "All" : "Now", ""];
+        const at = time === null ? -1 : machine.stepAt(time);
+        const ipc = ipcTile && (time === null ? ipcTile.value(machine, range) : ipcTile.values(machine)[at]);
+
+        this.legend.show(when, what, values, [`${Number.isFinite(sum) ? sum.toFixed(2) : "–"}` +
+            `${this.file ? "" : ` of ${this.facts.n}`}`, Number.isFinite(ipc) ? digits(ipc) : "–"]);
+    }
+
+    // For readers of the screen.
+    describe(time) {
+        const { values, sum } = this.valuesAt(time);
+        const parts = this.services.map(({ title }, i) => `${title} ${values[i].toFixed(2)}`);
+
+        return `${timeOf(time)}: ${sum.toFixed(2)} CPUs in use; ${parts.join(", ")}`;
+    }
+
+    // --- a file
+
+    async open(file) {
+        this.input.value = "";
+        if (!file)
+            return;
+        let record = null;
+        try {
+            record = Record.of(JSON.parse(await file.text()));
+        } catch {
+            // not JSON
+        }
+        if (!record || record.ends.length === 0) {
+            this.page.fault(`${plain(file.name).slice(0, 100)} is not a document of /api/v1/history with steps.`);
+            return;
+        }
+        this.page.fault(null);
+        this.poll.close();
+        this.age.take();
+        this.age.close(); // a file does not age
+        this.file = { record, name: plain(file.name).slice(0, 60) };
+        Object.assign(this, this.nothing(), { lines: record, machine: record, chosen: null });
+        this.write();
+        this.showState();
+        this.show();
+        await this.summarise();
+    }
+
+    leaveFile() {
+        this.file = null;
+        this.chosen = null;
+        this.write();
+        Object.assign(this, this.nothing());
+        this.showState();
+        this.age.tick();
+        this.poll = new Poll(this.page, pollMs, (signal) => this.ask(signal));
+    }
+
+    close() {
+        this.poll.close();
+        this.age.close();
+        this.controller?.abort();
+        clearTimeout(this.timer);
+        this.chart.close();
+        this.tiles.close();
+        this.busiest.close();
+        replace(this.page.tools);
+    }
+}
+
+export const overview = {
+    name: "overview",
+    title: "Overview",
+    open: (root, page) => new Overview(root, page),
+};

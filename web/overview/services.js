@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// The services on the overview: the legend of the wide chart, and the table of the busiest ones.
+import { element, plain, replace, write } from "../element.js";
+import { Line } from "../lines.js";
+import { absent, amount, digits, metric, percent, titleOf, unitLabel, whole } from "../numbers.js";
+import { shortText } from "../services/cgroups.js";
+
+export const bands = 6; // services with a colour of their own
+
+// Of those that the record of a service has, these are columns, at most three of them.
+const columns = new Map([["ipc", "IPC"], ["backend_stall_ratio", "Stall"], ["llc_mpki", "LLC MPKI"],
+    ["l2_mpki", "L2 MPKI"], ["context_switches", "Switches"], ["minor_faults", "Faults"], ["major_faults", "Major"]]);
+const mostColumns = 3;
+
+const othersHelp = "What no service above explains: other cgroups, processes in none that is counted, and the kernel.";
+
+export const swatchOf = (i) => i >= 0 && i < bands ? `band-${i + 1}` : "band-others";
+
+function swatch(i) {
+    return element("i", { class: `swatch ${swatchOf(i)}` });
+}
+
+// {title, note} of a cgroup: what people call it, and where it is. `identity` is that of services/cgroups.js.
+export function nameOf(path, identity) {
+    const parent = path.slice(0, path.lastIndexOf("/")).replace(/^\//, ""), kinds = ["container", "pod", "unit"];
+    const title = identity?.title ?? shortText(path.slice(path.lastIndexOf("/") + 1) || path);
+    const kind = kinds.find((name) => identity?.names.has(name) && name !== "unit");
+
+    return { title, note: kind ?? shortText(parent) };
+}
+
+// --- Beside the chart: the values at a moment, or in the interval, or now.
+
+export class Legend {
+    constructor(links) {
+        this.links = links;
+        this.when = element("span");
+        this.what = element("small");
+        this.list = element("ul");
+        this.root = element("div", { class: "legend" }, element("h3", {}, this.when, " ", this.what), this.list);
+    }
+
+    // `services`: [{path, title}]
+    make(services, extra) {
+        const key = JSON.stringify([services, extra]);
+        const row = (mark, name, className = "") => {
+            const value = element("b", {}, absent);
+            return { value, root: element("li", { class: className }, mark, name, value) };
+        };
+
+        if (key === this.key)
+            return;
+        this.key = key;
+        this.rows = services.map(({ path, title }, i) => row(swatch(i),
+            element("a", { href: this.links(path), title: `Flame graph of ${plain(path).slice(0, 300)}` }, title)));
+        this.others = row(swatch(services.length ? -1 : 0), element("span", { title: othersHelp },
+                                                                    services.length ? "others" : "in use"));
+        this.sums = extra.map((name, i) => row(element("i"), element("span", {}, name), i ? "" : "sum"));
+        replace(this.list, [...this.rows, this.others, ...this.sums].map((one) => one.root));
+    }
+
+    // `values` has one of each service and of the others, `sums` the texts below.
+    show(when, what, values, sums) {
+        const text = (value) => Number.isFinite(value) ? value.toFixed(2) : absent;
+
+        write(this.when, when);
+        write(this.what, what);
+        [...this.rows, this.others].forEach((one, i) => write(one.value, text(values[i])));
+        this.sums.forEach((one, i) => write(one.value, sums[i]));
+    }
+}
+
+// --- The table.
+
+function columnOf(name, metrics) {
+    const entry = metrics.get(name), label = entry ? unitLabel(entry.unit) : "";
+
+    return { name, title: columns.get(name),
+        help: entry ? `${entry.help} ${label}`.trim() : `${titleOf(name)} per second`,
+        text: (value) => entry ? metric(value, entry.unit, name) : value > 0 && value < 0.05 ? "< 0.1" : amount(value) +
+            (value >= 1000 ? "/s" : " /s") };
+}
+
+class Row {
+    constructor(path, name, colour, columns, { tracks, links, onPoint }) {
+        const title = element("a", { href: links.services(path) }, name.title);
+
+        this.bar = element("i", { class: `bar ${swatchOf(colour)}` });
+        this.number = element("span");
+        this.line = new Line(tracks, path, { label: `CPU time of ${name.title}`, colour: `--${swatchOf(colour)}`,
+                                             onPoint, text: (value) => `${digits(value)} CPUs` });
+        this.cells = columns.map(() => element("td", { class: "number" }));
+        this.root = element("tr", { "data-cgroup": path },
+            element("th", { scope: "row", title: plain(path).slice(0, 300) }, swatch(colour), " ", title, " ",
+                    element("span", { class: "quiet note" }, name.note)),
+            element("td", { class: "number share" }, this.bar, this.number),
+            element("td", { class: "track" }, this.line.element), this.cells,
+            element("td", { class: "action" }, element("a", { href: links.profile(path), "aria-label":
+                `Flame graph of ${name.title}` }, "Flame graph")));
+    }
+}
+
+export class Busiest {
+    // `options`: {tracks, onPoint, links: {services(path), profile(path)}}
+    constructor(options) {
+        this.options = options;
+        this.rows = [];
+        this.when = element("small");
+        this.head = element("tr");
+        this.body = element("tbody");
+        this.empty = element("p", { class: "quiet", hidden: true });
+        this.table = element("table", {}, element("caption", { class: "unseen" }, "The busiest services"),
+                             element("thead", {}, this.head), this.body);
+        this.root = element("section", { class: "card busiest", "aria-label": "Busiest services" },
+            element("h2", {}, "Busiest services ", this.when),
+            element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "The busiest services" },
+                    this.table), this.empty);
+    }
+
+    // `services`: [{path, cpus, name, colour}], `record` has more of them; `span` says what the lines are of.
+    show(services, record, metrics, when, span) {
+        const lines = services.map(({ path }) => record.of(path));
+        const names = [...columns.keys()].filter((name) => lines.flat().some((line) => line.values.has(name)))
+            .slice(0, mostColumns).map((name) => columnOf(name, metrics));
+        const key = JSON.stringify([services.map(({ path, name, colour }) => [path, name, colour]), names, span]);
+
+        write(this.when, when);
+        this.table.parentNode.hidden = services.length === 0;
+        if (key !== this.key)
+            this.make(services, names, span);
+        this.key = key;
+        const most = services[0]?.cpus ?? 1;
+        services.forEach(({ path, cpus }, i) => {
+            const row = this.rows[i];
+            row.bar.style.width = `${(100 * cpus / most).toFixed(1)}%`;
+            write(row.number, cpus.toFixed(2));
+            names.forEach(({ name, text }, k) => this.write(row.cells[k], name, text, record, path));
+            row.line.update();
+        });
+    }
+
+    write(cell, name, text, record, path) {
+        const [line] = record.having(name, (one) => one.cgroup === path);
+        const value = line ? record.value(line, name) : NaN, share = line ? record.value(line, "counted") : NaN;
+
+        write(cell, Number.isFinite(value) ? text(value) : absent);
+        cell.className = share < whole ? "number estimate" : "number";
+        cell.title = share < whole ? `An estimate: counted for ${percent(share)} of the time.` : "";
+    }
+
+    make(services, names, span) {
+        const heading = (text, className, help = null) =>
+            element("th", { scope: "col", class: className, title: help }, text);
+
+        this.close();
+        this.rows = services.map(({ path, name, colour }) => new Row(path, name, colour, names, this.options));
+        replace(this.head, heading("Service"), heading("CPUs", "number"), heading(span, "track"),
+                names.map(({ title, help }) => heading(title, "number", help)), element("td"));
+        replace(this.body, this.rows.map((row) => row.root));
+    }
+
+    // In place of the rows.
+    explain(sentence) {
+        this.empty.hidden = sentence === "";
+        write(this.empty, sentence);
+    }
+
+    markAt(time) {
+        for (const { line } of this.rows)
+            line.markAt(time);
+    }
+
+    close() {
+        for (const { line } of this.rows)
+            line.close();
+    }
+}
