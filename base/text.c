@@ -172,6 +172,13 @@ void escape_append(struct buffer *buffer, const char *text, enum escape escape)
     }
 }
 
+void escape_append_url(struct buffer *buffer, const char *text)
+{
+    for (; *text; text++)
+        buffer_appendf(buffer, isalnum((unsigned char)*text) || strchr("-./", *text) ? "%c" : "%%%02X",
+                       (unsigned char)*text);
+}
+
 void escape_append_printable(struct buffer *buffer, const char *text)
 {
     size_t size = strlen(text);

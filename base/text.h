@@ -49,6 +49,9 @@ void escape_append(struct buffer *buffer, const char *text, enum escape escape);
 /* For a terminal: appends `text` with each byte that is not part of a printable character as "\xNN". */
 void escape_append_printable(struct buffer *buffer, const char *text);
 
+/* For a URL: appends `text` percent-encoded (RFC 3986), except for ASCII letters, digits, '-', '.' and '/'. */
+void escape_append_url(struct buffer *buffer, const char *text);
+
 #define SUGGEST_MAX 3
 
 /*

@@ -38,9 +38,9 @@ static bool is_pointer(uint64_t word)
 }
 
 /*
- * Whether a task may be there in a 64-bit kernel. bpf_get_current_task() returns a pointer as a long, so the upper half
- * of a 32-bit one may be all ones. The last 2 GB of a 64-bit kernel have its image and modules, but no tasks of
- * processes.
+ * Whether a 64-bit kernel may have a task at this address. bpf_get_current_task() returns a pointer as a long, so the
+ * upper half of a 32-bit one may be all ones. The last 2 GB of a 64-bit kernel have its image and modules, but no tasks
+ * of processes.
  */
 static bool is_task(uint64_t address)
 {

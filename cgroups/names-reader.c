@@ -88,7 +88,7 @@ void names_packet_done(struct names_packet *record)
 
 /* --- the reader --- */
 
-/* The limit of CPU time for the content of one file. Other work on the machine does not count. */
+/* CPU time limit for parsing one file. A limit of wall-clock time would depend on the load of the machine. */
 #define PARSE_CPU_SECONDS_MAX 2
 /* The time limit for the child that reads a file, in case its parent, which would kill it earlier, has ended. */
 #define ORPHAN_SECONDS_MAX 30

@@ -72,7 +72,7 @@ static int plan_add(struct plan *plan, const struct row *row)
     return row->cpu < 0 ? 0 : cpuset_add(&plan->groups[i].cpus, (unsigned)row->cpu);
 }
 
-/* The name of a probe's metric has the path of a program or the function of the kernel. */
+/* The metric name of a probe contains the path of the program, or the name of the kernel function. */
 static const char *event_name(const struct counter *counter, bool names)
 {
     return names || pmu_kind(counter->pmu) != PMU_PROBE ? counter->event : "probe";

@@ -453,8 +453,7 @@ static int open_view(struct stat_view *view)
 static void append_parameter(struct buffer *path, const char *name, const char *value)
 {
     buffer_appendf(path, "&%s=", name);
-    for (; *value; value++)
-        buffer_appendf(path, isalnum((unsigned char)*value) ? "%c" : "%%%02X", (unsigned char)*value);
+    escape_append_url(path, value);
 }
 
 /* The request: one step from `last` ago until now. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collectors/findings.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -94,14 +93,6 @@ static void set_time(const struct search *search, const struct history_table *ta
 
 /* --- text --- */
 
-static void append_percent(struct buffer *to, const char *text)
-{
-    for (; *text; text++)
-        buffer_appendf(to,
-                       isalnum((unsigned char)*text) || *text == '/' || *text == '-' || *text == '.' ? "%c" : "%%%02X",
-                       (unsigned char)*text);
-}
-
 /* A parameter that is a pattern: what is special in patterns is quoted. */
 static void append_pattern(struct buffer *to, const char *name, const char *text)
 {
@@ -109,8 +100,8 @@ static void append_pattern(struct buffer *to, const char *name, const char *text
     for (; *text; text++) {
         const char character[] = {*text, '\0'};
         if (strchr("*?[\\", *text))
-            append_percent(to, "\\");
-        append_percent(to, character);
+            escape_append_url(to, "\\");
+        escape_append_url(to, character);
     }
 }
 
@@ -269,7 +260,7 @@ static int report_slowed(struct search *search, const struct history_table *tabl
     buffer_appendf(&text, ", at most %.2f GHz were allowed on average. ", gigahertz(limit));
     explain_limit(slowed->causes, &text);
     buffer_append_text(&evidence, "/api/v1/history?collector=cpu&derived=cpu_frequency_hertz&cpu=");
-    append_percent(&evidence, cpus);
+    escape_append_url(&evidence, cpus);
     if (take_text(&title, &finding->title) < 0 || take_text(&text, &finding->text) < 0 ||
         take_text(&evidence, &finding->evidence) < 0)
         return -ENOMEM;

@@ -7,11 +7,11 @@
  * rates, and growth adds up. What is not known is left out of a frame, and is a gap: a starved group, a pause, a CPU
  * that is offline, the time before the first reading.
  *
- * A frame may use the part of the ring that one frame has if all of them are alike, so that the ring holds `keep`. Rows
- * that are not of cgroups may use more. Then come the cgroups that have run longest in this interval; the growth of all
- * others, without those inside other cgroups, is added up per group and PMU. Such a sum is a row as well, without a
- * cgroup (`others`). Descriptions of rows have a quarter of the ring; a row that finds no room there is left out, too.
- * Frames older than `keep` make room for them.
+ * A frame may take up the size of the ring divided by the number of frames in `keep`, so that the ring holds `keep`.
+ * Rows that are not of cgroups may use more. Then come the cgroups that have run longest in this interval; the growth
+ * of all others, without those inside other cgroups, is added up per group and PMU. Such a sum is a row as well,
+ * without a cgroup (`others`). Descriptions of rows have a quarter of the ring; a row that finds no room there is left
+ * out, too. Frames older than `keep` make room for them.
  *
  * The block of memory has no pointers, so it can be a file that outlives the process. Nothing in it is trusted: a block
  * of another version, or one that is not consistent, is emptied, and all that is read later is checked again. Somebody

@@ -26,7 +26,7 @@ export class Age {
         this.tick();
     }
 
-    // An answer has come, with new numbers, or with a `reason` why it has none: a sentence that may follow a colon.
+    // To be called for each answer. `reason` says why it has no numbers, as a sentence that can follow a colon.
     take(reason = "") {
         if (!reason)
             this.at = performance.now();

@@ -22,7 +22,7 @@ enum { EVENTS_MAX = 7, SLOTS_MAX = 192, CPU = 0, UNCORE = 1, CGROUP = 2 };
 
 static const char *const collectors[] = {"cpu", "pmu", "cgroup", NULL};
 
-/* What happened to a row in the interval from `then`, as the reader of the kernel's counters knows it. */
+/* A row of the played machine: its state at the last reading, and what it has counted since. */
 struct slot {
     struct row row;
     struct counter counters[EVENTS_MAX];
@@ -150,7 +150,7 @@ static bool is_unknown_now(const struct played *machine, const struct slot *slot
     return slot->row.state == ROW_STARVED || (machine->snapshot.metrics.failed >> slot->row.collector & 1);
 }
 
-/* --- the truth of a frame --- */
+/* --- expected frames --- */
 
 enum { FRAMES_KEPT = 4096 };
 
@@ -249,7 +249,7 @@ static bool same_texts(const struct history_row *line, const struct row *row)
     return same;
 }
 
-/* The lines of a table by slot, and those of others. */
+/* The lines of a table by slot, and the sums of cgroups that had no room. */
 struct lines {
     const struct history_line *of[2][SLOTS_MAX]; /* even, uneven */
     const struct history_line *others[N_OTHERS];

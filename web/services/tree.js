@@ -60,7 +60,7 @@ export function withAncestors(rows, isMatch) {
 
 // --- Which rows are folded, in the URL: "fold=/a.slice,/b.slice", or "fold=all&unfold=/a.slice".
 
-const longest = 1500; // of a list in the URL
+const longest = 1500; // characters that a list takes in the URL
 
 function listOf(text) {
     return (text ?? "").split(",").filter(Boolean).map((one) => one.replace(/%(25|2C)/gi, decodeURIComponent));

@@ -10,7 +10,7 @@
  *   spin CPU yield SECONDS       is on the CPU all the time, and leaves the emulator's time to the other CPUs
  *   spin CPU rest MILLIONS       the kernel clears that many megabytes, while nothing else wants the CPU
  *   spin CPU service SECONDS PHASE BEFORE AFTER
- *                                works for 120 ms of each second, PHASE ms after its begin, with an IPC of
+ *                                works for 120 ms of each second, PHASE ms after it begins, with an IPC of
  *                                BEFORE hundredths, and AFTER in the second half; prints when that began
  *   spin CPU steps STEP...       takes the steps in turn, and says what the task itself counted in each cgroup
  *
