@@ -5,8 +5,8 @@
  *     check-faults [--only=SCENARIO[:POINT]] [--seed=N] [--points=N] [--all] [--jobs=N] [--list] [--verbose]
  *
  * A point is a fault that a scenario can be run under: "call:17:read-EIO", "calls-from:17", "allocation:230",
- * "allocations-from:230". Without --all, 8000 points or as many as --points has are tried: the same for the same seed,
- * spread evenly over the scenarios, of which some have fewer: 6800 of 68,000 are left. Exit status 1 if a point fails,
+ * "allocations-from:230". Without --all, each place (faults.h) has each of its faults once, at one of the times that it
+ * is reached, which the seed chooses. --points takes so many of these of each scenario. Exit status 1 if a point fails,
  * with the names of all that did.
  */
 #include <errno.h>
@@ -39,7 +39,7 @@ static const struct scenario *const tables[] = {
 struct wishes {
     const char *scenario, *point; /* NULL: all */
     uint64_t seed;
-    size_t points;
+    size_t points; /* of a scenario */
     unsigned jobs;
     bool all, list, verbose;
 };
@@ -115,14 +115,38 @@ static uint64_t random_next(uint64_t *state)
     return z ^ z >> 31;
 }
 
-/* Keeps `n` of them. */
-static void points_choose(struct points *points, uint64_t seed, size_t n)
+static void points_shuffle(struct points *points, uint64_t seed)
 {
-    n = MIN(points->n, n);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < points->n; i++) {
         struct fault *other = &points->faults[i + random_next(&seed) % (points->n - i)], fault = *other;
         *other = points->faults[i];
         points->faults[i] = fault;
+    }
+}
+
+static uint64_t place_of(const struct fault *fault, const struct fault_counts *counts)
+{
+    bool is_call = fault->kind == FAULT_CALL || fault->kind == FAULT_CALLS_FROM;
+
+    return (is_call ? counts->call_places : counts->allocation_places)[fault->k];
+}
+
+static bool is_like(const struct fault *a, const struct fault *b, const struct fault_counts *counts)
+{
+    return a->kind == b->kind && a->variant == b->variant && place_of(a, counts) == place_of(b, counts);
+}
+
+/* Keeps the first fault of each kind at each place, and of these the first `max`. */
+static void points_choose(struct points *points, const struct fault_counts *counts, size_t max)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < points->n && n < max; i++) {
+        size_t k = 0;
+        while (k < n && !is_like(&points->faults[k], &points->faults[i], counts))
+            k++;
+        if (k == n)
+            points->faults[n++] = points->faults[i];
     }
     points->n = n;
 }
@@ -222,8 +246,7 @@ static void campaign_run(struct campaign *campaign, const struct points *points)
     }
 }
 
-/* `n`: how many points of it are tried, unless all are. */
-static void run_scenario(struct campaign *campaign, const struct scenario *scenario, size_t n)
+static void run_scenario(struct campaign *campaign, const struct scenario *scenario)
 {
     const struct wishes *wishes = &campaign->wishes;
     size_t n_failures = campaign->n_failures;
@@ -237,8 +260,10 @@ static void run_scenario(struct campaign *campaign, const struct scenario *scena
     campaign->n_points += points.n;
     if (wishes->point)
         points_find(&points, &campaign->observed->counts, wishes->point);
-    else if (!wishes->all)
-        points_choose(&points, wishes->seed, n);
+    else if (!wishes->all) {
+        points_shuffle(&points, wishes->seed);
+        points_choose(&points, &campaign->observed->counts, wishes->points);
+    }
     campaign->n_tried += points.n;
     for (size_t i = 0; wishes->list && i < points.n; i++)
         printf("%s:%s\n", scenario->name, point_name(&points.faults[i], &campaign->observed->counts, name));
@@ -251,15 +276,10 @@ static void run_scenario(struct campaign *campaign, const struct scenario *scena
 
 static void run_scenarios(struct campaign *campaign)
 {
-    const struct scenario *wanted[32];
-    size_t n = 0, points = campaign->wishes.points;
-
     for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
         for (const struct scenario *scenario = tables[i]; scenario->name; scenario++)
             if (!campaign->wishes.scenario || str_equal(campaign->wishes.scenario, scenario->name))
-                wanted[n++] = scenario;
-    for (size_t i = 0; i < n; i++)
-        run_scenario(campaign, wanted[i], points / n + (i < points % n));
+                run_scenario(campaign, scenario);
 }
 
 static bool wishes_parse(int argc, char **argv, struct wishes *ret)
@@ -273,7 +293,7 @@ static bool wishes_parse(int argc, char **argv, struct wishes *ret)
     int option;
 
     /* Runs wait for most of the time. */
-    *ret = (struct wishes){.seed = 1, .points = 8000, .jobs = 6};
+    *ret = (struct wishes){.seed = 1, .points = SIZE_MAX, .jobs = 6};
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
         if (option == '?')
             return false;

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include <unwind.h>
 
 static struct fault planned;
 static struct fault_counts *counted;
@@ -45,6 +46,7 @@ bool faults_end(void)
 {
     watched = false;
     if (counted) {
+        fault_expect(MAX(n_calls, n_allocations) <= FAULT_POINTS_MAX, "FAULT_POINTS_MAX is too small");
         counted->n_calls = n_calls;
         counted->n_allocations = n_allocations;
     }
@@ -89,13 +91,34 @@ UNSANITIZED static bool is_due(size_t k, enum fault_kind once, enum fault_kind f
     return due;
 }
 
+/* FNV-1a over the addresses that it returns to. */
+UNSANITIZED static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *userdata)
+{
+    uint64_t *hash = userdata;
+
+    *hash = (*hash ^ _Unwind_GetIP(context)) * UINT64_C(0x100000001b3);
+    return _URC_NO_REASON;
+}
+
+UNSANITIZED static uint64_t place_now(void)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    held++;
+    _Unwind_Backtrace(add_frame, &hash);
+    held--;
+    return hash;
+}
+
 int faults_fail_call(enum seam_call call)
 {
     if (!watched || held)
         return -1;
     size_t k = n_calls++;
-    if (counted && k < FAULT_CALLS_MAX)
+    if (counted && k < FAULT_POINTS_MAX) {
         counted->calls[k] = (uint8_t)call;
+        counted->call_places[k] = place_now();
+    }
     if (!is_due(k, FAULT_CALL, FAULT_CALLS_FROM))
         return -1;
     return planned.kind == FAULT_CALL ? (int)planned.variant : 0;
@@ -105,7 +128,10 @@ UNSANITIZED bool faults_fail_allocation(void)
 {
     if (!watched || held)
         return false;
-    return is_due(n_allocations++, FAULT_ALLOCATION, FAULT_ALLOCATIONS_FROM);
+    size_t k = n_allocations++;
+    if (counted && k < FAULT_POINTS_MAX)
+        counted->allocation_places[k] = place_now();
+    return is_due(k, FAULT_ALLOCATION, FAULT_ALLOCATIONS_FROM);
 }
 
 UNSANITIZED void faults_count_allocation(int more)

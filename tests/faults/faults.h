@@ -48,12 +48,16 @@ struct fault {
     unsigned variant; /* an index in the row of the call that it is; 0 for allocations */
 };
 
-#define FAULT_CALLS_MAX 20000
+#define FAULT_POINTS_MAX 20000
 
-/* The calls and allocations of a run without faults. */
+/*
+ * The calls and allocations of a run without faults. A place is a hash of the functions that lead to it: what the same
+ * functions do many times, for each event of each CPU, has one place.
+ */
 struct fault_counts {
     size_t n_allocations, n_calls;
-    uint8_t calls[FAULT_CALLS_MAX]; /* enum seam_call */
+    uint8_t calls[FAULT_POINTS_MAX]; /* enum seam_call */
+    uint64_t call_places[FAULT_POINTS_MAX], allocation_places[FAULT_POINTS_MAX];
 };
 
 /* `counts` (may be NULL) is filled in as calls come. */

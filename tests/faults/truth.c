@@ -149,6 +149,14 @@ static void check_value(struct truth *truth, const struct row *row, const char *
     total->value = value;
 }
 
+void truth_check_growth(const struct truth *truth, const char *event, int cpu, uint64_t growth)
+{
+    uint64_t rate = rate_of(event);
+
+    fault_expect(growth <= sum_ns(truth->cpu_ns, cpu) * rate && growth % rate == 0,
+                 "%s of CPU %d is recorded with %" PRIu64 ", which it never had", event, cpu, growth);
+}
+
 void truth_check(struct truth *truth, const struct snapshot *snapshot)
 {
     faults_hold();

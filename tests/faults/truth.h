@@ -47,6 +47,9 @@ void truth_advance(struct truth *truth, uint64_t ns);
 /* The cgroup of a directory below the root runs for `ns` on a CPU; nothing where there is no such directory. */
 void truth_run(struct truth *truth, const char *path, unsigned cpu, uint64_t ns);
 
+/* Fails the point where a CPU (-1: all) cannot have counted so much of an event since the beginning. */
+void truth_check_growth(const struct truth *truth, const char *event, int cpu, uint64_t growth);
+
 /* Fails the point where a total is more than the machine counted, or less than before. */
 void truth_check(struct truth *truth, const struct snapshot *snapshot);
 

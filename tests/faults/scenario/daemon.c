@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A daemon that nobody is connected to: it starts, is scraped, reloads, follows CPUs, pauses, ends; cgroups come and go
- * and are counted by each engine.
+ * A daemon that nobody is connected to: it starts, is scraped, reloads, follows CPUs, pauses, records, ends; cgroups
+ * come and go and are counted by each engine.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -112,6 +113,58 @@ static void pause_act(void *state)
     played_scrape(played);
 }
 
+#define INTERVAL_S 11 /* more than history.interval */
+#define LAST_FRAMES 2
+
+/* What each row grew by in the last frames. */
+static void describe_line(const struct played *played, const struct history_line *line, size_t n_steps,
+                          struct buffer *out)
+{
+    const struct history_row *row = &line->row;
+
+    for (size_t i = 0; i < n_steps; i++)
+        for (size_t k = 0; k < row->n_events; k++) {
+            const struct growth_event *growth = &line->values[i * row->n_events + k];
+            if (!history_is_known(&line->cells[i]) || !growth->known)
+                continue;
+            truth_check_growth(&played->truth, row->events[k].event, row->cpu, growth->value);
+            if (i + LAST_FRAMES >= n_steps && !str_equal(row->collector, "self"))
+                buffer_appendf(out, "recorded: %s cpu %d +%" PRIu64 "\n", row->events[k].event, row->cpu,
+                               growth->value);
+        }
+}
+
+/* What was recorded has happened. */
+static void look_back(struct played *played, struct buffer *out)
+{
+    const struct histories *histories = recorder_histories(played->daemon.recorder);
+    struct history_table table = {0};
+
+    if (histories &&
+        history_read(histories->coarse, &(struct history_range){.until_ns = UINT64_MAX}, NULL, NULL, &table) == 0)
+        for (size_t i = 0; i < table.n_lines; i++)
+            describe_line(played, &table.lines[i], table.n_steps, out);
+    history_table_done(&table);
+    daemon_findings(&played->daemon, 0);
+}
+
+static void history_act(void *state)
+{
+    _cleanup_(buffer_done) struct buffer out = {0};
+
+    for (unsigned i = 0; i < 4; i++)
+        played_pass(state, INTERVAL_S);
+    look_back(state, &out);
+}
+
+static void history_describe(void *state, struct buffer *out)
+{
+    for (unsigned i = 0; i <= LAST_FRAMES; i++)
+        played_pass(state, INTERVAL_S);
+    look_back(state, out);
+    played_describe(state, out);
+}
+
 static void end_recover(void *state)
 {
     struct played *played = state;
@@ -215,6 +268,7 @@ const struct scenario scenarios_of_daemon[] = {
     {"reload", running_daemon, reload_act, played_recover, PLAYED, .asks = 2},
     {"hotplug", running_daemon, hotplug_act, hotplug_recover, PLAYED, .asks = 2},
     {"pause", running_daemon, pause_act, played_recover, PLAYED},
+    {"history", running_daemon, history_act, played_recover, history_describe, played_free, .asks = 1},
     {"end", running_daemon, played_stop, end_recover, PLAYED},
     {"cgroups-perf", perf_engine, cgroups_act, played_recover, PLAYED},
     {"cgroups-bpf", bpf_engine, cgroups_act, played_recover, PLAYED},
