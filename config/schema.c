@@ -123,14 +123,16 @@ static int table_read_pair(const struct table_reading *reading, const char *pref
                            const yaml_node_t *value, struct error *error)
 {
     const struct option_table *table = reading->table;
+    const char *name = node_text(key);
+    size_t prefix_size = strlen(prefix), name_size = strlen(name), size = prefix_size + name_size;
     char *path = NULL;
 
-    for (size_t i = 0; i < table->n; i++) {
+    /* "web.listen" is a path and no key. */
+    for (size_t i = 0; i < table->n && !strchr(name, '.'); i++) {
         const struct option *row = &table->rows[i];
-        char name[KEY_MAX];
-        if (!row_key(row, prefix, name) || !str_equal(name, node_text(key)))
+        if (strncmp(row->path, prefix, prefix_size) != 0 || strncmp(row->path + prefix_size, name, name_size) != 0 ||
+            !(row->path[size] == '\0' || row->path[size] == '.'))
             continue;
-        size_t size = strlen(prefix) + strlen(name);
         if (row->path[size] == '\0') {
             if (table->null_is_absent && node_is_null(value))
                 return 0;

@@ -140,11 +140,13 @@ static int faulty_open_file(struct sys *sys, const char *path, int flags)
     int fails = planned(SEAM_OPEN_FILE);
     struct sys *real = real_hold(sys);
 
-    if (fails == LIE_EMPTY && !(flags & O_DIRECTORY))
-        return real_release(open("/dev/null", O_RDONLY | O_CLOEXEC));
     if (fails && fails != LIE_EMPTY)
         return real_release(-fails);
-    return real_release(sys_open_file(real, path, flags));
+    int fd = sys_open_file(real, path, flags);
+    if (fd < 0 || fails != LIE_EMPTY || flags & O_DIRECTORY)
+        return real_release(fd); /* a file that does not exist is not empty */
+    close(fd);
+    return real_release(open("/dev/null", O_RDONLY | O_CLOEXEC));
 }
 
 /* { nr, time_enabled, time_running, { value, id } ... }: perf_event_open(2), "Reading results". */
