@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Every query of contrib/grafana's dashboards, asked of a Prometheus that scrapes the daemon of this machine and that of
-# an emulated board with two kinds of core. Then the board's page in a browser, with PICTURES,
-# a directory, also as screenshots there. With --page, that alone.
+# an emulated board with two kinds of core. Then the board's page in a browser. With --page, that alone.
+# PICTURES: a directory for the README's pictures; GALLERY: one for screenshots of each view.
 #
 # PERFCOUNTD names the binary of this machine. VM_CACHE, VM_BUILD: see vm/lib.sh.
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page of an emulated board with two kinds of core, whose daemon is at PAGE_BOARD: tests/dashboards.sh runs this.
-// The screenshots of the README are written to the folder PICTURES: page-light.png and page-dark.png.
+// The README's pictures, page-light.png and page-dark.png, are written to the folder PICTURES, and screenshots of each
+// view to the folder GALLERY.
 import assert from "node:assert/strict";
-import { existsSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { statSync } from "node:fs";
+import path from "node:path";
 import test, { after } from "node:test";
 import { Session, views } from "./browser.mjs";
 import { scratch } from "./daemon.mjs";
@@ -11,7 +12,9 @@ import { scratch } from "./daemon.mjs";
 const skip = process.env.PAGE_BOARD ? false : "a board in PAGE_BOARD, which tests/dashboards.sh sets";
 const session = skip ? null : await Session.open({ url: process.env.PAGE_BOARD });
 after(() => session?.close());
-const pmus = ["armv8_cortex_a55", "armv8_cortex_a76"], largest = 150 * 1024;
+const pmus = ["armv8_cortex_a55", "armv8_cortex_a76"], largest = 300 * 1024;
+const width = 1440; // of the README's picture
+const gallery = process.env.GALLERY;
 
 for (const view of views.filter((name) => !["overview", "profile"].includes(name)))
     test(`the board's ${view} has no complaint`, { skip }, async () => {
@@ -43,19 +46,61 @@ test("a flame graph of cycles has the program that is busy there", { skip }, asy
 });
 
 // The overview, after a minute of its history.
-async function picture(dark, file) {
-    await session.see("#overview", async (tab) => {
-        await tab.until("six steps of services", () => document.querySelectorAll(".busiest tbody tr").length > 1 &&
-            document.querySelector(".stack").stack.shown.ends.length >= 6);
-        await tab.page.screenshot({ path: file, type: "png", optimizeForSpeed: false });
-    }, { width: 1200, height: 780, dark });
+function overviewIsFull(tab) {
+    return tab.until("six steps of services", () => document.querySelectorAll(".busiest tbody tr").length > 1 &&
+        document.querySelector(".stack").stack.shown.ends.length >= 6);
+}
+
+// The screenshots as one picture, one below the other.
+async function join(pictures, width, file) {
+    const page = await session.browser.newPage();
+    const images = pictures.map((bytes) => `<img src="data:image/png;base64,${bytes}" width="${width}">`);
+
+    await page.setViewport({ width, height: 100 });
+    await page.setContent(`<style>body { margin: 0 } img { display: block }</style>${images.join("")}`);
+    await page.screenshot({ path: file, type: "png", fullPage: true });
+    await page.close();
 }
 
 for (const dark of [false, true])
-    test(`a screenshot can be made, ${dark ? "dark" : "light"}`, { skip }, async () => {
-        const file = join(process.env.PICTURES ?? scratch(), dark ? "page-dark.png" : "page-light.png");
+    test(`the README's picture can be made, ${dark ? "dark" : "light"}`, { skip }, async () => {
+        const file = path.join(process.env.PICTURES ?? scratch(), dark ? "page-dark.png" : "page-light.png");
+        const pictures = [];
 
-        await picture(dark, file);
-        assert.ok(existsSync(file) && statSync(file).size > 10000);
+        await session.see("#overview", async (tab) => {
+            await overviewIsFull(tab);
+            pictures.push(await tab.page.screenshot({ encoding: "base64" }));
+        }, { width, height: 900, dark });
+        await session.see("#profile?seconds=10&event=cycles", async (tab) => {
+            await tab.record();
+            await tab.frames();
+            const { y } = await (await tab.page.$("main canvas")).boundingBox();
+            const clip = { x: 0, y: y - 8, width, height: 260 };
+
+            pictures.push(await tab.page.screenshot({ encoding: "base64", clip }));
+        }, { width, height: 900, dark });
+        await join(pictures, width, file);
+        assert.ok(statSync(file).size > 10000);
         assert.ok(statSync(file).size <= largest, `${statSync(file).size} bytes are too much for the README`);
     });
+
+// To be looked at: each view at three widths.
+for (const view of views)
+    for (const wide of [390, 1440, 2560])
+        for (const dark of [false, true])
+            test(`${view} at ${wide} pixels, ${dark ? "dark" : "light"}`, { skip: skip || !gallery }, async () => {
+                const file = path.join(gallery, `${view}-${wide}-${dark ? "dark" : "light"}.png`);
+
+                await session.see(`#${view}`, async (tab) => {
+                    if (view === "overview")
+                        await overviewIsFull(tab);
+                    if (view === "services")
+                        await tab.sees("load.service", "main");
+                    if (view === "profile") {
+                        await tab.record();
+                        await tab.frames();
+                    }
+                    await tab.fits();
+                    await tab.page.screenshot({ path: file, fullPage: true });
+                }, { width: wide, height: 900, dark });
+            });

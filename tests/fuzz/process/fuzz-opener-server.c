@@ -17,7 +17,7 @@
 
 enum { DAEMON = 4711, CPUS = 4, SLOTS = 64, PACKETS_MAX = 24, GIVEN_MAX = 30, EVENTS_MAX = 20 };
 enum { TYPE_PROBE = 6, TYPE_PMU = 9 };
-enum packet_kind { RAW, GROUP, FILES, STATE, OF_BPF, N_PACKET_KINDS };
+enum packet_kind { RAW, GROUP, FILES, STATE, OF_BPF, FINDER, N_PACKET_KINDS };
 enum fd_kind { MEMORY, DIRECTORY, CGROUP, SOCKET, HANDED_OUT, N_FD_KINDS };
 
 static struct {
@@ -34,6 +34,7 @@ static struct {
     int files[SOCKET + 1];
     struct fd_list handed_out;
     bool sampling;
+    uint16_t kind; /* of the packet that was sent last */
 } world;
 
 static const char *const paths[] = {
@@ -47,9 +48,10 @@ static const char *const paths[] = {
     "/etc/shadow",
 };
 
-/* In place of fork(2): the opener starts no finder, and no child for a state file that belongs to a user. */
+/* In place of fork(2): the opener starts no child for a state file that belongs to a user, and no finder. */
 pid_t fork(void)
 {
+    assert(world.kind == OPENER_REQUEST_STATE || (world.kind == OPENER_REQUEST_FINDER && world.sampling));
     errno = EAGAIN;
     return -1;
 }
@@ -278,7 +280,8 @@ static void write_packet(struct input *input, enum packet_kind kind, size_t n_fd
     static const uint16_t kinds[] = {[GROUP] = OPENER_REQUEST_GROUP,
                                      [FILES] = OPENER_REQUEST_FILE,
                                      [STATE] = OPENER_REQUEST_STATE,
-                                     [OF_BPF] = OPENER_REQUEST_BPF};
+                                     [OF_BPF] = OPENER_REQUEST_BPF,
+                                     [FINDER] = OPENER_REQUEST_FINDER};
 
     if (kind == RAW) {
         size_t size = 1 + input_half(input) % 1024;
@@ -292,8 +295,10 @@ static void write_packet(struct input *input, enum packet_kind kind, size_t n_fd
         write_file(input, packet);
     else if (kind == STATE)
         write_state(input, packet);
-    else
+    else if (kind == OF_BPF)
         write_bpf(input, packet);
+    else
+        opener_request_write_finder(packet);
     *(struct opener_packet_header *)packet->data =
         (struct opener_packet_header){OPENER_VERSION, kinds[kind], (uint32_t)packet->size};
 }
@@ -343,6 +348,8 @@ static void exchange(struct input *input)
     for (size_t i = choice / N_PACKET_KINDS % 5; i > 0; i--)
         fds.fds[fds.n++] = choose_fd(input);
     write_packet(input, choice % N_PACKET_KINDS, fds.n, &packet);
+    if (packet.size >= sizeof(struct opener_packet_header))
+        world.kind = ((const struct opener_packet_header *)packet.data)->kind;
     assert(!packet.failed && fd_socket_send(world.daemon, packet.data, packet.size, &fds) == 0);
     assert(opener_server_run(&world.server) == -EAGAIN);
     size_t had = world.handed_out.n;
