@@ -42,12 +42,34 @@ static const char *text_of(const json_t *object, const char *key)
     return text ? text : "";
 }
 
-/* The number of the only step; NAN if it is null or negative. */
-static double number_of(const json_t *object, const char *key)
+/* NAN if the number is null or negative. */
+static double number_of(const json_t *numbers, size_t step)
 {
-    const json_t *number = json_array_get(json_object_get(object, key), 0);
+    const json_t *number = json_array_get(numbers, step);
 
     return json_is_number(number) && json_number_value(number) >= 0 ? json_number_value(number) : NAN;
+}
+
+/*
+ * Adds up the steps of a row in which the numbers are known; NAN if there is none. *ret_seconds is the time of these
+ * steps, and of those that do not have the row, in which it did nothing.
+ */
+static double sum_known(const json_t *history, const json_t *row, const json_t *numbers, double *ret_seconds)
+{
+    const json_t *seconds = json_object_get(history, "seconds"), *states = json_object_get(row, "state");
+    double sum = NAN;
+
+    *ret_seconds = 0;
+    for (size_t i = 0; i < json_array_size(seconds); i++) {
+        bool absent = json_is_null(json_array_get(states, i));
+        double length = number_of(seconds, i), number = absent ? 0 : number_of(numbers, i);
+        if (isnan(number) || !(length > 0))
+            continue;
+        *ret_seconds += length;
+        if (!absent)
+            sum = isnan(sum) ? number : sum + number;
+    }
+    return sum;
 }
 
 /* --- names --- */
@@ -101,17 +123,24 @@ static size_t take_counters(json_t *row, struct row_counter counters[GROUP_MEMBE
     return n;
 }
 
-static void take_rates(const json_t *object, const struct row *row, double seconds, struct past_row *ret)
+/* Steps that are not known are as the others: the row was enabled and did not run, as where groups take turns. */
+static void take_rates(const json_t *history, const json_t *object, const struct row *row, double seconds,
+                       struct past_row *ret)
 {
     const json_t *events = json_object_get(object, "events");
+    double known;
 
-    for (size_t i = 0; i < row->n_counters; i++)
-        ret->events[i] = number_of(events, row->counters[i].event) / seconds;
-    ret->times = (struct metric_set_times){number_of(object, "running"), number_of(object, "enabled"),
-                                           number_of(object, "busy"), seconds};
+    for (size_t i = 0; i < row->n_counters; i++) {
+        double growth = sum_known(history, object, json_object_get(events, row->counters[i].event), &known);
+        ret->events[i] = growth / known;
+    }
+    ret->times.interval = seconds;
+    ret->times.running = sum_known(history, object, json_object_get(object, "running"), &known);
+    ret->times.enabled = sum_known(history, object, json_object_get(object, "enabled"), &known) * seconds / known;
+    ret->times.busy = sum_known(history, object, json_object_get(object, "busy"), &known) * seconds / known;
 }
 
-static int add_row(struct past *past, json_t *object, const json_t *cgroups)
+static int add_row(struct past *past, const json_t *history, json_t *object, const json_t *cgroups)
 {
     struct row_counter counters[GROUP_MEMBERS_MAX];
     const json_t *cpu = json_object_get(object, "cpu");
@@ -135,28 +164,30 @@ static int add_row(struct past *past, json_t *object, const json_t *cgroups)
     if (!row)
         return -ENOMEM;
     row->uneven = json_is_true(json_object_get(object, "uneven"));
-    take_rates(object, row, past->seconds, &past->rows[past->snapshot.n_rows - 1]);
+    take_rates(history, object, row, past->seconds, &past->rows[past->snapshot.n_rows - 1]);
     return 0;
 }
 
 int past_parse(const json_t *history, const json_t *cgroups, struct past *ret, struct error *error)
 {
     _cleanup_(past_done) struct past past = {.snapshot = {.collector_names = collector_names}};
+    const json_t *seconds = json_object_get(history, "seconds"), *left_out = json_object_get(history, "left_out");
     json_t *rows = json_object_get(history, "rows"), *row;
-    size_t steps = json_array_size(json_object_get(history, "seconds")), i;
-    double seconds = number_of(history, "seconds");
+    size_t i;
     int r = 0;
 
-    if (!json_is_array(rows) || steps > 1)
-        return error_set(error, -EBADMSG, "its answer is not of one interval: is it another version of perfcountd?");
-    past.seconds = steps && seconds > 0 ? seconds : 0;
-    past.left_out = (uint64_t)MAX(json_integer_value(json_array_get(json_object_get(history, "left_out"), 0)), 0);
+    if (!json_is_array(rows) || !json_is_array(seconds))
+        return error_set(error, -EBADMSG, "its answer has no rows: is it another version of perfcountd?");
+    for (i = 0; i < json_array_size(seconds); i++) {
+        past.seconds += number_of(seconds, i) > 0 ? number_of(seconds, i) : 0;
+        past.left_out = MAX(past.left_out, (uint64_t)MAX(json_integer_value(json_array_get(left_out, i)), 0));
+    }
     past.rows = calloc(json_array_size(rows) + 1, sizeof(past.rows[0]));
     if (!past.rows)
         return error_oom(error);
     json_array_foreach (rows, i, row)
         if (r == 0 && past.seconds > 0)
-            r = add_row(&past, row, cgroups);
+            r = add_row(&past, history, row, cgroups);
     if (r < 0)
         return error_oom(error);
     *ret = past;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a daemon has recorded of an interval, as rows with their rates: the document of /api/v1/history with one step.
- * The document is from a stranger: what is not valid in it is left out, and unknown numbers are NAN.
+ * What a daemon has recorded of an interval, as rows with their rates: the document of /api/v1/history, with its steps
+ * added up. The document is from a stranger: what is not valid in it is left out, and unknown numbers are NAN.
  */
 #ifndef CMD_PAST_H
 #define CMD_PAST_H
@@ -23,7 +23,7 @@ struct past {
 
 /*
  * `cgroups` is the document of /api/v1/cgroups, which has the names; NULL: unknown. Returns -EBADMSG with a sentence if
- * the document has more than one step, or -ENOMEM.
+ * it is another document, or -ENOMEM.
  */
 int past_parse(const json_t *history, const json_t *cgroups, struct past *ret, struct error *error);
 void past_done(struct past *past);

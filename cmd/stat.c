@@ -448,6 +448,7 @@ static int open_view(struct stat_view *view)
 /* --- `perfcountd stat --last` --- */
 
 #define PAST_CGROUPS 10               /* of the table below the counts, without --limit */
+#define PAST_STEPS 20                 /* of the interval */
 #define ANSWER_NS (30 * NSEC_PER_SEC) /* timeout of a request */
 
 static void append_parameter(struct buffer *path, const char *name, const char *value)
@@ -456,13 +457,18 @@ static void append_parameter(struct buffer *path, const char *name, const char *
     escape_append_url(path, value);
 }
 
-/* The request: one step from `last` ago until now. */
+static void append_duration(struct buffer *path, const char *name, uint64_t ns)
+{
+    buffer_appendf(path, "%s%" PRIu64 ".%09" PRIu64 "s", name, ns / NSEC_PER_SEC, ns % NSEC_PER_SEC);
+}
+
+/* From `last` ago until now; JSON is one step. Else a step that is not known in whole is left out (cmd/past.h). */
 static void append_question(struct buffer *path, const struct options *options)
 {
-    unsigned long long seconds = options->last_ns / NSEC_PER_SEC, ns = options->last_ns % NSEC_PER_SEC;
+    uint64_t step_ns = options->json ? options->last_ns : MAX(options->last_ns / PAST_STEPS, NSEC_PER_SEC);
 
-    buffer_appendf(path, "/api/v1/history?since=-%llu.%09llus&until=-0s&step=%llu.%09llus&totals=pmu", seconds, ns,
-                   seconds, ns);
+    append_duration(path, "/api/v1/history?until=-0s&totals=pmu&since=-", options->last_ns);
+    append_duration(path, "&step=", step_ns);
     for (size_t i = 0; i < options->n_cgroups; i++) {
         const char *glob = options->cgroups[i];
         enum name_kind kind;

@@ -238,6 +238,7 @@ TEST(test_names)
     ROW("cgroup", "software", "'cgroup': '" path "', 'group': 'software'", times, events)
 #define COUNTING "'state': ['counting'], 'enabled': [480.0], 'running': [480.0]"
 #define HALF "'state': ['multiplexed'], 'enabled': [480.0], 'running': [240.0], 'busy': [100.0]"
+#define STEPS_RUNNING "'running': [100, null, null, 200]"
 #define UNKNOWN "'state': ['unknown'], 'enabled': [null], 'running': [null]"
 
 static const char *const saved[] = {
@@ -332,6 +333,39 @@ TEST(test_past)
                 "          -         -        /c.slice\n");
 }
 
+/*
+ * One row was starved in the second step, and one of the cgroups was there in the last step only. A gap is no time at
+ * all.
+ */
+TEST(test_past_steps)
+{
+    _cleanup_(past_done) struct past past = {0};
+    json_t *history = document_of("{'seconds': [100.0, 100.0, 0, 200.0], 'left_out': [0, 3, 0, 1], 'rows': [" CPU(
+        0, "'state': ['counting', 'unknown', null, 'counting'], 'enabled': [100, null, null, 200]," STEPS_RUNNING,
+        "'cycles': [1e9, null, null, 5e9], 'instructions': [2e9, null, null, 4e9]") ", " CGROUP("/late.slice",
+                                                                                                "'state': [null, null, "
+                                                                                                "null, 'counting'], "
+                                                                                                "'enabled': [null, "
+                                                                                                "null, null, 200],"
+                                                                                                "'running': [null, "
+                                                                                                "null, null, 200]",
+                                                                                                "'task_clock': [null, "
+                                                                                                "null, null, 40]") "]"
+                                                                                                                   "}");
+
+    assert_int_equal(past_parse(history, NULL, &past, NULL), 0);
+    json_decref(history);
+    assert_true(past.seconds == 400 && past.left_out == 3);
+    expect_past(&past, TOTALS_BY_PMU, is_of_machine, NULL,
+                "\nCPU 0, PMU armv8_cortex_a76, group core:\n"
+                "  8,000,000,000  cycles        # 20.00 M/sec  (75.00%)\n"
+                "  8,000,000,000  instructions  # ipc 1.000    (75.00%)\n");
+    expect_past(&past, TOTALS_BY_CGROUP, is_of_cgroup, &(struct order){.sort = "cpu_utilization"},
+                "       cpu_\n"
+                "utilization  cgroup\n"
+                "      0.100  /late.slice\n");
+}
+
 static const struct {
     const char *in;
     int out;
@@ -339,7 +373,8 @@ static const struct {
 } documents[] = {
     {"{}", -EBADMSG, 0},
     {"{'rows': {}}", -EBADMSG, 0},
-    {"{'rows': [], 'seconds': [1.0, 2.0]}", -EBADMSG, 0},
+    {"{'rows': []}", -EBADMSG, 0},
+    {"{'rows': [], 'seconds': [1.0, 2.0]}", 0, 0},
     {"{'rows': [], 'seconds': []}", 0, 0},
     {"{'rows': [" CPU(0, COUNTING, "'cycles': [1]") "], 'seconds': [0.0]}", 0, 0},
     {"{'rows': [" CPU(0, COUNTING, "'cycles': [1]") "], 'seconds': ['1']}", 0, 0},
