@@ -28,13 +28,18 @@ start_board() {
     board_start dashboards 6.1 4 cortex-a55 cortex-a76
     vm_run 'mkdir -p /sys/fs/cgroup && mount -t cgroup2 cgroup2 /sys/fs/cgroup && cd /sys/fs/cgroup &&
         echo +pids >cgroup.subtree_control && mkdir system.slice && echo +pids >system.slice/cgroup.subtree_control &&
-        mkdir system.slice/load.service system.slice/rest.service lxc.payload.web' ||
+        mkdir system.slice/db.service system.slice/load.service system.slice/log.service system.slice/rest.service \
+            lxc.payload.web' ||
         board_failed "the board makes no cgroups"
     daemon_start <<<"sampler: {enabled: true, allow: everybody}"
-    vm_run 'taskset -c 3 sh -c "echo \$\$ >/sys/fs/cgroup/system.slice/load.service/cgroup.procs
-        exec spin 3 changing 7200" >/dev/null 2>&1 &
-        taskset -c 2 sh -c "echo \$\$ >/sys/fs/cgroup/lxc.payload.web/cgroup.procs
-        exec spin 2 changing 7200" >/dev/null 2>&1 &' || board_failed "the board runs no load"
+    # shellcheck disable=SC2016 # the board's
+    vm_run 'start() {
+            taskset -c "$2" sh -c "echo \$\$ >/sys/fs/cgroup/$1/cgroup.procs; shift; exec spin \$*" x "$@" >/dev/null 2>&1 &
+        }
+        start system.slice/log.service 0 changing 7200
+        start system.slice/db.service 1 changing 7200
+        start lxc.payload.web 2 changing 7200
+        start system.slice/load.service 3 changing 7200' || board_failed "the board runs no load"
 }
 
 # start_here: with the built-in groups, an event that no machine has, and no cgroup: the panels of failures need some.
@@ -99,5 +104,10 @@ ask_queries() {
     prometheus_pid=
 }
 [ "${1-}" = --page ] || ask_queries
+# recorded: the board's history has a minute.
+recorded() {
+    curl -sf "$url/api/v1/history" | jq -e '[.seconds[] | select(. != null)] | length > 7' >/dev/null
+}
+holds "a minute is recorded" eventually 600 recorded
 holds "the page shows the board" env PAGE_BOARD="$url" "$root/tests/page/run.sh" "$root/tests/page/board.test.mjs"
 finish
