@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "collectors/cgroup/cgroup.h"
 #include "config/keys.h"
+#include "perf/board.h"
 #include "perf/machine.h"
 #include "perf/reason.h"
 #include "process/sandbox.h"
@@ -121,13 +122,18 @@ static json_t *idle_times_json(struct sys *sys)
 static json_t *machine_json(const struct machine *machine, struct sys *sys)
 {
     char hostname[HOST_NAME_MAX + 1] = "";
+    struct board board = {.model = ""};
 
     _cleanup_(freep) char *online = cpuset_format(&machine->online), *possible = cpuset_format(&machine->possible);
 
     gethostname(hostname, sizeof(hostname) - 1);
-    return json_pack("{s:o, s:s, s:s, s:s, s:o, s:o}", "hostname", json_text(hostname), "kernel",
-                     machine->release ? machine->release : "", "cpus_online", online, "cpus_possible", possible,
-                     "perf_event_paranoid", document_paranoid(machine), "cpu_idle_seconds", idle_times_json(sys));
+    board_load(sys, &board); /* a file that cannot be read at the moment leaves both names unknown */
+    return json_pack("{s:o, s:s?, s:s?, s:s, s:f, s:s, s:s, s:o, s:o}", "hostname", json_text(hostname), "model",
+                     board.model[0] ? board.model : NULL, "soc", board.soc[0] ? board.soc : NULL, "kernel",
+                     machine->release ? machine->release : "", "uptime_seconds",
+                     (double)sys_now(sys, CLOCK_BOOTTIME) / (double)NSEC_PER_SEC, "cpus_online", online,
+                     "cpus_possible", possible, "perf_event_paranoid", document_paranoid(machine), "cpu_idle_seconds",
+                     idle_times_json(sys));
 }
 
 /* All zero if cgroups are not counted. */

@@ -4,7 +4,7 @@ import { Address } from "./address.js";
 import { Client } from "./client.js";
 import { Edition, Faults } from "./faults.js";
 import { element, plain, replace, write } from "./element.js";
-import { Footer } from "./footer.js";
+import { Footer, factsOf } from "./footer.js";
 import { Visibility } from "./poll.js";
 import { overview } from "./overview/overview.js";
 import { services } from "./services/services.js";
@@ -31,11 +31,8 @@ class Page {
 
     // The name of the machine, in the header and the title, and what it is.
     machine({ machine, ...status }) {
-        const n = machine.cpu_idle_seconds?.length;
-
         write(document.getElementById("machine"), plain(machine.hostname ?? ""));
-        write(document.getElementById("facts"), [n > 0 ? `${n} CPU${n === 1 ? "" : "s"}` : "",
-            `Linux ${plain(machine.kernel)}`].filter(Boolean).join(" · "));
+        write(document.getElementById("facts"), factsOf(machine));
         this.footer.update(status);
         this.title();
     }

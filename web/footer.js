@@ -1,7 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of the page: the daemon's version and what it costs, and the ways to the same numbers without the page.
-import { element, replace, write } from "./element.js";
-import { bytes, percent } from "./numbers.js";
+// What machine this is, for the header; and the end of the page: the daemon's version and what it costs, and the ways to
+// the same numbers without the page.
+import { element, plain, replace, write } from "./element.js";
+import { bytes, duration, percent } from "./numbers.js";
+
+const daySeconds = 86400;
+
+// Of the machine in the document of /api/v1/status, "Orange Pi 5 · RK3588S · Linux 5.10.110 · up 12 d". The chip is
+// named "rockchip,rk3588s" in the device tree; without a name the number of CPUs stands for it.
+export function factsOf({ model, soc, kernel, uptime_seconds: up, cpu_idle_seconds: cpus }) {
+    const n = cpus?.length, days = Math.floor(up / daySeconds);
+    const chip = soc ? plain(soc).replace(/^.*,/, "").toUpperCase() : n > 0 ? `${n} CPU${n === 1 ? "" : "s"}` : "";
+    const since = !(up >= 0) ? "" : `up ${days > 0 ? `${days} d` : duration(up).replace(/ \d+ s$/, "")}`;
+
+    return [plain(model ?? ""), chip, `Linux ${plain(kernel)}`, since].filter(Boolean).join(" · ");
+}
 
 export class Footer {
     // `routes` is the list of paths that index.html has for browsers without JavaScript.

@@ -165,6 +165,9 @@ equals "nor in the status, where the users are" \
 equals "its jail leaves it the idle time of each CPU" \
     "$(get /api/v1/status | jq -c '[.machine.cpu_idle_seconds[] | select(.seconds > 0) | .cpu]')" \
     "$(grep -o '^cpu[0-9]*' /proc/stat | jq -Rc '[., inputs] | map(ltrimstr("cpu") | select(. != "") | tonumber)')"
+uptime=$(cut -d' ' -f1 /proc/uptime)
+equals "and the uptime, and what is known of the board" "$(get /api/v1/status | jq -c --argjson up "$uptime" \
+    '.machine | [.uptime_seconds >= $up, has("model"), has("soc")]')" '[true,true,true]'
 equals "the daemon: threads, and virtual memory" \
     "$(own_value process_threads) $(own_value process_virtual_memory_bytes)" \
     "$(field "$daemon_pid" Threads) $(stat_field "$daemon_pid" 23)"

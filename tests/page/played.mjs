@@ -163,7 +163,8 @@ export class Played {
                  processes: [{ process: "daemon", pid: 7, cpu_seconds: 270, resident_bytes: 8.9e6,
                                start_time: this.start - 9e5 }],
                  descriptors: { needed: 1, counters: 2, limit: 3 }, opener: { state: "running", capabilities: [] },
-                 machine: { hostname: "opi5-07", kernel: "5.10.110", cpus_online: `0-${this.n - 1}`,
+                 machine: { hostname: "opi5-07", model: "Orange Pi 5", soc: "rockchip,rk3588s", kernel: "5.10.110",
+                            uptime_seconds: 12.4 * 86400, cpus_online: `0-${this.n - 1}`,
                             cpus_possible: `0-${this.n - 1}`, cpu_idle_seconds: idle } };
     }
 

@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import { absent, amount, bytes, cpusOf, digits, duration, metric, percent, timeOf, unitLabel } from "../../../web/numbers.js";
+import { factsOf } from "../../../web/footer.js";
 
 const module = new URL("../../../web/numbers.js", import.meta.url).href;
 
@@ -86,4 +87,15 @@ test("lists of CPUs", () => {
     for (const none of ["", undefined, null, "x", "5-2"])
         assert.deepEqual(cpusOf(none), []);
     assert.equal(cpusOf("0-999999999").length, 4096);
+});
+
+test("the header says what machine it is, as far as that is known", () => {
+    const cpus = [{ cpu: 0, seconds: 1 }, { cpu: 1, seconds: 1 }], kernel = "6.1.0";
+
+    assert.equal(factsOf({ model: "Orange Pi 5", soc: "rockchip,rk3588s", kernel, uptime_seconds: 12.9 * 86400,
+                           cpu_idle_seconds: cpus }), "Orange Pi 5 · RK3588S · Linux 6.1.0 · up 12 d");
+    assert.equal(factsOf({ model: null, soc: null, kernel, uptime_seconds: 7500, cpu_idle_seconds: cpus }),
+                 "2 CPUs · Linux 6.1.0 · up 2 h 5 min");
+    assert.equal(factsOf({ kernel, uptime_seconds: 61, cpu_idle_seconds: null }), "Linux 6.1.0 · up 1 min");
+    assert.equal(factsOf({ model: "\u202ex", kernel }), "\\u202ex · Linux 6.1.0"); // a daemon of before
 });
