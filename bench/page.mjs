@@ -4,13 +4,14 @@
 //
 // usage: page.mjs URL SECONDS ROUNDS [VIEW...]
 import { writeSync } from "node:fs";
+import { createServer } from "node:http";
 import { Session, View } from "../tests/page/browser.mjs";
 import { eventually } from "../tests/page/daemon.mjs";
 import { Played } from "../tests/page/played.mjs";
 
 const [url, seconds, rounds, ...views] = process.argv.slice(2);
 const ms = Number(seconds) * 1000;
-const framesWanted = 20000, pointedFrames = 300;
+const framesWanted = 20000, pointedFrames = 300, firstRounds = 5;
 const rest = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 function say(line) {
@@ -29,29 +30,46 @@ async function worker(tab) {
     };
 }
 
-// From the request of the page, with nothing in the browser's cache, until a number is on it.
-async function firstView(session) {
+// Says in the page when a number of the machine is drawn. The numbers of CPUs are names.
+function watchNumbers() {
+    const places = "main .value, main td, main .cell span, main .legend b";
+
+    new MutationObserver((_, observer) => {
+        if ([...document.querySelectorAll(places)].some((one) => /^[≈\s]*[-−]?\d/.test(one.textContent) &&
+            one.getClientRects().length > 0)) {
+            observer.disconnect();
+            requestAnimationFrame(() => window.seen = performance.now());
+        }
+    }).observe(document, { subtree: true, childList: true, characterData: true });
+}
+
+// From the request of a page, with nothing in the browser's cache, until a number is on it.
+async function firstView(session, name, url) {
     const page = await session.browser.newPage();
     const work = await worker({ page });
 
     await page.setCacheEnabled(false);
-    await page.evaluateOnNewDocument(() => {
-        new MutationObserver((_, observer) => {
-            const main = document.getElementById("main");
-            const leaves = main ? [...main.querySelectorAll("*")].filter((one) => one.childElementCount === 0) : [];
-            if (leaves.some((one) => /^[≈\s]*[-−]?\d/.test(one.textContent) && one.getClientRects().length > 0)) {
-                observer.disconnect();
-                requestAnimationFrame(() => window.seen = performance.now());
-            }
-        }).observe(document, { subtree: true, childList: true, characterData: true });
-    });
-    say({ begin: "first" });
+    await page.evaluateOnNewDocument(watchNumbers);
+    say({ begin: name });
     const begin = await work();
-    await page.goto(`${url}/`, { waitUntil: "commit" }).catch(() => page.goto(`${url}/`));
-    const seen = await eventually("a number on the page", () => page.evaluate(() => window.seen ?? null));
+    await page.goto(url, { waitUntil: "commit" }).catch(() => page.goto(url));
+    const wall = await eventually("a number on the page", () => page.evaluate(() => window.seen ?? null));
     const main = await work() - begin;
-    say({ end: "first", wall: seen, main });
+    say({ end: name, wall, main });
     await page.close();
+}
+
+// What a page costs the browser that has one number and nothing else.
+async function firstViews(session) {
+    const server = createServer((_, response) => response.setHeader("Content-Type", "text/html")
+        .end('<!DOCTYPE html><title>empty</title><main><b class="value">1</b></main>'));
+
+    await new Promise((done) => server.listen(0, "127.0.0.1", done));
+    for (let i = 0; i < firstRounds; i++) {
+        await firstView(session, "first", `${url}/`);
+        await firstView(session, "empty", `http://127.0.0.1:${server.address().port}/`);
+    }
+    server.close();
 }
 
 async function opened(session) {
@@ -183,7 +201,7 @@ async function zooming(session) {
 const session = await Session.open({ url });
 
 try {
-    await firstView(session);
+    await firstViews(session);
     await opened(session);
     await hidden(session);
     await pointing(session);

@@ -71,7 +71,7 @@ class Browser:
     """page.mjs, and the daemon's CPU seconds between the marks that it writes."""
 
     def __init__(self, daemon, seconds, rounds):
-        self.cpu, self.figures = {}, {}
+        self.cpu, self.figures, self.firsts = {}, {}, {"first": [], "empty": []}
         command = ["node", os.path.join(SOURCES, "bench", "page.mjs"), "http://127.0.0.1:%d" % daemon.port,
                    str(seconds), str(rounds), *VIEWS]
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:
@@ -86,7 +86,14 @@ class Browser:
             self.began = now
         elif "end" in line:
             self.cpu[line["end"]] = now - self.began
+            if line["end"] in self.firsts:
+                self.firsts[line["end"]].append({**line, "daemon": (now - self.began) * 1000})
         self.figures[line.get("figure") or line.get("end")] = line
+
+
+    def first(self, name, figure):
+        """The median, in milliseconds: "wall", "main" or "daemon", of the page until its first number."""
+        return statistics.median(one[figure] for one in self.firsts[name])
 
 
 def report_overview(table, point):
@@ -107,14 +114,16 @@ def report_graph(table, zoom):
 
 
 def report(table, wire, idle, scrape, browser, seconds):
-    first = browser.figures["first"]
     table.heading("the page")
     table.row("bytes of all its files, compressed", wire[0])
     table.row("bytes of the headers of these answers", wire[1])
-    table.row("work until the first number", browser.cpu["first"] * 1000 + first["main"], "ms")
-    table.row("    of the daemon", browser.cpu["first"] * 1000, "ms")
-    table.row("    of the browser", first["main"], "ms")
-    table.row("time until the first number", first["wall"], "ms")
+    daemon, main = browser.first("first", "daemon"), browser.first("first", "main")
+    table.row("work until the first number", daemon + main, "ms")
+    table.row("    of the daemon", daemon, "ms")
+    table.row("    of the browser", main, "ms")
+    table.row("    of these, what a page with one number and no script takes",
+              browser.first("empty", "main"), "ms")
+    table.row("time until the first number", browser.first("first", "wall"), "ms")
     table.heading("the daemon's CPU time, a second")
     table.row("nobody asks", idle * 1e6, "us")
     table.row("a scrape a second", scrape * 1e6, "us")

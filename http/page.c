@@ -135,8 +135,7 @@ void handle_page_file(struct request *request)
  * JavaScript. Other clients get the list as plain text.
  */
 
-/* Where generated content is inserted into web/index.html. */
-#define MODULES_MARKER "<!-- modules -->\n"
+/* Where the list is inserted into web/index.html. */
 #define PATHS_MARKER "<!-- paths -->\n"
 
 /* The page loads only what it needs, and only from this server. */
@@ -210,32 +209,14 @@ static void append_paths(struct buffer *page, const struct site *site, const cha
     buffer_append_text(page, "</dl>\n");
 }
 
-/* Lets the browser load all modules at once, not one after the other as they are imported. */
-static void append_modules(struct buffer *page)
-{
-    for (size_t i = 0; i < n_assets; i++)
-        if (assets[i].type == ASSET_JS)
-            buffer_appendf(page, "<link rel=\"modulepreload\" href=\".%s%s\">\n", PAGE_PATH, assets[i].path);
-}
-
-/* Appends the template up to the marker. Returns the rest after it. */
-static const char *append_until(struct buffer *page, const char *template, const char *marker)
-{
-    const char *at = strstr(template, marker);
-
-    if (!at) /* cannot happen: a test checks for each marker */
-        return template;
-    buffer_append(page, template, (size_t)(at - template));
-    return at + strlen(marker);
-}
-
 static void append_page(struct buffer *page, const char *template, const struct site *site, const char *host)
 {
-    const char *rest = append_until(page, template, MODULES_MARKER);
-    append_modules(page);
-    rest = append_until(page, rest, PATHS_MARKER);
+    const char *at = strstr(template, PATHS_MARKER);
+    size_t before = at ? (size_t)(at - template) : 0; /* a test checks for the marker */
+
+    buffer_append(page, template, before);
     append_paths(page, site, host);
-    buffer_append_text(page, rest);
+    buffer_append_text(page, template + before + (at ? strlen(PATHS_MARKER) : 0));
 }
 
 static void append_list(struct buffer *list, const struct site *site, const char *host)

@@ -6,14 +6,19 @@ import { Edition, Faults } from "./faults.js";
 import { element, plain, replace, write } from "./element.js";
 import { Footer, factsOf } from "./footer.js";
 import { Visibility } from "./poll.js";
-import { overview } from "./overview/overview.js";
-import { services } from "./services/services.js";
-import { profile } from "./profile/profile.js";
-import { health } from "./health/health.js";
+import * as overview from "./overview/overview.js";
 
 // Statuses of a daemon that is not there: no answer, or a proxy's.
 const away = [0, 502, 503, 504];
-const views = [overview, services, profile, health];
+// load() has the module of a view, whose open(root, page) returns {close(), follow(parameters)}. The first one comes with
+// the page itself.
+const views = [
+    { name: "overview", title: "Overview", load: () => overview },
+    { name: "services", title: "Services", load: () => import("./services/services.js") },
+    { name: "profile", title: "Profile", load: () => import("./profile/profile.js") },
+    { name: "health", title: "Health", load: () => import("./health/health.js") },
+];
+const restMs = 3000; // before the other views are loaded, which then open at once, even if the daemon is gone
 
 // Given to each view.
 class Page {
@@ -66,13 +71,29 @@ function link(view) {
     return element("a", { href: page.address.of(view.name), "data-view": view.name }, view.title);
 }
 
-function show() {
-    const view = views.find((one) => one.name === page.address.view);
+function wanted() {
+    return views.find((one) => one.name === page.address.view);
+}
+
+// The view before stays until the module of the next one is here.
+async function show() {
+    const view = wanted();
 
     if (shown?.view === view) {
         shown.opened.follow?.(page.address.parameters);
         return;
     }
+    try {
+        const module = await view.load();
+        if (view === wanted() && view !== shown?.view)
+            open(view, module);
+    } catch (error) {
+        console.error(error);
+        page.fault(`The view ${view.title} could not be loaded.`, "view", "load");
+    }
+}
+
+function open(view, module) {
     shown?.opened.close();
     page.fault(null);
     const main = document.getElementById("main");
@@ -87,11 +108,26 @@ function show() {
             tab.setAttribute("aria-current", "page");
         else
             tab.removeAttribute("aria-current");
-    shown = { view, opened: view.open(main, page) };
+    shown = { view, opened: module.open(main, page) };
     page.title();
+}
+
+// A view that cannot be loaded now is asked for again when it is opened.
+function loadOthers() {
+    const load = () => Promise.allSettled(views.map((view) => view.load()));
+    const forget = page.visibility.onChange(() => {
+        forget();
+        load();
+    });
+
+    if (page.visibility.visible) {
+        forget();
+        load();
+    }
 }
 
 replace(document.getElementById("views"), ...views.map(link));
 document.getElementById("skip").addEventListener("click", () => document.getElementById("main").focus());
 page.address.onChange(show);
 show();
+setTimeout(loadOthers, restMs);

@@ -7,8 +7,11 @@
 #        compile.sh --list            those of them that are sent
 #        compile.sh --strip FILE      the file as it is sent
 #
+# app.js is sent with all that it imports, and so is page.css: a request costs the browser more than the file does. The
+# modules that app.js loads later are sent one by one, and take from app.js what is in there.
+#
 # Comments at the end of a line, unless a quote is in them, and indentation are left out on the way, a line staying
-# where it was. The same files give the same output. Nothing in it is a pointer, so that it stays in pages of the
+# where it was in its module. The same files give the same output. Nothing in it is a pointer, so that it stays in pages of the
 # daemon's file.
 set -eu
 export LC_ALL=C
@@ -20,9 +23,9 @@ sources() {
         -o -name '[a-z]*.svg' \)) | sed 's|^\./||' | sort
 }
 
-# Styles are sent as page.css, which imports the others.
+# Files that are parts of app.js and page.css are not sent by themselves.
 list() {
-    sources | grep -v -e '^base\.css$' -e '/.*\.css$'
+    sources | grep -v -e '^base\.css$' -e '/.*\.css$' | grep -vxF -e "$(echo "${parts% app.js*}" | tr ' ' '\n')"
 }
 
 die() {
@@ -37,6 +40,91 @@ stripped() {
     */page.css) sed -n 's/^@import "\(.*\)";$/\1/p' "$1" | (cd "$web" && xargs cat) | sed 's|^ */\*.*\*/$||; s/^ *//' ;;
     *) cat "$1" ;;
     esac
+}
+
+# What the awk programs below know of imports.
+# shellcheck disable=SC2016 # awk's
+imports='
+    # The path of what the import in $0 is from.
+    function imported(path,   other, folder) {
+        folder = path ~ /\// ? substr(path, 1, index(path, "/")) : ""
+        other = substr($NF, 2, length($NF) - 3)
+        if (!sub(/^\.\.\//, "", other))
+            sub(/^\.\//, folder, other)
+        return other
+    }
+'
+
+# parts: the modules of app.js, which is the last one, each after those that it imports.
+parts() {
+    (cd "$web" && sources | grep '\.js$' | xargs awk "$imports"'
+        /^import .* from "\..*";$/ { others[FILENAME] = others[FILENAME] imported(FILENAME) " " }
+        function visit(path,   list, n, i) {
+            if (seen[path]++)
+                return
+            n = split(others[path], list, " ")
+            for (i = 1; i <= n; i++)
+                visit(list[i])
+            print path
+        }
+        END { visit("app.js") }')
+}
+parts=$(parts | tr '\n' ' ')
+
+# linked PATH: a module, whose imports from a part of app.js become constants. As a part itself it is the body of a
+# function that returns its exports.
+linked() {
+    awk -v path="$1" -v parts=" $parts" "$imports"'
+        function variable(of) { sub(/.js$/, "", of); gsub(/[^a-z]/, "_", of); return "module_" of }
+        function is_part(of) { return index(parts, " " of " ") }
+        BEGIN {
+            if (is_part(path))
+                printf "const %s = (() => { ", variable(path)
+        }
+        /^import .* from "\..*";$/ {
+            other = imported(path)
+            names = $0
+            sub(/^import (\* as )?/, "", names)
+            sub(/ from .*/, "", names)
+            gsub(/ as /, ": ", names)
+            if (is_part(other)) {
+                if (!is_part(path))
+                    printf "import { %s } from \"%sapp.js\"; ", variable(other), path ~ /\// ? "../" : "./"
+                $0 = "const " names " = " variable(other) ";"
+            }
+        }
+        is_part(path) && sub(/^export /, "") {
+            name = $0
+            sub(/^(async )?[a-z]+ /, "", name)
+            sub(/[^A-Za-z0-9_].*/, "", name)
+            exports = exports name ", "
+        }
+        { print }
+        END {
+            if (is_part(path))
+                print "return { " exports "}; })();"
+        }'
+}
+
+# stripped FILE: without what only a reader of the source needs. No text of a program goes over lines.
+stripped() {
+    case $1 in
+    */app.js)
+        for path in $parts; do
+            stripped_module "$path"
+        done
+        for path in ${parts% app.js*}; do
+            echo "export { module_$(echo "${path%.js}" | tr -c 'a-z\n' _) };"
+        done
+        ;;
+    *.js) stripped_module "${1##*/web/}" ;;
+    */page.css) sed -n 's/^@import "\(.*\)";$/\1/p' "$1" | (cd "$web" && xargs cat) | sed 's|^ */\*.*\*/$||; s/^ *//' ;;
+    *) cat "$1" ;;
+    esac
+}
+
+stripped_module() {
+    sed "s|^ *//.*||; s| *// [^\"'\`]*\$||; s/^ *//" "$web/$1" | linked "$1"
 }
 
 # compressed: from standard input to standard output, as small as the tools here make it.

@@ -44,9 +44,10 @@ function drawSome() {
 }
 
 export class Drawing {
-    // `paint(context, width, height)` draws, in CSS pixels, into a canvas as large as the element.
-    constructor(root, paint) {
-        Object.assign(this, { root, paint, seen: false });
+    // `paint(context, width, height)` draws, in CSS pixels, into a canvas as large as the element. A canvas costs a
+    // millisecond even if nothing is drawn: there is none until isEmpty() returns false.
+    constructor(root, paint, isEmpty = () => false) {
+        Object.assign(this, { root, paint, isEmpty, seen: false });
         this.canvas = element("canvas", { width: 0, height: 0 });
         this.tip = element("span", { class: "tip" });
         this.cursor = element("div", { class: "cursor", hidden: true, "aria-hidden": "true" }, this.tip);
@@ -82,6 +83,8 @@ export class Drawing {
     }
 
     draw() {
+        if (this.isEmpty() && !this.canvas.width)
+            return;
         const { clientWidth: width, clientHeight: height } = this.root, scale = window.devicePixelRatio || 1;
         const wide = Math.round(width * scale), high = Math.round(height * scale);
 

@@ -22,7 +22,8 @@ export class Line {
         Object.assign(this, { source, name, label, text, min, max, axes, colour, onPoint });
         this.element = element("div", { class: axes ? "line large" : "line", role: "img", "aria-label": label,
             onpointermove: (event) => this.point(event), onpointerleave: () => this.leave() });
-        this.drawing = new Drawing(this.element, (...place) => this.paint(...place));
+        this.drawing = new Drawing(this.element, (...place) => this.paint(...place), () =>
+            this.source.points(this.name).length === 0);
         this.area = { left: 0, right: 0 };
         this.marked = () => null; // marks what the pointer is at
         this.element.line = this; // for tests

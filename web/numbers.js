@@ -12,16 +12,19 @@ const least = 1e-6, most = 1e15; // beyond them a number is written with its pow
 const leastCpus = 0.005; // is written as 0.01
 const almost = 1.0005; // 999.6 is written as 1 k, not as 1,000
 
-// Made once: making one takes longer than a hundred numbers take to be written.
 const formats = {
-    cpus: new Intl.NumberFormat(undefined, { minimumFractionDigits: 2, maximumFractionDigits: 2 }),
-    digits: new Intl.NumberFormat(undefined, { maximumSignificantDigits: 3 }),
-    power: new Intl.NumberFormat(undefined, { notation: "scientific", maximumSignificantDigits: 3 }),
-    percent: new Intl.NumberFormat(undefined, { style: "percent", maximumSignificantDigits: 3 }),
-    hundredths: new Intl.NumberFormat(undefined, { maximumFractionDigits: 2 }),
-    whole: new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 }),
-    clock: new Intl.DateTimeFormat(undefined, { timeStyle: "short" }),
+    cpus: { minimumFractionDigits: 2, maximumFractionDigits: 2 },
+    digits: { maximumSignificantDigits: 3 },
+    power: { notation: "scientific", maximumSignificantDigits: 3 },
+    percent: { style: "percent", maximumSignificantDigits: 3 },
+    hundredths: { maximumFractionDigits: 2 },
+    whole: { maximumFractionDigits: 0 },
 };
+const made = new Map();
+const kept = (name, make) => made.get(name) ?? made.set(name, make()).get(name);
+
+// Made once, when it is needed: making one takes several milliseconds.
+const formatOf = (name) => kept(name, () => new Intl.NumberFormat(undefined, formats[name]));
 
 function isNumber(value) {
     return typeof value === "number" && Number.isFinite(value);
@@ -29,7 +32,7 @@ function isNumber(value) {
 
 // Negative zero is zero.
 function write(format, value) {
-    return isNumber(value) ? formats[format].format(value + 0) : absent;
+    return isNumber(value) ? formatOf(format).format(value + 0) : absent;
 }
 
 // Three digits that matter, whatever the size.
@@ -101,7 +104,9 @@ export function timeOf(seconds) {
 
 // The same without seconds.
 export function clockOf(seconds) {
-    return isNumber(seconds) ? formats.clock.format(new Date(seconds * 1000)) : absent;
+    const format = () => kept("clock", () => new Intl.DateTimeFormat(undefined, { timeStyle: "short" }));
+
+    return isNumber(seconds) ? format().format(new Date(seconds * 1000)) : absent;
 }
 
 // --- What metrics and events are called on the page.

@@ -79,10 +79,6 @@ class Health {
     }
 }
 
-export const health = {
-    name: "health",
-    title: "Health",
-    open(root, page) {
-        return new Health(root, page);
-    },
-};
+export function open(root, page) {
+    return new Health(root, page);
+}

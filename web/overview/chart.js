@@ -25,7 +25,7 @@ export class StackChart {
             onpointercancel: () => this.drag(null) });
         this.root = element("div", { class: "stack-frame" }, this.element, this.bubble,
                             element("p", { id: "stack-help", class: "unseen" }, help));
-        this.drawing = new Drawing(this.element, (...place) => this.paint(...place));
+        this.drawing = new Drawing(this.element, (...place) => this.paint(...place), () => !this.shown?.ends.length);
         this.element.stack = this; // for tests
     }
 

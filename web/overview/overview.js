@@ -695,8 +695,6 @@ class Overview {
     }
 }
 
-export const overview = {
-    name: "overview",
-    title: "Overview",
-    open: (root, page) => new Overview(root, page),
-};
+export function open(root, page) {
+    return new Overview(root, page);
+}

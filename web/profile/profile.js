@@ -33,8 +33,8 @@ export function ratesOf({ totals = [] }, n) {
 class ProfileView {
     constructor(root, page) {
         this.page = page;
-        this.kept = page.kept.get(profile.name) ?? { offers: null, before: null, recording: null };
-        page.kept.set(profile.name, this.kept);
+        this.kept = page.kept.get("profile") ?? { offers: null, before: null, recording: null };
+        page.kept.set("profile", this.kept);
         this.running = null;
         this.build(root);
         this.comparison.kept = this.kept.before;
@@ -263,10 +263,6 @@ class ProfileView {
     }
 }
 
-export const profile = {
-    name: "profile",
-    title: "Profile",
-    open(root, page) {
-        return new ProfileView(root, page);
-    },
-};
+export function open(root, page) {
+    return new ProfileView(root, page);
+}

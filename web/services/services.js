@@ -435,12 +435,6 @@ class Services {
     }
 }
 
-export const services = {
-    name: "services",
-    title: "Services",
-    open(root, page) {
-        const view = new Services(root, page);
-
-        return { close: () => view.close(), follow: (parameters) => view.follow(parameters) };
-    },
-};
+export function open(root, page) {
+    return new Services(root, page);
+}
