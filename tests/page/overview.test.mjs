@@ -179,6 +179,7 @@ test("an hour is there at once: who did what, on which cores", async () => {
         assert.equal(await tab.page.$eval(link, (one) => one.getAttribute("href")), "#profile?event=cache-misses");
         await tab.sees("Nothing: all that is asked for is counted", ".attention");
         await tab.sees("0.0.0-played", "footer");
+        await tab.sees("Orange Pi 5 · RK3588S · Linux 5.10.110 · up 12 d", "header");
         assert.ok(tab.asked(/v1\/history/).every(({ url }) => new URL(url).searchParams.get("limit") === "1"));
     });
 });
@@ -215,10 +216,56 @@ test("an interval is chosen by dragging; tiles and services speak of it, and the
         assert.match(asked.url, /since=\d+\.000&until=\d+\.000&step=\d+\.000s/);
         assert.deepEqual(await tab.findings(), []);
         await tab.fits();
-        await tab.page.click(".bubble button");
+        await tab.page.click('.bubble [aria-label="Give the interval up"]');
         await tab.until("no interval", () => location.hash === "#overview");
         await tab.sees("in the last minute", ".busiest");
     });
+});
+
+test("an interval is compared with the time before it, or with another one that is dragged", async () => {
+    const start = Math.floor(Date.now() / 1000), from = start - 1480, to = start - 1220;
+    const ipc = '[data-name="ipc armv8_cortex_a76"] .foot', first = '[data-cgroup="/system.slice/postgresql.service"]';
+
+    await board(`#overview?from=${from}&to=${to}`, async (tab) => {
+        await tab.press("Compare", ".bubble");
+        await tab.until("the URL", (wanted) => location.hash.endsWith(wanted), `&with=${from - 260}-${from}`);
+        await tab.sees(/was [\d.]+, −\d\d%/, ipc);
+        await tab.sees(/0\.41\s+was 0\.[89]\d/, first);
+        await tab.sees(/[34]\.\d\d\s+was [23]\.\d\d/, `${first} .share`);
+        await tab.sees(/ to .*, and what it was .* to /, ".busiest");
+        assert.deepEqual(await tab.findings(), []);
+        await tab.fits();
+        await tab.page.mouse.move(...await place(tab, 600));
+        await tab.page.mouse.down();
+        await tab.page.mouse.move(...await place(tab, 300), { steps: 3 });
+        await tab.page.mouse.up();
+        await tab.until("another time", (old) => /with=\d+-\d+$/.test(location.hash) && !location.hash.includes(old),
+                        `with=${from - 260}`);
+        await tab.press("Compare", ".bubble");
+        await tab.until("no comparison", () => !location.hash.includes("with="));
+        await tab.sees("4 min 20 s", ".bubble");
+        await tab.sees(/^before: /m, ipc);
+        await tab.until("no other value", (first) => !document.querySelector(`${first} .was`).textContent, first);
+    }, { start });
+});
+
+test("a clock rate says what limited it; a service that is starved says so, and why", async () => {
+    const now = Math.floor(Date.now() / 1000);
+    const findings = [{ rule: "clock_limited", title: "CPU 4-7 run at 1.42 of 2.40 GHz", text: "While busy, in 5 min, " +
+        "at most 1.42 GHz were allowed on average. A cooling device slows them: they are too hot.", cpus: "4-7",
+        since: now - 1500, until: null, metric: "cpu_frequency_hertz", before: 2.4e9, after: 1.42e9,
+        evidence: "/api/v1/history" }];
+    const starved = [{ collector: "cgroup", group: "core", pmu: "armv8_cortex_a76", cpu: -1, state: "starved",
+                       cgroup: "/lxc.payload.frigate", cause: "other programs have all counters" }];
+
+    await board("", async (tab) => {
+        await tab.sees(/^of 2\.4 GHz: too hot$/m, '[data-name="cpu_frequency_hertz armv8_cortex_a76"] .foot');
+        await tab.sees(/^hour: /m, '[data-name="cpu_frequency_hertz armv8_cortex_a55"] .foot');
+        await tab.sees(/\bstarved\b/, '[data-cgroup="/lxc.payload.frigate"]');
+        assert.equal(await tab.page.$eval('[data-cgroup="/lxc.payload.frigate"] td.number.warn', (one) => one.title),
+                     "Starved: other programs have all counters. This is not zero.");
+        await tab.sees(/0\.92/, '[data-cgroup="/system.slice/postgresql.service"]');
+    }, { findings, starved });
 });
 
 test("a link has its interval; Back and Escape give it up", async () => {

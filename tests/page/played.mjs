@@ -17,8 +17,8 @@ const wave = (time, phase) => 1 + 0.2 * Math.sin(time / 400 + phase) + 0.1 * Mat
 export class Played {
     // `services`: {path: [CPUs, names]}; `n` CPUs, of which the second half is fast. `busyFrom` seconds before now
     // begin five minutes in which the first service uses a CPU more, and the fast cores are slower.
-    constructor({ services, n = 8, busyFrom = 1500, findings = [], start = Date.now() / 1000 } = {}) {
-        Object.assign(this, { services, n, findings, start, busyFrom, began: Date.now() / 1000 });
+    constructor({ services, n = 8, busyFrom = 1500, findings = [], starved = [], start = Date.now() / 1000 } = {}) {
+        Object.assign(this, { services, n, findings, starved, start, busyFrom, began: Date.now() / 1000 });
         this.names = Object.keys(services);
         this.places = new Map(this.names.map((path, i) => [path, i]));
         this.sums = new Map(); // of a time: the CPUs in use
@@ -123,8 +123,10 @@ export class Played {
             : { events: { task_clock: (time) => this.usage(cgroup, time),
                           cycles: (time) => 2e9 * this.usage(cgroup, time),
                           instructions: (time) => 1e9 * this.usage(cgroup, time) },
-                derived: { ipc: (time) => this.isBusy(time) ? 0.41 : 0.92, backend_stall_ratio: () => 0.3,
-                           l2_mpki: () => 6 } }));
+                derived: this.starved.some((one) => one.cgroup === cgroup)
+                    ? { ipc: () => NaN, backend_stall_ratio: () => NaN, l2_mpki: () => NaN } // null in JSON
+                    : { ipc: (time) => this.isBusy(time) ? 0.41 : 0.92, backend_stall_ratio: () => 0.3,
+                        l2_mpki: () => 6 } }));
     }
 
     history(parameters) {
@@ -156,7 +158,7 @@ export class Played {
             (1 - this.busy(cpu, this.start)) }));
 
         return { version: "0.0.0-played", timestamp: this.now, start_time: this.start - 9e5, paused: false,
-                 failures: [], starved: [], config_last_reload_success_time: this.start - 9e5,
+                 failures: [], starved: this.starved, config_last_reload_success_time: this.start - 9e5,
                  config_last_reload_successful: true,
                  collectors: ["cpu", "pmu", "cgroup"].map((name) =>
                      ({ name, enabled: true, success: true, error: "" })),

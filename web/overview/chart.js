@@ -13,8 +13,8 @@ const help = "Arrow keys go from moment to moment, Page Up and Page Down ten at 
 export class StackChart {
     // onPoint(time or null); onInterval(interval or null); describe(time): the values of a moment in words.
     constructor({ onPoint, onInterval, describe }) {
-        Object.assign(this, { onPoint, onInterval, describe, shown: null, chosen: null, dragged: null, marked: null,
-                              area: { left: 0, right: 1, top, bottom: 1 } });
+        Object.assign(this, { onPoint, onInterval, describe, shown: null, chosen: null, base: null, dragged: null,
+                              marked: null, area: { left: 0, right: 1, top, bottom: 1 } });
         this.bubble = element("div", { class: "bubble", hidden: true });
         this.element = element("div", { class: "stack", tabindex: 0, role: "slider", "aria-label":
             "CPU time by service, a moment of it", "aria-describedby": "stack-help", "aria-valuemin": 0,
@@ -41,8 +41,10 @@ export class StackChart {
         this.element.setAttribute("aria-valuemax", Math.ceil(shown.until));
     }
 
-    choose(interval) {
+    // `base` is the interval that the chosen one is compared with, or null.
+    choose(interval, base = null) {
         this.chosen = interval;
+        this.base = base;
         this.drawing.request();
     }
 
@@ -141,16 +143,28 @@ export class StackChart {
         const interval = this.dragged?.interval ?? this.chosen;
 
         this.bubble.hidden = !this.chosen || Boolean(this.dragged);
+        if (this.base)
+            this.frame(context, this.base, "--quiet", [4, 3]);
+        const place = interval && this.frame(context, interval, "--accent", []);
+        if (place)
+            this.placeBubble(...place);
+    }
+
+    // Returns the ends of the interval in pixels, or null if it is not in the chart.
+    frame(context, interval, colour, dash) {
         const { since, until } = this.shown, { top, bottom } = this.area;
-        if (!interval || interval.until <= since || interval.since >= until)
-            return;
+
+        if (interval.until <= since || interval.since >= until)
+            return null;
         const from = this.x(Math.max(since, interval.since)), to = this.x(Math.min(until, interval.until));
         context.fillStyle = this.drawing.colour("--chosen");
         context.fillRect(from, top, to - from, bottom - top);
-        context.strokeStyle = this.drawing.colour("--accent");
+        context.strokeStyle = this.drawing.colour(colour);
         context.lineWidth = 1.5;
+        context.setLineDash(dash);
         context.strokeRect(from, top, to - from, bottom - top);
-        this.placeBubble(from, to);
+        context.setLineDash([]);
+        return [from, to];
     }
 
     // Beside the interval, where there is room for it.

@@ -4,9 +4,9 @@ import { Age } from "../age.js";
 import { Fault } from "../client.js";
 import { element, plain, replace, write } from "../element.js";
 import { cpuList } from "../health/findings.js";
-import { clockOf, cpusOf, digits, duration, timeOf } from "../numbers.js";
+import { amount, clockOf, cpusOf, digits, duration, timeOf } from "../numbers.js";
 import { Poll } from "../poll.js";
-import { intervalOf } from "../scales.js";
+import { between, intervalOf } from "../scales.js";
 import { Cgroups } from "../services/cgroups.js";
 import { Attention, faultsOf, itemsOf } from "./attention.js";
 import { StackChart } from "./chart.js";
@@ -14,7 +14,7 @@ import { Record, Tracks } from "./record.js";
 import { Busiest, Legend, bands, nameOf, swatchOf } from "./services.js";
 import { Daemon, Local } from "./source.js";
 import { busiest, outermost, stack } from "./stack.js";
-import { Cpus, Tiles, coresIn, coresOf, tilesOf, usageTile } from "./tiles.js";
+import { Cpus, Tiles, changeOf, coresIn, coresOf, tilesOf, usageTile } from "./tiles.js";
 
 const pollMs = 2000, ratesS = 2, firstRatesS = 0.5, patienceMs = 17000;
 const firstStatusMs = 400;              // idle times have a resolution of 10 ms
@@ -39,6 +39,14 @@ export function usageBetween(before, now) {
         if (idle.has(cpu) && seconds > 0)
             shares.set(cpu, Math.min(1, Math.max(0, 1 - (later - idle.get(cpu)) / seconds)));
     return shares;
+}
+
+// Of a finding of the rule clock_limited, "of 2.4 GHz: too hot". The causes are sentences of the daemon.
+export function limitWords({ text, before }) {
+    const causes = [[/A cooling device slows/, "too hot"], [/voltage of the supply is too low/, "voltage too low"]]
+        .filter(([sentence]) => sentence.test(text)).map(([, words]) => words);
+
+    return `${before > 0 ? `of ${amount(before, "Hz")}: ` : ""}${causes.join(", ") || "limited"}`;
 }
 
 // The view reads its documents again when this changes.
@@ -86,6 +94,9 @@ class Overview {
         this.note = element("p", { class: "note quiet", role: "status" }, "Reading what was counted…");
         this.paused = element("p", { class: "note warn", role: "status", hidden: true });
         this.what = element("small");
+        this.hourAgo = element("button", { type: "button", class: "plain", hidden: true, title:
+            "The last five minutes with the first five of what is shown", onclick: () =>
+            this.compareHour() }, "Compare with an hour ago");
         this.save = element("a", { download: "perfcountd-history.json", hidden: true, title:
             "The hour as the daemon has it: the JSON of /api/v1/history" }, "Save");
         this.input = element("input", { type: "file", accept: ".json,application/json", class: "unseen", tabindex: -1,
@@ -98,7 +109,8 @@ class Overview {
         this.age.note.classList.add("note");
         const hero = element("section", { class: "card hero", "aria-label": "CPU time" },
             element("div", {}, element("h2", {}, element("span", {}, "CPU time by service"), " ", this.what,
-                element("span", { class: "actions" }, this.save, this.opener, this.input)), this.chart.root),
+                element("span", { class: "actions" }, this.hourAgo, this.save, this.opener, this.input)),
+                this.chart.root),
             this.legend.root);
         replace(root, this.age.note, this.paused, this.note, hero, this.cpus.root, this.tiles.root, this.busiest.root,
                 this.attention.root);
@@ -125,11 +137,12 @@ class Overview {
     read(parameters) {
         this.range = parameters.get("range") === "5min" ? "5min" : "hour";
         this.chosen = intervalOf(parameters.get("from"), parameters.get("to"));
+        this.base = this.chosen && intervalOf(...(parameters.get("with") ?? "").split("-"));
     }
 
     write() {
         this.page.address.write({ range: this.range === "hour" ? null : this.range, from: this.chosen?.since,
-                                  to: this.chosen?.until });
+                                  to: this.chosen?.until, with: this.base && `${this.base.since}-${this.base.until}` });
     }
 
     follow(parameters) {
@@ -148,13 +161,13 @@ class Overview {
             button.setAttribute("aria-pressed", String(button.dataset.range === this.shownRange()));
             button.disabled = this.file !== null || !this.hasHistory && button.dataset.range === "hour";
         }
-        this.chart.choose(this.chosen);
+        this.chart.choose(this.chosen, this.base);
         this.showBubble();
     }
 
     setRange(range) {
         this.range = range;
-        this.chosen = null;
+        this.chosen = this.base = null;
         this.write();
         this.showState();
         this.restart();
@@ -169,13 +182,38 @@ class Overview {
         return this.shownRange() === "5min";
     }
 
+    // What is dragged while two intervals are compared is the one that the chosen one is compared with.
     choose(interval) {
-        this.chosen = interval;
+        if (this.base && interval)
+            this.take(this.chosen, interval);
+        else
+            this.take(interval, null);
+    }
+
+    take(chosen, base) {
+        Object.assign(this, { chosen, base });
         this.write();
-        this.chart.choose(interval);
+        this.chart.choose(chosen, base);
         this.showBubble();
         this.settle();
-        this.page.say(interval ? `Chosen: ${this.wordsOf(interval)}.` : "No interval is chosen.");
+        this.page.say(!chosen ? "No interval is chosen." : `Chosen: ${this.wordsOf(chosen)}` +
+                      `${base ? `, compared with ${this.wordsOf(base)}` : ""}.`);
+    }
+
+    // With the time of the same length before it, as far as that is here; pressed again, with none.
+    compare() {
+        const { chosen } = this, length = chosen.until - chosen.since, first = Math.floor(this.limits().since);
+
+        this.take(chosen, this.base ? null : between(Math.min(chosen.since - 1, Math.max(first, chosen.since - length)),
+                                                     chosen.since));
+    }
+
+    // The last five minutes with the first five of the hour.
+    compareHour() {
+        const { since, until } = this.limits(), length = Math.min(leastS, Math.floor((until - since) / 2));
+
+        this.take(between(Math.floor(until) - length, Math.floor(until)),
+                  between(Math.ceil(since), Math.ceil(since) + length));
     }
 
     wordsOf({ since, until }) {
@@ -194,10 +232,12 @@ class Overview {
         const link = first && !this.file ? [" · ", element("a", { href: this.page.address.of("profile",
             { cgroup: first.path }) }, `Flame graph of ${first.name.title}`)] : [];
 
+        const compare = element("button", { type: "button", class: "word", "aria-pressed": String(this.base !== null),
+            title: "What it was before; drag to choose another time", onclick: () => this.compare() }, "Compare");
         const cross = { type: "button", "aria-label": "Give the interval up", onclick: () => this.choose(null) };
         const length = chosen ? duration(chosen.until - chosen.since).replace(/ 0 \w+$/, "") : "";
         replace(this.chart.bubble, chosen
-            ? [element("b", {}, length), ...link, " ", element("button", cross, "×")] : []);
+            ? [element("b", {}, length), ...link, " · ", compare, " ", element("button", cross, "×")] : []);
     }
 
     // --- asking
@@ -406,7 +446,7 @@ class Overview {
     // Who was the busiest, and how busy each CPU was. Of what has passed it is asked once.
     async summarise(signal = null) {
         const range = this.chosen ?? (this.file ? this.limits() : this.recent(busyS[this.shownRange()]));
-        const key = JSON.stringify([range, this.shownRange()]), source = this.source();
+        const key = JSON.stringify([range, this.shownRange(), this.base]), source = this.source(), { base } = this;
 
         if (!this.facts && !this.file || this.table?.key === key && source === this.daemon)
             return;
@@ -417,10 +457,11 @@ class Overview {
             const usage = await this.usageOf(source, range, own);
             const services = busiest(usage, rows).map(({ path, cpus }) => ({ path, cpus, name: this.nameOf(path) }));
             const missing = services.some(({ path }) => !this.lines.of(path).length);
-            const table = { key, services, chosen: this.chosen };
-            const [record, cpus] = await Promise.all([source.services(range, services.map((one) => one.path), own),
-                this.chosen || this.file ? source.cpus(range, own) : null]);
-            Object.assign(table, { record, cpus });
+            const table = { key, services, chosen: this.chosen, base }, paths = services.map((one) => one.path);
+            const [record, cpus, compared] = await Promise.all([source.services(range, paths, own),
+                this.chosen || this.file ? source.cpus(range, own) : null,
+                base && Promise.all([this.usageOf(source, base, own), source.services(base, paths, own)])]);
+            Object.assign(table, { record, cpus, compared: compared && { usage: compared[0], record: compared[1] } });
             this.table = table;
             if (source === this.daemon && missing)
                 this.lines = await source.lines(this.span(), this.wantedLines(), own);
@@ -510,11 +551,11 @@ class Overview {
 
     // A tile has the mean of the interval beside that of the time before it, or the newest number beside the hour's.
     showTiles(limits) {
-        const { machine, chosen } = this, n = this.facts?.n || 1;
+        const { machine, chosen, base } = this, n = this.facts?.n || 1;
         const cores = this.file ? coresIn(machine) : this.facts.cores;
         const [first, rest] = tilesOf(this.facts?.metrics ?? [], cores, machine);
         const range = chosen ?? (this.file ? limits : this.recent(nowS[this.shownRange()]));
-        const compared = chosen ? { since: limits.since, until: chosen.since } : this.file ? { until: 0 } : limits;
+        const before = chosen ? { since: limits.since, until: chosen.since } : this.file ? { until: 0 } : limits;
 
         const shares = chosen || this.file ? [] : [...this.used.values()];
         const used = usageTile(this.busy(), n, shares.length > 0
@@ -522,8 +563,23 @@ class Overview {
         this.ipcTile = [...first].reverse().find((tile) => tile.key.startsWith("ipc "));
         this.tracks.show(limits, this.steps().ends, chosen);
         this.tiles.make([[used, ...first], rest]);
-        this.tiles.show(machine, range, compared, chosen ? "before:"
-            : `${wordsOf(limits.until - limits.since).replace("inutes", "in")}:`);
+        const word = chosen ? "before:" : `${wordsOf(limits.until - limits.since).replace("inutes", "in")}:`;
+        this.tiles.show(machine, range, base ?? before, (tile, value, before) => base
+            ? [`was ${tile.text(before)}`, changeOf(tile, value, before)].filter(Boolean).join(", ")
+            : `${word} ${tile.text(before)}`, (tile) => this.limitOf(tile, range));
+    }
+
+    // Why a clock rate was limited in a range of time, or null.
+    limitOf({ name, cpus }, range) {
+        const found = name !== "cpu_frequency_hertz" || this.file ? undefined : this.limitedIn(range)
+            .find((one) => !cpus || cpusOf(String(one.cpus ?? "")).some((cpu) => cpus.includes(cpu)));
+
+        return found ? limitWords(found) : null;
+    }
+
+    limitedIn({ since, until }) {
+        return (this.found ?? []).filter((one) => one.rule === "clock_limited" && one.since < until &&
+            (one.until ?? Infinity) > since);
     }
 
     // The record whose steps the lines of tiles and services have.
@@ -540,16 +596,28 @@ class Overview {
             this.tracks.values.set(path, from === this.steps() ? values : aligned(values, from, this.steps()));
         const services = (table?.services ?? []).map((one) => ({ ...one, colour: this.services.findIndex(({ path }) =>
             path === one.path) }));
-        this.busiest.show(services, record, metrics, this.tableWords(), this.file ? "over time"
-            : `last ${wordsOf(limits.until - limits.since)}`);
+        this.busiest.show(services, { record, compared: table?.compared ?? null, metrics, when: this.tableWords(),
+            span: this.file ? "over time" : `last ${wordsOf(limits.until - limits.since)}`,
+            starvedOf: (path, name, lines) => this.starvedOf(path, metrics.get(name), lines) });
         this.busiest.explain(services.length > 0 || !table ? "" : this.absence());
+    }
+
+    // Why a number of a cgroup is not known now, or null. What was starved in the past is not known.
+    starvedOf(path, entry, lines) {
+        const groups = new Set([...lines.map((line) => line.group),
+                                ...(entry?.available ?? []).flatMap((one) => one.groups)]);
+        const found = this.table?.chosen || this.file ? undefined : this.before?.status.starved.find((one) =>
+            one.cgroup === path && groups.has(one.group));
+
+        return found ? plain(found.cause || "no counter was free for its group") : null;
     }
 
     tableWords() {
         const { table } = this;
 
         if (table?.chosen)
-            return `in the chosen interval, ${timeOf(table.chosen.since)} to ${timeOf(table.chosen.until)}`;
+            return `in the chosen interval, ${timeOf(table.chosen.since)} to ${timeOf(table.chosen.until)}` +
+                (table.base ? `, and what it was ${timeOf(table.base.since)} to ${timeOf(table.base.until)}` : "");
         return this.file ? "in all of it" : `in the last ${this.isLive() ? "10 seconds" : "minute"}`;
     }
 
@@ -576,7 +644,7 @@ class Overview {
             return [pmu, line ? this.machine.value(line, "cpu_frequency_hertz", range) : NaN];
         }));
 
-        const limited = past ? [] : (this.found ?? []).filter(({ rule, until }) => rule === "clock_limited" && !until);
+        const limited = this.file ? [] : this.limitedIn(range);
         this.cpus.root.hidden = cores.every((core) => core.cpus.length === 0);
         this.cpus.make(cores, cores.map(({ cpus }) => cpuList(cpus)));
         this.cpus.show(busy, new Set(this.file ? cores[0].cpus : facts.online), clocks,
@@ -596,6 +664,10 @@ class Overview {
         write(this.live, file ? "saved" : status?.paused ? "paused" : "live");
         this.live.className = file ? "live saved" : status?.paused ? "live warn" : "live";
         this.save.hidden = Boolean(file) || !this.hasHistory;
+        const { since, until } = this.limits();
+        this.hourAgo.hidden = Boolean(file) || this.isLive() || until - since < 2 * leastS;
+        write(this.hourAgo, `Compare with ${until - since > 3590 ? "an hour" : duration(until - since)
+            .replace(/ \d+ s$/, "")} ago`);
         this.save.href = this.page.client.url("api/v1/history", { since: "-1h", totals: "cgroup",
                                                                  derived: this.daemon.metrics });
         if (status)
@@ -666,7 +738,7 @@ class Overview {
         this.age.take();
         this.age.close(); // a file does not age
         this.file = { record, name: plain(file.name).slice(0, 60) };
-        Object.assign(this, this.nothing(), { lines: record, machine: record, chosen: null });
+        Object.assign(this, this.nothing(), { lines: record, machine: record, chosen: null, base: null });
         this.write();
         this.showState();
         this.show();
@@ -674,8 +746,7 @@ class Overview {
     }
 
     leaveFile() {
-        this.file = null;
-        this.chosen = null;
+        this.file = this.chosen = this.base = null;
         this.write();
         Object.assign(this, this.nothing());
         this.showState();

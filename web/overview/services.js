@@ -4,12 +4,16 @@ import { element, plain, replace, write } from "../element.js";
 import { Line } from "../lines.js";
 import { absent, amount, digits, metric, percent, titleOf, unitLabel, whole } from "../numbers.js";
 import { shortText } from "../services/cgroups.js";
+import { isWorse } from "./tiles.js";
 
 export const bands = 6; // services with a colour of their own
 
 // Of those that the record of a service has, these are columns, at most three of them.
-const columns = new Map([["ipc", "IPC"], ["backend_stall_ratio", "Stall"], ["llc_mpki", "LLC MPKI"],
-    ["l2_mpki", "L2 MPKI"], ["context_switches", "Switches"], ["minor_faults", "Faults"], ["major_faults", "Major"]]);
+// `better`: what is better, more or less.
+const columns = new Map(Object.entries({ ipc: { title: "IPC", better: 1 },
+    backend_stall_ratio: { title: "Stall", better: -1 }, llc_mpki: { title: "LLC MPKI", better: -1 },
+    l2_mpki: { title: "L2 MPKI", better: -1 }, context_switches: { title: "Switches", better: 0 },
+    minor_faults: { title: "Faults", better: 0 }, major_faults: { title: "Major", better: 0 } }));
 const mostColumns = 3;
 
 const othersHelp = "What no service above explains: other cgroups, processes in none that is counted, and the kernel.";
@@ -75,10 +79,30 @@ export class Legend {
 function columnOf(name, metrics) {
     const entry = metrics.get(name), label = entry ? unitLabel(entry.unit) : "";
 
-    return { name, title: columns.get(name),
+    return { name, ...columns.get(name),
         help: entry ? `${entry.help} ${label}`.trim() : `${titleOf(name)} per second`,
         text: (value) => entry ? metric(value, entry.unit, name) : value > 0 && value < 0.05 ? "< 0.1" : amount(value) +
             (value >= 1000 ? "/s" : " /s") };
+}
+
+class Cell {
+    constructor() {
+        this.value = element("span");
+        this.was = element("small", { class: "was" });
+        this.root = element("td", { class: "number" }, this.value, this.was);
+    }
+
+    // `before` is NaN where nothing is compared; `starved` is the reason why a number is not known, or null.
+    write({ better, text }, { value, share, before, starved }) {
+        const isEstimate = share < whole, worse = isWorse({ better }, value, before) || starved !== null;
+
+        write(this.value, Number.isFinite(value) ? text(value) : starved !== null ? "starved" : absent);
+        write(this.was, Number.isFinite(before) ? `was ${text(before)}` : "");
+        this.root.className = `number${isEstimate ? " estimate" : ""}${worse ? " warn" : ""}`;
+        this.root.title = starved !== null ? `Starved: ${starved}. This is not zero.`
+            : !Number.isFinite(value) ? "Not known: it is not counted, or its group was starved, paused or failed then."
+            : isEstimate ? `An estimate: counted for ${percent(share)} of the time.` : "";
+    }
 }
 
 class Row {
@@ -87,14 +111,15 @@ class Row {
 
         this.bar = element("i", { class: `bar ${swatchOf(colour)}` });
         this.number = element("span");
+        this.was = element("small", { class: "was" });
         this.line = new Line(tracks, path, { label: `CPU time of ${name.title}`, colour: `--${swatchOf(colour)}`,
                                              onPoint, text: (value) => `${digits(value)} CPUs` });
-        this.cells = columns.map(() => element("td", { class: "number" }));
+        this.cells = columns.map(() => new Cell());
         this.root = element("tr", { "data-cgroup": path },
             element("th", { scope: "row", title: plain(path).slice(0, 300) }, swatch(colour), " ", title, " ",
                     element("span", { class: "quiet note" }, name.note)),
-            element("td", { class: "number share" }, this.bar, this.number),
-            element("td", { class: "track" }, this.line.element), this.cells,
+            element("td", { class: "number share" }, this.bar, this.number, this.was),
+            element("td", { class: "track" }, this.line.element), this.cells.map((cell) => cell.root),
             element("td", { class: "action" }, element("a", { href: links.profile(path), "aria-label":
                 `Flame graph of ${name.title}` }, "Flame graph")));
     }
@@ -117,8 +142,9 @@ export class Busiest {
                     this.table), this.empty);
     }
 
-    // `services`: [{path, cpus, name, colour}], `record` has more of them; `span` says what the lines are of.
-    show(services, record, metrics, when, span) {
+    // `services`: [{path, cpus, name, colour}], `record` has more of them; `span` says what the lines are of. `compared`
+    // is null or {usage, record} of another time. starvedOf(path, name, lines) is why a number is not known, or null.
+    show(services, { record, compared, metrics, when, span, starvedOf }) {
         const lines = services.map(({ path }) => record.of(path));
         const names = [...columns.keys()].filter((name) => lines.flat().some((line) => line.values.has(name)))
             .slice(0, mostColumns).map((name) => columnOf(name, metrics));
@@ -134,18 +160,23 @@ export class Busiest {
             const row = this.rows[i];
             row.bar.style.width = `${(100 * cpus / most).toFixed(1)}%`;
             write(row.number, cpus.toFixed(2));
-            names.forEach(({ name, text }, k) => this.write(row.cells[k], name, text, record, path));
+            write(row.was, compared ? `was ${(compared.usage.get(path) ?? 0).toFixed(2)}` : "");
+            names.forEach((column, k) => {
+                const { value, share, lines } = this.valueOf(column.name, record, path);
+                row.cells[k].write(column, { value, share, starved: Number.isFinite(value) ? null
+                    : starvedOf(path, column.name, lines), before: compared
+                    ? this.valueOf(column.name, compared.record, path).value : NaN });
+            });
             row.line.update();
         });
     }
 
-    write(cell, name, text, record, path) {
-        const [line] = record.having(name, (one) => one.cgroup === path);
-        const value = line ? record.value(line, name) : NaN, share = line ? record.value(line, "counted") : NaN;
+    valueOf(name, record, path) {
+        const lines = record.having(name, (one) => one.cgroup === path), [line] = lines;
 
-        write(cell, Number.isFinite(value) ? text(value) : absent);
-        cell.className = share < whole ? "number estimate" : "number";
-        cell.title = share < whole ? `An estimate: counted for ${percent(share)} of the time.` : "";
+        const of = (what) => line ? record.value(line, what) : NaN;
+
+        return { lines, value: of(name), share: of("counted") };
     }
 
     make(services, names, span) {

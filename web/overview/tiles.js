@@ -48,12 +48,14 @@ const wanted = [
 ];
 const events = ["context_switches", "cpu_migrations", "minor_faults", "major_faults"];
 
-function metricTile(entry, lines, { title = titleOf(entry.name), better = 0, event = null, core = null } = {}) {
+function metricTile(entry, lines, options) {
+    const { title = titleOf(entry.name), better = 0, event = null, core = null, cpus = null } = options;
     const isShare = entry.unit === "ratio" && !entry.name.startsWith("ipc");
     const adds = entry.collector === "pmu"; // over the PMUs that have it, as memory controllers
     const sum = (values) => adds ? values.reduce((a, b) => a + b, 0) : values[0];
 
-    return { key: `${entry.name} ${core?.pmu ?? ""}`, title: core ? `${title}, ${shortTitle(core.pmu)}` : title,
+    return { key: `${entry.name} ${core?.pmu ?? ""}`, name: entry.name, cpus,
+             title: core ? `${title}, ${shortTitle(core.pmu)}` : title,
              help: [entry.help, unitLabel(entry.unit), entry.formula].filter(Boolean).join(" "), better, event,
              max: isShare ? 1 : undefined,
              text: (value) => metric(value, entry.unit, entry.name),
@@ -102,7 +104,7 @@ export function tilesOf(metrics, cores, record) {
         const pmu = collector === "pmu" ? undefined : core.pmu, lines = linesOf(entry.name, collector, pmu);
         const formula = entry.available?.find((one) => one.collector === collector)?.formula;
         const several = collector === "cpu" && counted.length > 1;
-        return lines(record).length ? metricTile({ ...entry, collector, formula }, lines, { ...options,
+        return lines(record).length ? metricTile({ ...entry, collector, formula }, lines, { ...options, cpus: core.cpus,
             core: several ? core : null }) : null;
     };
 
@@ -135,6 +137,17 @@ export function splitUnit(text) {
     const [, value, unit] = /^(\S*[\d.,]|–|< [\d.,]+)\s*(.*)$/.exec(text) ?? [null, text, ""];
 
     return [value, unit];
+}
+
+// By how much a number differs from another one: "+40%", of shares "−12 points"; "" where that says nothing.
+export function changeOf({ max }, value, before) {
+    const change = max === 1 ? 100 * (value - before) : (value - before) / Math.abs(before);
+    const sign = change < 0 ? "−" : "+", size = Math.abs(change);
+    const rounded = Math.round(max === 1 ? size : 100 * size);
+
+    if (!(rounded > 0 && rounded < Infinity))
+        return "";
+    return max === 1 ? `${sign}${digits(rounded)} point${rounded === 1 ? "" : "s"}` : `${sign}${percent(rounded / 100)}`;
 }
 
 // Whether a number is worse than another one by much.
@@ -200,15 +213,16 @@ export class Tiles {
         write(this.summary, `${rest.length} more numbers`);
     }
 
-    // `range` is of the numbers, `compared` of what they are compared with, `word` is for that: "hour" or "before".
-    show(record, range, compared, word) {
+    // `range` is of the numbers, `compared` of what they are compared with, words(tile, value, before) are below the
+    // number. noteOf(tile) explains a number, or is null.
+    show(record, range, compared, words, noteOf) {
         for (const one of this.all) {
             const { tile } = one, value = tile.value(record, range), before = tile.value(record, compared);
+            const note = noteOf(tile);
 
             this.tracks.values.set(tile.key, tile.values(record));
-            one.range = { record, range };
-            one.write(value, tile.share(record, range), Number.isFinite(before) ? `${word} ${tile.text(before)}` : "",
-                      isWorse(tile, value, before));
+            one.write(value, tile.share(record, range), note ?? (Number.isFinite(before)
+                ? words(tile, value, before) : ""), note !== null || isWorse(tile, value, before));
             one.line.update();
         }
     }

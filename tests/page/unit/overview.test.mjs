@@ -2,14 +2,15 @@
 // The overview without a browser: who was busy, what is stacked, intervals and scales, which tiles there are, and what
 // needs attention.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import test from "node:test";
 import { evidenceOf, faultsOf, itemsOf } from "../../../web/overview/attention.js";
-import { usageBetween } from "../../../web/overview/overview.js";
+import { limitWords, usageBetween } from "../../../web/overview/overview.js";
 import { Record } from "../../../web/overview/record.js";
 import { nameOf } from "../../../web/overview/services.js";
 import { Daemon, Local } from "../../../web/overview/source.js";
 import { busiest, outermost, stack } from "../../../web/overview/stack.js";
-import { coreTitle, coresOf, isWorse, splitUnit, tilesOf, usageTile } from "../../../web/overview/tiles.js";
+import { changeOf, coreTitle, coresOf, isWorse, splitUnit, tilesOf, usageTile } from "../../../web/overview/tiles.js";
 import { Fault } from "../../../web/client.js";
 import { between, intervalOf, timeTicks, valueScale } from "../../../web/scales.js";
 
@@ -259,4 +260,28 @@ test("without findings, what is not counted is said; that there is no PMU is sai
     assert.deepEqual(faultsOf(status).map(({ level, title }) => [level, title]),
                      [["bad", "The collector cgroup fails"], ["quiet", "Not counted"]]);
     assert.match(faultsOf(status)[1].text, /^No such event\. cpu: x/);
+});
+
+test("a difference is a share of the number before, or points of a share", () => {
+    assert.equal(changeOf({}, 0.41, 0.92), "−55%");
+    assert.equal(changeOf({}, 1234, 100), "+1,130%");
+    assert.equal(changeOf({ max: 1 }, 0.68, 0.31), "+37 points");
+    assert.equal(changeOf({ max: 1 }, 0.3, 0.31), "−1 point");
+    assert.deepEqual([changeOf({}, 1, 0), changeOf({}, 0, 0), changeOf({}, NaN, 1), changeOf({}, 1, 1.001)],
+                     ["", "", "", ""]);
+});
+
+test("a limit of the clock rate has its causes", () => {
+    const hot = "A cooling device slows them: they are too hot.", low = "The voltage of the supply is too low.";
+
+    assert.equal(limitWords({ text: `At most 1 GHz. ${hot}`, before: 2.4e9 }), "of 2.4 GHz: too hot");
+    assert.equal(limitWords({ text: `${hot} ${low}`, before: 2.4e9 }), "of 2.4 GHz: too hot, voltage too low");
+    assert.equal(limitWords({ text: "No cooling device is active: the limit was set." }), "limited");
+});
+
+test("the causes of a limit are sentences of the daemon", () => {
+    const source = readFileSync(new URL("../../../collectors/findings.c", import.meta.url), "utf8");
+
+    assert.match(source, /A cooling device slows/);
+    assert.match(source, /voltage of the supply is too low/);
 });
