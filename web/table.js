@@ -6,7 +6,8 @@
 // there. value() is what it is sorted by: a number, a text, or null, which comes last in either order; text() where
 // there is none. classes() and hint(), the tooltip, are optional. One column is the `heading` of its row. Its note(row),
 // also optional, is shown in grey after the text. In place of text() a column may have make(), which returns the content
-// of a cell, {root, write(row)}; such a column can be sorted if it has value(). A row has a unique `key`, a string.
+// of a cell: {root, write(row)}, and close() where something must end with the cell; such a column can be sorted if it
+// has value(). A row has a unique `key`, a string.
 //
 // Rows may be a tree: then each has a `depth` and `children`, and inOrder() puts them into their order.
 import { element, replace, write } from "./element.js";
@@ -110,6 +111,7 @@ export class Table {
         this.columns = columns;
         this.headings = new Map(columns.map((column) => [column.key, this.heading(column)]));
         replace(this.head, [...this.headings.values()]);
+        this.close();
         replace(this.body);
         this.shown.clear();
         this.opened?.tr.firstChild.setAttribute("colspan", columns.length);
@@ -118,6 +120,13 @@ export class Table {
             this.headings.get(head)?.querySelector("button")?.focus();
         else if (key !== undefined)
             this.shown.get(key)?.button?.focus();
+    }
+
+    // What is in the cells is not needed any more.
+    close(rows = this.shown.values()) {
+        for (const { cells } of rows)
+            for (const { part } of cells)
+                part?.close?.();
     }
 
     heading(column) {
@@ -193,6 +202,7 @@ export class Table {
         this.shown = new Map();
         for (const row of shown)
             this.shown.set(row.key, this.writeRow(before.get(row.key) ?? this.makeRow(), row, selection));
+        this.close([...before].filter(([key]) => !this.shown.has(key)).map(([, one]) => one));
         this.place(before, selection);
         this.writeEnd();
     }

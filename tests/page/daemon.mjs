@@ -49,6 +49,15 @@ export async function eventually(what, ask, seconds = 60) {
     return answer;
 }
 
+// Where perf counts cgroups: a hierarchy of v1 with perf_event where there is one, else v2. As tests/e2e/cgroup-lib.sh.
+export function hierarchy() {
+    const mounts = readFileSync("/proc/self/mountinfo", "utf8").split("\n").map((line) => line.split(" "));
+    const of = (wanted) => mounts.find((fields) => wanted(fields.slice(fields.indexOf("-") + 1)))?.[4];
+
+    return of(([type, , options]) => type === "cgroup" && options.split(",").includes("perf_event")) ??
+           of(([type]) => type === "cgroup2");
+}
+
 export class Daemon {
     // `config`: the text of its configuration. `flags`: more of the command line.
     static async start({ config = "", flags = [] } = {}) {

@@ -1,25 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The view of cgroups, with 300 of them: one works, one is inside another, and some have hostile names.
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmdirSync, readdirSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { Session } from "./browser.mjs";
-import { eventually, started } from "./daemon.mjs";
-
-// Where perf counts cgroups: a hierarchy of v1 with perf_event where there is one, else v2. As tests/e2e/cgroup-lib.sh.
-function hierarchy() {
-    const mounts = readFileSync("/proc/self/mountinfo", "utf8").split("\n").map((line) => line.split(" "));
-    const of = (wanted) => mounts.find((fields) => wanted(fields.slice(fields.indexOf("-") + 1)))?.[4];
-
-    return of(([type, , options]) => type === "cgroup" && options.split(",").includes("perf_event")) ??
-           of(([type]) => type === "cgroup2");
-}
+import { eventually, hierarchy, started } from "./daemon.mjs";
 
 const container = `docker-${"0123456789abcdef".repeat(4)}.scope`; // which has a process: others are not counted
 const names = ["<img src=x onerror=alert(1)>.service", "bidi-\u202eecivres.service", "tab\tname.service",
     "&amp;.service", "__proto__", container,
     "n".repeat(240), "deep.slice", "deep.slice/inner.service", "lxc.payload.<img src=x onerror=alert(3)>", "lxc.payload.web", "systemd-nspawn@web.service"];
-const below = `/perfcountd-page-${process.pid}`, services = 300 - names.length - 1;
+// Tests of two trees may have the same pid, each in a namespace of its own.
+const below = `/perfcountd-page-${randomUUID().slice(0, 8)}`, services = 300 - names.length - 1;
 const config = (rest) => `sampler: {enabled: false}\ncollectors:\n  cgroup: {include: ["${below}/**"], ${rest}}\n`;
 const busy = `${below}/load-7.service`, busyName = "load-7.service";
 let folder = null, loads = [], session = null;
@@ -214,12 +207,12 @@ test("rows inside others are folded and unfolded, by mouse and keyboard, and the
 
 test("lines are of the daemon's history from the first paint on; each row leads to its profile", options, async () => {
     await session.see("#services?filter=load-7.", async (tab) => {
-        await tab.until("a line", () => document.querySelector("canvas.spark")?.width > 0);
+        await tab.until("a line", () => document.querySelector("td .line canvas")?.width > 0);
         assert.ok(tab.asked(/api\/v1\/history/).every((one) => one.status === 200));
         const { length } = tab.asked(/api\/v1\/history/);
         assert.equal(length, 1);
-        assert.equal(await tab.page.$eval("canvas.spark", (one) => one.getAttribute("aria-label")),
-                     `CPUs of ${busyName}`);
+        assert.match(await tab.page.$eval("td .line", (one) => one.getAttribute("aria-label")),
+                     new RegExp(`^CPUs of ${busyName}: `));
         await tab.page.click("td[data-key=profile] a");
         await tab.until("the form", () => document.querySelector("#profile-cgroup") !== null);
         assert.equal(await tab.page.$eval("#profile-cgroup", (one) => one.value), busy);
@@ -232,7 +225,7 @@ test("without a history the lines are of this tab", options, async () => {
     await session.see("#services", async (tab) => {
         tab.expect(/status of 404/);
         await tab.sees("last 5 min", "thead");
-        await tab.until("a line", () => document.querySelector("canvas.spark")?.width > 0);
+        await tab.until("a line", () => document.querySelector("td .line canvas")?.width > 0);
         const since = performance.now();
         await eventually("two more answers", () =>
             tab.asked(/rates/, since).filter((one) => one.status === 200).length >= 2);

@@ -2,9 +2,10 @@
 // The columns of the table: what a cgroup is called, its bar and its line, the metrics that it has here, its events, and
 // the way to its profile.
 import { element, plain, write } from "../element.js";
+import { Line } from "../lines.js";
 import { absent, amount, count, metric, percent, titleOf, unitLabel, whole } from "../numbers.js";
 import { kinds, shortText } from "./cgroups.js";
-import { Spark } from "./spark.js";
+import { Hour } from "./hour.js";
 
 // The first of these that are here and say something are shown, as many as there is room for.
 const first = ["ipc", "counted", "frequency_hertz", "backend_stall_ratio", "cache_miss_ratio",
@@ -120,12 +121,33 @@ export function withBar(column) {
     } };
 }
 
-// The lines of the values of a column; lineOf(row) has them.
-export function lineColumn(column, title, lineOf) {
-    return { key: "line", title, make() {
-        const spark = new Spark({ describe: (point) => column.write(point.y) });
+// The line of a value of a row.
+export class ValueLine {
+    constructor(column) {
+        this.column = column;
+        this.hour = new Hour();
+        this.line = new Line(this.hour, column.key, { label: column.title, text: column.write });
+        this.root = this.line.element;
+    }
 
-        return { root: spark.canvas, write: (row) => spark.draw(lineOf(row), `${column.title} of ${row.title}`) };
+    // `line` and `span` are as those of linesOf().
+    take(row, line, span) {
+        this.line.label = `${this.column.title} of ${row.title}`;
+        if (this.hour.take(line, span))
+            this.line.update();
+    }
+
+    close() {
+        this.line.close();
+    }
+}
+
+// The lines of the values of a column; lineOf(row) has them, of the seconds that spanOf() returns.
+export function lineColumn(column, title, lineOf, spanOf) {
+    return { key: "line", title, make() {
+        const line = new ValueLine(column);
+
+        return { root: line.root, write: (row) => line.take(row, lineOf(row), spanOf()), close: () => line.close() };
     } };
 }
 

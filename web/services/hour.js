@@ -49,6 +49,39 @@ export function linesOf(document) {
     return { span, lines };
 }
 
+// One of these lines as a source of lines.js.
+export class Hour {
+    constructor() {
+        this.take([], leastSpan);
+    }
+
+    // Returns whether it is another line than before.
+    take(line, span) {
+        const isNew = line !== this.line || span !== this.seconds;
+
+        Object.assign(this, { line, seconds: span });
+        return isNew;
+    }
+
+    span() {
+        return this.seconds;
+    }
+
+    timeOf(x) {
+        return Date.now() / 1000 + x;
+    }
+
+    points() {
+        return this.line.filter(({ x }) => x >= 0).map(({ x, y }) => ({ x: (x - 1) * this.seconds, y }));
+    }
+
+    summary() {
+        const known = this.line.filter(({ x, y }) => x >= 0 && Number.isFinite(y)).map(({ y }) => y);
+
+        return { last: known.at(-1) ?? NaN, lowest: Math.min(...known), highest: Math.max(...known), n: known.length };
+    }
+}
+
 // What the lines are of: "last hour", "last 8 min".
 export function titleOfSpan(span) {
     return span > hour - leastSpan ? "last hour" : `last ${Math.round(span / 60)} min`;

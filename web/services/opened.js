@@ -4,31 +4,30 @@
 import { element, plain, replace, write } from "../element.js";
 import { titleOf } from "../numbers.js";
 import { kinds } from "./cgroups.js";
-import { sharesOf } from "./columns.js";
-import { Spark } from "./spark.js";
+import { ValueLine, sharesOf } from "./columns.js";
 
 // A value with its line.
 class Value {
     constructor(row, column) {
         this.column = column;
-        this.spark = new Spark({ area: true, describe: (point) => column.write(point.y) });
+        this.line = new ValueLine(column);
         this.number = element("div", { class: "value" });
-        this.root = element("div", { class: "tile" }, this.number, this.spark.canvas);
+        this.root = element("div", { class: "tile" }, this.number, this.line.root);
         this.root.prepend(element("div", { class: "quiet", title: column.help }, column.title));
     }
 
-    take(row, line) {
+    take(row, line, span) {
         write(this.number, this.column.text(row));
         this.number.className = `value ${this.column.classes(row)}`.trim();
         this.number.title = this.column.hint(row);
-        this.spark.draw(line, `${this.column.title} of ${row.title}`);
+        this.line.take(row, line, span);
     }
 }
 
 export class Opened {
-    // lineOf(row, name): the line of a value.
-    constructor(row, columns, lineOf) {
-        Object.assign(this, { key: row.key, columns, lineOf, values: new Map() });
+    // lineOf(row, name): the line of a value, of the seconds that spanOf() returns.
+    constructor(row, columns, lineOf, spanOf) {
+        Object.assign(this, { key: row.key, columns, lineOf, spanOf, values: new Map() });
         this.shares = element("dd");
         this.names = element("dl");
         this.tiles = element("div", { class: "tiles" });
@@ -56,6 +55,11 @@ export class Opened {
                 this.tiles.append(this.values.get(key).root);
             }
         for (const [key, value] of this.values)
-            value.take(row, this.lineOf(row, key));
+            value.take(row, this.lineOf(row, key), this.spanOf());
+    }
+
+    close() {
+        for (const { line } of this.values.values())
+            line.close();
     }
 }

@@ -254,7 +254,8 @@ class Services {
         const column = this.columns.get(key), of = this.columns.get(main);
 
         if (key === "line")
-            return of ? lineColumn(of, titleOfSpan(this.span), (row) => this.lineOf(row, main)) : null;
+            return of ? lineColumn(of, titleOfSpan(this.span), (row) => this.lineOf(row, main), () => this.span)
+                : null;
         if (key === "profile")
             return profileColumn((row) => this.page.address.of("profile", { cgroup: row.path }));
         return key === main && of ? withBar(of) : column;
@@ -346,7 +347,9 @@ class Services {
         }
         if (!row && this.opened?.key === this.openKey)
             return;
-        this.opened = row ? new Opened(row, this.columns, (one, name) => this.lineOf(one, name)) : null;
+        this.opened?.close();
+        this.opened = row ? new Opened(row, this.columns, (one, name) => this.lineOf(one, name), () => this.span)
+            : null;
         this.table.open(row?.key ?? null, this.opened?.root);
     }
 
@@ -431,6 +434,8 @@ class Services {
         this.hour?.close();
         this.age.close();
         this.observer.disconnect();
+        this.opened?.close();
+        this.table.close();
         clearTimeout(this.timer);
     }
 }

@@ -4,8 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Cgroups, filterOf, glob, shortText } from "../../../web/services/cgroups.js";
 import { columnsOf, isTelling, sharesOf, usual } from "../../../web/services/columns.js";
-import { lineOf, linesOf, titleOfSpan } from "../../../web/services/hour.js";
-import { nearest, runsOf } from "../../../web/services/spark.js";
+import { Hour, lineOf, linesOf, titleOfSpan } from "../../../web/services/hour.js";
 import { Folds, flatten, nest, withAncestors } from "../../../web/services/tree.js";
 import { shownOf, sorted } from "../../../web/table.js";
 
@@ -201,15 +200,17 @@ test("a line of this tab is as long as its time", () => {
     assert.deepEqual(lineOf(history, "x", 600), [{ x: 0.9, y: 1 }, { x: 1, y: 2 }]);
 });
 
-test("a gap ends a run of points; the scale begins at 0", () => {
-    const line = [{ x: 0, y: 4 }, { x: 0.5, y: 2 }, { x: 0.7, y: NaN }, { x: 1, y: 0 }, { x: -1, y: 9 }];
-    const runs = runsOf(line.slice(0, 4), 100, 23);
+test("a line of the hour is a source of lines.js", () => {
+    const hour = new Hour(), line = [{ x: -1, y: 9 }, { x: 0, y: 4 }, { x: 0.5, y: NaN }, { x: 1, y: 2 }];
 
-    assert.deepEqual(runs, [[{ x: 0, y: 2 }, { x: 50, y: 12 }], [{ x: 100, y: 22 }]]);
-    assert.deepEqual(runsOf([], 100, 20), []);
-    assert.deepEqual(runsOf([{ x: 0, y: 0 }], 100, 23), [[{ x: 0, y: 22 }]]);
-    assert.equal(nearest(line, 0.6).y, 2);
-    assert.equal(nearest([{ x: 0, y: NaN }], 0), null);
+    assert.deepEqual([hour.points(), hour.summary().n, hour.summary().last], [[], 0, NaN]);
+    assert.equal(hour.take(line, 600), true);
+    assert.equal(hour.take(line, 600), false);
+    assert.equal(hour.take(line, 700), true);
+    hour.take(line, 600);
+    assert.deepEqual(hour.points(), [{ x: -600, y: 4 }, { x: -300, y: NaN }, { x: 0, y: 2 }]);
+    assert.deepEqual(hour.summary(), { last: 2, lowest: 2, highest: 4, n: 2 });
+    assert.equal(hour.span(), 600);
 });
 
 test("long and hostile paths in a line", () => {
