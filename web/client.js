@@ -95,6 +95,7 @@ class Limit {
 export class Client {
     constructor(base) {
         this.base = base;
+        this.refused = null; // the Fault of a 401
     }
 
     // `parameters`: {name: value or [values]}; what is "", null or undefined is left out.
@@ -112,9 +113,14 @@ export class Client {
 
     // By the header the daemon knows its own page, also at an address that the browser does not trust, as
     // http://192.0.2.1/: a page of another origin would have to ask the daemon before it sends one.
+    //
+    // After a 401 the browser has forgotten the password: it would send what follows without one, and ask its user each
+    // time. Nothing is asked for until the page is loaded again.
     async answer(method, url, limit) {
         let response;
 
+        if (this.refused)
+            throw this.refused;
         try {
             response = await fetch(url, { method, signal: limit.controller.signal, cache: "no-store",
                                           headers: { "X-Requested-With": "perfcountd" } });
@@ -124,6 +130,8 @@ export class Client {
         if (response.ok)
             return response;
         const fault = await faultOf(response);
+        if (fault.status === 401)
+            this.refused = fault;
         limit.signal?.throwIfAborted();
         throw fault;
     }

@@ -98,11 +98,20 @@ test("a password that is not right any more is a sentence, and nothing is asked 
         await session.see("#health", async (view) => {
             view.expect(/401/);
             await view.sees("Counting.", ".operations .state");
+            await eventually("the other views", () => view.asked(/services\.js/).length > 0 &&
+                view.asked(/tree\.js/).length > 1);
             await eventually("the end of all requests", () => view.requests.every((one) => one.end));
-            webConfig("other", "auth_excluded_paths: [/page/icon.svg, /page/chart.js]\n");
+            webConfig("other", "auth_excluded_paths: [/page/icon.svg]\n");
             await view.sees("The daemon wants a password, or another one than before. Load the page again to be asked " +
                 "for it.", "#fault");
             assert.match(await view.text("#fault"), /Load the page again$/);
+            await eventually("the end of what was asked at the same time", () =>
+                view.requests.every((one) => one.end));
+            const since = performance.now(), show = await view.hide();
+            await show(); // the polls go on
+            await view.go("#services"); // which asks at once
+            await view.sees("Load the page again to be asked for it.", "#fault");
+            assert.deepEqual(view.asked(/api\/v1/, since).map(({ url }) => url), []);
         });
     } finally {
         webConfig("secret");

@@ -56,10 +56,24 @@ const faults = [
 test("each status is a sentence, and says when to ask again", async () => {
     for (const [status, headers, body, more, sentence] of faults) {
         answer = sends(status, { ...headers, ...more }, body);
-        const fault = await faultOf(client.json("api/v1/status"));
+        const fault = await faultOf(new Client(client.base).json("api/v1/status"));
         assert.deepEqual([fault.status, fault.message], [status, sentence]);
         assert.equal(fault.retryAfter, { 7: 7, 100000: 600 }[more["Retry-After"]] ?? null);
     }
+});
+
+test("after a 401 nothing more is asked for: it would go without the password", async () => {
+    const own = new Client(client.base);
+    let asked = 0;
+
+    answer = (request, response) => {
+        asked++;
+        sends(401, text, "wrong")(request, response);
+    };
+    const fault = await faultOf(own.json("api/v1/status"));
+    for (const request of [own.json("api/v1/rates"), own.ask("GET", "api/v1/samples"), own.text("metrics")])
+        assert.equal(await faultOf(request), fault);
+    assert.equal(asked, 1);
 });
 
 test("requests are relative to the page and carry the header of the page", async () => {
