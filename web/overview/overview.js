@@ -17,6 +17,7 @@ import { busiest, outermost, stack } from "./stack.js";
 import { Cpus, Tiles, changeOf, coresIn, coresOf, tilesOf, usageTile } from "./tiles.js";
 
 const pollMs = 2000, ratesS = 2, firstRatesS = 0.5, patienceMs = 17000;
+const emptyMs = 300;                    // how long the first numbers may take before empty charts are shown
 const firstStatusMs = 400;              // idle times have a resolution of 10 ms
 const rankMs = 60000, learnMs = 60000, findingsMs = 30000, oldMs = 7000;
 const spans = { hour: 3600, "5min": 300 };
@@ -275,9 +276,8 @@ class Overview {
         if (edition !== this.facts?.edition || performance.now() - this.facts.at > learnMs)
             this.learn(edition, await (first ?? this.documents(signal)));
         const answers = Promise.all([this.askFindings(signal), this.askNumbers(signal)]);
-        if (!this.stacked)
-            this.show(); // while they are on their way
-        await answers;
+        const timer = setTimeout(() => this.stacked || this.show(), emptyMs);
+        await answers.finally(() => clearTimeout(timer));
         signal.throwIfAborted();
         this.takeStatus(await this.status(signal));
         if (this.isLive())
@@ -352,8 +352,12 @@ class Overview {
             return;
         const range = this.span(), from = (record) => ({ ...range, since: record.until || range.since });
         const lines = async () => this.lines.append(await daemon.lines(from(this.lines), this.wantedLines(), signal));
-        const machine = async () => this.facts.collectors.length > 0 && this.machine.append(
-            await daemon.machine(from(this.machine), this.facts.collectors, signal));
+        const machine = async () => {
+            if (this.facts.collectors.length > 0)
+                this.machine.append(await daemon.machine(from(this.machine), this.facts.collectors, signal));
+            if (!this.stacked)
+                this.show(); // the first numbers
+        };
         await Promise.all([machine(), now - asked.ranked < rankMs ? lines() : this.rank(range, signal)]);
         for (const record of [this.lines, this.machine])
             record.forget(range.since);
