@@ -21,11 +21,12 @@ const emptyMs = 300;                    // how long the first numbers may take b
 const firstStatusMs = 400;              // idle times have a resolution of 10 ms
 const rankMs = 60000, learnMs = 60000, findingsMs = 30000, oldMs = 7000;
 const spans = { hour: 3600, "5min": 300 };
-const wordsOf = (seconds) => seconds > 3590 ? "hour" : `${Math.round(seconds / 60)} minutes`;
+const wordsOf = (seconds) => seconds > 3590 ? "hour" : seconds < 90 ? "minute" : `${Math.round(seconds / 60)} minutes`;
 const nowS = { hour: 30, "5min": 6 };   // what the newest numbers are the mean of
 const busyS = { hour: 60, "5min": 10 }; // the same, of services
 const oldestS = 30;                     // of what this tab has seen, to go on with it
-const leastS = 300;                     // of a chart: what has just begun would have no width in an hour
+const leastS = 60;                      // of a chart: what has just begun would have no width in an hour
+const comparedS = 300;                  // of the intervals of "Compare with an hour ago"
 const rows = 5, settleMs = 200;
 
 // The share of the time that each CPU was busy between two statuses, by its number. `at` is of the browser's clock, in
@@ -211,7 +212,7 @@ class Overview {
 
     // The last five minutes with the first five of the hour.
     compareHour() {
-        const { since, until } = this.limits(), length = Math.min(leastS, Math.floor((until - since) / 2));
+        const { since, until } = this.limits(), length = Math.min(comparedS, Math.floor((until - since) / 2));
 
         this.take(between(Math.floor(until) - length, Math.floor(until)),
                   between(Math.ceil(since), Math.ceil(since) + length));
@@ -669,7 +670,7 @@ class Overview {
         this.live.className = file ? "live saved" : status?.paused ? "live warn" : "live";
         this.save.hidden = Boolean(file) || !this.hasHistory;
         const { since, until } = this.limits();
-        this.hourAgo.hidden = Boolean(file) || this.isLive() || until - since < 2 * leastS;
+        this.hourAgo.hidden = Boolean(file) || this.isLive() || until - since < 2 * comparedS;
         write(this.hourAgo, `Compare with ${until - since > 3590 ? "an hour" : duration(until - since)
             .replace(/ \d+ s$/, "")} ago`);
         this.save.href = this.page.client.url("api/v1/history", { since: "-1h", totals: "cgroup",
