@@ -42,7 +42,7 @@ static inline size_t intern_size(const char *text)
     return intern_head(text).size;
 }
 
-/* Whether the copy needs no escaping in any format (base/text.h). */
+/* Whether the copy needs no escaping in any format (base/text.h) but XML. */
 static inline bool intern_is_plain(const char *text)
 {
     return intern_head(text).plain;

@@ -108,12 +108,14 @@ static const struct {
     bool backslash;
     bool quote;
     bool line_feed; /* as \n */
+    bool markup;    /* & < > and quotes, as references */
 } dialects[] = {
     [ESCAPE_TEXT_HELP] = {.backslash = true, .line_feed = true},
     [ESCAPE_OPENMETRICS_HELP] = {.backslash = true, .quote = true, .line_feed = true},
     [ESCAPE_LABEL] = {.backslash = true, .quote = true, .line_feed = true},
     [ESCAPE_JSON] = {.backslash = true, .quote = true},
     [ESCAPE_NOTHING] = {.backslash = false},
+    [ESCAPE_XML] = {.markup = true},
 };
 
 static void append_ascii(struct buffer *buffer, char c, enum escape escape)
@@ -122,6 +124,8 @@ static void append_ascii(struct buffer *buffer, char c, enum escape escape)
         buffer_append_text(buffer, "\\\\");
     else if (c == '"' && dialects[escape].quote)
         buffer_append_text(buffer, "\\\"");
+    else if (dialects[escape].markup && strchr("&<>\"'", c))
+        buffer_appendf(buffer, "&#%d;", c);
     else
         buffer_append_char(buffer, c);
 }

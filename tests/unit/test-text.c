@@ -103,6 +103,15 @@ TEST(test_escape)
         }
 }
 
+TEST(test_xml)
+{
+    struct buffer buffer = {0};
+
+    escape_append(&buffer, "<a href=\"x\">'&amp;\\]]>\xc3\xa4\xff\n", ESCAPE_XML);
+    _cleanup_(freep) char *text = buffer_string(&buffer);
+    assert_string_equal(text, "&#60;a href=&#34;x&#34;&#62;&#39;&#38;amp;\\]]&#62;\xc3\xa4" FFFD FFFD);
+}
+
 /* Into limited room: cut at the end of a character, and before a replacement that does not fit. */
 TEST(test_copy_printable)
 {
