@@ -147,6 +147,7 @@ const struct writer writer_folded = {
     .mark = profile_writer_mark,
     .settle = profile_writer_settle,
     .bytes = profile_writer_bytes,
+    .unnamed = profile_writer_unnamed,
     .end = folded_end,
     .free = profile_writer_free,
 };

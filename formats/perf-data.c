@@ -81,6 +81,10 @@ void perf_data_bytes_end(struct buffer *out, size_t start)
 #define ATTR_SIZE 128
 #define IDS_MAX ((size_t)4096) /* a record has at most 64 KiB */
 
+/* The header of a stream: these bytes, and its own size. */
+#define PIPE_MAGIC "PERFILE2"
+#define PIPE_HEADER_SIZE 16
+
 /* Features (tools/perf/util/header.h). */
 enum feature {
     FEATURE_HOSTNAME = 3,
@@ -236,8 +240,8 @@ static void write_clock_features(const struct writer_source *source, struct buff
 
 static void perf_data_header_write(const struct writer_source *source, struct buffer *out)
 {
-    buffer_append(out, "PERFILE2", 8);
-    perf_data_bytes_write_u64(out, 16); /* size of this header */
+    buffer_append_text(out, PIPE_MAGIC);
+    perf_data_bytes_write_u64(out, PIPE_HEADER_SIZE);
     write_attrs(source, out);
     write_machine_features(out);
     write_event_desc(source, out);
@@ -581,6 +585,26 @@ static void perf_data_end(void *state, const struct writer_end *end, struct buff
     (void)state;
     (void)end;
     (void)out;
+}
+
+int perf_data_count(const void *bytes, size_t size, uint64_t *ret)
+{
+    struct perf_event_header header;
+    const char *at = bytes;
+    uint64_t n = 0;
+
+    if (size < PIPE_HEADER_SIZE || memcmp(at, PIPE_MAGIC, strlen(PIPE_MAGIC)) != 0)
+        return -EBADMSG;
+    for (at += PIPE_HEADER_SIZE, size -= PIPE_HEADER_SIZE; size > 0; at += header.size, size -= header.size) {
+        if (size < sizeof(header))
+            return -EBADMSG;
+        memcpy(&header, at, sizeof(header));
+        if (header.size < sizeof(header) || header.size > size)
+            return -EBADMSG;
+        n += header.type == PERF_RECORD_SAMPLE;
+    }
+    *ret = n;
+    return 0;
 }
 
 const struct writer writer_perf_data = {

@@ -453,6 +453,96 @@ static void pprof_end(void *state, const struct writer_end *end, struct buffer *
         buffer_append(out, messages.data, messages.size);
 }
 
+/* --- reading --- */
+
+#define FULL_SIZE_MAX ((size_t)256 << 20) /* of a profile that is read */
+
+struct message {
+    const unsigned char *at, *end;
+};
+
+static int read_varint(struct message *message, uint64_t *ret)
+{
+    uint64_t value = 0;
+
+    for (unsigned shift = 0; shift < 64 && message->at < message->end; shift += 7) {
+        unsigned char byte = *message->at++;
+        value |= (uint64_t)(byte & 0x7f) << shift;
+        if (!(byte & 0x80)) {
+            *ret = value;
+            return 0;
+        }
+    }
+    return -EBADMSG;
+}
+
+/* Reads the next field: *ret_field, and its content; empty for a number. Profiles have only these two types. */
+static int read_field(struct message *message, uint64_t *ret_field, struct message *ret_content)
+{
+    uint64_t tag, value;
+    int r = read_varint(message, &tag);
+
+    if (r == 0)
+        r = read_varint(message, &value);
+    if (r < 0)
+        return r;
+    bool is_content = (tag & 7) == WIRE_LENGTH;
+    if ((!is_content && (tag & 7) != WIRE_VARINT) || (is_content && value > (uint64_t)(message->end - message->at)))
+        return -EBADMSG;
+    *ret_field = tag >> 3;
+    *ret_content = (struct message){message->at, message->at + (is_content ? value : 0)};
+    message->at = ret_content->end;
+    return 0;
+}
+
+/* The first value of a sample, which is their number. */
+static int read_sample(struct message sample, uint64_t *ret)
+{
+    struct message content;
+    uint64_t field;
+
+    while (sample.at < sample.end) {
+        int r = read_field(&sample, &field, &content);
+        if (r < 0)
+            return r;
+        if (field == PPROF_SAMPLE_VALUE)
+            return read_varint(&content, ret);
+    }
+    return -EBADMSG;
+}
+
+static int count_samples(struct message profile, uint64_t *ret)
+{
+    struct message content;
+    uint64_t field, n, sum = 0;
+
+    while (profile.at < profile.end) {
+        int r = read_field(&profile, &field, &content);
+        if (r == 0 && field == PPROF_PROFILE_SAMPLE && (r = read_sample(content, &n)) == 0)
+            sum += n;
+        if (r < 0)
+            return r;
+    }
+    *ret = sum;
+    return 0;
+}
+
+int pprof_count(const void *bytes, size_t size, uint64_t *ret)
+{
+    _cleanup_(buffer_done) struct buffer profile = {0};
+    const unsigned char *end = (const unsigned char *)bytes + size;
+
+    if (size < 18) /* a header and a trailer */
+        return -EBADMSG;
+    /* The last four bytes are the uncompressed size (RFC 1952, section 2.3.1). */
+    size_t full = end[-4] | (size_t)end[-3] << 8 | (size_t)end[-2] << 16 | (size_t)end[-1] << 24;
+    if (full > FULL_SIZE_MAX)
+        return -EBADMSG;
+    int r = gzip_decode(&profile, bytes, size, full);
+    const unsigned char *at = (const unsigned char *)profile.data;
+    return r < 0 ? r : count_samples((struct message){at, at + profile.size}, ret);
+}
+
 const struct writer writer_pprof = {
     .seconds = 30,
     .begin = profile_writer_begin,
@@ -460,6 +550,7 @@ const struct writer writer_pprof = {
     .mark = profile_writer_mark,
     .settle = profile_writer_settle,
     .bytes = profile_writer_bytes,
+    .unnamed = profile_writer_unnamed,
     .end = pprof_end,
     .free = profile_writer_free,
 };

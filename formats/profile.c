@@ -322,6 +322,18 @@ struct profile_weight profile_skipped(const struct profile *profile)
     return profile->skipped;
 }
 
+uint64_t profile_unnamed(const struct profile *profile)
+{
+    uint64_t n = profile->skipped.samples;
+
+    for (size_t i = 0; i < profile->n_stacks; i++) {
+        const struct stack *stack = &profile->stacks[i];
+        bool named = stack->n && profile->locations.locations[profile->frames[stack->first]].symbol;
+        n += named ? 0 : stack->weight.samples;
+    }
+    return n;
+}
+
 struct locations *profile_locations(struct profile *profile)
 {
     return &profile->locations;
@@ -415,6 +427,13 @@ size_t profile_writer_bytes(const void *state)
     const struct profile_writer *writer = state;
 
     return profile_bytes(writer->profile);
+}
+
+uint64_t profile_writer_unnamed(const void *state)
+{
+    const struct profile_writer *writer = state;
+
+    return profile_unnamed(writer->profile);
 }
 
 void profile_writer_free(void *state)

@@ -77,6 +77,8 @@ void profile_finish(struct profile *profile);
 /* The weight of all samples, including skipped ones. */
 struct profile_weight profile_total(const struct profile *profile);
 struct profile_weight profile_skipped(const struct profile *profile);
+/* The samples whose innermost function has no name, including skipped ones. */
+uint64_t profile_unnamed(const struct profile *profile);
 /* Owned by the profile. Callers read it, and may add strings to its table. */
 struct locations *profile_locations(struct profile *profile);
 /* Calls `visit` for each stack, stopping when it returns nonzero. Returns its last result. */
@@ -98,6 +100,7 @@ bool profile_writer_record(void *state, const struct record *record, struct buff
 void profile_writer_mark(void *state, const struct writer_mark *mark, struct buffer *out);
 bool profile_writer_settle(void *state);
 size_t profile_writer_bytes(const void *state);
+uint64_t profile_writer_unnamed(const void *state);
 void profile_writer_free(void *state);
 
 #endif

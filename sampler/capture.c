@@ -362,6 +362,7 @@ struct sampled_events *capture_describe(const struct capture *capture, struct wr
     sampled_events_describe(capture->events, source);
     source->layout = capture->cpu_rings.layout;
     source->read = capture->options.read;
+    source->user_only = capture->options.user_only;
     source->symbols = capture->symbols;
     source->sys = capture->sys;
     return sampled_events_ref(capture->events);

@@ -84,8 +84,8 @@ bool capture_is_idle(const struct capture *capture);
 void capture_begin_round(struct capture *capture);
 
 /*
- * Fills in the events, ids, layout, symbols and sys of `source`. The events and ids are owned by the result, a new
- * reference.
+ * Fills in the events, ids, layout, flags, symbols and sys of `source`. The events and ids are owned by the result, a
+ * new reference.
  */
 struct sampled_events *capture_describe(const struct capture *capture, struct writer_source *source);
 /* The number of records that the kernel has dropped since the capture was opened. */

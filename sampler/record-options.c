@@ -250,11 +250,18 @@ static int parse_pid(const struct parameter *parameter, const char *value, void 
 
 static int parse_seconds(const struct parameter *parameter, const char *value, void *field, struct error *error)
 {
-    double seconds;
+    double seconds = 0;
+    uint64_t ns;
 
     (void)parameter;
-    if (number_parse_double(value, &seconds) < 0 || !(seconds >= 0.001))
-        return error_set(error, -EINVAL, "expected a number of at least 0.001, found \"%.64s\"", value);
+    if (number_parse_duration(value, &ns) == 0)
+        seconds = (double)ns / (double)NSEC_PER_SEC;
+    else if (number_parse_double(value, &seconds) < 0)
+        seconds = 0;
+    if (!(seconds >= 0.001))
+        return error_set(error, -EINVAL,
+                         "expected a number of seconds or a duration such as 5m, of at least 0.001 s, found \"%.64s\"",
+                         value);
     *(double *)field = seconds;
     return 0;
 }
@@ -547,7 +554,8 @@ static int probe_or_user_only(struct record_options *options, struct sys *sys, c
 
 /*
  * Checks the events. `asked`: a client named them. `automatic`: the event is "auto", which stands for cycles, and for
- * cpu-clock if a CPU has no PMU or its PMU has no interrupt.
+ * cpu-clock if a CPU has no PMU or its PMU has no interrupt. The kernel may check permissions first, so that -EACCES
+ * for cycles says nothing about the PMU.
  */
 static int record_options_check_or_fall_back(struct record_options *options, struct sys *sys,
                                              const struct machine *machine, const struct config_sampler *config,
@@ -561,10 +569,13 @@ static int record_options_check_or_fall_back(struct record_options *options, str
         r = record_options_check_events(options, sys, machine, error);
     if (r == 0)
         r = probe_or_user_only(options, sys, machine, error);
-    if (r != -EINVAL || !automatic)
+    if ((r != -EINVAL && r != -EACCES) || !automatic)
         return r;
+    int of_cycles = r;
     r = record_options_parse_events(options, "cpu-clock", error);
-    return r < 0 ? r : probe_or_user_only(options, sys, machine, error);
+    if (r == 0)
+        r = probe_or_user_only(options, sys, machine, of_cycles == -EACCES ? NULL : error);
+    return r < 0 && of_cycles == -EACCES ? of_cycles : r;
 }
 
 int record_options_make(struct sys *sys, const struct machine *machine, const struct config_sampler *config,
@@ -589,7 +600,8 @@ int record_options_make(struct sys *sys, const struct machine *machine, const st
     if (r == 0)
         r = record_options_set_cgroup(&options, sys, request, error);
     if (r == 0)
-        r = record_options_check_or_fall_back(&options, sys, machine, config, request->event, automatic, error);
+        r = record_options_check_or_fall_back(&options, sys, machine, config, request->event && !request->own,
+                                              automatic, error);
     if (r < 0)
         return r;
     *ret = options;

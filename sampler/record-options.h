@@ -83,6 +83,7 @@ struct record_request {
     uint64_t max;               /* records; 0: no limit */
     bool read;                  /* each sample has the values of all events of its group */
     enum trust trust;           /* of the client, see sampler_admit() */
+    bool own;                   /* of this process itself: client_event_check() is left out */
 };
 
 /*

@@ -215,6 +215,8 @@ static void stream_write_end(struct stream *stream)
     timer_disarm(stream->timer);
     if (stream->writer_state) {
         mark_dropped(stream);
+        if (stream->writer->unnamed)
+            stream->end.unnamed = stream->writer->unnamed(stream->writer_state);
         stream->writer->end(stream->writer_state, &stream->end, &stream->output_queue.bytes);
         stream_free_writer(stream);
     }
@@ -362,7 +364,9 @@ static void stream_on_record(void *userdata, const struct record *record)
     }
     if (!stream->output_queue.slow)
         mark_dropped(stream);
-    stream->end.records += stream->writer->record(stream->writer_state, record, &stream->output_queue.bytes);
+    bool written = stream->writer->record(stream->writer_state, record, &stream->output_queue.bytes);
+    stream->end.records += written;
+    stream->end.samples += written && record->type == PERF_RECORD_SAMPLE;
 }
 
 static void stream_on_rescanned(void *userdata)
@@ -517,4 +521,19 @@ struct stream *stream_free(struct stream *stream)
 ssize_t stream_read(struct stream *stream, char *bytes, size_t size)
 {
     return output_queue_take(&stream->output_queue, bytes, size);
+}
+
+void stream_stop(struct stream *stream, const char *reason)
+{
+    stream_on_end(stream, reason);
+}
+
+const struct writer_source *stream_source(const struct stream *stream)
+{
+    return stream->state == STREAM_SCANNING ? NULL : &stream->source;
+}
+
+const struct writer_end *stream_end(const struct stream *stream)
+{
+    return &stream->end;
 }

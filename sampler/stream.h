@@ -47,6 +47,12 @@ int stream_open(struct sampler *sampler, const struct record_request *request, c
                 void (*ready)(void *userdata), void *userdata, struct stream **ret, struct error *error);
 /* Copies up to `size` bytes to the client. Returns as output_queue_take(). */
 ssize_t stream_read(struct stream *stream, char *bytes, size_t size);
+/* Ends the stream early, once the records up to now are written. `reason` is that of struct writer_end. */
+void stream_stop(struct stream *stream, const char *reason);
+/* NULL until the stream has begun: events from then on are part of it. Borrowed until stream_free(). */
+const struct writer_source *stream_source(const struct stream *stream);
+/* How the stream ended; complete once stream_read() has returned -ENODATA. Borrowed until stream_free(). */
+const struct writer_end *stream_end(const struct stream *stream);
 /* May be called at any time. */
 struct stream *stream_free(struct stream *stream);
 

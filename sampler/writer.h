@@ -26,6 +26,7 @@ struct writer_source {
     size_t n_events, n_ids, n_cpus;    /* `n_ids` is the number of ids of each event */
     struct record_layout layout;       /* of all records in the rings, which are the leader's */
     bool read;                         /* each sample has the values of all events */
+    bool user_only;                    /* the kernel is excluded, since this process may not sample it */
     struct symbols *symbols;
     struct kernel_view *kernel;                     /* how to show kernel addresses; NULL: hide them all */
     struct sys *sys;                                /* its /proc and /sys describe the machine */
@@ -54,6 +55,8 @@ struct writer_mark {
 struct writer_end {
     const char *reason;   /* "seconds", "max", "reload", "shutdown", "error: ...", or a sentence */
     uint64_t records;     /* written */
+    uint64_t samples;     /* the samples among these */
+    uint64_t unnamed;     /* samples whose innermost function has no name; 0 if the format does not resolve names */
     uint64_t lost;        /* dropped by the kernel */
     uint64_t dropped;     /* dropped because the client was too slow */
     uint64_t malformed;   /* not decodable */
@@ -82,6 +85,8 @@ struct writer {
     bool (*settle)(void *state);
     /* Returns the bytes of memory held for the end. NULL: memory does not grow with the number of records. */
     size_t (*bytes)(const void *state);
+    /* The value of `unnamed` in struct writer_end, asked for just before the end. NULL: 0. */
+    uint64_t (*unnamed)(const void *state);
     /* Writes the end of the output. Only free() is called afterwards. */
     void (*end)(void *state, const struct writer_end *end, struct buffer *out);
     void (*free)(void *state);

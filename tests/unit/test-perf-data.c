@@ -435,7 +435,15 @@ TEST_WITH(test_reads, setup, teardown)
         assert_int_equal(word(body, 32), cases[i].in[1]);
         assert_int_equal(word(body, 40), cases[i].out[1]);
         assert_int_equal(word(body, 48), cases[i].in[3]);
+        uint64_t samples = 0;
+        assert_int_equal(perf_data_count(stream->out.data, stream->out.size, &samples), 0);
+        assert_int_equal(samples, i + 1);
+        assert_int_equal(perf_data_count(stream->out.data, stream->out.size - 1, &samples), -EBADMSG);
+        assert_int_equal(perf_data_count(stream->out.data, before + 7, &samples), -EBADMSG);
     }
+    uint64_t samples = 0;
+    assert_int_equal(perf_data_count("PERFILE1\x10\0\0\0\0\0\0", 16, &samples), -EBADMSG);
+    assert_int_equal(perf_data_count("", 0, &samples), -EBADMSG);
 }
 
 /* A record with a text of this length; 0: it is too large, and taken back. */

@@ -236,6 +236,11 @@ TEST(test_full)
             last = field.bytes;
         }
     assert_int_equal(sum, SAMPLES);
+    sum = 0;
+    assert_int_equal(pprof_count(written.out.data, written.out.size, &sum), 0);
+    assert_int_equal(sum, SAMPLES);
+    for (size_t size = 0; size < written.out.size; size += 1 + size / 8)
+        assert_int_equal(pprof_count(written.out.data, size, &sum), -EBADMSG);
     assert_int_equal(period, 2 * SAMPLES);
     show_sample(written.profile, last, &out);
     field = field_at(written.profile, 13, 1);

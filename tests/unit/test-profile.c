@@ -103,6 +103,7 @@ TEST(test_chains)
         print_message("%s\n", cases[i].name);
         assert_int_equal(profile_add(profile, &record), 0);
         assert_shown(profile, cases[i].out);
+        assert_int_equal(profile_unnamed(profile), strstr(cases[i].out, ": [") != NULL);
         profile_free(profile);
         assert_int_equal(symbols.kept, 0);
     }
@@ -133,6 +134,7 @@ TEST(test_sums)
     assert_int_equal(profile_total(profile).samples, 4);
     assert_int_equal(profile_total(profile).period, 1130);
     assert_int_equal(profile_skipped(profile).samples, 0);
+    assert_int_equal(profile_unnamed(profile), 0);
     /* Another program of the same process. */
     symbols.comm = "other";
     assert_int_equal(profile_add(profile, &records[0]), 0);

@@ -36,7 +36,7 @@ TEST(test_parameters)
 }
 
 #define WHOLE "expected a whole number from 1 to 9223372036854775807"
-#define SECONDS "expected a number of at least 0.001"
+#define SECONDS "expected a number of seconds or a duration such as 5m, of at least 0.001 s"
 #define PID "expected a whole number from 1 to 4194304"
 
 TEST(test_bad_parameters)
@@ -49,7 +49,9 @@ TEST(test_bad_parameters)
         {"seconds", "-1", SECONDS},
         {"seconds", "nan", SECONDS},
         {"seconds", "inf", SECONDS},
-        {"seconds", "1s", SECONDS},
+        {"seconds", "1x", SECONDS},
+        {"seconds", "0s", SECONDS},
+        {"seconds", "100us", SECONDS},
         {"frequency", "0", WHOLE},
         {"frequency", "9223372036854775808", WHOLE},
         {"period", "1.5", WHOLE},
@@ -80,6 +82,21 @@ TEST(test_bad_parameters)
     assert_string_equal(error.message, "parameter \"event\": the text is too long");
     assert_int_equal(record_request_set(&(struct record_request){0}, "reed", "1", &error), -EINVAL);
     assert_string_equal(error.message, "unknown parameter \"reed\"");
+}
+
+TEST(test_seconds)
+{
+    static const struct {
+        const char *in;
+        double out;
+    } cases[] = {{"10", 10}, {"0.5", 0.5}, {"10s", 10}, {"5m", 300}, {"1.5h", 5400}, {"1ms", 0.001}};
+    struct error error;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct record_request request = {0};
+        assert_int_equal(record_request_set(&request, "seconds", cases[i].in, &error), 0);
+        assert_true(request.seconds == cases[i].out);
+    }
 }
 
 /* Each that a route takes is one that can be set. */
@@ -319,6 +336,13 @@ static const struct {
     /* Who may not sample the kernel samples user space; an event of the kernel alone needs the permission. */
     {fake_machine_one_pmu, {.pid = 0}, "cycles 0:0 freq 99 user", .in_refused = 1},
     {fake_machine_one_pmu,
+     {.pid = 0},
+     "cpu 0 cycles: permission denied (EACCES)",
+     .out_r = -EACCES,
+     .in_refused = ALWAYS},
+    /* Where the kernel asks for permission before it looks for a PMU, it is still the clock. */
+    {fake_machine_no_pmu, {.pid = 0}, "cpu-clock 1:0 freq 99", .in_refused = 1},
+    {fake_machine_no_pmu,
      {.pid = 0},
      "cpu 0 cycles: permission denied (EACCES)",
      .out_r = -EACCES,

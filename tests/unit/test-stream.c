@@ -169,6 +169,29 @@ TEST_WITH(test_settles, sampled_begin, sampled_end)
     }
 }
 
+/* One that is told to stop ends with all samples until then, counted, and says why; before it has begun, too. */
+TEST_WITH(test_stopped, sampled_begin, sampled_end)
+{
+    struct sampled *f = *state;
+    struct reader a;
+
+    sampled_start(f, &(struct record_request){0}, &a);
+    assert_null(stream_source(a.stream));
+    sampled_until(f, reader_has(&a, "sample ", 5));
+    assert_string_equal(stream_source(a.stream)->events[0].name, "cpu-clock");
+    stream_stop(a.stream, "enough");
+    stream_stop(a.stream, "ignored");
+    sampled_until(f, reader_ended(&a));
+    assert_non_null(strstr(reader_text_of(&a), "end enough "));
+    assert_int_equal(stream_end(a.stream)->samples, count_words(reader_text_of(&a), "sample "));
+    reader_stop(&a);
+    sampled_start(f, &(struct record_request){0}, &a);
+    stream_stop(a.stream, "early");
+    sampled_until(f, reader_ended(&a));
+    assert_string_equal(strstr(reader_text_of(&a), "end "), "end early 0 0\nmalformed 0\n");
+    reader_stop(&a);
+}
+
 /* A client that leaves while /proc is read is not called any more. */
 TEST_WITH(test_gone_early, sampled_begin, sampled_end)
 {
