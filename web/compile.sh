@@ -6,13 +6,14 @@
 #        compile.sh --sources         the files, a path below web/ on each line
 #        compile.sh --list            those of them that are sent
 #        compile.sh --strip FILE      the file as it is sent
+#        compile.sh --array NAME FILE the file as it is sent, as an array of C
 #
 # app.js is sent with all that it imports, and so is page.css: a request costs the browser more than the file does. The
 # modules that app.js loads later are sent one by one, and take from app.js what is in there.
 #
 # Comments at the end of a line, unless a quote is in them, and indentation are left out on the way, a line staying
-# where it was in its module. The same files give the same output. Nothing in it is a pointer, so that it stays in pages of the
-# daemon's file.
+# where it was in its module. The same files give the same output. Nothing in it is a pointer, so that it stays in pages
+# of the daemon's file.
 set -eu
 export LC_ALL=C
 
@@ -117,14 +118,19 @@ stripped() {
             echo "export { module_$(echo "${path%.js}" | tr -c 'a-z\n' _) };"
         done
         ;;
-    *.js) stripped_module "${1##*/web/}" ;;
+    "$web"/*.js) stripped_module "${1#"$web/"}" ;;
+    *.js) without_comments "$1" ;;
     */page.css) sed -n 's/^@import "\(.*\)";$/\1/p' "$1" | (cd "$web" && xargs cat) | sed 's|^ */\*.*\*/$||; s/^ *//' ;;
     *) cat "$1" ;;
     esac
 }
 
+without_comments() {
+    sed "s|^ *//.*||; s| *// [^\"'\`]*\$||; s/^ *//" "$1"
+}
+
 stripped_module() {
-    sed "s|^ *//.*||; s| *// [^\"'\`]*\$||; s/^ *//" "$web/$1" | linked "$1"
+    without_comments "$web/$1" | linked "$1"
 }
 
 # compressed: from standard input to standard output, as small as the tools here make it.
@@ -148,6 +154,11 @@ add() {
     cat "$work/gz" >>"$work/bytes"
 }
 
+# numbers FILE: its bytes, as C has them in an array.
+numbers() {
+    od -An -v -tu1 "$1" | sed 's/  */,/g; s/^,//; s/$/,/'
+}
+
 table() {
     begin=0
     for path in $(list); do
@@ -159,6 +170,14 @@ case $1 in
 --sources) sources; exit ;;
 --list) list; exit ;;
 --strip) stripped "$2"; exit ;;
+--array)
+    bytes=$(stripped "$3" | numbers -)
+    [ -n "$bytes" ] || die "$3: nothing can be read"
+    echo "static const unsigned char $2[] = {"
+    echo "$bytes"
+    echo '};'
+    exit
+    ;;
 esac
 # Nothing is new since the last time, which is often: make runs this each time.
 if [ -e "$1" ] && [ -z "$(find "$web" -newer "$1.stamp" 2>&1)" ]; then
@@ -177,7 +196,7 @@ trap 'rm -rf "$work"' EXIT
     echo 'const size_t n_assets = sizeof(assets) / sizeof(assets[0]);'
     echo
     echo 'const unsigned char asset_bytes[] = {'
-    od -An -v -tu1 "$work/bytes" | sed 's/  */,/g; s/^,//; s/$/,/'
+    numbers "$work/bytes"
     echo '};'
 } >"$work/output"
 cmp -s "$work/output" "$1" || mv "$work/output" "$1"
