@@ -19,6 +19,7 @@ static int (*const commands[])(const struct options *options) = {
     [COMMAND_LIST_METRICS] = command_list_metrics,
     [COMMAND_LIST_PRESETS] = command_list_presets,
     [COMMAND_PLAN] = command_plan,
+    [COMMAND_RECORD] = command_record,
     [COMMAND_REPORT] = command_report,
     [COMMAND_STAT] = command_stat,
     [COMMAND_TOP] = command_top,

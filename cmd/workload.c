@@ -68,10 +68,12 @@ int workload_start(char *const *arguments, struct workload *ret, struct error *e
     return 0;
 }
 
-static bool workload_has_ended(struct workload *workload)
+bool workload_has_ended(struct workload *workload)
 {
     int status;
 
+    if (!workload->pid)
+        return true;
     if (wait4(workload->pid, &status, WNOHANG, &workload->usage) != workload->pid)
         return false;
     workload->pid = 0;
@@ -80,10 +82,10 @@ static bool workload_has_ended(struct workload *workload)
 }
 
 /* A terminal sends its signals (SI_KERNEL) to the whole foreground group, so the command has received them, too. */
-static void forward_signal(const struct workload *workload, const siginfo_t *info)
+void workload_forward(const struct workload *workload, int signal, int code)
 {
-    if (info->si_signo != SIGCHLD && info->si_code != SI_KERNEL)
-        kill(workload->pid, info->si_signo);
+    if (signal != SIGCHLD && code != SI_KERNEL && workload->pid)
+        kill(workload->pid, signal);
 }
 
 static void workload_wait(struct workload *workload)
@@ -97,13 +99,13 @@ static void workload_wait(struct workload *workload)
     sigaddset(&set, SIGCHLD);
     while (!workload_has_ended(workload))
         if (sigwaitinfo(&set, &info) > 0)
-            forward_signal(workload, &info);
+            workload_forward(workload, info.si_signo, info.si_code);
     /* Signals that arrived at its end were for the command, not for what follows. */
     while (sigtimedwait(&set, NULL, &(struct timespec){0}) > 0)
         ;
 }
 
-int workload_run(struct workload *workload, struct error *error)
+int workload_begin(struct workload *workload, struct error *error)
 {
     const char *name = workload->arguments[0];
     ssize_t n = 0;
@@ -112,11 +114,20 @@ int workload_run(struct workload *workload, struct error *error)
     /* If a signal has already killed the command, its status says so. */
     if (send(workload->fd, "", 1, MSG_NOSIGNAL) == 1)
         n = recv(workload->fd, &failure, sizeof(failure), 0);
-    workload_wait(workload);
     if (n != sizeof(failure))
         return 0;
+    workload_wait(workload);
     workload->status = failure == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_EXECUTE;
     return error_set(error, -failure, "%s: cannot be run: %s", name, strerror(failure));
+}
+
+int workload_run(struct workload *workload, struct error *error)
+{
+    int r = workload_begin(workload, error);
+
+    if (r == 0)
+        workload_wait(workload);
+    return r;
 }
 
 void workload_done(struct workload *workload)

@@ -25,7 +25,16 @@ struct workload {
 
 /* Must be called before anything is opened. Returns -errno with a sentence. */
 int workload_start(char *const *arguments, struct workload *ret, struct error *error);
-/* Starts the command and waits for its end. Sets `status`. -errno with a sentence if it could not be executed. */
+/*
+ * Executes the command, which then runs. If it cannot be executed, waits for its end, sets `status`, and returns -errno
+ * with a sentence.
+ */
+int workload_begin(struct workload *workload, struct error *error);
+/* Reaps the command if it has ended, and sets `status` and `usage`. To be called after each SIGCHLD. */
+bool workload_has_ended(struct workload *workload);
+/* Passes on a signal that this process received, with its si_code, unless the terminal sent it to the command, too. */
+void workload_forward(const struct workload *workload, int signal, int code);
+/* workload_begin(), and waits for the command's end. Sets `status`. */
 int workload_run(struct workload *workload, struct error *error);
 /* A command that was never started exits without being executed. */
 void workload_done(struct workload *workload);

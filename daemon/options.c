@@ -26,6 +26,7 @@ static const struct {
     [COMMAND_LIST_METRICS] = {"list-metrics", "", "list the derived metrics, with their formulas"},
     [COMMAND_LIST_PRESETS] = {"list-presets", "", "list the presets, and what they become on this machine"},
     [COMMAND_PLAN] = {"plan", "", "show what this configuration opens here, and what it cannot open"},
+    [COMMAND_RECORD] = {"record", "[-- COMMAND]", "sample a command, a process, a cgroup or the machine into a file"},
     [COMMAND_REPORT] = {"report", "", "describe this machine for an issue, and test the formulas on its counters"},
     [COMMAND_STAT] = {"stat", "[-- COMMAND]", "count for an interval, or while a command runs, and print the counts"},
     [COMMAND_TOP] = {"top", "", "show live which cgroups and CPUs do what, in the terminal"},
@@ -48,6 +49,11 @@ enum flag_id {
     FLAG_LAST,
     FLAG_PER_CPU,
     FLAG_CGROUP,
+    FLAG_PID,
+    FLAG_CPU,
+    FLAG_EVENT,
+    FLAG_FREQUENCY,
+    FLAG_SECONDS,
     FLAG_SORT,
     FLAG_LIMIT,
     FLAG_OUTPUT,
@@ -90,16 +96,28 @@ static const struct {
     {"--cgroup", "PATTERN", "cgroups that match, as *.service or container=web*; repeatable", FLAG_CGROUP,
      IN(COMMAND_STAT)},
     {"--cgroup", "PATTERN", "cgroups that match, as *.service or container=web*", FLAG_CGROUP, IN(COMMAND_TOP)},
+    {"--cgroup", "PATH", "only what runs in a cgroup, as /system.slice/nginx.service", FLAG_CGROUP, IN(COMMAND_RECORD)},
+    {"--pid", "PID", "only this process and what it starts", FLAG_PID, IN(COMMAND_RECORD)},
+    {"--cpu", "LIST", "only these CPUs, as 0-3,8", FLAG_CPU, IN(COMMAND_RECORD)},
+    {"--event", "EVENT", "what is sampled, as cycles:u (default: sampler.event of the configuration)", FLAG_EVENT,
+     IN(COMMAND_RECORD)},
+    {"--frequency", "HZ", "samples a second on each CPU (default: sampler.frequency of the configuration)",
+     FLAG_FREQUENCY, IN(COMMAND_RECORD)},
+    {"--seconds", "DURATION", "for how long, as 10, 10s or 5m (default: 10; with a command, until it ends)",
+     FLAG_SECONDS, IN(COMMAND_RECORD)},
     {"--sort", "NAME", "cgroups by a metric or an event, the largest first", FLAG_SORT,
      IN(COMMAND_STAT) | IN(COMMAND_TOP)},
     {"--limit", "N", "only the first N cgroups", FLAG_LIMIT, IN(COMMAND_STAT)},
     {"--output", "FILE", "print to a file (default: standard output; with a command, standard error)", FLAG_OUTPUT,
      IN(COMMAND_STAT)},
     {"--output", "FILE", "print to a file (default: standard output)", FLAG_OUTPUT, IN(COMMAND_REPORT)},
+    {"--output", "FILE", "FILE.svg, .folded, .pb.gz or .perf.data, in that format; also -o FILE", FLAG_OUTPUT,
+     IN(COMMAND_RECORD)},
     {"--url", "URL", "a daemon to read, unix:/PATH or http://HOST:PORT (default: own counters)", FLAG_URL,
      IN(COMMAND_TOP)},
     {"--url", "URL", "with --last: the daemon to read (default: unix:/run/perfcountd.sock)", FLAG_URL,
      IN(COMMAND_STAT)},
+    {"--url", "URL", "a daemon that samples instead (see the manual)", FLAG_URL, IN(COMMAND_RECORD)},
     {"--help", NULL, "print this and exit", FLAG_HELP, IN_ALL},
     {"--version", NULL, "print the version and exit", FLAG_VERSION, IN_ALL},
 };
@@ -234,6 +252,24 @@ static int apply_switch(struct options *options, enum flag_id id)
     return 0;
 }
 
+/* Keeps the texts, which sampler/record-options.h checks. */
+static int apply_record_flag(struct options *options, enum flag_id id, const char *value)
+{
+    if (id == FLAG_PID)
+        options->pid = value;
+    else if (id == FLAG_CPU)
+        options->cpu = value;
+    else if (id == FLAG_EVENT)
+        options->event = value;
+    else if (id == FLAG_FREQUENCY)
+        options->frequency = value;
+    else if (id == FLAG_SECONDS)
+        options->seconds = value;
+    else
+        return apply_switch(options, id);
+    return 0;
+}
+
 static int apply_count_flag(struct options *options, size_t i, char *value, struct error *error)
 {
     const char *name = flags[i].name;
@@ -264,7 +300,7 @@ static int apply_count_flag(struct options *options, size_t i, char *value, stru
         options->url = value;
         return 0;
     default:
-        return apply_switch(options, flags[i].id);
+        return apply_record_flag(options, flags[i].id, value);
     }
 }
 
@@ -319,6 +355,21 @@ static size_t row_of_command(size_t i, enum command command)
     return i;
 }
 
+static size_t row_of_flag(enum flag_id id)
+{
+    size_t i = 0;
+
+    while (flags[i].id != id)
+        i++;
+    return i;
+}
+
+/* Whether a command to run may stand behind "--". */
+static bool runs_commands(enum command command)
+{
+    return command == COMMAND_STAT || command == COMMAND_RECORD;
+}
+
 /* Pairs of flags that exclude each other. `second` may be FLAG_WORKLOAD, a command to run. */
 static const struct {
     enum flag_id first, second;
@@ -326,9 +377,10 @@ static const struct {
     {FLAG_INTERVAL, FLAG_WORKLOAD}, {FLAG_COUNT, FLAG_WORKLOAD}, {FLAG_PER_CPU, FLAG_CGROUP},
     {FLAG_PER_CPU, FLAG_SORT},      {FLAG_PER_CPU, FLAG_LIMIT},  {FLAG_LAST, FLAG_INTERVAL},
     {FLAG_LAST, FLAG_COUNT},        {FLAG_LAST, FLAG_WORKLOAD},  {FLAG_LAST, FLAG_CONFIG_FILE},
+    {FLAG_PID, FLAG_WORKLOAD},      {FLAG_PID, FLAG_CGROUP},     {FLAG_URL, FLAG_WORKLOAD},
 };
 
-static const char *given_flag(enum flag_id id, unsigned given)
+static const char *given_flag(enum flag_id id, uint64_t given)
 {
     for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
         if (flags[i].id == id && given >> i & 1)
@@ -337,7 +389,7 @@ static const char *given_flag(enum flag_id id, unsigned given)
 }
 
 /* `given` has a bit per row of `flags`. */
-static int check_flags(const struct options *options, unsigned given, struct error *error)
+static int check_flags(const struct options *options, uint64_t given, struct error *error)
 {
     for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
         if (given >> i & 1 && !(flags[i].commands & IN(options->command)))
@@ -358,7 +410,9 @@ static int check_flags(const struct options *options, unsigned given, struct err
 static int parse_flags(int argc, char **argv, struct options *options, struct error *error)
 {
     struct option table[ARRAY_SIZE(flags) + 1] = {0};
-    unsigned given = 0;
+    uint64_t given = 0;
+
+    _Static_assert(ARRAY_SIZE(flags) <= 64, "`given` has a bit per row");
 
     for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
         table[i] = (struct option){flags[i].name + 2, flags[i].argument ? required_argument : no_argument, NULL,
@@ -367,9 +421,9 @@ static int parse_flags(int argc, char **argv, struct options *options, struct er
     optind = 0;
     for (;;) {
         int before = optind ? optind : 1, index = -1;
-        int id = getopt_long(argc, argv, "+:h", table, &index);
+        int id = getopt_long(argc, argv, "+:ho:", table, &index);
         if (id == -1) {
-            if (options->command == COMMAND_STAT && optind < argc && str_equal(argv[before], "--"))
+            if (runs_commands(options->command) && optind < argc && str_equal(argv[before], "--"))
                 options->workload = argv + optind;
             break;
         }
@@ -377,16 +431,18 @@ static int parse_flags(int argc, char **argv, struct options *options, struct er
             return error_set(error, -EINVAL, "%s needs a value", argv[optind - 1]);
         if (id == 'h')
             options->help = true;
+        else if (id == 'o')
+            index = (int)row_of_flag(FLAG_OUTPUT);
         else if (id == '?' || index < 0)
             return unknown_flag(argv[before], error);
         if (index < 0)
             continue;
-        int r = check_spelling(argv[before], (size_t)index, error);
+        int r = id == 'o' ? 0 : check_spelling(argv[before], (size_t)index, error);
         if (r == 0)
             r = apply_flag(options, (size_t)index, optarg, error);
         if (r < 0)
             return r;
-        given |= 1u << row_of_command((size_t)index, options->command);
+        given |= UINT64_C(1) << row_of_command((size_t)index, options->command);
     }
     return check_flags(options, given, error);
 }
@@ -398,9 +454,9 @@ static int unexpected_argument(const struct options *options, const char *word, 
     bool is_command = parse_command(word, &command, &ignored) == 0;
 
     return error_set(error, -EINVAL, "unexpected argument \"%s\"%s", word,
-                     is_command                         ? ": give one command, before the flags"
-                     : options->command == COMMAND_STAT ? ": a command to run stands behind \"--\""
-                                                        : "");
+                     is_command                        ? ": give one command, before the flags"
+                     : runs_commands(options->command) ? ": a command to run stands behind \"--\""
+                                                       : "");
 }
 
 /*

@@ -25,6 +25,7 @@ enum command {
     COMMAND_LIST_METRICS,
     COMMAND_LIST_PRESETS,
     COMMAND_PLAN,
+    COMMAND_RECORD,
     COMMAND_REPORT,
     COMMAND_STAT,
     COMMAND_TOP,
@@ -51,8 +52,9 @@ struct options {
     bool per_cpu;
     char **cgroups; /* patterns; an array of its own */
     size_t n_cgroups;
-    const char *sort, *limit, *output, *url; /* NULL: not given */
-    char **workload;                         /* what follows "--", NULL-terminated; NULL: no command to run */
+    const char *sort, *limit, *output, *url;             /* NULL: not given */
+    const char *pid, *cpu, *event, *frequency, *seconds; /* of `record`, not checked yet; NULL: not given */
+    char **workload; /* what follows "--", NULL-terminated; NULL: no command to run */
 };
 
 /* Returns -EINVAL with a sentence; prints nothing. */
@@ -67,6 +69,7 @@ int command_list_events(const struct options *options);
 int command_list_metrics(const struct options *options);
 int command_list_presets(const struct options *options);
 int command_plan(const struct options *options);
+int command_record(const struct options *options);
 int command_report(const struct options *options);
 int command_stat(const struct options *options);
 int command_top(const struct options *options);

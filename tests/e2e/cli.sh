@@ -25,9 +25,9 @@ refuses() {
 
 try --help
 equals "--help: exit status" "$status" 0
-for word in check-config list-events list-metrics list-presets plan report stat top help version --config.file \
+for word in check-config list-events list-metrics list-presets plan record report stat top help version --config.file \
     --web.listen-address --web.telemetry-path --web.config.file --log.level --log.format --per-cpu --cgroup --sort \
-    --limit --output --last --url --help --version; do
+    --limit --output --last --pid --cpu --event --frequency --seconds --url --help --version; do
     holds "--help has $word" grep -q -e "$word" "$scratch/out"
 done
 equals "--help: nothing on standard error" "$err" ""
@@ -38,7 +38,7 @@ compares "--help fits a terminal: longest line" "$(wc -L <"$scratch/out") <= 120
 try --version
 equals "--version: exit status" "$status" 0
 matches "--version" "$out" '^perfcountd [0-9]+\.[0-9]+\.[0-9]+'
-for command in run check-config list-events list-metrics plan report stat top; do
+for command in run check-config list-events list-metrics plan record report stat top; do
     try "$command" --help
     equals "$command --help: exit status" "$status" 0
     matches "it says what the command does" "$out" "^perfcountd $command: [a-z].*usage: perfcountd $command \[FLAGS\]"
@@ -356,7 +356,10 @@ while IFS='|' read -r words expected; do
     equals "perfcountd $words<Tab>" "$(completes $words)" "$expected"
 done <<END
 pl|plan
+rec|record
 rep|report
+record --freq|--frequency=
+record -o $scratch/goo|$scratch/good.yaml
 --config|--config.file=
 plan --js|--json
 plan st|

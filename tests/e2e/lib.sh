@@ -194,6 +194,29 @@ share() {
         END { printf "%.2f %d\n", (a + b > 0 ? 100 * a / (a + b) : 0), a + b }'
 }
 
+# Each prints lines "WEIGHT SYMBOL" of the functions of the process named $program, from a file of the format.
+# shellcheck disable=SC2154 # the test sets it
+script_weights() {
+    perf script -i - -F comm,ip,sym -G <"$1" 2>"$scratch/complaints" |
+        awk -v comm="$program" '$1 == comm { print 1, $NF }'
+}
+# shellcheck disable=SC2154
+folded_weights() {
+    awk -v comm="$program" 'index($0, comm ";") == 1 {
+        count = $NF
+        sub(/ [0-9]+$/, "")
+        sub(/.*;/, "")
+        print count, $0
+    }' "$1"
+}
+# shellcheck disable=SC2154
+protoc_weights() {
+    gzip -dc "$1" | protoc --decode=perftools.profiles.Profile --proto_path="$root/tests/e2e" \
+        "$root/tests/e2e/profile.proto" >"$scratch/profile" || return
+    awk -f "$here/profile.awk" "$scratch/profile" >"$scratch/fields"
+    awk -v comm="$program" '$1 == "leaf" && $2 == comm { print $3, $4 }' "$scratch/fields"
+}
+
 # within_points TITLE "SHARE SAMPLES" [OF]: checks that the share is within five standard deviations of $truth, which
 # the program measured itself, or of OF, which was measured with about as many samples.
 # shellcheck disable=SC2154 # the test sets it

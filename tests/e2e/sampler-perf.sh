@@ -60,31 +60,13 @@ complaints() {
     sed -E '/^(Warning:|Processed .* lost .*|Check IO\/CPU overload!|)$/d' "$scratch/complaints"
 }
 
-# Each prints lines "WEIGHT SYMBOL" of the program's own functions, from a file of the format.
-script_weights() {
-    perf script -i - -F comm,ip,sym -G <"$1" 2>"$scratch/complaints" |
-        awk -v comm="$program" '$1 == comm { print 1, $NF }'
-}
+# Each prints lines "WEIGHT SYMBOL", as the functions of lib.sh, of the program's own functions, from a file of the format.
 report_weights() {
     perf report -i - --stdio --comm "$program" --sort symbol -g none --no-children -F sample,sym <"$1" \
         2>"$scratch/complaints" | awk '$2 == "[.]" { print $1, $3 }'
 }
 ndjson_weights() {
     jq -r --arg comm "$program" 'select(.type == "sample" and .comm == $comm) | "1 \(.symbol)"' "$1"
-}
-folded_weights() {
-    awk -v comm="$program" 'index($0, comm ";") == 1 {
-        count = $NF
-        sub(/ [0-9]+$/, "")
-        sub(/.*;/, "")
-        print count, $0
-    }' "$1"
-}
-protoc_weights() {
-    gzip -dc "$1" | protoc --decode=perftools.profiles.Profile --proto_path="$root/tests/e2e" \
-        "$root/tests/e2e/profile.proto" >"$scratch/profile" || return
-    awk -f "$here/profile.awk" "$scratch/profile" >"$scratch/fields"
-    awk -v comm="$program" '$1 == "leaf" && $2 == comm { print $3, $4 }' "$scratch/fields"
 }
 pprof_weights() {
     HOME=$scratch pprof -symbolize=none -sample_index=samples -tagfocus=comm="$program" -top -nodecount=500 "$1" \

@@ -26,7 +26,7 @@ export function programOf(browser) {
     return null;
 }
 
-async function launch(name) {
+export async function launch(name) {
     const { default: puppeteer } = modules("puppeteer-core");
     const flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
         "--disable-background-networking", "--disable-component-update", "--force-color-profile=srgb"];

@@ -1,0 +1,729 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `perfcountd record`: samples of a command, a process, a cgroup or the machine, in one file whose name says its
+ * format. This process samples, by a sampler as the daemon's; where the kernel forbids that, a running daemon is asked.
+ *
+ * The file appears under its name only when it is complete.
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "cmd/workload.h"
+#include "daemon/options.h"
+#include "daemon/session.h"
+#include "formats/flame.h"
+#include "formats/writers.h"
+#include "sampler/stream.h"
+#include "top/http-get.h"
+
+#define SECONDS_DEFAULT 10 /* without a command */
+#define SECONDS_MAX 1e9    /* with a command, which ends the recording */
+#define RING_PAGES_MIN 8
+#define BLOCK_SIZE 65536
+#define DEFAULT_URL "unix:" TOP_DEFAULT_SOCKET
+#define ANSWER_NS (60 * NSEC_PER_SEC) /* timeout of a daemon's answer, beyond the time of the recording */
+
+/* The formats, by the end of the file's name. */
+static const struct form {
+    const char *ending;
+    const struct writer *writer;
+    const char *path;                                            /* of a daemon */
+    bool folded;                                                 /* the content is folded stacks */
+    bool picture;                                                /* drawn of these */
+    int (*count)(const void *bytes, size_t size, uint64_t *ret); /* of what is not folded */
+} forms[] = {
+    {".svg", &writer_folded, "/api/v1/folded", true, true, NULL},
+    {".folded", &writer_folded, "/api/v1/folded", true, false, NULL},
+    {".pb.gz", &writer_pprof, "/debug/pprof/profile", false, false, pprof_count},
+    {"perf.data", &writer_perf_data, "/api/v1/perf.data", false, false, perf_data_count},
+};
+
+struct output {
+    char *path, *temporary; /* `temporary` is renamed to `path` at the end; NULL: there is none */
+    int fd;
+};
+
+/* What was recorded, for the sentences about it. */
+struct summary {
+    char event[128]; /* "": not known */
+    double seconds;
+    uint64_t samples;
+    uint64_t unnamed; /* samples without a name for their innermost function */
+};
+
+struct recording {
+    const struct options *options;
+    const struct form *form;
+    struct record_request request;
+    struct output output;
+    struct workload workload;
+    struct session session;
+    struct config_sampler config; /* borrows from the session's */
+    sd_event *event;
+    struct child symboliser;
+    struct sampler *sampler;
+    struct stream *stream;
+    struct top_request *question; /* to a daemon */
+    bool begun;                   /* the stream has begun, and with it the command */
+    bool interrupted;             /* by a signal */
+    struct buffer content;        /* of folded stacks, or what a daemon has answered */
+    struct summary summary;
+    struct error *error; /* of the daemon's answer */
+    int answer;          /* 0 or -errno, as `error` */
+};
+
+/* --- output --- */
+
+static void output_done(struct output *output)
+{
+    if (output->temporary) {
+        close(output->fd);
+        unlink(output->temporary);
+    }
+    free(output->temporary);
+    free(output->path);
+    *output = (struct output){0};
+}
+
+static int refuse_output(const char *path, int code, struct error *error)
+{
+    return error_set(error, code, "%.256s: cannot be written: %s", path, strerror(-code));
+}
+
+/* Makes the temporary file, in the directory of `path`, or of what it links to. */
+static int output_open(struct output *output, const char *path, struct error *error)
+{
+    struct stat status;
+    mode_t mask = umask(0);
+
+    umask(mask);
+    output->path = realpath(path, NULL);
+    if (!output->path)
+        output->path = strdup(path);
+    if (!output->path || asprintf(&output->temporary, "%s.XXXXXX", output->path) < 0) {
+        output->temporary = NULL;
+        return error_oom(error);
+    }
+    bool exists = stat(output->path, &status) == 0;
+    int code = exists && !S_ISREG(status.st_mode) ? -(S_ISDIR(status.st_mode) ? EISDIR : EEXIST) : 0;
+    output->fd = code < 0 ? -1 : mkostemp(output->temporary, O_CLOEXEC);
+    if (output->fd < 0) {
+        code = code < 0 ? code : -errno;
+        free(output->temporary);
+        output->temporary = NULL;
+        return refuse_output(path, code, error);
+    }
+    fchmod(output->fd, exists ? status.st_mode & 0777 : 0666 & ~mask);
+    return 0;
+}
+
+static int output_write(struct output *output, const void *bytes, size_t size, struct error *error)
+{
+    const char *at = bytes;
+
+    while (size > 0) {
+        ssize_t n = write(output->fd, at, size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return refuse_output(output->path, n < 0 ? -errno : -ENOSPC, error);
+        at += n;
+        size -= (size_t)n;
+    }
+    return 0;
+}
+
+/* Gives the file its name. */
+static int output_close(struct output *output, struct error *error)
+{
+    char *temporary = steal(output->temporary);
+    int r = close(output->fd) < 0 ? -errno : 0;
+
+    if (r == 0 && rename(temporary, output->path) < 0)
+        r = -errno;
+    if (r < 0) {
+        unlink(temporary);
+        refuse_output(output->path, r, error);
+    }
+    free(temporary);
+    return r;
+}
+
+/* --- what is asked for --- */
+
+static void recording_done(struct recording *recording)
+{
+    top_request_free(recording->question);
+    stream_free(recording->stream);
+    sampler_free(recording->sampler);
+    sd_event_unref(recording->event);
+    session_done(&recording->session);
+    workload_done(&recording->workload);
+    output_done(&recording->output);
+    record_request_done(&recording->request);
+    buffer_done(&recording->content);
+}
+
+/* Errors of sampler/record-options.h name a parameter of a request. This names the flag instead. */
+static int fail_of_flag(int status, const struct error *error)
+{
+    static const char before[] = "parameter \"";
+    const char *text = error->message;
+    struct error renamed;
+
+    if (!str_starts(text, before))
+        return command_fail(status, error);
+    text += strlen(before);
+    size_t name = strcspn(text, "\"");
+    error_set(&renamed, -EINVAL, "--%.*s%s", (int)name, text, text[name] ? text + name + 1 : "");
+    return command_fail(status, &renamed);
+}
+
+static const struct form *form_of(const char *path)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+        size_t size = strlen(path), ending = strlen(forms[i].ending);
+        if (size >= ending && str_equal(path + size - ending, forms[i].ending))
+            return &forms[i];
+    }
+    return NULL;
+}
+
+static int parse_flag(struct recording *recording, const char *name, const char *value, struct error *error)
+{
+    return value ? record_request_set(&recording->request, name, value, error) : 0;
+}
+
+/* Reads the flags. Returns the exit status. */
+static int recording_parse(struct recording *recording)
+{
+    const struct options *options = recording->options;
+    const char *path = options->output;
+    struct error error;
+    int r = 0;
+
+    recording->form = path ? form_of(path) : NULL;
+    if (!recording->form)
+        r = error_set(&error, -EINVAL,
+                      "%s%.256s%s: -o needs a name that ends in .svg (a flame graph), .folded (stacks), .pb.gz (pprof) "
+                      "or .perf.data (perf)",
+                      path ? "\"" : "", path ? path : "no file to write", path ? "\" has no known ending" : "");
+    if (r == 0 && options->n_cgroups > 1)
+        r = error_set(&error, -EINVAL, "--cgroup: name one cgroup; those inside it are included");
+    if (r == 0 && options->n_cgroups && options->workload)
+        r = error_set(&error, -EINVAL, "--cgroup cannot be used with a command to run");
+    if (r == 0 && options->n_cgroups)
+        r = parse_flag(recording, "cgroup", options->cgroups[0], &error);
+    if (r == 0)
+        r = parse_flag(recording, "pid", options->pid, &error);
+    if (r == 0)
+        r = parse_flag(recording, "cpu", options->cpu, &error);
+    if (r == 0)
+        r = parse_flag(recording, "event", options->event, &error);
+    if (r == 0)
+        r = parse_flag(recording, "frequency", options->frequency, &error);
+    if (r == 0)
+        r = parse_flag(recording, "seconds", options->seconds, &error);
+    if (r < 0)
+        return fail_of_flag(EXIT_BAD_USAGE, &error);
+    if (recording->request.seconds == 0)
+        recording->request.seconds = options->workload ? SECONDS_MAX : SECONDS_DEFAULT;
+    return EXIT_SUCCESS;
+}
+
+/* --- signals --- */
+
+/* Signals that end the recording, or are for the command. They are blocked. */
+static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+static int on_signal(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
+{
+    struct recording *recording = userdata;
+
+    (void)source;
+    if (recording->workload.arguments) {
+        workload_forward(&recording->workload, (int)info->ssi_signo, info->ssi_code);
+        return 0;
+    }
+    recording->interrupted = true;
+    if (recording->stream)
+        stream_stop(recording->stream, "interrupted");
+    if (recording->question)
+        sd_event_exit(recording->event, 0);
+    return 0;
+}
+
+/* The command may have ended. What it has started is not waited for. */
+static int on_child(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
+{
+    struct recording *recording = userdata;
+
+    (void)source;
+    (void)info;
+    if (recording->begun && workload_has_ended(&recording->workload) && recording->stream)
+        stream_stop(recording->stream, "the command has ended");
+    return 0;
+}
+
+static void block_signals(void)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    for (size_t i = 0; i < ARRAY_SIZE(handled); i++)
+        sigaddset(&set, handled[i]);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+static int make_event_loop(struct recording *recording)
+{
+    int r = recording->event ? 0 : sd_event_new(&recording->event);
+
+    for (size_t i = 0; i < ARRAY_SIZE(handled) && r >= 0; i++)
+        r = sd_event_add_signal(recording->event, NULL, handled[i], on_signal, recording);
+    if (r >= 0 && recording->workload.arguments)
+        r = sd_event_add_signal(recording->event, NULL, SIGCHLD, on_child, recording);
+    return MIN(r, 0);
+}
+
+/* --- sampling in this process --- */
+
+/* A process may have many threads, with a descriptor each on each CPU. */
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+/* The loop of sample() reads the stream after each turn. */
+static void on_ready(void *userdata)
+{
+    (void)userdata;
+}
+
+/* Rings that are too large for the limit of locked memory are made smaller. */
+static int open_stream(struct recording *recording, struct error *error)
+{
+    struct config_sampler *config = &recording->config;
+    int r;
+
+    do {
+        sampler_configure(recording->sampler, recording->session.machine, config, TRUST_EVERYBODY);
+        r = stream_open(recording->sampler, &recording->request, recording->form->writer, on_ready, NULL,
+                        &recording->stream, error);
+        config->ring_pages /= 2;
+    } while (r == -EPERM && config->ring_pages >= RING_PAGES_MIN);
+    return r;
+}
+
+/* Returns -errno with a sentence. *ret_status is set on failure. */
+static int start_sampling(struct recording *recording, int *ret_status, struct error *error)
+{
+    struct session *session = &recording->session;
+
+    *ret_status = EXIT_BAD_USAGE;
+    raise_descriptor_limit();
+    sys_init(&session->sys);
+    int r = session_load(session, recording->options, error);
+    if (r < 0)
+        return r;
+    recording->config = session->config->sampler;
+    recording->config.enabled = true;
+    recording->config.max_clients = 1;
+    recording->config.max_seconds = (uint64_t)SECONDS_MAX;
+    *ret_status = EXIT_FAILURE;
+    r = sampler_new(&session->sys, recording->event, &recording->symboliser, &recording->sampler);
+    if (r < 0)
+        return error_set(error, r, "sampling cannot start: %s", strerror(-r));
+    r = open_stream(recording, error);
+    if (r == -EINVAL)
+        *ret_status = EXIT_BAD_USAGE;
+    return r;
+}
+
+static int begin_workload(struct recording *recording, struct error *error)
+{
+    recording->begun = true;
+    if (!recording->workload.arguments)
+        return 0;
+    int r = workload_begin(&recording->workload, error);
+    if (r == 0 && workload_has_ended(&recording->workload))
+        stream_stop(recording->stream, "the command has ended");
+    return r;
+}
+
+static int take_bytes(struct recording *recording, const char *bytes, size_t size, struct error *error)
+{
+    if (!recording->form->folded)
+        return output_write(&recording->output, bytes, size, error);
+    buffer_append(&recording->content, bytes, size);
+    return recording->content.failed ? error_oom(error) : 0;
+}
+
+/* Runs the event loop until the stream has ended. */
+static int sample(struct recording *recording, struct error *error)
+{
+    char bytes[BLOCK_SIZE];
+    int r = 0;
+
+    while (r >= 0) {
+        ssize_t n = stream_read(recording->stream, bytes, sizeof(bytes));
+        if (n == -ENODATA)
+            return 0;
+        if (n < 0)
+            return error_oom(error);
+        if (n > 0)
+            r = take_bytes(recording, bytes, (size_t)n, error);
+        else if (!recording->begun && stream_source(recording->stream))
+            r = begin_workload(recording, error);
+        else if ((r = sd_event_run(recording->event, UINT64_MAX)) < 0)
+            error_set(error, r, "the event loop has failed: %s", strerror(-r));
+    }
+    return r;
+}
+
+static void note(const char *format, ...) PRINTF_LIKE(1, 2);
+static void note(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    fputs("perfcountd: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+}
+
+static void note_unnamed(const struct summary *summary, const struct symbols *symbols)
+{
+    const char *user = symbols ? symbols_reason_user(symbols) : NULL;
+    const char *kernel = symbols ? symbols_reason_kernel(symbols) : NULL;
+
+    if (summary->unnamed == 0)
+        return;
+    note("%" PRIu64 " sample%s without a name for the innermost function%s%s%s%s", summary->unnamed,
+         summary->unnamed == 1 ? "" : "s", user || kernel ? ": " : "", user ? user : "", user && kernel ? "; " : "",
+         kernel ? kernel : "");
+}
+
+/* Says what the file lacks. */
+static void note_missing(const struct recording *recording)
+{
+    const struct writer_end *end = stream_end(recording->stream);
+    const struct writer_source *source = stream_source(recording->stream);
+
+    if (source && source->user_only)
+        note("the kernel's functions are missing, since this user may only sample programs: run it with sudo, or lower "
+             "kernel.perf_event_paranoid to 1");
+    if (end->lost)
+        note("%" PRIu64 " records were lost by the kernel, whose rings were full: ask for a lower --frequency",
+             end->lost);
+    if (end->dropped)
+        note("%" PRIu64 " records were dropped, since they were not written in time", end->dropped);
+    if (end->throttled)
+        note(WRITER_THROTTLED, end->throttled);
+    note_unnamed(&recording->summary, source ? source->symbols : NULL);
+}
+
+static void summarise_stream(struct recording *recording)
+{
+    const struct writer_end *end = stream_end(recording->stream);
+    const struct writer_source *source = stream_source(recording->stream);
+    struct summary *summary = &recording->summary;
+
+    snprintf(summary->event, sizeof(summary->event), "%s", source && source->n_events ? source->events[0].name : "");
+    summary->seconds = (double)end->duration_ns / (double)NSEC_PER_SEC;
+    summary->samples = end->samples;
+    summary->unnamed = end->unnamed;
+}
+
+/* --- asking a daemon --- */
+
+static void append_parameter(struct buffer *path, const char *name, const char *value)
+{
+    if (!value)
+        return;
+    buffer_appendf(path, "&%s=", name);
+    escape_append_url(path, value);
+}
+
+static void append_question(const struct recording *recording, struct buffer *path)
+{
+    const struct options *options = recording->options;
+
+    buffer_appendf(path, "%s?seconds=%.15g", recording->form->path, recording->request.seconds);
+    append_parameter(path, "cgroup", options->n_cgroups ? options->cgroups[0] : NULL);
+    append_parameter(path, "pid", options->pid);
+    append_parameter(path, "cpu", options->cpu);
+    append_parameter(path, "event", options->event);
+    append_parameter(path, "frequency", options->frequency);
+    buffer_append_char(path, '\0');
+}
+
+static void on_answer(void *userdata, const struct top_reply *reply, const struct error *error)
+{
+    struct recording *recording = userdata;
+    json_t *document = NULL;
+
+    sd_event_exit(recording->event, 0);
+    if (!reply)
+        recording->answer = error_set(recording->error, -ENOTCONN, "%s", error->message);
+    else if (reply->status != 200)
+        recording->answer = top_reply_document(reply, &document, recording->error);
+    else
+        buffer_append(&recording->content, reply->body, reply->size);
+    json_decref(document);
+}
+
+static int await_answer(struct recording *recording, const struct top_address *address, struct error *error)
+{
+    uint64_t patience = ANSWER_NS + (uint64_t)(MIN(recording->request.seconds, 1e6) * (double)NSEC_PER_SEC);
+    _cleanup_(buffer_done) struct buffer path = {0};
+
+    append_question(recording, &path);
+    if (path.failed)
+        return error_oom(error);
+    recording->error = error;
+    int r =
+        top_request_start(recording->event, address, path.data, patience, on_answer, recording, &recording->question);
+    if (r >= 0)
+        r = sd_event_loop(recording->event);
+    recording->question = top_request_free(recording->question);
+    if (r < 0)
+        return error_set(error, r == -ENOMEM ? r : -ENOTCONN, "connect: %s", strerror(-r));
+    if (recording->interrupted)
+        return error_set(error, -EINTR, "interrupted: what a daemon has recorded until then is not kept");
+    return recording->content.failed ? error_oom(error) : recording->answer;
+}
+
+/* Fills recording->content. Returns -errno with a sentence; -ENOTCONN if no daemon answers. */
+static int ask_daemon(struct recording *recording, const char *url, int *ret_status, struct error *error)
+{
+    _cleanup_(top_address_done) struct top_address address = {0};
+    int r = top_address_parse(url, &address, error);
+
+    *ret_status = r < 0 ? EXIT_BAD_USAGE : EXIT_FAILURE;
+    if (r == 0)
+        r = top_address_resolve(&address, error);
+    if (r == 0)
+        r = await_answer(recording, &address, error);
+    if (r == -ENOTCONN)
+        error_prefix(error, "no daemon answers on %s", url);
+    else if (r < 0 && r != -EINTR)
+        error_prefix(error, "%s", url);
+    return r;
+}
+
+/* --- the file --- */
+
+/* "make -j2 on HOST: cycles, 10.2 s, 994 samples" */
+static void append_title(const struct recording *recording, struct buffer *title)
+{
+    const struct options *options = recording->options;
+    const struct summary *summary = &recording->summary;
+    char host[HOST_NAME_MAX + 1] = "";
+
+    for (char **word = options->workload; word && *word; word++)
+        buffer_appendf(title, "%s%s", word == options->workload ? "" : " ", *word);
+    if (options->pid)
+        buffer_appendf(title, "process %s", options->pid);
+    else if (options->n_cgroups)
+        buffer_append_text(title, options->cgroups[0]);
+    gethostname(host, sizeof(host) - 1);
+    buffer_appendf(title, "%s%s: ", title->size ? " on " : "", options->url ? options->url : host);
+    if (summary->event[0])
+        buffer_appendf(title, "%s, ", summary->event);
+    buffer_appendf(title, "%.1f s, %" PRIu64 " sample%s", summary->seconds, summary->samples,
+                   summary->samples == 1 ? "" : "s");
+    buffer_append_char(title, '\0');
+}
+
+static int write_picture(struct recording *recording, const struct flame *flame, struct error *error)
+{
+    _cleanup_(buffer_done) struct buffer title = {0}, picture = {0};
+
+    append_title(recording, &title);
+    if (!title.failed)
+        flame_write(flame, title.data, &picture);
+    if (title.failed || picture.failed)
+        return error_oom(error);
+    return output_write(&recording->output, picture.data, picture.size, error);
+}
+
+static int refuse_empty(const struct recording *recording, struct error *error)
+{
+    const struct summary *summary = &recording->summary;
+    const struct rusage *usage = &recording->workload.usage;
+    double used = (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
+                  (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) / (double)USEC_PER_SEC;
+    const char *event = summary->event[0] ? summary->event : "the event";
+
+    if (recording->workload.arguments && !recording->workload.pid)
+        return error_set(error, -ENODATA,
+                         "no sample of %s, so %s is not written: the command had only %.3f s of CPU time; raise "
+                         "--frequency, or let it run for longer",
+                         event, recording->options->output, used);
+    return error_set(error, -ENODATA,
+                     "no sample of %s in %.1f s, so %s is not written: nothing ran that could be sampled, or the event "
+                     "did not occur",
+                     event, summary->seconds, recording->options->output);
+}
+
+/* A connection may end before the answer does, which HTTP/1.0 does not tell. */
+static int summarise_answer(struct recording *recording, const struct flame *flame, struct error *error)
+{
+    struct summary *summary = &recording->summary;
+    const struct buffer *content = &recording->content;
+    int r = 0;
+
+    summary->seconds = recording->request.seconds;
+    if (recording->options->event)
+        snprintf(summary->event, sizeof(summary->event), "%s", recording->options->event);
+    if (recording->form->count)
+        r = recording->form->count(content->size ? content->data : "", content->size, &summary->samples);
+    if (r == -EBADMSG)
+        error_set(error, r, "the daemon's answer is not complete: ask again");
+    else if (r < 0)
+        error_oom(error);
+    if (!recording->form->folded)
+        return r;
+    summary->samples = flame->samples;
+    summary->unnamed = flame->unnamed;
+    return 0;
+}
+
+/* Writes the rest of the file, and gives it its name. */
+static int write_file(struct recording *recording, struct error *error)
+{
+    _cleanup_(flame_done) struct flame flame = {0};
+    const struct buffer *content = &recording->content;
+    struct summary *summary = &recording->summary;
+    int r = 0;
+
+    if (recording->form->folded)
+        r = flame_parse(content->size ? content->data : "", content->size, &flame);
+    if (r < 0)
+        return error_oom(error);
+    if (!recording->sampler)
+        r = summarise_answer(recording, &flame, error);
+    if (r == 0 && summary->samples == 0)
+        r = refuse_empty(recording, error);
+    if (r < 0)
+        return r;
+    if (recording->form->picture)
+        r = write_picture(recording, &flame, error);
+    else if (content->size)
+        r = output_write(&recording->output, content->data, content->size, error);
+    if (r == 0)
+        r = output_close(&recording->output, error);
+    return r;
+}
+
+static void note_file(const struct recording *recording)
+{
+    const struct summary *summary = &recording->summary;
+
+    note("%" PRIu64 " sample%s%s%s in %.1f s: %s", summary->samples, summary->samples == 1 ? "" : "s",
+         summary->event[0] ? " of " : "", summary->event, summary->seconds, recording->options->output);
+}
+
+/* --- command --- */
+
+/* Returns the exit status. *ret_elsewhere: this process may not sample, and a daemon might. */
+static int record_here(struct recording *recording, bool *ret_elsewhere, struct error *error)
+{
+    int status = EXIT_FAILURE, r = start_sampling(recording, &status, error);
+
+    *ret_elsewhere = r == -EACCES || r == -EPERM || r == -ENOSYS;
+    if (r < 0)
+        return status;
+    if (sample(recording, error) < 0)
+        return recording->workload.status ? recording->workload.status : EXIT_FAILURE;
+    summarise_stream(recording);
+    if (write_file(recording, error) < 0)
+        return EXIT_FAILURE;
+    note_file(recording);
+    note_missing(recording);
+    return EXIT_SUCCESS;
+}
+
+static int record_there(struct recording *recording, const char *url, struct error *error)
+{
+    int status = EXIT_FAILURE;
+
+    if (ask_daemon(recording, url, &status, error) < 0)
+        return status;
+    if (write_file(recording, error) < 0)
+        return EXIT_FAILURE;
+    note_file(recording);
+    note_unnamed(&recording->summary, NULL);
+    return EXIT_SUCCESS;
+}
+
+static int record(struct recording *recording)
+{
+    const char *url = recording->options->url;
+    struct error error, first;
+    bool elsewhere = false;
+    int status;
+
+    if (url)
+        status = record_there(recording, url, &error);
+    else
+        status = record_here(recording, &elsewhere, &error);
+    if (elsewhere && !recording->workload.arguments) {
+        first = error;
+        recording->sampler = sampler_free(recording->sampler);
+        status = record_there(recording, DEFAULT_URL, &error);
+        if (status != EXIT_SUCCESS)
+            error_set(&error, -EACCES, "%.200s; and this process may not sample: %s", error.message, first.message);
+    }
+    return status == EXIT_SUCCESS ? status : fail_of_flag(status, &error);
+}
+
+/* Waits for the command, which may outlast its recording. Returns its exit status. */
+static int outlast(struct recording *recording)
+{
+    recording->stream = stream_free(recording->stream);
+    while (!workload_has_ended(&recording->workload))
+        if (sd_event_run(recording->event, UINT64_MAX) < 0)
+            return EXIT_FAILURE;
+    return recording->workload.status;
+}
+
+int command_record(const struct options *options)
+{
+    _cleanup_(recording_done) struct recording recording = {.options = options, .symboliser = CHILD_NONE};
+    struct error error;
+    int status = recording_parse(&recording);
+
+    if (status == EXIT_SUCCESS && output_open(&recording.output, options->output, &error) < 0)
+        status = command_fail(EXIT_FAILURE, &error);
+    if (status != EXIT_SUCCESS)
+        return status;
+    /* Before anything is opened, so that the command inherits only what the caller has. */
+    if (options->workload && workload_start(options->workload, &recording.workload, &error) < 0)
+        return command_fail(EXIT_FAILURE, &error);
+    recording.request.own = true;
+    recording.request.pid = options->workload ? (uint32_t)recording.workload.pid : recording.request.pid;
+    block_signals();
+    if (make_event_loop(&recording) < 0)
+        return command_fail_memory();
+    status = record(&recording);
+    if (!recording.begun || !options->workload)
+        return status;
+    int of_command = outlast(&recording);
+    return of_command ? of_command : status;
+}

@@ -1,0 +1,224 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# `perfcountd record`: a program with a known profile has it in each format, as root and as an ordinary user; how a
+# recording ends, what it says, and that a file is there only when it is whole; of a running daemon.
+# set: quick
+. "$(dirname "$0")/lib.sh"
+need cc curl gzip perf pgrep protoc setpriv xmllint
+[ "$(id -u)" -eq 0 ] || skip "root, to sample all CPUs"
+chmod 755 "$scratch"
+program=record-hot
+cc -O1 -g -fno-omit-frame-pointer -o "$scratch/$program" "$here/hot.c"
+# For `record`: no configuration of this machine, and the event that every machine has.
+echo 'sampler: {event: cpu-clock}' >"$scratch/config.yaml"
+mkdir -m 777 "$scratch/files"
+cd "$scratch/files" || exit 1
+
+# record ARGUMENTS...: sets status, and said: what was printed on standard error.
+user=()
+record() {
+    "${user[@]}" "$PERFCOUNTD" record --config.file="$scratch/config.yaml" "$@" >"$scratch/out" 2>"$scratch/err"
+    status=$?
+    said=$(<"$scratch/err")
+}
+# nothing_is_left TITLE: neither a file nor a part of one.
+nothing_is_left() {
+    equals "$1: there is no file" "$(ls -A)" ""
+}
+# record_hot FORMAT WEIGHTS: sets truth, and checks the share. Runs until there are $enough samples, if the program gets
+# half of a CPU; with fewer, the bound of within_points() is wider.
+seconds=$((2 * enough / 1999))
+record_hot() {
+    record --frequency=1999 -o "hot.$1" -- "$scratch/$program" "$seconds"
+    equals "$1: the status of the program" "$status" 0
+    matches "$1: how many samples there are, and where" "$said" "[0-9]+ samples of cpu-clock in [0-9.]+ s: hot.$1"
+    truth=$(awk '/hot_/' "$scratch/out" | share)
+    truth=${truth% *}
+    "$2" "hot.$1" >"$scratch/weights"
+    within_points "$1" "$(share <"$scratch/weights")"
+}
+svg_weights() {
+    sed -n 's|.* data-n="\([0-9]*\)"><title>\(hot_[a-z]*\): .*|\1 \2|p' "$1"
+}
+samples_said() {
+    sed -n 's/^perfcountd: \([0-9]*\) samples of.*/\1/p' "$scratch/err"
+}
+
+# --- a command, in each format
+
+record_hot svg svg_weights
+holds "the picture is XML" xmllint --noout --nonet hot.svg
+equals "its samples" "$(sed -n 's|.*<title>all: \([0-9]*\) samples.*|\1|p' hot.svg)" "$(samples_said)"
+contains "its title has the command" "$(grep -m 1 '<title>' hot.svg)" "/$program $seconds on $(uname -n): cpu-clock, "
+lacks "it asks for nothing" 'https?://[^w]|href=|src=|@import|url[(]' hot.svg
+record_hot folded folded_weights
+equals "the sum of the stacks" "$(awk '{ n += $NF } END { print n }' hot.folded)" "$(samples_said)"
+record_hot pb.gz protoc_weights
+record_hot perf.data script_weights
+rm -f hot.*
+
+record -o a.folded -- sh -c "$scratch/$program 1 & $scratch/$program 1; wait; exit 3"
+equals "its exit status is that of the command" "$status" 3
+compares "what it starts is sampled, too" "$(awk -v name="$program" 'index($0, name) == 1 { n += $NF }
+    END { print n + 0 }' a.folded) > 0"
+record -o a.folded -- sh -c "$scratch/$program 1; kill -TERM \$\$"
+equals "or 128 and the signal" "$status" $((128 + 15))
+rm -f a.folded
+
+# --- how it ends
+
+record -o a.svg -- /no/such/command
+equals "no such command" "$status" 127
+contains "says so" "$said" "/no/such/command: cannot be run: No such file"
+nothing_is_left "no such command"
+record -o a.svg --event=alignment-faults -- true
+equals "no samples" "$status" 1
+contains "says so, and why" "$said" "no sample of alignment-faults, so a.svg is not written: the command had only"
+nothing_is_left "no samples"
+record -o a.svg --seconds=10m -- "$scratch/$program" 1
+equals "the command ends before the time" "$status" 0
+record -o b.svg --seconds=500ms -- "$scratch/$program" 2
+equals "the time ends before the command, which is waited for" "$status $(grep -c hot_ "$scratch/out")" "0 2"
+matches "and its first half second is there" "$said" "samples of cpu-clock in 0[.][0-9] s: b.svg"
+rm -f a.svg b.svg
+
+runs_hot() {
+    pgrep -x "$program" >/dev/null
+}
+samples_now() {
+    [ "$(find "/proc/$recorder/fd" -lname '*perf_event*' 2>/dev/null | wc -l)" -gt 0 ]
+}
+start_record() {
+    "$PERFCOUNTD" record --config.file="$scratch/config.yaml" --frequency=999 "$@" >"$scratch/out" 2>"$scratch/err" &
+    recorder=$!
+    children+=("$recorder")
+}
+has_cpu_time() {
+    [ "$(awk '{ print $14 }' "/proc/$1/stat")" -ge "$2" ]
+}
+start_record -o a.folded -- "$scratch/$program" 600
+holds "a command runs" eventually 60 runs_hot
+hot=$(pgrep -x "$program")
+holds "for a while" eventually 60 has_cpu_time "$hot" 20
+kill -TERM "$recorder"
+wait "$recorder"
+equals "a signal is for the command" "$? $(grep -c hot_ "$scratch/out")" "0 2"
+compares "what was recorded until then is kept" "$(folded_weights a.folded | share | cut -d' ' -f2) > 30"
+"$scratch/$program" 600 >/dev/null &
+hot=$!
+children+=("$hot")
+start_record -o b.folded --pid="$hot" --seconds=600
+holds "a process is sampled" eventually 60 samples_now
+ticks=$(awk '{ print $14 }' "/proc/$hot/stat")
+holds "for a while" eventually 60 has_cpu_time "$hot" $((ticks + 20))
+kill -INT "$recorder"
+wait "$recorder"
+equals "a signal ends it well" $? 0
+compares "and what was recorded is kept" "$(folded_weights b.folded | share | cut -d' ' -f2) > 0"
+rm -f ./*
+
+# --- usage
+
+# refused STATUS TEXT ARGUMENTS...
+refused() {
+    record "${@:3}"
+    equals "refused: ${*:3}" "$status" "$1"
+    contains "says why" "$said" "$2"
+    nothing_is_left "${*:3}"
+}
+refused 2 'ends in .svg (a flame graph), .folded (stacks), .pb.gz (pprof) or .perf.data (perf)' -o a.txt
+refused 2 'no file to write' --seconds=1
+refused 2 '--seconds: expected a number of seconds or a duration' --seconds=5x -o a.svg
+refused 2 '--frequency: expected a whole number' --frequency=x -o a.svg
+refused 2 '--pid cannot be used with a command to run' --pid=1 -o a.svg -- true
+refused 2 '--cgroup cannot be used with a command to run' --cgroup=/ -o a.svg -- true
+refused 2 '--url cannot be used with a command to run' --url=unix:/x -o a.svg -- true
+refused 2 'stands behind "--"' -o a.svg true
+refused 2 'there is no PMU "nopmu"' --event=nopmu/x/ -o a.svg --seconds=1
+refused 1 'there is no process 4194304' --pid=4194304 -o a.svg
+refused 1 '/no/such/a.svg: cannot be written: No such file' -o /no/such/a.svg -- touch "$scratch/ran"
+refused 2 'there is no PMU "nopmu"' --event=nopmu/x/ -o a.svg -- touch "$scratch/ran"
+equals "the command has not run" "$(ls "$scratch/ran" 2>&1)" "ls: cannot access '$scratch/ran': No such file or directory"
+mkdir a.svg
+record -o a.svg -- true
+equals "a directory" "$status" 1
+contains "says why" "$said" 'a.svg: cannot be written: Is a directory'
+rmdir a.svg
+mkdir "$scratch/small"
+if mount -t tmpfs -o size=8k tmpfs "$scratch/small" 2>/dev/null; then
+    record --frequency=999 -o "$scratch/small/a.perf.data" -- "$scratch/$program" 1
+    equals "a file system that is full" "$status" 1
+    contains "says so" "$said" "cannot be written: No space left"
+    equals "nothing is left" "$(ls -A "$scratch/small")" ""
+    umount "$scratch/small"
+else
+    left_out "a file system that is full"
+fi
+# A file that is there stays as it was until another one is whole, and keeps its mode.
+echo old >old.folded
+chmod 640 old.folded
+record -o old.folded --event=alignment-faults -- true
+equals "an old file is kept where there is no new one" "$(<old.folded)" old
+record -o old.folded -- "$scratch/$program" 1
+equals "and is replaced by one" "$(stat -c %a old.folded) $(grep -c old old.folded)" "640 0"
+rm -f old.folded
+
+# --- an ordinary user
+
+paranoid=$(</proc/sys/kernel/perf_event_paranoid)
+install -m 755 "$PERFCOUNTD" "$scratch/perfcountd"
+# The limit of locked memory is a user's: of one that no other test is.
+user=(setpriv "--reuid=$((50000 + $$ % 10000))" --regid=65534 --clear-groups --inh-caps=-all)
+if [ "$paranoid" = 2 ]; then
+    PERFCOUNTD=$scratch/perfcountd record_hot svg svg_weights
+    contains "what an ordinary user lacks is said" "$said" "the kernel's functions are missing"
+    equals "and is not there" "$(grep -c 'class="kernel"' hot.svg)" 0
+    rm -f hot.svg
+    PERFCOUNTD=$scratch/perfcountd record --url=unix:/no/such/socket --seconds=1 -o a.svg
+    matches "without a daemon" "$status $said" '^1 .*no daemon answers on unix:/no/such/socket'
+    nothing_is_left "without a daemon"
+    if [ ! -e /run/perfcountd.sock ]; then
+        PERFCOUNTD=$scratch/perfcountd record --seconds=1 -o a.svg
+        matches "all of the machine is for a daemon" "$status $said" \
+            '^1 .*no daemon answers on unix:/run/perfcountd.sock.*this process may not sample.*perf_event_paranoid'
+    fi
+else
+    left_out "kernel.perf_event_paranoid of 2"
+fi
+
+# --- of a running daemon
+
+echo 'sampler: {enabled: true, event: cpu-clock, allow: everybody}' >"$scratch/daemon.yaml"
+start_daemon --config.file="$scratch/daemon.yaml"
+idle=$(perf_fds)
+for format in svg folded pb.gz perf.data; do
+    record --url="$url" --pid="$hot" --seconds=2s --frequency=999 -o "a.$format"
+    equals "$format of a daemon" "$status" 0
+    matches "how many, and where they are" "$said" "[1-9][0-9]* samples in 2.0 s: a.$format"
+done
+compares "the picture has the process" "$(svg_weights a.svg | share | cut -d' ' -f2) > 0"
+holds "it is XML" xmllint --noout --nonet a.svg
+compares "so have the stacks" "$(folded_weights a.folded | share | cut -d' ' -f2) > 0"
+compares "and pprof" "$(protoc_weights a.pb.gz | share | cut -d' ' -f2) > 0"
+compares "and perf" "$(script_weights a.perf.data | share | cut -d' ' -f2) > 0"
+rm -f ./*
+sleep 600 &
+children+=("$!")
+for format in svg folded pb.gz perf.data; do
+    refused 1 'no sample of the event in 1.0 s' --url="$url" --pid=$! --seconds=1 -o "a.$format"
+done
+holds "a daemon that is not asked samples nothing" eventually 60 fds_are "$idle"
+start_record --url="$url" --pid="$hot" --seconds=60 -o a.svg
+holds "one that is asked samples" eventually 60 not fds_are "$idle"
+kill -INT "$recorder"
+wait "$recorder"
+equals "a signal ends the question" $? 1
+contains "says what becomes of it" "$(<"$scratch/err")" "interrupted: what a daemon has recorded until then is not kept"
+nothing_is_left "a signal"
+refused 1 'it answered 404: there is no process 4194304' --url="$url" --pid=4194304 -o a.svg
+refused 1 'it answered 400' --url="$url" --event=nopmu/x/ -o a.svg
+kill "$hot"
+stop_daemon
+refused 1 "no daemon answers on $url" --url="$url" -o a.svg
+refused 2 'expected http://HOST:PORT or unix:/PATH' --url=ftp://x -o a.svg
+finish
