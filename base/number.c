@@ -138,6 +138,24 @@ int number_parse_duration(const char *text, uint64_t *ret_ns)
     return parse_quantity(text, times, ret_ns);
 }
 
+int number_parse_seconds(const char *text, uint64_t *ret_ns)
+{
+    double seconds;
+
+    int r = number_parse_duration(text, ret_ns);
+    if (r != -EINVAL)
+        return r;
+    r = number_parse_double(text, &seconds);
+    if (r < 0)
+        return r;
+    if (!(seconds >= 0))
+        return -EINVAL;
+    if (seconds >= (double)(UINT64_MAX / NSEC_PER_SEC))
+        return -ERANGE;
+    *ret_ns = (uint64_t)(seconds * (double)NSEC_PER_SEC + 0.5);
+    return 0;
+}
+
 int number_parse_size(const char *text, uint64_t *ret_bytes)
 {
     return parse_quantity(text, sizes, ret_bytes);

@@ -30,6 +30,8 @@ int number_parse_double(const char *text, double *ret);
  * -EINVAL, or -ERANGE if the result exceeds 64 bits.
  */
 int number_parse_duration(const char *text, uint64_t *ret_ns);
+/* A duration of a flag or of a request: as above, or a decimal number of seconds, rounded to nanoseconds. */
+int number_parse_seconds(const char *text, uint64_t *ret_ns);
 /*
  * Writes the duration as a whole number of the largest unit that divides it; number_parse_duration() reads it back as
  * `ns`. `text` has room for NUMBER_SIZE_MAX + 3 bytes.

@@ -26,6 +26,17 @@ static int (*const commands[])(const struct options *options) = {
     [COMMAND_SYMBOLISE] = symbolise,
 };
 
+static int run(const struct options *options)
+{
+    if (options->help)
+        options_print_help(stdout, options->command);
+    else if (options->version)
+        printf("perfcountd %s\n", PACKAGE_VERSION);
+    else
+        return commands[options->command](options);
+    return EXIT_SUCCESS;
+}
+
 /*
  * Larger blocks are returned to the system as soon as they are freed. By default, malloc(3) raises this threshold to
  * the size of the largest response and keeps that much memory.
@@ -45,14 +56,6 @@ int main(int argc, char **argv)
         fprintf(stderr, "perfcountd: %s (see \"perfcountd --help\")\n", error.message);
         return EXIT_BAD_USAGE;
     }
-    if (options.help) {
-        options_print_help(stdout, options.command);
-        return EXIT_SUCCESS;
-    }
-    if (options.version) {
-        printf("perfcountd %s\n", PACKAGE_VERSION);
-        return EXIT_SUCCESS;
-    }
     log_configure(options.log_level, options.log_format);
-    return commands[options.command](&options);
+    return command_end_output(stdout, "standard output", run(&options));
 }

@@ -664,8 +664,6 @@ int command_report(const struct options *options)
         return command_fail(EXIT_FAILURE, &error);
     }
     FILE *file = output ? output : stdout;
-    if (fputs(text, file) >= 0 && fflush(file) == 0)
-        return EXIT_SUCCESS;
-    error_set(&error, -errno, "cannot write the report: %s", strerror(errno));
-    return command_fail(EXIT_FAILURE, &error);
+    fputs(text, file);
+    return command_end_output(file, path ? path : "standard output", EXIT_SUCCESS);
 }

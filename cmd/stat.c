@@ -331,12 +331,13 @@ static int print_text(const struct stat_view *view, const struct baseline *basel
 /* Returns the exit status. */
 static int end_output(const struct stat_view *view)
 {
-    struct error error;
+    const char *path = view->options->output;
 
-    if (fflush(view->file) == 0 && !ferror(view->file))
-        return EXIT_SUCCESS;
-    error_set(&error, -errno, "cannot write the counts: %s", strerror(errno));
-    return command_fail(EXIT_FAILURE, &error);
+    return command_end_output(view->file,
+                              path                   ? path
+                              : view->file == stderr ? "standard error"
+                                                     : "standard output",
+                              EXIT_SUCCESS);
 }
 
 static int print_view(struct stat_view *view, const struct baseline *baseline, const struct snapshot *snapshot)

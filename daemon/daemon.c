@@ -414,7 +414,7 @@ int daemon_pause(struct daemon *daemon, unsigned seconds, struct error *error)
     int r = timer_arm_in(daemon->pause, seconds * USEC_PER_SEC);
     if (r < 0)
         return error_set(error, r, "no timer for the end of the pause: %s", strerror(-r));
-    log_event(LOG_KIND_PAUSED, NULL, 0, "counting is paused for %u seconds", seconds);
+    log_event(LOG_KIND_PAUSED, NULL, 0, "counting is paused for %u %s", seconds, seconds == 1 ? "second" : "seconds");
     return set_paused(daemon, true) < 0 ? error_set(error, -EIO, "not every group could be disabled") : 0;
 }
 

@@ -19,20 +19,30 @@
 static const struct {
     const char *name, *argument;
     const char *help; /* NULL: internal, not listed */
+    const char *example;
 } commands[] = {
-    [COMMAND_RUN] = {"run", "", "serve in the foreground (the default)"},
-    [COMMAND_CHECK_CONFIG] = {"check-config", "[FILE]", "check a configuration and report all errors"},
-    [COMMAND_LIST_EVENTS] = {"list-events", "", "list every event this machine offers"},
-    [COMMAND_LIST_METRICS] = {"list-metrics", "", "list the derived metrics, with their formulas"},
-    [COMMAND_LIST_PRESETS] = {"list-presets", "", "list the presets, and what they become on this machine"},
-    [COMMAND_PLAN] = {"plan", "", "show what this configuration opens here, and what it cannot open"},
-    [COMMAND_RECORD] = {"record", "[-- COMMAND]", "sample a command, a process, a cgroup or the machine into a file"},
-    [COMMAND_REPORT] = {"report", "", "describe this machine for an issue, and test the formulas on its counters"},
-    [COMMAND_STAT] = {"stat", "[-- COMMAND]", "count for an interval, or while a command runs, and print the counts"},
-    [COMMAND_TOP] = {"top", "", "show live which cgroups and CPUs do what, in the terminal"},
-    [COMMAND_SYMBOLISE] = {SYMBOLISER_COMMAND, "", NULL},
-    [COMMAND_HELP] = {"help", "[COMMAND]", "print this, or what a command does and its flags"},
-    [COMMAND_VERSION] = {"version", "", "print the version"},
+    [COMMAND_RUN] = {"run", "", "serve in the foreground (the default)",
+                     "perfcountd run --web.listen-address=127.0.0.1:10298"},
+    [COMMAND_CHECK_CONFIG] = {"check-config", "[FILE]", "check a configuration and report all errors",
+                              "perfcountd check-config ./perfcountd.yaml"},
+    [COMMAND_LIST_EVENTS] = {"list-events", "", "list every event this machine offers",
+                             "sudo perfcountd list-events | grep sched:"},
+    [COMMAND_LIST_METRICS] = {"list-metrics", "", "list the derived metrics, with their formulas",
+                              "perfcountd list-metrics --json | jq '.metrics[].name'"},
+    [COMMAND_LIST_PRESETS] = {"list-presets", "", "list the presets, and what they become here",
+                              "perfcountd list-presets"},
+    [COMMAND_PLAN] = {"plan", "", "show what a configuration opens here, and what it cannot",
+                      "sudo perfcountd plan --config.file=./perfcountd.yaml"},
+    [COMMAND_RECORD] = {"record", "[-- COMMAND]", "sample into a flame graph, pprof or perf.data",
+                        "perfcountd record -o out.svg -- make"},
+    [COMMAND_REPORT] = {"report", "", "describe this machine for an issue, and test the formulas",
+                        "sudo perfcountd report --output=report.txt"},
+    [COMMAND_STAT] = {"stat", "[-- COMMAND]", "count for a time, or while a command runs, and print it",
+                      "sudo perfcountd stat --sort=cpu_utilization --limit=10"},
+    [COMMAND_TOP] = {"top", "", "show live which cgroups and CPUs do what", "sudo perfcountd top --sort=cpu"},
+    [COMMAND_SYMBOLISE] = {SYMBOLISER_COMMAND, "", NULL, NULL},
+    [COMMAND_HELP] = {"help", "[COMMAND]", "print this, or the help of a command", "perfcountd help stat"},
+    [COMMAND_VERSION] = {"version", "", "print the version", "perfcountd version"},
 };
 
 enum flag_id {
@@ -63,63 +73,75 @@ enum flag_id {
     FLAG_VERSION,
 };
 
+/* Commands that read the configuration. */
+#define READS_CONFIG                                                                                                   \
+    (IN(COMMAND_RUN) | IN(COMMAND_CHECK_CONFIG) | IN(COMMAND_PLAN) | IN(COMMAND_RECORD) | IN(COMMAND_REPORT) |         \
+     IN(COMMAND_STAT) | IN(COMMAND_TOP))
+#define LISTS (IN(COMMAND_LIST_EVENTS) | IN(COMMAND_LIST_METRICS) | IN(COMMAND_LIST_PRESETS) | IN(COMMAND_PLAN))
+
 /*
  * A new flag needs a row here and a case in apply_flag(), apply_count_flag() or apply_switch(). A flag whose help
- * differs between commands has a row for each.
+ * differs between commands has a row for each. Rows with `of_daemon` are accepted by all commands, as other exporters
+ * do, and listed for those in `commands`.
  */
 static const struct {
     const char *name; /* with its dashes */
     const char *argument, *help;
     enum flag_id id;
     unsigned commands;
+    bool of_daemon;
 } flags[] = {
     {"--config.file", "FILE", "configuration (default: " SYSCONFDIR "/perfcountd/perfcountd.yaml, if it exists)",
-     FLAG_CONFIG_FILE, IN_ALL},
+     FLAG_CONFIG_FILE, READS_CONFIG, true},
     {"--web.listen-address", "ADDRESS",
-     ":10298, 127.0.0.1:10298, [::1]:10298 or unix:/PATH; repeatable (default: :10298)", FLAG_LISTEN, IN_ALL},
-    {"--web.telemetry-path", "PATH", "where the metrics are (default: /metrics)", FLAG_TELEMETRY_PATH, IN_ALL},
+     ":10298, 127.0.0.1:10298, [::1]:10298 or unix:/PATH; repeatable (default: :10298)", FLAG_LISTEN, IN(COMMAND_RUN),
+     true},
+    {"--web.telemetry-path", "PATH", "where the metrics are (default: /metrics)", FLAG_TELEMETRY_PATH, IN(COMMAND_RUN),
+     true},
     {"--web.config.file", "FILE", "the exporters' web configuration: TLS, passwords (default: none)",
-     FLAG_WEB_CONFIG_FILE, IN_ALL},
-    {"--log.level", "LEVEL", "debug, info, warning or error (default: info)", FLAG_LOG_LEVEL, IN_ALL},
-    {"--log.format", "FORMAT", "auto, text, json or journal (default: auto)", FLAG_LOG_FORMAT, IN_ALL},
-    {"--no-opener", NULL, "stay one process, which keeps its privileges", FLAG_NO_OPENER, IN(COMMAND_RUN)},
-    {"--json", NULL, "print JSON", FLAG_JSON,
-     IN(COMMAND_LIST_EVENTS) | IN(COMMAND_LIST_METRICS) | IN(COMMAND_LIST_PRESETS) | IN(COMMAND_PLAN) |
-         IN(COMMAND_STAT)},
-    {"--interval", "DURATION", "time between two readings, 50ms to 1h (default: 1s)", FLAG_INTERVAL,
-     IN(COMMAND_STAT) | IN(COMMAND_TOP)},
-    {"--count", "N", "how many intervals, 0 for no end (default: 1)", FLAG_COUNT, IN(COMMAND_STAT)},
-    {"--count", "N", "how many intervals as text, 0 for no end (default: the terminal)", FLAG_COUNT, IN(COMMAND_TOP)},
-    {"--last", "DURATION", "print what a running daemon has recorded of the last DURATION, 1s to 7d", FLAG_LAST,
-     IN(COMMAND_STAT)},
-    {"--per-cpu", NULL, "each CPU by itself", FLAG_PER_CPU, IN(COMMAND_STAT)},
+     FLAG_WEB_CONFIG_FILE, IN(COMMAND_RUN) | IN(COMMAND_CHECK_CONFIG), true},
+    {"--log.level", "LEVEL", "debug, info, warning or error (default: info)", FLAG_LOG_LEVEL, IN(COMMAND_RUN), true},
+    {"--log.format", "FORMAT", "auto, text, json or journal (default: auto)", FLAG_LOG_FORMAT, IN(COMMAND_RUN), true},
+    {"--no-opener", NULL, "stay one process, which keeps its privileges", FLAG_NO_OPENER, IN(COMMAND_RUN), false},
+    {"--json", NULL, "print JSON", FLAG_JSON, LISTS | IN(COMMAND_STAT), false},
+    {"--interval", "DURATION", "how long to count: 2, 500ms, 1m; 50ms to 1h (default: 1s)", FLAG_INTERVAL,
+     IN(COMMAND_STAT), false},
+    {"--interval", "DURATION", "time between two readings: 2, 500ms, 1m; 50ms to 1h (default: 1s)", FLAG_INTERVAL,
+     IN(COMMAND_TOP), false},
+    {"--count", "N", "how many intervals, 0 for no end (default: 1)", FLAG_COUNT, IN(COMMAND_STAT), false},
+    {"--count", "N", "print N intervals as text and end, 0 for no end (default: draw on the terminal)", FLAG_COUNT,
+     IN(COMMAND_TOP), false},
+    {"--last", "DURATION", "instead of counting, print what a running daemon has recorded of the last 1s to 7d",
+     FLAG_LAST, IN(COMMAND_STAT), false},
+    {"--per-cpu", NULL, "each CPU by itself", FLAG_PER_CPU, IN(COMMAND_STAT), false},
     {"--cgroup", "PATTERN", "cgroups that match, as *.service or container=web*; repeatable", FLAG_CGROUP,
-     IN(COMMAND_STAT)},
-    {"--cgroup", "PATTERN", "cgroups that match, as *.service or container=web*", FLAG_CGROUP, IN(COMMAND_TOP)},
-    {"--cgroup", "PATH", "only what runs in a cgroup, as /system.slice/nginx.service", FLAG_CGROUP, IN(COMMAND_RECORD)},
-    {"--pid", "PID", "only this process and what it starts", FLAG_PID, IN(COMMAND_RECORD)},
-    {"--cpu", "LIST", "only these CPUs, as 0-3,8", FLAG_CPU, IN(COMMAND_RECORD)},
+     IN(COMMAND_STAT), false},
+    {"--cgroup", "PATTERN", "cgroups that match, as *.service or container=web*", FLAG_CGROUP, IN(COMMAND_TOP), false},
+    {"--cgroup", "PATH", "only what runs in a cgroup, as /system.slice/nginx.service", FLAG_CGROUP, IN(COMMAND_RECORD),
+     false},
+    {"--pid", "PID", "only this process and what it starts", FLAG_PID, IN(COMMAND_RECORD), false},
+    {"--cpu", "LIST", "only these CPUs, as 0-3,8", FLAG_CPU, IN(COMMAND_RECORD), false},
     {"--event", "EVENT", "what is sampled, as cycles:u (default: sampler.event of the configuration)", FLAG_EVENT,
-     IN(COMMAND_RECORD)},
+     IN(COMMAND_RECORD), false},
     {"--frequency", "HZ", "samples a second on each CPU (default: sampler.frequency of the configuration)",
-     FLAG_FREQUENCY, IN(COMMAND_RECORD)},
+     FLAG_FREQUENCY, IN(COMMAND_RECORD), false},
     {"--seconds", "DURATION", "for how long, as 10, 10s or 5m (default: 10; with a command, until it ends)",
-     FLAG_SECONDS, IN(COMMAND_RECORD)},
-    {"--sort", "NAME", "cgroups by a metric or an event, the largest first", FLAG_SORT,
-     IN(COMMAND_STAT) | IN(COMMAND_TOP)},
-    {"--limit", "N", "only the first N cgroups", FLAG_LIMIT, IN(COMMAND_STAT)},
+     FLAG_SECONDS, IN(COMMAND_RECORD), false},
+    {"--sort", "NAME", "cgroups by a metric or an event, the largest first", FLAG_SORT, IN(COMMAND_STAT), false},
+    {"--sort", "NAME", "by a column (name, cpu, ipc), the largest first", FLAG_SORT, IN(COMMAND_TOP), false},
+    {"--limit", "N", "only the first N cgroups", FLAG_LIMIT, IN(COMMAND_STAT), false},
     {"--output", "FILE", "print to a file (default: standard output; with a command, standard error)", FLAG_OUTPUT,
-     IN(COMMAND_STAT)},
-    {"--output", "FILE", "print to a file (default: standard output)", FLAG_OUTPUT, IN(COMMAND_REPORT)},
+     IN(COMMAND_STAT), false},
+    {"--output", "FILE", "print to a file (default: standard output)", FLAG_OUTPUT, IN(COMMAND_REPORT), false},
     {"--output", "FILE", "FILE.svg, .folded, .pb.gz or .perf.data, in that format; also -o FILE", FLAG_OUTPUT,
-     IN(COMMAND_RECORD)},
+     IN(COMMAND_RECORD), false},
     {"--url", "URL", "a daemon to read, unix:/PATH or http://HOST:PORT (default: own counters)", FLAG_URL,
-     IN(COMMAND_TOP)},
-    {"--url", "URL", "with --last: the daemon to read (default: unix:/run/perfcountd.sock)", FLAG_URL,
-     IN(COMMAND_STAT)},
-    {"--url", "URL", "a daemon that samples instead (see the manual)", FLAG_URL, IN(COMMAND_RECORD)},
-    {"--help", NULL, "print this and exit", FLAG_HELP, IN_ALL},
-    {"--version", NULL, "print the version and exit", FLAG_VERSION, IN_ALL},
+     IN(COMMAND_TOP), false},
+    {"--url", "URL", "with --last: the daemon to read (default: unix:/run/perfcountd.sock)", FLAG_URL, IN(COMMAND_STAT),
+     false},
+    {"--url", "URL", "a daemon that samples instead (see the manual)", FLAG_URL, IN(COMMAND_RECORD), false},
+    {"--help", NULL, "print this and exit", FLAG_HELP, IN_ALL, false},
+    {"--version", NULL, "print the version and exit", FLAG_VERSION, IN(COMMAND_RUN), true},
 };
 
 void options_done(struct options *options)
@@ -130,43 +152,58 @@ void options_done(struct options *options)
     *options = (struct options){0};
 }
 
+#define HELP_WIDTH 80
+
+/* Prints the text from column `indent` on, where the line already is, broken at blanks. */
+static void print_wrapped(FILE *file, const char *text, size_t indent)
+{
+    size_t width = HELP_WIDTH - indent;
+
+    while (strlen(text) > width) {
+        size_t size = width;
+        while (size > 0 && text[size] != ' ')
+            size--;
+        if (size == 0)
+            break;
+        fprintf(file, "%.*s\n%*s", (int)size, text, (int)indent, "");
+        text += size + 1;
+    }
+    fprintf(file, "%s\n", text);
+}
+
 static void print_commands(FILE *file)
 {
     fprintf(file, "perfcountd exports Linux hardware counters to Prometheus and as JSON.\n\n"
                   "usage: perfcountd [COMMAND] [FLAGS]\n\ncommands:\n");
     for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-        if (commands[i].help)
-            fprintf(file, "  %-12s %-12s %s\n", commands[i].name, commands[i].argument, commands[i].help);
-}
-
-/* Prints the commands that have the flag, as "stat, top: "; nothing if all have it. */
-static void print_users(FILE *file, unsigned of_commands)
-{
-    const char *before = "";
-
-    if (of_commands == IN_ALL)
-        return;
-    for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-        if (of_commands & IN(i)) {
-            fprintf(file, "%s%s", before, commands[i].name);
-            before = ", ";
+        if (commands[i].help) {
+            fprintf(file, "  %-12s %-12s ", commands[i].name, commands[i].argument);
+            print_wrapped(file, commands[i].help, 28);
         }
-    fprintf(file, ": ");
 }
 
-static void print_flags(FILE *file, unsigned of_commands)
+/* "--flag=ARGUMENT" */
+static size_t format_flag(size_t i, char *text, size_t size)
 {
-    fprintf(file, "\nflags:\n");
+    const char *argument = flags[i].argument;
+
+    return (size_t)snprintf(text, size, "%s%s%s", flags[i].name, argument ? "=" : "", argument ? argument : "");
+}
+
+static void print_flags(FILE *file, enum command command)
+{
+    size_t width = 0;
+    char text[64];
+
+    for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+        if (flags[i].commands & IN(command))
+            width = MAX(width, format_flag(i, text, sizeof(text)));
     for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
-        char left[64];
-        if (!(flags[i].commands & of_commands))
+        if (!(flags[i].commands & IN(command)))
             continue;
-        snprintf(left, sizeof(left), "%s%s%s", flags[i].name, flags[i].argument ? "=" : "",
-                 flags[i].argument ? flags[i].argument : "");
-        fprintf(file, "  %-29s ", left);
-        if (of_commands == IN_ALL)
-            print_users(file, flags[i].commands);
-        fprintf(file, "%s\n", flags[i].help);
+        format_flag(i, text, sizeof(text));
+        fprintf(file, "  %-*s  ", (int)width, text);
+        print_wrapped(file, flags[i].help, width + 4);
     }
 }
 
@@ -180,8 +217,10 @@ void options_print_help(FILE *file, enum command command)
     else
         fprintf(file, "perfcountd %s: %s\n\nusage: perfcountd %s [FLAGS]%s%s\n", name, commands[command].help, name,
                 argument[0] ? " " : "", argument);
-    print_flags(file, all ? IN_ALL : IN(command));
-    fprintf(file, "\nManual: perfcountd(8), perfcountd.yaml(5).\n");
+    fprintf(file, all ? "\nflags of run (\"perfcountd COMMAND --help\" has those of a command):\n" : "\nflags:\n");
+    print_flags(file, all ? COMMAND_RUN : command);
+    fprintf(file, "\nexample: %s\n\nManual: perfcountd(8), perfcountd.yaml(5).\n",
+            commands[all ? COMMAND_STAT : command].example);
 }
 
 static int parse_command(const char *word, enum command *ret, struct error *error)
@@ -228,7 +267,7 @@ static int add_value(char ***values, size_t *n, char *value, struct error *error
 static int parse_duration(const char *value, uint64_t min_ns, uint64_t max_ns, uint64_t *ret)
 {
     uint64_t ns;
-    int r = number_parse_duration(value, &ns);
+    int r = number_parse_seconds(value, &ns);
 
     if (r < 0 || ns < min_ns || ns > max_ns)
         return -EINVAL;
@@ -392,7 +431,7 @@ static const char *given_flag(enum flag_id id, uint64_t given)
 static int check_flags(const struct options *options, uint64_t given, struct error *error)
 {
     for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
-        if (given >> i & 1 && !(flags[i].commands & IN(options->command)))
+        if (given >> i & 1 && !flags[i].of_daemon && !(flags[i].commands & IN(options->command)))
             return error_set(error, -EINVAL, "%s cannot be used with \"%s\"", flags[i].name,
                              commands[options->command].name);
     for (size_t i = 0; i < ARRAY_SIZE(exclusions); i++) {
@@ -545,6 +584,24 @@ int command_fail_memory(void)
     return command_fail(EXIT_FAILURE, &error);
 }
 
+int command_end_output(FILE *file, const char *name, int status)
+{
+    bool failed = ferror(file);
+    struct error error;
+
+    errno = 0;
+    if (fflush(file) == 0 && !failed)
+        return status;
+    clearerr(file);
+    if (errno == 0) { /* an earlier write failed; another fails for the same reason */
+        fputc('\n', file);
+        fflush(file);
+        clearerr(file);
+    }
+    error_set(&error, -EIO, "cannot write to %s%s%s", name, errno ? ": " : "", errno ? strerror(errno) : "");
+    return command_fail(EXIT_FAILURE, &error);
+}
+
 int command_print_json(json_t *document)
 {
     _cleanup_(freep) char *text = document ? json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
@@ -553,7 +610,7 @@ int command_print_json(json_t *document)
     if (!text)
         return command_fail_memory();
     puts(text);
-    return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return EXIT_SUCCESS;
 }
 
 void command_sleep(uint64_t ns)

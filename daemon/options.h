@@ -60,7 +60,7 @@ struct options {
 /* Returns -EINVAL with a sentence; prints nothing. */
 int options_parse(int argc, char *const *argv, struct options *ret, struct error *error);
 void options_done(struct options *options);
-/* Prints the help of one command with its flags, or, for COMMAND_HELP, all commands and flags. */
+/* Prints the help of one command with its flags, or, for COMMAND_HELP, all commands and the flags of `run`. */
 void options_print_help(FILE *file, enum command command);
 
 int command_run(const struct options *options);
@@ -77,6 +77,11 @@ int command_top(const struct options *options);
 /* Prints the error as one line on standard error. Returns `status`. */
 int command_fail(int status, const struct error *error);
 int command_fail_memory(void);
+/*
+ * Flushes what a command has printed. Returns `status`, or EXIT_FAILURE with a sentence if it could not be written,
+ * which is reported once. main() does so for standard output.
+ */
+int command_end_output(FILE *file, const char *name, int status);
 /* Prints the document with indentation and releases it; NULL means out of memory. Returns the exit status. */
 int command_print_json(json_t *document);
 void command_sleep(uint64_t ns);

@@ -108,10 +108,7 @@ static int take_time(const char *name, const char *text, uint64_t now_ns, uint64
 
 static int take_step(const char *text, uint64_t *ret_ns, struct error *error)
 {
-    char seconds[64];
-
-    snprintf(seconds, sizeof(seconds), "%.60ss", text);
-    if (number_parse_duration(text, ret_ns) < 0 && number_parse_duration(seconds, ret_ns) < 0)
+    if (number_parse_seconds(text, ret_ns) < 0)
         return error_set(error, -EINVAL,
                          "parameter \"step\": expected a duration such as 1m, or seconds, found \"%.64s\"", text);
     if (*ret_ns < NSEC_PER_SEC)

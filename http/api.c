@@ -15,14 +15,14 @@
 #include "http/auth.h"
 #include "http/reply.h"
 
-#define RATES_SECONDS_MIN 0.05
-#define RATES_SECONDS_MAX 60.0
+#define RATES_NS_MIN (50 * NSEC_PER_MSEC)
+#define RATES_NS_MAX (60 * NSEC_PER_SEC)
 
 /* What a request asks for. Strings are borrowed from the request. Counters need only the filter. */
 struct question {
     struct filter filter;
     struct order order;
-    double seconds;
+    uint64_t wait_ns;                 /* between the two readings of rates */
     const struct totals_kind *totals; /* NULL: no sums */
 };
 
@@ -142,7 +142,7 @@ static void rates_wait_start(struct request *request, struct question *question,
         return;
     }
     wait->baseline = baseline_new(snapshot);
-    uint64_t usec = (uint64_t)(wait->question.seconds * (double)USEC_PER_SEC);
+    uint64_t usec = wait->question.wait_ns / 1000;
     if (!wait->baseline || timer_start(site->event, usec, 1, rates_wait_on_timer, wait, &wait->timer) < 0)
         return;
     request_suspend(request, rates_wait_cancel, steal(wait));
@@ -163,12 +163,15 @@ static int take_totals(struct question *question, const char *value, struct erro
 
 static int take_seconds(struct question *question, const char *value, struct error *error)
 {
-    double seconds;
+    uint64_t ns = 0;
 
-    if (number_parse_double(value, &seconds) < 0 || seconds < RATES_SECONDS_MIN || seconds > RATES_SECONDS_MAX)
-        return error_set(error, -EINVAL, "parameter \"seconds\": expected a number from %g to %g, found \"%.64s\"",
-                         RATES_SECONDS_MIN, RATES_SECONDS_MAX, value);
-    question->seconds = seconds;
+    if (number_parse_seconds(value, &ns) < 0 || ns < RATES_NS_MIN || ns > RATES_NS_MAX)
+        return error_set(
+            error, -EINVAL,
+            "parameter \"seconds\": expected seconds from 0.05 to 60, or a duration from 50ms to 1m, found "
+            "\"%.64s\"",
+            value);
+    question->wait_ns = ns;
     return 0;
 }
 
@@ -258,7 +261,7 @@ void handle_counters(struct request *request)
 
 void handle_rates(struct request *request)
 {
-    _cleanup_(question_done) struct question question = {.seconds = 1};
+    _cleanup_(question_done) struct question question = {.wait_ns = NSEC_PER_SEC};
 
     if (question_ask(request, &question))
         rates_wait_start(request, &question, request_negotiate(request, NULL, 0));
@@ -361,9 +364,14 @@ static int pause_seconds(const struct request *request, uint64_t *ret, struct er
     *ret = PAUSE_SECONDS;
     for (size_t i = 0; i < request->n_parameters; i++) {
         const struct query_parameter *parameter = &request->parameters[i];
-        if (number_parse_u64(parameter->value, ret) < 0 || *ret < 1 || *ret > PAUSE_SECONDS_MAX)
-            return error_set(error, -EINVAL, "parameter \"%s\": expected a number from 1 to %d, found \"%.64s\"",
+        uint64_t ns = 0;
+        if (number_parse_seconds(parameter->value, &ns) < 0 || ns % NSEC_PER_SEC || ns < NSEC_PER_SEC ||
+            ns > PAUSE_SECONDS_MAX * NSEC_PER_SEC)
+            return error_set(error, -EINVAL,
+                             "parameter \"%s\": expected whole seconds from 1 to %d, or a duration such as 5m, found "
+                             "\"%.64s\"",
                              parameter->name, PAUSE_SECONDS_MAX, parameter->value);
+        *ret = ns / NSEC_PER_SEC;
     }
     return 0;
 }

@@ -250,19 +250,13 @@ static int parse_pid(const struct parameter *parameter, const char *value, void 
 
 static int parse_seconds(const struct parameter *parameter, const char *value, void *field, struct error *error)
 {
-    double seconds = 0;
     uint64_t ns;
 
     (void)parameter;
-    if (number_parse_duration(value, &ns) == 0)
-        seconds = (double)ns / (double)NSEC_PER_SEC;
-    else if (number_parse_double(value, &seconds) < 0)
-        seconds = 0;
-    if (!(seconds >= 0.001))
-        return error_set(error, -EINVAL,
-                         "expected a number of seconds or a duration such as 5m, of at least 0.001 s, found \"%.64s\"",
+    if (number_parse_seconds(value, &ns) < 0 || ns < NSEC_PER_MSEC)
+        return error_set(error, -EINVAL, "expected seconds, at least 0.001, or a duration such as 5m, found \"%.64s\"",
                          value);
-    *(double *)field = seconds;
+    *(double *)field = (double)ns / (double)NSEC_PER_SEC;
     return 0;
 }
 

@@ -63,10 +63,18 @@ plain() {
     sed 's/\\-/-/g; s/\\f[BIRP]//g; s/\(^\|[ .]\)Fl /&-/g; s/Fl -/-/g' "$1"
 }
 
+# The help of each command of the program.
+all_help() {
+    local command
+    "$program" --help | sed -n '/^commands:/,/^$/ s/^  \([a-z][a-z-]*\).*/\1/p' | while read -r command; do
+        "$program" "$command" --help </dev/null
+    done
+}
+
 # check_manuals DIRECTORY: prints the flags of the program and the keys of the configuration that no manual page has.
 check_manuals() {
     local name
-    "$program" --help | grep -oE -- '--[a-z][a-z.-]*' | sort -u | while read -r name; do
+    all_help | grep -oE -- '--[a-z][a-z.-]*' | sort -u | while read -r name; do
         plain "$1/doc/perfcountd.8" | grep -qE -e "(^|[^a-z])Fl -${name#--}( |$)|$name([^a-z]|$)" ||
             echo "doc/perfcountd.8: there is no flag $name"
     done

@@ -113,8 +113,9 @@ static void loop_draw(struct top_loop *loop)
     if (loop->frames > 1)
         putchar('\n');
     top_frame_print(&frame, stdout);
-    if (fflush(stdout) != 0)
-        sd_event_exit(loop->event, EXIT_FAILURE);
+    int status = command_end_output(stdout, "standard output", EXIT_SUCCESS);
+    if (status != EXIT_SUCCESS)
+        sd_event_exit(loop->event, status);
 }
 
 static void set_document(json_t **to, json_t *document)

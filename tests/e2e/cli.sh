@@ -26,15 +26,22 @@ refuses() {
 try --help
 equals "--help: exit status" "$status" 0
 for word in check-config list-events list-metrics list-presets plan record report stat top help version --config.file \
-    --web.listen-address --web.telemetry-path --web.config.file --log.level --log.format --per-cpu --cgroup --sort \
-    --limit --output --last --pid --cpu --event --frequency --seconds --url --help --version; do
-    holds "--help has $word" grep -q -e "$word" "$scratch/out"
+    --web.listen-address --web.telemetry-path --web.config.file --log.level --log.format --help --version; do
+    holds "--help has $word" grep -q -e "^  $word" "$scratch/out"
 done
 equals "--help: nothing on standard error" "$err" ""
-while read -r flag; do
-    holds "the manual has -$flag" grep -qE "^\\.It Fl ${flag//./\\.}( |$)" "$root/doc/perfcountd.8"
-done < <(awk '$1 ~ /^--/ { sub(/=.*/, "", $1); print substr($1, 2) }' "$scratch/out")
-compares "--help fits a terminal: longest line" "$(wc -L <"$scratch/out") <= 120"
+mapfile -t commands < <(sed -n '/^commands:/,/^$/ s/^  \([a-z][a-z-]*\).*/\1/p' "$scratch/out")
+compares "--help lists the commands" "${#commands[@]} >= 11"
+for command in "" "${commands[@]}"; do
+    # shellcheck disable=SC2086 # no word, or one
+    try $command --help
+    equals "$command --help fits a terminal of 80 by 40" \
+        "$(awk 'length > 80' "$scratch/out") $(($(wc -l <"$scratch/out") > 40))" " 0"
+    matches "$command --help has an example of it" "$out" $'\n'"example: (sudo )?perfcountd ${command/help/stat}"
+    while read -r flag; do
+        holds "the manual has -$flag" grep -qE "^\\.It Fl ${flag//./\\.}( |$)" "$root/doc/perfcountd.8"
+    done < <(awk '$1 ~ /^--/ { sub(/=.*/, "", $1); print substr($1, 2) }' "$scratch/out")
+done
 try --version
 equals "--version: exit status" "$status" 0
 matches "--version" "$out" '^perfcountd [0-9]+\.[0-9]+\.[0-9]+'
@@ -43,7 +50,6 @@ for command in run check-config list-events list-metrics plan record report stat
     equals "$command --help: exit status" "$status" 0
     matches "it says what the command does" "$out" "^perfcountd $command: [a-z].*usage: perfcountd $command \[FLAGS\]"
     text=$out
-    lacks "it has nothing of other commands" '^  --.*(run|plan|stat|top): ' "$scratch/out"
     equals "it has each flag once" "$(sed -n 's/^  \(--[a-z.-]*\).*/\1/p' "$scratch/out" | sort | uniq -d)" ""
     try help "$command"
     equals "help $command says the same" "$status $out" "0 $text"
@@ -54,6 +60,12 @@ for word in help version; do
     try $word
     equals "$word is --$word" "$status $out" "0 $("$PERFCOUNTD" --$word)"
 done
+
+try stat --help
+equals "a command has its own flags only" "$(sed -n 's/^  \(--[a-z.-]*\).*/\1/p' "$scratch/out" | tr '\n' ' ')" \
+    "--config.file --json --interval --count --last --per-cpu --cgroup --sort --limit --output --url --help "
+try list-presets --help
+equals "and few if it has few" "$(sed -n 's/^  \(--[a-z.-]*\).*/\1/p' "$scratch/out" | tr '\n' ' ')" "--json --help "
 
 # --- bad usage
 
@@ -243,6 +255,24 @@ matches "it says so" "$out $err" "nothing is counted; standard error may say why
 try report --output="$scratch/report.txt"
 equals "report --output: exit status, nothing on standard output" "$status $out" "0 "
 equals "the file is whole" "$(tail -n 1 "$scratch/report.txt")" "## end"
+for command in "" "${commands[@]}"; do
+    arguments=$command
+    case $command in
+    check-config) arguments+=" $good" ;;
+    stat) arguments+=" --interval=50ms" ;;
+    top) arguments+=" --interval=50ms --count=2" ;;
+    "" | run) arguments="$command --help" ;;
+    esac
+    for format in "" --json; do
+        [ -z "$format" ] || [[ $arguments =~ ^(list-.*|plan|stat.*)$ ]] || continue
+        status=0
+        # shellcheck disable=SC2086 # words
+        timeout 60 "$PERFCOUNTD" $arguments $format >/dev/full 2>"$scratch/err" </dev/null || status=$?
+        equals "$arguments $format to a full disk: exit status" "$status" 1
+        equals "one sentence says why: $arguments $format" "$(grep -v '^not counted: ' "$scratch/err")" \
+            "perfcountd: cannot write to standard output: No space left on device"
+    done
+done
 for file in /dev/full "$scratch/missing/report.txt"; do
     try report --output="$file"
     equals "report to $file: exit status" "$status" 1
@@ -362,6 +392,8 @@ record --freq|--frequency=
 record -o $scratch/goo|$scratch/good.yaml
 --config|--config.file=
 plan --js|--json
+plan --int|
+stat --int|--interval=
 plan st|
 help pl|plan
 --log.format =|auto text json journal

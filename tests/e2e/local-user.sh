@@ -38,6 +38,7 @@ GET /api/v1/folded?seconds=0.2
 GET /debug/pprof/profile?seconds=0.2'
 changes='POST /api/v1/pause?seconds=2
 DELETE /api/v1/pause
+POST /api/v1/resume
 POST /-/reload'
 
 # answers EXPECTED UID GROUPS tcp|unix TITLE: of each line of the standard input.

@@ -156,6 +156,9 @@ pause 3600 >/dev/null
 begin=${EPOCHREALTIME/[.,]/}
 equals "another POST replaces the time" "$(pause 2 | jq -c '[.paused, .seconds]')" '[true,2]'
 before=$(totals)
+equals "POST to resume ends it too" "$(pause 1 >/dev/null && get /api/v1/resume -X POST | jq -c .)" '{"paused":false}'
+holds "one second is logged as one" grep -qw 'paused for 1 second' "$daemon_log"
+equals "a time may have a unit" "$(pause 2s | jq -c '[.paused, .seconds]')" '[true,2]'
 holds "it ends by itself" eventually 60 not is_paused
 compares "and not before its time, in us" "${EPOCHREALTIME/[.,]/} - $begin >= 2000000"
 holds "which is logged" grep -q 'the pause is over' "$daemon_log"

@@ -111,6 +111,38 @@ TEST(test_parse_duration)
     }
 }
 
+TEST(test_parse_seconds)
+{
+    static const struct {
+        const char *in;
+        int out;
+        uint64_t out_ns;
+    } cases[] = {
+        {"5m", 0, 300 * NSEC_PER_SEC},
+        {"0.5s", 0, NSEC_PER_SEC / 2},
+        {"1", 0, NSEC_PER_SEC},
+        {"0", 0, 0},
+        {".5", 0, NSEC_PER_SEC / 2},
+        {"0.29", 0, 290000000},
+        {"1e1", 0, 10 * NSEC_PER_SEC},
+        {"18446744074", -ERANGE, 0},
+        {"1e300", -ERANGE, 0},
+        {"213504d", -ERANGE, 0},
+        {"", -EINVAL, 0},
+        {"-1", -EINVAL, 0},
+        {"1 ", -EINVAL, 0},
+        {"5min", -EINVAL, 0},
+        {"nan", -EINVAL, 0},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        uint64_t ns = 42;
+        int r = number_parse_seconds(cases[i].in, &ns);
+        if (r != cases[i].out || ns != (r == 0 ? cases[i].out_ns : 42))
+            fail_msg("\"%s\": %d, %" PRIu64, cases[i].in, r, ns);
+    }
+}
+
 TEST(test_size)
 {
     static const struct {

@@ -33,4 +33,28 @@ TEST(test_strings_outlive_argv)
     assert_null(options.workload[2]);
 }
 
+TEST(test_durations)
+{
+    static const struct {
+        const char *flag;
+        int out;
+        uint64_t out_ns;
+    } cases[] = {
+        {"--interval=1", 0, NSEC_PER_SEC},
+        {"--interval=0.05", 0, 50 * NSEC_PER_MSEC},
+        {"--interval=2m", 0, 120 * NSEC_PER_SEC},
+        {"--interval=49ms", -EINVAL, 0},
+        {"--interval=0", -EINVAL, 0},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char *argv[] = {(char[]){"perfcountd"}, (char[]){"stat"}, (char *)cases[i].flag, NULL};
+        _cleanup_(options_done) struct options options = {0};
+        struct error error;
+        assert_int_equal(options_parse(3, argv, &options, &error), cases[i].out);
+        if (cases[i].out == 0)
+            assert_true(options.interval_ns == cases[i].out_ns);
+    }
+}
+
 TEST_MAIN(NULL, NULL)

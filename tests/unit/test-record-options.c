@@ -36,7 +36,7 @@ TEST(test_parameters)
 }
 
 #define WHOLE "expected a whole number from 1 to 9223372036854775807"
-#define SECONDS "expected a number of seconds or a duration such as 5m, of at least 0.001 s"
+#define SECONDS "expected seconds, at least 0.001, or a duration such as 5m"
 #define PID "expected a whole number from 1 to 4194304"
 
 TEST(test_bad_parameters)

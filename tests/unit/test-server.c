@@ -57,7 +57,8 @@ static const struct served_case answers[] = {
     {"GET /api/v1/pause", "User-Agent: Mozilla/5.0 (X11)\r\n", 200, "\"refusal\": \"this may come from a page"},
     {"GET /api/v1/pause", "User-Agent: Mozilla/5.0 (X11)\r\nX-Requested-With: perfcountd\r\n", 200,
      "\"paused\": false\n}"},
-    {"POST /api/v1/pause?seconds=0", "Content-Length: 0\r\n", 400, "expected a number from 1 to 3600, found \\\"0\\\""},
+    {"POST /api/v1/pause?seconds=0", "Content-Length: 0\r\n", 400,
+     "expected whole seconds from 1 to 3600, or a duration such as 5m, found \\\"0\\\""},
     {"POST /api/v1/pause?seconds=3601", "Content-Length: 0\r\n", 400, "parameter \\\"seconds\\\""},
     /* A browser loads an image for a page of another site. Over plain HTTP it sends no Sec-Fetch headers. */
     {"GET /api/v1/samples", "User-Agent: Mozilla/5.0 (X11)\r\n", 403,
@@ -69,6 +70,9 @@ static const struct served_case answers[] = {
      200, "\"paused\": false"},
     {"OPTIONS /api/v1/pause", "Origin: http://evil.example\r\nAccess-Control-Request-Headers: x-requested-with\r\n",
      405, "Allow: GET, HEAD, POST, DELETE\r\n"},
+    {"POST /api/v1/resume", "Content-Length: 0\r\n", 200, "\"paused\": false"},
+    {"POST /api/v1/resume", "Content-Length: 0\r\nX-Forwarded-For: 192.0.2.1\r\n", 403, "only operators"},
+    {"GET /api/v1/resume", "", 405, "Allow: POST\r\n"},
     /* Request heads that a proxy may parse differently. */
     {"GET /-/healthy", "Content-Length: 0\r\nContent-Length: 0\r\n", 200, "healthy"},
     {"GET /-/healthy", "Content-Length: 0\r\nContent-Length: 4\r\n", 400, "Connection: close\r\n"},
@@ -87,9 +91,10 @@ static const struct served_case answers[] = {
      "parameter \\\"cpu\\\": expected a number from 0 to 65535 or a range such as 0-3, found \\\"x\\\""},
     {"GET /api/v1/counters?collector=x", "", 400, "there is no collector \\\"x\\\"; known are cpu, cgroup, self"},
     {"GET /api/v1/rates?seconds=0.04", "", 400,
-     "parameter \\\"seconds\\\": expected a number from 0.05 to 60, found \\\"0.04\\\""},
-    {"GET /api/v1/rates?seconds=61", "", 400, "from 0.05 to 60"},
-    {"GET /api/v1/rates?seconds=nan", "", 400, "from 0.05 to 60"},
+     "parameter \\\"seconds\\\": expected seconds from 0.05 to 60, or a duration from 50ms to 1m, found \\\"0.04\\\""},
+    {"GET /api/v1/rates?seconds=50ms", "", 200, "\"rates\""},
+    {"GET /api/v1/rates?seconds=61", "", 400, "seconds from 0.05 to 60"},
+    {"GET /api/v1/rates?seconds=nan", "", 400, "seconds from 0.05 to 60"},
     {"GET /api/v1/rates?seconds=0.05&cpu=1", "", 200,
      "\"cycles\": 1200000000.0 ... \"ipc\": 0.8, ... \"running_ratio\": 0.5"},
     {"GET /api/v1/rates?limit=0", "", 400,
@@ -237,12 +242,16 @@ SERVED_TEST(test_pause)
 
     _cleanup_(freep) char *pause = served_answer(f, 0, "POST /api/v1/pause?seconds=3600", "Content-Length: 0\r\n");
     assert_has(pause, "\"paused\": true,\n  \"seconds\": 3600,\n  \"until\": 1700000000.5\n");
+    served_expect_answer(f, 0, "POST /api/v1/pause?seconds=5m", "Content-Length: 0\r\n", "\"seconds\": 300,");
     served_expect_answer(f, 0, "POST /api/v1/pause", "Content-Length: 0\r\n", "\"seconds\": 60,");
     served_expect_answer(f, 0, "GET /api/v1/pause", "",
                          "\"paused\": true,\n  \"seconds\": 60,\n  \"until\": 1700000000.5\n");
-    assert_int_equal(f->fake.pauses, 2);
-    served_expect_answer(f, 0, "DELETE /api/v1/pause", "", "\"paused\": false\n");
     assert_int_equal(f->fake.pauses, 3);
+    served_expect_answer(f, 0, "DELETE /api/v1/pause", "", "\"paused\": false\n");
+    assert_int_equal(f->fake.pauses, 4);
+    assert_int_equal(f->fake.paused, 0);
+    served_expect_answer(f, 0, "POST /api/v1/pause", "Content-Length: 0\r\n", "\"seconds\": 60,");
+    served_expect_answer(f, 0, "POST /api/v1/resume", "Content-Length: 0\r\n", "\"paused\": false\n");
     assert_int_equal(f->fake.paused, 0);
 }
 
