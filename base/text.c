@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <strings.h>
+#include <unistd.h>
 
 /* --- UTF-8 --- */
 
@@ -256,6 +257,13 @@ void suggest_consider(struct suggest *suggest, const char *candidate)
     suggest->names[at] = candidate;
     suggest->distances[at] = d;
     suggest->n = MIN(suggest->n + 1, (size_t)SUGGEST_MAX);
+}
+
+bool text_has_colour(int fd)
+{
+    const char *none = getenv("NO_COLOR"), *terminal = getenv("TERM");
+
+    return isatty(fd) && (!none || !*none) && (!terminal || !str_equal(terminal, "dumb"));
 }
 
 const char *suggest_format(const struct suggest *suggest, char *text, size_t size)

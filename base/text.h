@@ -54,6 +54,12 @@ void escape_append_printable(struct buffer *buffer, const char *text);
 /* For a URL: appends `text` percent-encoded (RFC 3986), except for ASCII letters, digits, '-', '.' and '/'. */
 void escape_append_url(struct buffer *buffer, const char *text);
 
+/*
+ * Whether to write colours to the descriptor: it is a terminal, TERM is not "dumb", and NO_COLOR (no-color.org) is not
+ * set.
+ */
+bool text_has_colour(int fd);
+
 #define SUGGEST_MAX 3
 
 /*

@@ -143,10 +143,10 @@ static bool is_shown(const struct total *total, size_t metric)
 
 static void add_texts(struct counts *counts, const char *count, const char *unit, const char *event, const char *metric)
 {
-    table_cell(counts->table, TABLE_BOLD, "%*s", *count ? COUNT_WIDTH : 0, count);
+    table_cell(counts->table, *count == '<' ? TABLE_DIM : TABLE_BOLD, "%*s", *count ? COUNT_WIDTH : 0, count);
     table_cell(counts->table, TABLE_PLAIN, "%s", unit);
     table_cell(counts->table, TABLE_PLAIN, "%s", event);
-    table_cell(counts->table, TABLE_PLAIN, "%s", metric);
+    table_cell(counts->table, TABLE_DIM, "%s", metric);
 }
 
 static void add_cpu(struct counts *counts, const struct total *total)
@@ -426,7 +426,7 @@ static void add_cgroup(struct table *table, const struct columns *columns, const
     table_cell(table, TABLE_PLAIN, "%s", row->cgroup);
 }
 
-static size_t sort_blocks(const struct totals *totals, const struct order *order, struct order_key *keys)
+static int sort_blocks(const struct totals *totals, const struct order *order, struct order_key *keys, size_t *ret_n)
 {
     size_t n = 0;
 
@@ -434,7 +434,7 @@ static size_t sort_blocks(const struct totals *totals, const struct order *order
         if (totals->items[i].first == i)
             keys[n++] =
                 (struct order_key){totals->items[i].row, order->sort ? block_value(totals, i, order->sort) : NAN};
-    return order_apply(order, keys, n);
+    return order_apply(order, keys, n, ret_n);
 }
 
 int stat_cgroups_print(const struct totals *totals, const struct order *order, FILE *file)
@@ -451,7 +451,9 @@ int stat_cgroups_print(const struct totals *totals, const struct order *order, F
         titles[i] = i < columns.n ? ">" : "";
     add_heads(table, &columns, 0);
     add_heads(table, &columns, 1);
-    size_t n = sort_blocks(totals, order, keys);
+    size_t n;
+    if (sort_blocks(totals, order, keys, &n) < 0)
+        return -ENOMEM;
     for (size_t i = 0; i < n; i++)
         add_cgroup(table, &columns, totals, find_block(totals, keys[i].row));
     return table_print(table, file);

@@ -187,6 +187,7 @@ static void add_names(struct buffer *names, const struct row *row)
 static int check_sort(const struct stat_view *view, const struct snapshot *snapshot, row_predicate passes)
 {
     _cleanup_(buffer_done) struct buffer names = {0};
+    struct error refused, error;
     char wanted[128];
 
     if (!view->order.sort)
@@ -201,6 +202,11 @@ static int check_sort(const struct stat_view *view, const struct snapshot *snaps
     snprintf(wanted, sizeof(wanted), " %s,", view->order.sort);
     if (strstr(names.data, wanted))
         return EXIT_SUCCESS;
+    if (derived_find(view->order.sort)) {
+        order_refuse(&view->order, snapshot, passes, &view->filter, &refused);
+        error_set(&error, -EINVAL, "--sort%s", refused.message + strlen("parameter \"sort\""));
+        return command_fail(EXIT_BAD_USAGE, &error);
+    }
     fprintf(stderr, "perfcountd: --sort: nothing here has \"%.64s\"; known are%.*s\n", view->options->sort,
             (int)names.size - 3, names.data + 1);
     return EXIT_BAD_USAGE;

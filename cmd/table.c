@@ -154,7 +154,7 @@ static void end_line(struct table_line *line)
 int table_print(const struct table *table, FILE *file)
 {
     _cleanup_(freep) size_t *widths = calloc(table->columns, sizeof(*widths));
-    struct table_line line = {.file = file, .colour = isatty(fileno(file))};
+    struct table_line line = {.file = file, .colour = text_has_colour(fileno(file))};
 
     if (!widths || table->failed)
         return -ENOMEM;
@@ -205,7 +205,7 @@ void table_format_metric(double value, const char *unit, char *text, size_t size
 
 void table_print_styled(FILE *file, enum table_style style, const char *format, ...)
 {
-    bool colour = isatty(fileno(file)) && style != TABLE_PLAIN;
+    bool colour = text_has_colour(fileno(file)) && style != TABLE_PLAIN;
     va_list args;
 
     if (colour)

@@ -223,6 +223,18 @@ int rates_row(const struct baseline *baseline, const struct snapshot *snapshot, 
     return 0;
 }
 
+bool rates_has_cpu_time(const struct snapshot *snapshot, const struct row *row)
+{
+    return !row->cgroup && row_busy_time(snapshot, row);
+}
+
+double rates_cpu_utilization(const struct rates *rates)
+{
+    const struct metric_set_times *times = &rates->times;
+
+    return !rates->row->cgroup && rates->row->cpu >= 0 && times->interval > 0 ? times->busy / times->interval : NAN;
+}
+
 /* --- totals --- */
 
 static const char no_pmu[] = ""; /* metric sets compare PMUs by address */

@@ -77,6 +77,14 @@ double rates_seconds(const struct baseline *baseline, const struct snapshot *sna
 int rates_row(const struct baseline *baseline, const struct snapshot *snapshot, const struct row *row, double *events,
               struct rates *ret);
 
+/* The metric of cgroups. Rows of a CPU have it too, as the share of the time that the CPU was busy. */
+#define CPU_UTILIZATION "cpu_utilization"
+
+/* Whether the row is of a CPU whose busy time is known. */
+bool rates_has_cpu_time(const struct snapshot *snapshot, const struct row *row);
+/* The share of the time that the CPU of the row was busy; NAN if unknown, or if the row is of no CPU. */
+double rates_cpu_utilization(const struct rates *rates);
+
 enum totals_order {
     TOTALS_BY_PMU,    /* sums all CPUs of a PMU; a block has the totals of a group and PMU */
     TOTALS_BY_CPU,    /* sums nothing; a block has the totals of a group and PMU */

@@ -185,11 +185,10 @@ static void write_text(const struct entry *entry)
     print_line("%s %-7s %s\n", now, level_name(entry->level), entry->message);
 }
 
-/* Prints no time. NO_COLOR (no-color.org) disables colours. */
+/* Prints no time. */
 static void write_terminal(const struct entry *entry)
 {
-    const char *no_color = getenv("NO_COLOR");
-    const char *color = no_color && *no_color               ? ""
+    const char *color = !text_has_colour(STDERR_FILENO)     ? ""
                         : entry->level == LOG_LEVEL_ERROR   ? "\033[1;31m"
                         : entry->level == LOG_LEVEL_WARNING ? "\033[33m"
                                                             : "";

@@ -526,6 +526,16 @@ static const char *collector_error(const struct survey *survey, const char *coll
     return "";
 }
 
+/* Whether no earlier formula is for the same PMUs. */
+static bool is_first_of_pmu(const struct derived_metric *metric, size_t formula)
+{
+    for (size_t i = 0; i < formula; i++)
+        if (str_equal(metric->formulas[i].pmu ? metric->formulas[i].pmu : "",
+                      metric->formulas[formula].pmu ? metric->formulas[formula].pmu : ""))
+            return false;
+    return true;
+}
+
 /* Visits a metric that is absent from the whole collector, for a reason that does not depend on the PMU. */
 static int visit_nowhere(const struct survey *survey, const char *collector, const struct derived_metric *metric,
                          enum why_absent why_absent)
@@ -544,7 +554,8 @@ static int visit_nowhere(const struct survey *survey, const char *collector, con
     else
         buffer_append_text(message, "this machine has no PMU that counts it: ");
     for (size_t i = 0; why_absent == ABSENT_NO_PMU && metric->formulas[i].text; i++)
-        buffer_appendf(message, "%s%s", i ? ", " : "", metric->formulas[i].pmu ? metric->formulas[i].pmu : "any");
+        if (is_first_of_pmu(metric, i))
+            buffer_appendf(message, "%s%s", i ? ", " : "", metric->formulas[i].pmu ? metric->formulas[i].pmu : "any");
     bool failed = message->failed;
     if (!failed)
         survey->visit(survey->userdata, &availability);

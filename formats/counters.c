@@ -42,9 +42,9 @@ static int interval_rates(struct interval *interval, const struct row *row, stru
     return rates_row(interval->baseline, interval->snapshot, row, interval->events, ret);
 }
 
-/* Fills `keys` with the rows to write, in their order. Returns their number. */
-static size_t find_rows(struct interval *interval, const struct filter *filter, const struct order *order,
-                        struct order_key *keys)
+/* Fills `keys` with the *ret_n rows to write, in their order. Returns -ENOMEM on failure. */
+static int find_rows(struct interval *interval, const struct filter *filter, const struct order *order,
+                     struct order_key *keys, size_t *ret_n)
 {
     const struct snapshot *snapshot = interval->snapshot;
     struct rates rates;
@@ -55,7 +55,7 @@ static size_t find_rows(struct interval *interval, const struct filter *filter, 
         if (filter_passes_some(filter, row) && interval_rates(interval, row, &rates) == 0)
             keys[n++] = (struct order_key){row, order->sort ? order_value(order, &rates) : NAN};
     }
-    return order_apply(order, keys, n);
+    return order_apply(order, keys, n, ret_n);
 }
 
 static void write_event(struct json_document *document, const struct counter *counter, double rate,
@@ -76,6 +76,7 @@ static void write_rates(struct json_document *document, const struct snapshot *s
                         const struct filter *filter)
 {
     const struct row *row = rates->row;
+    double utilization = rates_cpu_utilization(rates);
 
     json_document_open(document, NULL, '{');
     json_document_add_string(document, "collector", row->collector_name);
@@ -93,6 +94,8 @@ static void write_rates(struct json_document *document, const struct snapshot *s
     json_document_open(document, "ratios", '{');
     for (size_t i = 0; i < rates->n_ratios; i++)
         json_document_add_real(document, rates->ratios[i].name, rates->ratios[i].value);
+    if (!isnan(utilization))
+        json_document_add_real(document, CPU_UTILIZATION, utilization);
     json_document_close(document);
     json_document_close(document);
 }
@@ -185,10 +188,12 @@ int rates_json_write(struct buffer *out, const struct baseline *baseline, const 
     _cleanup_(interval_done) struct interval interval = {0};
     struct json_document document = {.out = out};
     struct rates rates;
+    size_t n;
 
     if (!keys || interval_init(&interval, baseline, snapshot) < 0)
         return -ENOMEM;
-    size_t n = find_rows(&interval, filter, order ? order : &as_they_are, keys);
+    if (find_rows(&interval, filter, order ? order : &as_they_are, keys, &n) < 0)
+        return -ENOMEM;
     json_document_open(&document, NULL, '{');
     json_document_add_real(&document, "seconds", rates_seconds(baseline, snapshot));
     json_document_open(&document, "rates", '[');

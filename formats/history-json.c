@@ -266,12 +266,13 @@ static int compare_lines(const void *a, const void *b)
     return ((x->value < y->value) - (x->value > y->value)) * (x->ascending ? -1 : 1);
 }
 
-/* Fills `lines` with what is to be written, in its order. Returns their number. */
-static size_t choose_lines(const struct writing *writing, bool others, const struct order *order,
-                           struct sorted_line *lines)
+/* Fills `lines` with the *ret_n that are to be written, in their order. Returns -ENOMEM on failure. */
+static int choose_lines(const struct writing *writing, bool others, const struct order *order,
+                        struct sorted_line *lines, size_t *ret_n)
 {
+    _cleanup_(order_targets_done) struct order_targets targets = {0};
     const struct history_table *table = writing->table;
-    size_t n = 0;
+    size_t n = 0, kept = 0;
 
     for (size_t i = 0; i < table->n_lines; i++) {
         const struct history_line *line = &table->lines[i];
@@ -281,7 +282,17 @@ static size_t choose_lines(const struct writing *writing, bool others, const str
     }
     if (order->sort)
         qsort(lines, n, sizeof(*lines), compare_lines);
-    return order->limit ? MIN(n, order->limit) : n;
+    for (size_t i = 0; i < n; i++) {
+        const struct history_row *row = &lines[i].line->row;
+        const struct order_target target = {row->collector, row->cgroup, row->cpu, row->pmu};
+        int r = order_admit(order, &targets, &target);
+        if (r < 0)
+            return r;
+        if (r > 0)
+            lines[kept++] = lines[i];
+    }
+    *ret_n = kept;
+    return 0;
 }
 
 /* --- the document --- */
@@ -448,7 +459,9 @@ static int write_lines(const struct writing *writing, const char *key, bool othe
 
     if (!lines)
         return -ENOMEM;
-    size_t n = choose_lines(writing, others, order, lines);
+    size_t n;
+    if (choose_lines(writing, others, order, lines, &n) < 0)
+        return -ENOMEM;
     buffer_appendf(writing->out, ",\n\"%s\":[", key);
     for (size_t i = 0; r == 0 && i < n; i++) {
         json_write_comma(writing->out, &filled);

@@ -414,38 +414,86 @@ static bool row_has_event(const struct row *row, const char *name)
     return false;
 }
 
-/* The failure of a row that would have the event, or NULL. */
-static const char *find_failure(const struct snapshot *snapshot, const struct filter *filter, const char *name)
+static bool is_cpu_time(const struct snapshot *snapshot, const struct row *row, const char *name)
 {
+    return filter_event_matches(name, CPU_UTILIZATION) && rates_has_cpu_time(snapshot, row);
+}
+
+bool order_has_name(const struct order *order, const struct snapshot *snapshot, const struct row *row)
+{
+    return row_has_event(row, order->sort) || row_has_metric(row, order->sort) ||
+           is_cpu_time(snapshot, row, order->sort);
+}
+
+/* Whether a formula of the metric uses one of the row's events. */
+static bool metric_uses_row(const struct derived_metric *metric, const struct row *row)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
+
+    for (const struct derived_formula *formula = metric->formulas; formula->text; formula++)
+        for (const char *at = formula->text; *at;) {
+            char word[FORMULA_NAME_SIZE];
+            size_t size = strspn(at, letters);
+            snprintf(word, sizeof(word), "%.*s", (int)size, at);
+            for (size_t i = 0; size > 0 && i < row->n_counters; i++)
+                if (derived_names_event(word, row->counters[i].event))
+                    return true;
+            at += MAX(size, (size_t)1);
+        }
+    return false;
+}
+
+/* Whether the row would have the name if its events could be opened. */
+static bool row_should_have(const struct row *row, const char *name)
+{
+    for (size_t i = 0; i < derived_count(); i++)
+        if (filter_event_matches(name, derived_at(i)->name))
+            return metric_uses_row(derived_at(i), row);
+    return row_has_event(row, name);
+}
+
+int order_refuse(const struct order *order, const struct snapshot *snapshot,
+                 bool (*passes)(const void *userdata, const struct row *row), const void *userdata, struct error *error)
+{
+    static const struct order by_time = {.sort = CPU_UTILIZATION};
+    const char *failure = NULL;
+    bool has_time = false;
+
     for (size_t i = 0; i < snapshot->n_rows; i++) {
         const struct row *row = snapshot->rows[i];
-        if (row->state == ROW_UNAVAILABLE && filter_passes_some(filter, row) && row_has_event(row, name))
-            return row->error;
+        if (!passes(userdata, row))
+            continue;
+        if (row->state != ROW_UNAVAILABLE)
+            has_time = has_time || order_has_name(&by_time, snapshot, row);
+        else if (!failure && row_should_have(row, order->sort))
+            failure = row->error;
     }
-    return NULL;
+    return error_set(error, -EINVAL, "parameter \"sort\": no row has \"%.64s\"%s%.384s%s", order->sort,
+                     failure ? ": "
+                             : "; /api/v1/metrics and \"perfcountd plan\" say what there is, and why not the others",
+                     failure ? failure : "", has_time ? "; sort by \"" CPU_UTILIZATION "\" instead" : "");
+}
+
+static bool passes_filter(const void *userdata, const struct row *row)
+{
+    return !row->absent && filter_passes_some(userdata, row);
 }
 
 /* Returns -EINVAL if rows pass the filter, but none of them has the name. */
-static int check_rows(const char *name, const struct filter *filter, const struct snapshot *snapshot,
+static int check_rows(const struct order *order, const struct filter *filter, const struct snapshot *snapshot,
                       struct error *error)
 {
     bool any = false;
 
     for (size_t i = 0; i < snapshot->n_rows; i++) {
         const struct row *row = snapshot->rows[i];
-        if (row->absent || row->state == ROW_UNAVAILABLE || !filter_passes_some(filter, row))
+        if (row->state == ROW_UNAVAILABLE || !passes_filter(filter, row))
             continue;
-        if (row_has_event(row, name) || row_has_metric(row, name))
+        if (order_has_name(order, snapshot, row))
             return 0;
         any = true;
     }
-    if (!any)
-        return 0;
-    const char *failure = find_failure(snapshot, filter, name);
-    return error_set(error, -EINVAL, "parameter \"sort\": no row has \"%.64s\"%s%.384s", name,
-                     failure ? ": "
-                             : "; /api/v1/metrics and \"perfcountd plan\" say what there is, and why not the others",
-                     failure ? failure : "");
+    return any ? order_refuse(order, snapshot, passes_filter, filter, error) : 0;
 }
 
 int order_check(const struct order *order, const struct filter *filter, const struct snapshot *snapshot,
@@ -454,7 +502,7 @@ int order_check(const struct order *order, const struct filter *filter, const st
     if (!order->sort)
         return order->given ? error_set(error, -EINVAL, "parameter \"order\" needs \"sort\"") : 0;
     int r = check_sort(order->sort, snapshot, error);
-    return r < 0 ? r : check_rows(order->sort, filter, snapshot, error);
+    return r < 0 ? r : check_rows(order, filter, snapshot, error);
 }
 
 double order_value(const struct order *order, const struct rates *rates)
@@ -465,7 +513,7 @@ double order_value(const struct order *order, const struct rates *rates)
     for (size_t i = 0; i < rates->row->n_counters; i++)
         if (filter_event_matches(order->sort, rates->row->counters[i].event))
             return rates->events[i];
-    return NAN;
+    return filter_event_matches(order->sort, CPU_UTILIZATION) ? rates_cpu_utilization(rates) : NAN;
 }
 
 /* Known values precede unknown ones. Rows with equal values keep the order of the snapshot, in which ids ascend. */
@@ -488,9 +536,58 @@ static int compare_descending(const void *a, const void *b)
     return one->value < other->value || one->value > other->value ? -order : order;
 }
 
-size_t order_apply(const struct order *order, struct order_key *keys, size_t n)
+static bool is_same_target(const struct order_target *a, const struct order_target *b)
 {
+    return str_equal(a->collector, b->collector) && a->cpu == b->cpu && str_equal(a->cgroup, b->cgroup) &&
+           str_equal(a->pmu, b->pmu);
+}
+
+void order_targets_done(struct order_targets *targets)
+{
+    free(targets->items);
+    hash_index_done(&targets->index);
+    *targets = (struct order_targets){0};
+}
+
+int order_admit(const struct order *order, struct order_targets *targets, const struct order_target *row)
+{
+    struct order_target target = *row;
+    size_t at = 0;
+
+    if (order->limit == 0)
+        return 1;
+    target.cgroup = target.cgroup ? target.cgroup : "";
+    if (*target.cgroup || target.cpu >= 0)
+        target.pmu = "";
+    uint32_t found,
+        hash = hash_fold(hash_mix(hash_mix_text(hash_mix_text(0, target.cgroup), target.pmu), (uint64_t)target.cpu));
+    while ((found = hash_index_next(&targets->index, hash, &at)) != HASH_INDEX_NONE)
+        if (is_same_target(&targets->items[found], &target))
+            return 1;
+    if (targets->n >= order->limit)
+        return 0;
+    if (array_grow(&targets->items, targets->n) < 0 || hash_index_add(&targets->index, hash, (uint32_t)targets->n) < 0)
+        return -ENOMEM;
+    targets->items[targets->n++] = target;
+    return 1;
+}
+
+int order_apply(const struct order *order, struct order_key *keys, size_t n, size_t *ret_n)
+{
+    _cleanup_(order_targets_done) struct order_targets targets = {0};
+    size_t kept = 0;
+
     if (order->sort && n)
         qsort(keys, n, sizeof(*keys), order->ascending ? compare_ascending : compare_descending);
-    return order->limit ? MIN(order->limit, n) : n;
+    for (size_t i = 0; i < n; i++) {
+        const struct row *row = keys[i].row;
+        const struct order_target target = {row->collector_name, row->cgroup, row->cpu, row->pmu};
+        int r = order_admit(order, &targets, &target);
+        if (r < 0)
+            return r;
+        if (r > 0)
+            keys[kept++] = keys[i];
+    }
+    *ret_n = kept;
+    return 0;
 }

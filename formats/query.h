@@ -16,6 +16,7 @@
 #define FORMATS_QUERY_H
 
 #include "base/error.h"
+#include "base/intern.h"
 #include "cgroups/names.h"
 #include "collectors/rates.h"
 #include "collectors/snapshot.h"
@@ -89,11 +90,40 @@ struct order {
     const char *sort; /* event or derived metric; borrowed; NULL: rows are not sorted */
     bool given;       /* the parameter `order` was given */
     bool ascending;
-    size_t limit; /* 0: no limit */
+    size_t limit; /* of targets; 0: no limit */
 };
+
+/* What rows are of: a cgroup, a CPU, or else a PMU. */
+struct order_target {
+    const char *collector, *cgroup; /* `cgroup` is NULL or "" if the row is of none */
+    int cpu;                        /* -1: of no CPU */
+    const char *pmu;
+};
+
+/* The targets within the limit, in the order in which their rows are asked for. Strings are borrowed. */
+struct order_targets {
+    struct order_target *items;
+    size_t n;
+    struct hash_index index;
+};
+
+void order_targets_done(struct order_targets *targets);
+/*
+ * Whether a row of the target is within the limit: the target is one of the first `limit`. Returns 1, 0 or -ENOMEM.
+ */
+int order_admit(const struct order *order, struct order_targets *targets, const struct order_target *target);
 
 /* Adds one parameter. The arguments and errors are those of filter_add(). */
 int order_add(struct order *order, const char *name, const char *value, struct error *error);
+/*
+ * Sets the sentence for a client that sorts by a known name that no row has: why, if an event is missing, and that CPU
+ * time is known, if it is. `passes` says which rows are meant. Returns -EINVAL.
+ */
+int order_refuse(const struct order *order, const struct snapshot *snapshot,
+                 bool (*passes)(const void *userdata, const struct row *row), const void *userdata,
+                 struct error *error);
+/* Whether a client can sort rows of this kind by what the row has. */
+bool order_has_name(const struct order *order, const struct snapshot *snapshot, const struct row *row);
 /*
  * Checks the order against the rows that pass `filter` (NULL: all). Returns -EINVAL with a sentence that lists the
  * names to sort by, or explains why no row has the given one. If no row passes the filter, every known name is valid.
@@ -109,7 +139,7 @@ struct order_key {
 
 /* The sort key of a row, from its rates. NAN if the row does not have it. */
 double order_value(const struct order *order, const struct rates *rates);
-/* Sorts `n` rows. Returns how many of them, from the first, are within the limit. */
-size_t order_apply(const struct order *order, struct order_key *keys, size_t n);
+/* Sorts `n` rows, and leaves those within the limit, which are the first *ret_n. Returns -ENOMEM on failure. */
+int order_apply(const struct order *order, struct order_key *keys, size_t n, size_t *ret_n);
 
 #endif

@@ -267,12 +267,36 @@ static void write_summary(const struct top_scene *scene, struct top_view *view, 
                           sort < top_column_count() ? top_column_at(sort)->title : "name",
                           view->reverse ? ", reversed" : "");
     write_filter(view, frame);
+    if (scene->table && n && sort < top_column_count() && !top_table_has(scene->table, sort) && !*scene->error)
+        top_frame_appendf(frame, TOP_WARNING, "  nothing here has %s (n: why); P sorts by %%CPU",
+                          top_column_at(sort)->title);
     if (failed && !*scene->error)
         top_frame_appendf(frame, TOP_WARNING, "  the collector %s fails (n: why)", failed);
     if (failures && !*scene->error)
         top_frame_appendf(frame, TOP_DIM, "  %zu %s not counted (n: why)", failures,
                           failures == 1 ? "event" : "events");
     top_frame_next(frame);
+}
+
+#define METER_WIDTH 20
+
+/* Whether rows of CPUs end with a meter of their CPU time: on a terminal, where it fits behind the columns. */
+static bool has_meter(const struct top_view *view, const struct top_frame *frame)
+{
+    return view->kind == TOP_CPUS && frame->height && frame->column + METER_WIDTH + 2 <= frame->width;
+}
+
+static void write_meter(const struct top_row *row, struct top_frame *frame)
+{
+    char bar[METER_WIDTH + 1];
+    double share = row->values[top_column_find("cpu")];
+    size_t n = isfinite(share) ? (size_t)(MIN(MAX(share, 0), 1) * METER_WIDTH + 0.5) : 0;
+
+    memset(bar, '|', n);
+    bar[n] = '\0';
+    top_frame_append(frame, TOP_DIM, "[");
+    top_frame_append_left(frame, share >= 0.9 ? TOP_WARNING : TOP_PLAIN, bar, METER_WIDTH);
+    top_frame_append(frame, TOP_DIM, "]");
 }
 
 static void write_titles(const struct top_view *view, const struct top_layout *layout, struct top_frame *frame)
@@ -302,7 +326,8 @@ static void write_field(struct top_frame *frame, enum top_style style, const cha
     top_frame_append(frame, TOP_PLAIN, "  ");
 }
 
-static void write_row(const struct top_row *row, const struct top_layout *layout, struct top_frame *frame)
+static void write_row(const struct top_view *view, const struct top_row *row, const struct top_layout *layout,
+                      struct top_frame *frame)
 {
     char text[32];
 
@@ -315,6 +340,8 @@ static void write_row(const struct top_row *row, const struct top_layout *layout
         top_frame_append_right(frame, estimate ? TOP_WARNING : TOP_PLAIN, text, TOP_COLUMN_WIDTH);
     }
     top_frame_append(frame, TOP_PLAIN, "  ");
+    if (has_meter(view, frame))
+        write_meter(row, frame);
     for (size_t i = 0; i < TOP_TEXTS; i++)
         write_field(frame, TOP_DIM, top_layout_texts[i].text(row), layout->texts[i]);
     top_frame_next(frame);
@@ -355,7 +382,7 @@ static void write_rows(const struct top_scene *scene, struct top_view *view, str
         if (!top_view_shows(view, row))
             continue;
         if (at++ >= view->first)
-            write_row(row, &layout, frame);
+            write_row(view, row, &layout, frame);
     }
 }
 

@@ -262,9 +262,10 @@ static void row_add_group(struct top_table *table, struct top_row *row, const st
             continue;
         table->has |= 1u << k;
         bool is_share = column->metrics[0] && str_equal(column->metrics[0], "running_ratio");
+        bool is_exact = is_share || (table->kind == TOP_CPUS && str_equal(column->name, "cpu"));
         if (is_sum && (isnan(row->values[k]) || (is_share && value < row->values[k]))) {
             row->values[k] = value;
-            if (share_counted(ratios) < 0.9995 && !is_share)
+            if (share_counted(ratios) < 0.9995 && !is_exact)
                 row->estimates |= 1u << k;
         }
     }

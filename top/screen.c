@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/library.h"
+#include "base/text.h"
 #include "top/view.h"
 
 #ifdef HAVE_NCURSES
@@ -194,8 +195,8 @@ static void prepare_colours(struct top_screen *screen)
 {
     const struct ncurses *ncurses = &screen->ncurses;
 
-    screen->colours = ncurses->has_colors() && ncurses->start_color() == OK && ncurses->use_default_colors() == OK &&
-                      ncurses->init_pair(PAIR_WARNING, COLOR_YELLOW, -1) == OK;
+    screen->colours = text_has_colour(STDOUT_FILENO) && ncurses->has_colors() && ncurses->start_color() == OK &&
+                      ncurses->use_default_colors() == OK && ncurses->init_pair(PAIR_WARNING, COLOR_YELLOW, -1) == OK;
 }
 
 static int open_window(struct top_screen *screen, const char *type, struct error *error)

@@ -369,6 +369,21 @@ for command in --help list-events list-metrics plan report 'stat --interval=50ms
     lacks "no colour without a terminal: $command" $'\e' "$scratch/both"
 done
 
+# --- colour, on a terminal
+
+if command -v script >/dev/null; then
+    # coloured [NAME=VALUE...]: the lines with colour that stat prints on a terminal.
+    coloured() {
+        env -u NO_COLOR TERM=xterm "$@" script -qec "$PERFCOUNTD stat --interval=50ms" /dev/null </dev/null |
+            grep -c $'\e\['
+    }
+    compares "colour on a terminal: lines" "$(coloured) > 0"
+    equals "none with NO_COLOR" "$(coloured NO_COLOR=1)" 0
+    equals "none on a dumb terminal" "$(coloured TERM=dumb)" 0
+else
+    left_out "script, for a terminal"
+fi
+
 # --- completion
 
 # shellcheck source=../../contrib/completion/perfcountd

@@ -83,6 +83,8 @@ static const struct {
      "cgroup", "", "no_cgroup", "no cgroup is counted: "},
     {"no such PMU", captured_raspberry_pi, PMU("[]"), "package_watts", "pmu", "", "no_pmu",
      "this machine has no PMU that counts it: power*"},
+    {"no such PMU, which several formulas are for", fake_machine_no_pmu, PMU("[]"), "memory_read_bytes_per_second",
+     "pmu", "", "no_pmu", "that counts it: rockchip_ddr, mmdc*, uncore_imc*, uncore_imc_free_running*, "},
     {"a PMU that is not counted", captured_intel_hybrid, PMU("[]"), "package_watts", "pmu", "power", "not_counted",
      "no group counts power/energy-pkg/: add a group with it to collectors.pmu.groups, or a group with \"preset: "
      "energy\""},

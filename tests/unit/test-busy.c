@@ -121,6 +121,37 @@ RIG_TEST(test_frequency, fake_machine_two_counters,
     assert_int_equal(series_value(rig_read(rig), BUSY), NOT_SHOWN);
 }
 
+/* The share of the time that each CPU was busy, with any counter. */
+RIG_TEST(test_utilization, fake_machine_two_counters,
+         "collectors: {cgroup: {enabled: false}, pmu: {groups: []}, cpu: {groups: [{name: g, events: page-faults}]}}")
+{
+    static const double expected[] = {0.5, 0.25};
+    struct rig *rig = *state;
+    size_t n = 0;
+
+    write_stat(rig->fake, 1000, 1000);
+    struct baseline *baseline = baseline_new(rig_read(rig));
+    fake_advance(rig->fake, NSEC_PER_SEC);
+    write_stat(rig->fake, 1050, 1075);
+    const struct snapshot *snapshot = rig_read(rig);
+    for (size_t i = 0; i < snapshot->n_rows; i++) {
+        struct rates rates;
+        double events[8];
+        int cpu = snapshot->rows[i]->cpu;
+        if (rates_row(baseline, snapshot, snapshot->rows[i], events, &rates) < 0)
+            continue;
+        if (cpu == 0 || cpu == 1) {
+            assert_true(rates_has_cpu_time(snapshot, snapshot->rows[i]));
+            assert_true(fabs(rates_cpu_utilization(&rates) - expected[cpu]) < 1e-9);
+            n++;
+        } else {
+            assert_true(isnan(rates_cpu_utilization(&rates)));
+        }
+    }
+    assert_int_equal(n, 2);
+    baseline_free(baseline);
+}
+
 /* The frequency of a kind of core is cycles of all its CPUs over the time that all were busy. */
 RIG_TEST(test_frequency_of_pmu, fake_machine_two_counters,
          "collectors: {cgroup: {enabled: false}, pmu: {groups: []}, cpu: {groups: [{name: g, events: cycles}]}}")

@@ -70,19 +70,19 @@ static const struct {
     const char *out;
 } cases[] = {
     {{NULL}, "abcdeABCDE"},
-    {{"limit", "3"}, "abc"},
+    {{"limit", "3"}, "abcABC"}, /* all rows of three cgroups */
     {{"limit", "10000"}, "abcdeABCDE"},
     {{"sort", "cycles"}, "dbaecABCDE"},
     {{"sort", "cycles", "order", "desc"}, "dbaecABCDE"},
     {{"sort", "cycles", "order", "asc"}, "ceabdABCDE"},
-    {{"sort", "ipc", "order", "asc", "limit", "3"}, "bda"},
+    {{"sort", "ipc", "order", "asc", "limit", "3"}, "bdaABD"},
     {{"sort", "ipc", "order", "asc"}, "bdaecABCDE"},
     {{"sort", "ipc"}, "eabdcABCDE"},
     {{"sort", "task_clock"}, "DABECabcde"},
     {{"sort", "task-clock"}, "DABECabcde"},
-    {{"sort", "Cycles", "limit", "3"}, "dba"},
-    {{"sort", "cpu-utilization", "limit", "1"}, "D"},
-    {{"sort", "cpu_utilization", "limit", "1"}, "D"},
+    {{"sort", "Cycles", "limit", "3"}, "dbaABD"},
+    {{"sort", "cpu-utilization", "limit", "1"}, "Dd"},
+    {{"sort", "cpu_utilization", "limit", "1"}, "Dd"},
     /* Sorted by an event that the filter leaves out of the document. */
     {{"event", "cycles", "cgroup", "/[abe]", "sort", "instructions", "order", "asc", "limit", "2"}, "eb"},
     {{"sort", "running_ratio"}, "abcdeABCDE"}, /* known, though nothing here has it */
@@ -120,6 +120,7 @@ TEST(test_unknown_names)
         {"cycles", "software", "no row has \"cycles\""},
         {"ipc", "core", NULL},
         {"ipc", "software", "no row has \"ipc\""},
+        {"ipc", "software", "; sort by \"cpu_utilization\" instead"},
         {"IPC", "software", "no row has \"IPC\""},
         {"cpu-utilization", "software", NULL},
         {"Task-Clock", "software", NULL},
@@ -143,6 +144,21 @@ TEST(test_unknown_names)
         if (rows[i].out && !strstr(error.message, rows[i].out))
             fail_msg("%s", error.message);
     }
+}
+
+/* A metric whose event is refused has the reason of that event. */
+TEST(test_refused_event)
+{
+    const struct order order = {.sort = "ipc"};
+    _cleanup_(readings_done) struct readings f;
+    struct error error;
+
+    readings_init(&f);
+    readings_add(&f, "software", "software", NULL, 0, "context_switches");
+    readings_refuse(&f, "cpu", "core", 0, "cycles");
+    readings_begin(&f);
+    assert_int_equal(order_check(&order, NULL, &f.snapshot, &error), -EINVAL);
+    assert_string_equal(error.message, "parameter \"sort\": no row has \"ipc\": it is refused");
 }
 
 /* Names are known by the configuration and the machine too: rows of cgroups and of CPUs come and go. */

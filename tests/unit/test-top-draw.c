@@ -230,6 +230,41 @@ TEST_WITH(test_states, setup, teardown)
     check_line(shown, 2, "unix:/x: connect: Connection refused; trying again");
 }
 
+/* A column that no row has. */
+TEST_WITH(test_sort_of_nothing, setup, teardown)
+{
+    struct shown *shown = *state;
+    struct top_page_extent size;
+
+    shown_make_tables(shown);
+    shown->view.sort[TOP_CGROUPS] = top_column_find("stalls");
+    draw(shown, 120, 24, &size);
+    check_line(shown, 2,
+               "2 of 2 cgroups by STALL%  nothing here has STALL% (n: why); P sorts by %CPU  2 events not counted (n: "
+               "why)");
+}
+
+TEST_WITH(test_meters, setup, teardown)
+{
+    struct shown *shown = *state;
+    struct top_page_extent size;
+
+    json_decref(shown->documents[0]);
+    shown->documents[0] = json_of(
+        "{'rates': [{'collector': 'cpu', 'cpu': 0, 'pmu': 'software', 'group': 's', 'events': {'page_faults': 1}, "
+        "'ratios': {'cpu_utilization': 0.5, 'running_ratio': 0.5}}, {'collector': 'cpu', 'cpu': 1, 'pmu': 'software', "
+        "'group': 's', 'events': {'page_faults': 1}, 'ratios': {'running_ratio': 1}}]}");
+    shown->view.kind = TOP_CPUS;
+    shown_make_tables(shown);
+    draw(shown, 80, 24, &size);
+    check_line(shown, 4, "cpu 0        50.0       ~1     50.0  [||||||||||          ]");
+    check_line(shown, 5, "cpu 1           -        1    100.0  [                    ]");
+    draw(shown, 50, 24, &size);
+    check_line(shown, 4, "cpu 0        50.0       ~1     50.0");
+    draw(shown, 80, 0, &size);
+    check_line(shown, 4, "cpu 0        50.0       ~1     50.0");
+}
+
 TEST_WITH(test_wide, setup, teardown)
 {
     struct shown *shown = *state;
