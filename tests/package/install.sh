@@ -65,7 +65,8 @@ holds "it serves at the default port" eventually 10 serves
 equals "its unix socket is for root and the group" "$(mode_of /run/perfcountd.sock)" "660 root:perfcountd"
 equals "by it root operates" "$(curl -s --unix-socket "/proc/$leader/root/run/perfcountd.sock" -X POST \
     http://localhost/-/reload)" reloaded
-equals "it runs the package's binary" "$(inside readlink "/proc/$(main_pid)/exe")" /usr/sbin/perfcountd
+equals "it runs the package's binary" "$(inside readlink "/proc/$(main_pid)/exe")" /usr/bin/perfcountd
+equals "the path of earlier drop-ins leads there" "$(inside readlink -f /usr/sbin/perfcountd)" /usr/bin/perfcountd
 matches "it says the package's version" "$(get /metrics | grep '^perfcountd_build_info')" \
     "version=\"$(dpkg-deb -f "$PACKAGE" Version | sed 's/-[^-]*$//')\""
 equals "every file of the package is root's" "$(inside sh -c 'dpkg -L perfcountd | xargs stat -c "%U:%G" | sort -u')" \
@@ -74,7 +75,7 @@ equals "every file of the package is root's" "$(inside sh -c 'dpkg -L perfcountd
 equals "the configuration is a conffile" \
     "$(inside dpkg-query -W -f '${Conffiles}' perfcountd | awk '{ print $1 }' | grep .)" "$conffile"
 equals "everyone may read it" "$(mode_of "$conffile")" "644 root:root"
-equals "and it is a good one" "$(inside /usr/sbin/perfcountd check-config "$conffile")" "$conffile: ok"
+equals "and it is a good one" "$(inside /usr/bin/perfcountd check-config "$conffile")" "$conffile: ok"
 equals "the service runs with it" \
     "$(get /api/v1/status | jq -r '.. | .config_file? // empty' | head -n 1)" "$conffile"
 holds "the manual is there" inside test -e /usr/share/man/man8/perfcountd.8.gz
@@ -119,7 +120,7 @@ echo "-- remove and purge"
 inside dpkg --remove perfcountd >"$scratch/dpkg.log" 2>&1
 equals "the service is gone" "$(inside systemctl is-active perfcountd.service)" inactive
 equals "nothing listens" "$(status_of /-/ready 2>/dev/null)" 000
-holds "the binary is gone" inside test ! -e /usr/sbin/perfcountd
+holds "the binary is gone" inside test ! -e /usr/bin/perfcountd -a ! -L /usr/sbin/perfcountd
 equals "the configuration stays" "$(inside cat "$conffile")" "$(cat "$scratch/local.yaml")"
 install_package "$PACKAGE"
 equals "it comes back enabled and active" "$(state_of_unit perfcountd.service)" "enabled active"
