@@ -21,6 +21,7 @@ static int (*const commands[])(const struct options *options) = {
     [COMMAND_PLAN] = command_plan,
     [COMMAND_RECORD] = command_record,
     [COMMAND_REPORT] = command_report,
+    [COMMAND_SETUP] = command_setup,
     [COMMAND_STAT] = command_stat,
     [COMMAND_TOP] = command_top,
     [COMMAND_SYMBOLISE] = symbolise,

@@ -37,6 +37,8 @@ static const struct {
                         "perfcountd record -o out.svg -- make"},
     [COMMAND_REPORT] = {"report", "", "describe this machine for an issue, and test the formulas",
                         "sudo perfcountd report --output=report.txt"},
+    [COMMAND_SETUP] = {"setup", "", "let the service take profiles or ask for a password",
+                       "sudo perfcountd setup --profiles --password"},
     [COMMAND_STAT] = {"stat", "[-- COMMAND]", "count for a time, or while a command runs, and print it",
                       "sudo perfcountd stat --sort=cpu_utilization --limit=10"},
     [COMMAND_TOP] = {"top", "", "show live which cgroups and CPUs do what", "sudo perfcountd top --sort=cpu"},
@@ -53,6 +55,11 @@ enum flag_id {
     FLAG_LOG_LEVEL,
     FLAG_LOG_FORMAT,
     FLAG_NO_OPENER,
+    FLAG_SAMPLER,
+    FLAG_PROFILES,
+    FLAG_PASSWORD,
+    FLAG_SETUP_LISTEN,
+    FLAG_UNDO,
     FLAG_JSON,
     FLAG_INTERVAL,
     FLAG_COUNT,
@@ -91,18 +98,25 @@ static const struct {
     unsigned commands;
     bool of_daemon;
 } flags[] = {
-    {"--config.file", "FILE", "configuration (default: " SYSCONFDIR "/perfcountd/perfcountd.yaml, if it exists)",
-     FLAG_CONFIG_FILE, READS_CONFIG, true},
+    {"--config.file", "FILE", "default: " SYSCONFDIR "/perfcountd/perfcountd.yaml", FLAG_CONFIG_FILE, READS_CONFIG,
+     true},
     {"--web.listen-address", "ADDRESS",
      ":10298, 127.0.0.1:10298, [::1]:10298 or unix:/PATH; repeatable (default: :10298)", FLAG_LISTEN, IN(COMMAND_RUN),
      true},
     {"--web.telemetry-path", "PATH", "where the metrics are (default: /metrics)", FLAG_TELEMETRY_PATH, IN(COMMAND_RUN),
      true},
-    {"--web.config.file", "FILE", "the exporters' web configuration: TLS, passwords (default: none)",
-     FLAG_WEB_CONFIG_FILE, IN(COMMAND_RUN) | IN(COMMAND_CHECK_CONFIG), true},
+    {"--web.config.file", "FILE", "TLS and passwords, as exporters have them", FLAG_WEB_CONFIG_FILE,
+     IN(COMMAND_RUN) | IN(COMMAND_CHECK_CONFIG), true},
     {"--log.level", "LEVEL", "debug, info, warning or error (default: info)", FLAG_LOG_LEVEL, IN(COMMAND_RUN), true},
     {"--log.format", "FORMAT", "auto, text, json or journal (default: auto)", FLAG_LOG_FORMAT, IN(COMMAND_RUN), true},
     {"--no-opener", NULL, "stay one process, which keeps its privileges", FLAG_NO_OPENER, IN(COMMAND_RUN), false},
+    {"--sampler.enabled", NULL, "take samples for clients that may have them", FLAG_SAMPLER, IN(COMMAND_RUN), false},
+    {"--profiles", NULL, "let the service take profiles, with all names", FLAG_PROFILES, IN(COMMAND_SETUP), false},
+    {"--password", NULL, "make a password for all clients over the network, and print it", FLAG_PASSWORD,
+     IN(COMMAND_SETUP), false},
+    {"--listen", "ADDRESS", "where the service listens, as :10298 or 127.0.0.1:10298", FLAG_SETUP_LISTEN,
+     IN(COMMAND_SETUP), false},
+    {"--undo", NULL, "remove what setup wrote, and nothing else", FLAG_UNDO, IN(COMMAND_SETUP), false},
     {"--json", NULL, "print JSON", FLAG_JSON, LISTS | IN(COMMAND_STAT), false},
     {"--interval", "DURATION", "how long to count: 2, 500ms, 1m; 50ms to 1h (default: 1s)", FLAG_INTERVAL,
      IN(COMMAND_STAT), false},
@@ -280,6 +294,14 @@ static int apply_switch(struct options *options, enum flag_id id)
 {
     if (id == FLAG_NO_OPENER)
         options->no_opener = true;
+    else if (id == FLAG_SAMPLER)
+        options->sampler = true;
+    else if (id == FLAG_PROFILES)
+        options->profiles = true;
+    else if (id == FLAG_PASSWORD)
+        options->password = true;
+    else if (id == FLAG_UNDO)
+        options->undo = true;
     else if (id == FLAG_JSON)
         options->json = true;
     else if (id == FLAG_PER_CPU)
@@ -359,6 +381,9 @@ static int apply_flag(struct options *options, size_t i, char *value, struct err
     case FLAG_WEB_CONFIG_FILE:
         options->web_config_file = value;
         return 0;
+    case FLAG_SETUP_LISTEN:
+        options->setup_listen = value;
+        return 0;
     case FLAG_LOG_LEVEL:
         return log_parse_level(value, &options->log_level) < 0
                    ? bad_value(error, name, value, "debug, info, warning or error")
@@ -417,6 +442,7 @@ static const struct {
     {FLAG_PER_CPU, FLAG_SORT},      {FLAG_PER_CPU, FLAG_LIMIT},  {FLAG_LAST, FLAG_INTERVAL},
     {FLAG_LAST, FLAG_COUNT},        {FLAG_LAST, FLAG_WORKLOAD},  {FLAG_LAST, FLAG_CONFIG_FILE},
     {FLAG_PID, FLAG_WORKLOAD},      {FLAG_PID, FLAG_CGROUP},     {FLAG_URL, FLAG_WORKLOAD},
+    {FLAG_UNDO, FLAG_PROFILES},     {FLAG_UNDO, FLAG_PASSWORD},  {FLAG_UNDO, FLAG_SETUP_LISTEN},
 };
 
 static const char *given_flag(enum flag_id id, uint64_t given)

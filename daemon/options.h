@@ -27,6 +27,7 @@ enum command {
     COMMAND_PLAN,
     COMMAND_RECORD,
     COMMAND_REPORT,
+    COMMAND_SETUP,
     COMMAND_STAT,
     COMMAND_TOP,
     COMMAND_SYMBOLISE,
@@ -46,6 +47,9 @@ struct options {
     enum log_level log_level;
     enum log_format log_format;
     bool no_opener;
+    bool sampler; /* --sampler.enabled */
+    bool profiles, password, undo;
+    const char *setup_listen; /* NULL: not given */
     bool json;
     uint64_t interval_ns, count;
     uint64_t last_ns; /* 0: count now */
@@ -71,6 +75,7 @@ int command_list_presets(const struct options *options);
 int command_plan(const struct options *options);
 int command_record(const struct options *options);
 int command_report(const struct options *options);
+int command_setup(const struct options *options);
 int command_stat(const struct options *options);
 int command_top(const struct options *options);
 

@@ -90,6 +90,8 @@ static int apply_flags(const struct options *options, struct config *config, str
         r = override(config, "web.telemetry_path", "web.telemetry-path", options->telemetry_path, error);
     if (r == 0 && options->web_config_file)
         r = override(config, "web.config_file", "web.config.file", options->web_config_file, error);
+    if (r == 0 && options->sampler)
+        r = override(config, "sampler.enabled", "sampler.enabled", "true", error);
     return r;
 }
 

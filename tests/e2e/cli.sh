@@ -45,7 +45,7 @@ done
 try --version
 equals "--version: exit status" "$status" 0
 matches "--version" "$out" '^perfcountd [0-9]+\.[0-9]+\.[0-9]+'
-for command in run check-config list-events list-metrics plan record report stat top; do
+for command in run check-config list-events list-metrics plan record report setup stat top; do
     try "$command" --help
     equals "$command --help: exit status" "$status" 0
     matches "it says what the command does" "$out" "^perfcountd $command: [a-z].*usage: perfcountd $command \[FLAGS\]"
@@ -261,7 +261,7 @@ for command in "" "${commands[@]}"; do
     check-config) arguments+=" $good" ;;
     stat) arguments+=" --interval=50ms" ;;
     top) arguments+=" --interval=50ms --count=2" ;;
-    "" | run) arguments="$command --help" ;;
+    "" | record | run | setup) arguments="$command --help" ;; # record prints nothing there
     esac
     for format in "" --json; do
         [ -z "$format" ] || [[ $arguments =~ ^(list-.*|plan|stat.*)$ ]] || continue

@@ -128,7 +128,7 @@ refused() {
 }
 refused 2 'ends in .svg (a flame graph), .folded (stacks), .pb.gz (pprof) or .perf.data (perf)' -o a.txt
 refused 2 'no file to write' --seconds=1
-refused 2 '--seconds: expected a number of seconds or a duration' --seconds=5x -o a.svg
+refused 2 '--seconds: expected seconds, at least 0.001, or a duration' --seconds=5x -o a.svg
 refused 2 '--frequency: expected a whole number' --frequency=x -o a.svg
 refused 2 '--pid cannot be used with a command to run' --pid=1 -o a.svg -- true
 refused 2 '--cgroup cannot be used with a command to run' --cgroup=/ -o a.svg -- true

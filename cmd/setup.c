@@ -1,0 +1,565 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `perfcountd setup`: makes a user an operator, and lets the installed service take profiles, ask for a password or
+ * listen elsewhere; `--undo` takes that back.
+ *
+ * Nothing that exists is changed: setup writes files of its own, drop-ins of the units and a web configuration, and
+ * refuses if one of these names is taken. It records each file with a checksum, each member and the group in a list.
+ * Undo follows the list, and leaves a file that was changed since.
+ */
+#include <crypt.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/intern.h"
+#include "base/number.h"
+#include "base/text.h"
+#include "config/address.h"
+#include "daemon/options.h"
+
+extern char **environ;
+
+#define GROUP "perfcountd"
+#define LOGIN "perfcountd" /* the user of the web configuration */
+#define UNITS "/etc/systemd/system"
+#define SERVICE_DROPINS UNITS "/perfcountd.service.d"
+#define SERVICE_FILE SERVICE_DROPINS "/50-setup.conf"
+#define SOCKET_FILE UNITS "/perfcountd.socket.d/50-setup.conf"
+#define CONFIG_DIRECTORY SYSCONFDIR "/perfcountd"
+#define WEB_FILE CONFIG_DIRECTORY "/web.yml"
+#define LIST_FILE CONFIG_DIRECTORY "/setup.list"
+#define FILE_MAX ((size_t)1 << 20)
+#define PASSWORD_SIZE 20
+#define MARK "# Written by \"perfcountd setup\"; \"perfcountd setup --undo\" removes it.\n"
+
+/* What samples with all names need; contrib/systemd/sampler.conf explains it. */
+static const char sampler_directives[] =
+    "AmbientCapabilities=CAP_SYS_PTRACE CAP_CHECKPOINT_RESTORE CAP_SYSLOG\n"
+    "CapabilityBoundingSet=CAP_SYS_PTRACE CAP_CHECKPOINT_RESTORE CAP_SYSLOG\n"
+    "ProtectProc=noaccess\n"
+    "ProtectKernelLogs=no\n"
+    "SystemCallFilter=~syslog\n"
+    "InaccessiblePaths=-/proc/kmsg -/dev/kmsg\n"
+    "ProtectKernelTunables=no\n"
+    "ReadOnlyPaths=/sys -/proc/sys -/proc/sysrq-trigger -/proc/latency_stats -/proc/mtrr -/proc/acpi -/proc/bus "
+    "-/proc/fs -/proc/irq\n"
+    "InaccessiblePaths=-/proc/kcore\n";
+
+struct setup {
+    const struct options *options;
+    char *exec;         /* the command line of the installed unit */
+    struct buffer list; /* what was done: "file CHECKSUM PATH", "directory PATH", "group NAME", "member USER" */
+};
+
+static void setup_done(struct setup *setup)
+{
+    free(setup->exec);
+    buffer_done(&setup->list);
+}
+
+/* --- files --- */
+
+static uint64_t checksum(const char *text, size_t size)
+{
+    return hash_mix_bytes(size, text, size);
+}
+
+/* Replaces the file at once, so that a crash leaves the old one. */
+static int write_file(const char *path, const char *text, size_t size, mode_t mode, gid_t group, struct error *error)
+{
+    _cleanup_(freep) char *new = NULL;
+    int r = 0;
+
+    if (asprintf(&new, "%s.new", path) < 0)
+        return error_oom(error);
+    _cleanup_(closep) int fd = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return error_set(error, -errno, "cannot write %s: %s", new, strerror(errno));
+    errno = EIO;
+    if (write(fd, text, size) != (ssize_t)size || fchown(fd, 0, group) < 0 || fchmod(fd, mode) < 0 || fsync(fd) < 0 ||
+        rename(new, path) < 0) {
+        r = error_set(error, -errno, "cannot write %s: %s", path, strerror(errno));
+        unlink(new);
+    }
+    return r;
+}
+
+static int write_list(const struct setup *setup, struct error *error)
+{
+    return write_file(LIST_FILE, setup->list.data, setup->list.size, 0644, 0, error);
+}
+
+/* Makes the directories of the path that do not exist, and records them. */
+static int make_directories(struct setup *setup, const char *path, struct error *error)
+{
+    _cleanup_(freep) char *copy = strdup(path);
+
+    if (!copy)
+        return error_oom(error);
+    for (char *slash = strchr(copy + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(copy, 0755) == 0)
+            buffer_appendf(&setup->list, "directory %s\n", copy);
+        else if (errno != EEXIST)
+            return error_set(error, -errno, "cannot make the directory %s: %s", copy, strerror(errno));
+        *slash = '/';
+    }
+    return 0;
+}
+
+/* Removes the record of a file that is about to be written again. */
+static void forget_file(struct setup *setup, const char *path)
+{
+    struct buffer kept = {0};
+    size_t size;
+
+    for (const char *line = setup->list.data, *end = line + setup->list.size; line < end; line += size) {
+        const char *newline = memchr(line, '\n', (size_t)(end - line));
+        size = newline ? (size_t)(newline - line) + 1 : (size_t)(end - line);
+        size_t n = strlen(path) + 1;
+        if (size > n && line[size - n - 1] == ' ' && memcmp(line + size - n, path, n - 1) == 0 &&
+            str_starts(line, "file "))
+            continue;
+        buffer_append(&kept, line, size);
+    }
+    buffer_done(&setup->list);
+    setup->list = kept;
+}
+
+/* Writes a file of setup's own, after MARK, and records it. */
+static int add_file(struct setup *setup, const char *path, const char *content, mode_t mode, gid_t group,
+                    struct error *error)
+{
+    _cleanup_(buffer_done) struct buffer text = {0};
+
+    buffer_append_text(&text, MARK);
+    buffer_append_text(&text, content);
+    forget_file(setup, path);
+    int r = text.failed ? error_oom(error) : make_directories(setup, path, error);
+    if (r < 0)
+        return r;
+    /* Recorded first: a list that cannot be written must not leave a file that undo does not know. */
+    buffer_appendf(&setup->list, "file %016llx %s\n", (unsigned long long)checksum(text.data, text.size), path);
+    r = setup->list.failed ? error_oom(error) : write_list(setup, error);
+    if (r == 0)
+        r = write_file(path, text.data, text.size, mode, group, error);
+    if (r == 0)
+        printf("wrote %s\n", path);
+    return r;
+}
+
+/* --- checks before anything is written --- */
+
+/* Whether setup wrote the file and nobody has changed it since. */
+static bool is_own_file(const struct setup *setup, const char *path)
+{
+    _cleanup_(freep) char *text = NULL, *line = NULL;
+    size_t size;
+
+    if (file_read(AT_FDCWD, path, FILE_MAX, &text, &size) < 0 ||
+        asprintf(&line, "file %016llx %s\n", (unsigned long long)checksum(text, size), path) < 0)
+        return false;
+    return setup->list.size && memmem(setup->list.data, setup->list.size, line, strlen(line));
+}
+
+static int check_free(const struct setup *setup, const char *path, struct error *error)
+{
+    struct stat status;
+
+    if ((lstat(path, &status) < 0 && errno == ENOENT) || is_own_file(setup, path))
+        return 0;
+    return error_set(error, -EEXIST,
+                     "%s exists already, and is not as \"perfcountd setup\" writes it; nothing was changed", path);
+}
+
+/* Copies the value of the last "ExecStart=" with a value. Returns -ENOENT if there is none. */
+static int find_exec(const char *text, char **ret, struct error *error)
+{
+    static const char key[] = "ExecStart=";
+    const char *found = NULL;
+
+    for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+        if (str_starts(line, key) && line[strlen(key)] != '\n')
+            found = line + strlen(key);
+    if (!found)
+        return -ENOENT;
+    *ret = strndup(found, strcspn(found, "\n"));
+    return *ret ? 0 : error_oom(error);
+}
+
+/* Finds how the installed service is started, which the drop-in repeats with more flags. */
+static int load_unit(struct setup *setup, struct error *error)
+{
+    static const char *const directories[] = {UNITS, "/run/systemd/system", "/usr/local/lib/systemd/system",
+                                              "/usr/lib/systemd/system", "/lib/systemd/system"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(directories); i++) {
+        _cleanup_(freep) char *text = NULL;
+        char path[128];
+        snprintf(path, sizeof(path), "%s/perfcountd.service", directories[i]);
+        if (file_read(AT_FDCWD, path, FILE_MAX, &text, NULL) == 0)
+            return find_exec(text, &setup->exec, error);
+    }
+    return error_set(error, -ENOENT, "perfcountd.service is not installed; see doc/install.md");
+}
+
+/* Another drop-in that sets the command line would win or lose by its name. */
+static int check_dropins(struct error *error)
+{
+    DIR *directory = opendir(SERVICE_DROPINS);
+    struct dirent *entry;
+    int r = 0;
+
+    while (directory && r == 0 && (entry = readdir(directory))) {
+        _cleanup_(freep) char *text = NULL, *exec = NULL;
+        if (str_equal(entry->d_name, "50-setup.conf") || entry->d_name[0] == '.' ||
+            file_read(dirfd(directory), entry->d_name, FILE_MAX, &text, NULL) < 0)
+            continue;
+        if (find_exec(text, &exec, error) == 0)
+            r = error_set(error, -EEXIST,
+                          SERVICE_DROPINS "/%s sets ExecStart=; add the flags there, and nothing was changed",
+                          entry->d_name);
+    }
+    if (directory)
+        closedir(directory);
+    return r;
+}
+
+static int check_all(struct setup *setup, struct error *error)
+{
+    const struct options *options = setup->options;
+    struct address address;
+    int r = load_unit(setup, error);
+
+    if (r == 0 && (options->profiles || options->password))
+        r = check_dropins(error);
+    if (r == 0 && (options->profiles || options->password))
+        r = check_free(setup, SERVICE_FILE, error);
+    if (r == 0 && options->password)
+        r = check_free(setup, WEB_FILE, error);
+    if (r == 0 && options->setup_listen)
+        r = check_free(setup, SOCKET_FILE, error);
+    if (r == 0 && options->setup_listen && (r = address_parse(options->setup_listen, &address, error)) < 0)
+        error_prefix(error, "--listen: ");
+    return r;
+}
+
+/* --- commands of the system --- */
+
+/* Runs a program and waits for it. Returns its exit status, or -errno if it cannot be run. */
+static int run_program(const char *const *argv)
+{
+    int status;
+    pid_t pid;
+
+    fflush(stdout);
+    int r = posix_spawnp(&pid, argv[0], NULL, NULL, (char *const *)argv, environ);
+    if (r != 0)
+        return -r;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return -errno;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+static int run_or_fail(const char *const *argv, struct error *error)
+{
+    int r = run_program(argv);
+
+    if (r == 0)
+        return 0;
+    if (r < 0)
+        return error_set(error, r, "cannot run %s: %s", argv[0], strerror(-r));
+    return error_set(error, -EIO, "%s %s ended with status %d", argv[0], argv[1], r);
+}
+
+/* Where systemd does not run, as in an image that is being built, the files take effect at the next boot. */
+static int restart_service(struct error *error)
+{
+    static const char *const reload[] = {"systemctl", "daemon-reload", NULL};
+    static const char *const restart[] = {"systemctl", "restart", "perfcountd.socket", "perfcountd.service", NULL};
+
+    if (access("/run/systemd/system", F_OK) < 0) {
+        printf("systemd does not run here, so nothing was restarted\n");
+        return 0;
+    }
+    int r = run_or_fail(reload, error);
+    if (r == 0)
+        r = run_or_fail(restart, error);
+    if (r == 0)
+        printf("restarted perfcountd.service\n");
+    return r;
+}
+
+/* --- what setup does --- */
+
+static int add_group(struct setup *setup, struct error *error)
+{
+    static const char *const argv[] = {"groupadd", "--system", GROUP, NULL};
+
+    if (getgrnam(GROUP))
+        return 0;
+    int r = run_or_fail(argv, error);
+    if (r < 0)
+        return r;
+    buffer_appendf(&setup->list, "group " GROUP "\n");
+    printf("made the group " GROUP "\n");
+    return write_list(setup, error);
+}
+
+static bool is_member(const char *user)
+{
+    const struct group *group = getgrnam(GROUP);
+
+    for (char **member = group ? group->gr_mem : NULL; member && *member; member++)
+        if (str_equal(*member, user))
+            return true;
+    return false;
+}
+
+/* Makes the user who called sudo(8) an operator. */
+static int add_member(struct setup *setup, struct error *error)
+{
+    const char *user = getenv("SUDO_USER");
+
+    if (!user || str_equal(user, "root") || !getpwnam(user) || is_member(user))
+        return 0;
+    const char *const argv[] = {"gpasswd", "--add", user, GROUP, NULL};
+    int r = run_or_fail(argv, error);
+    if (r < 0)
+        return r;
+    buffer_appendf(&setup->list, "member %s\n", user);
+    printf("%s is an operator from the next login on, by /run/perfcountd.sock\n", user);
+    return write_list(setup, error);
+}
+
+/* Without characters that look alike. */
+static int make_password(char password[PASSWORD_SIZE + 1], struct error *error)
+{
+    static const char letters[] = "abcdefghijkmnpqrstuvwxyz23456789"; /* 32 */
+    unsigned char bytes[PASSWORD_SIZE];
+
+    if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+        return error_set(error, -EIO, "the kernel has no random numbers");
+    for (size_t i = 0; i < PASSWORD_SIZE; i++)
+        password[i] = letters[bytes[i] % (sizeof(letters) - 1)];
+    password[PASSWORD_SIZE] = '\0';
+    explicit_bzero(bytes, sizeof(bytes));
+    return 0;
+}
+
+static int add_password(struct setup *setup, struct error *error)
+{
+    _cleanup_(freep) struct crypt_data *data = calloc(1, sizeof(*data));
+    const struct group *group = getgrnam(GROUP);
+    char password[PASSWORD_SIZE + 1], setting[CRYPT_GENSALT_OUTPUT_SIZE], content[256];
+
+    if (!data)
+        return error_oom(error);
+    int r = make_password(password, error);
+    if (r < 0)
+        return r;
+    const char *hash = crypt_gensalt_rn("$2y$", 10, NULL, 0, setting, sizeof(setting))
+                           ? crypt_rn(password, setting, data, sizeof(*data))
+                           : NULL;
+    if (!hash)
+        return error_set(error, -ENOTSUP, "libcrypt cannot hash a password: %s", strerror(errno));
+    snprintf(content, sizeof(content), "basic_auth_users:\n  " LOGIN ": %s\n", hash);
+    r = add_file(setup, WEB_FILE, content, 0640, group ? group->gr_gid : 0, error);
+    if (r == 0)
+        printf("all clients need a password from now on, also Prometheus and those of /run/perfcountd.sock; it is "
+               "shown only here:\n"
+               "    user:     " LOGIN "\n    password: %s\n"
+               "it goes over the network as it is, unless you set up TLS: see doc/security.md\n",
+               password);
+    explicit_bzero(password, sizeof(password));
+    explicit_bzero(data, sizeof(*data));
+    return r;
+}
+
+static bool exec_has(const char *exec, const char *flag)
+{
+    return strstr(exec, flag);
+}
+
+/* Flags that an earlier setup chose stay. */
+static int add_service_file(struct setup *setup, struct error *error)
+{
+    _cleanup_(freep) char *before = NULL;
+    _cleanup_(buffer_done) struct buffer content = {0};
+
+    bool again = file_read(AT_FDCWD, SERVICE_FILE, FILE_MAX, &before, NULL) == 0;
+    bool profiles = setup->options->profiles || (again && exec_has(before, " --sampler.enabled"));
+    bool password = setup->options->password || (again && exec_has(before, " --web.config.file="));
+    buffer_appendf(&content, "[Service]\nExecStart=\nExecStart=%s%s%s\n", setup->exec,
+                   profiles ? " --sampler.enabled" : "", password ? " --web.config.file=" WEB_FILE : "");
+    buffer_append_text(&content, profiles ? sampler_directives : "");
+    buffer_append_char(&content, '\0');
+    return content.failed ? error_oom(error) : add_file(setup, SERVICE_FILE, content.data, 0644, 0, error);
+}
+
+/* ListenStream= has a port, an address with a port, or a path. */
+static int add_socket_file(struct setup *setup, struct error *error)
+{
+    const char *address = setup->options->setup_listen;
+    char content[512];
+
+    if (str_starts(address, "unix:"))
+        address += strlen("unix:");
+    else if (address[0] == ':')
+        address++;
+    snprintf(content, sizeof(content), "[Socket]\nListenStream=\nListenStream=%s\nListenStream=/run/perfcountd.sock\n",
+             address);
+    return add_file(setup, SOCKET_FILE, content, 0644, 0, error);
+}
+
+static int setup_apply(struct setup *setup, struct error *error)
+{
+    const struct options *options = setup->options;
+    int r = make_directories(setup, LIST_FILE, error);
+
+    if (r == 0)
+        r = add_group(setup, error);
+    if (r == 0)
+        r = add_member(setup, error);
+    if (r == 0 && options->password)
+        r = add_password(setup, error);
+    if (r == 0 && (options->profiles || options->password))
+        r = add_service_file(setup, error);
+    if (r == 0 && options->setup_listen)
+        r = add_socket_file(setup, error);
+    if (r == 0 && (options->profiles || options->password || options->setup_listen))
+        r = restart_service(error);
+    if (r == 0 && options->profiles)
+        printf("the service takes profiles: open its page in a browser, or see doc/profiles.md\n");
+    return r;
+}
+
+/* --- undo --- */
+
+static void undo_file(const char *sum_and_path)
+{
+    _cleanup_(freep) char *text = NULL;
+    const char *path = strchr(sum_and_path, ' ');
+    uint64_t sum;
+    size_t size;
+
+    if (!path || number_parse_hex_n(sum_and_path, (size_t)(path - sum_and_path), &sum) < 0)
+        return;
+    path++;
+    int r = file_read(AT_FDCWD, path, FILE_MAX, &text, &size);
+    if (r == -ENOENT)
+        return;
+    if (r < 0 || checksum(text, size) != sum)
+        printf("left %s: it was changed since\n", path);
+    else if (unlink(path) == 0)
+        printf("removed %s\n", path);
+    else
+        printf("left %s: %s\n", path, strerror(errno));
+}
+
+static void undo_member(const char *user)
+{
+    const char *const argv[] = {"gpasswd", "--delete", user, GROUP, NULL};
+
+    if (is_member(user) && run_program(argv) == 0)
+        printf("%s is no operator any more\n", user);
+}
+
+static void undo_group(const char *name)
+{
+    const char *const argv[] = {"groupdel", name, NULL};
+
+    if (getgrnam(name) && run_program(argv) == 0)
+        printf("removed the group %s\n", name);
+}
+
+static void undo_line(const char *line)
+{
+    static const struct {
+        const char *word;
+        void (*undo)(const char *rest);
+    } kinds[] = {{"file ", undo_file}, {"member ", undo_member}, {"group ", undo_group}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+        if (str_starts(line, kinds[i].word))
+            kinds[i].undo(line + strlen(kinds[i].word));
+}
+
+/* What was done last is undone first. Directories go at the end, if they are empty. */
+static void undo_list(char *list)
+{
+    static const char word[] = "directory ";
+
+    for (size_t pass = 0; pass < 2; pass++) {
+        _cleanup_(freep) char *copy = strdup(list);
+        char *newline;
+        while (copy && *copy) {
+            size_t size = strlen(copy);
+            if (copy[size - 1] == '\n')
+                copy[--size] = '\0';
+            newline = strrchr(copy, '\n');
+            const char *line = newline ? newline + 1 : copy;
+            if (pass == 0)
+                undo_line(line);
+            else if (str_starts(line, word))
+                rmdir(line + strlen(word));
+            if (!newline)
+                break;
+            newline[1] = '\0';
+        }
+        if (pass == 0)
+            unlink(LIST_FILE);
+    }
+}
+
+static int setup_undo(struct setup *setup, struct error *error)
+{
+    _cleanup_(freep) char *list = buffer_string(&setup->list);
+
+    if (!list)
+        return error_oom(error);
+    if (!*list) {
+        printf("nothing to undo: " LIST_FILE " does not exist\n");
+        return 0;
+    }
+    bool has_files = strstr(list, "file ");
+    undo_list(list);
+    return has_files ? restart_service(error) : 0;
+}
+
+int command_setup(const struct options *options)
+{
+    _cleanup_(setup_done) struct setup setup = {.options = options};
+    _cleanup_(freep) char *list = NULL;
+    struct error error;
+    size_t size;
+
+    if (geteuid() != 0) {
+        error_set(&error, -EPERM, "setup changes the system: run \"sudo perfcountd setup\"");
+        return command_fail(EXIT_FAILURE, &error);
+    }
+    int r = file_read(AT_FDCWD, LIST_FILE, FILE_MAX, &list, &size);
+    if (r < 0 && r != -ENOENT) {
+        error_set(&error, r, "cannot read " LIST_FILE ": %s", strerror(-r));
+        return command_fail(EXIT_FAILURE, &error);
+    }
+    if (r == 0)
+        buffer_append(&setup.list, list, size);
+    umask(022);
+    if (options->undo)
+        r = setup_undo(&setup, &error);
+    else if ((r = check_all(&setup, &error)) == 0)
+        r = setup_apply(&setup, &error);
+    return r < 0 ? command_fail(EXIT_FAILURE, &error) : EXIT_SUCCESS;
+}

@@ -1,0 +1,120 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# `perfcountd setup` and its --undo, on copies of /etc and /run that only this script sees. systemctl is played.
+# set: quick
+. "$(dirname "$0")/lib.sh"
+need jq unshare
+
+[ "$(id -u)" -eq 0 ] || skip "root, to have an /etc of its own"
+if [ -z "${SETUP_INSIDE-}" ]; then
+    unshare --mount true 2>/dev/null || skip "the right to make a mount namespace"
+    SETUP_INSIDE=yes unshare --mount --propagation private "$0" "$@"
+    exit
+fi
+
+mkdir "$scratch/etc" "$scratch/bin"
+tar -C /etc --exclude=./perfcountd -c . 2>/dev/null | tar -C "$scratch/etc" -x
+mount --bind "$scratch/etc" /etc
+mount -t tmpfs none /run
+mkdir -p /run/systemd/system
+rm -rf /etc/systemd/system/perfcountd.* /etc/perfcountd
+sed -i '/^perfcountd:/d' /etc/group /etc/gshadow
+grep -q '^alice:' /etc/passwd || echo 'alice:x:61028:100::/:/bin/sh' >>/etc/passwd
+# shellcheck disable=SC2016 # that shell expands it
+printf '#!/bin/sh\necho "$*" >>%s/systemctl.log\n' "$scratch" >"$scratch/bin/systemctl"
+chmod 755 "$scratch/bin/systemctl"
+PATH=$scratch/bin:$PATH
+unit=/run/systemd/system/perfcountd.service
+dropin=/etc/systemd/system/perfcountd.service.d
+etc_files() {
+    (cd /etc && find . -type f ! -name '*-' -exec sha256sum {} + | sort -k 2; find . -type d | sort)
+}
+# try ARGUMENTS...: sets status and out, of both streams.
+try() {
+    status=0
+    : >"$scratch/systemctl.log"
+    out=$(SUDO_USER=alice "$PERFCOUNTD" setup "$@" 2>&1) || status=$?
+}
+restarts() {
+    grep -c '^restart' "$scratch/systemctl.log"
+}
+
+etc_files >"$scratch/before"
+try --profiles
+equals "without the service: exit status" "$status" 1
+matches "it says so" "$out" '^perfcountd: perfcountd.service is not installed'
+equals "and nothing is there" "$(etc_files | diff "$scratch/before" - | grep -v '^---')" ""
+printf '[Service]\nExecStart=/opt/perfcountd --log.level=info\n' >"$unit"
+
+# --- what is somebody else's stays
+
+mkdir -p /etc/perfcountd "$dropin"
+echo mine >/etc/perfcountd/web.yml
+printf '[Service]\nExecStart=\nExecStart=/opt/other\n' >"$dropin/local.conf"
+try --password
+matches "a drop-in with a command line is in the way" "$status $out" "^1 .*$dropin/local.conf sets ExecStart=.*nothing was changed"
+rm "$dropin/local.conf"
+printf '[Service]\nNice=1\n' >"$dropin/local.conf"
+try --password
+matches "and so is a web configuration" "$status $out" '^1 .*/etc/perfcountd/web.yml exists already.*nothing was changed'
+equals "which is as it was" "$(cat /etc/perfcountd/web.yml)" mine
+lacks "no group was made" '^perfcountd:' /etc/group
+rm /etc/perfcountd/web.yml
+try --listen=nowhere
+matches "an address that is none" "$status $out" '^1 perfcountd: --listen: '
+etc_files >"$scratch/before"
+
+# --- everything, and back
+
+try --profiles --password --listen=127.0.0.1:61029
+equals "setup: exit status" "$status" 0
+password=$(sed -n 's/^ *password: //p' <<<"$out")
+matches "it prints a password" "$password" '^[a-z2-9]{20}$'
+equals "which no file has" "$(grep -rlF "$password" /etc)" ""
+equals "the web configuration is not for everybody" "$(stat -c '%a %U %G' /etc/perfcountd/web.yml)" \
+    "640 root perfcountd"
+equals "the unit's command line has flags more" "$(grep '^ExecStart=.' "$dropin/50-setup.conf")" \
+    "ExecStart=/opt/perfcountd --log.level=info --sampler.enabled --web.config.file=/etc/perfcountd/web.yml"
+equals "and the rights are those of contrib/systemd/sampler.conf" \
+    "$(grep -v '^#\|^ExecStart' "$dropin/50-setup.conf")" "$(grep -v '^#\|^$' "$root/contrib/systemd/sampler.conf")"
+equals "the socket is elsewhere, and the operators' is there" \
+    "$(grep -v '^#' /etc/systemd/system/perfcountd.socket.d/50-setup.conf | tr '\n' ' ')" \
+    "[Socket] ListenStream= ListenStream=127.0.0.1:61029 ListenStream=/run/perfcountd.sock "
+matches "the user is an operator" "$(grep '^perfcountd:' /etc/group)" ':alice$'
+equals "the service is restarted once" "$(restarts)" 1
+for file in /etc/perfcountd/web.yml "$dropin/50-setup.conf" /etc/systemd/system/perfcountd.socket.d/50-setup.conf; do
+    contains "it says what it wrote" "$out" "wrote $file"
+done
+
+client=(-u "perfcountd:$password")
+start_daemon --sampler.enabled --web.config.file=/etc/perfcountd/web.yml --config.file="$light"
+equals "a client with the password is served" "$(status_of /metrics)" 200
+equals "and has samples" "$(status_of '/api/v1/folded?seconds=0.1')" 200
+client=()
+equals "one without it is refused" "$(status_of /metrics)" 401
+stop_daemon
+
+try --password
+equals "again: exit status" "$status" 0
+echo "$out" >"$scratch/out"
+lacks "with another password" "$password" "$scratch/out"
+contains "and profiles as before" "$(cat "$dropin/50-setup.conf")" --sampler.enabled
+try --undo
+equals "undo: exit status" "$status" 0
+equals "everything is as before" "$(etc_files | diff "$scratch/before" - | grep -v '^---')" ""
+equals "the service is restarted" "$(restarts)" 1
+try --undo
+matches "a second undo does nothing" "$status $out" '^0 nothing to undo'
+
+# --- a file that was changed since
+
+try --profiles
+echo '# mine' >>"$dropin/50-setup.conf"
+try --password
+matches "another setup does not overwrite it" "$status $out" '^1 .*50-setup.conf exists already.*nothing was changed'
+try --undo
+contains "undo leaves it" "$out" "left $dropin/50-setup.conf: it was changed since"
+holds "it is there" grep -q '^# mine' "$dropin/50-setup.conf"
+try --profiles
+matches "and a new setup does not overwrite it" "$status $out" '^1 .*50-setup.conf exists already'
+finish
