@@ -366,6 +366,15 @@ static const struct option config_rows[] = {
         .help = "how many seconds a stream may run",
     },
     {
+        .path = "sampler.memory",
+        MEMBER(size, sampler.memory),
+        .min = 16 << 20,
+        .max = 1 << 30,
+        .range = "16MiB to 1GiB",
+        .default_yaml = "16MiB",
+        .help = "how much memory names of functions and all else that sampling keeps may take, besides the rings",
+    },
+    {
         .path = "sampler.allow",
         MEMBER(choice, sampler.allow),
         .choices = trusts,

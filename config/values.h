@@ -99,6 +99,7 @@ struct config_sampler {
     bool callchain;
     uint64_t ring_pages; /* data pages of each CPU's ring buffer, a power of two */
     uint64_t max_clients, max_seconds;
+    uint64_t memory;   /* bytes, without the rings */
     enum trust allow;  /* the lowest trust that may have samples; callers use config_trust_to_sample() */
     bool allow_remote; /* deprecated; sets `allow` */
     unsigned allow_remote_line, allow_remote_column; /* 0: the key is absent */

@@ -8,9 +8,10 @@
 #include "base/timer.h"
 #include "sampler/record-options.h"
 
-/* Memory for sampling in all processes, without the rings. Symbol tables get what the other parts leave. */
-#define BYTES_MAX (16 * 1024 * 1024)
-/* The part for captures, connections and the heap's fragmentation. */
+/*
+ * Parts of sampler.memory, which all processes may take for sampling, without the rings. Symbol tables get what the
+ * other parts leave. This one is for captures, connections and the heap's fragmentation.
+ */
 #define BYTES_FIXED (768 * 1024)
 /* Output that may wait for all clients together. */
 #define BYTES_OF_CLIENTS (3 * 1024 * 1024)
@@ -155,7 +156,7 @@ void sampler_limit_symbols(struct sampler *sampler)
         largest = MAX(largest, client->kept);
     }
     bytes += largest;
-    symbols_set_room(sampler->symbols, bytes < BYTES_MAX ? BYTES_MAX - bytes : 0);
+    symbols_set_room(sampler->symbols, bytes < sampler->config->memory ? sampler->config->memory - bytes : 0);
 }
 
 /* --- configuration --- */

@@ -181,7 +181,7 @@ void dsos_set_room(struct dsos *dsos, size_t room)
 {
     size_t rest = MAX(room, PROCESS_BYTES + ROOM_MIN) - PROCESS_BYTES;
 
-    dsos->tables_max = MIN(rest / 3 * 2, DSOS_TABLES_MAX);
+    dsos->tables_max = MIN(rest / 3 * 2, MAX(rest / 9 * 4, DSOS_TABLES_MAX));
     symboliser_set_max(dsos->symboliser, rest / 9 * 2);
     dsos_shrink(dsos);
 }

@@ -14,7 +14,7 @@
 #include "perf/sys.h"
 #include "symbols/symboliser.h"
 
-#define DSOS_TABLES_MAX ((size_t)6 << 20) /* bytes of all tables, not counting the kernel's */
+#define DSOS_TABLES_MAX ((size_t)6 << 20) /* bytes of all tables, not counting the kernel's, in 16 MiB of room */
 
 struct dsos;
 
@@ -107,7 +107,8 @@ bool dsos_pending(const struct dsos *dsos);
 size_t dsos_bytes(const struct dsos *dsos);
 /*
  * Limits the bytes of memory that the tables of files and the symboliser's process take together. DSOS_TABLES_MAX
- * also applies. Any `room` below 3.25 MiB counts as 3.25 MiB, so small tables always fit.
+ * also applies up to a room of 16 MiB, and four ninths of a larger one. Any `room` below 3.25 MiB counts as 3.25 MiB,
+ * so small tables always fit.
  */
 void dsos_set_room(struct dsos *dsos, size_t room);
 /* Whether symbols of some file were left out, or a file got no table, for lack of memory. */

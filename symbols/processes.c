@@ -504,9 +504,10 @@ static void process_map(struct processes *processes, struct process *process, co
 {
     size_t before = process_bytes(process);
 
+    /* Before the mapping that it replaces goes: that may hold the last reference to the same file and its table. */
+    struct dso *dso = process_dso_of(processes, process->pid, mapping);
     /* An array that shrinks keeps its memory, so up to half of its bytes are not counted. */
     mappings_cut(&process->mappings, mapping->start, mapping->end);
-    struct dso *dso = process_dso_of(processes, process->pid, mapping);
     if (dso)
         mappings_put(&process->mappings, mapping, dso);
     processes->bytes += process_bytes(process) - before;

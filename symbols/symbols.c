@@ -573,7 +573,7 @@ const char *symbols_reason_user(const struct symbols *symbols)
                "or the process that reads them ended over a file";
     if (dsos_were_cut(symbols->dsos))
         return "of large programs only the largest functions are known, since all of their symbols would need more "
-               "memory than perfcountd may use for them";
+               "memory than sampler.memory of the configuration";
     return NULL;
 }
 

@@ -135,7 +135,7 @@ size_t symbols_bytes(const struct symbols *symbols)
 void symbols_set_room(struct symbols *symbols, size_t bytes)
 {
     (void)symbols;
-    (void)bytes;
+    seen.room = bytes;
 }
 
 static void (*on_idle)(void *userdata);
@@ -205,7 +205,8 @@ int sampled_begin(void **state)
                                         .period = 1000000,
                                         .ring_pages = 16,
                                         .max_clients = 4,
-                                        .max_seconds = 60};
+                                        .max_seconds = 60,
+                                        .memory = 16 << 20};
     assert_true(sd_event_new(&f->event) >= 0);
     assert_int_equal(machine_load(&f->sys, &f->machine, &error), 0);
     assert_int_equal(sampler_new(&f->sys, f->event, &f->symboliser, &f->sampler), 0);

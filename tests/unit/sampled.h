@@ -42,6 +42,7 @@ extern struct seen {
     unsigned n_scans;
     char renamed[16];        /* "COMM-CPU" of the last comm record that begins with "renamed" */
     struct symbols *symbols; /* the argument of the last symbols_scan() */
+    size_t room;             /* of the last symbols_set_room() */
 } seen;
 
 struct reader {

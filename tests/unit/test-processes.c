@@ -188,6 +188,20 @@ TEST_WITH(test_running, process_rig_setup, process_rig_teardown)
     assert_string_equal(process_rig_at(rig, 4, 0x1000), "/new+0");
 }
 
+/* A process that is mapped again, as when the next client comes, keeps its files and so their tables. */
+TEST_WITH(test_mapped_again, process_rig_setup, process_rig_teardown)
+{
+    struct process_rig *rig = *state;
+    const struct mapping mapping = {.start = 0x1000, .end = 0x2000, .file = "/x", .inode = 7, .protection = PROT_EXEC};
+
+    processes_map(rig->processes, 1, &mapping);
+    struct process *process = processes_find(rig->processes, 1);
+    mappings_find(&process->mappings, 0x1000)->dso->seen_size = 42;
+    processes_end_all(rig->processes);
+    processes_map(rig->processes, 1, &mapping);
+    assert_int_equal(mappings_find(&process->mappings, 0x1000)->dso->seen_size, 42);
+}
+
 TEST_WITH(test_ignored, process_rig_setup, process_rig_teardown)
 {
     struct process_rig *rig = *state;

@@ -33,6 +33,23 @@ TEST_WITH(test_sharing, sampled_begin, sampled_end)
     reader_stop(&b);
 }
 
+/* Symbols have what the other parts leave of sampler.memory. */
+TEST_WITH(test_memory, sampled_begin, sampled_end)
+{
+    struct sampled *f = *state;
+    struct reader a;
+
+    sampled_start(f, &(struct record_request){0}, &a);
+    sampler_limit_symbols(f->sampler);
+    assert_in_range(seen.room, 1 << 20, 16 << 20);
+    f->config.memory = 64 << 20;
+    sampler_configure(f->sampler, f->machine, &f->config, f->admits);
+    sampler_limit_symbols(f->sampler);
+    assert_in_range(seen.room, 49 << 20, 64 << 20);
+    reader_stop(&a);
+    sampled_until(f, count_perf_fds() == 0);
+}
+
 TEST_WITH(test_refused, sampled_begin, sampled_end)
 {
     static const struct {
