@@ -116,8 +116,8 @@ int order_admit(const struct order *order, struct order_targets *targets, const 
 /* Adds one parameter. The arguments and errors are those of filter_add(). */
 int order_add(struct order *order, const char *name, const char *value, struct error *error);
 /*
- * Sets the sentence for a client that sorts by a known name that no row has: why, if an event is missing, and that CPU
- * time is known, if it is. `passes` says which rows are meant. Returns -EINVAL.
+ * For a client that wants to sort by a name that exists but that no row has. The sentence says why an event is missing,
+ * and offers to sort by CPU time where that is known. Only rows that `passes` accepts are looked at. Returns -EINVAL.
  */
 int order_refuse(const struct order *order, const struct snapshot *snapshot,
                  bool (*passes)(const void *userdata, const struct row *row), const void *userdata,

@@ -103,7 +103,7 @@ TEST(test_empty)
     flame_done(&flame);
 }
 
-/* Names of strangers are text: no byte of theirs is markup, ends the script, or is a character that XML lacks. */
+/* A hostile name stays text: it cannot become markup, end the script, or contain characters that XML does not allow. */
 TEST(test_hostile)
 {
     static const char *const names[] = {
@@ -170,7 +170,7 @@ TEST(test_large)
     flame_done(&flame);
 }
 
-/* What is too narrow to be seen, however far one zooms, is left out with all that it calls; its caller is not. */
+/* A frame that is too narrow to be seen is left out, with all frames that it calls. Its caller stays. */
 TEST(test_narrow)
 {
     struct flame flame;

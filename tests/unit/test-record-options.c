@@ -340,7 +340,8 @@ static const struct {
      "cpu 0 cycles: permission denied (EACCES)",
      .out_r = -EACCES,
      .in_refused = ALWAYS},
-    /* Where the kernel asks for permission before it looks for a PMU, it is still the clock. */
+    /* The default event is cpu-clock also where the kernel refuses cycles for lack of permission before it looks for a
+       PMU. */
     {fake_machine_no_pmu, {.pid = 0}, "cpu-clock 1:0 freq 99", .in_refused = 1},
     {fake_machine_no_pmu,
      {.pid = 0},

@@ -9,7 +9,7 @@ import { isWorse } from "./tiles.js";
 export const bands = 6; // services with a colour of their own
 
 // Of those that the record of a service has, these are columns, at most three of them.
-// `better`: what is better, more or less.
+// `better`: 1 if more of it is better, -1 if less is.
 const columns = new Map(Object.entries({ ipc: { title: "IPC", better: 1 },
     backend_stall_ratio: { title: "Stall", better: -1 }, llc_mpki: { title: "LLC MPKI", better: -1 },
     l2_mpki: { title: "L2 MPKI", better: -1 }, context_switches: { title: "Switches", better: 0 },
