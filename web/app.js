@@ -27,7 +27,11 @@ class Page {
         this.client = new Client(document.baseURI);
         this.visibility = new Visibility(document);
         this.kept = new Map(); // what a view wants to find again when it is opened next, by its name
-        this.faults = new Faults(document.getElementById("fault"), document.getElementById("load"));
+        const line = document.getElementById("fault"); // it has the sentence of a page that does not start
+
+        line.hidden = true;
+        line.classList.remove("late");
+        this.faults = new Faults(line, document.getElementById("load"));
         this.tools = document.getElementById("tools"); // a place in the header for what the view has
         this.routes = document.querySelector("noscript").textContent; // the list of what this daemon has
         this.footer = new Footer(document.querySelector("footer"), this.routes);

@@ -163,6 +163,19 @@ test("a page that does not come whole says so, and does not stay blank", async (
     }
 });
 
+test("a page whose first script does not come says so, too", async () => {
+    const tab = await session.browser.newPage();
+    try {
+        await tab.setRequestInterception(true);
+        tab.on("request", (request) => request.url().endsWith("/boot.js") ? request.abort() : request.continue());
+        await tab.goto(`${session.url}/#health`);
+        await eventually("a sentence", () => tab.evaluate(() =>
+            document.getElementById("fault").innerText.includes("The page could not be loaded whole")));
+    } finally {
+        await tab.close();
+    }
+});
+
 test("a daemon of another version is noticed, and the page is loaded again only if its reader wants", async () => {
     const binary = process.env.PERFCOUNTD;
     const { version } = await daemon.get("/api/v1/status");
