@@ -48,7 +48,8 @@ test("a flame graph of cycles has the program that is busy there", { skip }, asy
 // The overview, after a minute of its history.
 function overviewIsFull(tab) {
     return tab.until("six steps of services", () => document.querySelectorAll(".busiest tbody tr").length > 1 &&
-        document.querySelector(".stack").stack.shown.ends.length >= 6);
+        document.querySelector(".stack").stack.shown.ends.length >= 6 &&
+        [...document.querySelectorAll(".cell")].every((one) => one.innerText.includes("%")));
 }
 
 // The screenshots as one picture, one below the other.
