@@ -42,8 +42,7 @@ enum escape {
     ESCAPE_XML,              /* the content of elements and of quoted attributes */
 };
 
-/* The length of the prefix that no format but XML escapes: printable ASCII characters, but no quote and no backslash.
- */
+/* The length of the prefix that only XML escapes: printable ASCII characters, but no quote and no backslash. */
 size_t escape_plain_prefix(const char *text);
 /* Appends `text`, escaped, without surrounding quotes. */
 void escape_append(struct buffer *buffer, const char *text, enum escape escape);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `perfcountd record`: samples of a command, a process, a cgroup or the machine, in one file whose name says its
- * format. This process samples, by a sampler as the daemon's; where the kernel forbids that, a running daemon is asked.
+ * format. This process samples with the daemon's sampler; where the kernel forbids that, it asks a running daemon.
  *
  * The file appears under its name only when it is complete.
  */
@@ -172,21 +172,6 @@ static void recording_done(struct recording *recording)
     buffer_done(&recording->content);
 }
 
-/* Errors of sampler/record-options.h name a parameter of a request. This names the flag instead. */
-static int fail_of_flag(int status, const struct error *error)
-{
-    static const char before[] = "parameter \"";
-    const char *text = error->message;
-    struct error renamed;
-
-    if (!str_starts(text, before))
-        return command_fail(status, error);
-    text += strlen(before);
-    size_t name = strcspn(text, "\"");
-    error_set(&renamed, -EINVAL, "--%.*s%s", (int)name, text, text[name] ? text + name + 1 : "");
-    return command_fail(status, &renamed);
-}
-
 static const struct form *form_of(const char *path)
 {
     for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
@@ -233,7 +218,7 @@ static int recording_parse(struct recording *recording)
     if (r == 0)
         r = parse_flag(recording, "seconds", options->seconds, &error);
     if (r < 0)
-        return fail_of_flag(EXIT_BAD_USAGE, &error);
+        return command_fail_flag(EXIT_BAD_USAGE, "", &error);
     if (recording->request.seconds == 0)
         recording->request.seconds = options->workload ? SECONDS_MAX : SECONDS_DEFAULT;
     return EXIT_SUCCESS;
@@ -296,7 +281,7 @@ static int make_event_loop(struct recording *recording)
 
 /* --- sampling in this process --- */
 
-/* A process may have many threads, with a descriptor each on each CPU. */
+/* Each thread of a process needs a descriptor for each CPU. */
 static void raise_descriptor_limit(void)
 {
     struct rlimit limit;
@@ -690,7 +675,7 @@ static int record(struct recording *recording)
         if (status != EXIT_SUCCESS)
             error_set(&error, -EACCES, "%.200s; and this process may not sample: %s", error.message, first.message);
     }
-    return status == EXIT_SUCCESS ? status : fail_of_flag(status, &error);
+    return status == EXIT_SUCCESS ? status : command_fail_flag(status, "", &error);
 }
 
 /* Waits for the command, which may outlast its recording. Returns its exit status. */

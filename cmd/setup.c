@@ -387,11 +387,6 @@ static int add_password(struct setup *setup, struct error *error)
     return r;
 }
 
-static bool exec_has(const char *exec, const char *flag)
-{
-    return strstr(exec, flag);
-}
-
 /* Flags that an earlier setup chose stay. */
 static int add_service_file(struct setup *setup, struct error *error)
 {
@@ -399,8 +394,8 @@ static int add_service_file(struct setup *setup, struct error *error)
     _cleanup_(buffer_done) struct buffer content = {0};
 
     bool again = file_read(AT_FDCWD, SERVICE_FILE, FILE_MAX, &before, NULL) == 0;
-    bool profiles = setup->options->profiles || (again && exec_has(before, " --sampler.enabled"));
-    bool password = setup->options->password || (again && exec_has(before, " --web.config.file="));
+    bool profiles = setup->options->profiles || (again && strstr(before, " --sampler.enabled"));
+    bool password = setup->options->password || (again && strstr(before, " --web.config.file="));
     buffer_appendf(&content, "[Service]\nExecStart=\nExecStart=%s%s%s\n", setup->exec,
                    profiles ? " --sampler.enabled" : "", password ? " --web.config.file=" WEB_FILE : "");
     buffer_append_text(&content, profiles ? sampler_directives : "");

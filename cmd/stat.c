@@ -50,21 +50,13 @@ static void stat_view_done(struct stat_view *view)
         fclose(view->file);
 }
 
-/* Errors of formats/query.h name a parameter of a request. This names the flag instead. */
+/* A name of a cgroup is a parameter of formats/query.h, and here a value of --cgroup. */
 static int refuse_flag(const struct error *error)
 {
-    static const char before[] = "parameter \"";
-    const char *text = error->message;
-    struct error refused;
+    bool is_flag =
+        str_starts(error->message, "parameter \"cgroup\"") || str_starts(error->message, "parameter \"limit\"");
 
-    if (!str_starts(text, before))
-        return command_fail(EXIT_BAD_USAGE, error);
-    text += strlen(before);
-    size_t name = strcspn(text, "\"");
-    bool is_name = !str_starts(text, "cgroup\"") && !str_starts(text, "limit\"");
-    error_set(&refused, -EINVAL, "--%s%.*s%s", is_name ? "cgroup=" : "", (int)name, text,
-              text[name] ? text + name + 1 : "");
-    return command_fail(EXIT_BAD_USAGE, &refused);
+    return command_fail_flag(EXIT_BAD_USAGE, is_flag ? "" : "cgroup=", error);
 }
 
 /* Events may be named as in the configuration: page-faults becomes page_faults. */

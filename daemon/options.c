@@ -602,6 +602,20 @@ int command_fail(int status, const struct error *error)
     return status;
 }
 
+int command_fail_flag(int status, const char *prefix, const struct error *error)
+{
+    static const char before[] = "parameter \"";
+    const char *text = error->message;
+    struct error renamed;
+
+    if (!str_starts(text, before))
+        return command_fail(status, error);
+    text += strlen(before);
+    size_t name = strcspn(text, "\"");
+    error_set(&renamed, -EINVAL, "--%s%.*s%s", prefix, (int)name, text, text[name] ? text + name + 1 : "");
+    return command_fail(status, &renamed);
+}
+
 int command_fail_memory(void)
 {
     struct error error;

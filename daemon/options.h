@@ -81,6 +81,8 @@ int command_top(const struct options *options);
 
 /* Prints the error as one line on standard error. Returns `status`. */
 int command_fail(int status, const struct error *error);
+/* The same for an error that names the parameter "NAME" of a request: here it is --PREFIXNAME. */
+int command_fail_flag(int status, const char *prefix, const struct error *error);
 int command_fail_memory(void);
 /*
  * Flushes what a command has printed. Returns `status`, or EXIT_FAILURE with a sentence if it could not be written,

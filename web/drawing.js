@@ -45,7 +45,7 @@ function drawSome() {
 
 export class Drawing {
     // `paint(context, width, height)` draws, in CSS pixels, into a canvas as large as the element. A canvas costs a
-    // millisecond even if nothing is drawn: there is none until isEmpty() returns false.
+    // millisecond even if nothing is drawn, so none is made until isEmpty() returns false.
     constructor(root, paint, isEmpty = () => false) {
         Object.assign(this, { root, paint, isEmpty, seen: false });
         this.canvas = element("canvas", { width: 0, height: 0 });
@@ -114,7 +114,7 @@ export class Drawing {
         context.fillStyle = this.colour("--quiet");
     }
 
-    // Marks a place, with a text beside it; null: none.
+    // Marks a place, with a text beside it. null removes the mark.
     mark(x, text = "") {
         this.cursor.hidden = x === null;
         if (x === null)

@@ -102,7 +102,7 @@ export class Table {
             write(this.headings.get(key), title);
     }
 
-    // The columns from now on. The focus stays in its row, or on its header.
+    // Shows other columns. The focus stays in its row, or on its header.
     setColumns(columns) {
         const at = document.activeElement, head = at?.closest?.("th[data-key]")?.dataset.key;
         const key = [...this.shown.values()].find((one) => one.tr.contains(at))?.row.key;
