@@ -12,7 +12,7 @@ const module = new URL("../../../web/numbers.js", import.meta.url).href;
 // The results of expressions in a locale.
 function written(locale, ...expressions) {
     const script = `import * as n from ${JSON.stringify(module)};
-        const { amount, bytes, digits, duration, metric, percent, count, timeOf } = n;
+        const { amount, bytes, digits, duration, metric, percent, count, timeOf, clockOf } = n;
         console.log(JSON.stringify([${expressions.join(",")}]));`;
     const env = { ...process.env, LC_ALL: locale, TZ: "UTC" };
 
@@ -33,6 +33,34 @@ test("numbers are written as the locale has them", () => {
     assert.equal(arabic[1], "١٫٢٣ M");
     assert.match(arabic[2], /^١٢٫٣٪/);
     assert.equal(arabic[6], "٢ h ٥ min");
+});
+
+// The page has code of its own for en-US, which the browser's Intl has the last word on.
+test("numbers and times of en-US are those of Intl", () => {
+    const differ = written("en_US.UTF-8", `(() => {
+        const intl = (options) => new Intl.NumberFormat("en-US", options), fixed = { maximumFractionDigits: 2 };
+        const time = (timeStyle) => new Intl.DateTimeFormat("en-US", { timeStyle });
+        const pairs = [[digits, intl({ maximumSignificantDigits: 3 })], [count, intl({ maximumFractionDigits: 0 })],
+            [percent, intl({ style: "percent", maximumSignificantDigits: 3 })],
+            [(value) => metric(value, "ratio", "ipc"), intl(fixed)],
+            [(value) => value > 0 && value < 0.005 ? "0.00" : metric(value, "cpus", "x"),
+             intl({ ...fixed, minimumFractionDigits: 2 })]];
+        const values = [0, 1.005, 0.045, 9.995, 0.5, 1.5, 99.95, 999.5, 12345.6789, 1e-6, 0.0996, 123456789012345];
+        let seed = 1;
+        for (let i = 0; i < 3000; i++) {
+            seed = (seed * 16807) % 2147483647;
+            values.push(seed / 2147483647 * 10 ** (i % 20 - 5), (seed % 100000) / 1000);
+        }
+        const numbers = [...values, ...values.map((value) => -value)].filter((value) => Math.abs(value) < 1e15 &&
+            (value === 0 || Math.abs(value) >= 1e-6));
+        const bad = numbers.flatMap((value) => pairs.map(([write, format]) =>
+            [value, write(value), format.format(value + 0)])).filter(([, ours, theirs]) => ours !== theirs);
+        const times = Array.from({ length: 48 }, (_, i) => 1764330061 + 1800 * i).flatMap((at) => [[at, timeOf(at),
+            time("medium").format(new Date(at * 1000))], [at, clockOf(at), time("short").format(new Date(at * 1000))]]);
+        return JSON.stringify([...bad, ...times.filter(([, ours, theirs]) => ours !== theirs.replace("\\u202f", " "))]);
+    })()`);
+
+    assert.deepEqual(JSON.parse(differ[0]).slice(0, 5), []);
 });
 
 test("what is not a number is an en dash", () => {
