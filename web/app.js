@@ -133,5 +133,5 @@ function loadOthers() {
 replace(document.getElementById("views"), ...views.map(link));
 document.getElementById("skip").addEventListener("click", () => document.getElementById("main").focus());
 page.address.onChange(show);
-show();
+show().then(() => page.edition.watch());
 setTimeout(loadOthers, restMs);

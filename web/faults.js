@@ -53,10 +53,30 @@ export class Edition {
     constructor(page) {
         this.page = page;
         this.version = null;
+        this.at = -Infinity; // when the status was asked for last, if an answer came or may still come
+        this.poll = null;
+    }
+
+    // Asks once a minute from now on, where no view does.
+    watch() {
         // Its own faults are those of the view too, which shows them.
-        this.poll = new Poll({ visibility: page.visibility, fault() {} }, oftenMs, async (signal) => {
-            this.compare(await page.client.json("api/v1/status", { signal }));
+        this.poll = new Poll({ visibility: this.page.visibility, fault() {} }, oftenMs, async (signal) => {
+            if (performance.now() - this.at > oftenMs / 2)
+                await this.status(signal);
         });
+    }
+
+    // The document of /api/v1/status, for a view.
+    async status(signal) {
+        this.at = performance.now();
+        try {
+            const status = await this.page.client.json("api/v1/status", { signal });
+            this.compare(status);
+            return status;
+        } catch (error) {
+            this.at = -Infinity;
+            throw error;
+        }
     }
 
     compare(status) {
@@ -68,6 +88,7 @@ export class Edition {
 
     // The daemon was away.
     ask() {
-        this.poll.resume();
+        this.at = -Infinity;
+        this.poll?.resume();
     }
 }

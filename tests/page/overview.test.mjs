@@ -181,6 +181,8 @@ test("an hour is there at once: who did what, on which cores", async () => {
         await tab.sees("0.0.0-played", "footer");
         await tab.sees("Orange Pi 5 · RK3588S · Linux 5.10.110 · up 12 d", "header");
         assert.ok(tab.asked(/v1\/history/).every(({ url }) => new URL(url).searchParams.get("limit") === "1"));
+        const loaded = tab.asked(/\/page\/boot\.js/).at(-1).begin, asked = tab.asked(/v1\/history/, loaded)[0].begin;
+        assert.equal(tab.asked(/v1\/status/, loaded).filter(({ begin }) => begin < asked).length, 1);
     });
 });
 

@@ -42,11 +42,10 @@ class Health {
     }
 
     async ask(signal) {
-        const [status, pause] = await Promise.all(["api/v1/status", "api/v1/pause"].map(
-            (path) => this.page.client.json(path, { signal })));
+        const [status, pause] = await Promise.all([this.page.edition.status(signal),
+                                                   this.page.client.json("api/v1/pause", { signal })]);
 
         this.age.take();
-        this.page.edition.compare(status);
         this.show(status);
         this.cost.update(status);
         this.facts.update(status);

@@ -261,9 +261,8 @@ class Overview {
     }
 
     async status(signal) {
-        const status = await this.page.client.json("api/v1/status", { signal });
+        const status = await this.page.edition.status(signal);
 
-        this.page.edition.compare(status);
         this.age.take();
         return { status, at: performance.now() };
     }

@@ -75,7 +75,7 @@ class ProfileView {
         });
         const [list, cgroups, config, status, rates] = await Promise.all([
             this.kept.offers ?? client.json("api/v1/events", { signal }), optional("api/v1/cgroups"),
-            optional("api/v1/config"), client.json("api/v1/status", { signal }), this.askRates(signal)]);
+            optional("api/v1/config"), this.page.edition.status(signal), this.askRates(signal)]);
 
         this.kept.offers = list;
         this.form.offer(gather(list, config.sampler?.tracepoints), cgroups.cgroups ?? [], config.sampler,

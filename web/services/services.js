@@ -125,7 +125,7 @@ class Services {
     }
 
     async status(signal) {
-        const status = await this.page.client.json("api/v1/status", { signal });
+        const status = await this.page.edition.status(signal);
         const fault = openerFault(status);
 
         this.opener.hidden = !fault;
