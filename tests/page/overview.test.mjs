@@ -114,6 +114,9 @@ test("without a history the page has live numbers, and says how to switch it on"
         await tab.sees(/set history.enabled in the configuration/, ".note");
         await tab.sees(/\d/, '[data-name="context_switches"] .value');
         await tab.sees("Cgroups are not counted", ".busiest");
+        await tab.sees(/^in use\s+[\d.]+ of \d+$/m, ".legend ul");
+        assert.equal((await tab.text(".legend ul")).match(/in use/g).length, 1);
+        assert.equal(await tab.page.$$eval(".legend .swatch", (all) => all.length), 1);
         const disabled = await tab.page.$$eval(".segments button", (all) => all.map((one) => one.disabled));
         assert.deepEqual(disabled, [false, true]);
         await tab.fits();
@@ -335,17 +338,20 @@ test("findings are said, with the way to their evidence, and names of strangers 
         await tab.sees("CPU 4-7 run at 1.42 of 2.40 GHz", ".attention");
         const links = await tab.page.$$eval(".attention a", (all) =>
             all.map((one) => [one.innerText, one.getAttribute("href")]));
-        assert.deepEqual(links.slice(0, 3), [["Flame graph", "#profile?cpu=4"],
-            ["Show", links[1][1]], ["Evidence", "api/v1/history?cpu=4&since=-30m"]]);
+        assert.deepEqual(links.slice(0, 4), [["Flame graph", "#profile?cpu=4"], ["Show", links[1][1]],
+            ["Compare", links[2][1]], ["Evidence", "api/v1/history?cpu=4&since=-30m"]]);
         assert.equal(links.filter(([text]) => text === "Evidence").length, 1);
-        assert.match(links.at(-1)[1], /^#overview\?from=\d+&to=\d+$/);
+        assert.match(links[1][1], /^#overview\?from=\d+&to=\d+$/);
+        assert.deepEqual(links.at(-1), ["Compare",
+            `#overview?from=${now - 1500}&to=${now - 1200}&with=${now - 1800}-${now - 1500}`]);
         assert.deepEqual(await tab.findings(), []);
         await tab.sees(markup, ".busiest");
         await tab.sees(markup, ".legend");
         assert.deepEqual(await tab.page.evaluate(() => [window.ran ?? null, document.querySelectorAll("img").length,
             document.body.textContent.match(/[\u202a-\u202e]/g)]), [null, 0, null]);
         await tab.page.click(".attention li:last-child a:last-child");
-        await tab.sees(/in the chosen interval/, ".busiest");
+        await tab.sees(/in the chosen interval.*, and what it was/, ".busiest");
+        await tab.sees(/was [\d.]+, −\d\d%/, '[data-name="ipc armv8_cortex_a76"] .foot');
         await tab.fits();
     }, { findings, services: hostile });
 });

@@ -6,6 +6,7 @@ import { findings } from "../health/findings.js";
 import { clockOf, cpusOf } from "../numbers.js";
 
 const aroundS = 300; // before and after a finding, in the interval that its link chooses
+const hourS = 3600, leastS = 60; // what can be compared lies in the hour, and lasted a minute
 const mostShown = 6;
 const missingPmu = (failure) => failure.reason === "no_pmu" || /offers no hardware PMU/.test(failure.message);
 
@@ -36,6 +37,17 @@ export function evidenceOf(path) {
         ? path.slice(1) : null;
 }
 
+// The rules about what was otherwise before.
+const changing = new Set(["service_changed", "clock_limited", "starved"]);
+
+// The interval of a finding and the time of the same length before it, as far as that is in the hour; null: too short.
+export function comparisonOf({ rule, since, until }, now) {
+    const end = until ?? now, first = Math.max(since - (end - since), now - hourS);
+
+    return changing.has(rule) && Number.isFinite(since) && end - since >= leastS && since - first >= leastS
+        ? [{ since, until: end }, { since: first, until: since }] : null;
+}
+
 function when({ since, until }) {
     if (!Number.isFinite(since))
         return "";
@@ -43,7 +55,7 @@ function when({ since, until }) {
 }
 
 export class Attention {
-    // `links`: {profile({cgroup, cpu, event}), interval(since, until), health()}
+    // `links`: {profile({cgroup, cpu, event}), interval(chosen, compared with or null), health()}
     constructor(links) {
         this.links = links;
         this.list = element("ul");
@@ -68,10 +80,12 @@ export class Attention {
     item(item, now) {
         const { links } = this, evidence = evidenceOf(item.evidence);
         const [cpu] = item.cpus && !item.cgroup ? cpusOf(String(item.cpus)) : [];
+        const compared = comparisonOf(item, now);
         const made = [
             (item.cgroup || cpu >= 0) && ["Flame graph", links.profile({ cgroup: item.cgroup, cpu })],
-            Number.isFinite(item.since) && ["Show", links.interval(item.since - aroundS,
-                                                                   (item.until ?? now) + aroundS)],
+            Number.isFinite(item.since) && ["Show", links.interval({ since: item.since - aroundS,
+                                                                     until: (item.until ?? now) + aroundS })],
+            compared && ["Compare", links.interval(...compared)],
             evidence && ["Evidence", evidence],
             item.health && ["Why?", links.health()],
         ].filter(Boolean).map(([text, href], i) => [i ? " · " : "", element("a", { href, "aria-label":

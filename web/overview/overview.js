@@ -91,8 +91,9 @@ class Overview {
         this.busiest = new Busiest({ tracks: this.tracks, onPoint: point, links: { profile: byCgroup,
             services: (path) => this.page.address.of("services", { open: path }) } });
         this.attention = new Attention({ profile, health: () => this.page.address.of("health"),
-            interval: (since, until) => this.page.address.of("overview", { from: Math.floor(since),
-                                                                           to: Math.ceil(until) }) });
+            interval: (chosen, base = null) => this.page.address.of("overview", {
+                from: Math.floor(chosen.since), to: Math.ceil(chosen.until),
+                with: base && `${Math.floor(base.since)}-${Math.floor(base.until)}` }) });
         this.note = element("p", { class: "note quiet", role: "status" }, "Reading what was counted…");
         this.paused = element("p", { class: "note warn", role: "status", hidden: true });
         this.what = element("small");

@@ -44,7 +44,7 @@ export class Legend {
         this.root = element("div", { class: "legend" }, element("h3", {}, this.when, " ", this.what), this.list);
     }
 
-    // `services`: [{path, title}]
+    // `services`: [{path, title}]; without any, the whole chart is one band, that of the first of `extra`.
     make(services, extra) {
         const key = JSON.stringify([services, extra]);
         const row = (mark, name, className = "") => {
@@ -57,10 +57,11 @@ export class Legend {
         this.key = key;
         this.rows = services.map(({ path, title }, i) => row(swatch(i),
             element("a", { href: this.links(path), title: `Flame graph of ${plain(path).slice(0, 300)}` }, title)));
-        this.others = row(swatch(services.length ? -1 : 0), element("span", { title: othersHelp },
-                                                                    services.length ? "others" : "in use"));
-        this.sums = extra.map((name, i) => row(element("i"), element("span", {}, name), i ? "" : "sum"));
-        replace(this.list, [...this.rows, this.others, ...this.sums].map((one) => one.root));
+        if (services.length > 0)
+            this.rows.push(row(swatch(-1), element("span", { title: othersHelp }, "others")));
+        this.sums = extra.map((name, i) => row(i || services.length ? element("i") : swatch(0),
+                                               element("span", {}, name), i || !services.length ? "" : "sum"));
+        replace(this.list, [...this.rows, ...this.sums].map((one) => one.root));
     }
 
     // `values` has one of each service and of the others, `sums` the texts below.
@@ -69,7 +70,7 @@ export class Legend {
 
         write(this.when, when);
         write(this.what, what);
-        [...this.rows, this.others].forEach((one, i) => write(one.value, text(values[i])));
+        this.rows.forEach((one, i) => write(one.value, text(values[i])));
         this.sums.forEach((one, i) => write(one.value, sums[i]));
     }
 }

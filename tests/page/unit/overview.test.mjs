@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { evidenceOf, faultsOf, itemsOf } from "../../../web/overview/attention.js";
+import { comparisonOf, evidenceOf, faultsOf, itemsOf } from "../../../web/overview/attention.js";
 import { limitWords, usageBetween } from "../../../web/overview/overview.js";
 import { Record } from "../../../web/overview/record.js";
 import { nameOf } from "../../../web/overview/services.js";
@@ -246,6 +246,14 @@ test("findings of the daemon are text, and their evidence is a document of the d
     for (const path of ["//evil.example/api/v1/x", "/api/v1/../../x", "/api/v1/\u0000", "https://x/api/v1/a", 7, null])
         assert.equal(evidenceOf(path), null);
     assert.deepEqual(itemsOf({}), []);
+    const of = (rule, since, until) => comparisonOf({ rule, since, until }, 10000);
+    assert.deepEqual(of("service_changed", 9000, 9300),
+                     [{ since: 9000, until: 9300 }, { since: 8700, until: 9000 }]);
+    assert.deepEqual(of("clock_limited", 7000, null), // not more than is in the hour
+                     [{ since: 7000, until: 10000 }, { since: 6400, until: 7000 }]);
+    for (const none of [of("starved", 6430, null), of("starved", null, null), of("service_changed", 9000, 9030),
+                        of("multiplexed", 9000, 9300)])
+        assert.equal(none, null);
 });
 
 test("without findings, what is not counted is said; that there is no PMU is said elsewhere", () => {
