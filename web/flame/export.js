@@ -4,7 +4,14 @@ import { plain } from "../element.js";
 
 const width = 1200, row = 18, margin = 10, head = 34, letter = 7.3; // pixels; `letter`: of the font at its size
 const narrowest = 0.3, longestName = 400;
-const colours = { all: "#d8d8d8", process: "#c5cad3", user: "#f3b562", kernel: "#8fb8de", other: "#d8d8d8" };
+// Light and dark, as formats/flame.css has them.
+const colours = { all: ["#d8d8d8", "#4b545c"], process: ["#c5cad3", "#46505f"], user: ["#f3b562", "#8a5a1a"],
+                  kernel: ["#8fb8de", "#2f5f8a"], other: ["#d8d8d8", "#4b545c"] };
+const ink = ["#1a1a1a", "#f2f2f2"], paper = ["#fff", "#16191c"];
+// A program that knows no style sheets has the light colours, which are attributes.
+const dark = "<style>svg { color-scheme: light dark } @media (prefers-color-scheme: dark) { " +
+    `svg { fill: ${ink[1]} } .paper { fill: ${paper[1]} } ` +
+    `${Object.entries(colours).map(([kind, [, fill]]) => `.${kind} rect { fill: ${fill} }`).join(" ")} }</style>\n`;
 
 // XML has no characters for controls, halves of surrogates, U+FFFE and U+FFFF.
 function escape(text) {
@@ -32,12 +39,13 @@ function label(name, pixels) {
 function frameText(node, x, y, pixels, total) {
     const module = node.module ? ` (${cut(node.module, longestName)})` : "";
     const share = percent(total > 0 ? node.total / total : 0);
-    const title = `${cut(node.name, longestName)}${module}: ${node.total} samples, ${share}`;
+    const samples = `${node.total} sample${node.total === 1 ? "" : "s"}`;
+    const title = `${cut(node.name, longestName)}${module}: ${samples}, ${share}`;
     const text = label(node.name, pixels);
 
-    return `<g><title>${escape(title)}</title>` +
+    return `<g class="${node.kind}"><title>${escape(title)}</title>` +
         `<rect x="${x.toFixed(1)}" y="${y}" width="${pixels.toFixed(1)}" height="${row - 1}"` +
-        ` fill="${colours[node.kind]}"/>` +
+        ` fill="${colours[node.kind][0]}"/>` +
         (text ? `<text x="${(x + 3).toFixed(1)}" y="${y + 13}">${escape(text)}</text>` : "") + "</g>\n";
 }
 
@@ -71,8 +79,8 @@ export function svg(tree, { icicle = false, title = "Flame graph" } = {}) {
 
     return '<?xml version="1.0" encoding="UTF-8"?>\n' +
         `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"` +
-        ' font-family="monospace" font-size="12" fill="#1a1a1a">\n' +
-        `<title>${escape(title)}</title>\n<rect width="100%" height="100%" fill="#fff"/>\n` +
+        ` font-family="monospace" font-size="12" fill="${ink[0]}">\n${dark}` +
+        `<title>${escape(title)}</title>\n<rect class="paper" width="100%" height="100%" fill="${paper[0]}"/>\n` +
         `<text x="${margin}" y="22" font-size="15">${escape(label(title, 0.8 * width))}</text>\n` +
         frames.map(({ node, x, pixels }) => frameText(node, x, yOf(node), pixels, tree.total)).join("") + "</svg>\n";
 }

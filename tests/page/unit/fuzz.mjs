@@ -142,7 +142,7 @@ function checkFolded(tree) {
 // XML 1.0, "Char", and elements without any attribute but those of the picture.
 function checkSvg(tree) {
     const text = svg(tree, { title: tree.root.children?.values().next().value?.name ?? "t" });
-    const rest = text.replace(/<\/?(svg|g|title|rect|text)( [a-zA-Z-]+="[^"<>&]*")*\/?>|<\?xml [^>]*\?>/g, "");
+    const rest = text.replace(/<\/?(svg|style|g|title|rect|text)( [a-zA-Z-]+="[^"<>&]*")*\/?>|<\?xml [^>]*\?>/g, "");
 
     assert(!/[<>]/.test(rest) && !/&(?!#\d+;)/.test(rest));
     assert(!/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Cs}/u.test(text));

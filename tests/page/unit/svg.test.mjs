@@ -2,6 +2,7 @@
 // The picture: it is well-formed XML whatever the names are, has no scripts, and shows what the tree says.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import test from "node:test";
 import { svg } from "../../../web/flame/export.js";
 import { StackTree } from "../../../web/flame/tree.js";
@@ -19,7 +20,7 @@ const tree = treeOf([
 // {title, x, y, width, fill, text} of each frame.
 function framesOf(text) {
     const rect = '<rect x="([\\d.]+)" y="([\\d.]+)" width="([\\d.]+)" height="17" fill="(.*?)"/>';
-    const frame = `<g><title>(.*?)</title>${rect}(?:<text [^>]*>(.*?)</text>)?</g>`;
+    const frame = `<g class="\\w+"><title>(.*?)</title>${rect}(?:<text [^>]*>(.*?)</text>)?</g>`;
 
     return [...text.matchAll(new RegExp(frame, "gs"))].map(([, title, x, y, width, fill, name]) =>
         ({ title, x: Number(x), y: Number(y), width: Number(width), fill, text: name }));
@@ -50,6 +51,24 @@ test("a name that does not fit is cut, and a narrow frame has none", () => {
     assert.match(frame(svg(treeOf([{ frames: [user("x".repeat(500))], weight: 1 }])), "xxx").text, /^x{100,200}…$/);
 });
 
+test("one sample is not several", () => {
+    const text = svg(treeOf([{ frames: [user("one")], weight: 1 }, { frames: [user("two")], weight: 2 }]));
+
+    assert.match(frame(text, "one").title, /: 1 sample, 33/);
+    assert.match(frame(text, "two").title, /: 2 samples, /);
+});
+
+test("it has a dark style, in the colours of the picture that perfcountd record makes", () => {
+    const of = (text) => new Map([...text.slice(text.indexOf("@media (prefers-color-scheme: dark)"))
+        .matchAll(/\.(paper|all rect|process rect|user rect|kernel rect) { fill: (#\w+);? }/g)]
+        .map(([, name, fill]) => [name, fill]));
+    const theirs = of(readFileSync(new URL("../../../formats/flame.css", import.meta.url), "utf8"));
+
+    assert.equal(theirs.size, 5);
+    assert.deepEqual(of(svg(tree)), theirs);
+    assert.match(svg(tree), /<g class="user"><title>hot_seventy.*?<rect [^>]*fill="#f3b562"/);
+});
+
 test("an empty tree is a picture too", () => {
     assert.match(svg(new StackTree()), /all: 0 samples, 0\.00 %/);
 });
@@ -61,9 +80,9 @@ test("hostile names are text, of characters that XML has", (context) => {
 
     assert.ok(text.isWellFormed?.() ?? true);
     assert.doesNotMatch(text, /[\0-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\ufffe\uffff]|\p{Cs}/u);
-    assert.deepEqual(new Set(text.match(/<[^?/\s>]+/g)), new Set(["<svg", "<title", "<rect", "<text", "<g"]));
+    assert.deepEqual(new Set(text.match(/<[^?/\s>]+/g)), new Set(["<svg", "<style", "<title", "<rect", "<text", "<g"]));
     assert.doesNotMatch(text, /<[^>]*\s(on\w+|href|style)=/);
-    assert.equal(text.match(/<g>/g).length, 1 + stacks.length);
+    assert.equal(text.match(/<g /g).length, 1 + stacks.length);
     const lint = spawnSync("xmllint", ["--noout", "-"], { input: text });
     if (lint.error)
         context.diagnostic("xmllint is not here: what it would read was not given to it");
