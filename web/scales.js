@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scales of charts: where the lines of a grid are, and moments and intervals in words. Pure.
 
-const minutes = [1, 2, 5, 10, 15, 30, 60, 120, 360, 720, 1440];
+const minutes = [1, 2, 5, 10, 15, 20, 30, 60, 120, 360, 720, 1440];
 
 // Returns the end of a scale that starts at 0 and has room for `most`, and the distance between its grid lines:
 // {end, step}. Values never exceed `limit`, for example the number of CPUs. If it is less than twice `most`, the scale

@@ -189,6 +189,16 @@ test("an hour is there at once: who did what, on which cores", async () => {
     });
 });
 
+test("a step in which only the services are known is not drawn yet", async () => {
+    await board("", async (tab) => {
+        await tab.until("the newest step left out", () => {
+            const { ends, bands, until } = document.querySelector(".stack").stack.shown;
+
+            return bands.length > 1 && until - ends.at(-1) > 9;
+        });
+    }, { late: true });
+});
+
 test("the pointer has the values of a moment, in all charts at once", async () => {
     await board("", async (tab) => {
         await tab.page.mouse.move(...await place(tab, 1350));

@@ -17,8 +17,10 @@ const wave = (time, phase) => 1 + 0.2 * Math.sin(time / 400 + phase) + 0.1 * Mat
 export class Played {
     // `services`: {path: [CPUs, names]}; `n` CPUs, of which the second half is fast. `busyFrom` seconds before now
     // begin five minutes in which the first service uses a CPU more, and the fast cores are slower.
-    constructor({ services, n = 8, busyFrom = 1500, findings = [], starved = [], start = Date.now() / 1000 } = {}) {
-        Object.assign(this, { services, n, findings, starved, start, busyFrom, began: Date.now() / 1000 });
+    // Where it is `late`, the history of its CPUs lacks the newest step.
+    constructor({ services, n = 8, busyFrom = 1500, findings = [], starved = [], late = false,
+                  start = Date.now() / 1000 } = {}) {
+        Object.assign(this, { services, n, findings, starved, late, start, busyFrom, began: Date.now() / 1000 });
         this.names = Object.keys(services);
         this.places = new Map(this.names.map((path, i) => [path, i]));
         this.sums = new Map(); // of a time: the CPUs in use
@@ -132,6 +134,8 @@ export class Played {
     history(parameters) {
         const all = (name) => parameters.getAll(name), steps = this.steps(Object.fromEntries(parameters));
         const collectors = all("collector").length ? all("collector") : ["cpu", "pmu", "cgroup"];
+        if (this.late && !collectors.includes("cgroup"))
+            steps.pop();
         const perCpu = collectors.includes("cpu") && !parameters.has("limit") ? this.cpus.map((cpu) => this.line({
             collector: "cpu", cpu, pmu: arm[cpu < this.n / 2 ? 0 : 1], group: "overview" }, steps,
             this.core(cpu < this.n / 2 ? 0 : 1, [cpu]))) : [];

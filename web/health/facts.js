@@ -8,6 +8,7 @@ import { Poll } from "../poll.js";
 import { absences, cpuShares } from "./findings.js";
 import { yamlOf } from "./yaml.js";
 
+const leastReadingS = 1e-5; // less is not worth its digits
 const when = (seconds) => new Date(seconds * 1000).toLocaleString();
 
 function opener({ state, capabilities, filtered }) {
@@ -42,7 +43,8 @@ const rows = {
 function collector({ enabled, success, duration_seconds }) {
     if (!enabled)
         return "off";
-    return `${success ? "works" : "fails"}, ${digits(duration_seconds * 1000)} ms a reading`;
+    return `${success ? "works" : "fails"}, ${duration_seconds < leastReadingS ? `< ${digits(leastReadingS * 1000)}`
+        : digits(duration_seconds * 1000)} ms a reading`;
 }
 
 export class Facts {

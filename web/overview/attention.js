@@ -91,8 +91,9 @@ export class Attention {
         ].filter(Boolean).map(([text, href], i) => [i ? " · " : "", element("a", { href, "aria-label":
             `${text}: ${plain(item.title)}` }, text)]);
 
+        const row = element("span", { class: `links${made.length > 1 ? " several" : ""}` }, made.flat());
+
         return element("li", { class: `finding ${item.level}` }, element("h3", {}, plain(item.title)),
-                       element("p", {}, when(item), plain(item.text), " ", element("span", { class: "links" },
-                                                                                  made.flat())));
+                       element("p", {}, when(item), plain(item.text), " ", row));
     }
 }

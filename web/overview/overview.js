@@ -4,7 +4,7 @@ import { Age } from "../age.js";
 import { Fault } from "../client.js";
 import { element, plain, replace, write } from "../element.js";
 import { cpuList } from "../health/findings.js";
-import { amount, clockOf, cpusOf, digits, duration, timeOf } from "../numbers.js";
+import { amount, clockOf, cpusOf, duration, timeOf } from "../numbers.js";
 import { Poll } from "../poll.js";
 import { between, intervalOf } from "../scales.js";
 import { Cgroups } from "../services/cgroups.js";
@@ -21,12 +21,14 @@ const emptyMs = 300;                    // how long the first numbers may take b
 const firstStatusMs = 400;              // idle times have a resolution of 10 ms
 const rankMs = 60000, learnMs = 60000, findingsMs = 30000, oldMs = 7000;
 const spans = { hour: 3600, "5min": 300 };
-const wordsOf = (seconds) => seconds > 3590 ? "hour" : seconds < 90 ? "minute" : `${Math.round(seconds / 60)} minutes`;
+const isHour = (seconds) => Math.round(seconds / 60) >= 60;
+const wordsOf = (seconds) => isHour(seconds) ? "hour" : seconds < 90 ? "minute" : `${Math.round(seconds / 60)} minutes`;
 const nowS = { hour: 30, "5min": 6 };   // what the newest numbers are the mean of
 const busyS = { hour: 60, "5min": 10 }; // the same, of services
 const oldestS = 30;                     // of what this tab has seen, to go on with it
 const leastS = 60;                      // of a chart: what has just begun would have no width in an hour
 const comparedS = 300;                  // of the intervals of "Compare with an hour ago"
+const almostAll = 0.9;                  // of a step; what ends in it is in it
 const rows = 5, settleMs = 200;
 
 // The share of the time that each CPU was busy between two statuses, by its number. `at` is of the browser's clock, in
@@ -233,7 +235,7 @@ class Overview {
     showBubble() {
         const { chosen } = this, [first] = this.table?.services ?? [];
         const link = first && !this.file ? [" · ", element("a", { href: this.page.address.of("profile",
-            { cgroup: first.path }) }, `Flame graph of ${first.name.title}`)] : [];
+            { cgroup: first.path }) }, "Flame graph", element("span", {}, ` of ${first.name.title}`))] : [];
 
         const compare = element("button", { type: "button", class: "word", "aria-pressed": String(this.base !== null),
             title: "What it was before; drag to choose another time", onclick: () => this.compare() }, "Compare");
@@ -485,15 +487,22 @@ class Overview {
     // --- showing
 
     // The CPUs in use at each step: by the kernel's idle times, if they are known of all, else by all cgroups that are
-    // counted.
+    // counted. The steps of the machine may be shorter, and its last one older.
     total(record) {
         const busy = this.knownBusy(), usage = this.lines.usage();
 
         if (busy)
-            return aligned(busy, this.machine, record);
+            return record.ends.map((end, i) => this.busyIn(busy, end, record.seconds[i]));
         const outer = outermost(usage.keys()).map((path) => usage.get(path));
         return outer.length === 0 ? null
             : this.lines.ends.map((_, i) => outer.reduce((sum, values) => sum + (values[i] || 0), 0));
+    }
+
+    // Of a step of another record; NaN where this one ends before it.
+    busyIn(busy, end, seconds) {
+        const mean = this.machine.mean(busy, { since: end - almostAll * seconds, until: end });
+
+        return Number.isNaN(mean) ? busy[this.machine.stepAt(end)] ?? NaN : mean;
     }
 
     show() {
@@ -525,8 +534,11 @@ class Overview {
     }
 
     showChart({ since, until }) {
-        const record = this.lines.ends.length > 0 ? this.lines : this.machine, usage = this.lines.usage();
-        const none = record.ends.map(() => NaN), total = this.total(record);
+        const all = this.lines.ends.length > 0 ? this.lines : this.machine, totals = this.total(all);
+        // A step of the services that the machine was not asked about yet would be too low.
+        const n = all.ends.length - (totals && Number.isNaN(totals.at(-1)) ? 1 : 0), total = totals?.slice(0, n);
+        const record = n < all.ends.length ? all.between({ until: all.ends[n - 1] }) : all;
+        const none = record.ends.map(() => NaN), usage = record.usage();
         const stacked = stack(this.services.map(({ path }) => usage.get(path) ?? none), total, record.seconds);
         const places = [...this.services.map((_, i) => i), this.services.length ? -1 : 0];
         const colours = places.map((i) => `--${swatchOf(i)}`);
@@ -671,7 +683,7 @@ class Overview {
         this.save.hidden = Boolean(file) || !this.hasHistory;
         const { since, until } = this.limits();
         this.hourAgo.hidden = Boolean(file) || this.isLive() || until - since < 2 * comparedS;
-        write(this.hourAgo, `Compare with ${until - since > 3590 ? "an hour" : duration(until - since)
+        write(this.hourAgo, `Compare with ${isHour(until - since) ? "an hour" : duration(until - since)
             .replace(/ \d+ s$/, "")} ago`);
         this.save.href = this.page.client.url("api/v1/history", { since: "-1h", totals: "cgroup",
                                                                  derived: this.daemon.metrics });
@@ -711,7 +723,7 @@ class Overview {
         const ipc = ipcTile && (time === null ? ipcTile.value(machine, range) : ipcTile.values(machine)[at]);
 
         this.legend.show(when, what, values, [`${Number.isFinite(sum) ? sum.toFixed(2) : "–"}` +
-            `${this.file ? "" : ` of ${this.facts.n}`}`, Number.isFinite(ipc) ? digits(ipc) : "–"]);
+            `${this.file ? "" : ` of ${this.facts.n}`}`, Number.isFinite(ipc) ? ipcTile.text(ipc) : "–"]);
     }
 
     // For readers of the screen.

@@ -260,7 +260,7 @@ export class Cpus {
         this.notes.clear();
         replace(this.root, cores.map((core, i) => {
             const note = element("small"), cells = core.cpus.map((cpu) => this.cell(cpu));
-            this.notes.set(core.pmu, { note, list: lists[i], cpus: core.cpus });
+            this.notes.set(core.pmu, { note, list: lists[i], cpus: core.cpus, title: core.title });
             const box = element("div", { class: "cells" }, cells);
             box.style.setProperty("--n", core.cpus.length);
             const group = element("div", { class: "cores" }, element("h2", {}, core.title, " ", note), box);
@@ -290,9 +290,9 @@ export class Cpus {
             cell.classList.toggle("offline", !here);
             cell.title = `CPU ${cpu}: ${words}. Press for a flame graph of this CPU.`;
         }
-        for (const [pmu, { note, list, cpus }] of this.notes) {
+        for (const [pmu, { note, list, cpus, title }] of this.notes) {
             const clock = clocks.get(pmu), less = cpus.some((cpu) => limited.has(cpu));
-            const where = /[-,]/.test(list) ? `CPUs ${list}` : `CPU ${list}`;
+            const where = title === "CPUs" ? list : /[-,]/.test(list) ? `CPUs ${list}` : `CPU ${list}`;
             write(note, Number.isFinite(clock) ?
                 `${where} · ${digits(clock / 1e9)} GHz${less ? ", limited" : ""}` : where);
         }
