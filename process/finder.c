@@ -244,6 +244,14 @@ static int worse(int a, int b)
     return b == -ENOENT || b == -ESRCH ? a : b;
 }
 
+/* By the path, in the root of this process. */
+static int open_here(const struct find_request *request, int *ret_fd)
+{
+    _cleanup_(closep) int here = open_in(AT_FDCWD, request->path, O_PATH);
+
+    return try_file(here, request->inode, ret_fd);
+}
+
 static int open_mapped(const struct find_request *request, bool by_path, int *ret_fd)
 {
     _cleanup_(closep) int process = process_open(request->pid);
@@ -260,8 +268,7 @@ static int open_mapped(const struct find_request *request, bool by_path, int *re
             return 0;
         r = worse(r, other);
     }
-    _cleanup_(closep) int here = open_in(AT_FDCWD, request->path, O_PATH);
-    int other = try_file(here, request->inode, ret_fd);
+    int other = open_here(request, ret_fd);
     return other == 0 ? 0 : worse(r, other);
 }
 
@@ -392,6 +399,8 @@ int find_open(const struct find_request *request, bool by_path, int *ret_fd)
         return open_jit_map(request, ret_fd);
     case FIND_MAPS:
         return open_maps(request, ret_fd);
+    case FIND_DEBUG:
+        return by_path ? open_here(request, ret_fd) : -EBADRQC;
     default:
         return -EBADRQC;
     }

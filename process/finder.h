@@ -12,7 +12,7 @@
  *
  * The first finder is a child of the opener and has the opener's privileges. Since the daemon that sends the requests
  * may be compromised, it opens only what the kernel ties to a process. The second finder has the daemon's privileges
- * and also tries the path.
+ * and also tries paths.
  */
 #ifndef PROCESS_FINDER_H
 #define PROCESS_FINDER_H
@@ -27,6 +27,7 @@ enum find_kind {
     FIND_JIT_MAP, /* /tmp/perf-PID.map in the root and PID namespace of the process, which Node.js, Java agents and
                      .NET write for perf (tools/perf/Documentation/jit-interface.txt) */
     FIND_MAPS,    /* /proc/PID/maps */
+    FIND_DEBUG,   /* the file at the path in the root of the last finder: a separate debug file */
 };
 
 #define FIND_MAGIC UINT32_C(0x31646e66)
@@ -39,7 +40,7 @@ struct find_request {
     uint64_t start, end, inode; /* of the mapping; inode 0: unknown */
     uint32_t kind, max;         /* for the symboliser */
     uint64_t seen_inode, seen_size;
-    char path[]; /* of the mapping, as the process sees it, with its NUL; may be "" */
+    char path[]; /* of the mapping, as the process sees it, or of the debug file; with its NUL; may be "" */
 };
 /* The size of the packet in bytes, with the path and its NUL. */
 size_t find_request_size(const struct find_request *request);
@@ -57,7 +58,7 @@ int find_request_receive(int socket, union find_buffer *ret, int *ret_fd);
 /*
  * Opens the requested file for reading. With `by_path`, a mapped file is also tried by its path, in the root of the
  * process and in that of this process. The inode must be that of the mapping; if the request has inode 0, the reader
- * compares build ids instead. Allocates nothing.
+ * compares build ids instead. Debug files are opened only with `by_path`. Allocates nothing.
  *
  * Returns -EPERM for a JIT map that is not a regular file of the process's user with one link, or that might be a hard
  * link to another user's secret; -EBADRQC for a mapping that is not executable, for unnamed shared memory, and for a

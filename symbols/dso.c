@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbols/dso.h"
 
+#include <limits.h>
+#include <stdio.h>
+
 #include "base/cleanup.h"
 
 #define BUCKETS 1024
 #define NUMBERS_MAX 64               /* offsets of a DSO that keep their number */
 #define RETRY_NS (10 * NSEC_PER_SEC) /* delay after an error that may pass */
 #define RESEND_NS NSEC_PER_SEC       /* delay after the table was made, but could not be passed on */
+#define DEBUG_DIRECTORY "/usr/lib/debug/.build-id"
 #define REREAD_NS (2 * NSEC_PER_SEC) /* interval for reading a perf-PID.map again, which may grow */
 /* Minimum of dsos_set_room() for tables and for making them, in bytes, so that small programs always have symbols. */
 #define ROOM_MIN ((size_t)768 << 10)
@@ -123,12 +127,13 @@ static void dso_drop_table(struct dso *dso)
         return;
     if (!dso->pinned) {
         TAILQ_REMOVE(&dso->dsos->in_use, dso, use);
-        dso->dsos->table_bytes -= dso->table.size;
+        dso->dsos->table_bytes -= dso->table.size + dso->debug.size;
     }
     dso->dsos->generation++;
     /* The larger the table, the longer it takes to make, and the later it is made again. */
-    uint64_t pause = NSEC_PER_SEC + RETRY_NS * dso->table.size / SYMBOLISER_FILE_MAX;
+    uint64_t pause = NSEC_PER_SEC + RETRY_NS * (dso->table.size + dso->debug.size) / SYMBOLISER_FILE_MAX;
     symbol_table_close(&dso->table);
+    symbol_table_close(&dso->debug);
     dso->state = DSO_ABSENT;
     dso_pause(dso, pause);
 }
@@ -191,14 +196,14 @@ static void dso_set_table(struct dso *dso, struct symbol_table *table)
     dso->table = *table;
     *table = (struct symbol_table){0};
     dso->state = DSO_READY;
-    dso->dsos->were_cut |= !dso->pinned && dso->table.head->was_cut;
+    dso->dsos->were_cut |= !dso->pinned && dso_names(dso)->head->was_cut;
     if (!dso->build_id_size) {
         dso->build_id_size = dso->table.head->build_id_size;
         memcpy(dso->build_id, dso->table.head->build_id, dso->build_id_size);
     }
     if (dso->pinned)
         return;
-    dso->dsos->table_bytes += dso->table.size;
+    dso->dsos->table_bytes += dso->table.size + dso->debug.size;
     TAILQ_INSERT_TAIL(&dso->dsos->in_use, dso, use);
 }
 
@@ -258,24 +263,68 @@ static void dso_give_up(struct dso *dso, int result)
     }
 }
 
-static void dso_on_table(void *userdata, const struct symboliser_answer *answer, struct symbol_table *table)
+static void dso_end_request(struct dso *dso)
 {
-    struct dso *dso = userdata;
     struct dsos *dsos = dso->dsos;
 
     dsos->n_pending--;
+    dso_unref(dso);
+    if (dsos->loaded)
+        dsos->loaded(dsos->userdata);
+}
+
+/* The table of the file waits in dso->table. It is taken whether there is a debug file or not. */
+static void dso_on_debug(void *userdata, const struct symboliser_answer *answer, struct symbol_table *debug)
+{
+    struct dso *dso = userdata;
+    struct symbol_table table = dso->table;
+
+    if (answer->result == 0 && debug->head->build_id_size == table.head->build_id_size &&
+        memcmp(debug->head->build_id, table.head->build_id, table.head->build_id_size) == 0) {
+        dso->debug = *debug;
+        *debug = (struct symbol_table){0};
+    }
+    dso->dsos->were_cut |= answer->result == -ENOMEM;
+    dso_take_table(dso, &table);
+    dso_end_request(dso);
+}
+
+/* Requests the table of the debug file, and takes `table` when it is there or is not to be had. */
+static void dso_load_debug(struct dso *dso, struct symbol_table *table)
+{
+    const struct symbol_table_head *head = table->head;
+    char path[PATH_MAX];
+
+    int used = snprintf(path, sizeof(path), "%s" DEBUG_DIRECTORY "/%02x/", dso->dsos->sys->root, head->build_id[0]);
+    for (uint32_t i = 1; i < head->build_id_size && used < PATH_MAX; i++)
+        used += snprintf(path + used, sizeof(path) - (size_t)used, "%02x", head->build_id[i]);
+    if (used < PATH_MAX)
+        snprintf(path + used, sizeof(path) - (size_t)used, ".debug");
+    dso->table = *table;
+    *table = (struct symbol_table){0};
+    dso->dsos->n_pending++;
+    const struct symboliser_file file = {.kind = SYMBOLISER_ELF, .find = FIND_DEBUG, .fd = -1, .path = path};
+    int r = symboliser_ask(dso->dsos->symboliser, &file, dso_on_debug, dso_ref(dso));
+    if (r < 0)
+        dso_on_debug(dso, &(struct symboliser_answer){.result = r}, NULL);
+}
+
+static void dso_on_table(void *userdata, const struct symboliser_answer *answer, struct symbol_table *table)
+{
+    struct dso *dso = userdata;
+
     dsos_note_result(dso, answer->result);
     if (answer->result == 0) {
         dso->seen_inode = answer->inode;
         dso->seen_size = answer->size;
     }
-    if (answer->result == 0 && !is_of_another_file(dso, table))
-        dso_take_table(dso, table);
-    else
+    if (answer->result < 0 || is_of_another_file(dso, table))
         dso_give_up(dso, answer->result);
-    dso_unref(dso);
-    if (dsos->loaded)
-        dsos->loaded(dsos->userdata);
+    else if (dso->state == DSO_PENDING && table->head->is_stripped && table->head->build_id_size > 1)
+        dso_load_debug(dso, table);
+    else
+        dso_take_table(dso, table);
+    dso_end_request(dso);
 }
 
 void dso_load(struct dso *dso, const struct symboliser_file *file)

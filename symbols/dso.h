@@ -3,6 +3,9 @@
  * DSOs: the files that processes have mapped, and their symbol tables. Processes that map the same file share one
  * DSO. The functions that a process compiles at run time are also a DSO.
  *
+ * A stripped file has a second table if its separate debug file is installed: the one that has its build ID as its
+ * name, below /usr/lib/debug/.build-id (gdb's manual, "Separate Debug Files").
+ *
  * DSOs are reference-counted. The symboliser (symbols/symboliser.h) makes a table when an address of the file is
  * first resolved. Table memory is limited, see dsos_set_room(): the least recently used table is dropped first.
  */
@@ -46,9 +49,9 @@ struct dso {
     unsigned char build_id[BUILD_ID_MAX];
     size_t build_id_size;
     enum dso_state state;
-    uint64_t retry_ns; /* CLOCK_MONOTONIC; no table is requested earlier; 0: no delay */
-    bool pinned;       /* the kernel's DSO: its table is never dropped for room and is not counted */
-    struct symbol_table table;
+    uint64_t retry_ns;                /* CLOCK_MONOTONIC; no table is requested earlier; 0: no delay */
+    bool pinned;                      /* the kernel's DSO: its table is never dropped for room and is not counted */
+    struct symbol_table table, debug; /* `debug`: of the separate debug file; zeroed if there is none */
     LIST_ENTRY(dso) bucket;
     TAILQ_ENTRY(dso) use; /* in the list only while DSO_READY and not pinned */
     struct dso_number {
@@ -98,6 +101,11 @@ static inline bool dso_is_awaited(const struct dso *dso)
  * the event loop runs again.
  */
 const struct symbol_table *dso_table(struct dso *dso);
+/* The table that has the names for the addresses of dso->table. To be called only while DSO_READY. */
+static inline const struct symbol_table *dso_names(const struct dso *dso)
+{
+    return dso->debug.head ? &dso->debug : &dso->table;
+}
 
 /* Sets a function to call after each request for a table has finished or failed, also from within dso_load(). */
 void dsos_when_loaded(struct dsos *dsos, void (*loaded)(void *userdata), void *userdata);

@@ -120,6 +120,8 @@ struct elf_library {
     __typeof__(&elf_getphdrnum) getphdrnum;
     __typeof__(&gelf_getphdr) getphdr;
     __typeof__(&gelf_getehdr) getehdr;
+    __typeof__(&elf_nextscn) nextscn;
+    __typeof__(&gelf_getshdr) getshdr;
 };
 
 static const struct library_function functions[] = {
@@ -135,6 +137,8 @@ static const struct library_function functions[] = {
     {"elf_getphdrnum", offsetof(struct elf_library, getphdrnum)},
     {"gelf_getphdr", offsetof(struct elf_library, getphdr)},
     {"gelf_getehdr", offsetof(struct elf_library, getehdr)},
+    {"elf_nextscn", offsetof(struct elf_library, nextscn)},
+    {"gelf_getshdr", offsetof(struct elf_library, getshdr)},
 };
 
 static const struct library libdw = {
@@ -200,6 +204,16 @@ static int add_segments(const struct elf_library *library, Elf *elf, struct symb
     return 0;
 }
 
+static bool has_symtab(const struct elf_library *library, Elf *elf)
+{
+    GElf_Shdr header;
+
+    for (Elf_Scn *section = NULL; (section = library->nextscn(elf, section));)
+        if (library->getshdr(section, &header) && header.sh_type == SHT_SYMTAB)
+            return true;
+    return false;
+}
+
 static int add_symbol(const GElf_Sym *symbol, const char *name, uint64_t address, struct symbol_list *list)
 {
     static const enum symbol_rank ranks[] = {
@@ -229,6 +243,7 @@ static int add_symbols(const struct elf_library *library, Dwfl_Module *module, s
     int r = elf ? add_segments(library, elf, list) : -EBADMSG;
     if (r < 0)
         return r;
+    list->is_stripped = !has_symtab(library, elf);
     const unsigned char *id = NULL;
     GElf_Addr where;
     int id_size = library->build_id(module, &id, &where);

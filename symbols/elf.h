@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads the functions of an ELF file by libdwfl: from .symtab, .dynsym and the compressed .gnu_debugdata. Separate
- * debug files are not read, since nothing is opened here.
+ * Reads the functions of an ELF file by libdwfl: from .symtab, .dynsym and the compressed .gnu_debugdata. Nothing is
+ * opened here: a separate debug file is read as a file of its own (symbols/dso.h).
  *
  * Names of C++ (Itanium C++ ABI) and Rust (v0, and legacy names without their hash) are demangled. They are shown
  * without parameters, as perf shows them (tools/perf/util/symbol-elf.c, DMGL_NO_OPTS).

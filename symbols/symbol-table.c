@@ -322,6 +322,7 @@ static void fill_block(struct symbol_list *list, char *block)
         .n_segments = (uint32_t)list->n_segments,
         .n_symbols = (uint32_t)list->n,
         .was_cut = list->was_cut,
+        .is_stripped = list->is_stripped,
         .build_id_size = (uint32_t)list->build_id_size,
     };
     size_t segments_size = list->n_segments * sizeof(list->segments[0]);

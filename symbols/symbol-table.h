@@ -26,7 +26,7 @@ struct symbol_table_head {
     uint32_t was_cut; /* 1: symbols were left out for lack of room */
     uint32_t build_id_size;
     unsigned char build_id[BUILD_ID_MAX];
-    uint32_t unused;
+    uint32_t is_stripped; /* 1: the file has no .symtab, only the functions that other files may call */
 };
 
 /*
@@ -87,7 +87,7 @@ struct symbol_list {
     size_t n_segments;
     unsigned char build_id[BUILD_ID_MAX];
     size_t build_id_size;
-    bool was_cut;
+    bool was_cut, is_stripped; /* as in struct symbol_table_head */
 };
 
 /* Of two symbols at one address, the one with the lower rank is kept. */

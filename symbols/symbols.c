@@ -445,22 +445,21 @@ static void resolve_kernel(struct symbols *symbols, uint64_t ip, struct frame *f
     frame->awaited = dso_is_awaited(symbols->kernel);
 }
 
-/* Returns the table of the mapped file, or requests it and returns NULL. */
-static const struct symbol_table *table_of(struct symbols *symbols, uint32_t pid, const struct mapping *mapping,
-                                           bool *ret_awaited)
+/* Returns the DSO of the mapped file if its table is ready; else requests the table and returns NULL. */
+static struct dso *ready_dso(struct symbols *symbols, uint32_t pid, const struct mapping *mapping, bool *ret_awaited)
 {
     bool is_vdso = mapping->file[0] == '[' && str_equal(mapping->file, VDSO);
+    struct dso *dso = is_vdso ? symbols->vdso : mapping->dso;
 
-    const struct symbol_table *table = dso_table(is_vdso ? symbols->vdso : mapping->dso);
-    if (table)
-        return table;
+    if (dso_table(dso))
+        return dso;
     if (is_vdso)
         symbols_load_vdso(symbols);
     else if (mapping->file[0] == '/' && mapping->file[1] != '/')
         symbols_load_file(pid, mapping);
     else
         return NULL;
-    *ret_awaited = dso_is_awaited(is_vdso ? symbols->vdso : mapping->dso);
+    *ret_awaited = dso_is_awaited(dso);
     return NULL;
 }
 
@@ -483,10 +482,10 @@ static void resolve_mapping(struct symbols *symbols, uint32_t pid, struct mappin
         resolve_jit(symbols, mapping->dso, ip, frame);
         return;
     }
-    const struct symbol_table *table = table_of(symbols, pid, mapping, &frame->awaited);
+    struct dso *dso = ready_dso(symbols, pid, mapping, &frame->awaited);
     mapping->build_id_size = mapping->dso->build_id_size; /* becomes known with the table */
-    if (table && symbol_table_address(table, ip - mapping->start + mapping->offset, &address))
-        frame->symbol = find_symbol(symbols, table, address, &frame->offset);
+    if (dso && symbol_table_address(&dso->table, ip - mapping->start + mapping->offset, &address))
+        frame->symbol = find_symbol(symbols, dso_names(dso), address, &frame->offset);
 }
 
 static void resolve_user(struct symbols *symbols, uint32_t pid, uint64_t ip, struct frame *frame)

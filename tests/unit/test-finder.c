@@ -193,6 +193,23 @@ TEST_WITH(test_mapped, setup, teardown)
     assert_int_equal(find(request, false, text), -ENOENT);
 }
 
+/* The opener's finder, which has its privileges, opens no path that a taken-over daemon names. */
+TEST_WITH(test_debug_file, setup, teardown)
+{
+    struct fixture *fixture = *state;
+    struct find_request *request = &fixture->buffer.request;
+    char text[8];
+
+    write_file(fixture->program, "program", 0600);
+    *request = (struct find_request){.find = FIND_DEBUG};
+    strcpy(request->path, fixture->program);
+    assert_int_equal(find(request, false, text), -EBADRQC);
+    assert_int_equal(find(request, true, text), 0);
+    assert_string_equal(text, "program");
+    assert_int_equal(unlink(fixture->program), 0);
+    assert_int_equal(find(request, true, text), -ENOENT);
+}
+
 /* Memory that processes share is no program, whatever they map it as: a database's buffers are such files. */
 TEST(test_shared_memory)
 {

@@ -290,6 +290,61 @@ TEST_WITH(test_gone, begin, end)
     }
 }
 
+/* A stripped file has its names in a separate debug file, if that has its build ID. */
+TEST_WITH(test_debug_file, begin, end)
+{
+    static const struct {
+        const char *in_command; /* makes the debug file: $0 is this program, $1 the debug file */
+        const char *out;
+    } cases[] = {
+        {"true", NULL},
+        {"objcopy --only-keep-debug $0 $1", "known_static_function"},
+        {"objcopy --only-keep-debug --remove-section=.note.gnu.build-id $0 $1", NULL},
+        {"head -c 1000 $0 >$1", NULL},
+    };
+    struct fixture *fixture = *state;
+    char own[PATH_MAX], path[64], id[2 * BUILD_ID_MAX + 1] = "", command[2 * PATH_MAX];
+    struct stat status;
+
+    if (runs_emulated())
+        skip_because("binutils for this program");
+    scan_with_libdw(fixture);
+    struct frame frame = resolve_named(fixture, (uintptr_t)known_static_function);
+    for (size_t i = 0; i < frame.mapping->build_id_size; i++)
+        snprintf(id + 2 * i, 3, "%02x", frame.mapping->build_id[i]);
+    struct record record = {.type = PERF_RECORD_MMAP2,
+                            .mmap = {.pid = 4000000,
+                                     .tid = 4000000,
+                                     .address = frame.mapping->start,
+                                     .length = frame.mapping->end - frame.mapping->start,
+                                     .offset = frame.mapping->offset,
+                                     .protection = PROT_EXEC,
+                                     .file = path}};
+    ssize_t size = readlink("/proc/self/exe", own, sizeof(own) - 1);
+    assert_true(size > 0);
+    own[size] = '\0';
+    fixture->sys.root = fixture->directory;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        snprintf(path, sizeof(path), "%s/stripped-%zu", fixture->directory, i);
+        snprintf(command, sizeof(command),
+                 "cd %s && rm -rf usr && mkdir -p usr/lib/debug/.build-id/%.2s && strip -o %s '%s' && "
+                 "sh -c '%s' '%s' usr/lib/debug/.build-id/%.2s/%s.debug",
+                 fixture->directory, id, path, own, cases[i].in_command, own, id, id + 2);
+        assert_int_equal(system(command), 0);
+        assert_int_equal(stat(path, &status), 0);
+        record.mmap.inode = status.st_ino;
+        symbols_update(fixture->symbols, &record);
+        frame = resolve(fixture, record.mmap.pid, (uintptr_t)known_static_function);
+        until(fixture, frame.symbol || !cases[i].out ||
+                           (skew_ns += 10 * NSEC_PER_SEC, wait_until_idle(fixture),
+                            frame = look(fixture, record.mmap.pid, (uintptr_t)known_static_function))
+                               .symbol);
+        if (frame.awaited || (cases[i].out ? !str_equal(frame.symbol, cases[i].out) : !!frame.symbol))
+            fail_msg("case %zu: %s", i, frame.symbol ? frame.symbol : "no name");
+    }
+    fixture->sys.root = "";
+}
+
 /* A mapping that is kept stays known, whatever its process does. */
 TEST_WITH(test_kept, begin, end)
 {
