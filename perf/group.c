@@ -144,6 +144,11 @@ int partition_open(struct sys *sys, const struct attr *attrs, uint64_t events, b
 
 #define READ_FORMAT                                                                                                    \
     (PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
+/*
+ * Members of an inherited group are read one by one, since not all kernels accept PERF_FORMAT_GROUP with `inherit`
+ * (perf_event_open(2)).
+ */
+#define READ_FORMAT_OF_ONE (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
 
 struct member {
     int fd;
@@ -157,7 +162,7 @@ struct group {
         struct group *whole; /* if is_part */
     };
     uint16_t n;
-    bool is_part, always_runs;
+    bool is_part, always_runs, inherits;
     uint32_t references;
     struct member members[];
 };
@@ -168,6 +173,11 @@ struct raw_reading {
     struct {
         uint64_t value, id;
     } members[GROUP_MEMBERS_MAX];
+};
+
+/* The result of read(2) with READ_FORMAT_OF_ONE. */
+struct raw_value {
+    uint64_t value, enabled, running;
 };
 
 DEFINE_CLEANUP(struct group *, group_free);
@@ -213,6 +223,10 @@ static struct perf_event_attr member_attr(const struct attr *attr, const struct 
     kernel.read_format = READ_FORMAT;
     kernel.disabled = target->paused || !(target->flags & PERF_FLAG_PID_CGROUP);
     kernel.enable_on_exec = kernel.disabled && (target->pid == -1 || target->flags & PERF_FLAG_PID_CGROUP);
+    if (target->inherit) {
+        kernel.read_format = READ_FORMAT_OF_ONE;
+        kernel.inherit = kernel.enable_on_exec = 1;
+    }
     /* x86 refuses precise_ip for an event that does not sample. */
     kernel.precise_ip = 0;
     return kernel;
@@ -313,6 +327,7 @@ int group_open_many(struct sys *sys, const struct attr *attrs, size_t n, bool wh
     group = group_new(sys, n);
     if (!group)
         return -ENOMEM;
+    group->inherits = target->inherit;
     open_members(sys, attrs, n, whole, target, fds);
     for (size_t i = 0; i < n; i++) {
         ret_errors[i] = fds[i] < 0 ? fds[i] : group_adopt(group, fds[i]);
@@ -389,12 +404,32 @@ static int part_read(const struct group *part, struct group_reading *ret)
     return 0;
 }
 
+static int read_one_by_one(const struct group *group, struct group_reading *ret)
+{
+    struct raw_value raw;
+
+    for (size_t i = 0; i < group->n; i++) {
+        ssize_t n = sys_read(group->sys, group->members[i].fd, &raw, sizeof(raw));
+        if (n != sizeof(raw))
+            return n < 0 ? (int)n : n == 0 ? -ENODATA : -EBADMSG;
+        ret->values[i] = raw.value;
+        if (i > 0)
+            continue;
+        ret->enabled = raw.enabled;
+        ret->running = raw.running;
+    }
+    ret->n = group->n;
+    return 0;
+}
+
 int group_read(const struct group *group, struct group_reading *ret)
 {
     struct raw_reading raw;
 
     if (group->is_part)
         return part_read(group, ret);
+    if (group->inherits)
+        return read_one_by_one(group, ret);
     int r = read_raw(group, &raw);
     if (r < 0)
         return r;

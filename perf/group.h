@@ -42,6 +42,11 @@ struct group_target {
     int cpu;
     unsigned long flags; /* PERF_FLAG_FD_CLOEXEC is added */
     bool paused;         /* the group stays disabled until somebody enables it */
+    /*
+     * The group also counts the processes and threads that `pid` starts from now on, and begins when `pid` executes a
+     * program (enable_on_exec); so it is to be opened paused. Only the leader's times are read.
+     */
+    bool inherit;
 };
 
 /* The result of one read: times in nanoseconds, values in the order in which the members were opened. */
@@ -81,9 +86,9 @@ int group_enable(struct group *group);
 int group_disable(struct group *group);
 
 /*
- * Reads all members with one read(2). Returns -ENODATA if the kernel returned nothing, as for a pinned group in the
- * error state; -EBADMSG if the reading is short or has other members than were opened, which happens when their CPU
- * went away; errors of read(2).
+ * Reads all members, with one read(2) unless they are inherited. Returns -ENODATA if the kernel returned nothing, as
+ * for a pinned group in the error state; -EBADMSG if the reading is short or has other members than were opened, which
+ * happens when their CPU went away; errors of read(2).
  */
 int group_read(const struct group *group, struct group_reading *ret);
 

@@ -478,6 +478,13 @@ void fake_advance(struct fake_sys *fake, uint64_t ns)
     fake->realtime_ns += ns;
 }
 
+void fake_exec(struct fake_sys *fake)
+{
+    for (size_t i = 0; i < fake->n_events; i++)
+        if (fake->events[i] && fake->events[i]->attr.enable_on_exec)
+            fake->events[i]->enabled = true;
+}
+
 static uint64_t fake_now(struct sys *sys, clockid_t clock)
 {
     const struct fake_sys *fake = fake_of(sys);

@@ -118,6 +118,8 @@ struct fake_pmu *fake_find_pmu(struct fake_sys *fake, const char *name);
 
 /* Lets time pass: everything that is enabled counts, but for what counts a cgroup. */
 void fake_advance(struct fake_sys *fake, uint64_t ns);
+/* The task executes its program: what waits for that (enable_on_exec) is enabled. */
+void fake_exec(struct fake_sys *fake);
 /*
  * The cgroup whose directory is open as `fd` (any number that the test likes, from 0) runs on a CPU: what counts it
  * there counts. The clock does not move, since several CPUs may run at once.
