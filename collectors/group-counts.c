@@ -240,56 +240,15 @@ struct opening {
 
 /* --- opening --- */
 
-/*
- * Returns whether the event is silently left out. A preset lists what PMUs of its kind may have, and this PMU lacks the
- * event. The kernel refuses cache events that are marked -1 in its tables with EINVAL.
- */
-static bool is_left_out(const struct config_group *group, const struct attr *attr, int error)
-{
-    return group->preset && !group->strict && !attr->pmu->absent &&
-           (error == -ENOENT || (error == -EINVAL && attr->kernel.type == PERF_TYPE_HW_CACHE));
-}
-
-/* Writes why the i-th event of a strict group is left out. `reason` is why the group did not open. */
-static void explain_strict(const struct config_group *group, const struct partition *partition, size_t i,
-                           const char *reason, char *text, size_t size)
-{
-    if (partition->fits)
-        snprintf(
-            text, size,
-            "a strict group has more events than the PMU has counters (%s): only %zu of its %zu events can be counted "
-            "at once; set strict: false, or divide the group",
-            reason_name(partition->errors[i]), partition->fits, group->n_events);
-    else if (partition->culprit != i)
-        snprintf(text, size, "left out with its strict group, because of %s: %s",
-                 group->events[partition->culprit].event.text, reason);
-    else
-        snprintf(text, size, "%s", reason);
-}
-
 /* `strict` is the partition of a strict group that could not be opened, or NULL. */
 static int opening_add_refused(struct opening *opening, size_t i, int error, const struct partition *strict)
 {
-    const struct config_group *group = opening->events->group;
-    const struct pmu *pmu = opening->events->attrs[i].pmu;
-    char message[512], whole[1024];
+    char message[REFUSAL_SIZE];
+    struct refusal refusal;
 
-    if (is_left_out(group, &opening->events->attrs[i], error))
+    if (!target_events_explain(opening->events, opening->env->machine, i, error, strict, message, &refusal))
         return 0;
-    const struct pmu *cause = strict && !strict->fits ? opening->events->attrs[strict->culprit].pmu : pmu;
-    struct refusal refusal = {.event = i,
-                              .pmu = pmu->name,
-                              .message = message,
-                              .reason = reason_label(cause, error),
-                              .error = error,
-                              .span = reason_span(error)};
-
-    reason_format(opening->env->machine, cause, error, message, sizeof(message));
-    if (strict) {
-        explain_strict(group, strict, i, message, whole, sizeof(whole));
-        refusal.message = whole;
-    }
-    return group_counts_add_unavailable(opening->counts, opening->env, group, &refusal, opening->cpu);
+    return group_counts_add_unavailable(opening->counts, opening->env, opening->events->group, &refusal, opening->cpu);
 }
 
 /* Leaves out the whole strict group, because some of its events cannot be counted on the CPU. */

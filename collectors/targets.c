@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collectors/targets.h"
 
+#include <stdio.h>
+
 #include "base/cleanup.h"
 #include "perf/presets.h"
 
@@ -184,6 +186,58 @@ int target_events_find(struct target_events *events, const struct collector_env 
     for (size_t i = 0; i < events->group->n_events && r == 0; i++)
         r = find_event(events, env, cpu, i);
     return r;
+}
+
+/* --- events that the kernel refuses --- */
+
+/*
+ * Returns whether the event is silently left out. A preset lists what PMUs of its kind may have, and this PMU lacks the
+ * event. The kernel refuses cache events that are marked -1 in its tables with EINVAL.
+ */
+static bool is_left_out(const struct config_group *group, const struct attr *attr, int error)
+{
+    return group->preset && !group->strict && !attr->pmu->absent &&
+           (error == -ENOENT || (error == -EINVAL && attr->kernel.type == PERF_TYPE_HW_CACHE));
+}
+
+/* Writes why the i-th event of a strict group is left out. `reason` is why the group did not open. */
+static void explain_strict(const struct config_group *group, const struct partition *partition, size_t i,
+                           const char *reason, char *text, size_t size)
+{
+    if (partition->fits)
+        snprintf(
+            text, size,
+            "a strict group has more events than the PMU has counters (%s): only %zu of its %zu events can be counted "
+            "at once; set strict: false, or divide the group",
+            reason_name(partition->errors[i]), partition->fits, group->n_events);
+    else if (partition->culprit != i)
+        snprintf(text, size, "left out with its strict group, because of %s: %s",
+                 group->events[partition->culprit].event.text, reason);
+    else
+        snprintf(text, size, "%s", reason);
+}
+
+bool target_events_explain(const struct target_events *events, const struct machine *machine, size_t i, int error,
+                           const struct partition *strict, char message[REFUSAL_SIZE], struct refusal *ret)
+{
+    const struct pmu *pmu = events->attrs[i].pmu;
+    char reason[REFUSAL_SIZE / 2];
+
+    if (is_left_out(events->group, &events->attrs[i], error))
+        return false;
+    const struct pmu *cause = strict && !strict->fits ? events->attrs[strict->culprit].pmu : pmu;
+    reason_format(machine, cause, error, reason, sizeof(reason));
+    if (strict)
+        explain_strict(events->group, strict, i, reason, message, REFUSAL_SIZE);
+    else
+        snprintf(message, REFUSAL_SIZE, "%s", reason);
+    *ret = (struct refusal){.event = i,
+                            .pmu = pmu->name,
+                            .message = message,
+                            .reason = reason_label(cause, error),
+                            .error = error,
+                            .span = reason_span(error)};
+    return true;
 }
 
 /* --- events that no target counts --- */

@@ -74,6 +74,14 @@ void target_events_init(struct target_events *events, const struct config_group 
  */
 int target_events_find(struct target_events *events, const struct collector_env *env, int cpu);
 
+#define REFUSAL_SIZE 1024
+/*
+ * Explains why the kernel refused the i-th event with `error` (-errno). `strict` is the partition of a strict group
+ * that could not be opened, or NULL. `message` is that of *ret. Returns false for an event that is silently left out.
+ */
+bool target_events_explain(const struct target_events *events, const struct machine *machine, size_t i, int error,
+                           const struct partition *strict, char message[REFUSAL_SIZE], struct refusal *ret);
+
 /* Finds the events of a group that no target counts: all of them are refusals. Returns -ENOMEM on failure. */
 int targets_explain_nowhere(const struct targets *targets, const struct collector_env *env,
                             const struct config_group *group, struct target_events *ret);
