@@ -69,7 +69,8 @@ static int counter_init(struct counter *counter, struct snapshot *snapshot, cons
 
 static enum derived_target row_derived_target(const struct row *row)
 {
-    if (row->cgroup)
+    /* A command (collectors/task-counts.h) is tasks, as a cgroup is. */
+    if (row->cgroup || str_equal(row->collector_name, TASK_COLLECTOR))
         return DERIVED_CGROUP;
     return str_equal(row->collector_name, "pmu") ? DERIVED_PMU : DERIVED_CPU;
 }

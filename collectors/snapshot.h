@@ -61,6 +61,9 @@ struct row {
     struct counter *counters;
 };
 
+/* The collector's name in rows of a command (collectors/task-counts.h). */
+#define TASK_COLLECTOR "command"
+
 struct config;
 struct machine;
 

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Counts configured groups in one task and in all that it starts, from its exec(2) on, with inherited perf events
+ * (`inherit` in perf_event_open(2)).
+ *
+ * A row is a group on one core PMU, which counts while the task is on the CPUs of that PMU; the software events,
+ * tracepoints and the like of the group, which every CPU counts, have a row of their own. They take no hardware
+ * counter, so they are counted whenever the task runs.
+ *
+ * With several kinds of core, an event is enabled on all of their PMUs and runs on one of them at a time. Its time
+ * enabled is therefore the task's on all CPUs. The time on a PMU is estimated from the longest that a group ran there:
+ * these sum up to the time enabled, unless groups are multiplexed, and then each gets the same share of the rest.
+ */
+#ifndef COLLECTORS_TASK_COUNTS_H
+#define COLLECTORS_TASK_COUNTS_H
+
+#include "collectors/targets.h"
+
+struct task_counts;
+
+/*
+ * `pid` is a task of the caller that has not executed its program yet. Bit 0 of the collectors of `snapshot` must be
+ * TASK_COLLECTOR. All arguments must outlive the result. Returns -ENOMEM on failure.
+ */
+int task_counts_new(struct sys *sys, const struct machine *machine, pid_t pid, struct snapshot *snapshot,
+                    struct task_counts **ret);
+/*
+ * Opens the groups and adds their rows. Events that cannot be opened are no error, but a row and a failure. `groups`
+ * need not outlive the call. Returns -ENOMEM on failure.
+ */
+int task_counts_open(struct task_counts *counts, const struct config_groups *groups);
+/* Closes the events. The rows stay with the snapshot. */
+struct task_counts *task_counts_free(struct task_counts *counts);
+
+/* Reads all events into their rows. Returns -ENOMEM. The counts of a task are final once it has been reaped. */
+int task_counts_read(struct task_counts *counts);
+
+const struct failures *task_counts_failures(const struct task_counts *counts);
+/* Whether the kernel is excluded, because this process may count only what runs in user space. */
+bool task_counts_user_only(const struct task_counts *counts);
+
+#endif
