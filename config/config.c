@@ -9,6 +9,7 @@
 #include "config/event-groups.h"
 #include "config/keys.h"
 #include "perf/event-parse.h"
+#include "perf/presets.h"
 
 /* --- Values --- */
 
@@ -67,6 +68,125 @@ int config_override(struct config *config, const char *path, const char *value, 
     if (utf8_printable_prefix(value, strlen(value)) != strlen(value))
         return error_set(error, -EINVAL, "the value has a control character or is not UTF-8");
     return option->type->parse(option, value, config, error);
+}
+
+/* --- Events of a flag --- */
+
+/* The groups of the collectors `cpu` or `cgroup`, and of `pmu`, as in the file. */
+struct flag_groups {
+    const struct machine *machine;
+    enum config_scope scope;
+    json_t *of_cpu, *of_pmu;
+    size_t n_unnamed[2]; /* of each */
+};
+
+static bool is_of_pmu(const struct flag_groups *groups, const struct event *event)
+{
+    for (size_t i = 0; groups->scope == SCOPE_MACHINE && i < groups->machine->n_pmus; i++)
+        if (!pmu_is_per_cpu(groups->machine->pmus[i]) &&
+            attr_names_pmu(groups->machine, event, groups->machine->pmus[i]))
+            return true;
+    return false;
+}
+
+/* Takes over the reference of `group`. Groups without a name get "events", "events_2", ... */
+static int add_flag_group(struct flag_groups *groups, bool of_pmu, const char *name, json_t *group)
+{
+    char numbered[32];
+
+    if (!name && ++groups->n_unnamed[of_pmu] > 1)
+        snprintf(numbered, sizeof(numbered), "events_%zu", groups->n_unnamed[of_pmu]);
+    else
+        snprintf(numbered, sizeof(numbered), "events");
+    if (!group || json_object_set_new(group, "name", json_string(name ? name : numbered)) < 0 ||
+        json_array_append(of_pmu ? groups->of_pmu : groups->of_cpu, group) < 0) {
+        json_decref(group);
+        return -ENOMEM;
+    }
+    json_decref(group);
+    return 0;
+}
+
+/* Events outside of braces: presets are groups, and the others form one on each kind of PMU. */
+static int add_flag_events(struct flag_groups *groups, const struct event_list *list)
+{
+    json_t *rest[] = {json_array(), json_array()};
+    int r = 0;
+
+    for (size_t i = 0; i < list->n && r == 0; i++) {
+        const struct event *event = &list->events[i];
+        const struct preset *preset = event->kind == EVENT_NAME ? preset_find(event->text, NULL) : NULL;
+        bool of_pmu = preset ? preset->of_system && groups->scope == SCOPE_MACHINE : is_of_pmu(groups, event);
+        if (preset)
+            r = add_flag_group(groups, of_pmu, preset->name, json_pack("{s:s}", "preset", preset->name));
+        else if (json_array_append_new(rest[of_pmu], json_string(event->text)) < 0)
+            r = -ENOMEM;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(rest); i++) {
+        if (r == 0 && json_array_size(rest[i]) > 0)
+            r = add_flag_group(groups, i == 1, NULL, json_pack("{s:O}", "events", rest[i]));
+        json_decref(rest[i]);
+    }
+    return r;
+}
+
+static int add_flag_list(struct flag_groups *groups, const struct event_list *list)
+{
+    if (list->text[0] != '{')
+        return add_flag_events(groups, list);
+    return add_flag_group(groups, is_of_pmu(groups, &list->events[0]), list->name,
+                          json_pack("{s:s}", "events", list->text));
+}
+
+/* Returns the configuration of the groups, as a text that config_parse() takes. NULL when out of memory. */
+static char *write_flag_groups(const struct flag_groups *groups)
+{
+    json_t *root =
+        json_pack("{s:{s:{s:b, s:O}, s:{s:b, s:O}, s:{s:b, s:O}}}", "collectors", "cpu", "enabled",
+                  groups->scope != SCOPE_CGROUPS && json_array_size(groups->of_cpu) > 0, "groups", groups->of_cpu,
+                  "pmu", "enabled", json_array_size(groups->of_pmu) > 0, "groups", groups->of_pmu, "cgroup", "enabled",
+                  groups->scope == SCOPE_CGROUPS, "groups", groups->of_cpu);
+    char *text = root ? json_dumps(root, 0) : NULL;
+
+    json_decref(root);
+    return text;
+}
+
+static void swap_groups(struct config_groups *a, struct config_groups *b)
+{
+    struct config_groups kept = *a;
+
+    *a = *b;
+    *b = kept;
+}
+
+int config_set_events(struct config *config, const char *text, const struct machine *machine, enum config_scope scope,
+                      struct error *error)
+{
+    struct flag_groups groups = {.machine = machine, .scope = scope, .of_cpu = json_array(), .of_pmu = json_array()};
+    _cleanup_(event_groups_done) struct event_groups written = {0};
+    _cleanup_(config_freep) struct config *parsed = NULL;
+    _cleanup_(freep) char *document = NULL;
+    int r = event_groups_parse(text, &written, error);
+
+    for (size_t i = 0; i < written.n && r == 0; i++)
+        r = add_flag_list(&groups, &written.groups[i]) < 0 ? error_oom(error) : 0;
+    if (r == 0) {
+        document = write_flag_groups(&groups);
+        r = document ? config_parse(document, strlen(document), &parsed, error) : error_oom(error);
+    }
+    json_decref(groups.of_cpu);
+    json_decref(groups.of_pmu);
+    if (r < 0)
+        return r;
+    swap_groups(&config->cpu.groups, &parsed->cpu.groups);
+    swap_groups(&config->pmu.groups, &parsed->pmu.groups);
+    swap_groups(&config->cgroup.groups, &parsed->cgroup.groups);
+    config->cpu.enabled = parsed->cpu.enabled;
+    config->pmu.enabled = parsed->pmu.enabled;
+    config->cgroup.enabled = parsed->cgroup.enabled;
+    config->self_enabled = false;
+    return 0;
 }
 
 void config_clear_listen(struct config *config)

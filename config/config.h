@@ -86,6 +86,16 @@ const char *config_format_error(const char *file, const struct error *error, cha
  * flag.
  */
 int config_override(struct config *config, const char *path, const char *value, struct error *error);
+/* Where config_set_events() puts events: as a machine, cgroups, or a command counts them. */
+enum config_scope { SCOPE_MACHINE, SCOPE_CGROUPS, SCOPE_COMMAND };
+/*
+ * Replaces all groups of the collectors by the events of a flag, as in "cycles,instructions:u", "{a,b}" or the name of
+ * a preset. Events of the machine are counted by `cpu`, or by `pmu` if their PMU is not of one CPU; those of cgroups by
+ * `cgroup`; those of a command are the groups of `cpu`. The other collectors are disabled. Returns -EINVAL
+ * with a sentence, which has no position; -ENOMEM.
+ */
+int config_set_events(struct config *config, const char *text, const struct machine *machine, enum config_scope scope,
+                      struct error *error);
 /* Empties web.listen, before the first --web.listen-address adds to it. */
 void config_clear_listen(struct config *config);
 

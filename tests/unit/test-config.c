@@ -7,6 +7,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "config/config.h"
+#include "tests/unit/fake-machine.h"
 #include "tests/unit/fixture.h"
 #include "tests/unit/test.h"
 
@@ -98,6 +99,65 @@ TEST(test_override)
     assert_int_equal(config->web.min_interval_ns, 5 * NSEC_PER_SEC);
     assert_false(config->self_enabled);
     assert_string_equal(config->cpu.cpus, "0-1");
+}
+
+/* The groups of a collector as "NAME: EVENTS, EVENTS; ...". */
+static void format_groups(const struct config_groups *groups, bool enabled, struct buffer *text)
+{
+    for (size_t i = 0; enabled && i < groups->n; i++) {
+        const struct config_group *group = &groups->items[i];
+        buffer_appendf(text, "%s%s:", i ? "; " : "", group->name);
+        for (size_t k = 0; k < group->n_events && !group->preset; k++)
+            buffer_appendf(text, " %s", group->events[k].event.metric);
+        buffer_append_text(text, group->preset ? " preset" : "");
+    }
+    buffer_append_char(text, '\0');
+}
+
+/* Where the events of a flag go. */
+TEST(test_set_events)
+{
+    static const struct {
+        const char *in;
+        enum config_scope in_scope;
+        const char *out_error, *out_cpu, *out_pmu, *out_cgroup;
+    } cases[] = {
+        {"cycles,instructions:u", SCOPE_MACHINE, "", "events: cycles instructions_user", "", ""},
+        {"cycles,instructions", SCOPE_CGROUPS, "", "", "", "events: cycles instructions"},
+        {"{cycles,branches}:k,page-faults", SCOPE_COMMAND, "",
+         "events: cycles_kernel branches_kernel; events_2: page_faults", "", ""},
+        {"core{cycles,branches}", SCOPE_MACHINE, "", "core: cycles branches", "", ""},
+        {"overview,page-faults", SCOPE_MACHINE, "", "overview: preset; events: page_faults", "", ""},
+        {"cycles,power/energy-pkg/,energy", SCOPE_MACHINE, "", "events: cycles", "energy: preset; events: energy_pkg",
+         ""},
+        {"cycles,power/energy-pkg/", SCOPE_COMMAND, "", "events: cycles energy_pkg", "", ""},
+        {"cpu/event=0x3c,umask=0x0/", SCOPE_MACHINE, "", "events: event_0x3c_umask_0x0", "", ""},
+        {"cycles,", SCOPE_MACHINE, "an event is missing at the end", "", "", ""},
+        {"energy", SCOPE_COMMAND,
+         "preset \"energy\" counts on PMUs that are not of one CPU: it belongs to collectors.pmu", "", "", ""},
+    };
+    struct fake_sys *fake = fake_machine_one_pmu();
+    struct machine *machine = machine_of(&fake->sys);
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_(buffer_done) struct buffer cpu = {0}, pmu = {0}, cgroup = {0};
+        _cleanup_(config_freep) struct config *config = NULL;
+        struct error error = {0};
+        assert_int_equal(config_default(&config, NULL), 0);
+        int r = config_set_events(config, cases[i].in, machine, cases[i].in_scope, &error);
+        assert_string_equal(error.message, cases[i].out_error);
+        assert_int_equal(r, cases[i].out_error[0] ? -EINVAL : 0);
+        if (r < 0)
+            continue;
+        format_groups(&config->cpu.groups, config->cpu.enabled, &cpu);
+        format_groups(&config->pmu.groups, config->pmu.enabled, &pmu);
+        format_groups(&config->cgroup.groups, config->cgroup.enabled, &cgroup);
+        assert_string_equal(cpu.data, cases[i].out_cpu);
+        assert_string_equal(pmu.data, cases[i].out_pmu);
+        assert_string_equal(cgroup.data, cases[i].out_cgroup);
+    }
+    machine_free(machine);
+    fake_sys_free(fake);
 }
 
 TEST(test_override_listen)
