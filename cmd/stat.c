@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `perfcountd stat`: what was counted between two readings, while a command ran or for an interval; or what a running
- * daemon has recorded of the last minutes.
+ * `perfcountd stat`: what a command did; what was counted between two readings, while a command ran or for an interval;
+ * or what a running daemon has recorded of the last minutes.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -18,6 +18,7 @@
 #include "cmd/table.h"
 #include "cmd/workload.h"
 #include "collectors/rates.h"
+#include "collectors/task-counts.h"
 #include "daemon/options.h"
 #include "daemon/session.h"
 #include "formats/counters.h"
@@ -30,10 +31,12 @@ struct stat_view {
     struct workload workload;
     struct filter filter;
     struct order order;
-    char *sort;       /* what to sort by, spelt as in metrics: page_faults */
-    FILE *file;       /* NULL until it is opened */
-    struct past past; /* with --last; else zeroed */
-    json_t *findings; /* the document; NULL: unknown */
+    char *sort;                 /* what to sort by, spelt as in metrics: page_faults */
+    FILE *file;                 /* NULL until it is opened */
+    struct past past;           /* with --last; else zeroed */
+    json_t *findings;           /* the document; NULL: unknown */
+    struct snapshot command;    /* the rows of a command that is counted alone */
+    struct task_counts *counts; /* NULL: the machine or cgroups are counted */
 };
 
 /* --- view --- */
@@ -41,6 +44,8 @@ struct stat_view {
 static void stat_view_done(struct stat_view *view)
 {
     workload_done(&view->workload);
+    task_counts_free(view->counts);
+    snapshot_done(&view->command);
     session_done(&view->session);
     filter_done(&view->filter);
     past_done(&view->past);
@@ -133,8 +138,7 @@ static bool stat_view_shows_cgroups(const struct stat_view *view, const struct s
 {
     const struct options *options = view->options;
 
-    return options->n_cgroups || options->sort || options->limit ||
-           (!options->per_cpu && !has_rows(snapshot, is_of_machine, NULL));
+    return options_of_cgroups(options) || (!options->per_cpu && !has_rows(snapshot, is_of_machine, NULL));
 }
 
 /* Reports that none of the cgroups that flags ask for is counted. */
@@ -280,6 +284,8 @@ static int print_title(const struct stat_view *view)
         return -ENOMEM;
     if (view->options->last_ns)
         print_past_title(view);
+    else if (view->counts)
+        fprintf(view->file, "\nCounts of '%s':\n", command.data);
     else
         fprintf(view->file, "\nCounts of this machine%s%s%s:\n", view->options->workload ? " while '" : "",
                 command.data, view->options->workload ? "' ran" : "");
@@ -297,12 +303,20 @@ static void print_times(const struct stat_view *view, double seconds)
                 (double)usage->ru_stime.tv_sec + (double)usage->ru_stime.tv_usec / 1e6);
 }
 
-/* Prints the counts of the machine, or the table of cgroups. */
+/* What is not counted, and why. */
+static const struct failures *view_failures(const struct stat_view *view)
+{
+    static const struct failures none = {0};
+
+    if (view->counts)
+        return task_counts_failures(view->counts);
+    return view->session.registry ? registry_failures(view->session.registry) : &none;
+}
+
+/* Prints the counts of the machine or of a command, or the table of cgroups. */
 static int print_totals(const struct stat_view *view, const struct baseline *baseline, const struct snapshot *snapshot,
                         bool cgroups, double *ret_seconds)
 {
-    static const struct failures none = {0};
-    const struct registry *registry = view->session.registry;
     _cleanup_(totals_done) struct totals totals = {0};
     int r = stat_view_totals(view, baseline, snapshot, cgroups, &totals);
 
@@ -311,7 +325,7 @@ static int print_totals(const struct stat_view *view, const struct baseline *bas
     if (r == 0 && !cgroups)
         r = print_title(view);
     if (r == 0 && !cgroups)
-        r = stat_counts_print(&totals, registry ? registry_failures(registry) : &none, view->file);
+        r = stat_counts_print(&totals, view_failures(view), view->file);
     *ret_seconds = totals.seconds;
     return r;
 }
@@ -415,13 +429,13 @@ static bool any_open(const struct snapshot *snapshot)
 }
 
 /* Reports on standard error what is not counted. Returns EXIT_FAILURE if nothing can be counted. */
-static int report_unavailable(struct registry *registry)
+static int report_unavailable(const struct stat_view *view, const struct snapshot *snapshot)
 {
-    bool open = any_open(registry_read(registry, UINT32_MAX, 0));
+    bool open = any_open(snapshot);
     char **sentences;
     size_t n;
 
-    if (failures_sentences(registry_failures(registry), &sentences, &n) < 0)
+    if (failures_sentences(view_failures(view), &sentences, &n) < 0)
         return command_fail_memory();
     for (size_t i = 0; i < n; i++)
         table_print_styled(stderr, TABLE_WARNING, "not counted: %s\n", sentences[i]);
@@ -438,10 +452,89 @@ static int open_view(struct stat_view *view)
 
     if (status != EXIT_SUCCESS)
         return command_fail(status, &error);
-    status = report_unavailable(view->session.registry);
+    status = report_unavailable(view, registry_read(view->session.registry, UINT32_MAX, 0));
     if (status != EXIT_SUCCESS)
         return status;
     return stat_view_check(view, registry_read(view->session.registry, UINT32_MAX, 0));
+}
+
+/* --- a command alone --- */
+
+/* What is counted of every command, as perf-stat(1) does. */
+static const char time_groups[] = "collectors: {cpu: {groups: [{name: time, events: task-clock}]}}";
+
+static bool counts_task_clock(const struct config_groups *groups)
+{
+    for (size_t i = 0; i < groups->n; i++)
+        for (size_t k = 0; k < groups->items[i].n_events; k++)
+            if (str_equal(groups->items[i].events[k].event.metric, "task_clock"))
+                return true;
+    return false;
+}
+
+/* Opens the events of --event; without it, those of the configuration for CPUs, or else for cgroups. */
+static int open_events(struct stat_view *view, struct error *error)
+{
+    const struct config *config = view->session.config;
+    bool of_cpu = config->cpu.enabled && config->cpu.groups.n > 0;
+    const struct config_groups *groups = of_cpu ? &config->cpu.groups : &config->cgroup.groups;
+    _cleanup_(config_freep) struct config *time = NULL;
+    int r = 0;
+
+    if (!view->options->event && !counts_task_clock(groups)) {
+        r = config_parse(time_groups, strlen(time_groups), &time, error);
+        if (r == 0 && task_counts_open(view->counts, &time->cpu.groups) < 0)
+            r = error_oom(error);
+    }
+    if (r == 0 && task_counts_open(view->counts, groups) < 0)
+        r = error_oom(error);
+    return r;
+}
+
+static int open_command(struct stat_view *view)
+{
+    static const char *const collectors[] = {TASK_COLLECTOR, NULL};
+    struct session *session = &view->session;
+    struct error error = {0};
+
+    sys_init(&session->sys);
+    if (session_load(session, view->options, &error) < 0)
+        return command_fail(EXIT_BAD_USAGE, &error);
+    view->command.collector_names = collectors;
+    if (task_counts_new(&session->sys, session->machine, view->workload.pid, &view->command, &view->counts) < 0)
+        return command_fail_memory();
+    if (open_events(view, &error) < 0)
+        return command_fail(EXIT_FAILURE, &error);
+    if (task_counts_user_only(view->counts))
+        table_print_styled(stderr, TABLE_WARNING,
+                           "not counted: what the command does in the kernel, since this user may only count programs "
+                           "(kernel.perf_event_paranoid is %d): run it with sudo, or lower that to 1\n",
+                           session->machine->paranoid);
+    return report_unavailable(view, &view->command);
+}
+
+/* Returns the exit status of the command, unless the counts cannot be printed. */
+static int count_command(struct stat_view *view)
+{
+    _cleanup_(baseline_freep) struct baseline *baseline = NULL;
+    struct sys *sys = &view->session.sys;
+    struct error error;
+    int status = open_command(view);
+
+    if (status != EXIT_SUCCESS)
+        return status;
+    view->command.monotonic_ns = sys_now(sys, CLOCK_MONOTONIC);
+    baseline = baseline_new(&view->command);
+    if (!baseline)
+        return command_fail_memory();
+    if (workload_run(&view->workload, &error) < 0)
+        return command_fail(view->workload.status, &error);
+    view->command.monotonic_ns = sys_now(sys, CLOCK_MONOTONIC);
+    view->command.realtime_ns = sys_now(sys, CLOCK_REALTIME);
+    if (task_counts_read(view->counts) < 0)
+        return command_fail_memory();
+    status = print_view(view, baseline, &view->command);
+    return status == EXIT_SUCCESS ? view->workload.status : status;
 }
 
 /* --- `perfcountd stat --last` --- */
@@ -689,6 +782,8 @@ int command_stat(const struct options *options)
         status = command_fail(EXIT_FAILURE, &error);
     else if (status == EXIT_SUCCESS && !options->workload)
         sigprocmask(SIG_BLOCK, &set, NULL);
+    if (status == EXIT_SUCCESS && options_of_command(options))
+        return count_command(&view);
     if (status == EXIT_SUCCESS)
         status = open_view(&view);
     if (status == EXIT_SUCCESS && options->workload)

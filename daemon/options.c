@@ -39,8 +39,8 @@ static const struct {
                         "sudo perfcountd report --output=report.txt"},
     [COMMAND_SETUP] = {"setup", "", "let the service take profiles or ask for a password",
                        "sudo perfcountd setup --profiles --password"},
-    [COMMAND_STAT] = {"stat", "[-- COMMAND]", "count for a time, or while a command runs, and print it",
-                      "sudo perfcountd stat --sort=cpu_utilization --limit=10"},
+    [COMMAND_STAT] = {"stat", "[-- COMMAND]", "count a command, or the machine for a time, and print it",
+                      "perfcountd stat -e cycles,instructions -- make"},
     [COMMAND_TOP] = {"top", "", "show live which cgroups and CPUs do what", "sudo perfcountd top --sort=cpu"},
     [COMMAND_SYMBOLISE] = {SYMBOLISER_COMMAND, "", NULL, NULL},
     [COMMAND_HELP] = {"help", "[COMMAND]", "print this, or the help of a command", "perfcountd help stat"},
@@ -65,6 +65,7 @@ enum flag_id {
     FLAG_COUNT,
     FLAG_LAST,
     FLAG_PER_CPU,
+    FLAG_ALL_CPUS,
     FLAG_CGROUP,
     FLAG_PID,
     FLAG_CPU,
@@ -127,6 +128,10 @@ static const struct {
      IN(COMMAND_TOP), false},
     {"--last", "DURATION", "instead of counting, print what a running daemon has recorded of the last 1s to 7d",
      FLAG_LAST, IN(COMMAND_STAT), false},
+    {"--event", "EVENTS", "what to count, as cycles,instructions:u or a preset; also -e EVENTS", FLAG_EVENT,
+     IN(COMMAND_STAT), false},
+    {"--all-cpus", NULL, "the machine while the command runs, not the command alone; also -a", FLAG_ALL_CPUS,
+     IN(COMMAND_STAT), false},
     {"--per-cpu", NULL, "each CPU by itself", FLAG_PER_CPU, IN(COMMAND_STAT), false},
     {"--cgroup", "PATTERN", "cgroups that match, as *.service or container=web*; repeatable", FLAG_CGROUP,
      IN(COMMAND_STAT), false},
@@ -162,8 +167,19 @@ void options_done(struct options *options)
 {
     free(options->listen);
     free(options->cgroups);
+    free(options->joined);
     free(options->arguments);
     *options = (struct options){0};
+}
+
+bool options_of_cgroups(const struct options *options)
+{
+    return options->n_cgroups || options->sort || options->limit;
+}
+
+bool options_of_command(const struct options *options)
+{
+    return options->workload && !options->all_cpus && !options->per_cpu && !options_of_cgroups(options);
 }
 
 #define HELP_WIDTH 80
@@ -306,10 +322,27 @@ static int apply_switch(struct options *options, enum flag_id id)
         options->json = true;
     else if (id == FLAG_PER_CPU)
         options->per_cpu = true;
+    else if (id == FLAG_ALL_CPUS)
+        options->all_cpus = true;
     else if (id == FLAG_HELP)
         options->help = true;
     else
         options->version = true;
+    return 0;
+}
+
+/* The events of `stat` are those of all its flags. */
+static int add_events(struct options *options, const char *value, struct error *error)
+{
+    char *joined = NULL;
+
+    if (options->command == COMMAND_STAT && options->event) {
+        if (asprintf(&joined, "%s,%s", options->event, value) < 0)
+            return error_oom(error);
+        free(options->joined);
+        options->joined = joined;
+    }
+    options->event = joined ? joined : value;
     return 0;
 }
 
@@ -320,8 +353,6 @@ static int apply_record_flag(struct options *options, enum flag_id id, const cha
         options->pid = value;
     else if (id == FLAG_CPU)
         options->cpu = value;
-    else if (id == FLAG_EVENT)
-        options->event = value;
     else if (id == FLAG_FREQUENCY)
         options->frequency = value;
     else if (id == FLAG_SECONDS)
@@ -360,6 +391,8 @@ static int apply_count_flag(struct options *options, size_t i, char *value, stru
     case FLAG_URL:
         options->url = value;
         return 0;
+    case FLAG_EVENT:
+        return add_events(options, value, error);
     default:
         return apply_record_flag(options, flags[i].id, value);
     }
@@ -428,6 +461,20 @@ static size_t row_of_flag(enum flag_id id)
     return i;
 }
 
+/* The flag that "-o" and the like stand for; FLAG_WORKLOAD: none. */
+static enum flag_id flag_of_letter(int letter)
+{
+    static const struct {
+        int letter;
+        enum flag_id id;
+    } letters[] = {{'a', FLAG_ALL_CPUS}, {'e', FLAG_EVENT}, {'o', FLAG_OUTPUT}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(letters); i++)
+        if (letters[i].letter == letter)
+            return letters[i].id;
+    return FLAG_WORKLOAD;
+}
+
 /* Whether a command to run may stand behind "--". */
 static bool runs_commands(enum command command)
 {
@@ -438,11 +485,12 @@ static bool runs_commands(enum command command)
 static const struct {
     enum flag_id first, second;
 } exclusions[] = {
-    {FLAG_INTERVAL, FLAG_WORKLOAD}, {FLAG_COUNT, FLAG_WORKLOAD}, {FLAG_PER_CPU, FLAG_CGROUP},
-    {FLAG_PER_CPU, FLAG_SORT},      {FLAG_PER_CPU, FLAG_LIMIT},  {FLAG_LAST, FLAG_INTERVAL},
-    {FLAG_LAST, FLAG_COUNT},        {FLAG_LAST, FLAG_WORKLOAD},  {FLAG_LAST, FLAG_CONFIG_FILE},
-    {FLAG_PID, FLAG_WORKLOAD},      {FLAG_PID, FLAG_CGROUP},     {FLAG_URL, FLAG_WORKLOAD},
-    {FLAG_UNDO, FLAG_PROFILES},     {FLAG_UNDO, FLAG_PASSWORD},  {FLAG_UNDO, FLAG_SETUP_LISTEN},
+    {FLAG_INTERVAL, FLAG_WORKLOAD}, {FLAG_COUNT, FLAG_WORKLOAD},    {FLAG_PER_CPU, FLAG_CGROUP},
+    {FLAG_PER_CPU, FLAG_SORT},      {FLAG_PER_CPU, FLAG_LIMIT},     {FLAG_LAST, FLAG_INTERVAL},
+    {FLAG_LAST, FLAG_COUNT},        {FLAG_LAST, FLAG_WORKLOAD},     {FLAG_LAST, FLAG_CONFIG_FILE},
+    {FLAG_LAST, FLAG_EVENT},        {FLAG_LAST, FLAG_ALL_CPUS},     {FLAG_PID, FLAG_WORKLOAD},
+    {FLAG_PID, FLAG_CGROUP},        {FLAG_URL, FLAG_WORKLOAD},      {FLAG_UNDO, FLAG_PROFILES},
+    {FLAG_UNDO, FLAG_PASSWORD},     {FLAG_UNDO, FLAG_SETUP_LISTEN},
 };
 
 static const char *given_flag(enum flag_id id, uint64_t given)
@@ -486,7 +534,7 @@ static int parse_flags(int argc, char **argv, struct options *options, struct er
     optind = 0;
     for (;;) {
         int before = optind ? optind : 1, index = -1;
-        int id = getopt_long(argc, argv, "+:ho:", table, &index);
+        int id = getopt_long(argc, argv, "+:hao:e:", table, &index);
         if (id == -1) {
             if (runs_commands(options->command) && optind < argc && str_equal(argv[before], "--"))
                 options->workload = argv + optind;
@@ -496,13 +544,13 @@ static int parse_flags(int argc, char **argv, struct options *options, struct er
             return error_set(error, -EINVAL, "%s needs a value", argv[optind - 1]);
         if (id == 'h')
             options->help = true;
-        else if (id == 'o')
-            index = (int)row_of_flag(FLAG_OUTPUT);
+        else if (flag_of_letter(id) != FLAG_WORKLOAD)
+            index = (int)row_of_flag(flag_of_letter(id));
         else if (id == '?' || index < 0)
             return unknown_flag(argv[before], error);
         if (index < 0)
             continue;
-        int r = id == 'o' ? 0 : check_spelling(argv[before], (size_t)index, error);
+        int r = id < FLAG_CONFIG_FILE ? 0 : check_spelling(argv[before], (size_t)index, error);
         if (r == 0)
             r = apply_flag(options, (size_t)index, optarg, error);
         if (r < 0)

@@ -53,17 +53,21 @@ struct options {
     bool json;
     uint64_t interval_ns, count;
     uint64_t last_ns; /* 0: count now */
-    bool per_cpu;
+    bool per_cpu, all_cpus;
     char **cgroups; /* patterns; an array of its own */
     size_t n_cgroups;
     const char *sort, *limit, *output, *url;             /* NULL: not given */
-    const char *pid, *cpu, *event, *frequency, *seconds; /* of `record`, not checked yet; NULL: not given */
+    const char *pid, *cpu, *event, *frequency, *seconds; /* of `record` and `stat`, not checked yet; NULL: not given */
+    char *joined;                                        /* `event`, if --event of `stat` is repeated; owned */
     char **workload; /* what follows "--", NULL-terminated; NULL: no command to run */
 };
 
 /* Returns -EINVAL with a sentence; prints nothing. */
 int options_parse(int argc, char *const *argv, struct options *ret, struct error *error);
 void options_done(struct options *options);
+/* Whether flags of `stat` choose cgroups, and whether it counts a command alone rather than the machine. */
+bool options_of_cgroups(const struct options *options);
+bool options_of_command(const struct options *options);
 /* Prints the help of one command with its flags, or, for COMMAND_HELP, all commands and the flags of `run`. */
 void options_print_help(FILE *file, enum command command);
 

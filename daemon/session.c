@@ -107,6 +107,17 @@ int settings_read(const struct options *options, struct sys *sys, struct config 
     return r;
 }
 
+/* Replaces the groups by the events of --event. */
+static int set_events(const struct options *options, struct config *config, const struct machine *machine,
+                      struct error *error)
+{
+    enum config_scope scope = options_of_cgroups(options)   ? SCOPE_CGROUPS
+                              : options_of_command(options) ? SCOPE_COMMAND
+                                                            : SCOPE_MACHINE;
+
+    return config_set_events(config, options->event, machine, scope, error);
+}
+
 /*
  * Loads the configuration and checks its events. Returns -errno with a sentence, which starts with FILE:LINE:COLUMN if
  * the file is at fault. The web configuration that it names is not read, because the user of a command may not have the
@@ -116,11 +127,19 @@ static int settings_load(const struct options *options, struct sys *sys, const s
                          struct config **ret, struct error *error)
 {
     _cleanup_(config_freep) struct config *config = NULL;
+    bool has_events = options->command == COMMAND_STAT && options->event;
     int r = settings_read(options, sys, &config, error);
 
     if (r < 0)
         return r;
-    r = config_check_events(config, sys, machine, error);
+    if (has_events)
+        r = set_events(options, config, machine, error);
+    if (r == 0)
+        r = config_check_events(config, sys, machine, error);
+    if (r < 0 && has_events) {
+        error_prefix(error, "--event");
+        return r;
+    }
     if (r < 0)
         return add_position(r, config->file, error);
     *ret = steal(config);

@@ -63,7 +63,7 @@ done
 
 try stat --help
 equals "a command has its own flags only" "$(sed -n 's/^  \(--[a-z.-]*\).*/\1/p' "$scratch/out" | tr '\n' ' ')" \
-    "--config.file --json --interval --count --last --per-cpu --cgroup --sort --limit --output --url --help "
+    "--config.file --json --interval --count --last --event --all-cpus --per-cpu --cgroup --sort --limit --output --url --help "
 try list-presets --help
 equals "and few if it has few" "$(sed -n 's/^  \(--[a-z.-]*\).*/\1/p' "$scratch/out" | tr '\n' ' ')" "--json --help "
 
@@ -97,6 +97,11 @@ soon|stat --interval=soon
 --last cannot be used with a command|stat --last=10m -- true
 --last cannot be used with --interval|stat --last=10m --interval=1s
 --last cannot be used with --config.file|stat --config.file=x --last=10m
+--last cannot be used with --event|stat --last=10m -e cycles
+--last cannot be used with --all-cpus|stat --last=10m -a
+--event: there is no event "cylces".*cycles|stat -e cylces -- true
+--event: .*missing at the end|stat -e cycles, -- true
+--all-cpus cannot be used with "record"|record -a -o x.svg
 --last cannot be used with "top"|top --last=10m
 --url cannot be used without --last|stat --url=unix:/x
 https is not supported|stat --last=10m --url=https://x

@@ -2,17 +2,50 @@
 # SPDX-License-Identifier: Apache-2.0
 """A load of known size on one CPU: PAGES page faults, then ROUNDS bytes to and fro between two processes.
 
-usage: stat-load.py CPU PAGES ROUNDS
+usage: stat-load.py CPU PAGES ROUNDS [FILE]
+
+With FILE, a process that a child has started makes as many page faults, this process computes for seconds, and FILE gets
+what all of them have used by getrusage(2), as lines of EVENT COUNT; task_clock is in milliseconds.
 """
 import mmap
 import os
+import resource
 import sys
+import time
+
+AREA = 50000  # pages at a time
+SECONDS = 3
 
 
 def fault(pages):
-    area = mmap.mmap(-1, pages * mmap.PAGESIZE)
-    for offset in range(0, len(area), mmap.PAGESIZE):
-        area[offset] = 1
+    for first in range(0, pages, AREA):
+        with mmap.mmap(-1, min(AREA, pages - first) * mmap.PAGESIZE) as area:
+            for offset in range(0, len(area), mmap.PAGESIZE):
+                area[offset] = 1
+
+
+def fault_below(pages, generations):
+    """In a descendant; all wait for their child."""
+    if os.fork() == 0:
+        if generations > 1:
+            fault_below(pages, generations - 1)
+        else:
+            fault(pages)
+        os._exit(0)
+    os.wait()
+
+
+def compute():
+    while time.process_time() < SECONDS:
+        pass
+
+
+def write_usage(file):
+    both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    with open(file, "w", encoding="ascii") as out:
+        print("page_faults", sum(u.ru_minflt + u.ru_majflt for u in both), file=out)
+        print("context_switches", sum(u.ru_nvcsw + u.ru_nivcsw for u in both), file=out)
+        print("task_clock", sum(u.ru_utime + u.ru_stime for u in both) * 1000, file=out)
 
 
 def play(rounds):
@@ -29,10 +62,14 @@ def play(rounds):
 
 
 def main():
-    cpu, pages, rounds = map(int, sys.argv[1:])
+    cpu, pages, rounds = map(int, sys.argv[1:4])
     os.sched_setaffinity(0, {cpu})
     fault(pages)
     play(rounds)
+    if len(sys.argv) > 4:
+        fault_below(pages, 2)
+        compute()
+        write_usage(sys.argv[4])
 
 
 main()

@@ -53,9 +53,9 @@ counts_of_perf() {
 
 # Each reading is inside the next: perfcountd runs perf stat, which runs perfcountd, which runs the load.
 count_three_times() {
-    "$PERFCOUNTD" stat --config.file="$scratch/stat.yaml" --output="$scratch/outer" -- \
+    "$PERFCOUNTD" stat -a --config.file="$scratch/stat.yaml" --output="$scratch/outer" -- \
         perf stat -a -C 0 -x\; -o "$scratch/perf" -e "$(paste -sd, <<<"$events")" -- \
-        "$PERFCOUNTD" stat --config.file="$scratch/stat.yaml" --output="$scratch/inner" -- \
+        "$PERFCOUNTD" stat -a --config.file="$scratch/stat.yaml" --output="$scratch/inner" -- \
         python3 "$here/stat-load.py" 0 "$faults" "$rounds" 2>"$scratch/err"
 }
 
@@ -98,7 +98,7 @@ compare_with_perf() {
 # The one metric that perf has under a name of its own on most machines, of the same second.
 compare_ipc() {
     local perf_ipc ipc
-    perf_ipc=$(perf stat -a -C 0 -x\; -M IPC -o "$scratch/metric" "$PERFCOUNTD" stat \
+    perf_ipc=$(perf stat -a -C 0 -x\; -M IPC -o "$scratch/metric" "$PERFCOUNTD" stat -a \
         --config.file="$scratch/stat.yaml" --output="$scratch/inner" -- \
         python3 "$here/stat-load.py" 0 200000 20000 2>&1 && awk -F';' '$NF == "IPC" { print $(NF - 1) }' \
         "$scratch/metric")
@@ -108,6 +108,101 @@ compare_ipc() {
         return
     fi
     compares "ipc is perf's within 5 %" "$ipc >= 0.95 * $perf_ipc && $ipc <= 1.05 * $perf_ipc"
+}
+
+# --- the command alone
+
+own_events=page-faults,context-switches,task-clock
+
+# own_count FILE EVENT: of a text for people, of perf stat -x\;, or of what stat-load.py has written.
+own_count() {
+    case $1 in
+    */perf) counts_of_perf "$1" ;;
+    */usage) cat "$1" ;;
+    *) counts_of_stat "$1" ;;
+    esac | awk -v event="$2" '$1 == event { print $2 }'
+}
+
+# The load runs on CPU 0 beside another that faults all the time, which is not to be counted.
+count_alone() {
+    local event own beside
+    python3 "$here/stat-load.py" 0 2000000000 0 &
+    beside=$!
+    children+=("$beside")
+    "$PERFCOUNTD" stat -e "$own_events" --output="$scratch/stat" -- \
+        python3 "$here/stat-load.py" 0 200000 20000 "$scratch/usage" 2>"$scratch/err"
+    equals "a command is counted alone: nothing else is said" "$(cat "$scratch/err")" ""
+    kill "$beside"
+    wait "$beside" 2>/dev/null
+    matches "its title" "$(cat "$scratch/stat")" "Counts of 'python3 .*':.*PMU software, group events:"
+    for event in page_faults context_switches task_clock; do
+        own=$(own_count "$scratch/usage" "$event")
+        compares "$event are those of getrusage within 1 %: $own" \
+            "$(own_count "$scratch/stat" "$event") >= 0.99 * $own && $(own_count "$scratch/stat" "$event") <= 1.01 * $own"
+    done
+    compares "they are as many as the load makes" "$(own_count "$scratch/stat" page_faults) >= 400000"
+}
+
+# perf stat is the command, and counts the same load within.
+count_alone_with_perf() {
+    local event perf
+    if ! perf stat -e "$own_events" true >/dev/null 2>&1; then
+        left_out "a perf stat that counts a command"
+        return
+    fi
+    "$PERFCOUNTD" stat -e "$own_events" --output="$scratch/stat" -- perf stat -x\; -o "$scratch/perf" \
+        -e "$own_events" -- python3 "$here/stat-load.py" 0 400000 40000
+    for event in page_faults context_switches; do
+        perf=$(own_count "$scratch/perf" "$event")
+        compares "$event are those of perf stat within 1 %: $perf" \
+            "$(own_count "$scratch/stat" "$event") >= $perf && $(own_count "$scratch/stat" "$event") <= 1.01 * $perf"
+    done
+}
+
+# Processes that end at once, in a command that does so too.
+count_short() {
+    local alone many
+    alone=$("$PERFCOUNTD" stat -e page-faults --json -- true 2>&1 | jq '.rates[0].events.page_faults * .seconds')
+    many=$("$PERFCOUNTD" stat -e page-faults --json -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do env true; done' 2>&1 |
+        jq '.rates[0].events.page_faults * .seconds')
+    compares "a command that ends at once has page faults" "${alone:-0} > 10"
+    compares "ten of them have more than nine times as many" "${many:-0} > 9 * ${alone:-0}"
+}
+
+# A process that outlives the command is counted until then.
+count_survivor() {
+    "$PERFCOUNTD" stat -e page-faults --output="$scratch/stat" -- python3 -c '
+import mmap, os, time
+there, back = os.pipe()
+if os.fork() == 0:
+    area = mmap.mmap(-1, 20000 * mmap.PAGESIZE)
+    for offset in range(0, len(area), mmap.PAGESIZE):
+        area[offset] = 1
+    os.write(back, b".")
+    time.sleep(3)
+    os._exit(0)
+os.read(there, 1)'
+    compares "page_faults of a process that outlives the command" "$(own_count "$scratch/stat" page_faults) >= 20000"
+}
+
+# as_nobody COMMAND...
+as_nobody() {
+    setpriv --reuid=65534 --clear-groups --bounding-set=-all --inh-caps=-all "$@"
+}
+
+# As a user who may only count programs.
+count_user_space() {
+    local counts
+    chmod 755 "$scratch"
+    if [ "$(id -u)" -ne 0 ] || [ "$(cat /proc/sys/kernel/perf_event_paranoid)" != 2 ] ||
+        ! as_nobody test -x "$PERFCOUNTD" 2>/dev/null; then
+        left_out "root, kernel.perf_event_paranoid of 2, and a perfcountd that other users may run"
+        return
+    fi
+    counts=$(as_nobody "$PERFCOUNTD" stat -e "$own_events" -- python3 -c 'x = bytearray(1000000)' 2>&1)
+    matches "one who may count only programs is told" "$counts" \
+        'not counted: what the command does in the kernel.*perf_event_paranoid is 2.*not counted: context-switches: this happens'
+    matches "and has what happens in user space" "$counts" '<not counted> +context_switches.*[1-9][0-9]* +page_faults_user '
 }
 
 # --- the command
@@ -139,13 +234,15 @@ run_commands() {
     equals "the command's exit status" "$(status_after sh -c 'echo mine; echo hers >&2; exit 3')" 3
     equals "its output stays alone" "$(cat "$scratch/out")" mine
     matches "the counts are on standard error" "$(cat "$scratch/err")" \
-        "^hers.*while 'sh -c echo mine; echo hers >&2; exit 3' ran:.*[0-9]  context_switches .*seconds time elapsed"
+        "^hers.*Counts of 'sh -c echo mine; echo hers >&2; exit 3':.*[0-9] +context_switches .*seconds time elapsed"
     equals "a command that a signal killed" "$(status_after sh -c 'kill -KILL $$')" 137
     equals "a command that is not there" "$(status_after "$scratch/nosuch")" 127
     matches "says so" "$(cat "$scratch/err")" "perfcountd: $scratch/nosuch: cannot be run: No such file"
     equals "a command that is no program" "$(status_after "$scratch/soft.yaml")" 126
     equals "its limit of open files is the caller's" "$(status_after sh -c 'ulimit -n'; cat "$scratch/out")" \
         "0"$'\n'"$(ulimit -n)"
+    matches "-a: the machine while it runs" \
+        "$("$PERFCOUNTD" stat -a -e page-faults -- true 2>&1)" "Counts of this machine while 'true' ran:.*CPU 0.* page_faults"
     "$PERFCOUNTD" stat --config.file="$scratch/soft.yaml" --json --output="$scratch/file" -- true 2>"$scratch/err"
     holds "--output has the document" jq -e '.rates | length > 0' "$scratch/file"
     equals "and nothing else is printed" "$(cat "$scratch/err")" ""
@@ -272,6 +369,15 @@ printf 'collectors:\n  self: {enabled: false}\n  pmu: {enabled: false}\n  cgroup
     >"$scratch/soft.yaml"
 printf '  cpu: {groups: [{name: software, events: "{context-switches,minor-faults}"}]}\n' >>"$scratch/soft.yaml"
 
+if "$PERFCOUNTD" stat -e task-clock -- true >/dev/null 2>&1; then
+    count_alone
+    count_alone_with_perf
+    count_short
+    count_survivor
+    count_user_space
+else
+    left_out "the right to count a command"
+fi
 if may_count; then
     compare_with_perf
     compare_ipc

@@ -57,4 +57,45 @@ TEST(test_durations)
     }
 }
 
+/* Which flags of `stat` ask for more than the command. */
+TEST(test_of_command)
+{
+    static const struct {
+        const char *in[3];
+        bool out;
+    } cases[] = {
+        {{"--event=cycles", "--", "true"}, true}, {{"-ecycles", "--", "true"}, true},
+        {{"--json", "--", "true"}, true},         {{"-a", "--", "true"}, false},
+        {{"--all-cpus", "--", "true"}, false},    {{"--per-cpu", "--", "true"}, false},
+        {{"--cgroup=a", "--", "true"}, false},    {{"--sort=ipc", "--", "true"}, false},
+        {{"--limit=1", "--", "true"}, false},     {{"-e", "cycles", "--json"}, false},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char *argv[] = {(char[]){"perfcountd"}, (char[]){"stat"},       (char *)cases[i].in[0],
+                        (char *)cases[i].in[1], (char *)cases[i].in[2], NULL};
+        _cleanup_(options_done) struct options options = {0};
+        struct error error;
+        assert_int_equal(options_parse(5, argv, &options, &error), 0);
+        assert_int_equal(options_of_command(&options), cases[i].out);
+        assert_true(!options.event || str_equal(options.event, "cycles"));
+    }
+}
+
+TEST(test_repeated_events)
+{
+    char *argv[] = {(char[]){"perfcountd"},
+                    (char[]){"stat"},
+                    (char[]){"-e"},
+                    (char[]){"a,b"},
+                    (char[]){"--event=c"},
+                    (char[]){"-ed"},
+                    NULL};
+    _cleanup_(options_done) struct options options = {0};
+    struct error error;
+
+    assert_int_equal(options_parse(6, argv, &options, &error), 0);
+    assert_string_equal(options.event, "a,b,c,d");
+}
+
 TEST_MAIN(NULL, NULL)

@@ -45,6 +45,7 @@ two_kinds() {
     part test_privilege
     part test_opener
     part test_truth
+    part test_command
     # Minutes for each engine: when it is named, and in a full run.
     if [ ${#chosen[@]} -gt 0 ] || [ -n "${TRUTH_ENGINES-}" ]; then part test_scenarios; fi
     part test_tracepoint

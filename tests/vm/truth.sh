@@ -37,18 +37,37 @@ within() {
     fi
 }
 
-# A loop of 300 million instructions that `perfcountd stat` runs and counts itself, with whatever else runs on the CPU.
-stat_of_loop() {
-    local counted
-    daemon_stop
-    vm_run 'cat >/tmp/stat.yaml <<END
-collectors: {cpu: {cpus: "3", groups: [{name: loop, events: "{instructions:u,cycles:u}"}]}}
-END
-        taskset -c 0 perfcountd stat --config.file=/tmp/stat.yaml -- spin 3 300 2>&1' >"$scratch/stat" ||
+# stat_of MILLIONS: a loop that `perfcountd stat` runs and counts, begun on a CPU of one kind and moved to the other.
+# Prints the instructions in user space on each PMU, one a line.
+stat_of() {
+    vm_run "taskset -c 0 perfcountd stat -e instructions:u,cycles:u -- spin 3 $1 2>&1" >"$scratch/stat" ||
         fail "stat runs the loop" "$(cat "$scratch/stat")"
-    counted=$(awk '$2 == "instructions_user" { gsub(",", "", $1); print $1 }' "$scratch/stat")
-    within "stat -- spin: instructions:u of 300000000 are $counted, within 0.5 %" "${counted:-0}" 300000000 200
+    awk '$2 == "instructions_user" { gsub(",", "", $1); print $1 }' "$scratch/stat"
+}
+
+sum() {
+    awk '{ sum += $1 } END { printf "%d\n", sum }' <<<"$1"
+}
+
+# big ROWS: the last row, of the kind of core on which the loop runs.
+big() {
+    tail -n 1 <<<"$1"
+}
+
+# Loops of 300 and of 100 million instructions that `perfcountd stat` runs and counts alone. Besides the loop, the PMU of
+# its CPU counts how the program moves there and ends, and QEMU adds some instructions of other CPUs.
+stat_of_loop() {
+    local longer shorter
+    daemon_stop
+    longer=$(stat_of 300)
+    shorter=$(stat_of 100)
+    equals "stat -- spin: each kind of core has a row" "$(grep -c . <<<"$longer")" 2
+    within "instructions:u of 300000000 are $(sum "$longer"), within 0.2 %" "$(sum "$longer")" 300000000 500
+    within "on the PMU of the loop they are $(big "$longer"), within 0.2 %" "$(big "$longer")" 300000000 500
+    within "those of 200000000 more are $(($(big "$longer") - $(big "$shorter"))), within 0.2 %" \
+        $(($(big "$longer") - $(big "$shorter"))) 200000000 500
     contains "it has the IPC beside them" "$(cat "$scratch/stat")" "# ipc_user "
+    equals "nothing is an estimate" "$(grep -c '%)' "$scratch/stat")" 0
 }
 
 known_loops() {
@@ -224,9 +243,28 @@ test_scenarios() {
     cgroup_remove
 }
 
+# As a user who may count only programs.
+stat_of_nobody() {
+    local counted
+    # shellcheck disable=SC2016 # the board's
+    vm_run 'before=$(cat /proc/sys/kernel/perf_event_paranoid)
+        echo 2 >/proc/sys/kernel/perf_event_paranoid
+        drop none perfcountd stat -e instructions,context-switches -- spin 3 300 2>&1
+        echo $before >/proc/sys/kernel/perf_event_paranoid' >"$scratch/stat"
+    counted=$(awk '$2 == "instructions_user" { gsub(",", "", $1); sum += $1 } END { print sum }' "$scratch/stat")
+    within "stat -- spin of a user: instructions of 300000000 are $counted in user space, within 0.2 %" \
+        "${counted:-0}" 300000000 500
+    contains "the user is told" "$(cat "$scratch/stat")" "not counted: what the command does in the kernel"
+    contains "and of what happens in the kernel" "$(cat "$scratch/stat")" "not counted: context-switches: this happens"
+}
+
+test_command() {
+    stat_of_loop
+    stat_of_nobody
+}
+
 test_truth() {
     known_loops
-    stat_of_loop
     multiplexed
     never_falls
 }
