@@ -71,10 +71,11 @@ struct recording {
     struct child symboliser;
     struct sampler *sampler;
     struct stream *stream;
-    struct top_request *question; /* to a daemon */
-    bool begun;                   /* the stream has begun, and with it the command */
-    bool interrupted;             /* by a signal */
-    struct buffer content;        /* of folded stacks, or what a daemon has answered */
+    struct top_request *question;      /* to a daemon */
+    const struct top_address *address; /* the daemon's */
+    bool begun;                        /* the stream has begun, and with it the command */
+    bool interrupted;                  /* by a signal */
+    struct buffer content;             /* of folded stacks, or what a daemon has answered */
     struct summary summary;
     struct error *error; /* of the daemon's answer */
     int answer;          /* 0 or -errno, as `error` */
@@ -466,7 +467,7 @@ static void on_answer(void *userdata, const struct top_reply *reply, const struc
     if (!reply)
         recording->answer = error_set(recording->error, -ENOTCONN, "%s", error->message);
     else if (reply->status != 200)
-        recording->answer = top_reply_document(reply, &document, recording->error);
+        recording->answer = top_reply_document(recording->address, reply, &document, recording->error);
     else
         buffer_append(&recording->content, reply->body, reply->size);
     json_decref(document);
@@ -481,6 +482,7 @@ static int await_answer(struct recording *recording, const struct top_address *a
     if (path.failed)
         return error_oom(error);
     recording->error = error;
+    recording->address = address;
     int r =
         top_request_start(recording->event, address, path.data, patience, on_answer, recording, &recording->question);
     if (r >= 0)

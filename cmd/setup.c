@@ -377,8 +377,8 @@ static int add_password(struct setup *setup, struct error *error)
     snprintf(content, sizeof(content), "basic_auth_users:\n  " LOGIN ": %s\n", hash);
     r = add_file(setup, WEB_FILE, content, 0640, group ? group->gr_gid : 0, error);
     if (r == 0)
-        printf("all clients need a password from now on, also Prometheus and those of /run/perfcountd.sock; it is "
-               "shown only here:\n"
+        printf("all clients need a password from now on, also Prometheus, and on /run/perfcountd.sock all but root; it "
+               "is shown only here:\n"
                "    user:     " LOGIN "\n    password: %s\n"
                "it goes over the network as it is, unless you set up TLS: see doc/security.md\n",
                password);

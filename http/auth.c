@@ -70,17 +70,29 @@ static enum MHD_Result origin_on_header(void *userdata, enum MHD_ValueKind kind,
     return MHD_YES;
 }
 
-static enum trust request_trust(struct request *request)
+/* What trust.h's functions judge a request by. */
+struct origin {
+    struct origin_headers claims;
+    char machine[HOST_NAME_MAX + 1];
+    struct host_names names;
+};
+
+static void origin_of(const struct request *request, struct origin *ret)
 {
     const struct trust_rules *rules = &request->site->trust_rules;
-    char machine[HOST_NAME_MAX + 1] = "";
-    struct host_names names = {.machine = machine, .others = rules->hosts, .n_others = rules->n_hosts};
-    struct origin_headers claims = {0};
 
-    if (gethostname(machine, sizeof(machine) - 1) < 0)
-        machine[0] = '\0';
-    MHD_get_connection_values(request->mhd, MHD_HEADER_KIND, origin_on_header, &claims);
-    return trust_of(request_is_authenticated(request), request->peer, &claims, &names);
+    *ret = (struct origin){.names = {.machine = ret->machine, .others = rules->hosts, .n_others = rules->n_hosts}};
+    if (gethostname(ret->machine, sizeof(ret->machine) - 1) < 0)
+        ret->machine[0] = '\0';
+    MHD_get_connection_values(request->mhd, MHD_HEADER_KIND, origin_on_header, &ret->claims);
+}
+
+static enum trust request_trust(const struct request *request)
+{
+    struct origin origin;
+
+    origin_of(request, &origin);
+    return trust_of(request_is_authenticated(request), request->peer, &origin.claims, &origin.names);
 }
 
 const char *refusal_sentence(struct request *request, bool restricted)
@@ -396,11 +408,20 @@ static bool refusal_must_wait(struct request *request)
     return !token_bucket_take(&site->challenges, now, &wait_ns);
 }
 
-enum admission auth_admit(struct request *request)
+static bool needs_no_password(const struct request *request)
 {
     const struct web_config *config = request->site->security->config;
+    struct origin origin;
 
     if (!config || config->n_users == 0 || is_excluded(config, request->path))
+        return true;
+    origin_of(request, &origin);
+    return trust_needs_no_password(request->peer, &origin.claims, &origin.names);
+}
+
+enum admission auth_admit(struct request *request)
+{
+    if (needs_no_password(request))
         return ADMISSION_GRANTED;
     if (request->result == PASSWORD_UNKNOWN)
         request->result = request_judge(request);

@@ -53,10 +53,11 @@ static bool peer_is_of_group(const struct peer_credentials *credentials, gid_t g
     return credentials->gid == group;
 }
 
-bool peer_may_operate(const struct peer_credentials *credentials, uid_t own, gid_t group)
+enum peer_role peer_role_of(const struct peer_credentials *credentials, uid_t own, gid_t group)
 {
-    return credentials->uid == 0 || (own != PEER_ID_NOBODY && credentials->uid == own) ||
-           (group != PEER_ID_NOBODY && peer_is_of_group(credentials, group));
+    if (credentials->uid == 0 || (own != PEER_ID_NOBODY && credentials->uid == own))
+        return PEER_OWNER;
+    return group != PEER_ID_NOBODY && peer_is_of_group(credentials, group) ? PEER_MEMBER : PEER_ANYBODY;
 }
 
 /* Kernels before 4.13 do not have this option. With them, only the group that the process runs as counts. */
@@ -83,14 +84,14 @@ void peer_identify(struct peer *peer, int fd, gid_t group)
     struct ucred process;
     socklen_t size = sizeof(process);
 
-    peer->trusted = false;
+    peer->role = PEER_ANYBODY;
     if (!peer->unix_socket || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &process, &size) < 0)
         return;
     groups = peer_groups(fd, &credentials.n_groups);
     credentials.uid = process.uid;
     credentials.gid = process.gid;
     credentials.groups = groups;
-    peer->trusted = peer_may_operate(&credentials, geteuid(), group);
+    peer->role = peer_role_of(&credentials, geteuid(), group);
 }
 
 bool peer_same(const struct peer *a, const struct peer *b)

@@ -12,10 +12,17 @@
 
 #include "base/util.h"
 
+/* Who the process at the other end of a unix socket is, in ascending order of its rights. */
+enum peer_role {
+    PEER_ANYBODY, /* also of other sockets */
+    PEER_MEMBER,  /* in the group of the socket's file */
+    PEER_OWNER,   /* root, or the daemon's own user */
+};
+
 struct peer {
     bool unix_socket;
-    bool local;           /* on this machine */
-    bool trusted;         /* by its user or group: peer_may_operate() */
+    bool local; /* on this machine */
+    enum peer_role role;
     unsigned char key[8]; /* the IPv4 address, or the /64 of the IPv6 address; limits treat equal keys as one address */
 };
 
@@ -34,11 +41,11 @@ struct peer_credentials {
 };
 
 /*
- * Whether the process runs as root, as the user `own` (the daemon's), or is in `group` (the socket's; PEER_ID_NOBODY:
- * none). The user and group "nobody" are never trusted. Pure.
+ * `own` is the daemon's user, and `group` the socket's; PEER_ID_NOBODY: none. The user and group "nobody" are anybody.
+ * Pure.
  */
-bool peer_may_operate(const struct peer_credentials *credentials, uid_t own, gid_t group);
-/* Sets `trusted` for the peer of a unix socket whose group is `group`. */
+enum peer_role peer_role_of(const struct peer_credentials *credentials, uid_t own, gid_t group);
+/* Sets the role of the peer of a unix socket whose group is `group`. */
 void peer_identify(struct peer *peer, int fd, gid_t group);
 
 /* Whether limits per address treat both as the same address. */

@@ -256,7 +256,16 @@ enum trust trust_of(bool authenticated, const struct peer *peer, const struct or
         return TRUST_OPERATOR;
     if (claims->forwarded || !peer->local)
         return TRUST_EVERYBODY;
-    if (peer->trusted)
+    if (peer->role != PEER_ANYBODY)
         return TRUST_OPERATOR;
     return own_name ? TRUST_LOCAL : TRUST_EVERYBODY;
+}
+
+bool trust_needs_no_password(const struct peer *peer, const struct origin_headers *claims,
+                             const struct host_names *names)
+{
+    struct peer anybody = *peer;
+
+    anybody.role = PEER_ANYBODY;
+    return peer->role == PEER_OWNER && trust_of(false, &anybody, claims, names) == TRUST_LOCAL;
 }

@@ -55,13 +55,20 @@ struct origin_headers {
 void origin_header_add(struct origin_headers *claims, const char *name, const char *value);
 
 /*
- * An operator has shown a right password, is known by its certificate, or is a trusted peer of a unix socket. A local
+ * An operator has shown a right password, is known by its certificate, or has a role on a unix socket. A local
  * client is any other client on loopback or a unix socket that uses a name of this machine. If a proxy forwarded the
  * request, only a password or certificate makes an operator, and no client is local. A request from a browser is
  * attributed to a web page, unless it carries proof that no page of another owner caused it: see TRUST_PROOF.
  */
 enum trust trust_of(bool authenticated, const struct peer *peer, const struct origin_headers *claims,
                     const struct host_names *names);
+/*
+ * Whether the client is admitted without a password although one is required: root or the daemon's own user, on a unix
+ * socket, if anybody who sent these headers there would be a local client. Members of the socket's group are not, since
+ * a proxy may be one, and some proxies send no header that gives them away.
+ */
+bool trust_needs_no_password(const struct peer *peer, const struct origin_headers *claims,
+                             const struct host_names *names);
 
 /* The header with which the daemon's own web page identifies itself, and its value. */
 #define TRUST_PROOF "X-Requested-With"

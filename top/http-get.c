@@ -245,14 +245,16 @@ int top_reply_parse(const char *data, size_t size, bool ended, struct top_reply 
     return 0;
 }
 
-int top_reply_document(const struct top_reply *reply, json_t **ret, struct error *error)
+int top_reply_document(const struct top_address *address, const struct top_reply *reply, json_t **ret,
+                       struct error *error)
 {
     json_t *document = json_loadb(reply->body, reply->size, 0, NULL);
     const char *text = json_string_value(json_object_get(document, "error"));
     int r = 0;
 
     if (reply->status == 401)
-        r = error_set(error, -EACCES, "it wants a password, which is not supported here: use its unix socket");
+        r = error_set(error, -EACCES, "it wants a password, which is not supported here: %s",
+                      address->path ? "run this as root, whom it asks for none" : "use its unix socket, as root");
     else if (reply->status != 200)
         r = error_set(error, reply->status == 404 ? -ENOENT : -EPROTO, "it answered %u%s%.256s", reply->status,
                       text ? ": " : "", text ? text : "");
@@ -456,6 +458,7 @@ int top_request_start(sd_event *event, const struct top_address *address, const 
 
 struct waiting {
     sd_event *event;
+    const struct top_address *address;
     struct buffer *text;
     json_t *document;
     struct error *error;
@@ -471,7 +474,7 @@ static void waiting_on_end(void *userdata, const struct top_reply *reply, const 
         waiting->r = error_set(waiting->error, -ENOTCONN, "%s", error->message);
         return;
     }
-    waiting->r = top_reply_document(reply, &waiting->document, waiting->error);
+    waiting->r = top_reply_document(waiting->address, reply, &waiting->document, waiting->error);
     if (waiting->r == 0)
         buffer_append(waiting->text, reply->body, reply->size);
 }
@@ -479,7 +482,7 @@ static void waiting_on_end(void *userdata, const struct top_reply *reply, const 
 int top_get(const struct top_address *address, const char *path, uint64_t timeout_ns, struct buffer *text, json_t **ret,
             struct error *error)
 {
-    struct waiting waiting = {.text = text, .error = error};
+    struct waiting waiting = {.address = address, .text = text, .error = error};
     struct top_request *request = NULL;
     int r = sd_event_new(&waiting.event);
 

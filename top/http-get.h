@@ -55,10 +55,11 @@ struct top_reply {
 int top_reply_parse(const char *data, size_t size, bool ended, struct top_reply *ret, struct error *error);
 
 /*
- * Parses the JSON document of a reply with status 200. Returns -EBADMSG if there is none, -ENOENT for status 404,
- * -EACCES for 401, -EPROTO for others; with a sentence.
+ * Parses the JSON document of a reply from `address` with status 200. Returns -EBADMSG if there is none, -ENOENT for
+ * status 404, -EACCES for 401, -EPROTO for others; with a sentence.
  */
-int top_reply_document(const struct top_reply *reply, json_t **ret, struct error *error);
+int top_reply_document(const struct top_address *address, const struct top_reply *reply, json_t **ret,
+                       struct error *error);
 
 struct top_request;
 

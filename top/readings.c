@@ -223,7 +223,7 @@ static void remote_on_end(void *userdata, const struct top_reply *reply, const s
         remote_ask(remote);
         return;
     }
-    if (top_reply_document(reply, &document, &failure) < 0) {
+    if (top_reply_document(remote->address, reply, &document, &failure) < 0) {
         remote_fail(remote, failure.message);
         return;
     }

@@ -23,7 +23,9 @@ http_server_config:
   headers: {X-Frame-Options: deny}
 END
 password_of_alice "$secret"
-start_daemon --config.file="$light" --web.config.file="$web"
+socket=$scratch/auth.sock
+start_daemon --config.file="$light" --web.config.file="$web" --web.listen-address=127.0.0.1:0 \
+    --web.listen-address="unix:$socket"
 pid=$daemon_pid
 
 # --- clients that are let in
@@ -59,6 +61,36 @@ for path in /metrics /-/healthy /nothing; do
             "$(get "$path" $options -D - -o /dev/null | grep -ci '^X-Frame-Options: deny')" 1
     done
 done
+
+# --- root and the daemon's own user, on a unix socket
+
+# status_on_socket [CURL-OPTIONS...]
+status_on_socket() {
+    "${as[@]}" curl -sS -o /dev/null -w '%{http_code}' --unix-socket "$socket" "$@"
+}
+as=()
+equals "the owner needs no password" "$(status_on_socket http://localhost/metrics)" 200
+equals "it is an operator" "$(status_on_socket -X POST http://localhost/-/reload)" 200
+equals "not if a proxy forwards" "$(status_on_socket http://localhost/metrics -H 'X-Forwarded-For: 192.0.2.1')" 401
+equals "not by a foreign name" "$(status_on_socket http://board.example/metrics)" 401
+equals "by loopback root needs one" "$(status_of /metrics)" 401
+holds "top reads it" "$PERFCOUNTD" top --url="unix:$socket" --count=1 --interval=100ms
+"$PERFCOUNTD" top --url="$url" --count=1 >"$scratch/top" 2>&1
+contains "by loopback top says how" "$(cat "$scratch/top")" 'use its unix socket, as root'
+if [ "$(id -u)" = 0 ]; then
+    chmod 711 "$scratch"
+    as=(setpriv --reuid=12345 --regid=0 --clear-groups)
+    equals "a member of the socket's group needs one" "$(status_on_socket http://localhost/metrics)" 401
+    equals "with it, it is let in" "$(status_on_socket -u bob:secret http://localhost/metrics)" 200
+    install -m 755 "$PERFCOUNTD" "$scratch/perfcountd"
+    for command in "top --count=1" "stat --last=1m" "record --seconds=1 -o /tmp/never.svg"; do
+        # shellcheck disable=SC2086 # words
+        "${as[@]}" "$scratch/perfcountd" $command --url="unix:$socket" >"$scratch/said" 2>&1
+        contains "$command says how" "$(cat "$scratch/said")" 'run this as root'
+    done
+else
+    left_out "a member of the socket's group, which root can be"
+fi
 
 # --- from another machine: an address that is not loopback's, in a network of its own
 

@@ -358,7 +358,7 @@ test_flicker() {
 test_daemon() {
     local socket=$scratch/top.sock address
     start_daemon --config.file="$config" --web.listen-address=127.0.0.1:0 --web.listen-address="unix:$socket"
-    open_terminal 80 24
+    open_terminal 100 24
     run_top --url="unix:$socket" --interval=200ms
     shows "the daemon's socket is the source" "unix:$socket"
     shows "its cgroups are there" 'busy.service'

@@ -338,7 +338,8 @@ TEST(test_remembers)
 
 static const struct peer elsewhere = {.local = false}, loopback = {.local = true},
                          stranger = {.local = true, .unix_socket = true},
-                         trusted = {.local = true, .unix_socket = true, .trusted = true};
+                         member = {.local = true, .unix_socket = true, .role = PEER_MEMBER},
+                         owner = {.local = true, .unix_socket = true, .role = PEER_OWNER};
 
 #define AGENT "User-Agent", "Mozilla/5.0 (X11; Linux x86_64)"
 #define PROOF "X-Requested-With", "perfcountd"
@@ -360,16 +361,16 @@ static const struct {
     {&loopback, true, {{"Host", "evil.example"}}, TRUST_OPERATOR},
     {&stranger, false, {{"Host", "localhost"}}, TRUST_LOCAL},
     {&stranger, false, {{"Host", "x"}}, TRUST_EVERYBODY},
-    {&trusted, false, {{"Host", "localhost"}}, TRUST_OPERATOR},
+    {&member, false, {{"Host", "localhost"}}, TRUST_OPERATOR},
     /* Requests forwarded by a proxy. */
     {&loopback, false, {{"Host", "localhost"}, {"X-Forwarded-For", "192.0.2.1"}}, TRUST_EVERYBODY},
     {&stranger, false, {{"Host", "localhost"}, {"Via", "1.1 proxy"}}, TRUST_EVERYBODY},
-    {&trusted, false, {{"Host", "localhost"}, {"Via", "1.1 proxy"}}, TRUST_EVERYBODY},
+    {&member, false, {{"Host", "localhost"}, {"Via", "1.1 proxy"}}, TRUST_EVERYBODY},
     {&loopback, true, {{"Host", "localhost"}, {"Via", "1.1 proxy"}}, TRUST_OPERATOR},
     /* Browsers, without proof that a page of this daemon has caused the request. */
     {&elsewhere, false, {{"Host", "board"}, {AGENT}}, TRUST_PAGE},
     {&loopback, false, {{"Host", "localhost"}, {AGENT}}, TRUST_PAGE},
-    {&trusted, false, {{"Host", "localhost"}, {AGENT}}, TRUST_PAGE},
+    {&member, false, {{"Host", "localhost"}, {AGENT}}, TRUST_PAGE},
     {&loopback, false, {{"Host", "localhost"}, {"Origin", "http://evil.example"}}, TRUST_PAGE},
     {&loopback, false, {{"Host", "localhost"}, {"Sec-Fetch-Site", "cross-site"}}, TRUST_PAGE},
     {&loopback, false, {{"Host", "localhost"}, {"Sec-Fetch-Site", ""}}, TRUST_PAGE},
@@ -407,6 +408,41 @@ TEST(test_trust)
         enum trust trust = trust_of(trusts[i].in_authenticated, trusts[i].in_peer, &claims, &names);
         if (trust != trusts[i].out)
             fail_msg("case %zu: %d instead of %d", i, trust, trusts[i].out);
+    }
+}
+
+static const struct {
+    const struct peer *in_peer;
+    const char *in_headers[3][2];
+    bool out;
+} admitted[] = {
+    {&owner, {{"Host", "localhost"}}, true},
+    {&owner, {{"Host", "board"}, {"User-Agent", "curl/8.0"}}, true},
+    {&owner, {{"Host", "alias.example:80"}}, true},
+    {&owner, {{NULL}}, true},
+    {&owner, {{"Host", "localhost"}, {"X-Forwarded-For", "192.0.2.1"}}, false},
+    {&owner, {{"Host", "localhost"}, {"Via", "1.1 proxy"}}, false},
+    {&owner, {{"Host", "evil.example"}}, false},
+    {&owner, {{"Host", ""}}, false},
+    {&owner, {{"Host", "localhost"}, {AGENT}}, false},
+    {&owner, {{"Host", "localhost"}, {"Origin", "http://evil.example"}}, false},
+    {&member, {{"Host", "localhost"}}, false},
+    {&stranger, {{"Host", "localhost"}}, false},
+    {&loopback, {{"Host", "localhost"}}, false},
+    {&elsewhere, {{"Host", "board"}}, false},
+};
+
+TEST(test_needs_no_password)
+{
+    char *others[] = {(char *)"alias.example"};
+    const struct host_names names = {.machine = "board", .others = others, .n_others = 1};
+
+    for (size_t i = 0; i < ARRAY_SIZE(admitted); i++) {
+        struct origin_headers claims = {0};
+        for (size_t k = 0; k < ARRAY_SIZE(admitted[i].in_headers) && admitted[i].in_headers[k][0]; k++)
+            origin_header_add(&claims, admitted[i].in_headers[k][0], admitted[i].in_headers[k][1]);
+        if (trust_needs_no_password(admitted[i].in_peer, &claims, &names) != admitted[i].out)
+            fail_msg("case %zu", i);
     }
 }
 

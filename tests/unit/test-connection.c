@@ -72,28 +72,29 @@ static const struct {
     struct peer_credentials in;
     uid_t in_own;
     gid_t in_group;
-    bool out;
-} operators[] = {
-    {{0, 0, NULL, 0}, OWN, GROUP, true},
-    {{0, 0, NULL, 0}, PEER_ID_NOBODY, PEER_ID_NOBODY, true},
-    {{OWN, 1, NULL, 0}, OWN, GROUP, true},
-    {{1000, GROUP, NULL, 0}, OWN, GROUP, true},
-    {{1000, 1000, with_group, 3}, OWN, GROUP, true},
-    {{1000, 1000, with_group, 1}, OWN, GROUP, false},
-    {{1000, 1000, without, 2}, OWN, GROUP, false},
-    {{1000, 1000, NULL, 0}, OWN, GROUP, false},
-    {{1000, 0, NULL, 0}, OWN, GROUP, false},
-    {{GROUP, OWN, NULL, 0}, OWN, GROUP, false},
+    enum peer_role out;
+} roles[] = {
+    {{0, 0, NULL, 0}, OWN, GROUP, PEER_OWNER},
+    {{0, 0, NULL, 0}, PEER_ID_NOBODY, PEER_ID_NOBODY, PEER_OWNER},
+    {{OWN, 1, NULL, 0}, OWN, GROUP, PEER_OWNER},
+    {{OWN, GROUP, NULL, 0}, OWN, GROUP, PEER_OWNER},
+    {{1000, GROUP, NULL, 0}, OWN, GROUP, PEER_MEMBER},
+    {{1000, 1000, with_group, 3}, OWN, GROUP, PEER_MEMBER},
+    {{1000, 1000, with_group, 1}, OWN, GROUP, PEER_ANYBODY},
+    {{1000, 1000, without, 2}, OWN, GROUP, PEER_ANYBODY},
+    {{1000, 1000, NULL, 0}, OWN, GROUP, PEER_ANYBODY},
+    {{1000, 0, NULL, 0}, OWN, GROUP, PEER_ANYBODY},
+    {{GROUP, OWN, NULL, 0}, OWN, GROUP, PEER_ANYBODY},
     /* A group that no file shows, and the group "nobody". */
-    {{1000, 1000, with_group, 3}, OWN, PEER_ID_NOBODY, false},
-    {{PEER_ID_NOBODY, PEER_ID_NOBODY, with_nobody, 1}, PEER_ID_NOBODY, PEER_ID_NOBODY, false},
-    {{1000, PEER_ID_NOBODY, NULL, 0}, OWN, PEER_ID_NOBODY, false},
+    {{1000, 1000, with_group, 3}, OWN, PEER_ID_NOBODY, PEER_ANYBODY},
+    {{PEER_ID_NOBODY, PEER_ID_NOBODY, with_nobody, 1}, PEER_ID_NOBODY, PEER_ID_NOBODY, PEER_ANYBODY},
+    {{1000, PEER_ID_NOBODY, NULL, 0}, OWN, PEER_ID_NOBODY, PEER_ANYBODY},
 };
 
-TEST(test_operators)
+TEST(test_roles)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(operators); i++)
-        if (peer_may_operate(&operators[i].in, operators[i].in_own, operators[i].in_group) != operators[i].out)
+    for (size_t i = 0; i < ARRAY_SIZE(roles); i++)
+        if (peer_role_of(&roles[i].in, roles[i].in_own, roles[i].in_group) != roles[i].out)
             fail_msg("case %zu", i);
 }
 

@@ -162,4 +162,18 @@ TEST(test_limits)
     assert_int_equal(top_reply_parse(text, TOP_REPLY_MAX + 1, false, &reply, NULL), -EMSGSIZE);
 }
 
+/* The sentence about a password says how to do without one. */
+TEST(test_password)
+{
+    static const struct top_address local = {.path = (char *)TOP_DEFAULT_SOCKET}, remote = {.host = (char *)"board"};
+    static const struct top_reply reply = {.status = 401, .body = ""};
+    struct error error;
+    json_t *document;
+
+    assert_int_equal(top_reply_document(&local, &reply, &document, &error), -EACCES);
+    assert_non_null(strstr(error.message, "run this as root"));
+    assert_int_equal(top_reply_document(&remote, &reply, &document, &error), -EACCES);
+    assert_non_null(strstr(error.message, "use its unix socket, as root"));
+}
+
 TEST_MAIN(NULL, NULL)
