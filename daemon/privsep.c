@@ -66,13 +66,16 @@ int privsep_new(const struct options *options, const struct config *config, cons
     return 0;
 }
 
-int privsep_drop(struct privsep *privsep, struct error *error)
+int privsep_drop(struct privsep *privsep, bool has_bound, struct error *error)
 {
     const struct sandbox sandbox = {.kind = SANDBOX_DAEMON, .user = &privsep->user};
     struct sandboxed sandboxed;
 
     if (!privsep->opener)
         return 0;
+    if (has_bound)
+        bound_sockets_mark(&privsep->opener->sockets);
+    bound_sockets_done(&privsep->opener->sockets);
     int r = sandbox_enter(&sandbox, &sandboxed, error);
     if (r < 0)
         return r;

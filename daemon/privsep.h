@@ -26,11 +26,12 @@ struct privsep;
 int privsep_new(const struct options *options, const struct config *config, const struct privileged_calls *calls,
                 struct name_reader *reader, struct privsep **ret, struct error *error);
 /*
- * Gives up this process's privileges if it has an opener (process/sandbox.h). Must be called after addresses, files and
- * the log are open, which may need privileges, and before any client is served. Returns -errno with a sentence; the
- * process must then exit.
+ * Gives up this process's privileges if it has an opener (process/sandbox.h). `has_bound` says that this process has
+ * bound the configured unix sockets; then the opener removes their files at the end, if this process cannot. Must be
+ * called after addresses, files and the log are open, which may need privileges, and before any client is served.
+ * Returns -errno with a sentence; the process must then exit.
  */
-int privsep_drop(struct privsep *privsep, struct error *error);
+int privsep_drop(struct privsep *privsep, bool has_bound, struct error *error);
 struct privsep *privsep_free(struct privsep *privsep);
 
 /*

@@ -312,7 +312,7 @@ static int drop_and_open(struct daemon *daemon)
         (struct children){.opener = privsep_opener(daemon->privsep),
                           .symboliser = &daemon->symboliser,
                           .reader = daemon->session.has_reader ? &daemon->session.reader.child : NULL};
-    if (privsep_drop(daemon->privsep, &error) < 0 || session_open(&daemon->session, &error) < 0)
+    if (privsep_drop(daemon->privsep, !daemon->handed_over, &error) < 0 || session_open(&daemon->session, &error) < 0)
         return fail_start(error.message);
     return EXIT_SUCCESS;
 }

@@ -4,11 +4,13 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <sys/resource.h>
+#include <sys/un.h>
 #include <systemd/sd-daemon.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "bpf/layout.h"
+#include "config/address.h"
 #include "config/web-config.h"
 #include "daemon/log.h"
 #include "perf/event.h"
@@ -215,6 +217,18 @@ static int add_web_files(struct opener_permissions *permissions, const char *pat
     return r == 0 ? opener_permissions_add_file(permissions, config->tls.client_ca_file) : r;
 }
 
+/* Errors in addresses are reported later, when the server listens. */
+static int add_sockets(struct opener_permissions *permissions, const struct config_web *web)
+{
+    struct address address;
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < web->n_listen; i++)
+        if (address_parse(web->listen[i], &address, NULL) == 0 && address.socket.ss_family == AF_UNIX)
+            r = opener_permissions_add_socket(permissions, ((struct sockaddr_un *)&address.socket)->sun_path);
+    return r;
+}
+
 /*
  * The slots of the BPF program (bpf/layout.h): one per watched cgroup and two of its own, but at least 256. 0 if
  * cgroups are not counted by BPF.
@@ -304,6 +318,8 @@ int permissions_from_config(struct sys *sys, const struct config *config, const 
         r = opener_permissions_add_file(ret, config_file);
     if (r == 0)
         r = add_web_files(ret, config->web.config_file);
+    if (r == 0)
+        r = add_sockets(ret, &config->web);
     return r < 0 ? error_oom(error) : 0;
 }
 

@@ -15,6 +15,7 @@
 #include "bpf/loader.h"
 #include "bpf/program.h"
 #include "cgroups/cgroupfs.h"
+#include "opener/bound-sockets.h"
 #include "opener/opener-server.h"
 #include "perf/machine.h"
 #include "process/fdpass.h"
@@ -338,6 +339,8 @@ void opener_client_done(struct opener_client *client)
 #define PROGRAMS_PATIENCE_NS (5 * NSEC_PER_SEC)
 /* How long the opener may take to end before it is killed. */
 #define END_SOON_NS (100 * NSEC_PER_MSEC)
+/* The same at the daemon's end, if it has sockets to remove. */
+#define REMOVAL_NS NSEC_PER_SEC
 
 DEFINE_CLEANUP(struct opener *, opener_free);
 
@@ -363,6 +366,7 @@ struct opener_process {
     struct quota bpf_programs;
     struct finders finders;
     struct stragglers stragglers, programs;
+    struct bound_sockets sockets;
     struct opener_server server;
 };
 
@@ -402,13 +406,14 @@ static unsigned opener_work(const struct opener_rules *rules)
 
     return (permissions->sampling ? SANDBOX_SAMPLES : 0) | (permissions->bpf_slots ? SANDBOX_LOADS_BPF : 0) |
            (permissions->state_files || permissions->uprobes ? SANDBOX_FORKS : 0) |
-           (rules->needs_admin ? SANDBOX_NEEDS_ADMIN : 0);
+           (rules->needs_admin ? SANDBOX_NEEDS_ADMIN : 0) | (permissions->n_sockets ? SANDBOX_REMOVES : 0);
 }
 
-static int enter_sandbox(const struct opener_server *server, struct child_hello *hello, struct error *error)
+static int enter_sandbox(const struct opener_process *process, struct child_hello *hello, struct error *error)
 {
+    const struct opener_server *server = &process->server;
     struct sandboxed sandboxed = {0};
-    int fds[2 + 2 + 2 * EVENT_QUOTAS], n = 0;
+    int fds[2 + 2 + 2 * EVENT_QUOTAS + BOUND_SOCKETS_MAX], n = 0;
 
     fds[n++] = server->socket;
     fds[n++] = server->reader;
@@ -418,6 +423,8 @@ static int enter_sandbox(const struct opener_server *server, struct child_hello 
         fds[n++] = server->events->quotas[i].epoll;
         fds[n++] = server->events->quotas[i].list;
     }
+    for (size_t i = 0; i < process->sockets.n; i++)
+        fds[n++] = process->sockets.directories[i];
     unsigned work = opener_work(&server->rules);
     if (work & SANDBOX_LOADS_BPF) /* nothing can be mapped as executable later */
         libbpf_preload();
@@ -440,8 +447,9 @@ static int opener_begin(void *userdata, int socket, struct child_hello *ret, str
         r = bind_bpf(process, &cause);
     if (r == 0)
         r = open_quotas(server, &cause);
+    bound_sockets_open(&process->sockets);
     if (r == 0)
-        r = enter_sandbox(server, ret, &cause);
+        r = enter_sandbox(process, ret, &cause);
     malloc_trim(0); /* frees the memory in which the filter was built */
     return r < 0 ? error_set(error, r, "the opener of counters cannot start: %.200s" REMEDY, cause.message) : 0;
 }
@@ -451,7 +459,9 @@ static int opener_serve(void *userdata, int socket)
     const struct opener_process *process = userdata;
 
     (void)socket;
-    return opener_server_run(&process->server);
+    int r = opener_server_run(&process->server);
+    bound_sockets_remove(&process->sockets);
+    return r;
 }
 
 /* --- Parent --- */
@@ -473,6 +483,7 @@ static int opener_fork(struct opener *opener, struct sys *sys, const struct user
         .events = EVENT_QUOTA_CLOSED,
         .bpf_programs = QUOTA_CLOSED,
         .programs.waited_max_ns = PROGRAMS_PATIENCE_NS,
+        .sockets = opener->sockets,
         .server = {.sys = sys,
                    .reader = reader,
                    .rules = opener->client.rules,
@@ -520,6 +531,10 @@ static struct opener *opener_new(struct sys *sys, struct opener_permissions *per
     if (opener_rules_init(&opener->client.rules, sys, permissions) < 0 ||
         opener_find_cgroups(sys, &opener->cgroups) < 0)
         return opener_free(opener);
+    const struct opener_permissions *taken = &opener->client.rules.permissions;
+    if (bound_sockets_init(taken->sockets, taken->n_sockets, &opener->sockets) < 0)
+        return opener_free(opener);
+    opener->removes_sockets = taken->n_sockets > 0;
     return opener;
 }
 
@@ -545,7 +560,7 @@ bool opener_reap(struct opener *opener)
     return child_reap(&opener->child, &opener->status);
 }
 
-/* SIGKILL is safe, as the opener has nothing to finish, and no other signal ends a stopped process. */
+/* SIGKILL is safe, as it leaves at most files of sockets behind, and no other signal ends a stopped process. */
 bool opener_kill(struct opener *opener)
 {
     opener->client.lost = true;
@@ -581,6 +596,9 @@ struct opener *opener_free(struct opener *opener)
     if (opener->bpf) /* the collectors are closed after the opener */
         *opener->bpf = (struct bpf_calls){0};
     opener_client_done(&opener->client);
+    bound_sockets_done(&opener->sockets);
+    if (opener->removes_sockets)
+        child_wait(&opener->child, REMOVAL_NS, &opener->status);
     child_end(&opener->child, &opener->status);
     free(opener->cgroups);
     free(opener);

@@ -18,6 +18,7 @@
 #define OPENER_CLIENT_H
 
 #include "bpf/calls.h"
+#include "opener/bound-sockets.h"
 #include "opener/protocol.h"
 #include "process/child.h"
 #include "process/privileges.h"
@@ -64,6 +65,8 @@ struct opener {
     bool filtered;         /* a seccomp filter limits its system calls */
     /* The directory of the cgroup hierarchy in which perf counts; "" if there is none. */
     char *cgroups;
+    bool removes_sockets;
+    struct bound_sockets sockets; /* the caller marks those that are bound before it gives up its privileges */
 };
 
 /*
@@ -77,7 +80,7 @@ struct opener {
  */
 int opener_start(const struct privileged_calls *calls, struct opener_permissions *permissions, const struct user *user,
                  int reader, struct opener **ret, struct error *error);
-/* Ends the opener if it still runs, and reaps it. Waits about a second at most. Always returns NULL. */
+/* Ends the opener if it still runs, and reaps it. Waits about two seconds at most. Always returns NULL. */
 struct opener *opener_free(struct opener *opener);
 
 /* Readable when the opener has ended or sends a late reply: the caller then calls opener_take_late_reply(). */

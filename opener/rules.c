@@ -113,6 +113,7 @@ void opener_permissions_done(struct opener_permissions *permissions)
         permitted_event_done(&permissions->events[i]);
     free(permissions->events);
     strings_free(permissions->files, permissions->n_files);
+    strings_free(permissions->sockets, permissions->n_sockets);
     *permissions = (struct opener_permissions){0};
 }
 
@@ -146,17 +147,26 @@ int opener_permissions_add_event(struct opener_permissions *permissions, const s
     return 0;
 }
 
-int opener_permissions_add_file(struct opener_permissions *permissions, const char *path)
+static int add_path(char ***paths, size_t *n, const char *path)
 {
-    if (!path || !*path)
-        return 0;
     char *copy = strdup(path);
-    if (!copy || array_grow(&permissions->files, permissions->n_files) < 0) {
+
+    if (!copy || array_grow(paths, *n) < 0) {
         free(copy);
         return -ENOMEM;
     }
-    permissions->files[permissions->n_files++] = copy;
+    (*paths)[(*n)++] = copy;
     return 0;
+}
+
+int opener_permissions_add_file(struct opener_permissions *permissions, const char *path)
+{
+    return path && *path ? add_path(&permissions->files, &permissions->n_files, path) : 0;
+}
+
+int opener_permissions_add_socket(struct opener_permissions *permissions, const char *path)
+{
+    return add_path(&permissions->sockets, &permissions->n_sockets, path);
 }
 
 static int opener_types_add(struct opener_types *types, uint32_t type)

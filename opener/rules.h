@@ -57,6 +57,8 @@ struct opener_permissions {
     size_t n_events;
     char **files; /* the configuration's own files, by the paths in it */
     size_t n_files;
+    char **sockets; /* the paths of unix sockets, whose files may be removed at the end (opener/bound-sockets.h) */
+    size_t n_sockets;
 };
 /*
  * Adds a copy of the event. Adds nothing for an event that only counts, which needs no permission, and for one that is
@@ -65,6 +67,7 @@ struct opener_permissions {
 int opener_permissions_add_event(struct opener_permissions *permissions, const struct attr *attr, bool samples);
 /* Adds a copy of the path; NULL and "" add nothing. Returns -ENOMEM on failure. */
 int opener_permissions_add_file(struct opener_permissions *permissions, const char *path);
+int opener_permissions_add_socket(struct opener_permissions *permissions, const char *path);
 void opener_permissions_done(struct opener_permissions *permissions);
 
 struct opener_types {

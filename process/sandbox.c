@@ -24,9 +24,9 @@
 
 /* Who may make a system call: a process, or an opener that does some of enum sandbox_work, whose bits come first. */
 enum {
-    OPENER = 1 << 4,
-    SYMBOLISER = 1 << 5,
-    READER = 1 << 6,
+    OPENER = 1 << 5,
+    SYMBOLISER = 1 << 6,
+    READER = 1 << 7,
 };
 
 #define PARSERS (SYMBOLISER | READER)
@@ -129,7 +129,7 @@ static const struct call {
     {PARSERS | BPF, SCMP_SYS(getrandom), 0, {{0}}},
     {ALL, SCMP_SYS(restart_syscall), 0, {{0}}},
     {ALL, SCMP_SYS(rt_sigreturn), 0, {{0}}},
-    {PARSERS, SCMP_SYS(sigreturn), 0, {{0}}},
+    {PARSERS | SANDBOX_REMOVES, SCMP_SYS(sigreturn), 0, {{0}}},
     {ALL, SCMP_SYS(exit), 0, {{0}}},
     {ALL, SCMP_SYS(exit_group), 0, {{0}}},
     {OPENER | ASAN_PARSERS, SCMP_SYS(write), 1, {EXACTLY(0, STDERR_FILENO)}},
@@ -151,8 +151,8 @@ static const struct call {
     {PARSERS, SCMP_SYS(fcntl), 1, {EXACTLY(1, F_GETFL)}},
     {PARSERS, SCMP_SYS(fcntl64), 1, {EXACTLY(1, F_GETFD)}},
     {PARSERS, SCMP_SYS(fcntl64), 1, {EXACTLY(1, F_GETFL)}},
-    {PARSERS, SCMP_SYS(alarm), 0, {{0}}},
-    {PARSERS, SCMP_SYS(setitimer), 0, {{0}}},
+    {PARSERS | SANDBOX_REMOVES, SCMP_SYS(alarm), 0, {{0}}},
+    {PARSERS | SANDBOX_REMOVES, SCMP_SYS(setitimer), 0, {{0}}},
     /*
      * C libraries implement fstat(3) with newfstatat() or statx() and AT_EMPTY_PATH. A filter cannot check that the
      * path is empty, so a parser can find out which files exist.
@@ -176,6 +176,7 @@ static const struct call {
     {OPENER, SCMP_SYS(fstatfs64), 0, {{0}}},
     {OPENER, SCMP_SYS(readlink), 0, {{0}}},
     {OPENER, SCMP_SYS(readlinkat), 0, {{0}}},
+    {SANDBOX_REMOVES, SCMP_SYS(unlinkat), 1, {EXACTLY(2, 0)}}, /* opener/bound-sockets.c */
     /* children for a file that may hang (process/stragglers.c) */
     {FORKING, SCMP_SYS(clone), 1, {{0, SCMP_CMP_MASKED_EQ, FORK_FLAGS, SIGCHLD}}},
     {FORKING, SCMP_SYS(set_robust_list), 0, {{0}}},
@@ -576,14 +577,28 @@ static int give_up_privileges(const struct sandbox *sandbox, struct error *error
     return r == 0 ? capabilities_keep_only(0, error) : r;
 }
 
-/* Called after the change of user, which resets both flags. */
-static int protect(const struct policy *policy, pid_t parent, struct error *error)
+/* SIGALRM ends this process a second later. */
+static void on_parent_end(int number)
 {
+    (void)number;
+    alarm(1);
+}
+
+/* Called after the change of user, which resets both flags. */
+static int protect(const struct sandbox *sandbox, pid_t parent, struct error *error)
+{
+    const struct policy *policy = &policies[sandbox->kind];
+    bool removes = sandbox->work & SANDBOX_REMOVES;
+
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
         return error_set(error, -errno, "cannot protect the %s's memory: %s", policy->name, strerror(errno));
     if (!policy->is_child)
         return 0;
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+    if (removes) {
+        signal(SIGALRM, SIG_DFL);
+        signal(SIGRTMIN, on_parent_end);
+    }
+    if (prctl(PR_SET_PDEATHSIG, removes ? SIGRTMIN : SIGKILL, 0, 0, 0) < 0)
         return error_set(error, -errno, "cannot tie the %s's life to the daemon's: %s", policy->name, strerror(errno));
     return getppid() == parent ? 0 : error_set(error, -ESRCH, "the daemon has ended");
 }
@@ -616,7 +631,7 @@ int sandbox_enter(const struct sandbox *sandbox, struct sandboxed *ret, struct e
         return error_set(error, r, "cannot set limits: %s", strerror(-r));
     r = give_up_privileges(sandbox, error);
     if (r == 0)
-        r = protect(policy, parent, error);
+        r = protect(sandbox, parent, error);
     if (r < 0)
         return r;
     sandboxed.capabilities = capabilities_own();

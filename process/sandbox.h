@@ -31,6 +31,7 @@ enum sandbox_work {
     SANDBOX_LOADS_BPF = 1 << 1,   /* loads a BPF program */
     SANDBOX_FORKS = 1 << 2,       /* has children for files that may hang, as it also has for the work above */
     SANDBOX_NEEDS_ADMIN = 1 << 3, /* CAP_PERFMON does not suffice for its events */
+    SANDBOX_REMOVES = 1 << 4,     /* removes files in the second after its parent has ended */
 };
 
 struct sandbox {

@@ -115,7 +115,7 @@ $counting
 $tracepoints
 sampler: {enabled: true, tracepoints: ["sched:sched_process_fork"]}
 END
-impostor "tracepoints, probes and samples" --config.file="$config"
+impostor "tracepoints, probes and samples" --config.file="$config" --web.listen-address="unix:$scratch/socket"
 attempted "other tracepoints are refused" "a tracepoint that is not configured: got ENOPKG"
 attempted "samples without end are refused" "samples of another thread without end: got EDQUOT"
 attempted "samples of the clock are opened" "samples of cpu-clock \(sampler\): ENABLE"

@@ -158,7 +158,7 @@ matches "that names it" "$(cat "$scratch/stderr")" "192\.0\.2\.1"
 stop_daemon
 
 socket=$scratch/http.sock
-start_daemon --web.listen-address="unix:$socket" --web.listen-address=127.0.0.1:0
+start_daemon --no-opener --web.listen-address="unix:$socket" --web.listen-address=127.0.0.1:0
 kill -9 "$daemon_pid"
 wait "$daemon_pid" 2>/dev/null
 start_daemon --web.listen-address="unix:$socket" --web.listen-address=127.0.0.1:0
@@ -168,4 +168,15 @@ equals "one in use is" "$(exit_status --web.listen-address="unix:$socket")" 2
 equals "and stays in use" \
     "$(curl -s -o /dev/null -w '%{http_code}' --unix-socket "$socket" http://localhost/metrics)" 200
 stop_daemon
+holds "its file is gone afterwards, also from a directory of root" not test -e "$socket"
+if [ "$(id -u)" = 0 ]; then
+    start_daemon --web.listen-address="unix:$socket" --web.listen-address=127.0.0.1:0
+    opener=$(child_named perfcountd-open)
+    kill -9 "$daemon_pid"
+    wait "$daemon_pid" 2>/dev/null
+    holds "also after kill -9" eventually 60 not test -e "$socket"
+    holds "and so is the opener" eventually 60 not running "$opener"
+else
+    left_out "an opener, which only root has"
+fi
 finish

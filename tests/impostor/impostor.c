@@ -302,7 +302,7 @@ static int take_place(struct impostor *impostor, struct error *error)
         r = privsep_new(&impostor->options, impostor->config, &calls, impostor->has_reader ? &impostor->reader : NULL,
                         &impostor->privsep, error);
     if (r == 0)
-        r = privsep_drop(impostor->privsep, error);
+        r = privsep_drop(impostor->privsep, true, error);
     if (r < 0)
         return r;
     json_t *status = privsep_json(impostor->privsep);

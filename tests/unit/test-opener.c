@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -1019,6 +1020,70 @@ TEST_WITH(test_start_fails, bpf_setup, opener_rig_teardown)
     start();
     shutdown(rig.client.socket, SHUT_RDWR);
     assert_start_fails(-EPIPE, "the opener is gone; restart perfcountd");
+}
+
+/* --- files of sockets --- */
+
+static int bind_at(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+    assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+    return fd;
+}
+
+/* Removed are the files that were bound when they were marked, unless they were replaced, and nothing else. */
+TEST(test_bound_sockets)
+{
+    char directory[] = "/tmp/test-opener.XXXXXX", paths[5][64];
+    static const char *const names[] = {"bound", "replaced", "moved", "file", "absent"};
+    char *list[] = {paths[0], paths[1], paths[2], paths[3], paths[4]};
+    struct bound_sockets sockets;
+    char other[64];
+    int status;
+
+    assert_non_null(mkdtemp(directory));
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        snprintf(paths[i], sizeof(paths[i]), "%s/%s", directory, names[i]);
+    snprintf(other, sizeof(other), "%s/other", directory);
+    assert_int_equal(bound_sockets_init(list, ARRAY_SIZE(list), &sockets), 0);
+    for (size_t i = 0; i < 3; i++)
+        close(bind_at(paths[i]));
+    close(open(paths[3], O_CREAT | O_WRONLY, 0600));
+
+    int go[2];
+    assert_int_equal(pipe(go), 0);
+    pid_t opener = fork();
+    if (opener == 0) {
+        char byte;
+        close(go[1]);
+        bound_sockets_open(&sockets);
+        (void)!read(go[0], &byte, 1);
+        bound_sockets_remove(&sockets);
+        _exit(0);
+    }
+    bound_sockets_mark(&sockets);
+    bound_sockets_done(&sockets);
+    /* The old file stays in place until the end, so that its inode is not used again. */
+    assert_int_equal(rename(paths[1], other), 0);
+    close(bind_at(paths[1]));
+    assert_int_equal(chmod(paths[0], 0600), 0);
+    close(bind_at(paths[4]));
+    assert_int_equal(rename(paths[3], paths[2]), 0);
+    close(go[0]);
+    close(go[1]);
+    assert_int_equal(waitpid(opener, &status, 0), opener);
+    assert_int_equal(status, 0);
+
+    assert_int_equal(access(paths[0], F_OK), -1);
+    for (size_t i = 1; i < 5; i++)
+        assert_int_equal(access(paths[i], F_OK), i == 3 ? -1 : 0);
+    unlink(other);
+    for (size_t i = 1; i < 5; i++)
+        unlink(paths[i]);
+    assert_int_equal(rmdir(directory), 0);
 }
 
 TEST_MAIN(NULL, NULL)

@@ -280,60 +280,70 @@ static int try_execute(unsigned long unused)
     return result(execve("/does/not/exist", (char *[]){NULL}, (char *[]){NULL})) == -ENOENT ? 0 : -errno;
 }
 
+static int try_remove(unsigned long flags)
+{
+    return result(unlinkat(AT_FDCWD, "/does/not/exist", (int)flags)) == -ENOENT ? 0 : -errno;
+}
+
 static const struct {
     const char *name;
     int (*try)(unsigned long argument);
     unsigned long argument;
     bool with, without; /* whether it is let through with a BPF program, and without */
+    bool removing;      /* also if the opener removes files */
 } trials[] = {
-    {"BPF_MAP_UPDATE_ELEM", try_bpf, BPF_MAP_UPDATE_ELEM, true, false},
-    {"BPF_PROG_LOAD", try_bpf, BPF_PROG_LOAD, true, false},
-    {"BPF_RAW_TRACEPOINT_OPEN", try_bpf, BPF_RAW_TRACEPOINT_OPEN, true, false},
-    {"BPF_OBJ_PIN", try_bpf, BPF_OBJ_PIN, false, false},
-    {"BPF_OBJ_GET", try_bpf, BPF_OBJ_GET, false, false},
-    {"BPF_PROG_ATTACH", try_bpf, BPF_PROG_ATTACH, false, false},
-    {"BPF_LINK_CREATE", try_bpf, BPF_LINK_CREATE, false, false},
-    {"BPF_PROG_GET_NEXT_ID", try_bpf, BPF_PROG_GET_NEXT_ID, false, false},
-    {"BPF_MAP_GET_FD_BY_ID", try_bpf, BPF_MAP_GET_FD_BY_ID, false, false},
-    {"BPF_PROG_GET_FD_BY_ID", try_bpf, BPF_PROG_GET_FD_BY_ID, false, false},
-    {"a file mapped as code", try_map, PROT_READ | PROT_EXEC, false, false},
-    {"a file mapped as code and for writing", try_map, PROT_WRITE | PROT_EXEC, false, false},
-    {"memory mapped as code", try_map_anonymous, PROT_READ | PROT_EXEC, false, false},
-    {"memory", try_map_anonymous, PROT_READ | PROT_WRITE, true, true},
-    {"a file in memory", try_memory_file, MFD_CLOEXEC, true, false},
-    {"a file in memory that programs inherit", try_memory_file, 0, false, false},
-    {"another number for a file", try_renumber, O_CLOEXEC, true, false},
-    {"a child", try_clone, SIGCHLD, true, false},
-    {"a child in a namespace of its own", try_clone, SIGCHLD | CLONE_NEWUSER, false, false},
-    {"SIGKILL", try_kill, SIGKILL, true, false},
-    {"SIGTERM", try_kill, SIGTERM, false, false},
-    {"the limit of locked memory", try_limit, RLIMIT_MEMLOCK, true, false},
-    {"the limit of files", try_limit, RLIMIT_NOFILE, false, false},
-    {"a socket of the network", try_socket, AF_INET, false, false},
-    {"a file for writing", try_write_file, O_WRONLY, false, false},
-    {"another program", try_execute, 0, false, false},
-    {"a pause", try_pause, 0, true, false},
+    {"BPF_MAP_UPDATE_ELEM", try_bpf, BPF_MAP_UPDATE_ELEM, true, false, false},
+    {"BPF_PROG_LOAD", try_bpf, BPF_PROG_LOAD, true, false, false},
+    {"BPF_RAW_TRACEPOINT_OPEN", try_bpf, BPF_RAW_TRACEPOINT_OPEN, true, false, false},
+    {"BPF_OBJ_PIN", try_bpf, BPF_OBJ_PIN, false, false, false},
+    {"BPF_OBJ_GET", try_bpf, BPF_OBJ_GET, false, false, false},
+    {"BPF_PROG_ATTACH", try_bpf, BPF_PROG_ATTACH, false, false, false},
+    {"BPF_LINK_CREATE", try_bpf, BPF_LINK_CREATE, false, false, false},
+    {"BPF_PROG_GET_NEXT_ID", try_bpf, BPF_PROG_GET_NEXT_ID, false, false, false},
+    {"BPF_MAP_GET_FD_BY_ID", try_bpf, BPF_MAP_GET_FD_BY_ID, false, false, false},
+    {"BPF_PROG_GET_FD_BY_ID", try_bpf, BPF_PROG_GET_FD_BY_ID, false, false, false},
+    {"a file mapped as code", try_map, PROT_READ | PROT_EXEC, false, false, false},
+    {"a file mapped as code and for writing", try_map, PROT_WRITE | PROT_EXEC, false, false, false},
+    {"memory mapped as code", try_map_anonymous, PROT_READ | PROT_EXEC, false, false, false},
+    {"memory", try_map_anonymous, PROT_READ | PROT_WRITE, true, true, false},
+    {"a file in memory", try_memory_file, MFD_CLOEXEC, true, false, false},
+    {"a file in memory that programs inherit", try_memory_file, 0, false, false, false},
+    {"another number for a file", try_renumber, O_CLOEXEC, true, false, false},
+    {"a child", try_clone, SIGCHLD, true, false, false},
+    {"a child in a namespace of its own", try_clone, SIGCHLD | CLONE_NEWUSER, false, false, false},
+    {"SIGKILL", try_kill, SIGKILL, true, false, false},
+    {"SIGTERM", try_kill, SIGTERM, false, false, false},
+    {"the limit of locked memory", try_limit, RLIMIT_MEMLOCK, true, false, false},
+    {"the limit of files", try_limit, RLIMIT_NOFILE, false, false, false},
+    {"a socket of the network", try_socket, AF_INET, false, false, false},
+    {"a file for writing", try_write_file, O_WRONLY, false, false, false},
+    {"another program", try_execute, 0, false, false, false},
+    {"a pause", try_pause, 0, true, false, false},
+    {"the removal of a file", try_remove, 0, false, false, true},
+    {"the removal of a directory", try_remove, AT_REMOVEDIR, false, false, false},
 };
 
 /* The exit status: 1 and the index of a trial that was not as it should be. */
-static _Noreturn void run(bool bpf)
+static _Noreturn void run(unsigned work)
 {
+    bool bpf = work & SANDBOX_LOADS_BPF, removes = work & SANDBOX_REMOVES;
     struct sandboxed sandboxed;
 
-    if (sandbox_enter(&(struct sandbox){.kind = SANDBOX_OPENER, .work = bpf ? SANDBOX_LOADS_BPF : 0}, &sandboxed,
-                      NULL) < 0)
+    if (sandbox_enter(&(struct sandbox){.kind = SANDBOX_OPENER, .work = work}, &sandboxed, NULL) < 0)
         _exit(UNFILTERED + 1);
     if (!sandboxed.filtered)
         _exit(UNFILTERED);
     if ((sandboxed.capabilities >> CAP_BPF & 1) != bpf)
         _exit(UNFILTERED + 2);
-    for (size_t i = 0; i < ARRAY_SIZE(trials); i++)
-        if (trials[i].try(trials[i].argument) != ((bpf ? trials[i].with : trials[i].without) ? 0 : -EPERM))
+    for (size_t i = 0; i < ARRAY_SIZE(trials); i++) {
+        bool passes = (bpf ? trials[i].with : trials[i].without) || (removes && trials[i].removing);
+        if (trials[i].try(trials[i].argument) != (passes ? 0 : -EPERM))
             _exit(1 + (int)i);
+    }
     _exit(0);
 }
 
-static void check(bool bpf)
+static void check(unsigned work)
 {
     int status;
 
@@ -342,7 +352,7 @@ static void check(bool bpf)
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0)
-        run(bpf);
+        run(work);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status));
     if (WEXITSTATUS(status) == UNFILTERED)
@@ -355,8 +365,9 @@ static void check(bool bpf)
 
 TEST(test_opener)
 {
-    check(true);
-    check(false);
+    check(SANDBOX_LOADS_BPF);
+    check(0);
+    check(SANDBOX_REMOVES);
 }
 
 /* The reader forks for each file, and may make neither threads nor processes that share anything with it. */
