@@ -278,25 +278,34 @@ static void write_summary(const struct top_scene *scene, struct top_view *view, 
     top_frame_next(frame);
 }
 
-#define METER_WIDTH 20
+#define METER_WIDTH_MAX 20
 
-/* Whether rows of CPUs end with a meter of their CPU time: on a terminal, where it fits behind the columns. */
-static bool has_meter(const struct top_view *view, const struct top_frame *frame)
+/*
+ * The CPU time at which a bar is full, in CPUs: a CPU's own time. A cgroup may use several CPUs, so its bar is relative
+ * to the busiest cgroup, or to one CPU if that is more.
+ */
+static double full_meter(const struct top_table *table, const struct top_view *view)
 {
-    return view->kind == TOP_CPUS && frame->height && frame->column + METER_WIDTH + 2 <= frame->width;
+    size_t cpu = top_column_find("cpu");
+    double full = 1;
+
+    for (size_t i = 0; view->kind == TOP_CGROUPS && i < top_table_count(table); i++)
+        full = fmax(full, top_table_at(table, i)->values[cpu]); /* ignores NAN */
+    return full;
 }
 
-static void write_meter(const struct top_row *row, struct top_frame *frame)
+static void write_meter(const struct top_row *row, double full, size_t width, struct top_frame *frame)
 {
-    char bar[METER_WIDTH + 1];
-    double share = row->values[top_column_find("cpu")];
-    size_t n = isfinite(share) ? (size_t)(MIN(MAX(share, 0), 1) * METER_WIDTH + 0.5) : 0;
+    double share = row->values[top_column_find("cpu")] / full;
+    bool is_busy = row->cpu >= 0 && share >= 0.9;
+    char bar[METER_WIDTH_MAX + 1];
+    size_t n = isfinite(share) ? (size_t)(MIN(MAX(share, 0), 1) * (double)width + 0.5) : 0;
 
     memset(bar, '|', n);
     bar[n] = '\0';
     top_frame_append(frame, TOP_DIM, "[");
-    top_frame_append_left(frame, share >= 0.9 ? TOP_WARNING : TOP_PLAIN, bar, METER_WIDTH);
-    top_frame_append(frame, TOP_DIM, "]");
+    top_frame_append_left(frame, is_busy ? TOP_WARNING : TOP_PLAIN, bar, width);
+    top_frame_append(frame, TOP_DIM, "]  ");
 }
 
 static void write_titles(const struct top_view *view, const struct top_layout *layout, struct top_frame *frame)
@@ -310,7 +319,7 @@ static void write_titles(const struct top_view *view, const struct top_layout *l
     for (size_t i = 0; i < layout->n; i++)
         top_frame_append_right(frame, layout->columns[i] == sort ? TOP_TITLE_SORTED : TOP_TITLE,
                                top_column_at(layout->columns[i])->title, TOP_COLUMN_WIDTH);
-    top_frame_append(frame, TOP_TITLE, "  ");
+    top_frame_append_left(frame, TOP_TITLE, "", 2 + (layout->meter ? layout->meter + 4 : 0));
     for (size_t i = 0; i < TOP_TEXTS; i++)
         top_frame_append_left(frame, TOP_TITLE, top_layout_texts[i].title, layout->texts[i]);
     top_frame_append_left(frame, TOP_TITLE, "", frame->width);
@@ -326,8 +335,7 @@ static void write_field(struct top_frame *frame, enum top_style style, const cha
     top_frame_append(frame, TOP_PLAIN, "  ");
 }
 
-static void write_row(const struct top_view *view, const struct top_row *row, const struct top_layout *layout,
-                      struct top_frame *frame)
+static void write_row(const struct top_row *row, const struct top_layout *layout, double full, struct top_frame *frame)
 {
     char text[32];
 
@@ -340,8 +348,8 @@ static void write_row(const struct top_view *view, const struct top_row *row, co
         top_frame_append_right(frame, estimate ? TOP_WARNING : TOP_PLAIN, text, TOP_COLUMN_WIDTH);
     }
     top_frame_append(frame, TOP_PLAIN, "  ");
-    if (has_meter(view, frame))
-        write_meter(row, frame);
+    if (layout->meter)
+        write_meter(row, full, layout->meter, frame);
     for (size_t i = 0; i < TOP_TEXTS; i++)
         write_field(frame, TOP_DIM, top_layout_texts[i].text(row), layout->texts[i]);
     top_frame_next(frame);
@@ -373,7 +381,8 @@ static void write_rows(const struct top_scene *scene, struct top_view *view, str
     if (!scene->table)
         return;
     top_table_sort(scene->table, view->sort[view->kind], view->reverse);
-    top_layout_make(view, scene->table, frame->width, &layout);
+    top_layout_make(view, scene->table, frame->width, frame->height > 0, &layout);
+    double full = full_meter(scene->table, view);
     write_titles(view, &layout, frame);
     size->height = lines_left(frame);
     top_view_limit(view, size);
@@ -382,7 +391,7 @@ static void write_rows(const struct top_scene *scene, struct top_view *view, str
         if (!top_view_shows(view, row))
             continue;
         if (at++ >= view->first)
-            write_row(view, row, &layout, frame);
+            write_row(row, &layout, full, frame);
     }
 }
 

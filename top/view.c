@@ -233,7 +233,10 @@ bool top_view_shows(const struct top_view *view, const struct top_row *row)
 #define CPU_NAME 8   /* "cpu 127 " */
 #define PMU_WIDTH 18 /* "armv8_cortex_a76" and two blanks */
 #define NAME_WIDE 48 /* name of a cgroup, before texts get room */
-#define WIDE 120     /* from this width on, a name and all numbers leave room for texts */
+#define CPU_METER 20
+#define CGROUP_METER 10
+#define METER_FRAME 4 /* "[", "]" and two blanks */
+#define WIDE 120      /* from this width on, a name and all numbers leave room for texts */
 
 static size_t longest_text(const struct top_table *table, const char *(*text)(const struct top_row *row))
 {
@@ -323,7 +326,17 @@ static void grow_name(struct top_layout *layout, const struct top_table *table, 
     *room -= more;
 }
 
-void top_layout_make(const struct top_view *view, const struct top_table *table, size_t width, struct top_layout *ret)
+/* A bar that does not fit is left out. */
+static void choose_meter(struct top_layout *layout, size_t width, size_t *room)
+{
+    if (*room < width + METER_FRAME)
+        return;
+    layout->meter = width;
+    *room -= width + METER_FRAME;
+}
+
+void top_layout_make(const struct top_view *view, const struct top_table *table, size_t width, bool meters,
+                     struct top_layout *ret)
 {
     bool cgroups = view->kind == TOP_CGROUPS;
     struct top_layout layout = {.name = cgroups ? NAME_MIN : CPU_NAME};
@@ -333,11 +346,13 @@ void top_layout_make(const struct top_view *view, const struct top_table *table,
     size_t room = width - MIN(width, layout.name + layout.pmu);
     choose_columns(view, table, room, &layout);
     room -= layout.n * TOP_COLUMN_WIDTH;
-    if (cgroups && width >= WIDE) {
+    if (cgroups)
         grow_name(&layout, table, NAME_WIDE, &room);
+    if (meters)
+        choose_meter(&layout, cgroups ? CGROUP_METER : CPU_METER, &room);
+    if (cgroups && width >= WIDE)
         for (size_t i = 0; i < TOP_TEXTS; i++)
             layout.texts[i] = choose_text(&top_layout_texts[i], table, &room);
-    }
     if (cgroups)
         grow_name(&layout, table, width, &room);
     *ret = layout;

@@ -89,8 +89,11 @@ struct top_layout {
     size_t columns[TOP_COLUMNS_MAX];
     size_t n;
     size_t name, pmu, texts[TOP_TEXTS]; /* widths, including the blanks after each; 0: not shown */
+    size_t meter;                       /* width of the bar of CPU time, without its frame; 0: not shown */
 };
 
-void top_layout_make(const struct top_view *view, const struct top_table *table, size_t width, struct top_layout *ret);
+/* `meters` says whether bars may be shown. */
+void top_layout_make(const struct top_view *view, const struct top_table *table, size_t width, bool meters,
+                     struct top_layout *ret);
 
 #endif

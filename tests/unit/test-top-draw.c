@@ -265,6 +265,38 @@ TEST_WITH(test_meters, setup, teardown)
     check_line(shown, 4, "cpu 0        50.0       ~1     50.0");
 }
 
+/* Relative to the busiest cgroup, or to one CPU. The names of cgroups come first. */
+TEST_WITH(test_meters_of_cgroups, setup, teardown)
+{
+    struct shown *shown = *state;
+    struct top_page_extent size;
+
+    shown_make_tables(shown);
+    draw(shown, 82, 24, &size);
+    check_line(shown, 4, "shop/web          ~50.0    ~0.75   ~12.3k   ~1.50k        -     25.0  [|||||     ]");
+    draw(shown, 81, 24, &size);
+    check_line(shown, 4, "shop/web          ~50.0    ~0.75   ~12.3k   ~1.50k        -     25.0");
+    draw(shown, 160, 24, &size);
+    assert_non_null(strstr(shown->lines[4], "25.0  [|||||     ]  shop-web-1"));
+    size_t at = (size_t)(strstr(shown->lines[4], "shop-web-1") - shown->lines[4]);
+    assert_int_equal(strstr(shown->lines[3], "CONTAINER") - shown->lines[3], at);
+    draw(shown, 160, 0, &size);
+    assert_null(strchr(shown->lines[2], '['));
+
+    json_decref(shown->documents[0]);
+    shown->documents[0] = json_of(
+        "{'rates': [{'collector': 'cgroup', 'cgroup': '/busy.slice', 'pmu': 'software', 'group': 's', 'events': "
+        "{'page_faults': 1}, 'ratios': {'cpu_utilization': 3.0, 'running_ratio': 1}}, {'collector': 'cgroup', "
+        "'cgroup': '/a-quite-long-name-of.slice', 'pmu': 'software', 'group': 's', 'events': {'page_faults': 1}, "
+        "'ratios': {'cpu_utilization': 1.5, 'running_ratio': 1}}]}");
+    shown_make_tables(shown);
+    draw(shown, 80, 24, &size);
+    check_line(shown, 4, "/busy.slice                      300.0        1    100.0  [||||||||||]");
+    check_line(shown, 5, "/a-quite-long-name-of.slice      150.0        1    100.0  [|||||     ]");
+    draw(shown, 56, 24, &size);
+    check_line(shown, 5, "/a-quite-long-name-of.slice      150.0        1    100.0");
+}
+
 TEST_WITH(test_wide, setup, teardown)
 {
     struct shown *shown = *state;
@@ -276,7 +308,8 @@ TEST_WITH(test_wide, setup, teardown)
     assert_non_null(strstr(shown->lines[4], "  shop-web-1  0123456789ab  web?:7  /system.slice/web.service"));
     assert_true(str_starts(shown->lines[4], "shop/web  "));
     draw(shown, 120, 24, &size);
-    assert_non_null(strstr(shown->lines[4], "  shop-web-1  0123456789ab  web?:7  /sys..eb.service"));
+    assert_non_null(strstr(shown->lines[4], "  shop-web-1  0123456789ab  web?:7"));
+    assert_null(strstr(shown->lines[3], "PATH"));
     shown->view.by_pmu = true;
     shown_make_tables(shown);
     draw(shown, 160, 24, &size);
