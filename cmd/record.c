@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "cmd/one-cgroup.h"
 #include "cmd/workload.h"
 #include "daemon/options.h"
 #include "daemon/session.h"
@@ -188,6 +189,12 @@ static int parse_flag(struct recording *recording, const char *name, const char 
     return value ? record_request_set(&recording->request, name, value, error) : 0;
 }
 
+/* Whether --cgroup is a pattern, which has to be replaced by the path that it matches. */
+static bool is_pattern(const struct recording *recording)
+{
+    return recording->request.cgroup && !cgroup_is_path(recording->request.cgroup);
+}
+
 /* Reads the flags. Returns the exit status. */
 static int recording_parse(struct recording *recording)
 {
@@ -208,6 +215,8 @@ static int recording_parse(struct recording *recording)
         r = error_set(&error, -EINVAL, "--cgroup cannot be used with a command to run");
     if (r == 0 && options->n_cgroups)
         r = parse_flag(recording, "cgroup", options->cgroups[0], &error);
+    if (r == 0 && is_pattern(recording))
+        r = cgroup_pattern_check(recording->request.cgroup, &error);
     if (r == 0)
         r = parse_flag(recording, "pid", options->pid, &error);
     if (r == 0)
@@ -314,6 +323,25 @@ static int open_stream(struct recording *recording, struct error *error)
     return r;
 }
 
+static void set_cgroup(struct recording *recording, char *path)
+{
+    free(recording->request.cgroup);
+    recording->request.cgroup = path;
+}
+
+static int find_cgroup_here(struct recording *recording, struct error *error)
+{
+    const char *pattern = recording->request.cgroup;
+    char *path;
+    int r = cgroup_is_name(pattern) ? session_begin(&recording->session, recording->options, false, error) : 0;
+
+    if (r == 0)
+        r = one_cgroup_here(&recording->session, pattern, &path, error);
+    if (r == 0)
+        set_cgroup(recording, path);
+    return r;
+}
+
 /* Returns -errno with a sentence. *ret_status is set on failure. */
 static int start_sampling(struct recording *recording, int *ret_status, struct error *error)
 {
@@ -322,7 +350,11 @@ static int start_sampling(struct recording *recording, int *ret_status, struct e
     *ret_status = EXIT_BAD_USAGE;
     raise_descriptor_limit();
     sys_init(&session->sys);
-    int r = session_load(session, recording->options, error);
+    int r = is_pattern(recording) ? find_cgroup_here(recording, error) : 0;
+    if (r == -ENOENT)
+        *ret_status = EXIT_FAILURE;
+    if (r == 0)
+        r = session_load(session, recording->options, error);
     if (r < 0)
         return r;
     recording->config = session->config->sampler;
@@ -450,7 +482,7 @@ static void append_question(const struct recording *recording, struct buffer *pa
     const struct options *options = recording->options;
 
     buffer_appendf(path, "%s?seconds=%.15g", recording->form->path, recording->request.seconds);
-    append_parameter(path, "cgroup", options->n_cgroups ? options->cgroups[0] : NULL);
+    append_parameter(path, "cgroup", recording->request.cgroup);
     append_parameter(path, "pid", options->pid);
     append_parameter(path, "cpu", options->cpu);
     append_parameter(path, "event", options->event);
@@ -495,6 +527,19 @@ static int await_answer(struct recording *recording, const struct top_address *a
     return recording->content.failed ? error_oom(error) : recording->answer;
 }
 
+static int find_cgroup_there(struct recording *recording, const struct top_address *address, int *ret_status,
+                             struct error *error)
+{
+    char *path;
+    int r = one_cgroup_there(address, recording->request.cgroup, &path, error);
+
+    if (r == 0)
+        set_cgroup(recording, path);
+    else if (r == -EINVAL)
+        *ret_status = EXIT_BAD_USAGE;
+    return r;
+}
+
 /* Fills recording->content. Returns -errno with a sentence; -ENOTCONN if no daemon answers. */
 static int ask_daemon(struct recording *recording, const char *url, int *ret_status, struct error *error)
 {
@@ -504,6 +549,8 @@ static int ask_daemon(struct recording *recording, const char *url, int *ret_sta
     *ret_status = r < 0 ? EXIT_BAD_USAGE : EXIT_FAILURE;
     if (r == 0)
         r = top_address_resolve(&address, error);
+    if (r == 0 && is_pattern(recording))
+        r = find_cgroup_there(recording, &address, ret_status, error);
     if (r == 0)
         r = await_answer(recording, &address, error);
     if (r == -ENOTCONN)
@@ -526,8 +573,8 @@ static void append_title(const struct recording *recording, struct buffer *title
         buffer_appendf(title, "%s%s", word == options->workload ? "" : " ", *word);
     if (options->pid)
         buffer_appendf(title, "process %s", options->pid);
-    else if (options->n_cgroups)
-        buffer_append_text(title, options->cgroups[0]);
+    else if (recording->request.cgroup)
+        buffer_append_text(title, recording->request.cgroup);
     gethostname(host, sizeof(host) - 1);
     buffer_appendf(title, "%s%s: ", title->size ? " on " : "", options->url ? options->url : host);
     if (summary->event[0])

@@ -662,6 +662,51 @@ test_stat() {
     remove_cgroups "$hierarchy$in"
 }
 
-[ $# -gt 0 ] || set -- truth deep moved unknown names limits layouts patterns_of_names vacant stat
+# --- perfcountd record --cgroup
+
+# names_of_recording PATTERN [FLAGS...]: records a cgroup, and prints the exit status and the picture's title or what was
+# said.
+names_of_recording() {
+    local status
+    "$PERFCOUNTD" record --config.file="$config" --cgroup="$1" --event=cpu-clock --seconds=0.3 -o "$scratch/a.svg" \
+        "${@:2}" 2>"$scratch/err"
+    status=$?
+    printf '%s %s' "$status" "$(sed -n 's/.*<title>\(.*\) on .*/\1/p' "$scratch/a.svg" 2>/dev/null | head -n 1)"
+    [ "$status" = 0 ] || cat "$scratch/err"
+    rm -f "$scratch/a.svg"
+}
+
+# As `stat` takes it, here and by a daemon.
+test_record() {
+    local in=$below/record id unit=perfcountd-record-$$ flags
+    id=$(printf '%064x' $$)
+    make $in $in/$unit.service $in/$unit.service/inner $in/docker-$id.scope $in/docker-$id.scope/inner
+    while :; do "$load" "$hierarchy$in/$unit.service/inner" spin 1000; done &
+    children+=("$!")
+    while :; do "$load" "$hierarchy$in/docker-$id.scope/inner" spin 1000; done &
+    children+=("$!")
+    cgroup_config "$config" "include: [\"$in\", \"$in/**\"]" "$faults_group"
+    echo 'sampler: {enabled: true, allow: everybody}' >>"$config"
+    start_daemon --config.file="$config"
+    holds "the daemon counts them" eventually 60 is_in_state $in/docker-$id.scope/inner watched
+    for flags in "" "--url=$url"; do
+        equals "record: a path${flags:+ of a daemon}" "$(names_of_recording $in/$unit.service $flags)" "0 $in/$unit.service"
+        equals "a last component" "$(names_of_recording $unit.service $flags)" "0 $in/$unit.service"
+        equals "a glob" "$(names_of_recording "$in/[p]erf*" $flags)" "0 $in/$unit.service"
+        equals "a unit, without what is inside" "$(names_of_recording unit=$unit.service $flags)" "0 $in/$unit.service"
+        equals "a container" "$(names_of_recording container_id=$id $flags)" "0 $in/docker-$id.scope"
+        matches "several are listed" "$(names_of_recording "$in/*/inner" $flags)" \
+            "^2 .*matches 2 cgroups: $in/docker-$id.scope/inner, $in/$unit.service/inner; name one"
+        matches "some of more" "$(names_of_recording "$in/**" $flags)" \
+            "^2 .*matches 4 cgroups: $in/docker"
+        matches "none" "$(names_of_recording "nosuch-$unit" $flags)" "^1 .*nosuch-$unit matches no cgroup"
+    done
+    matches "a pattern that is none" "$(names_of_recording "a[")" '^2 .*--cgroup: .*has no "]"'
+    end_daemon
+    kill "${children[@]: -3:2}" 2>/dev/null
+    remove_cgroups "$hierarchy$in"
+}
+
+[ $# -gt 0 ] || set -- truth deep moved unknown names limits layouts patterns_of_names vacant stat record
 with_engines "$@"
 finish
