@@ -3,9 +3,10 @@
  * `perfcountd setup`: makes a user an operator, and lets the installed service take profiles, ask for a password or
  * listen elsewhere; `--undo` takes that back.
  *
- * Nothing that exists is changed: setup writes files of its own, drop-ins of the units and a web configuration, and
- * refuses if one of these names is taken. It records each file with a checksum, each member and the group in a list.
- * Undo follows the list, and leaves a file that was changed since.
+ * Setup writes files of its own, drop-ins of the units and a web configuration, and refuses if one of these names is
+ * taken. Only a web configuration that is in use is changed: it gets users at its end, and keeps TLS and all else.
+ * Setup records each file with a checksum, each member and the group in a list. Undo follows the list, and leaves a
+ * file that was changed since.
  */
 #include <crypt.h>
 #include <dirent.h>
@@ -25,7 +26,9 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "config/address.h"
+#include "config/web-config.h"
 #include "daemon/options.h"
+#include "daemon/session.h"
 
 extern char **environ;
 
@@ -40,6 +43,7 @@ extern char **environ;
 #define LIST_FILE CONFIG_DIRECTORY "/setup.list"
 #define FILE_MAX ((size_t)1 << 20)
 #define PASSWORD_SIZE 20
+#define USERS_MARK "# Added by \"perfcountd setup\"; \"perfcountd setup --undo\" removes it.\n"
 #define MARK "# Written by \"perfcountd setup\"; \"perfcountd setup --undo\" removes it.\n"
 
 /* What samples with all names need; contrib/systemd/sampler.conf explains it. */
@@ -58,12 +62,18 @@ static const char sampler_directives[] =
 struct setup {
     const struct options *options;
     char *exec;         /* the command line of the installed unit */
-    struct buffer list; /* what was done: "file CHECKSUM PATH", "directory PATH", "group NAME", "member USER" */
+    char *web;          /* the web configuration that is in use; NULL: setup makes WEB_FILE */
+    char *head;         /* its content, without what setup has added */
+    bool has_tls;       /* it has */
+    struct buffer list; /* what was done: "file CHECKSUM PATH", "directory PATH", "group NAME", "member USER", and
+                         * "tail CHECKSUM SIZE PATH" for a file that had that many bytes before setup added some */
 };
 
 static void setup_done(struct setup *setup)
 {
     free(setup->exec);
+    free(setup->web);
+    free(setup->head);
     buffer_done(&setup->list);
 }
 
@@ -74,8 +84,15 @@ static uint64_t checksum(const char *text, size_t size)
     return hash_mix_bytes(size, text, size);
 }
 
+/* Who may do what with a file. */
+struct access {
+    mode_t mode;
+    uid_t user;
+    gid_t group;
+};
+
 /* Replaces the file at once, so that a crash leaves the old one. */
-static int write_file(const char *path, const char *text, size_t size, mode_t mode, gid_t group, struct error *error)
+static int write_file(const char *path, const char *text, size_t size, const struct access *access, struct error *error)
 {
     _cleanup_(freep) char *new = NULL;
     int r = 0;
@@ -86,8 +103,8 @@ static int write_file(const char *path, const char *text, size_t size, mode_t mo
     if (fd < 0)
         return error_set(error, -errno, "cannot write %s: %s", new, strerror(errno));
     errno = EIO;
-    if (write(fd, text, size) != (ssize_t)size || fchown(fd, 0, group) < 0 || fchmod(fd, mode) < 0 || fsync(fd) < 0 ||
-        rename(new, path) < 0) {
+    if (write(fd, text, size) != (ssize_t)size || fchown(fd, access->user, access->group) < 0 ||
+        fchmod(fd, access->mode) < 0 || fsync(fd) < 0 || rename(new, path) < 0) {
         r = error_set(error, -errno, "cannot write %s: %s", path, strerror(errno));
         unlink(new);
     }
@@ -96,7 +113,7 @@ static int write_file(const char *path, const char *text, size_t size, mode_t mo
 
 static int write_list(const struct setup *setup, struct error *error)
 {
-    return write_file(LIST_FILE, setup->list.data, setup->list.size, 0644, 0, error);
+    return write_file(LIST_FILE, setup->list.data, setup->list.size, &(struct access){.mode = 0644}, error);
 }
 
 /* Makes the directories of the path that do not exist, and records them. */
@@ -128,7 +145,7 @@ static void forget_file(struct setup *setup, const char *path)
         size = newline ? (size_t)(newline - line) + 1 : (size_t)(end - line);
         size_t n = strlen(path) + 1;
         if (size > n && line[size - n - 1] == ' ' && memcmp(line + size - n, path, n - 1) == 0 &&
-            str_starts(line, "file "))
+            (str_starts(line, "file ") || str_starts(line, "tail ")))
             continue;
         buffer_append(&kept, line, size);
     }
@@ -152,9 +169,34 @@ static int add_file(struct setup *setup, const char *path, const char *content, 
     buffer_appendf(&setup->list, "file %016llx %s\n", (unsigned long long)checksum(text.data, text.size), path);
     r = setup->list.failed ? error_oom(error) : write_list(setup, error);
     if (r == 0)
-        r = write_file(path, text.data, text.size, mode, group, error);
+        r = write_file(path, text.data, text.size, &(struct access){.mode = mode, .group = group}, error);
     if (r == 0)
         printf("wrote %s\n", path);
+    return r;
+}
+
+/* Writes the web configuration that is in use with `tail` behind what it had, and records how much that was. */
+static int extend_file(struct setup *setup, const char *tail, struct error *error)
+{
+    _cleanup_(buffer_done) struct buffer text = {0};
+    size_t head = strlen(setup->head);
+    struct stat status;
+
+    buffer_append(&text, setup->head, head);
+    buffer_append_text(&text, tail);
+    if (text.failed)
+        return error_oom(error);
+    if (stat(setup->web, &status) < 0)
+        return error_set(error, -errno, "cannot read %s: %s", setup->web, strerror(errno));
+    const struct access access = {status.st_mode & 07777, status.st_uid, status.st_gid};
+    forget_file(setup, setup->web);
+    buffer_appendf(&setup->list, "tail %016llx %zu %s\n", (unsigned long long)checksum(text.data, text.size), head,
+                   setup->web);
+    int r = setup->list.failed ? error_oom(error) : write_list(setup, error);
+    if (r == 0)
+        r = write_file(setup->web, text.data, text.size, &access, error);
+    if (r == 0)
+        printf("added a user to %s\n", setup->web);
     return r;
 }
 
@@ -235,6 +277,106 @@ static int check_dropins(struct error *error)
     return r;
 }
 
+/* --- a web configuration that is in use --- */
+
+/* Copies the value of a flag in the unit's command line; NULL if it has none. Returns -ENOMEM with a sentence. */
+static int find_flag(const char *exec, const char *flag, char **ret, struct error *error)
+{
+    const char *found = strstr(exec, flag);
+
+    *ret = found ? strndup(found + strlen(flag), strcspn(found + strlen(flag), " ")) : NULL;
+    return found && !*ret ? error_oom(error) : 0;
+}
+
+/* The file that the unit's command line or the configuration names, or else WEB_FILE if it exists. */
+static int find_web(struct setup *setup, struct error *error)
+{
+    _cleanup_(config_freep) struct config *config = NULL;
+    _cleanup_(freep) char *file = NULL;
+    struct options options = *setup->options;
+    struct sys sys;
+
+    int r = find_flag(setup->exec, " --web.config.file=", &setup->web, error);
+    if (r == 0 && !setup->web)
+        r = find_flag(setup->exec, " --config.file=", &file, error);
+    if (r < 0 || setup->web)
+        return r;
+    sys_init(&sys);
+    if (file)
+        options.config_file = file;
+    r = settings_read(&options, &sys, &config, error);
+    if (r < 0)
+        return r;
+    const char *path = config->web.config_file && *config->web.config_file ? config->web.config_file : WEB_FILE;
+    if (str_equal(path, WEB_FILE) && access(path, F_OK) < 0)
+        return 0;
+    setup->web = strdup(path);
+    return setup->web ? 0 : error_oom(error);
+}
+
+/* How many bytes the file had before setup added to it; `size` if it did not, or if the file was changed since. */
+static size_t head_size(const struct setup *setup, const char *path, const char *text, size_t size)
+{
+    _cleanup_(freep) char *start = NULL, *end = NULL;
+    uint64_t head;
+
+    if (!setup->list.size || asprintf(&start, "tail %016llx ", (unsigned long long)checksum(text, size)) < 0)
+        return size;
+    const char *found = memmem(setup->list.data, setup->list.size, start, strlen(start));
+    if (!found || asprintf(&end, " %s\n", path) < 0)
+        return size;
+    const char *number = found + strlen(start);
+    size_t digits = strspn(number, "0123456789");
+    if (!str_starts(number + digits, end) || number_parse_u64_n(number, digits, &head) < 0)
+        return size;
+    return MIN((size_t)head, size);
+}
+
+/* Appends users to setup->head, to see whether it is a web configuration then, and has no others. */
+static int check_head(struct setup *setup, struct error *error)
+{
+    _cleanup_(web_config_freep) struct web_config *before = NULL, *after = NULL;
+    _cleanup_(buffer_done) struct buffer text = {0};
+
+    int r = web_config_parse(setup->head, strlen(setup->head), "/", &before, error);
+    if (r == 0 && before->n_users)
+        return error_set(error, -EEXIST, "%s has basic_auth_users already, and nothing was changed", setup->web);
+    buffer_appendf(&text, "%s\nbasic_auth_users: {" LOGIN ": $2y$10$%053d}\n", setup->head, 0);
+    if (r == 0)
+        r = text.failed ? error_oom(error) : web_config_parse(text.data, text.size, "/", &after, error);
+    if (r < 0) {
+        error_prefix(error, "%s cannot get a user, and nothing was changed", setup->web);
+        return r;
+    }
+    setup->has_tls = before->tls.enabled;
+    return 0;
+}
+
+/* A file that setup made itself is made again; setup->web is NULL then. */
+static int check_web(struct setup *setup, struct error *error)
+{
+    struct stat status;
+    size_t size;
+    int r = find_web(setup, error);
+
+    if (r < 0 || !setup->web)
+        return r;
+    if (is_own_file(setup, setup->web)) {
+        free(steal(setup->web));
+        return 0;
+    }
+    if (setup->web[0] != '/' || lstat(setup->web, &status) < 0 || !S_ISREG(status.st_mode))
+        return error_set(error, -EINVAL,
+                         "%s, the web configuration in use, is no file that can be changed: add "
+                         "basic_auth_users there; nothing was changed",
+                         setup->web);
+    r = file_read(AT_FDCWD, setup->web, FILE_MAX, &setup->head, &size);
+    if (r < 0)
+        return error_set(error, r, "cannot read %s: %s", setup->web, strerror(-r));
+    setup->head[head_size(setup, setup->web, setup->head, size)] = '\0';
+    return check_head(setup, error);
+}
+
 static int check_all(struct setup *setup, struct error *error)
 {
     const struct options *options = setup->options;
@@ -246,7 +388,7 @@ static int check_all(struct setup *setup, struct error *error)
     if (r == 0 && (options->profiles || options->password))
         r = check_free(setup, SERVICE_FILE, error);
     if (r == 0 && options->password)
-        r = check_free(setup, WEB_FILE, error);
+        r = check_web(setup, error);
     if (r == 0 && options->setup_listen)
         r = check_free(setup, SOCKET_FILE, error);
     if (r == 0 && options->setup_listen && (r = address_parse(options->setup_listen, &address, error)) < 0)
@@ -374,14 +516,18 @@ static int add_password(struct setup *setup, struct error *error)
                            : NULL;
     if (!hash)
         return error_set(error, -ENOTSUP, "libcrypt cannot hash a password: %s", strerror(errno));
-    snprintf(content, sizeof(content), "basic_auth_users:\n  " LOGIN ": %s\n", hash);
-    r = add_file(setup, WEB_FILE, content, 0640, group ? group->gr_gid : 0, error);
+    snprintf(content, sizeof(content), "%s%sbasic_auth_users:\n  " LOGIN ": %s\n",
+             setup->web && !str_ends(setup->head, "\n") ? "\n" : "", setup->web ? USERS_MARK : "", hash);
+    if (setup->web)
+        r = extend_file(setup, content, error);
+    else
+        r = add_file(setup, WEB_FILE, content, 0640, group ? group->gr_gid : 0, error);
     if (r == 0)
         printf("all clients need a password from now on, also Prometheus, and on /run/perfcountd.sock all but root; it "
                "is shown only here:\n"
-               "    user:     " LOGIN "\n    password: %s\n"
-               "it goes over the network as it is, unless you set up TLS: see doc/security.md\n",
-               password);
+               "    user:     " LOGIN "\n    password: %s\n%s",
+               password,
+               setup->has_tls ? "" : "it goes over the network as it is, unless you set up TLS: see doc/security.md\n");
     explicit_bzero(password, sizeof(password));
     explicit_bzero(data, sizeof(*data));
     return r;
@@ -395,7 +541,11 @@ static int add_service_file(struct setup *setup, struct error *error)
 
     bool again = file_read(AT_FDCWD, SERVICE_FILE, FILE_MAX, &before, NULL) == 0;
     bool profiles = setup->options->profiles || (again && strstr(before, " --sampler.enabled"));
-    bool password = setup->options->password || (again && strstr(before, " --web.config.file="));
+    /* A file that is in use already is named elsewhere, unless it is found by its name alone. */
+    bool names_web = setup->options->password && (!setup->web || str_equal(setup->web, WEB_FILE)) &&
+                     !strstr(setup->exec, " --web.config.file=");
+    bool password = names_web || (again && strstr(before, " --web.config.file=" WEB_FILE) &&
+                                  !strstr(setup->exec, " --web.config.file="));
     buffer_appendf(&content, "[Service]\nExecStart=\nExecStart=%s%s%s\n", setup->exec,
                    profiles ? " --sampler.enabled" : "", password ? " --web.config.file=" WEB_FILE : "");
     buffer_append_text(&content, profiles ? sampler_directives : "");
@@ -463,6 +613,30 @@ static void undo_file(const char *sum_and_path)
         printf("left %s: %s\n", path, strerror(errno));
 }
 
+static void undo_tail(const char *sum_size_and_path)
+{
+    _cleanup_(freep) char *text = NULL;
+    const char *number = strchr(sum_size_and_path, ' '), *path = number ? strchr(number + 1, ' ') : NULL;
+    struct stat status;
+    struct error error;
+    uint64_t sum, head;
+    size_t size;
+
+    if (!path || number_parse_hex_n(sum_size_and_path, (size_t)(number - sum_size_and_path), &sum) < 0 ||
+        number_parse_u64_n(number + 1, (size_t)(path - number - 1), &head) < 0)
+        return;
+    path++;
+    if (file_read(AT_FDCWD, path, FILE_MAX, &text, &size) < 0 || stat(path, &status) < 0)
+        return;
+    const struct access access = {status.st_mode & 07777, status.st_uid, status.st_gid};
+    if (checksum(text, size) != sum || head > size)
+        printf("left the user in %s: it was changed since\n", path);
+    else if (write_file(path, text, (size_t)head, &access, &error) == 0)
+        printf("removed the user from %s\n", path);
+    else
+        printf("left the user in %s: %s\n", path, error.message);
+}
+
 static void undo_member(const char *user)
 {
     const char *const argv[] = {"gpasswd", "--delete", user, GROUP, NULL};
@@ -484,34 +658,31 @@ static void undo_line(const char *line)
     static const struct {
         const char *word;
         void (*undo)(const char *rest);
-    } kinds[] = {{"file ", undo_file}, {"member ", undo_member}, {"group ", undo_group}};
+    } kinds[] = {{"file ", undo_file}, {"tail ", undo_tail}, {"member ", undo_member}, {"group ", undo_group}};
 
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
         if (str_starts(line, kinds[i].word))
             kinds[i].undo(line + strlen(kinds[i].word));
 }
 
-/* What was done last is undone first. Directories go at the end, if they are empty. */
+/* What was done last is undone first. Directories go at the end, if they are empty. `list` is not empty. */
 static void undo_list(char *list)
 {
     static const char word[] = "directory ";
+    char *end = list + strlen(list), *line;
 
+    end += end[-1] != '\n';
+    for (char *c = list; c < end; c++)
+        if (*c == '\n')
+            *c = '\0';
     for (size_t pass = 0; pass < 2; pass++) {
-        _cleanup_(freep) char *copy = strdup(list);
-        char *newline;
-        while (copy && *copy) {
-            size_t size = strlen(copy);
-            if (copy[size - 1] == '\n')
-                copy[--size] = '\0';
-            newline = strrchr(copy, '\n');
-            const char *line = newline ? newline + 1 : copy;
+        for (char *next = end; next > list; next = line) {
+            for (line = next - 1; line > list && line[-1]; line--)
+                ;
             if (pass == 0)
                 undo_line(line);
             else if (str_starts(line, word))
                 rmdir(line + strlen(word));
-            if (!newline)
-                break;
-            newline[1] = '\0';
         }
         if (pass == 0)
             unlink(LIST_FILE);
@@ -528,7 +699,7 @@ static int setup_undo(struct setup *setup, struct error *error)
         printf("nothing to undo: " LIST_FILE " does not exist\n");
         return 0;
     }
-    bool has_files = strstr(list, "file ");
+    bool has_files = strstr(list, "file ") || strstr(list, "tail ");
     undo_list(list);
     return has_files ? restart_service(error) : 0;
 }

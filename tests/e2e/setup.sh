@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `perfcountd setup` and its --undo, on copies of /etc and /run that only this script sees. systemctl is played.
 # set: quick
+# shellcheck disable=SC2016 # hashes have dollars
 . "$(dirname "$0")/lib.sh"
 need jq unshare
 
@@ -20,7 +21,6 @@ mkdir -p /run/systemd/system
 rm -rf /etc/systemd/system/perfcountd.* /etc/perfcountd
 sed -i '/^perfcountd:/d' /etc/group /etc/gshadow
 grep -q '^alice:' /etc/passwd || echo 'alice:x:61028:100::/:/bin/sh' >>/etc/passwd
-# shellcheck disable=SC2016 # that shell expands it
 printf '#!/bin/sh\necho "$*" >>%s/systemctl.log\n' "$scratch" >"$scratch/bin/systemctl"
 chmod 755 "$scratch/bin/systemctl"
 PATH=$scratch/bin:$PATH
@@ -56,8 +56,15 @@ matches "a drop-in with a command line is in the way" "$status $out" "^1 .*$drop
 rm "$dropin/local.conf"
 printf '[Service]\nNice=1\n' >"$dropin/local.conf"
 try --password
-matches "and so is a web configuration" "$status $out" '^1 .*/etc/perfcountd/web.yml exists already.*nothing was changed'
+matches "and so is a web configuration that is none" "$status $out" \
+    '^1 .*/etc/perfcountd/web.yml cannot get a user, and nothing was changed: '
 equals "which is as it was" "$(cat /etc/perfcountd/web.yml)" mine
+echo 'basic_auth_users: {bob: $2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW}' >/etc/perfcountd/web.yml
+try --password
+matches "and one with users" "$status $out" '^1 .*/etc/perfcountd/web.yml has basic_auth_users already.*nothing was changed'
+ln -sf /etc/passwd /etc/perfcountd/web.yml
+try --password
+matches "and a link" "$status $out" '^1 .*/etc/perfcountd/web.yml, .*, is no file that can be changed.*nothing was changed'
 lacks "no group was made" '^perfcountd:' /etc/group
 rm /etc/perfcountd/web.yml
 try --listen=nowhere
@@ -105,6 +112,43 @@ equals "everything is as before" "$(etc_files | diff "$scratch/before" - | grep 
 equals "the service is restarted" "$(restarts)" 1
 try --undo
 matches "a second undo does nothing" "$status $out" '^0 nothing to undo'
+
+# --- a web configuration that is in use keeps what it has
+
+printf 'tls_server_config: {cert_file: a.pem, key_file: a.key}' >/etc/perfcountd/web.yml
+chmod 604 /etc/perfcountd/web.yml
+chown 1:2 /etc/perfcountd/web.yml
+etc_files >"$scratch/before"
+for again in "" " again"; do
+    try --password
+    equals "with TLS$again: exit status" "$status" 0
+    contains "it says what it changed" "$out" "added a user to /etc/perfcountd/web.yml"
+    equals "TLS stays, and there is one user" \
+        "$(grep -o 'tls_server_config: {cert_file: a.pem, key_file: a.key}\|perfcountd: \$2y\$10\$' /etc/perfcountd/web.yml |
+            tr '\n' ' ')" 'tls_server_config: {cert_file: a.pem, key_file: a.key} perfcountd: $2y$10$ '
+    equals "the owner and the mode too" "$(stat -c '%a %u %g' /etc/perfcountd/web.yml)" "604 1 2"
+    contains "the unit names it" "$(cat "$dropin/50-setup.conf")" "--web.config.file=/etc/perfcountd/web.yml"
+    equals "the password is safe on the network" "$(grep -c 'goes over the network' <<<"$out")" 0
+done
+try --undo
+contains "undo says so" "$out" "removed the user from /etc/perfcountd/web.yml"
+equals "everything is as before it" "$(etc_files | diff "$scratch/before" - | grep -v '^---')" ""
+try --password
+echo '# mine' >>/etc/perfcountd/web.yml
+try --password
+matches "what was changed since is not changed again" "$status $out" '^1 .*web.yml has basic_auth_users already'
+try --undo
+contains "nor undone" "$out" "left the user in /etc/perfcountd/web.yml: it was changed since"
+
+mv /etc/perfcountd/web.yml /etc/own.yml
+echo 'rate_limit: {interval: 1s, burst: 9}' >/etc/own.yml
+echo 'web: {config_file: /etc/own.yml}' >/etc/perfcountd/perfcountd.yaml
+try --password
+matches "of the configuration" "$status $out" '^0 .*added a user to /etc/own.yml'
+holds "TLS of a file that another one replaces is not lost" not grep -q web.config.file "$dropin/50-setup.conf"
+try --undo
+equals "undone" "$(cat /etc/own.yml)" 'rate_limit: {interval: 1s, burst: 9}'
+rm /etc/perfcountd/perfcountd.yaml /etc/own.yml
 
 # --- a file that was changed since
 
