@@ -432,8 +432,7 @@ static int sort_blocks(const struct totals *totals, const struct order *order, s
 
     for (uint32_t i = 0; i < totals->n; i++)
         if (totals->items[i].first == i)
-            keys[n++] =
-                (struct order_key){totals->items[i].row, order->sort ? block_value(totals, i, order->sort) : NAN};
+            keys[n++] = order_key_of(totals->items[i].row, order->sort ? block_value(totals, i, order->sort) : NAN);
     return order_apply(order, keys, n, ret_n);
 }
 
@@ -455,6 +454,6 @@ int stat_cgroups_print(const struct totals *totals, const struct order *order, F
     if (sort_blocks(totals, order, keys, &n) < 0)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++)
-        add_cgroup(table, &columns, totals, find_block(totals, keys[i].row));
+        add_cgroup(table, &columns, totals, find_block(totals, keys[i].item));
     return table_print(table, file);
 }

@@ -53,7 +53,7 @@ static int find_rows(struct interval *interval, const struct filter *filter, con
     for (size_t i = 0; i < snapshot->n_rows; i++) {
         const struct row *row = snapshot->rows[i];
         if (filter_passes_some(filter, row) && interval_rates(interval, row, &rates) == 0)
-            keys[n++] = (struct order_key){row, order->sort ? order_value(order, &rates) : NAN};
+            keys[n++] = order_key_of(row, order->sort ? order_value(order, &rates) : NAN);
     }
     return order_apply(order, keys, n, ret_n);
 }
@@ -198,7 +198,7 @@ int rates_json_write(struct buffer *out, const struct baseline *baseline, const 
     json_document_add_real(&document, "seconds", rates_seconds(baseline, snapshot));
     json_document_open(&document, "rates", '[');
     for (size_t i = 0; i < n; i++)
-        if (interval_rates(&interval, keys[i].row, &rates) == 0)
+        if (interval_rates(&interval, keys[i].item, &rates) == 0)
             write_rates(&document, snapshot, &rates, filter);
     json_document_close(&document);
     if (totals && write_totals(&document, &interval, totals->order, filter) < 0)

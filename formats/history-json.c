@@ -251,48 +251,22 @@ static double sort_value(const struct history_line *line, const struct writing *
     return value;
 }
 
-struct sorted_line {
-    const struct history_line *line;
-    double value;
-    bool ascending;
-};
-
-static int compare_lines(const void *a, const void *b)
+/* Fills `keys` with the *ret_n lines that are to be written, in their order. Returns -ENOMEM on failure. */
+static int choose_lines(const struct writing *writing, bool others, const struct order *order, struct order_key *keys,
+                        size_t *ret_n)
 {
-    const struct sorted_line *x = a, *y = b;
-
-    if (isnan(x->value) || isnan(y->value))
-        return isnan(x->value) - isnan(y->value);
-    return ((x->value < y->value) - (x->value > y->value)) * (x->ascending ? -1 : 1);
-}
-
-/* Fills `lines` with the *ret_n that are to be written, in their order. Returns -ENOMEM on failure. */
-static int choose_lines(const struct writing *writing, bool others, const struct order *order,
-                        struct sorted_line *lines, size_t *ret_n)
-{
-    _cleanup_(order_targets_done) struct order_targets targets = {0};
     const struct history_table *table = writing->table;
-    size_t n = 0, kept = 0;
+    size_t n = 0;
 
     for (size_t i = 0; i < table->n_lines; i++) {
         const struct history_line *line = &table->lines[i];
-        if (line->row.n_events > 0 && line->row.others == others)
-            lines[n++] = (struct sorted_line){line, order->sort ? sort_value(line, writing, order->sort) : NAN,
-                                              order->ascending};
+        const struct history_row *row = &line->row;
+        if (row->n_events > 0 && row->others == others)
+            keys[n++] = (struct order_key){.item = line,
+                                           .target = {row->collector, row->cgroup, row->cpu, row->pmu},
+                                           .value = order->sort ? sort_value(line, writing, order->sort) : NAN};
     }
-    if (order->sort)
-        qsort(lines, n, sizeof(*lines), compare_lines);
-    for (size_t i = 0; i < n; i++) {
-        const struct history_row *row = &lines[i].line->row;
-        const struct order_target target = {row->collector, row->cgroup, row->cpu, row->pmu};
-        int r = order_admit(order, &targets, &target);
-        if (r < 0)
-            return r;
-        if (r > 0)
-            lines[kept++] = lines[i];
-    }
-    *ret_n = kept;
-    return 0;
+    return order_apply(order, keys, n, ret_n);
 }
 
 /* --- the document --- */
@@ -453,20 +427,20 @@ static int write_line(const struct writing *writing, const struct history_line *
 static int write_lines(const struct writing *writing, const char *key, bool others, const struct order *order)
 {
     const struct history_table *table = writing->table;
-    _cleanup_(freep) struct sorted_line *lines = calloc(table->n_lines + 1, sizeof(*lines));
+    _cleanup_(freep) struct order_key *keys = calloc(table->n_lines + 1, sizeof(*keys));
     bool filled = false;
     int r = 0;
 
-    if (!lines)
+    if (!keys)
         return -ENOMEM;
     size_t n;
-    if (choose_lines(writing, others, order, lines, &n) < 0)
+    if (choose_lines(writing, others, order, keys, &n) < 0)
         return -ENOMEM;
     buffer_appendf(writing->out, ",\n\"%s\":[", key);
     for (size_t i = 0; r == 0 && i < n; i++) {
         json_write_comma(writing->out, &filled);
         buffer_append_char(writing->out, '\n');
-        r = write_line(writing, lines[i].line);
+        r = write_line(writing, keys[i].item);
     }
     json_write_raw(writing->out, "]");
     return r;

@@ -516,7 +516,13 @@ double order_value(const struct order *order, const struct rates *rates)
     return filter_event_matches(order->sort, CPU_UTILIZATION) ? rates_cpu_utilization(rates) : NAN;
 }
 
-/* Known values precede unknown ones. Rows with equal values keep the order of the snapshot, in which ids ascend. */
+struct order_key order_key_of(const struct row *row, double value)
+{
+    return (struct order_key){
+        .item = row, .target = {row->collector_name, row->cgroup, row->cpu, row->pmu}, .value = value};
+}
+
+/* Known values precede unknown ones. */
 static int compare_ascending(const void *a, const void *b)
 {
     const struct order_key *one = a, *other = b;
@@ -525,7 +531,7 @@ static int compare_ascending(const void *a, const void *b)
         return isnan(one->value) ? 1 : -1;
     if (one->value < other->value || one->value > other->value)
         return one->value < other->value ? -1 : 1;
-    return (one->row->id > other->row->id) - (one->row->id < other->row->id);
+    return (one->position > other->position) - (one->position < other->position);
 }
 
 static int compare_descending(const void *a, const void *b)
@@ -536,20 +542,28 @@ static int compare_descending(const void *a, const void *b)
     return one->value < other->value || one->value > other->value ? -order : order;
 }
 
+/* The targets within the limit, in the order in which their rows are asked for. Strings are borrowed. */
+struct order_targets {
+    struct order_target *items;
+    size_t n;
+    struct hash_index index;
+};
+
 static bool is_same_target(const struct order_target *a, const struct order_target *b)
 {
     return str_equal(a->collector, b->collector) && a->cpu == b->cpu && str_equal(a->cgroup, b->cgroup) &&
            str_equal(a->pmu, b->pmu);
 }
 
-void order_targets_done(struct order_targets *targets)
+static void order_targets_done(struct order_targets *targets)
 {
     free(targets->items);
     hash_index_done(&targets->index);
     *targets = (struct order_targets){0};
 }
 
-int order_admit(const struct order *order, struct order_targets *targets, const struct order_target *row)
+/* Whether the target of a row is one of the first `limit`. Returns 1, 0 or -ENOMEM. */
+static int order_admit(const struct order *order, struct order_targets *targets, const struct order_target *row)
 {
     struct order_target target = *row;
     size_t at = 0;
@@ -577,12 +591,12 @@ int order_apply(const struct order *order, struct order_key *keys, size_t n, siz
     _cleanup_(order_targets_done) struct order_targets targets = {0};
     size_t kept = 0;
 
+    for (size_t i = 0; i < n; i++)
+        keys[i].position = i;
     if (order->sort && n)
         qsort(keys, n, sizeof(*keys), order->ascending ? compare_ascending : compare_descending);
     for (size_t i = 0; i < n; i++) {
-        const struct row *row = keys[i].row;
-        const struct order_target target = {row->collector_name, row->cgroup, row->cpu, row->pmu};
-        int r = order_admit(order, &targets, &target);
+        int r = order_admit(order, &targets, &keys[i].target);
         if (r < 0)
             return r;
         if (r > 0)

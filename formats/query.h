@@ -100,19 +100,6 @@ struct order_target {
     const char *pmu;
 };
 
-/* The targets within the limit, in the order in which their rows are asked for. Strings are borrowed. */
-struct order_targets {
-    struct order_target *items;
-    size_t n;
-    struct hash_index index;
-};
-
-void order_targets_done(struct order_targets *targets);
-/*
- * Whether a row of the target is within the limit: the target is one of the first `limit`. Returns 1, 0 or -ENOMEM.
- */
-int order_admit(const struct order *order, struct order_targets *targets, const struct order_target *target);
-
 /* Adds one parameter. The arguments and errors are those of filter_add(). */
 int order_add(struct order *order, const char *name, const char *value, struct error *error);
 /*
@@ -131,15 +118,21 @@ bool order_has_name(const struct order *order, const struct snapshot *snapshot, 
 int order_check(const struct order *order, const struct filter *filter, const struct snapshot *snapshot,
                 struct error *error);
 
-/* A row and its sort key. */
+/* What is sorted: a row, or a line of the history. */
 struct order_key {
-    const struct row *row;
-    double value; /* NAN if not known; such rows are sorted last */
+    const void *item;
+    struct order_target target;
+    double value;    /* NAN if not known; such items are sorted last */
+    size_t position; /* set by order_apply() */
 };
 
+struct order_key order_key_of(const struct row *row, double value);
 /* The sort key of a row, from its rates. NAN if the row does not have it. */
 double order_value(const struct order *order, const struct rates *rates);
-/* Sorts `n` rows, and leaves those within the limit, which are the first *ret_n. Returns -ENOMEM on failure. */
+/*
+ * Sorts `n` items, and leaves those within the limit, which are the first *ret_n. Items with equal values keep their
+ * order. Returns -ENOMEM on failure.
+ */
 int order_apply(const struct order *order, struct order_key *keys, size_t n, size_t *ret_n);
 
 #endif
