@@ -7,7 +7,11 @@
 # PACKAGE names a .deb to install; without it what `make install` in the directory of the binary gives is tested.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
-need make python3
+need make openssl python3
+# shellcheck source=../e2e/tls-lib.sh
+. "$here/tls-lib.sh"
+make_ca ca
+make_certificate localhost ca server DNS:localhost
 
 config=/etc/perfcountd/perfcountd.yaml
 drop_ins=/run/systemd/system
@@ -554,6 +558,77 @@ test_stop() {
     equals "the unix socket goes with its unit" "$(inside ls /run/perfcountd.sock 2>/dev/null)" ""
 }
 
+# set_up FLAGS...: perfcountd setup by alice's sudo. Sets out and password.
+set_up() {
+    out=$(inside env SUDO_USER=alice perfcountd setup "$@" 2>&1)
+    equals "setup $*: exit status" $? 0
+    password=$(sed -n 's/^ *password: //p' <<<"$out")
+}
+# record_by COMMAND...: alice's or root's recording, of the service: the exit status, and what is said.
+record_by() {
+    local said
+    said=$(inside "$@" perfcountd record --url=unix:/run/perfcountd.sock --seconds=1 -o /tmp/a.svg 2>&1)
+    echo "$? $said"
+    inside rm -f /tmp/a.svg
+}
+
+test_setup() {
+    local before=$url alice=(setpriv --reuid=alice --regid=alice --init-groups) out password files there
+    there=$(free_port)
+    files='find /etc -newer /run/before -type f ! -name "*-" ! -name "[gu]*" ! -name "sub[gu]id"'
+    write_config <<<"$good_config
+history: {interval: 1s}"
+    inside useradd --no-create-home alice
+    inside systemd-run --quiet --unit=hot -p User=games /usr/local/bin/hot 600
+    inside touch /run/before
+
+    set_up --profiles --listen="127.0.0.1:$there"
+    url=http://127.0.0.1:$there
+    holds "it listens there" eventually 60 serves
+    equals "all of the counters are there without a password" "$(status_of /metrics)" 200
+    matches "a member of the group records" "$(record_by "${alice[@]}")" '^0 .*[1-9][0-9]* samples in 1.0 s'
+
+    set_up --password
+    client=(-u "perfcountd:$password")
+    holds "it is served with the password" eventually 60 serves
+    contains "a scrape has counters" "$(get /metrics)" perf_cgroup_info
+    client=()
+    equals "without the password there is none" "$(status_of /metrics)" 401
+    holds "stat --last is root's, without it" eventually 60 inside perfcountd stat --last=1m
+    matches "and record" "$(record_by env)" '^0 .*[1-9][0-9]* samples in 1.0 s'
+    matches "a member is told what to do" "$(record_by "${alice[@]}")" '^1 .*run this as root'
+    equals "four files are new" "$(inside sh -c "$files" | wc -l)" 4
+    inside perfcountd setup --undo >"$scratch/undo"
+    url=$before
+    holds "undone, it listens where it did" eventually 60 serves
+    equals "without a password" "$(status_of /metrics)" 200
+    equals "and nothing is left" "$(inside sh -c "$files")" ""
+    equals "alice is no member" "$(inside id -nG alice)" alice
+
+    # TLS that is there already.
+    inside_write /etc/perfcountd/key.pem <"$pki/localhost.key"
+    inside_write /etc/perfcountd/cert.pem <"$pki/localhost.pem"
+    inside chgrp perfcountd /etc/perfcountd/key.pem
+    inside chmod 640 /etc/perfcountd/key.pem
+    inside_write /etc/perfcountd/web.yml <<<'tls_server_config: {cert_file: cert.pem, key_file: key.pem}'
+    inside touch /run/before
+    set_up --password
+    url=https://localhost:${before##*:} client=(--cacert "$pki/ca.pem" -u "perfcountd:$password")
+    holds "TLS stays, and has a password" eventually 60 serves
+    client=(--cacert "$pki/ca.pem")
+    equals "which is asked for" "$(status_of /metrics)" 401
+    inside perfcountd setup --undo >"$scratch/undo"
+    client=()
+    equals "undone, the web configuration is as before" "$(inside cat /etc/perfcountd/web.yml)" \
+        'tls_server_config: {cert_file: cert.pem, key_file: key.pem}'
+    url=$before
+    holds "and not in use" eventually 60 serves
+    inside rm /etc/perfcountd/web.yml /etc/perfcountd/key.pem /etc/perfcountd/cert.pem
+    inside systemctl stop hot
+    write_config <<<"$good_config"
+    inside systemctl restart perfcountd
+}
+
 test_security() {
     local line score
     line=$(inside systemd-analyze --no-pager security perfcountd.service | tail -n 1)
@@ -576,7 +651,7 @@ url=http://127.0.0.1:$port
 drop_in perfcountd.socket 10-port \
     <<<$'[Socket]\nListenStream=\n'"ListenStream=127.0.0.1:$port"$'\nListenStream=/run/perfcountd.sock'
 tests=(start tracepoints privileges operators reload pause watchdog restart activation own_address processes
-    opener_end sampler impostor stop security)
+    opener_end sampler setup impostor stop security)
 for test in "${@:-${tests[@]}}"; do
     echo "-- ${test//_/ }"
     "test_$test"
