@@ -20,6 +20,7 @@
 #include "formats/availability.h"
 #include "perf/group.h"
 #include "process/privileges.h"
+#include "sampler/hindsight.h"
 
 /* --- plan --- */
 
@@ -205,6 +206,23 @@ static json_t *privileges_json(struct session *session)
  *  "missing": [...], "file_descriptors", "file_descriptor_limit", "descriptors": {...}, "series", ...}.
  * Without `names`, probes have none. NULL when out of memory; the caller owns it.
  */
+/* What the rings hold of a busy CPU; null if the key is off. */
+static json_t *hindsight_json(const struct session *session)
+{
+    const struct config_sampler *config = &session->config->sampler;
+    const char *event = config->hindsight.event;
+    unsigned cpus = cpuset_count(&session->machine->online);
+    size_t pages = hindsight_ring_pages(config, cpus);
+    double seconds = hindsight_ring_seconds(config, pages);
+
+    if (!config->enabled || !config->hindsight.enabled)
+        return json_null();
+    return json_pack("{s:s, s:I, s:I, s:I, s:f}", "event", str_equal(event, "auto") ? "cpu-clock" : event, "frequency",
+                     (json_int_t)config->hindsight.frequency, "rings", (json_int_t)cpus, "ring_bytes",
+                     (json_int_t)(pages * (size_t)sysconf(_SC_PAGESIZE)), "seconds",
+                     MIN(seconds, (double)config->hindsight.seconds));
+}
+
 static json_t *plan_json(struct session *session, bool names)
 {
     const struct snapshot *snapshot = registry_read(session->registry, UINT32_MAX, 0);
@@ -221,7 +239,7 @@ static json_t *plan_json(struct session *session, bool names)
         groups = json_array_add(groups, group_json(&plan.groups[i], names));
         descriptors += (json_int_t)plan.groups[i].descriptors;
     }
-    return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:I}", "config",
+    return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:I, s:o}", "config",
                      json_text(session->config->file ? session->config->file : "built-in"), "kernel",
                      session->machine->release ? session->machine->release : "", "privileges", privileges_json(session),
                      "pmus", pmus_json(&session->sys, session->machine, snapshot), "groups", groups, "presets",
@@ -229,7 +247,8 @@ static json_t *plan_json(struct session *session, bool names)
                      availability_json_summarize(session->registry, session->machine), "collectors",
                      document_collectors(session->registry), "missing", document_failures(session->registry),
                      "file_descriptors", descriptors, "file_descriptor_limit", (json_int_t)session->budget.limit,
-                     "descriptors", document_descriptors(session), "series", count_series(&snapshot->metrics));
+                     "descriptors", document_descriptors(session), "series", count_series(&snapshot->metrics),
+                     "hindsight", hindsight_json(session));
 }
 
 /* --- derived metrics --- */
@@ -552,6 +571,17 @@ static void print_descriptors(FILE *file, const json_t *plan)
                            needed - counters);
 }
 
+static void print_hindsight(FILE *file, const json_t *hindsight)
+{
+    if (json_is_null(hindsight))
+        return;
+    fprintf(file,
+            "hindsight: %s, %lld samples a second on each CPU; %lld rings of %lld KiB hold about %.0f s while all CPUs "
+            "are busy\n",
+            text_of(hindsight, "event"), number_of(hindsight, "frequency"), number_of(hindsight, "rings"),
+            number_of(hindsight, "ring_bytes") / 1024, json_real_value(json_object_get(hindsight, "seconds")));
+}
+
 static void print_privileges(FILE *file, const json_t *privileges)
 {
     const json_t *paranoid = json_object_get(privileges, "perf_event_paranoid");
@@ -596,6 +626,7 @@ static int print_plan(FILE *file, const json_t *plan, const struct registry *reg
     if (names && print_containers(file, json_object_get(plan, "cgroups")) < 0)
         return command_fail_memory();
     print_descriptors(file, plan);
+    print_hindsight(file, json_object_get(plan, "hindsight"));
     print_privileges(file, json_object_get(plan, "privileges"));
     return print_unavailable(file, registry) < 0 ? command_fail_memory() : EXIT_SUCCESS;
 }

@@ -80,6 +80,7 @@ struct recording {
     struct summary summary;
     struct error *error; /* of the daemon's answer */
     int answer;          /* 0 or -errno, as `error` */
+    double past_seconds; /* that the answer covers, with --last */
 };
 
 /* --- output --- */
@@ -209,6 +210,7 @@ static int recording_parse(struct recording *recording)
                       "%s%.256s%s: -o needs a name that ends in .svg (a flame graph), .folded (stacks), .pb.gz (pprof) "
                       "or .perf.data (perf)",
                       path ? "\"" : "", path ? path : "no file to write", path ? "\" has no known ending" : "");
+    recording->request.last = (double)options->last_ns / (double)NSEC_PER_SEC;
     if (r == 0 && options->n_cgroups > 1)
         r = error_set(&error, -EINVAL, "--cgroup: name one cgroup; those inside it are included");
     if (r == 0 && options->n_cgroups && options->workload)
@@ -229,7 +231,7 @@ static int recording_parse(struct recording *recording)
         r = parse_flag(recording, "seconds", options->seconds, &error);
     if (r < 0)
         return command_fail_flag(EXIT_BAD_USAGE, "", &error);
-    if (recording->request.seconds == 0)
+    if (recording->request.seconds == 0 && recording->request.last == 0)
         recording->request.seconds = options->workload ? SECONDS_MAX : SECONDS_DEFAULT;
     return EXIT_SUCCESS;
 }
@@ -359,6 +361,7 @@ static int start_sampling(struct recording *recording, int *ret_status, struct e
         return r;
     recording->config = session->config->sampler;
     recording->config.enabled = true;
+    recording->config.hindsight.enabled = false;
     recording->config.max_clients = 1;
     recording->config.max_seconds = (uint64_t)SECONDS_MAX;
     *ret_status = EXIT_FAILURE;
@@ -480,8 +483,10 @@ static void append_parameter(struct buffer *path, const char *name, const char *
 static void append_question(const struct recording *recording, struct buffer *path)
 {
     const struct options *options = recording->options;
+    const struct record_request *request = &recording->request;
 
-    buffer_appendf(path, "%s?seconds=%.15g", recording->form->path, recording->request.seconds);
+    buffer_appendf(path, "%s?%s=%.15g", recording->form->path, request->last > 0 ? "last" : "seconds",
+                   request->last > 0 ? request->last : request->seconds);
     append_parameter(path, "cgroup", recording->request.cgroup);
     append_parameter(path, "pid", options->pid);
     append_parameter(path, "cpu", options->cpu);
@@ -502,6 +507,8 @@ static void on_answer(void *userdata, const struct top_reply *reply, const struc
         recording->answer = top_reply_document(recording->address, reply, &document, recording->error);
     else
         buffer_append(&recording->content, reply->body, reply->size);
+    if (reply)
+        recording->past_seconds = reply->sampled_seconds;
     json_decref(document);
 }
 
@@ -622,7 +629,7 @@ static int summarise_answer(struct recording *recording, const struct flame *fla
     const struct buffer *content = &recording->content;
     int r = 0;
 
-    summary->seconds = recording->request.seconds;
+    summary->seconds = recording->past_seconds > 0 ? recording->past_seconds : recording->request.seconds;
     if (recording->options->event)
         snprintf(summary->event, sizeof(summary->event), "%s", recording->options->event);
     if (recording->form->count)
@@ -713,8 +720,8 @@ static int record(struct recording *recording)
     bool elsewhere = false;
     int status;
 
-    if (url)
-        status = record_there(recording, url, &error);
+    if (url || recording->request.last > 0)
+        status = record_there(recording, url ? url : DEFAULT_URL, &error);
     else
         status = record_here(recording, &elsewhere, &error);
     if (elsewhere && !recording->workload.arguments) {

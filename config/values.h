@@ -92,6 +92,14 @@ struct config_cgroup {
     struct config_groups groups;
 };
 
+/* Samples that are always taken, and kept for a while: see sampler/hindsight.h. */
+struct config_hindsight {
+    bool enabled;
+    uint64_t seconds, frequency; /* Hz */
+    char *event;                 /* "auto", or an event in perf's syntax, checked */
+    uint64_t memory;             /* bytes of all rings */
+};
+
 struct config_sampler {
     bool enabled;
     char *event;                /* "auto", or one group in perf's syntax, checked */
@@ -105,6 +113,7 @@ struct config_sampler {
     unsigned allow_remote_line, allow_remote_column; /* 0: the key is absent */
     char **tracepoints;                              /* the tracepoints that clients may sample, each checked */
     size_t n_tracepoints;
+    struct config_hindsight hindsight;
 };
 
 /* What is kept of the past: see collectors/history.h. */

@@ -445,7 +445,11 @@ static void apply_config(struct daemon *daemon)
 {
     const struct config *config = daemon->session.config;
 
+    const char *reason;
+
     sampler_configure(daemon->sampler, daemon->session.machine, &config->sampler, config_trust_to_sample(config));
+    if (!sampler_hindsight(daemon->sampler, &reason) && reason[0])
+        log_warning("sampler.hindsight: %s", reason);
     sampler_cpus_changed(daemon->sampler, daemon->session.machine, NULL);
     warn_of_deprecated(daemon);
 }

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "base/cleanup.h"
+#include "sampler/hindsight.h"
 #include "symbols/symboliser.h"
 
 /*
@@ -114,14 +115,16 @@ static uint64_t sampler_overhead(const struct config_sampler *config)
 }
 
 /*
- * The sampler's share: its overhead, and a ring per CPU and client, but at most half of `rest`, which is what the
- * daemon and its clients leave, and nothing that counters hold. 0 if that is too little for one client.
+ * The sampler's share: its overhead, and a ring per CPU and client, and those of hindsight, but at most half of `rest`,
+ * which is what the daemon and its clients leave, and nothing that counters hold. 0 if that is too little for one
+ * client.
  */
 static uint64_t sampler_share(const struct fd_budget_terms *terms, uint64_t rest)
 {
     const struct config_sampler *config = &terms->config->sampler;
     uint64_t overhead = sampler_overhead(config);
-    uint64_t n = MIN(overhead + config->max_clients * terms->cpus, MIN(rest / 2, minus(rest, terms->counting)));
+    uint64_t rings = config->max_clients + (config->hindsight.enabled ? HINDSIGHT_EVENTS : 0);
+    uint64_t n = MIN(overhead + rings * terms->cpus, MIN(rest / 2, minus(rest, terms->counting)));
 
     return terms->serves && config->enabled && n >= overhead + terms->cpus ? n : 0;
 }

@@ -128,6 +128,8 @@ static const struct {
      IN(COMMAND_TOP), false},
     {"--last", "DURATION", "instead of counting, print what a running daemon has recorded of the last 1s to 7d",
      FLAG_LAST, IN(COMMAND_STAT), false},
+    {"--last", "DURATION", "instead of sampling, what a daemon has sampled of the last 1s to 7d (sampler.hindsight)",
+     FLAG_LAST, IN(COMMAND_RECORD), false},
     {"--event", "EVENTS", "what to count, as cycles,instructions:u or a preset; also -e EVENTS", FLAG_EVENT,
      IN(COMMAND_STAT), false},
     {"--all-cpus", NULL, "the machine while the command runs, not the command alone; also -a", FLAG_ALL_CPUS,
@@ -485,12 +487,13 @@ static bool runs_commands(enum command command)
 static const struct {
     enum flag_id first, second;
 } exclusions[] = {
-    {FLAG_INTERVAL, FLAG_WORKLOAD}, {FLAG_COUNT, FLAG_WORKLOAD},    {FLAG_PER_CPU, FLAG_CGROUP},
-    {FLAG_PER_CPU, FLAG_SORT},      {FLAG_PER_CPU, FLAG_LIMIT},     {FLAG_LAST, FLAG_INTERVAL},
-    {FLAG_LAST, FLAG_COUNT},        {FLAG_LAST, FLAG_WORKLOAD},     {FLAG_LAST, FLAG_CONFIG_FILE},
-    {FLAG_LAST, FLAG_EVENT},        {FLAG_LAST, FLAG_ALL_CPUS},     {FLAG_PID, FLAG_WORKLOAD},
-    {FLAG_PID, FLAG_CGROUP},        {FLAG_URL, FLAG_WORKLOAD},      {FLAG_UNDO, FLAG_PROFILES},
-    {FLAG_UNDO, FLAG_PASSWORD},     {FLAG_UNDO, FLAG_SETUP_LISTEN},
+    {FLAG_INTERVAL, FLAG_WORKLOAD}, {FLAG_COUNT, FLAG_WORKLOAD}, {FLAG_PER_CPU, FLAG_CGROUP},
+    {FLAG_PER_CPU, FLAG_SORT},      {FLAG_PER_CPU, FLAG_LIMIT},  {FLAG_LAST, FLAG_INTERVAL},
+    {FLAG_LAST, FLAG_COUNT},        {FLAG_LAST, FLAG_WORKLOAD},  {FLAG_LAST, FLAG_CONFIG_FILE},
+    {FLAG_LAST, FLAG_SECONDS},      {FLAG_LAST, FLAG_FREQUENCY}, {FLAG_LAST, FLAG_EVENT},
+    {FLAG_LAST, FLAG_ALL_CPUS},     {FLAG_PID, FLAG_WORKLOAD},   {FLAG_PID, FLAG_CGROUP},
+    {FLAG_URL, FLAG_WORKLOAD},      {FLAG_UNDO, FLAG_PROFILES},  {FLAG_UNDO, FLAG_PASSWORD},
+    {FLAG_UNDO, FLAG_SETUP_LISTEN},
 };
 
 static const char *given_flag(enum flag_id id, uint64_t given)

@@ -17,6 +17,7 @@
 #include "perf/group.h"
 #include "perf/presets.h"
 #include "process/privileges.h"
+#include "sampler/hindsight.h"
 #include "sampler/rings.h"
 
 /* --- settings --- */
@@ -293,9 +294,10 @@ static int set_limits(struct permission_walk *walk, const struct config *config)
     uint64_t counted = (config->cpu.enabled ? count_on_cpu(&config->cpu.groups) : 0) + of_pmus +
                        (cgroup->engine == ENGINE_PERF ? 0 : of_cgroup);
     uint64_t sampled = sampler->enabled ? sampler->max_clients * GROUP_MEMBERS_MAX : 0;
+    uint64_t hindsight = sampler->enabled && sampler->hindsight.enabled ? HINDSIGHT_EVENTS : 0;
     struct opener_event_limits *limits = &walk->permissions->limits;
 
-    limits->cpu = limits->cpu_of_bpf = 2 * counted + sampled + EVENTS_TRIED;
+    limits->cpu = limits->cpu_of_bpf = 2 * counted + sampled + hindsight + EVENTS_TRIED;
     if (cgroup->engine != ENGINE_BPF)
         limits->cpu += of_cgroup * config_max_cgroups(config, ENGINE_PERF);
     limits->thread = sampled + EVENTS_TRIED;
@@ -308,8 +310,10 @@ int permissions_from_config(struct sys *sys, const struct config *config, const 
 {
     struct permission_walk walk = {.sys = sys, .permissions = ret};
 
-    *ret = (struct opener_permissions){
-        .sampling = config->sampler.enabled, .breakpoints = config->opener_breakpoints, .bpf_slots = bpf_slots(config)};
+    *ret = (struct opener_permissions){.sampling = config->sampler.enabled,
+                                       .hindsight = config->sampler.hindsight.enabled,
+                                       .breakpoints = config->opener_breakpoints,
+                                       .bpf_slots = bpf_slots(config)};
     int r = config_each_event(config, grant, &walk);
     if (r == 0)
         r = set_limits(&walk, config);

@@ -544,6 +544,7 @@ static void ndjson_end(void *state, const struct writer_end *end, struct buffer 
 }
 
 const struct writer writer_ndjson = {
+    .names_at_once = true,
     .begin = ndjson_begin,
     .record = ndjson_record,
     .mark = ndjson_mark,

@@ -13,6 +13,7 @@
 #include "http/reply.h"
 #include "sampler/stream.h"
 
+#define SAMPLED_SECONDS "X-Sampled-Seconds" /* of a stream of the past */
 #define BLOCK_SIZE (32 * 1024)
 
 struct feed {
@@ -133,12 +134,17 @@ static struct MHD_Response *feed_response(struct feed *feed, const char *content
 {
     struct MHD_Response *response =
         MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_SIZE, feed_on_read, feed, NULL);
+    char seconds[32];
 
     if (!response)
         return NULL;
     MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
     MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    if (feed->stream && stream_past_seconds(feed->stream) > 0) {
+        snprintf(seconds, sizeof(seconds), "%.3f", stream_past_seconds(feed->stream));
+        MHD_add_response_header(response, SAMPLED_SECONDS, seconds);
+    }
     return response;
 }
 

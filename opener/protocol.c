@@ -223,6 +223,13 @@ static void copy_sampling(const struct perf_event_attr *from, struct perf_event_
         to->wakeup_watermark = from->wakeup_watermark;
 }
 
+/* Copies what only the samples of hindsight have (sampler/hindsight.h). */
+static void copy_hindsight(const struct perf_event_attr *from, struct perf_event_attr *to)
+{
+    to->write_backward = from->write_backward;
+    to->sample_type |= from->sample_type & PERF_SAMPLE_CGROUP;
+}
+
 /* Copies the fields that all events of a sampled group may have. */
 static void copy_sampled(const struct perf_event_attr *from, struct perf_event_attr *to)
 {
@@ -239,8 +246,10 @@ static void copy_sampled(const struct perf_event_attr *from, struct perf_event_a
  * data of tasks, or samples if the opener gives none. perf/group.c explains enable_on_exec. The opener accepts it only
  * on a CPU or a cgroup, where exec(2) does not enable events.
  */
-static bool attr_is_known(const struct perf_event_attr *attr, bool of_task, bool sampling)
+static bool attr_is_known(const struct perf_event_attr *attr, bool of_task,
+                          const struct opener_permissions *permissions)
 {
+    bool sampling = permissions->sampling;
     struct perf_event_attr known;
 
     memset(&known, 0, sizeof(known));
@@ -266,6 +275,8 @@ static bool attr_is_known(const struct perf_event_attr *attr, bool of_task, bool
         copy_sampled(attr, &known);
     if (sampling && attr->sample_period)
         copy_sampling(attr, &known);
+    if (sampling && attr->sample_period && permissions->hindsight && !of_task)
+        copy_hindsight(attr, &known);
     /* config3, if the headers have it. */
     if (sizeof(known) >= PERF_ATTR_SIZE_VER8)
         memcpy((char *)&known + PERF_ATTR_SIZE_VER7, (const char *)attr + PERF_ATTR_SIZE_VER7, sizeof(uint64_t));
@@ -289,7 +300,7 @@ static int request_check_event(const struct opener_request *request, const struc
     const struct perf_event_attr *attr = &request->events[n].attr;
     const char *text = opener_request_text(request, n);
 
-    if (!attr_size_is_known(attr) || !attr_is_known(attr, request->group->pid != -1, rules->permissions.sampling) ||
+    if (!attr_size_is_known(attr) || !attr_is_known(attr, request->group->pid != -1, &rules->permissions) ||
         opener_types_have(&rules->tracing, attr->type))
         return -EBADRQC;
     if (text && !opener_types_have(&rules->probing, attr->type))
@@ -353,7 +364,7 @@ int opener_request_check(const struct opener_request *request, const struct open
     struct opener_rules wider = *rules;
     int r = request_check(request, rules);
 
-    wider.permissions.sampling = true;
+    wider.permissions.sampling = wider.permissions.hindsight = true;
     wider.permissions.bpf_slots = UINT32_MAX;
     return r == -EBADRQC && request_check(request, &wider) != -EBADRQC ? -EUNATCH : r;
 }

@@ -49,6 +49,7 @@ struct opener_event_limits {
 struct opener_permissions {
     struct opener_event_limits limits;
     bool sampling;      /* samples of all tasks */
+    bool hindsight;     /* samples of whole CPUs that the kernel overwrites, with the task's cgroup */
     bool uprobes;       /* `events` includes uprobes */
     bool state_files;   /* state files of container runtimes, for their reader */
     bool breakpoints;   /* opener.breakpoints: breakpoints among `events` may be opened */

@@ -2,6 +2,10 @@
 /*
  * The kernel advances data_head after it has written records; the reader advances data_tail after it has read them.
  * Both only grow; their offsets in the data are modulo its size.
+ *
+ * With attr.write_backward, data_head begins at 0 and only falls: the newest record begins there. The data is zeroed at
+ * first, so a header of size 0 ends the records of a ring that was never full (kernel/events/ring_buffer.c;
+ * tools/perf/util/mmap.c, overwrite_rb_find_range()).
  */
 #include "perf/ring.h"
 
@@ -16,7 +20,7 @@ struct ring {
     struct sys *sys;
     void *mapping;
     size_t mapping_size;
-    struct perf_event_mmap_page *page;
+    struct perf_event_mmap_page *page; /* NULL for records in memory, which are in `mapping` and never wrap */
     const char *data;
     uint64_t size;     /* of the data, a power of two */
     uint64_t head;     /* data_head as last seen: everything below it can be read */
@@ -51,7 +55,7 @@ static int find_data(struct ring *ring, size_t page_size)
     return 0;
 }
 
-int ring_open(struct sys *sys, int fd, size_t pages, struct ring **ret)
+static int ring_map(struct sys *sys, int fd, size_t pages, int protection, struct ring **ret)
 {
     size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
 
@@ -62,7 +66,7 @@ int ring_open(struct sys *sys, int fd, size_t pages, struct ring **ret)
         return -ENOMEM;
     ring->sys = sys;
     ring->mapping_size = (1 + pages) * page_size;
-    int r = sys_mmap(sys, fd, ring->mapping_size, PROT_READ | PROT_WRITE, &ring->mapping);
+    int r = sys_mmap(sys, fd, ring->mapping_size, protection, &ring->mapping);
     if (r < 0)
         return r;
     ring->page = ring->mapping;
@@ -74,12 +78,25 @@ int ring_open(struct sys *sys, int fd, size_t pages, struct ring **ret)
     return 0;
 }
 
+int ring_open(struct sys *sys, int fd, size_t pages, struct ring **ret)
+{
+    return ring_map(sys, fd, pages, PROT_READ | PROT_WRITE, ret);
+}
+
+/* The kernel overwrites records if it may not see what was read: if the mapping is not writable. */
+int ring_open_overwritten(struct sys *sys, int fd, size_t pages, struct ring **ret)
+{
+    return ring_map(sys, fd, pages, PROT_READ, ret);
+}
+
 struct ring *ring_free(struct ring *ring)
 {
     if (!ring)
         return NULL;
-    if (ring->mapping)
+    if (ring->mapping && ring->page)
         sys_munmap(ring->sys, ring->mapping, ring->mapping_size);
+    else
+        free(ring->mapping);
     free(ring->bounce);
     free(ring);
     return NULL;
@@ -127,7 +144,7 @@ static int ring_join(struct ring *ring, uint64_t start, size_t size, const struc
  */
 static uint64_t available(struct ring *ring)
 {
-    if (ring->tail == ring->head)
+    if (ring->tail == ring->head && ring->page)
         ring->head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
     return ring->head - ring->tail;
 }
@@ -167,8 +184,64 @@ void ring_take(struct ring *ring)
 /* The kernel may then overwrite the records below the tail, so all reads of them must precede the store. */
 void ring_release(struct ring *ring)
 {
-    if (ring->tail == ring->released)
+    if (ring->tail == ring->released || !ring->page)
         return;
     ring->released = ring->tail;
     __atomic_store_n(&ring->page->data_tail, ring->tail, __ATOMIC_RELEASE);
+}
+
+/* --- copies --- */
+
+void ring_rewind(struct ring *ring)
+{
+    ring->tail = 0;
+    ring->current = 0;
+}
+
+int ring_of_records(void *bytes, size_t size, struct ring **ret)
+{
+    struct ring *ring = calloc(1, sizeof(*ring));
+
+    if (!ring) {
+        free(bytes);
+        return -ENOMEM;
+    }
+    *ring = (struct ring){.mapping = bytes, .data = bytes, .head = size};
+    for (ring->size = ALIGNMENT; ring->size < size;)
+        ring->size *= 2;
+    *ret = ring;
+    return 0;
+}
+
+/* Copies `size` bytes that begin at the position `at`, which may wrap. */
+static void copy_out(const struct ring *ring, uint64_t at, size_t size, char *to)
+{
+    uint64_t start = at & (ring->size - 1);
+    size_t first = (size_t)MIN(size, ring->size - start);
+
+    memcpy(to, ring->data + start, first);
+    memcpy(to + first, ring->data, size - first);
+}
+
+/* The records are written into the copy from its end, so that the oldest comes first. */
+int ring_copy(const struct ring *ring, struct ring **ret, bool *ret_full)
+{
+    uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE), done = 0;
+    char *bytes = malloc(ring->size);
+
+    if (!bytes)
+        return -ENOMEM;
+    *ret_full = true;
+    while (ring->size - done >= sizeof(struct perf_event_header) && head % ALIGNMENT == 0) {
+        struct perf_event_header header;
+        copy_out(ring, head + done, sizeof(header), (char *)&header);
+        *ret_full = header.size != 0;
+        if (header.size < sizeof(header) || header.size % ALIGNMENT != 0 || header.size > ring->size - done)
+            break;
+        done += header.size;
+        copy_out(ring, head + done - header.size, header.size, bytes + (ring->size - done));
+    }
+    memmove(bytes, bytes + (ring->size - done), done);
+    char *smaller = realloc(bytes, MAX(done, 1));
+    return ring_of_records(smaller ? smaller : bytes, done, ret);
 }

@@ -2,6 +2,9 @@
 /*
  * The ring buffer of a sampling event, which the kernel fills: 1 + 2^n mapped pages (perf_event_open(2), "MMAP
  * layout").
+ *
+ * There are three kinds: one whose records are taken while the kernel adds others; one that the kernel overwrites
+ * (attr.write_backward), whose records are copied all at once; and such a copy.
  */
 #ifndef PERF_RING_H
 #define PERF_RING_H
@@ -17,6 +20,20 @@ struct ring;
  * -EBADMSG if the kernel's page places the data outside of the mapping; errors of mmap(2); -ENOMEM.
  */
 int ring_open(struct sys *sys, int fd, size_t pages, struct ring **ret);
+/*
+ * The same for the ring of an event with attr.write_backward, mapped so that the kernel overwrites the oldest records.
+ * Only ring_copy() and ring_free() may be called for it.
+ */
+int ring_open_overwritten(struct sys *sys, int fd, size_t pages, struct ring **ret);
+/*
+ * Makes a ring of the records in `ring`, which the kernel must not change meanwhile (PERF_EVENT_IOC_PAUSE_OUTPUT).
+ * *ret_full says whether the ring is full, so that older ones were overwritten. A record that is corrupt ends the copy:
+ * older ones are left out. Returns -ENOMEM.
+ */
+int ring_copy(const struct ring *ring, struct ring **ret, bool *ret_full);
+/* Makes a ring of `size` bytes of whole records, the oldest first, which it owns, even on failure. -ENOMEM on failure.
+ */
+int ring_of_records(void *bytes, size_t size, struct ring **ret);
 struct ring *ring_free(struct ring *ring);
 
 /*
@@ -27,6 +44,8 @@ struct ring *ring_free(struct ring *ring);
  */
 int ring_next(struct ring *ring, const struct perf_event_header **ret);
 void ring_take(struct ring *ring);
+/* Begins again with the first record; for a ring in memory. */
+void ring_rewind(struct ring *ring);
 /* Gives the space of all taken records back to the kernel. */
 void ring_release(struct ring *ring);
 

@@ -163,6 +163,8 @@ struct capture {
     uint64_t until_ns; /* the current round takes records up to this time (sys_record_now()); 0 between rounds */
     bool ended;        /* the process of the options has exited */
     bool last;         /* the current round began after the exit, so it is the last one */
+    bool is_past, held;
+    struct past_span past;
 };
 
 DEFINE_CLEANUP(struct capture *, capture_free);
@@ -174,7 +176,7 @@ const struct record_options *capture_options(const struct capture *capture)
 
 bool capture_is_alive(const struct capture *capture)
 {
-    return rings_samples(&capture->cpu_rings) && !capture->ended;
+    return rings_samples(&capture->cpu_rings) && !capture->ended && !capture->is_past;
 }
 
 bool capture_is_idle(const struct capture *capture)
@@ -201,6 +203,7 @@ struct capture *capture_free(struct capture *capture)
     rings_done(&capture->cpu_rings);
     sampled_events_unref(capture->events);
     record_options_done(&capture->options);
+    free(capture->past.cgroups);
     sd_event_unref(capture->event);
     free(capture);
     return NULL;
@@ -208,10 +211,28 @@ struct capture *capture_free(struct capture *capture)
 
 /* --- rounds --- */
 
+/* The records of a live capture are only those of its process or cgroup: the kernel sees to it. */
+static bool is_wanted(const struct capture *capture, const struct record *record)
+{
+    const struct past_span *past = &capture->past;
+    uint64_t cgroup = record->type == PERF_RECORD_SAMPLE ? record->sample.cgroup : 0;
+
+    if (!capture->is_past)
+        return true;
+    if (capture->options.pid && record->id.pid != capture->options.pid)
+        return false;
+    if (record->type != PERF_RECORD_SAMPLE || !past->cgroups)
+        return true;
+    size_t behind = array_search(past->n_cgroups, i, past->cgroups[i] <= cgroup);
+    return behind > 0 && past->cgroups[behind - 1] == cgroup;
+}
+
 static void give_record(struct capture *capture, const struct record *record)
 {
     const struct subscriber *s;
 
+    if (!is_wanted(capture, record))
+        return;
     if (record->type == PERF_RECORD_LOST || record->type == PERF_RECORD_LOST_SAMPLES)
         capture->lost += record->lost.lost;
     symbols_update(capture->symbols, record);
@@ -258,7 +279,7 @@ static void give_over(struct capture *capture, const char *reason)
 static bool take_turn(struct capture *capture)
 {
     if (capture->until_ns == 0) {
-        capture->until_ns = sys_record_now(capture->sys);
+        capture->until_ns = capture->is_past ? capture->past.until_ns : sys_record_now(capture->sys);
         capture->last = capture->ended;
     }
     bool complete = merge_lanes(capture);
@@ -278,8 +299,11 @@ static bool take_turn(struct capture *capture)
 
 static int capture_on_again(sd_event_source *source, void *userdata)
 {
+    struct capture *capture = userdata;
+
     (void)source;
-    take_turn(userdata);
+    if (!capture->held)
+        take_turn(capture);
     return 0;
 }
 
@@ -296,6 +320,8 @@ static int capture_on_timer(sd_event_source *source, uint64_t usec, void *userda
     struct capture *capture = userdata;
 
     (void)usec;
+    if (capture->is_past)
+        return capture_on_again(NULL, capture);
     timer_arm_in(source, DRAIN_USEC);
     capture->ended |= process_is_gone(capture);
     take_turn(capture);
@@ -426,7 +452,63 @@ int capture_open(struct sys *sys, sd_event *event, const struct machine *machine
 
 bool capture_close_tracking(struct capture *capture)
 {
-    return rings_close_tracking(&capture->cpu_rings);
+    return !capture->is_past && rings_close_tracking(&capture->cpu_rings);
+}
+
+/* --- the past --- */
+
+int capture_of_past(struct sys *sys, sd_event *event, struct symbols *symbols, struct rings *rings,
+                    struct record_options *options, const struct past_span *span, struct capture **ret)
+{
+    struct capture *capture = calloc(1, sizeof(*capture));
+
+    if (!capture) {
+        rings_done(rings);
+        record_options_done(options);
+        free(span->cgroups);
+        return -ENOMEM;
+    }
+    *capture = (struct capture){.sys = sys,
+                                .event = sd_event_ref(event),
+                                .symbols = symbols,
+                                .options = *options,
+                                .cpu_rings = *rings,
+                                .is_past = true,
+                                .past = *span};
+    *rings = (struct rings){0};
+    *options = (struct record_options){.cgroup_fd = -1};
+    int r = add_sources(capture);
+    timer_disarm(capture->timer);
+    if (r == 0)
+        r = list_events(capture);
+    if (r < 0) {
+        capture_free(capture);
+        return r;
+    }
+    *ret = capture;
+    return 0;
+}
+
+const struct past_span *capture_past(const struct capture *capture)
+{
+    return capture->is_past ? &capture->past : NULL;
+}
+
+void capture_rewind(struct capture *capture)
+{
+    for (size_t i = 0; i < capture->cpu_rings.n; i++) {
+        ring_rewind(capture->cpu_rings.cpu_rings[i]->ring);
+        capture->cpu_rings.cpu_rings[i]->has_record = false;
+    }
+    capture->cpu_rings.malformed = 0;
+    capture->lost = 0;
+}
+
+void capture_hold(struct capture *capture, bool hold)
+{
+    if (capture->held && !hold)
+        capture_begin_round(capture);
+    capture->held = hold;
 }
 
 /* --- pauses --- */
@@ -461,7 +543,7 @@ void capture_cpus_changed(struct capture *capture, const struct machine *machine
 {
     const struct subscriber *s;
 
-    if (capture_is_idle(capture))
+    if (capture_is_idle(capture) || capture->is_past)
         return;
     drain_rings(capture);
     rings_close_offline(&capture->cpu_rings, machine, went_offline);

@@ -6,6 +6,9 @@
  * Records are taken in rounds. A round takes the records that were in the rings when it began, a limited number in each
  * turn of the event loop.
  *
+ * A capture of the past (sampler/hindsight.h) has copies of rings, one subscriber and one round, which the subscriber
+ * begins. It is never paused, and opens and closes nothing.
+ *
  * All functions and callbacks run in the thread of the event loop.
  */
 #ifndef SAMPLER_CAPTURE_H
@@ -54,13 +57,31 @@ struct capture;
  */
 int capture_open(struct sys *sys, sd_event *event, const struct machine *machine, struct symbols *symbols,
                  struct record_options *options, struct capture **ret, struct error *error);
+/* What a capture of the past passes on. */
+struct past_span {
+    uint64_t since_ns, until_ns; /* sys_record_now(); only samples between them */
+    uint64_t *cgroups;           /* ids of cgroups, sorted: only their samples; NULL: all */
+    size_t n_cgroups;
+};
+/*
+ * Makes a capture of the past. Takes `rings`, the content of `options` and `span->cgroups`, even on failure. With
+ * `options->pid`, only the records of that process are passed on. Returns -ENOMEM, or an error of sd-event.
+ */
+int capture_of_past(struct sys *sys, sd_event *event, struct symbols *symbols, struct rings *rings,
+                    struct record_options *options, const struct past_span *span, struct capture **ret);
+/* NULL for a capture that is not of the past. */
+const struct past_span *capture_past(const struct capture *capture);
+/* Has the capture of the past begin again, in the next round. */
+void capture_rewind(struct capture *capture);
+/* While a capture of the past is held, its round does not go on. */
+void capture_hold(struct capture *capture, bool hold);
 /* All subscribers must have unsubscribed. */
 struct capture *capture_free(struct capture *capture);
 /* Closes the rings that only track processes, to free locked memory and descriptors. Returns whether there were any. */
 bool capture_close_tracking(struct capture *capture);
 
 const struct record_options *capture_options(const struct capture *capture);
-/* Whether any CPU is still sampled, and the process of the options, if any, still runs. */
+/* Whether any CPU is still sampled, and the process of the options, if any, still runs. Never for the past. */
 bool capture_is_alive(const struct capture *capture);
 /*
  * Drains the rings, closes those of CPUs that have gone offline, and opens CPUs that have come online. CPUs in

@@ -53,15 +53,20 @@ static void attr_make_leader(const struct record_options *options, size_t ring_p
     attr->sample_period = options->frequency ? options->frequency : options->period;
     attr->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
                         PERF_SAMPLE_PERIOD | (options->callchain ? PERF_SAMPLE_CALLCHAIN : 0) |
-                        (options->read ? PERF_SAMPLE_READ : 0);
+                        (options->read ? PERF_SAMPLE_READ : 0) | (options->cgroups ? PERF_SAMPLE_CGROUP : 0);
     attr->disabled = 1;
     attr->sample_id_all = 1;
+    attr->watermark = 1;
+    attr->wakeup_watermark = (uint32_t)(ring_pages * (size_t)sysconf(_SC_PAGESIZE) / 4);
+}
+
+/* Asks for the records of processes, which names need. */
+static void attr_track_processes(const struct record_options *options, struct perf_event_attr *attr)
+{
     attr->mmap = attr->mmap2 = 1;
     attr->comm = attr->comm_exec = 1;
     attr->task = 1;
     attr->ksymbol = !options->user_only;
-    attr->watermark = 1;
-    attr->wakeup_watermark = (uint32_t)(ring_pages * (size_t)sysconf(_SC_PAGESIZE) / 4);
 }
 
 /*
@@ -99,6 +104,9 @@ int record_options_bind(const struct record_options *options, struct sys *sys, c
         attr_make_member(options, &attr.kernel);
         if (ret->n == 0) {
             attr_make_leader(options, options->ring_pages, &attr.kernel);
+            if (!options->overwritten)
+                attr_track_processes(options, &attr.kernel);
+            attr.kernel.write_backward = options->overwritten;
             ret->pmu = pmu;
         } else {
             /* precise_ip only matters for samples; pinned and exclusive are set on the leader for the whole group. */
@@ -115,16 +123,17 @@ int record_options_bind(const struct record_options *options, struct sys *sys, c
 /* Options of a process or a cgroup are opened only on the sampled CPUs. */
 bool record_options_tracks(const struct record_options *options)
 {
-    return !options->pid && !options->cgroup;
+    return !options->pid && !options->cgroup && !options->overwritten;
 }
 
 void record_options_bind_tracking(const struct record_options *options, struct record_group *ret)
 {
     struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY};
-    size_t pages = MIN(options->ring_pages, TRACKING_PAGES);
+    size_t pages = cpuset_count(&options->cpus) ? MIN(options->ring_pages, TRACKING_PAGES) : options->ring_pages;
 
     attr_make_member(options, &attr);
     attr_make_leader(options, pages, &attr);
+    attr_track_processes(options, &attr);
     attr.freq = 0;
     attr.sample_period = 1; /* never reached, since a dummy event never occurs */
     *ret = (struct record_group){.n = 1, .attrs = {attr}, .ring_pages = pages};
@@ -288,21 +297,17 @@ static int parse_text(const struct parameter *parameter, const char *value, void
 #define FIELD(field) offsetof(struct record_request, field)
 
 static const struct parameter parameters[] = {
-    {"seconds", parse_seconds, FIELD(seconds), 0},
-    {"event", parse_text, FIELD(event), 0},
-    {"frequency", parse_u64, FIELD(frequency), INT64_MAX},
-    {"period", parse_u64, FIELD(period), INT64_MAX},
-    {"cpu", parse_text, FIELD(cpus), 0},
-    {"cgroup", parse_text, FIELD(cgroup), 0},
-    {"pid", parse_pid, FIELD(pid), PID_LIMIT},
-    {"max", parse_u64, FIELD(max), INT64_MAX},
-    {"read", parse_flag, FIELD(read), 0},
+    {"seconds", parse_seconds, FIELD(seconds), 0},   {"last", parse_seconds, FIELD(last), 0},
+    {"event", parse_text, FIELD(event), 0},          {"frequency", parse_u64, FIELD(frequency), INT64_MAX},
+    {"period", parse_u64, FIELD(period), INT64_MAX}, {"cpu", parse_text, FIELD(cpus), 0},
+    {"cgroup", parse_text, FIELD(cgroup), 0},        {"pid", parse_pid, FIELD(pid), PID_LIMIT},
+    {"max", parse_u64, FIELD(max), INT64_MAX},       {"read", parse_flag, FIELD(read), 0},
 };
 
-const char *const stream_record_parameters[] = {"seconds", "event", "frequency", "period", "cpu",
-                                                "cgroup",  "pid",   "max",       "read",   NULL};
-const char *const stream_profile_parameters[] = {"seconds", "event",  "frequency", "period",
-                                                 "cpu",     "cgroup", "pid",       NULL};
+const char *const stream_record_parameters[] = {"seconds", "last", "event", "frequency", "period", "cpu",
+                                                "cgroup",  "pid",  "max",   "read",      NULL};
+const char *const stream_profile_parameters[] = {"seconds", "last",   "event", "frequency", "period",
+                                                 "cpu",     "cgroup", "pid",   NULL};
 
 int record_request_set(struct record_request *request, const char *name, const char *value, struct error *error)
 {
@@ -596,6 +601,44 @@ int record_options_make(struct sys *sys, const struct machine *machine, const st
     if (r == 0)
         r = record_options_check_or_fall_back(&options, sys, machine, config, request->event && !request->own,
                                               automatic, error);
+    if (r < 0)
+        return r;
+    *ret = options;
+    options = (struct record_options){.cgroup_fd = -1};
+    return 0;
+}
+
+int record_options_of_past(const struct record_options *taken, struct sys *sys, const struct machine *machine,
+                           const struct record_request *request, struct record_options *ret, struct error *error)
+{
+    _cleanup_(record_options_done) struct record_options options = {
+        .frequency = taken->frequency,
+        .period = taken->period,
+        .callchain = taken->callchain,
+        .user_only = taken->user_only,
+        .overwritten = true,
+        .cgroups = taken->cgroups,
+        .ring_pages = taken->ring_pages,
+        .pid = request->pid,
+        .cgroup_fd = -1,
+    };
+    const char *refused = request->seconds > 0 ? "seconds"
+                          : request->event     ? "event"
+                          : request->frequency ? "frequency"
+                          : request->period    ? "period"
+                          : request->read      ? "read"
+                                               : NULL;
+
+    if (refused)
+        return error_set(error, -EINVAL, "parameter \"%s\": \"last\" gives the samples of %s that were already taken",
+                         refused, taken->events.events[0].text);
+    if (request->pid && request->cgroup)
+        return error_set(error, -EINVAL, "pid and cgroup exclude each other");
+    int r = record_options_parse_events(&options, taken->events.events[0].text, error);
+    if (r == 0)
+        r = record_options_set_cpus(&options, machine, request, error);
+    if (r == 0)
+        r = record_options_set_cgroup(&options, sys, request, error);
     if (r < 0)
         return r;
     *ret = options;

@@ -19,6 +19,8 @@ struct record_options {
     bool callchain;             /* samples have callchains */
     bool read;                  /* samples have the values of all events (PERF_SAMPLE_READ) */
     bool user_only;             /* the kernel is excluded, since this process may not sample it */
+    bool overwritten;           /* the kernel overwrites old samples; records of processes are in other rings */
+    bool cgroups;               /* samples have the id of the task's cgroup (Linux 5.7) */
     size_t ring_pages;          /* pages of data of each ring */
     struct cpuset cpus;         /* sampled while they are online */
     uint32_t pid;               /* 0: all processes */
@@ -75,6 +77,7 @@ int client_event_check(const struct config_sampler *config, const struct machine
 /* A client's request. Zeroed, it asks for the defaults. Strings are owned. */
 struct record_request {
     double seconds;             /* 0: the writer's default */
+    double last;                /* seconds that are over, instead of those to come; 0: not asked for */
     char *event;                /* a list of events; NULL: as configured */
     uint64_t frequency, period; /* Hz, or events per sample; 0: as configured */
     char *cpus;                 /* a CPU list such as "0-3,8"; NULL: all */
@@ -101,5 +104,12 @@ void record_request_done(struct record_request *request);
  */
 int record_options_make(struct sys *sys, const struct machine *machine, const struct config_sampler *config,
                         const struct record_request *request, struct record_options *ret, struct error *error);
+/*
+ * Makes the options of a request for samples that were already taken by the options `taken`: the CPUs, and the process
+ * or cgroup, are chosen from these. The process may have ended. Returns with a sentence: -EINVAL if the request has a
+ * parameter that only samples to come can have, -ENOENT (no such cgroup), -ENOMEM.
+ */
+int record_options_of_past(const struct record_options *taken, struct sys *sys, const struct machine *machine,
+                           const struct record_request *request, struct record_options *ret, struct error *error);
 
 #endif

@@ -21,7 +21,7 @@ static struct cpu_ring *cpu_ring_free(struct cpu_ring *cpu_ring)
     sd_event_source_disable_unref(cpu_ring->io);
     ring_free(cpu_ring->ring);
     /* Siblings before their leader; the owner of the ring last. */
-    while (cpu_ring->n_fds > 0)
+    while (cpu_ring->fds && cpu_ring->n_fds > 0)
         sys_close(cpu_ring->sys, cpu_ring->fds[--cpu_ring->n_fds]);
     free(cpu_ring->fds);
     free(cpu_ring->ids);
@@ -114,7 +114,8 @@ static int cpu_ring_map_ring(struct cpu_ring *cpu_ring, struct error *error)
 {
     size_t pages = cpu_ring->group.ring_pages;
     _cleanup_(freep) char *limit = NULL;
-    int r = ring_open(cpu_ring->sys, cpu_ring->fds[0], pages, &cpu_ring->ring);
+    bool overwritten = cpu_ring->group.attrs[0].write_backward;
+    int r = (overwritten ? ring_open_overwritten : ring_open)(cpu_ring->sys, cpu_ring->fds[0], pages, &cpu_ring->ring);
 
     if (r == -EPERM) {
         if (sys_read_file(cpu_ring->sys, "/proc/sys/kernel/perf_event_mlock_kb", &limit) < 0)
@@ -333,7 +334,9 @@ static int rings_add(struct rings *set, struct cpu_ring *cpu_ring, struct error 
         return error_oom(error);
     }
     set->cpu_rings[set->n++] = cpu_ring;
-    int r = sd_event_add_io(set->event, &cpu_ring->io, cpu_ring->fds[0], EPOLLIN, set->on_ring, set->userdata);
+    int r = set->on_ring
+                ? sd_event_add_io(set->event, &cpu_ring->io, cpu_ring->fds[0], EPOLLIN, set->on_ring, set->userdata)
+                : 0;
     if (r < 0)
         return error_set(error, r, "cpu %u: the event loop cannot watch the ring: %s", cpu_ring->cpu, strerror(-r));
     set->layout = record_layout_of(&cpu_ring->group.attrs[0]);
@@ -444,4 +447,84 @@ void rings_release(struct rings *set)
 {
     for (size_t i = 0; i < set->n; i++)
         cpu_ring_release(set->cpu_rings[i]);
+}
+
+/* --- copies --- */
+
+/* Appends a ring that is read from memory. Takes `ring`. */
+static int rings_add_copy(struct rings *ret, const struct cpu_ring *like, const uint64_t *ids, size_t n_ids,
+                          struct ring *ring)
+{
+    _cleanup_(cpu_ring_freep) struct cpu_ring *copy = calloc(1, sizeof(*copy));
+
+    if (!copy) {
+        ring_free(ring);
+        return -ENOMEM;
+    }
+    *copy = (struct cpu_ring){.sys = like->sys, .cpu = like->cpu, .samples = like->samples, .group = like->group};
+    copy->ring = ring;
+    memset(copy->group.texts, 0, sizeof(copy->group.texts)); /* may be freed before the copy */
+    copy->ids = malloc(MAX(n_ids, 1) * sizeof(*ids));
+    if (!copy->ids || array_grow(&ret->cpu_rings, ret->n) < 0)
+        return -ENOMEM;
+    memcpy(copy->ids, ids, n_ids * sizeof(*ids));
+    copy->n_fds = n_ids;
+    ret->cpu_rings[ret->n++] = steal(copy);
+    return 0;
+}
+
+static int rings_hold(struct rings *set, bool hold)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < set->n; i++) {
+        int error = sys_ioctl(set->sys, set->cpu_rings[i]->fds[0], PERF_EVENT_IOC_PAUSE_OUTPUT, hold);
+        r = r < 0 ? r : MIN(error, 0);
+    }
+    return r;
+}
+
+static int copy_ring(const struct cpu_ring *cpu_ring, struct rings *ret, uint64_t *since_ns)
+{
+    struct ring *ring;
+    bool full;
+
+    int r = ring_copy(cpu_ring->ring, &ring, &full);
+    if (r == 0)
+        r = rings_add_copy(ret, cpu_ring, cpu_ring->ids, cpu_ring->n_fds, ring);
+    if (r == 0 && full && cpu_ring_peek(ret->cpu_rings[ret->n - 1], &ret->layout, &ret->malformed) == 1)
+        *since_ns = MAX(*since_ns, ret->cpu_rings[ret->n - 1]->record.id.time);
+    return r;
+}
+
+int rings_copy(struct rings *set, const struct cpuset *cpus, struct rings *ret, uint64_t *ret_since_ns)
+{
+    int r = rings_hold(set, true);
+
+    *ret_since_ns = 0;
+    ret->layout = set->layout;
+    for (size_t i = 0; i < set->n && r == 0; i++)
+        if (cpuset_has(cpus, set->cpu_rings[i]->cpu))
+            r = copy_ring(set->cpu_rings[i], ret, ret_since_ns);
+    int resumed = rings_hold(set, false);
+    return r < 0 ? r : resumed;
+}
+
+int rings_add_records(struct rings *ret, const struct rings *set, void *bytes, size_t size)
+{
+    uint64_t *ids = malloc(MAX(set->n, 1) * sizeof(*ids));
+    struct ring *ring;
+
+    for (size_t i = 0; i < set->n && ids; i++)
+        ids[i] = set->cpu_rings[i]->ids[0];
+    if (!ids || set->n == 0) {
+        free(ids);
+        free(bytes);
+        return ids ? 0 : -ENOMEM;
+    }
+    int r = ring_of_records(bytes, size, &ring);
+    if (r == 0)
+        r = rings_add_copy(ret, set->cpu_rings[0], ids, set->n, ring);
+    free(ids);
+    return r;
 }

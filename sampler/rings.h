@@ -20,7 +20,8 @@ struct cpu_ring {
     unsigned cpu;
     bool samples;              /* false: the ring only tracks */
     struct record_group group; /* opened once for each thread, or once for the CPU if the options have no process */
-    int *fds;                  /* `group.n` for each opening of the group; the first descriptor owns the ring */
+    int *fds;                  /* `group.n` for each opening of the group; the first descriptor owns the ring;
+                                  NULL for a copy */
     uint64_t *ids;             /* PERF_EVENT_IOC_ID of each descriptor */
     size_t n_fds;
     struct ring *ring;
@@ -45,7 +46,7 @@ struct rings {
     struct sys *sys;
     sd_event *event;
     const struct record_options *options;
-    sd_event_io_handler_t on_ring; /* called with `userdata` when a ring is a quarter full or hangs up */
+    sd_event_io_handler_t on_ring; /* called with `userdata` when a ring is a quarter full or hangs up; NULL: never */
     void *userdata;
     struct cpu_ring **cpu_rings;
     size_t n;
@@ -88,5 +89,17 @@ static inline bool rings_is_due(struct rings *set, struct cpu_ring *cpu_ring, ui
 struct cpu_ring *rings_oldest(struct rings *set, uint64_t until_ns, uint64_t *ret_next_ns);
 /* Returns the room of all taken records to the kernel. */
 void rings_release(struct rings *set);
+
+/* --- copies --- */
+
+/*
+ * Copies what rings that the kernel overwrites have now. Nothing is written to any of them meanwhile: samples of that
+ * time are lost, and counted by the kernel. *ret_since_ns is the time from which on each CPU's samples are all there; 0
+ * if no ring has overwritten any. The copies of `set` are added to `ret`, which has no rings of its own. Returns
+ * -ENOMEM, or an error of ioctl(2).
+ */
+int rings_copy(struct rings *set, const struct cpuset *cpus, struct rings *ret, uint64_t *ret_since_ns);
+/* Adds `size` bytes of records of the tracking rings `set`, which are taken even on failure. -ENOMEM on failure. */
+int rings_add_records(struct rings *ret, const struct rings *set, void *bytes, size_t size);
 
 #endif

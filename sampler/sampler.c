@@ -33,7 +33,9 @@ struct sampler {
     size_t n_captures;
     LIST_HEAD(, sampler_client) clients; /* the newest first */
     size_t n_clients;
-    struct config_sampler last; /* copy of the configuration that clients were opened with; only `event` is owned */
+    struct config_sampler last; /* copy of the configuration that clients were opened with; only events are owned */
+    struct hindsight *hindsight;
+    struct error no_hindsight; /* why it cannot be opened; "": it is open, or not enabled */
     bool paused, ending;
     void (*ended)(void *userdata);
     void *ended_userdata;
@@ -51,6 +53,8 @@ struct sampler *sampler_free(struct sampler *sampler)
         capture_free(sampler->captures[i]);
     free(sampler->captures);
     free(sampler->last.event);
+    free(sampler->last.hindsight.event);
+    hindsight_free(sampler->hindsight);
     symbols_free(sampler->symbols);
     sd_event_unref(sampler->event);
     free(sampler);
@@ -63,10 +67,13 @@ static int sampler_on_linger(sd_event_source *source, uint64_t usec, void *userd
 
     (void)source;
     (void)usec;
-    if (sampler->n_clients == 0 && sampler->n_captures == 0) { /* a capture without clients still uses the symbols */
+    if (sampler->n_clients || sampler->n_captures) /* a capture without clients still uses the symbols */
+        return 0;
+    if (sampler->hindsight)
+        symbols_set_room(sampler->symbols, 0); /* its processes stay known */
+    else
         sampler->symbols = symbols_free(sampler->symbols);
-        malloc_trim(0); /* tables and streams fragment the heap */
-    }
+    malloc_trim(0); /* tables and streams fragment the heap */
     return 0;
 }
 
@@ -88,7 +95,7 @@ static int sampler_on_sweep(sd_event_source *source, void *userdata)
             sampler->captures[n++] = capture;
     }
     sampler->n_captures = n;
-    if (n == 0 && sampler->symbols)
+    if (n == 0 && sampler->symbols && !sampler->hindsight)
         symbols_end_all(sampler->symbols);
     if (sampler->n_clients == 0)
         timer_arm_in(sampler->linger, SYMBOLS_LINGER_USEC);
@@ -181,12 +188,57 @@ static bool is_outdated(const struct sampler *sampler, const struct sampler_clie
            old->ring_pages != new->ring_pages;
 }
 
-/* If memory is short, the next change of the event is missed. */
+/* If memory is short, the next change of an event is missed. */
 static void keep_last(struct sampler *sampler)
 {
     free(sampler->last.event);
+    free(sampler->last.hindsight.event);
     sampler->last = *sampler->config;
     sampler->last.event = strdup(sampler->config->event);
+    sampler->last.hindsight.event = sampler->hindsight ? strdup(sampler->config->hindsight.event) : NULL;
+}
+
+/* --- hindsight --- */
+
+const struct hindsight *sampler_hindsight(const struct sampler *sampler, const char **ret_reason)
+{
+    *ret_reason = sampler->no_hindsight.message;
+    return sampler->hindsight;
+}
+
+static int need_symbols(struct sampler *sampler)
+{
+    int r = sampler->symbols ? 0 : symbols_new(sampler->sys, sampler->event, &sampler->symbols);
+
+    if (r == 0)
+        symbols_set_child(sampler->symbols, sampler->symboliser);
+    return r;
+}
+
+static bool hindsight_is_outdated(const struct sampler *sampler)
+{
+    const struct config_hindsight *old = &sampler->last.hindsight, *new = &sampler->config->hindsight;
+
+    return !sampler->config->enabled || !new->enabled || old->seconds != new->seconds ||
+           old->frequency != new->frequency || old->memory != new->memory || !old->event ||
+           !str_equal(old->event, new->event) || sampler->last.callchain != sampler->config->callchain;
+}
+
+static void configure_hindsight(struct sampler *sampler)
+{
+    struct error *error = &sampler->no_hindsight;
+
+    if (sampler->hindsight && hindsight_is_outdated(sampler))
+        sampler->hindsight = hindsight_free(sampler->hindsight);
+    error->message[0] = '\0';
+    if (sampler->hindsight || !sampler->config->enabled || !sampler->config->hindsight.enabled)
+        return;
+    int r = need_symbols(sampler);
+    if (r < 0)
+        error_set(error, r, "sampling cannot start: %s", strerror(-r));
+    else if (hindsight_open(sampler->sys, sampler->event, sampler->machine, sampler->symbols, sampler->config,
+                            &sampler->hindsight, error) == 0)
+        hindsight_pause(sampler->hindsight, sampler->paused);
 }
 
 /* If there are more clients than max_clients, the newest are ended. */
@@ -203,12 +255,15 @@ void sampler_configure(struct sampler *sampler, const struct machine *machine, c
         if (!is_allowed(sampler, client, --n_older) || is_outdated(sampler, client))
             client->end(client->userdata, "reload");
     }
+    configure_hindsight(sampler);
     keep_last(sampler);
 }
 
 void sampler_cpus_changed(struct sampler *sampler, const struct machine *machine, const struct cpuset *went_offline)
 {
     sampler->machine = machine;
+    if (sampler->hindsight)
+        hindsight_cpus_changed(sampler->hindsight, machine, went_offline);
     for (size_t i = 0; i < sampler->n_captures; i++)
         if (!capture_is_idle(sampler->captures[i]))
             capture_cpus_changed(sampler->captures[i], machine, went_offline);
@@ -216,7 +271,7 @@ void sampler_cpus_changed(struct sampler *sampler, const struct machine *machine
 
 int sampler_pause(struct sampler *sampler, bool paused)
 {
-    int r = 0;
+    int r = sampler->hindsight ? hindsight_pause(sampler->hindsight, paused) : 0;
 
     sampler->paused = paused;
     for (size_t i = 0; i < sampler->n_captures; i++) {
@@ -351,31 +406,57 @@ static int get_capture(struct sampler *sampler, struct record_options *options, 
     return 0;
 }
 
-int sampler_join(struct sampler *sampler, const struct record_request *request, double seconds,
-                 struct sampler_client *client, struct error *error)
+/* Gives a client that looks back a capture of its own. */
+static int join_past(struct sampler *sampler, const struct record_request *request, struct capture **ret,
+                     struct error *error)
 {
-    double limit = (double)sampler->config->max_seconds;
-    struct capture *capture = NULL;
+    if (!sampler->hindsight && sampler->no_hindsight.message[0])
+        return error_set(error, -EOPNOTSUPP, "parameter \"last\": sampler.hindsight cannot sample: %s",
+                         sampler->no_hindsight.message);
+    if (!sampler->hindsight)
+        return error_set(error, -EOPNOTSUPP,
+                         "parameter \"last\": samples are kept only with \"hindsight: {enabled: true}\" below sampler "
+                         "in the configuration");
+    if (array_grow(&sampler->captures, sampler->n_captures) < 0)
+        return error_oom(error);
+    int r = hindsight_look_back(sampler->hindsight, sampler->machine, request, ret, error);
+    if (r == 0)
+        sampler->captures[sampler->n_captures++] = *ret;
+    return r;
+}
+
+static int join_live(struct sampler *sampler, const struct record_request *request, struct capture **ret,
+                     struct error *error)
+{
     struct record_options options;
 
-    int r = check_limits(sampler, request, error);
-    if (r == 0)
-        r = record_options_make(sampler->sys, sampler->machine, sampler->config, request, &options, error);
+    int r = record_options_make(sampler->sys, sampler->machine, sampler->config, request, &options, error);
     if (r < 0)
         return r;
-    if (!sampler->symbols && (r = symbols_new(sampler->sys, sampler->event, &sampler->symbols)) == 0)
-        symbols_set_child(sampler->symbols, sampler->symboliser);
+    r = need_symbols(sampler);
     if (r < 0) {
         record_options_done(&options);
         return error_set(error, r, "sampling cannot start: %s", strerror(-r));
     }
-    r = get_capture(sampler, &options, &capture, error);
+    return get_capture(sampler, &options, ret, error);
+}
+
+int sampler_join(struct sampler *sampler, const struct record_request *request, double seconds,
+                 struct sampler_client *client, struct error *error)
+{
+    double limit = (double)sampler->config->max_seconds;
+    bool past = request->last > 0;
+    struct capture *capture = NULL;
+
+    int r = check_limits(sampler, request, error);
+    if (r == 0)
+        r = (past ? join_past : join_live)(sampler, request, &capture, error);
     if (r < 0)
         return r;
-    seconds = request->seconds > 0 ? request->seconds : seconds;
+    seconds = past ? request->last : request->seconds > 0 ? request->seconds : seconds;
     client->seconds = seconds > 0 ? MIN(seconds, limit) : limit;
-    client->own_event = request->event;
-    client->own_rate = request->frequency || request->period;
+    client->own_event = request->event || past;
+    client->own_rate = request->frequency || request->period || past;
     client->trust = request->trust;
     client->capture = capture;
     client->symbols = sampler->symbols;

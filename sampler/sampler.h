@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sampler: its clients and the captures (sampler/capture.h) that run for them. Without clients, no event is open.
+ * The sampler: its clients and the captures (sampler/capture.h) that run for them. Without clients, no event is open
+ * but those of hindsight.
  *
  * It limits the number of clients and the memory that all clients take together. To be used only in the thread of the
  * event loop.
@@ -10,6 +11,7 @@
 
 #include "config/config.h"
 #include "sampler/capture.h"
+#include "sampler/hindsight.h"
 #include "sampler/record-options.h"
 
 struct sampler;
@@ -23,10 +25,13 @@ struct sampler *sampler_free(struct sampler *sampler);
  * To be called before the first client and after each reload. `machine` and `config` are borrowed until the next call;
  * `admits` is the lowest trust that may have samples. Ends, with the reason "reload", the streams that the new
  * configuration does not allow and those that depend on a changed setting: callchains, the size of the rings, or the
- * event or rate if the client did not name its own.
+ * event or rate if the client did not name its own. Opens hindsight, or closes it; sampler_hindsight() says whether
+ * that succeeded.
  */
 void sampler_configure(struct sampler *sampler, const struct machine *machine, const struct config_sampler *config,
                        enum trust admits);
+/* NULL: it is not enabled, or cannot be opened; then *ret_reason says why, or is "". */
+const struct hindsight *sampler_hindsight(const struct sampler *sampler, const char **ret_reason);
 /*
  * Opens and closes CPUs after a hotplug. `machine` is borrowed as above. `went_offline` (may be NULL) are the CPUs that
  * have gone offline since the last call, including those that are online again.

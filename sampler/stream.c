@@ -133,6 +133,7 @@ static bool rescan_end(struct rescan *rescan, uint64_t now_ns)
 
 enum stream_state {
     STREAM_SCANNING, /* the first scan of /proc is running */
+    STREAM_LOOKING,  /* the past is looked through, so that tables of its symbols are made */
     STREAM_RUNNING,
     STREAM_RESOLVING, /* takes no more records, waits for symbols */
     STREAM_ENDED,
@@ -150,6 +151,7 @@ struct stream {
     struct output_queue output_queue;
     struct rescan rescan;
     enum stream_state state;
+    bool awaited;              /* while STREAM_LOOKING: a table was missing in this round */
     uint64_t max_records;      /* 0: no limit */
     struct writer_end end;     /* until the end, `lost` and `malformed` have the capture's counts at the start */
     uint64_t dropped_marked;   /* the part of `end.dropped` that the writer was told of */
@@ -267,16 +269,30 @@ static void stream_finish(struct stream *stream)
     stream_settle(stream);
 }
 
+/* A stream of the past has a beginning and an end already. */
+static void stream_set_times(struct stream *stream)
+{
+    const struct past_span *past = capture_past(stream->client.capture);
+    struct writer_source *source = &stream->source;
+    uint64_t now = stream_now(stream), start = past ? past->since_ns : now;
+
+    stream->start_ns = source->start_monotonic_ns = start;
+    stream->rescan.last_ns = now;
+    source->start_realtime_ns = sys_now(sampler_sys(stream->sampler), CLOCK_REALTIME) - (now - start);
+    source->seconds = stream->client.seconds;
+    if (!past)
+        return;
+    stream->end_ns = past->until_ns;
+    source->seconds = stream_past_seconds(stream);
+    snprintf(stream->reason, sizeof(stream->reason), "last");
+}
+
 /* Starts the writer when the first scan is complete. Returns false if memory is short: the stream has ended then. */
 static bool stream_begin(struct stream *stream)
 {
     struct writer_source *source = &stream->source;
-    struct sys *sys = sampler_sys(stream->sampler);
-    uint64_t now = stream_now(stream);
 
-    stream->start_ns = stream->rescan.last_ns = source->start_monotonic_ns = now;
-    source->start_realtime_ns = sys_now(sys, CLOCK_REALTIME);
-    source->seconds = stream->client.seconds;
+    stream_set_times(stream);
     describe_source(stream);
     kernel_view_init(&stream->kernel, source->sys);
     source->kernel = &stream->kernel;
@@ -290,8 +306,12 @@ static bool stream_begin(struct stream *stream)
         stream_finish(stream);
         return false;
     }
+    if (stream->end_ns) {
+        capture_begin_round(stream->client.capture);
+        return true;
+    }
     if (capture_is_paused(stream->client.capture))
-        mark_pause(stream, true, now);
+        mark_pause(stream, true, stream->start_ns);
     timer_arm_in(stream->timer, (uint64_t)(source->seconds * (double)USEC_PER_SEC));
     return true;
 }
@@ -301,7 +321,7 @@ static void stream_finish_because(void *userdata, const char *reason)
 {
     struct stream *stream = userdata;
 
-    if (stream->state == STREAM_SCANNING && !stream_begin(stream))
+    if (stream->state <= STREAM_LOOKING && !stream_begin(stream))
         return;
     snprintf(stream->reason, sizeof(stream->reason), "%s", reason);
     stream_finish(stream);
@@ -315,6 +335,14 @@ static void stream_end_now(struct stream *stream, const char *reason)
     capture_begin_round(stream->client.capture);
 }
 
+/* Enough time has passed: the names that are still missing are left out. */
+static void stream_stop_looking(struct stream *stream)
+{
+    symbols_cancel(stream->client.symbols, stream);
+    capture_rewind(stream->client.capture);
+    stream_begin(stream);
+}
+
 static int stream_on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct stream *stream = userdata;
@@ -325,6 +353,8 @@ static int stream_on_timer(sd_event_source *source, uint64_t usec, void *userdat
         stream_end_now(stream, "seconds");
     else if (stream->state == STREAM_RESOLVING)
         stream_write_end(stream);
+    else if (stream->state == STREAM_LOOKING)
+        stream_stop_looking(stream);
     return 0;
 }
 
@@ -350,10 +380,29 @@ static bool is_in_stream(const struct stream *stream, const struct record *recor
     return !stream->end_ns || time <= stream->end_ns;
 }
 
+/* Requests the tables of a sample's functions. */
+static void look_at(struct stream *stream, const struct record *record)
+{
+    struct callchain chain = callchain_begin(record);
+    struct frame frame;
+    uint64_t ip;
+
+    symbols_resolve(stream->client.symbols, record->id.pid, chain.space == SPACE_KERNEL, record->sample.ip, &frame);
+    stream->awaited |= frame.awaited;
+    while (callchain_next(&chain, &ip)) {
+        symbols_resolve(stream->client.symbols, record->id.pid, chain.space == SPACE_KERNEL,
+                        ip - callchain_is_caller(&chain), &frame);
+        stream->awaited |= frame.awaited;
+    }
+}
+
 static void stream_on_record(void *userdata, const struct record *record)
 {
     struct stream *stream = userdata;
 
+    if (stream->state == STREAM_LOOKING && record->type == PERF_RECORD_SAMPLE &&
+        record->id.time >= capture_past(stream->client.capture)->since_ns)
+        look_at(stream, record);
     stream->rescan.lost |= record->type == PERF_RECORD_LOST;
     if (!is_in_stream(stream, record))
         return;
@@ -383,10 +432,45 @@ static void stream_on_rescanned(void *userdata)
     output_queue_notify(&stream->output_queue);
 }
 
+/* The past waits until the client has taken most of its bytes. */
+static void stream_wait_for_client(struct stream *stream)
+{
+    size_t waiting = stream->output_queue.bytes.size - stream->output_queue.taken;
+
+    capture_hold(stream->client.capture, waiting > sampler_bytes_per_client(stream->sampler) / 4);
+}
+
+/* Begins, or has the past looked through once more if tables were missing, since only some can be made at a time. */
+static void stream_on_looked(void *userdata)
+{
+    struct stream *stream = userdata;
+
+    if (stream->state != STREAM_LOOKING)
+        return;
+    capture_rewind(stream->client.capture);
+    if (!stream->awaited) {
+        timer_disarm(stream->timer);
+        stream_begin(stream);
+        return;
+    }
+    stream->awaited = false;
+    capture_begin_round(stream->client.capture);
+}
+
+static void stream_look(struct stream *stream)
+{
+    stream->state = STREAM_LOOKING;
+    limit_wait_for_symbols(stream);
+    capture_begin_round(stream->client.capture);
+}
+
 static void stream_on_round(void *userdata, uint64_t until_ns)
 {
     struct stream *stream = userdata;
 
+    if (stream->state == STREAM_LOOKING && until_ns &&
+        symbols_when_idle(stream->client.symbols, stream_on_looked, stream) < 0)
+        stream_finish_because(stream, "error: out of memory");
     if (stream->state != STREAM_RUNNING)
         return;
     if (!stream->end_ns)
@@ -404,6 +488,8 @@ static void stream_on_round(void *userdata, uint64_t until_ns)
         stream_finish_because(stream, "error: out of memory");
     else if (stream->end_ns && until_ns >= stream->end_ns)
         stream_finish(stream);
+    else if (capture_past(stream->client.capture))
+        stream_wait_for_client(stream);
     else if (stream->end_ns)
         capture_begin_round(stream->client.capture);
     output_queue_notify(&stream->output_queue);
@@ -436,7 +522,7 @@ static void stream_on_end(void *userdata, const char *reason)
 {
     struct stream *stream = userdata;
 
-    if (stream->state == STREAM_SCANNING)
+    if (stream->state <= STREAM_LOOKING)
         stream_finish_because(stream, reason);
     else if (stream->state == STREAM_RUNNING && !stream->end_ns)
         stream_end_now(stream, reason);
@@ -450,7 +536,11 @@ static void stream_on_scanned(void *userdata)
 {
     struct stream *stream = userdata;
 
-    if (stream->state == STREAM_SCANNING && stream_begin(stream))
+    if (stream->state != STREAM_SCANNING)
+        return;
+    if (stream->writer->names_at_once && capture_past(stream->client.capture))
+        stream_look(stream);
+    else if (stream_begin(stream))
         output_queue_notify(&stream->output_queue);
 }
 
@@ -520,7 +610,11 @@ struct stream *stream_free(struct stream *stream)
 
 ssize_t stream_read(struct stream *stream, char *bytes, size_t size)
 {
-    return output_queue_take(&stream->output_queue, bytes, size);
+    ssize_t n = output_queue_take(&stream->output_queue, bytes, size);
+
+    if (stream->state == STREAM_RUNNING && capture_past(stream->client.capture))
+        stream_wait_for_client(stream);
+    return n;
 }
 
 void stream_stop(struct stream *stream, const char *reason)
@@ -528,9 +622,16 @@ void stream_stop(struct stream *stream, const char *reason)
     stream_on_end(stream, reason);
 }
 
+double stream_past_seconds(const struct stream *stream)
+{
+    const struct past_span *past = stream->client.capture ? capture_past(stream->client.capture) : NULL;
+
+    return past ? (double)(past->until_ns - past->since_ns) / (double)NSEC_PER_SEC : 0;
+}
+
 const struct writer_source *stream_source(const struct stream *stream)
 {
-    return stream->state == STREAM_SCANNING ? NULL : &stream->source;
+    return stream->state <= STREAM_LOOKING ? NULL : &stream->source;
 }
 
 const struct writer_end *stream_end(const struct stream *stream)

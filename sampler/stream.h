@@ -49,6 +49,8 @@ int stream_open(struct sampler *sampler, const struct record_request *request, c
 ssize_t stream_read(struct stream *stream, char *bytes, size_t size);
 /* Ends the stream early, once the records up to now are written. `reason` is that of struct writer_end. */
 void stream_stop(struct stream *stream, const char *reason);
+/* The seconds that a stream of the past has, from its opening on; 0 for others. */
+double stream_past_seconds(const struct stream *stream);
 /* NULL until the stream has begun: events from then on are part of it. Borrowed until stream_free(). */
 const struct writer_source *stream_source(const struct stream *stream);
 /* How the stream ended; complete once stream_read() has returned -ENODATA. Borrowed until stream_free(). */

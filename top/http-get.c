@@ -182,23 +182,43 @@ struct reply_head {
     unsigned status;
     uint64_t length; /* of the body, if has_length */
     bool has_length;
+    uint64_t sampled_ns;
     const char *body;
 };
 
+/* Copies the value of a header without the blanks around it. Returns -EBADMSG for one that no number has. */
+static int header_value(const char *line, size_t size, char value[static 32])
+{
+    const char *end = line + size, *at = memchr(line, ':', size);
+
+    for (at++; at < end && (*at == ' ' || *at == '\t');)
+        at++;
+    while (end > at && (end[-1] == ' ' || end[-1] == '\t'))
+        end--;
+    if (end - at > 31 || memchr(at, '\0', (size_t)(end - at)))
+        return -EBADMSG;
+    memcpy(value, at, (size_t)(end - at));
+    value[end - at] = '\0';
+    return 0;
+}
+
 static int parse_header(const char *line, size_t size, struct reply_head *head)
 {
+    bool is_length = is_header(line, size, "content-length");
+    char value[32];
+
     if (is_header(line, size, "transfer-encoding"))
         return -EBADMSG;
-    if (!is_header(line, size, "content-length"))
+    if (!is_length && !is_header(line, size, "x-sampled-seconds"))
         return 0;
-    line += strlen("content-length:");
-    size -= strlen("content-length:");
-    for (; size && (*line == ' ' || *line == '\t'); size--)
-        line++;
-    while (size && (line[size - 1] == ' ' || line[size - 1] == '\t'))
-        size--;
-    head->has_length = true;
-    return number_parse_u64_n(line, size, &head->length) == 0 ? 0 : -EBADMSG;
+    int r = header_value(line, size, value);
+    if (r == 0 && is_length) {
+        head->has_length = true;
+        r = number_parse_u64_n(value, strlen(value), &head->length);
+    } else if (r == 0) {
+        r = number_parse_seconds(value, &head->sampled_ns);
+    }
+    return r < 0 ? -EBADMSG : 0;
 }
 
 /* Returns -EAGAIN if the head is not complete. */
@@ -241,7 +261,10 @@ int top_reply_parse(const char *data, size_t size, bool ended, struct top_reply 
     size_t there = r == 0 ? size - (size_t)(head.body - data) : 0;
     if (r == -EAGAIN || (head.has_length ? there < head.length : !ended))
         return ended ? error_set(error, -EBADMSG, "the connection ended before the answer did") : -EAGAIN;
-    *ret = (struct top_reply){head.status, head.body, head.has_length ? (size_t)head.length : there};
+    *ret = (struct top_reply){.status = head.status,
+                              .body = head.body,
+                              .size = head.has_length ? (size_t)head.length : there,
+                              .sampled_seconds = (double)head.sampled_ns / (double)NSEC_PER_SEC};
     return 0;
 }
 

@@ -46,6 +46,7 @@ struct top_reply {
     unsigned status;
     const char *body; /* points into the parsed bytes */
     size_t size;
+    double sampled_seconds; /* the header X-Sampled-Seconds, of samples that were already taken; 0: there is none */
 };
 
 /*

@@ -62,6 +62,7 @@ attempted "a link to root's file is not followed" "state file: a link to /etc/sh
 attempted "directories of tracefs are not handed out" "the file \"/sys/kernel/tracing/events\": got EBADRQC"
 attempted "requests for tracepoints are refused" "a tracepoint that is not configured: got ENOPKG"
 attempted "samples are refused" "a sample period: got EUNATCH"
+attempted "and those that are overwritten" "samples that are overwritten: got EUNATCH"
 attempted "counters are opened" "a counter of a CPU: got done"
 attempted "events without end are refused" "events of a CPU without end: got EDQUOT"
 attempted "also those of cgroups" "events of a cgroup without end: got EDQUOT"
@@ -113,11 +114,13 @@ collectors:
     groups:
 $counting
 $tracepoints
-sampler: {enabled: true, tracepoints: ["sched:sched_process_fork"]}
+sampler: {enabled: true, tracepoints: ["sched:sched_process_fork"], hindsight: {enabled: true}}
 END
 impostor "tracepoints, probes and samples" --config.file="$config" --web.listen-address="unix:$scratch/socket"
 attempted "other tracepoints are refused" "a tracepoint that is not configured: got ENOPKG"
 attempted "samples without end are refused" "samples of another thread without end: got EDQUOT"
+attempted "overwritten samples are those of whole CPUs" "overwritten samples of the process 1: got EBADRQC"
+attempted "and a stranger may do no more with them" "overwritten samples of cpu-clock \(sampler\): mmap of a ring"
 attempted "samples of the clock are opened" "samples of cpu-clock \(sampler\): ENABLE"
 attempted "a finder is asked for shared memory" "a finder: memory that processes share"
 if [ -e /sys/kernel/tracing/events/syscalls/sys_enter_openat ]; then

@@ -675,7 +675,7 @@ static void try_raw(struct impostor *impostor, const char *what, struct perf_eve
     impostor_judge(impostor, name, ask_event(impostor, &attr, -1, 0, 0, -1, -1, NULL), &refused);
 }
 
-static void try_sampled(struct impostor *impostor, const char *text)
+static void try_sampled(struct impostor *impostor, const char *text, bool overwritten)
 {
     struct attr attr = {0};
     struct event event;
@@ -687,9 +687,10 @@ static void try_sampled(struct impostor *impostor, const char *text)
     int r = build(impostor, &event, &attr);
     if (r == 0) {
         make_sampling(&attr.kernel);
+        attr.kernel.write_backward = overwritten;
         fd = r = sys_perf_event_open(&impostor->sys, &attr.kernel, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
     }
-    snprintf(name, sizeof(name), "samples of %.120s", text);
+    snprintf(name, sizeof(name), "%ssamples of %.120s", overwritten ? "overwritten " : "", text);
     if (r < 0) {
         skip_subject(impostor, name, r);
     } else {
@@ -770,10 +771,12 @@ void powers_run(struct impostor *impostor)
     try_bpf(impostor);
     if (!impostor->config->sampler.enabled)
         return;
-    try_sampled(impostor, "cpu-clock");
-    try_sampled(impostor, "cycles");
+    try_sampled(impostor, "cpu-clock", false);
+    try_sampled(impostor, "cycles", false);
+    if (impostor->config->sampler.hindsight.enabled)
+        try_sampled(impostor, "cpu-clock", true);
     if (!str_equal(impostor->config->sampler.event, "auto"))
-        try_sampled(impostor, impostor->config->sampler.event);
+        try_sampled(impostor, impostor->config->sampler.event, false);
     for (size_t i = 0; i < impostor->config->sampler.n_tracepoints; i++)
-        try_sampled(impostor, impostor->config->sampler.tracepoints[i]);
+        try_sampled(impostor, impostor->config->sampler.tracepoints[i], false);
 }

@@ -88,7 +88,7 @@ long ask_file(struct impostor *impostor, const char *path, int *ret_fd)
 /* Requests for events that are not configured, and for events that are never permitted. */
 
 /* When the opener itself must refuse the request. */
-enum refusal { NEVER, ALWAYS, WITHOUT_SAMPLER };
+enum refusal { NEVER, ALWAYS, WITHOUT_SAMPLER, WITHOUT_HINDSIGHT };
 
 struct request {
     const char *name;
@@ -114,6 +114,8 @@ static const struct request requests[] = {
     {"a counter of the daemon itself", CLOCK(.disabled = 1), 0, -1, .refusal = NEVER},
     {"a sample period", SAMPLED(.disabled = 1), -1, .refusal = WITHOUT_SAMPLER},
     {"samples of the process 1", SAMPLES(PERF_SAMPLE_IP), 1, -1, .refusal = WITHOUT_SAMPLER},
+    {"samples that are overwritten", SAMPLED(.disabled = 1, .write_backward = 1), -1, .refusal = WITHOUT_HINDSIGHT},
+    {"overwritten samples of the process 1", SAMPLED(.disabled = 1, .write_backward = 1), 1, -1, .refusal = ALWAYS},
     {"samples with raw data", SAMPLES(PERF_SAMPLE_RAW), -1, .refusal = ALWAYS},
     {"sigtrap", CLOCK(.disabled = 1), 0, -1, .attr_flags = {ATTR_SIGTRAP, ATTR_REMOVE_ON_EXEC}, .refusal = ALWAYS},
     {"inherit", CLOCK(.inherit = 1), 0, -1, .refusal = WITHOUT_SAMPLER},
@@ -140,7 +142,10 @@ static const struct request requests[] = {
 
 static bool is_refused(const struct impostor *impostor, enum refusal refusal)
 {
-    return refusal == ALWAYS || (refusal == WITHOUT_SAMPLER && !impostor->config->sampler.enabled);
+    const struct config_sampler *sampler = &impostor->config->sampler;
+
+    return refusal == ALWAYS || (refusal == WITHOUT_SAMPLER && !sampler->enabled) ||
+           (refusal == WITHOUT_HINDSIGHT && !(sampler->enabled && sampler->hindsight.enabled));
 }
 
 static void try_request(struct impostor *impostor, const struct request *request)

@@ -98,6 +98,13 @@ void symbols_update(struct symbols *symbols, const struct record *record)
         snprintf(seen.renamed, sizeof(seen.renamed), "%s-%" PRIu32, record->comm.comm, record->id.cpu);
 }
 
+void symbols_resolve(struct symbols *symbols, uint32_t pid, bool kernel, uint64_t ip, struct frame *ret)
+{
+    (void)symbols;
+    (void)pid;
+    *ret = (struct frame){.ip = ip, .kernel = kernel};
+}
+
 void symbols_end_all(struct symbols *symbols)
 {
     symbols->all_ended = true;
@@ -105,9 +112,15 @@ void symbols_end_all(struct symbols *symbols)
 
 static int call_done(sd_event_source *source, void *userdata)
 {
+    struct symbols *symbols = seen.symbols;
+
     (void)source;
-    if (seen.symbols->cancelled != userdata)
-        seen.symbols->done(userdata);
+    for (size_t i = 0; i < ARRAY_SIZE(symbols->scans); i++) {
+        struct scan scan = symbols->scans[i];
+        symbols->scans[i] = (struct scan){0};
+        if (scan.done)
+            scan.done(scan.userdata);
+    }
     return 0;
 }
 
@@ -116,14 +129,20 @@ int symbols_scan(struct symbols *symbols, uint32_t pid, void (*done)(void *userd
     (void)pid;
     seen.symbols = symbols;
     seen.n_scans++;
-    symbols->done = done;
+    size_t free_one = 0;
     symbols->cancelled = NULL;
-    return MIN(sd_event_add_defer(symbols->event, NULL, call_done, userdata), 0);
+    while (symbols->scans[free_one].done)
+        assert_true(++free_one < ARRAY_SIZE(symbols->scans));
+    symbols->scans[free_one] = (struct scan){done, userdata};
+    return MIN(sd_event_add_defer(symbols->event, NULL, call_done, NULL), 0);
 }
 
 void symbols_cancel(struct symbols *symbols, const void *userdata)
 {
     symbols->cancelled = userdata;
+    for (size_t i = 0; i < ARRAY_SIZE(symbols->scans); i++)
+        if (symbols->scans[i].userdata == userdata)
+            symbols->scans[i] = (struct scan){0};
 }
 
 size_t symbols_bytes(const struct symbols *symbols)

@@ -31,7 +31,10 @@ extern const struct writer writer_lines, writer_settled;
 /* The stub that stands in for symbols/symbols.c. */
 struct symbols {
     sd_event *event;
-    void (*done)(void *userdata);
+    struct scan { /* that runs; zeroed: none */
+        void (*done)(void *userdata);
+        void *userdata;
+    } scans[8];
     const void *cancelled;
     bool all_ended;
 };

@@ -317,6 +317,27 @@ TEST(test_sampling)
     SAMPLE_SPOILS(TRY_SAMPLING)
 }
 
+/* What only samples of whole CPUs may have, if hindsight is on. */
+#define HINDSIGHT_SPOILS(X)                                                                                            \
+    X(overwritten, p->events[0].attr.write_backward = 1, 0)                                                            \
+    X(with_cgroups, p->events[0].attr.sample_type |= PERF_SAMPLE_CGROUP, 0)                                            \
+    X(overwritten_of_a_stranger, (p->group.pid = 1, p->events[0].attr.write_backward = 1), -EBADRQC)                   \
+    X(overwritten_without_samples, (p->events[0] = p->events[1], p->events[0].attr.write_backward = 1), -EBADRQC)
+
+TEST(test_hindsight)
+{
+    struct packet packet, *p = &packet;
+    struct opener_rules sampling = rules, hindsight = rules;
+
+    sampling.permissions.sampling = hindsight.permissions.sampling = hindsight.permissions.hindsight = true;
+#define TRY_HINDSIGHT(name, what, result)                                                                              \
+    make_sampling(p);                                                                                                  \
+    what;                                                                                                              \
+    assert_judged(#name, judge(p, &hindsight), result);                                                                \
+    assert_judged(#name " without hindsight", judge(p, &sampling), (result) == 0 ? -EUNATCH : (result));
+    HINDSIGHT_SPOILS(TRY_HINDSIGHT)
+}
+
 /* What an event that only counts may have, all bits of it. */
 static struct perf_event_attr harmless(void)
 {

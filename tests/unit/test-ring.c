@@ -250,4 +250,79 @@ TEST(test_corrupt)
     }
 }
 
+/* Writes as the kernel does with attr.write_backward. */
+static void write_backward(struct played *played, uint32_t number, uint16_t size)
+{
+    uint64_t head = played->page->data_head - size;
+
+    played->page->data_head = head;
+    write_record(played, number, size);
+    __atomic_store_n(&played->page->data_head, head, __ATOMIC_RELEASE);
+}
+
+/* The copy has as many of the newest records as fit, the oldest of them first. */
+static void check_copy(const struct ring *ring, const uint16_t *sizes, uint32_t written, size_t room)
+{
+    _cleanup_(ring_freep) struct ring *copy = NULL;
+    uint32_t first = written;
+    bool full;
+
+    while (first > 0 && sizes[first - 1] <= room)
+        room -= sizes[--first];
+    assert_int_equal(ring_copy(ring, &copy, &full), 0);
+    assert_int_equal(full, first > 0 || room == 0);
+    for (uint32_t number = first; number < written; number++) {
+        check_record(next(copy), number, sizes[number]);
+        ring_take(copy);
+        ring_release(copy);
+    }
+    assert_null(next(copy));
+}
+
+TEST(test_overwritten)
+{
+    size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
+    uint16_t sizes[600] = {0};
+    uint64_t random = 1;
+    _cleanup_(unplay) struct played played;
+    _cleanup_(ring_freep) struct ring *ring = NULL;
+
+    play(&played, 1);
+    assert_int_equal(ring_open_overwritten(&played.sys, 7, 1, &ring), 0);
+    assert_int_equal(played.protection, PROT_READ);
+    check_copy(ring, sizes, 0, page_size);
+    for (uint32_t written = 0; written < ARRAY_SIZE(sizes);) {
+        random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
+        sizes[written] = (uint16_t)(written % 50 == 49 ? page_size : 8 + 8 * ((random >> 40) % 60));
+        write_backward(&played, written, sizes[written]);
+        check_copy(ring, sizes, ++written, page_size);
+    }
+}
+
+/* Records larger than the ring, of no possible size, or at an odd place: those that are newer are copied. */
+TEST(test_overwritten_corrupt)
+{
+    static const uint16_t bad_sizes[] = {0, 1, 7, 12, UINT16_MAX, UINT16_MAX - 7};
+
+    for (size_t i = 0; i < ARRAY_SIZE(bad_sizes); i++) {
+        _cleanup_(unplay) struct played played;
+        _cleanup_(ring_freep) struct ring *ring = NULL, *copy = NULL;
+        bool full;
+        play(&played, 1);
+        assert_int_equal(ring_open_overwritten(&played.sys, 7, 1, &ring), 0);
+        write_backward(&played, 1, 16);
+        write_bytes(&played, &(struct perf_event_header){.type = 1, .size = bad_sizes[i]}, 8);
+        played.page->data_head = (uint64_t)-16;
+        write_backward(&played, 2, 24);
+        assert_int_equal(ring_copy(ring, &copy, &full), 0);
+        check_record(next(copy), 2, 24);
+        ring_take(copy);
+        assert_null(next(copy));
+        copy = ring_free(copy);
+        played.page->data_head = 4;
+        assert_int_equal(ring_copy(ring, &copy, &full), 0);
+        assert_null(next(copy));
+    }
+}
+
 TEST_MAIN(NULL, NULL)

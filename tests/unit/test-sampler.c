@@ -355,4 +355,125 @@ TEST_WITH(test_resume_fails, sampled_begin, sampled_end)
     sampled_until(f, count_perf_fds() == 0);
 }
 
+/* --- hindsight --- */
+
+static void enable_hindsight(struct sampled *f, bool enabled)
+{
+    f->config.hindsight = (struct config_hindsight){
+        .enabled = enabled, .seconds = 60, .frequency = 997, .event = (char *)"cpu-clock", .memory = 8 << 20};
+    configure(f);
+}
+
+static const char *reason_of(const struct sampled *f)
+{
+    const char *reason;
+
+    return sampler_hindsight(f->sampler, &reason) ? NULL : reason;
+}
+
+static int look_back(struct sampled *f, const struct record_request *request, struct reader *reader,
+                     struct error *error)
+{
+    *reader = (struct reader){0};
+    return stream_open(f->sampler, request, &writer_lines, reader_on_ready, reader, &reader->stream, error);
+}
+
+/* Burns CPU time, so that there is something to look back at. */
+static void burn(void)
+{
+    for (clock_t end = clock() + CLOCKS_PER_SEC / 5; clock() < end;)
+        ;
+}
+
+/* The samples are of the time before the request; those of this process can be chosen, however it is asked. */
+TEST_WITH(test_hindsight, sampled_begin, sampled_end)
+{
+    struct sampled *f = *state;
+    size_t n = cpuset_count(&f->machine->online);
+    struct error error;
+    struct reader a, b;
+
+    enable_hindsight(f, true);
+    if (reason_of(f))
+        skip_because(reason_of(f));
+    assert_int_equal(count_perf_fds(), HINDSIGHT_EVENTS * n);
+    burn();
+    assert_int_equal(look_back(f, &(struct record_request){.last = 60, .pid = (uint32_t)getpid()}, &a, &error), 0);
+    assert_in_range((uint64_t)(stream_past_seconds(a.stream) * 1000), 200, 60000);
+    sampled_until(f, reader_ended(&a));
+    assert_int_equal(look_back(f, &(struct record_request){.last = 60}, &b, &error), 0);
+    sampled_until(f, reader_ended(&b));
+    unsigned own = count_words(reader_text_of(&a), "sample "), all = count_words(reader_text_of(&b), "sample ");
+    assert_in_range(own, 20, all);
+    assert_non_null(strstr(reader_text_of(&a), "end last "));
+    char pid[32];
+    snprintf(pid, sizeof(pid), " %d\n", (int)getpid());
+    assert_int_equal(count_words(reader_text_of(&a), pid), own);
+    reader_stop(&a);
+    reader_stop(&b);
+    assert_int_equal(count_perf_fds(), HINDSIGHT_EVENTS * n);
+    /* A pause forgets. */
+    assert_int_equal(sampler_pause(f->sampler, true), 0);
+    burn();
+    assert_int_equal(sampler_pause(f->sampler, false), 0);
+    assert_int_equal(look_back(f, &(struct record_request){.last = 60, .pid = (uint32_t)getpid()}, &a, &error), 0);
+    sampled_until(f, reader_ended(&a));
+    assert_in_range(count_words(reader_text_of(&a), "sample "), 0, own / 2);
+    reader_stop(&a);
+    enable_hindsight(f, false);
+    assert_int_equal(count_perf_fds(), 0);
+    assert_int_equal(look_back(f, &(struct record_request){.last = 1}, &a, &error), -EOPNOTSUPP);
+    assert_non_null(strstr(error.message, "hindsight: {enabled: true}"));
+}
+
+static size_t locked_max;  /* bytes that the kernel lets a ring have */
+static bool is_before_5_7; /* of the kernel: it knows no cgroups of samples */
+
+static int lock_little(struct sys *sys, int fd, size_t size, int protection, void **ret)
+{
+    return size > locked_max ? -EPERM : real.mmap(sys, fd, size, protection, ret);
+}
+
+static void open_like_older(struct sys *sys, const struct sys_group *group, int *ret)
+{
+    if (is_before_5_7 && (group->attrs->sample_type & PERF_SAMPLE_CGROUP))
+        *ret = -EINVAL;
+    else
+        real.open_group(sys, group, ret);
+}
+
+/* Rings become smaller until the kernel takes them; one without cgroups refuses only what needs them. */
+TEST_WITH(test_hindsight_of_less, sampled_begin, sampled_end)
+{
+    static const struct {
+        size_t in_pages; /* that the kernel lets a ring have */
+        bool in_before_5_7;
+        const char *out; /* part of the sentence that says why there is none; NULL: there is */
+    } cases[] = {{64, false, NULL}, {33, true, NULL}, {1, false, "limit of locked memory"}};
+    struct sampled *f = *state;
+    struct error error;
+    struct reader a;
+
+    real = wrap_calls(&f->sys, (struct sys_calls){.mmap = lock_little, .open_group = open_like_older});
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        locked_max = cases[i].in_pages * (size_t)sysconf(_SC_PAGESIZE);
+        is_before_5_7 = cases[i].in_before_5_7;
+        enable_hindsight(f, false);
+        enable_hindsight(f, true);
+        if (cases[i].out) {
+            assert_non_null(strstr(reason_of(f), cases[i].out));
+            assert_int_equal(look_back(f, &(struct record_request){.last = 1}, &a, &error), -EOPNOTSUPP);
+            assert_non_null(strstr(error.message, cases[i].out));
+            continue;
+        }
+        if (reason_of(f))
+            skip_because(reason_of(f));
+        int r = look_back(f, &(struct record_request){.last = 1, .cgroup = (char *)"/"}, &a, &error);
+        assert_true(r == (is_before_5_7 ? -EOPNOTSUPP : 0) || r == -ENOENT); /* no hierarchy is mounted */
+        if (r == 0)
+            reader_stop(&a);
+    }
+    enable_hindsight(f, false);
+}
+
 TEST_MAIN(NULL, NULL)
