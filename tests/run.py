@@ -57,6 +57,7 @@ PACKAGES = {
     "pprof": "unpack:pprof",
     "prlimit": "",
     "prometheus": "unpack:prometheus",
+    "prometheus-alertmanager": "unpack:prometheus-alertmanager",
     "prometheus-node-exporter": "unpack:prometheus-node-exporter",
     "promtool": "unpack:prometheus unpack:promtool",  # a package of its own since Debian 13
     "protoc": "protobuf-compiler",
