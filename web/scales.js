@@ -32,6 +32,16 @@ export function between(a, b) {
     return a === b || Number.isNaN(a + b) ? null : { since: Math.min(a, b), until: Math.max(a, b) };
 }
 
+// For how many seconds the daemon keeps samples of what already happened, by its configuration; 0: it keeps none.
+export function hindsightOf(sampler) {
+    return sampler?.enabled && sampler.hindsight?.enabled ? sampler.hindsight.seconds : 0;
+}
+
+// Whether an interval begins in the last `seconds`.
+export function isWithin({ since }, seconds, now) {
+    return seconds > 0 && now - since <= seconds;
+}
+
 // Of the values of a link, as far as they make sense: null for none.
 export function intervalOf(from, to) {
     const valid = /^\d{1,12}$/.test(from ?? "") && /^\d{1,12}$/.test(to ?? "") && Number(from) < Number(to);

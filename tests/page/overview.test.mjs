@@ -223,6 +223,7 @@ test("an interval is chosen by dragging; tiles and services speak of it, and the
         await tab.sees(/in the chosen interval/, ".busiest");
         await tab.sees(/0\.41/, '[data-cgroup="/system.slice/postgresql.service"]');
         await tab.sees(/Flame graph of postgresql/, ".bubble");
+        assert.doesNotMatch(await tab.text(".bubble"), /of this interval/);
         await tab.sees(/^before: 2\.(39|4) GHz$/m, '[data-name="cpu_frequency_hertz armv8_cortex_a76"] .foot');
         assert.equal(await tab.page.$eval('[data-name="cpu_frequency_hertz armv8_cortex_a76"] .foot', (one) =>
             one.classList.contains("warn")), true);
@@ -235,6 +236,30 @@ test("an interval is chosen by dragging; tiles and services speak of it, and the
         await tab.until("no interval", () => location.hash === "#overview");
         await tab.sees("in the last minute", ".busiest");
     });
+});
+
+test("where hindsight reaches its beginning, an interval leads to its flame graph", async () => {
+    const start = Math.floor(Date.now() / 1000) - 7200; // the clock of the daemon is another one
+    const link = (tab) => tab.page.$$eval(".bubble a", (all) => all.filter((one) => one.offsetParent &&
+        one.innerText === "Flame graph of this interval").map((one) => one.getAttribute("href")));
+
+    await board(`#overview?from=${start - 300}&to=${start - 280}`, async (tab, played) => {
+        await tab.sees("Flame graph of this interval", ".bubble");
+        assert.deepEqual(await link(tab), [`#profile?from=${start - 300}&to=${start - 280}`]);
+        assert.deepEqual(await tab.findings(), []);
+        for (const width of [1280, 360]) {
+            await tab.look({ width });
+            await tab.fits();
+        }
+        await tab.go(`#overview?from=${start - 1300}&to=${start - 280}`);
+        await tab.sees("17 min", ".bubble");
+        assert.deepEqual(await link(tab), []);
+        await tab.go(`#overview?from=${start - 300}&to=${start - 280}`);
+        await tab.sees("Flame graph of this interval", ".bubble");
+        played.start += 1000;
+        await tab.until("no link once it is too old", () => !document.querySelector(".bubble").innerText.includes(
+            "of this interval"));
+    }, { start, hindsight: 1200 });
 });
 
 test("an interval is compared with the time before it, or with another one that is dragged", async () => {

@@ -17,10 +17,12 @@ const wave = (time, phase) => 1 + 0.2 * Math.sin(time / 400 + phase) + 0.1 * Mat
 export class Played {
     // `services`: {path: [CPUs, names]}; `n` CPUs, of which the second half is fast. `busyFrom` seconds before now
     // begin five minutes in which the first service uses a CPU more, and the fast cores are slower.
-    // Where it is `late`, the history of its CPUs lacks the newest step.
-    constructor({ services, n = 8, busyFrom = 1500, findings = [], starved = [], late = false,
+    // `hindsight`: for how many seconds it keeps samples. Where it is `late`, the history of its CPUs lacks the newest
+    // step.
+    constructor({ services, n = 8, busyFrom = 1500, findings = [], starved = [], late = false, hindsight = 0,
                   start = Date.now() / 1000 } = {}) {
-        Object.assign(this, { services, n, findings, starved, late, start, busyFrom, began: Date.now() / 1000 });
+        Object.assign(this, { services, n, findings, starved, late, hindsight, start, busyFrom,
+                              began: Date.now() / 1000 });
         this.names = Object.keys(services);
         this.places = new Map(this.names.map((path, i) => [path, i]));
         this.sums = new Map(); // of a time: the CPUs in use
@@ -178,6 +180,8 @@ export class Played {
     answer(path, parameters) {
         switch (path) {
         case "/api/v1/status": return this.status();
+        case "/api/v1/config": return this.hindsight > 0
+            ? { sampler: { enabled: true, hindsight: { enabled: true, seconds: this.hindsight } } } : null;
         case "/api/v1/metrics": return { metrics };
         case "/api/v1/pmus": return { pmus: this.kinds.map(([name], i) => ({ name, scope: "core", absent: false,
                                                                             cpus: this.range(i) })) };

@@ -2,7 +2,7 @@
 // The view of profiles: recordings, of a program whose profile is known too, the controls, the URL, and downloads.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { copyFileSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import test, { after } from "node:test";
 import { Session, root } from "./browser.mjs";
@@ -152,6 +152,106 @@ test("of another tab may be one too many", () => session.see("#profile?seconds=6
         await view.sees(/2 clients have samples already.*Record again later/, "main [role=alert]");
     }))));
 
+// --- what already happened
+
+const kept = "enabled: true, allow: local, hindsight: {enabled: true, seconds: 3600, memory: 256MiB}";
+const now = async () => (await daemon.get("/api/v1/status")).timestamp;
+
+// Runs the program to its end, under a name, in an interval of whole seconds in which no other one runs.
+async function ran(name) {
+    const path = join(scratch(), name), until = (time) => eventually(`${time}`, async () => await now() > time);
+    const from = Math.ceil(await now());
+
+    copyFileSync(hot, path);
+    await until(from);
+    execFileSync(path, ["3"]);
+    const to = Math.ceil(await now());
+    await until(to);
+    return { name, from, to };
+}
+
+test("an interval that was dragged leads to the flame graph of a program that has ended since", () => configured(kept,
+    async () => {
+        const first = await ran(`a${process.pid}`), second = await ran(`b${process.pid}`);
+        const around = { from: second.from - 5, to: second.to + 5 }; // the chart moves while the pointer does
+        const names = async (view) => {
+            await view.frames();
+            return view.page.$eval("main canvas", (one) => [...one.flame.tree.nodes()].map(({ name }) => name));
+        };
+        const where = "[aria-label=Recording] ~ .result .past", asked = (view) => view.asked(/api\/v1\/samples/);
+
+        await session.see("#overview", async (view) => {
+            await view.until("the time of the program", ({ from, to }) => {
+                const { shown } = document.querySelector(".stack")?.stack ?? {};
+
+                return shown?.ends.at(-1) > to && shown.since < from;
+            }, around);
+            const place = (time) => view.page.evaluate((time) => {
+                const root = document.querySelector(".stack"), box = root.getBoundingClientRect();
+
+                return [box.x + root.stack.x(time), box.y + 60];
+            }, time);
+            await view.page.mouse.move(...await place(around.from));
+            await view.page.mouse.down();
+            await view.page.mouse.move(...await place(second.to));
+            await view.page.mouse.move(...await place(around.to));
+            await view.page.mouse.up();
+            await view.sees("Flame graph of this interval", ".bubble");
+            const dragged = query(view);
+            await view.page.evaluate(() => [...document.querySelectorAll(".bubble a")].find((one) =>
+                one.innerText === "Flame graph of this interval").click());
+            await view.until("the view", () => document.getElementById("main").dataset.view === "profile");
+            await view.idle();
+            const found = await names(view);
+            assert.ok(found.includes(second.name), `${JSON.stringify(second)}, ${dragged}: ${await view.text(where)} ` +
+                found.join());
+            assert.deepEqual(["from", "to"].map((name) => query(view).get(name)),
+                             ["from", "to"].map((name) => dragged.get(name)));
+            const [{ url }] = asked(view);
+            assert.deepEqual([...new URL(url).searchParams.keys()], ["last"]);
+        });
+        await session.see(`#profile?from=${second.from}&to=${second.to}&event=page-faults`, async (view) => {
+            await view.sees(/\d s: all of it\.$/, where);
+            await view.idle();
+            const seen = await names(view);
+            assert.ok(seen.includes(second.name), seen.join());
+            // The function, or its file while the daemon still reads the symbols.
+            assert.ok(seen.includes("hot_seventy") || seen.includes(`[${second.name}]`), seen.join());
+            assert.ok(!seen.includes(first.name), "it ran before the interval");
+            assert.match(await view.page.$eval("main a[download='perf.data']", (one) => one.href), /\?last=\d+$/);
+            await view.sees("have all samples since", "#profile-again");
+            assert.deepEqual(await view.findings(), []);
+            await view.look({ width: 360 });
+            await view.fits();
+            await view.go("#health");
+            await view.page.goBack();
+            await view.sees(/\d s: all of it\.$/, where);
+            await view.go(`#profile?from=${first.from}&to=${first.to}`);
+            await view.until("the other program", (wanted) =>
+                [...document.querySelector("main canvas").flame.tree.nodes()].some(({ name }) => name === wanted),
+                             first.name);
+            assert.equal(asked(view).length, 2, "each interval is asked for once");
+            await view.until("the form", () => document.querySelectorAll(".spans label").length === 4);
+            await view.page.click(".spans label:last-of-type");
+            assert.equal(query(view).get("seconds"), "last");
+            await view.record();
+            const all = await names(view);
+            assert.ok(all.includes(first.name) && all.includes(second.name), all.join());
+            assert.match(asked(view).at(-1).url, /\?last=3600$/);
+            assert.deepEqual([query(view).get("from"), query(view).get("to")], [null, null]);
+            await view.sees(/^\d.*the daemon had samples of/, where);
+        });
+        await session.see("#profile?from=1000&to=2000", (view) => view.sees(/it is too late for its samples/, where));
+    }));
+
+test("without hindsight, the daemon's sentence says how to get it", () => session.see("#profile?from=1000&to=2000",
+    async (view) => {
+        view.expect(/status of 403/);
+        await view.sees(/hindsight: \{enabled: true\}/, "main [role=alert]");
+        await view.until("the form", () => document.querySelector("#profile-event").placeholder !== "");
+        assert.equal(await view.page.$$eval(".spans label", (all) => all.length), 3);
+    }));
+
 // --- controls
 
 const refused = (hash, control, pattern) => test(`${hash} is said at ${control}`, () =>
@@ -175,7 +275,7 @@ refused("#profile?seconds=-1", "seconds", /expected seconds/);
 
 // With another configuration of the sampler.
 async function configured(words, body) {
-    await daemon.restart(sampler(words));
+    await daemon.restart(`${sampler(words)}history: {interval: 1s}\n`);
     try {
         await body();
     } finally {

@@ -6,7 +6,7 @@ import { element, plain, replace, write } from "../element.js";
 import { cpuList } from "../health/findings.js";
 import { amount, clockOf, cpusOf, duration, timeOf } from "../numbers.js";
 import { Poll } from "../poll.js";
-import { between, intervalOf } from "../scales.js";
+import { between, hindsightOf, intervalOf, isWithin } from "../scales.js";
 import { Cgroups } from "../services/cgroups.js";
 import { Attention, faultsOf, itemsOf } from "./attention.js";
 import { StackChart } from "./chart.js";
@@ -237,12 +237,24 @@ class Overview {
         const link = first && !this.file ? [" · ", element("a", { href: this.page.address.of("profile",
             { cgroup: first.path }) }, "Flame graph", element("span", {}, ` of ${first.name.title}`))] : [];
 
+        this.past = element("span", { hidden: true }, " · ", element("a", { href: this.page.address.of("profile",
+            { from: chosen?.since, to: chosen?.until }) }, "Flame graph of this interval"));
         const compare = element("button", { type: "button", class: "word", "aria-pressed": String(this.base !== null),
             title: "What it was before; drag to choose another time", onclick: () => this.compare() }, "Compare");
         const cross = { type: "button", "aria-label": "Give the interval up", onclick: () => this.choose(null) };
         const length = chosen ? duration(chosen.until - chosen.since).replace(/ 0 \w+$/, "") : "";
         replace(this.chart.bubble, chosen
-            ? [element("b", {}, length), ...link, " · ", compare, " ", element("button", cross, "×")] : []);
+            ? [element("b", {}, length), this.past, ...link, " · ", compare, " ", element("button", cross, "×")]
+            : []);
+        this.showPast();
+    }
+
+    // Its samples are there while the daemon's hindsight reaches its beginning.
+    showPast() {
+        const { before, chosen } = this;
+        const now = before ? before.status.timestamp + (performance.now() - before.at) / 1000 : Infinity;
+
+        this.past.hidden = !chosen || Boolean(this.file) || !isWithin(chosen, this.facts?.hindsight, now);
     }
 
     // --- asking
@@ -320,11 +332,11 @@ class Overview {
     }
 
     documents(signal) {
-        return Promise.all(["metrics", "pmus", "cgroups"].map((name) =>
+        return Promise.all(["metrics", "pmus", "cgroups", "config"].map((name) =>
             this.page.client.json(`api/v1/${name}`, { signal })));
     }
 
-    learn(edition, [metrics, pmus, cgroups]) {
+    learn(edition, [metrics, pmus, cgroups, config]) {
         const { status } = this.before, on = status.collectors.filter((one) => one.enabled).map((one) => one.name);
         const online = cpusOf(status.machine.cpus_online);
         this.hasHistory ||= edition !== this.facts?.edition; // it may be on now
@@ -334,8 +346,9 @@ class Overview {
         this.facts = {
             edition, at: performance.now(), metrics: metrics.metrics, online, n: online.length,
             cores: coresOf(pmus.pmus, online), collectors: on.filter((name) => ["cpu", "pmu"].includes(name)),
-            hasCgroups: on.includes("cgroup"), hasUsage: here.some(({ name, available }) =>
-                name === "cpu_utilization" && available.some((one) => one.collector === "cgroup")),
+            hindsight: hindsightOf(config.sampler), hasCgroups: on.includes("cgroup"),
+            hasUsage: here.some(({ name, available }) => name === "cpu_utilization" &&
+                available.some((one) => one.collector === "cgroup")),
         };
         this.daemon.metrics = here.map((one) => one.name).join(",");
         this.noPmu.hidden = !this.facts.cores.every((core) => core.absent);
@@ -518,6 +531,7 @@ class Overview {
         this.showTable(limits);
         this.showCpus(limits);
         this.showNotes();
+        this.showPast();
         this.point(this.pointed);
     }
 

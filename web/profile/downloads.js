@@ -2,7 +2,7 @@
 // Files of a recording: what is shown, made here, and the formats of the daemon, which records again for them.
 import { element, write } from "../element.js";
 import { folded, svg } from "../flame/export.js";
-import { duration } from "../numbers.js";
+import { duration, timeOf } from "../numbers.js";
 import { summary } from "./notes.js";
 
 const keptMs = 60000; // for a browser that asks where to put the file
@@ -22,6 +22,7 @@ export class Downloads {
     constructor(client) {
         this.client = client;
         this.shown = null; // {recording, tree, shape}
+        this.request = {};
         const button = (title, make) => element("button", { type: "button", disabled: true, onclick: make }, title);
         this.folded = button("Folded stacks", () => this.save("folded", "text/plain"));
         this.svg = button("SVG", () => this.save("svg", "image/svg+xml"));
@@ -37,21 +38,37 @@ export class Downloads {
     }
 
     show(shown) {
+        const isOther = shown?.recording !== this.shown?.recording;
+
         this.shown = shown;
         this.folded.disabled = this.svg.disabled = !shown?.tree.total;
+        if (isOther)
+            this.link();
     }
 
-    ask(request) {
-        this.request = request;
-        this.pprof.href = this.client.url("debug/pprof/profile", request);
-        this.perf.href = this.client.url("api/v1/perf.data", request);
-        write(this.again, "Folded stacks and SVG are of the graph above. The links to pprof and perf.data record "
-            + `again, for ${duration(Number(request.seconds))}, by the choices above.`);
+    // What the links ask for; `hindsight`: for how many seconds the daemon keeps samples.
+    ask(request, hindsight) {
+        Object.assign(this, { request, hindsight });
+        this.link();
+    }
+
+    // The samples of a chosen interval are asked for again, as long as the daemon has them. Returns the parameters.
+    link() {
+        const { shown, request } = this, again = shown?.recording.again(this.hindsight);
+        const asked = again ?? request;
+        const anew = `record again, for ${duration(Number(request.seconds))}, by the choices above`;
+
+        this.pprof.href = this.client.url("debug/pprof/profile", asked);
+        this.perf.href = this.client.url("api/v1/perf.data", asked);
+        write(this.again, "Folded stacks and SVG are of the graph above. The links to pprof and perf.data "
+            + `${again ? `have all samples since ${timeOf(shown.recording.span.since)}, while the daemon keeps them; then `
+                + `they ${anew}` : request.last ? `have the samples of the last ${duration(Number(request.last))}` : anew}.`);
+        return asked;
     }
 
     // Without TLS a browser does not say that it follows a link of this page, as the page's own requests do.
     async follow(event, name, path) {
-        const { request } = this, seconds = Number(request.seconds) || 0;
+        const request = this.link(), seconds = Number(request.seconds) || 0;
 
         if (window.isSecureContext)
             return;
@@ -59,7 +76,7 @@ export class Downloads {
         this.stop();
         this.controller = new AbortController();
         const { signal } = this.controller;
-        write(this.again, `Recording ${name} for ${duration(seconds)}.`);
+        write(this.again, request.last ? `Waiting for ${name}.` : `Recording ${name} for ${duration(seconds)}.`);
         try {
             const response = await this.client.ask("GET", path, {
                 parameters: request, signal, patience: seconds * 1000 + graceMs });

@@ -2,13 +2,17 @@
 // The controls of a recording: what is sampled and how long, on cards; behind "Advanced" which event exactly, how often,
 // and where.
 import { element, plain, replace, write } from "../element.js";
-import { count } from "../numbers.js";
+import { count, duration } from "../numbers.js";
+import { hindsightOf } from "../scales.js";
 import { Picker, choices, proposedPeriod } from "./picker.js";
+import { pastOf } from "./recording.js";
 
-const defaultSeconds = "10", live = "live", spans = ["10", "30", live];
+const defaultSeconds = "10", live = "live", last = "last";
+const spans = ["10", "30", live].map((value) => ({ value, title: value === live ? live : `${value} s` }));
 // Software events, until the daemon has said what this machine has.
 const alwaysThere = ["cpu-clock", "page-faults", "context-switches"].map((name) => ({ name }));
 const longestSeconds = 3600; // where the daemon does not say what is
+const minuteS = 60;
 
 // A sentence of the daemon belongs to the first control whose words it has. The rate has two names.
 const culprits = [
@@ -71,12 +75,13 @@ export class Form {
         this.on = on;
         this.rates = new Map(); // events per second on a CPU, by name, as far as the daemon counts them
         this.longest = longestSeconds;
+        this.hindsight = 0;
         this.picker = new Picker({ id: "profile-event", name: "event", "aria-describedby": "profile-event-fault" },
                                  () => this.changed());
         this.kinds = new Options("kinds", "What is sampled", (value) => this.set({ event: value }));
         this.setKinds(alwaysThere);
         this.spans = new Options("spans", "How long", (value) => this.set({ seconds: value }));
-        this.spans.set(spans.map((value) => ({ value, title: value === live ? "live" : `${value} s` })));
+        this.spans.set(spans);
         this.inputs = {
             event: this.picker.input,
             rate: textInput("rate", { inputmode: "numeric", size: 10 }),
@@ -144,7 +149,7 @@ export class Form {
 
     // The number of events between two samples that is proposed, or null.
     get proposed() {
-        const { rate } = this.inputs, isChosen = rate.value.trim() !== "" || /[{/]/.test(this.event);
+        const { rate } = this.inputs, isChosen = this.isPast || rate.value.trim() !== "" || /[{/]/.test(this.event);
 
         return isChosen || !this.event ? null : proposedPeriod(this.event, this.rates.get(this.event) ?? null);
     }
@@ -156,14 +161,15 @@ export class Form {
                        cpu.value.trim() && ["cpu", `CPU ${plain(cpu.value.trim())}`],
                        pid.value.trim() && ["pid", `process ${plain(pid.value.trim())}`]].filter(Boolean);
 
+        this.kinds.root.disabled = this.isPast;
         this.kinds.choose(this.event === this.inputs.event.placeholder ? "" : this.event);
         this.spans.choose(seconds.value.trim() || defaultSeconds);
         replace(this.where, parts.length === 0 ? "of the whole machine" : "only",
                 parts.map(([name, text]) => element("button", { type: "button", class: "chip",
                     "aria-label": `${text}: of the whole machine instead`,
                     onclick: () => this.set({ [name]: "" }) }, text)));
-        write(this.proposal, period === null ? "" : period === 1 ? "each event is a sample"
-            : `a sample each ${count(period)} events`);
+        write(this.proposal, this.isPast ? "samples that were already taken" : period === null ? ""
+            : period === 1 ? "each event is a sample" : `a sample each ${count(period)} events`);
         if (period !== null)
             rate.placeholder = `period ${period}`;
         else
@@ -190,10 +196,17 @@ export class Form {
         return this.inputs.seconds.value.trim() === live;
     }
 
+    // Of samples that were already taken.
+    get isPast() {
+        return this.inputs.seconds.value.trim() === last;
+    }
+
     // As the API gets them.
     request() {
         const values = this.values(), period = this.proposed;
 
+        if (this.isPast)
+            return pastOf(values, this.hindsight || minuteS);
         if (this.isLive)
             values.seconds = String(this.longest);
         return period === null ? values : { ...values, frequency: "", period: String(period) };
@@ -221,6 +234,9 @@ export class Form {
         this.usualRate = sampler?.period ? `period ${sampler.period}` : String(sampler?.frequency ?? "");
         this.longest = sampler?.max_seconds ?? longestSeconds;
         this.rates = rates;
+        this.hindsight = hindsightOf(sampler);
+        this.spans.set(this.hindsight > 0 ? [...spans, { value: last, title: this.hindsight === minuteS ? "Last minute"
+            : `Last ${duration(this.hindsight).replace(/ 0 \w+$/, "")}` }] : spans);
         this.setKinds(offers);
         replace(this.cgroups, ...cgroups.map(({ cgroup, name }) =>
             element("option", { value: cgroup, label: plain(name ?? cgroup) })));

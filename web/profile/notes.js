@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sentences about a recording, and what stands where there is none yet.
 import { element, plain, replace } from "../element.js";
-import { amount, digits, duration } from "../numbers.js";
+import { amount, digits, duration, timeOf } from "../numbers.js";
 
 const causes = {
     stopped: (seconds) => `You stopped it after ${seconds}.`,
@@ -21,7 +21,7 @@ function ending(recording) {
         return causes[recording.cause](seconds);
     if (recording.fault)
         return recording.samples ? `${recording.fault.message} What came until then, ${seconds}, is kept.` : null;
-    if (recording.end && recording.end.reason !== "seconds")
+    if (recording.end && !["seconds", "last"].includes(recording.end.reason))
         return `The daemon ended it after ${seconds}: ${recording.end.reason}.`;
     return null;
 }
@@ -30,6 +30,8 @@ function ending(recording) {
 export function progress(recording) {
     if (recording.begun === null)
         return "Waiting for the daemon.";
+    if (recording.isPast)
+        return `${of(recording.samples, "sample", "samples")} that were already taken.`;
     const parts = [recording.isLive ? `${duration(recording.elapsed)}, until you stop it`
                        : `${digits(Math.ceil(recording.left))} s left`, of(recording.samples, "sample", "samples"),
                    `${amount(recording.lost)} lost`, `${amount(recording.dropped)} dropped`,
@@ -50,10 +52,25 @@ export function summary(recording) {
     return parts.filter(Boolean).join(", ");
 }
 
-function losses({ lost, dropped, throttled, broken }) {
+const wordsOf = ({ since, until }) => `${timeOf(since)} to ${timeOf(until)}, ${duration(until - since)}`;
+const wholeS = 1; // times are shown in seconds
+
+// Which time a recording of the past is of, and for how much of it the daemon had samples.
+export function covered({ isPast, interval, kept, span, request }) {
+    if (!isPast || !kept)
+        return "";
+    const asked = interval ?? { since: kept.until - Number(request.last), until: kept.until };
+    if (!span)
+        return `${wordsOf(asked)}: it is too ${asked.until <= kept.since ? "late" : "early"} for its samples. The `
+            + `daemon has those of ${wordsOf(kept)}.`;
+    return span.since - asked.since < wholeS && asked.until - span.until < wholeS ? `${wordsOf(asked)}: all of it.`
+        : `${wordsOf(asked)}: the daemon had samples of ${wordsOf(span)}.`;
+}
+
+function losses({ lost, dropped, throttled, broken, isPast }) {
     return [
-        lost && `The kernel lost ${of(lost, "record", "records")}, as its rings were full. Lower the frequency or `
-            + "raise sampler.ring_pages.",
+        lost && `The kernel lost ${of(lost, "record", "records")}, as its rings were full.`
+            + (isPast ? "" : " Lower the frequency or raise sampler.ring_pages."),
         dropped && `${of(dropped, "record", "records")} did not reach this browser, which was too slow. Lower the `
             + "frequency, or sample less of the machine.",
         throttled && `The kernel throttled sampling ${of(throttled, "time", "times")}, as it took too much of a CPU. `
@@ -63,21 +80,22 @@ function losses({ lost, dropped, throttled, broken }) {
     ];
 }
 
-function awaited(end) {
-    const n = end?.awaiting_symbols ?? 0;
+function awaited({ end, interval, samples }) {
+    const n = samples && end?.awaiting_symbols;
 
     return n && `${of(n, "address has", "addresses have")} no name yet, as the daemon was still reading symbols. `
-        + "Record again to see the names.";
+        + `${interval ? "Load the page" : "Record"} again to see the names.`;
 }
 
 // After its end. The daemon's own notes stand behind ours, without the one that ours replaces.
 export function notes(recording) {
     const { tree, end, samples, ended } = recording;
     const others = (end?.notes ?? []).filter((note) => !/^\d+ addresses have no symbol/.test(note)).map(sentence);
-    const none = ended && !samples && !recording.fault && "No sample came: nothing of what was asked for ran, or the "
-        + "event did not happen.";
+    const isGone = recording.isPast && !recording.span;
+    const none = ended && !samples && !recording.fault && !isGone && "No sample came: nothing of what was asked for "
+        + "ran, or the event did not happen.";
 
-    return [ending(recording), none, ...losses(recording), awaited(end), lumped(tree), ...others].filter(Boolean);
+    return [ending(recording), none, ...losses(recording), awaited(recording), lumped(tree), ...others].filter(Boolean);
 }
 
 function lumped({ lumped, total }) {

@@ -9,7 +9,7 @@ import { Downloads } from "./downloads.js";
 import { gather } from "./picker.js";
 import { Form } from "./form.js";
 import { Hottest } from "./panel.js";
-import { Guide, notes, progress, remedy } from "./notes.js";
+import { Guide, covered, notes, progress, remedy } from "./notes.js";
 import { Recording } from "./recording.js";
 import { Toolbar, parametersOf, stateOf } from "./toolbar.js";
 
@@ -80,6 +80,7 @@ class ProfileView {
         this.kept.offers = list;
         this.form.offer(gather(list, config.sampler?.tracepoints), cgroups.cgroups ?? [], config.sampler,
                         ratesOf(rates, cpusOf(status.machine.cpus_online).length));
+        this.ask();
         this.guide.learn(config, status);
         this.opener.hidden = !openerFault(status);
         write(this.opener, openerFault(status) && `Nothing can be recorded. ${openerFault(status)}`);
@@ -104,14 +105,19 @@ class ProfileView {
         this.form.fill(parameters);
         this.state = stateOf(parameters);
         this.toolbar.fill(this.state);
-        this.downloads.ask(this.form.request());
+        this.ask();
         this.comparison.zoomTo(this.state.zoom);
         this.draw();
         this.report();
+        this.lookBack();
+    }
+
+    ask() {
+        this.downloads.ask(this.form.request(), this.form.hindsight);
     }
 
     write() {
-        this.downloads.ask(this.form.request());
+        this.ask();
         this.page.address.write({ ...this.form.values(), ...parametersOf(this.state) });
     }
 
@@ -140,10 +146,23 @@ class ProfileView {
 
     // --- a recording
 
-    async record() {
+    record() {
+        this.state.interval = null;
+        this.start(new Recording(this.page.client, this.form.request(), { isLive: this.form.isLive }));
+    }
+
+    // The samples of an interval in the URL are asked for at once, as the daemon soon has them no more, but only once.
+    lookBack() {
+        const { interval } = this.state;
+        const recording = interval && new Recording(this.page.client, this.form.values(), { interval });
+
+        if (interval && recording.subject !== this.kept.recording?.subject)
+            this.start(recording);
+    }
+
+    async start(recording) {
         if (this.running)
             return;
-        const recording = new Recording(this.page.client, this.form.request(), this.form.isLive);
         this.running = recording;
         this.countingMs = 0;
         this.form.acquit();
@@ -196,7 +215,7 @@ class ProfileView {
             this.accuse(recording.fault);
         this.report();
         if (recording.header)
-            this.page.say(`The recording has ended. ${this.sentences.join(" ")}`);
+            this.page.say([covered(recording) || "The recording has ended.", ...this.sentences].join(" "));
     }
 
     // Beside the control that caused it, or below the form.
@@ -220,7 +239,7 @@ class ProfileView {
         this.result.hidden = !recording;
         this.guide.root.hidden = Boolean(recording) && !this.guide.isOff;
         this.toolbar.offer({ recording: Boolean(recording?.samples && recording.ended),
-                             kept: this.kept.before !== null });
+                             kept: this.kept.before !== null, past: recording ? covered(recording) : "" });
         this.downloads.show(shown && { recording, tree: shown.tree, shape: this.state.shape });
         if (shown && !(this.running && this.countingMs > countingLongestMs))
             this.count(shown);
@@ -238,7 +257,7 @@ class ProfileView {
         const recording = this.running ?? this.kept.recording;
         const sentences = recording?.ended ? notes(recording) : [];
 
-        this.bar.hidden = !this.running;
+        this.bar.hidden = !this.running || this.running.isPast;
         this.bar.value = this.running ? Math.min(1, recording.elapsed / recording.seconds || 0) : 0;
         write(this.progress, this.running ? progress(recording) : "");
         if (sentences.join() !== this.sentences?.join()) {

@@ -5,13 +5,21 @@ import { readRecords, stackOf } from "../flame/samples.js";
 import { StackTree } from "../flame/tree.js";
 
 const graceMs = 20000; // behind the last second, for the names that the daemon still looks up
+const marginS = 5, longestS = 86400; // of requests for the past: the time until they arrive, and more than is ever kept
+
+// The parameters that ask for the samples of the last seconds. What was sampled, and how often, is not chosen any more.
+export function pastOf({ cpu, cgroup, pid }, seconds) {
+    return { last: String(Math.min(longestS, Math.max(1, Math.ceil(seconds)))), cpu, cgroup, pid };
+}
 
 export class Recording {
-    // `request`: the parameters of the API. `isLive`: it goes on until it is stopped.
-    constructor(client, request, isLive = false) {
+    // `request`: the parameters of the API. `isLive`: it goes on until it is stopped. With an interval, of the daemon's
+    // clock, the recording is of samples that were already taken, as it is where the request has `last`.
+    constructor(client, request, { isLive = false, interval = null } = {}) {
         this.client = client;
         this.isLive = isLive;
-        this.request = request;
+        this.interval = interval;
+        this.request = interval ? pastOf(request, 0) : request;
         this.tree = new StackTree();
         this.merged = null; // the same without processes, since somebody has asked for it
         this.samples = this.lost = this.dropped = this.throttled = this.broken = 0;
@@ -31,9 +39,33 @@ export class Recording {
         return this.header?.seconds ?? Number(this.request.seconds);
     }
 
+    get isPast() {
+        return this.request.last !== undefined;
+    }
+
+    // Of the past: what the daemon has samples of, and the part of it that was asked for; null: there is none.
+    get kept() {
+        return this.header && { since: this.header.time, until: this.header.time + this.header.seconds };
+    }
+
+    get span() {
+        const { kept, interval } = this, all = { since: 0, until: Infinity };
+        const since = Math.max(kept?.since, (interval ?? all).since);
+        const until = Math.min(kept?.until, (interval ?? all).until);
+
+        return until > since ? { since, until } : null;
+    }
+
+    // Of which samples it is: the same where the same was asked for.
+    get subject() {
+        const { cpu, cgroup, pid } = this.request;
+
+        return [this.interval?.since, this.interval?.until, cpu, cgroup, pid].join();
+    }
+
     get elapsed() {
         if (this.end)
-            return this.end.seconds;
+            return this.isPast ? (this.span ? this.span.until - this.span.since : 0) : this.end.seconds;
         return this.begun === null ? 0 : ((this.finished ?? performance.now()) - this.begun) / 1000;
     }
 
@@ -46,6 +78,10 @@ export class Recording {
         const { signal } = this.controller;
 
         try {
+            if (this.interval) {
+                const { timestamp } = await this.client.json("api/v1/status", { signal });
+                this.request = pastOf(this.request, timestamp - this.interval.since + marginS);
+            }
             const response = await this.client.ask("GET", "api/v1/samples", { parameters: this.request, signal });
             this.begun = performance.now();
             const read = await readRecords(response, (record) => this.take(record), signal);
@@ -84,7 +120,8 @@ export class Recording {
             this.timer = setTimeout(() => this.stop("late"), record.seconds * 1000 + graceMs);
             break;
         case "sample":
-            this.add(stackOf(record));
+            if (!this.interval || record.time >= this.interval.since && record.time <= this.interval.until)
+                this.add(stackOf(record));
             break;
         case "lost":
         case "lost_samples":
@@ -117,6 +154,14 @@ export class Recording {
             return this.tree;
         this.merged ??= this.tree.merged();
         return this.merged;
+    }
+
+    // The parameters that ask for the samples of a chosen interval again, and for those since; null once they are gone.
+    again(hindsight) {
+        const { span, kept } = this;
+        const last = span && kept.until - span.since + (performance.now() - this.begun) / 1000;
+
+        return this.interval && span && last <= hindsight ? pastOf(this.request, last + 1) : null;
     }
 
     finish(record) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a recording is shown: by process or merged, as flames or icicles, what is searched for, and beside which other.
-import { element } from "../element.js";
+import { element, write } from "../element.js";
+import { intervalOf } from "../scales.js";
 
 const searchDelayMs = 200;
 
@@ -33,7 +34,8 @@ function zoomText(path) {
 
 // The state of the view, but for the form, as the URL has it.
 export function stateOf(parameters) {
-    const state = { search: parameters.get("search") ?? "", zoom: [] };
+    const state = { search: parameters.get("search") ?? "", zoom: [],
+                    interval: intervalOf(parameters.get("from"), parameters.get("to")) };
 
     for (const [name, values] of Object.entries(choices))
         state[name] = values.includes(parameters.get(name)) ? parameters.get(name) : values[0];
@@ -43,7 +45,8 @@ export function stateOf(parameters) {
 }
 
 export function parametersOf(state) {
-    const parameters = { search: state.search, zoom: zoomText(state.zoom) };
+    const parameters = { search: state.search, zoom: zoomText(state.zoom), from: state.interval?.since,
+                         to: state.interval?.until };
 
     for (const [name, values] of Object.entries(choices))
         parameters[name] = state[name] === values[0] ? "" : state[name];
@@ -62,7 +65,8 @@ export class Toolbar {
                                          placeholder: "text or /pattern/", oninput: () => this.typed() });
         this.keep = element("button", { type: "button", onclick: on.keep }, "Keep as A");
         this.forget = element("button", { type: "button", onclick: on.forget }, "Forget A");
-        this.root = element("div", { class: "card controls" }, this.fields.by, this.fields.shape,
+        this.past = element("p", { class: "past", hidden: true });
+        this.root = element("div", { class: "card controls" }, this.past, this.fields.by, this.fields.shape,
                             element("label", {}, "Search", this.search), this.fields.compare, this.keep, this.forget);
         this.offer({ recording: false, kept: false });
     }
@@ -92,8 +96,10 @@ export class Toolbar {
         this.search.value = state.search;
     }
 
-    // Whether there is a recording to keep, and one that was kept.
-    offer({ recording, kept }) {
+    // Whether there is a recording to keep, and one that was kept; which time of the past it is of.
+    offer({ recording, kept, past = "" }) {
+        write(this.past, past);
+        this.past.hidden = past === "";
         this.keep.disabled = !recording;
         this.forget.hidden = this.fields.compare.hidden = !kept;
     }

@@ -12,7 +12,7 @@ import { Daemon, Local } from "../../../web/overview/source.js";
 import { busiest, outermost, stack } from "../../../web/overview/stack.js";
 import { changeOf, coreTitle, coresOf, isWorse, splitUnit, tilesOf, usageTile } from "../../../web/overview/tiles.js";
 import { Fault } from "../../../web/client.js";
-import { between, intervalOf, timeTicks, valueScale } from "../../../web/scales.js";
+import { between, hindsightOf, intervalOf, isWithin, timeTicks, valueScale } from "../../../web/scales.js";
 
 // --- who was busy
 
@@ -292,4 +292,15 @@ test("the causes of a limit are sentences of the daemon", () => {
 
     assert.match(source, /A cooling device slows/);
     assert.match(source, /voltage of the supply is too low/);
+});
+
+test("whether the daemon keeps samples of an interval is known by its configuration and its clock", () => {
+    const hindsight = { enabled: true, seconds: 60 }, interval = { since: 1000, until: 1010 };
+
+    assert.equal(hindsightOf({ enabled: true, hindsight }), 60);
+    for (const sampler of [undefined, { enabled: true }, { enabled: false, hindsight },
+                           { enabled: true, hindsight: { ...hindsight, enabled: false } }])
+        assert.equal(hindsightOf(sampler), 0);
+    assert.deepEqual([[60, 1060], [60, 1061], [0, 1000], [undefined, 1000]].map(([seconds, now]) =>
+        isWithin(interval, seconds, now)), [true, false, false, false]);
 });

@@ -7,17 +7,24 @@ import { Client } from "../../../web/client.js";
 import { culprit } from "../../../web/profile/form.js";
 import { choices, find, gather, isClock, proposedPeriod } from "../../../web/profile/picker.js";
 import { ratesOf } from "../../../web/profile/profile.js";
-import { notes, progress, remedy, summary } from "../../../web/profile/notes.js";
+import { covered, notes, progress, remedy, summary } from "../../../web/profile/notes.js";
 import { eventually } from "../daemon.mjs";
-import { Recording } from "../../../web/profile/recording.js";
+import { Recording, pastOf } from "../../../web/profile/recording.js";
+import { parametersOf, stateOf } from "../../../web/profile/toolbar.js";
 
-let server, client, send; // send(response, write) of a test
+let server, client, send, asked; // send(response, write) of a test; the paths that it was asked for
+const now = 2000; // of the daemon's clock
 const header = { type: "header", event: "cycles", frequency: 99, seconds: 1 };
 const end = { type: "end", reason: "seconds", lost: 0, dropped: 0, seconds: 1, awaiting_symbols: 0, notes: [] };
 const sample = (symbol) => ({ type: "sample", comm: "p", pid: 1, callchain: [{ symbol, module: "/bin/p" }] });
 
 before(async () => {
     server = createServer((request, response) => {
+        asked.push(request.url);
+        if (request.url === "/api/v1/status") {
+            response.end(JSON.stringify({ timestamp: now }));
+            return;
+        }
         response.writeHead(200, { "Content-Type": "application/x-ndjson" });
         send(response, (...records) => response.write(records.map((one) => `${JSON.stringify(one)}\n`).join("")));
     });
@@ -31,10 +38,9 @@ after(() => {
 
 const sampled = (recording) => eventually("a sample", () => recording.samples > 0);
 
-async function recorded(how, during = () => {}) {
-    const recording = new Recording(client, { seconds: "1" });
-
+async function recorded(how, during = () => {}, recording = new Recording(client, { seconds: "1" })) {
     send = how;
+    asked = [];
     const run = recording.run();
     await during(recording);
     await run;
@@ -98,6 +104,66 @@ test("lines that are broken, names that are hostile, a clock of 1970", async () 
     assert.deepEqual([one.tree.total, one.broken], [1, 2]);
     assert.deepEqual(notes(one), ["The daemon ended it after 1 s: max.",
                                   "2 lines of the answer could not be read and are left out.", "A note."]);
+});
+
+// A recording of the past, of which the daemon has the time from `since` on.
+function looked(since, interval, times, request = {}) {
+    return recorded((response, write) => {
+        const seconds = now - since;
+
+        write({ ...header, time: since, seconds }, ...times.map((time) => ({ ...sample("f"), time })),
+              { ...end, reason: "last", seconds });
+        response.end();
+    }, () => {}, new Recording(client, request, { interval }));
+}
+
+const asksFor = (url) => Object.fromEntries(new URL(url, client.base).searchParams);
+
+test("of an interval that is over, its samples are drawn, and no others", async () => {
+    const interval = { since: 1950, until: 1960 };
+    const request = { event: "cycles", frequency: "99", seconds: "10", cpu: "0", cgroup: "/a", pid: "" };
+    const one = await looked(1945, interval, [1949.9, 1950, 1955, 1960, 1960.1], request);
+
+    assert.deepEqual([one.samples, one.tree.total, one.elapsed, one.fault], [3, 3, 10, null]);
+    assert.deepEqual(asked.map((url) => url.split("?")[0]), ["/api/v1/status", "/api/v1/samples"]);
+    assert.deepEqual(asksFor(asked[1]), { last: "55", cpu: "0", cgroup: "/a" });
+    assert.match(covered(one), /^\d.* to .*, 10 s: all of it\.$/);
+    assert.match(summary(one), /^cycles at 99 Hz, 10 s, 3 samples, CPUs 0, \/a$/);
+    assert.deepEqual(notes(one), []);
+});
+
+test("what is left of an interval is said, and that nothing is left of it", async () => {
+    const some = await looked(1957, { since: 1950, until: 1960 }, [1958]);
+    const late = await looked(1990, { since: 1950, until: 1960 }, [1991]);
+    const early = await looked(1990, { since: 2050, until: 2060 }, [1991]);
+    const short = await looked(1990, null, [1991], pastOf({}, 60));
+
+    assert.deepEqual([some.samples, late.samples, early.samples, short.samples], [1, 0, 0, 1]);
+    assert.match(covered(some), /, 10 s: the daemon had samples of .*, 3 s\.$/);
+    assert.match(covered(late), /, 10 s: it is too late for its samples\. The daemon has those of .*, 10 s\.$/);
+    assert.match(covered(early), /too early/);
+    assert.match(covered(short), /, 1 min 0 s: the daemon had samples of .*, 10 s\.$/);
+    assert.deepEqual([notes(late), asksFor(asked.at(-1))], [[], { last: "60" }]);
+});
+
+test("an interval is asked for again as long as hindsight reaches it", async () => {
+    const request = { cpu: "0", seconds: "10" };
+    const one = await looked(1945, { since: 1950, until: 1960 }, [1955], request);
+    const { last, ...rest } = one.again(3600), other = new Recording(client, request, { interval: one.interval });
+
+    assert.ok(Number(last) >= 51, last);
+    assert.deepEqual(rest, { cpu: "0", cgroup: undefined, pid: undefined });
+    assert.equal(one.again(49), null);
+    assert.equal((await looked(1990, { since: 1950, until: 1960 }, [])).again(3600), null);
+    assert.equal(other.subject, one.subject, "the same is not asked for twice");
+});
+
+test("parameters for the past: as many seconds as there are, and at least one; the interval is in the URL", () => {
+    assert.deepEqual(["-7", "0.2", "59.1", "1e12"].map((seconds) => pastOf({}, Number(seconds)).last),
+                     ["1", "1", "60", "86400"]);
+    const { from, to } = parametersOf(stateOf(new URLSearchParams("from=1950&to=1960")));
+    assert.deepEqual([from, to], [1950, 1960]);
+    assert.equal(stateOf(new URLSearchParams("from=1960&to=1950")).interval, null);
 });
 
 test("a sentence of the daemon is about a control", () => {
