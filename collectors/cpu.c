@@ -44,7 +44,7 @@ static void remove_busy_times(const struct collector_env *env)
     free(snapshot->busy_series);
     snapshot->busy_series = NULL;
     snapshot->n_busy_series = 0;
-    busy_times_done(&snapshot->busy, env->sys);
+    busy_times_suspend(&snapshot->busy, env->sys);
 }
 
 static void cpu_close(const struct collector_env *env, void *state)
@@ -117,10 +117,11 @@ static void read_busy_times(const struct collector_env *env)
 {
     struct snapshot *snapshot = env->snapshot;
 
-    if (snapshot->needs_busy)
-        (void)busy_times_load(&snapshot->busy, env->sys);
-    else
+    if (!snapshot->needs_busy) {
         remove_busy_times(env);
+        return;
+    }
+    (void)busy_times_load(&snapshot->busy, env->sys);
     for (size_t i = 0; i < snapshot->busy.n; i++)
         show_busy_time(env, i);
 }

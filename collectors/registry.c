@@ -132,6 +132,7 @@ struct registry *registry_free(struct registry *registry)
     for (size_t i = 0; i < N_COLLECTORS; i++)
         registry_close_collector(registry, i);
     snapshot_end_removals(&registry->snapshot);
+    busy_times_done(&registry->snapshot.busy, registry->sys);
     snapshot_done(&registry->snapshot);
     free(registry);
     return NULL;

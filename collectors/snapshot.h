@@ -117,7 +117,7 @@ struct snapshot {
     struct known known[N_KNOWN]; /* names that are configured, or of the machine; see snapshot_set_known() */
     struct cpuset possible;      /* CPUs of the machine; empty: unknown */
     bool needs_busy;        /* the history, or a metric of the collector `cpu`, needs the time that CPUs were busy */
-    struct busy_times busy; /* when `cpu`, which frees them, was last read; empty if no metric needs them */
+    struct busy_times busy; /* when `cpu` was last read; no CPU is known if no metric needs them */
     struct series **busy_series; /* of each item of `busy` */
     size_t n_busy_series;
     struct clock_limits clock_limits; /* when `self`, which frees them, was last read */

@@ -10,8 +10,7 @@
 
 void busy_times_done(struct busy_times *times, struct sys *sys)
 {
-    kept_file_close(sys, &times->stat);
-    buffer_done(&times->text);
+    busy_times_suspend(times, sys);
     free(times->items);
     *times = (struct busy_times){0};
 }
@@ -80,6 +79,13 @@ static int read_idle_times(struct busy_times *times, struct sys *sys, struct idl
     if (r < 0)
         kept_file_close(sys, &times->stat);
     return r;
+}
+
+void busy_times_suspend(struct busy_times *times, struct sys *sys)
+{
+    kept_file_close(sys, &times->stat);
+    buffer_done(&times->text);
+    forget_known(times);
 }
 
 int busy_times_load(struct busy_times *times, struct sys *sys)

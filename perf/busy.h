@@ -38,6 +38,8 @@ int busy_times_load(struct busy_times *times, struct sys *sys);
 int busy_times_add(struct busy_times *times, const struct idle_times *idle, uint64_t monotonic_ns);
 /* Returns NULL if the last reading did not have the CPU. */
 const struct busy_time *busy_times_find(const struct busy_times *times, unsigned cpu);
+/* Closes what is open. The totals stay, so that a later reading goes on from them; until then no CPU is known. */
+void busy_times_suspend(struct busy_times *times, struct sys *sys);
 void busy_times_done(struct busy_times *times, struct sys *sys);
 
 #endif

@@ -119,6 +119,13 @@ RIG_TEST(test_frequency, fake_machine_two_counters,
     rig_configure(rig, INSTRUCTIONS "\nhistory: {enabled: false}");
     assert_true(isnan(frequency_after(rig, 1295, 1275, 0)));
     assert_int_equal(series_value(rig_read(rig), BUSY), NOT_SHOWN);
+    /* The total goes on from where it was. */
+    rig_configure(rig, INSTRUCTIONS);
+    assert_int_equal(series_value(rig_read(rig), BUSY), 4 * NSEC_PER_SEC + 50 * MS);
+    rig_configure(rig, "collectors: {cgroup: {enabled: false}, pmu: {groups: []}, cpu: {enabled: false}}");
+    fake_advance(rig->fake, NSEC_PER_SEC);
+    rig_configure(rig, INSTRUCTIONS);
+    assert_int_equal(series_value(rig_read(rig), BUSY), 5 * NSEC_PER_SEC + 50 * MS);
 }
 
 /* The share of the time that each CPU was busy, with any counter. */
