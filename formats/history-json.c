@@ -41,6 +41,15 @@ int history_question_add(struct history_question *question, const char *const *c
     return r != -ENOENT ? r : filter_add(&question->filter, collector_names, name, value, error);
 }
 
+/* Seconds since 1970, also where time_t has 32 bits. A year begins in March, so that a leap day is its last. */
+static int64_t epoch_of(const struct tm *tm)
+{
+    int64_t year = tm->tm_year + 1900 - (tm->tm_mon < 2), month = (tm->tm_mon + 10) % 12;
+    int64_t days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + tm->tm_mday - 1;
+
+    return (days - 719468) * 86400 + tm->tm_hour * 3600 + tm->tm_min * 60 + tm->tm_sec;
+}
+
 /* "2026-11-28T10:00:00Z", with a fraction of the second or an offset such as +01:00. */
 static int parse_rfc3339(const char *text, uint64_t *ret_ns)
 {
@@ -70,7 +79,7 @@ static int parse_rfc3339(const char *text, uint64_t *ret_ns)
     } else if (!str_equal(rest, "Z")) {
         return -EINVAL;
     }
-    int64_t epoch = (int64_t)timegm(&tm) - offset;
+    int64_t epoch = epoch_of(&tm) - offset;
     if (epoch < 0 || (uint64_t)epoch > UINT64_MAX / NSEC_PER_SEC - 1)
         return -EINVAL;
     *ret_ns = (uint64_t)epoch * NSEC_PER_SEC + fraction;

@@ -626,8 +626,10 @@ static int end_play(void **state)
 
 static struct history_range range_of(double since, double until, double step)
 {
-    return (struct history_range){START + (uint64_t)(since * INTERVAL) * SECOND,
-                                  START + (uint64_t)(until * INTERVAL) * SECOND, (uint64_t)(step * INTERVAL) * SECOND};
+    const int64_t begin = (int64_t)(since * INTERVAL), end = (int64_t)(until * INTERVAL);
+
+    return (struct history_range){START + (uint64_t)begin * SECOND, START + (uint64_t)end * SECOND,
+                                  (uint64_t)(step * INTERVAL) * SECOND};
 }
 
 static const struct {
