@@ -528,7 +528,7 @@ static int await_answer(struct recording *recording, const struct top_address *a
         r = sd_event_loop(recording->event);
     recording->question = top_request_free(recording->question);
     if (r < 0)
-        return error_set(error, r == -ENOMEM ? r : -ENOTCONN, "connect: %s", strerror(-r));
+        return top_request_refused(address, r, error);
     if (recording->interrupted)
         return error_set(error, -EINTR, "interrupted: what a daemon has recorded until then is not kept");
     return recording->content.failed ? error_oom(error) : recording->answer;
@@ -678,6 +678,8 @@ static void note_file(const struct recording *recording)
 
     note("%" PRIu64 " sample%s%s%s in %.1f s: %s", summary->samples, summary->samples == 1 ? "" : "s",
          summary->event[0] ? " of " : "", summary->event, summary->seconds, recording->options->output);
+    if (recording->request.last > 0 && summary->seconds < 0.9 * recording->request.last)
+        note("the daemon has no older ones: it began then, or sampler.hindsight keeps no more");
 }
 
 /* --- command --- */
@@ -746,10 +748,11 @@ static int outlast(struct recording *recording)
 
 int command_record(const struct options *options)
 {
-    _cleanup_(recording_done) struct recording recording = {.options = options, .symboliser = CHILD_NONE};
+    _cleanup_(recording_done) struct recording recording = {.options = options};
     struct error error;
     int status = recording_parse(&recording);
 
+    recording.symboliser = CHILD_NONE;
     if (status == EXIT_SUCCESS && output_open(&recording.output, options->output, &error) < 0)
         status = command_fail(EXIT_FAILURE, &error);
     if (status != EXIT_SUCCESS)

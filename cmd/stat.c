@@ -441,7 +441,8 @@ static int report_unavailable(const struct stat_view *view, const struct snapsho
         table_print_styled(stderr, TABLE_WARNING, "not counted: %s\n", sentences[i]);
     strings_free(sentences, n);
     if (!open)
-        fputs("perfcountd: no group can be opened here\n", stderr);
+        fprintf(stderr, "perfcountd: no group can be opened here%s\n",
+                view->options->workload ? ", so the command was not run" : "");
     return open ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 

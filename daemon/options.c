@@ -539,8 +539,11 @@ static int parse_flags(int argc, char **argv, struct options *options, struct er
         int before = optind ? optind : 1, index = -1;
         int id = getopt_long(argc, argv, "+:hao:e:", table, &index);
         if (id == -1) {
-            if (runs_commands(options->command) && optind < argc && str_equal(argv[before], "--"))
-                options->workload = argv + optind;
+            if (!runs_commands(options->command) || before >= argc || !str_equal(argv[before], "--"))
+                break;
+            if (optind == argc)
+                return error_set(error, -EINVAL, "there is no command behind \"--\"");
+            options->workload = argv + optind;
             break;
         }
         if (id == ':')

@@ -279,7 +279,7 @@ int top_reply_document(const struct top_address *address, const struct top_reply
         r = error_set(error, -EACCES, "it wants a password, which is not supported here: %s",
                       address->path ? "run this as root, whom it asks for none" : "use its unix socket, as root");
     else if (reply->status != 200)
-        r = error_set(error, reply->status == 404 ? -ENOENT : -EPROTO, "it answered %u%s%.256s", reply->status,
+        r = error_set(error, reply->status == 404 ? -ENOENT : -EPROTO, "it answered %u%s%.400s", reply->status,
                       text ? ": " : "", text ? text : "");
     else if (!json_is_object(document))
         r = error_set(error, -EBADMSG, "its answer is no JSON document: is it perfcountd?");
@@ -336,11 +336,25 @@ static void request_end(struct top_request *request, const struct top_reply *rep
     request->on_end(request->userdata, reply, error);
 }
 
+static int explain(const struct top_address *address, const char *what, int code, struct error *error)
+{
+    bool is_denied = code == -EACCES && address->path;
+
+    return error_set(error, code, "%s: %s%s", what, strerror(-code),
+                     is_denied ? ": run this as root, or as a member of the socket's group" : "");
+}
+
+int top_request_refused(const struct top_address *address, int code, struct error *error)
+{
+    explain(address, "connect", code, error);
+    return code == -ENOMEM ? code : -ENOTCONN;
+}
+
 static void request_fail(struct top_request *request, const char *what, int code)
 {
     struct error error;
 
-    error_set(&error, code, "%s: %s", what, strerror(-code));
+    explain(request->address, what, code, &error);
     request_end(request, NULL, &error);
 }
 
@@ -516,7 +530,7 @@ int top_get(const struct top_address *address, const char *path, uint64_t timeou
     top_request_free(request);
     sd_event_unref(waiting.event);
     if (r < 0)
-        return error_set(error, r == -ENOMEM ? r : -ENOTCONN, "connect: %s", strerror(-r));
+        return top_request_refused(address, r, error);
     if (waiting.r < 0)
         return waiting.r;
     if (text->failed) {

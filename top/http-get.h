@@ -73,6 +73,8 @@ typedef void top_request_end(void *userdata, const struct top_reply *reply, cons
  */
 int top_request_start(sd_event *event, const struct top_address *address, const char *path, uint64_t timeout_ns,
                       top_request_end *on_end, void *userdata, struct top_request **ret);
+/* Fills in a sentence for an error of top_request_start(). Returns -ENOMEM, or -ENOTCONN for all others. */
+int top_request_refused(const struct top_address *address, int code, struct error *error);
 /* Cancels the request if it has not ended. `request` may be NULL. */
 struct top_request *top_request_free(struct top_request *request);
 

@@ -97,7 +97,8 @@ static size_t plain_width(void)
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : PLAIN_WIDTH;
 }
 
-static void loop_draw(struct top_loop *loop)
+/* Ends the loop if standard output cannot be written. Returns whether it goes on. */
+static bool loop_draw(struct top_loop *loop)
 {
     _cleanup_(top_frame_done) struct top_frame frame = {0};
 
@@ -105,10 +106,10 @@ static void loop_draw(struct top_loop *loop)
     frame.height = loop->screen ? top_screen_height(loop->screen) : 0;
     top_scene_write(&loop->scene, &loop->view, &frame, &loop->size);
     if (frame.failed)
-        return;
+        return true;
     if (loop->screen) {
         top_screen_show(loop->screen, &frame);
-        return;
+        return true;
     }
     if (loop->frames > 1)
         putchar('\n');
@@ -116,6 +117,7 @@ static void loop_draw(struct top_loop *loop)
     int status = command_end_output(stdout, "standard output", EXIT_SUCCESS);
     if (status != EXIT_SUCCESS)
         sd_event_exit(loop->event, status);
+    return status == EXIT_SUCCESS;
 }
 
 static void set_document(json_t **to, json_t *document)
@@ -161,8 +163,7 @@ static void loop_on_reading(void *userdata, const struct top_reading *reading)
         choose_kind(loop);
     }
     loop->frames++;
-    loop_draw(loop);
-    if (!loop->screen && loop->frames == loop->settings.count)
+    if (loop_draw(loop) && !loop->screen && loop->frames == loop->settings.count)
         sd_event_exit(loop->event, EXIT_SUCCESS);
 }
 

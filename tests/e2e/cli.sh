@@ -91,6 +91,9 @@ soon|stat --interval=soon
 --limit: .*1 to 10000.*"none"|stat --limit=none
 --cgroup=container: |stat --cgroup=container=[a
 "sleep".*behind "--"|stat sleep 1
+no command behind "--"|stat --
+no command behind "--"|record -o x.svg --
+--last cannot be used with --frequency|record -o x.svg --last=1m --frequency=9
 --interval cannot be used with a command|stat --interval=1s -- true
 --per-cpu cannot be used with --sort|stat --per-cpu --sort=ipc
 --last: .*1s to 7d.*"0s"|stat --last=0s
@@ -265,7 +268,7 @@ for command in "" "${commands[@]}"; do
     case $command in
     check-config) arguments+=" $good" ;;
     stat) arguments+=" --interval=50ms" ;;
-    top) arguments+=" --interval=50ms --count=2" ;;
+    top) arguments+=" --interval=50ms --count=1" ;;
     "" | record | run | setup) arguments="$command --help" ;; # record prints nothing there
     esac
     for format in "" --json; do
