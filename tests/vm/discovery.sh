@@ -37,10 +37,14 @@ test_exposition() {
     holds "OpenMetrics is served" openmetrics_ends
 }
 
-# The excerpts of this board in README.md and doc/, with the built-in configuration.
+# The excerpts of this board in README.md and doc/, with the built-in configuration. A loop keeps CPU 3 busy meanwhile.
 test_excerpts() {
+    # shellcheck disable=SC2016 # the board's
+    vm_run 'spin 3 100000 >/dev/null 2>&1 & echo $! >/tmp/excerpts.pid; sleep 1'
     holds "README.md and doc/ show what this board serves" \
         python3 "$root/doc/excerpts.py" --plan "$scratch/plan" board "$url"
+    # shellcheck disable=SC2016 # the board's
+    vm_run 'kill $(cat /tmp/excerpts.pid)'
 }
 
 # The built-in configuration, then events of one PMU only and one that it does not have.

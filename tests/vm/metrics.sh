@@ -46,7 +46,7 @@ loop_metrics() {
     within "cpu_frequency_hertz as well, as the loop leaves the CPU no idle time" \
         "$(metric stalls cpu_frequency_hertz)" 1000000000000000 100
     equals "stall ratios are there, of 0, as sysfs lists the events; and no metric of an event that it does not list" \
-        "$(metrics stalls)" '{"ipc":false,"frontend_stall_ratio":true,"backend_stall_ratio":true,"cpu_frequency_hertz":false,"running_ratio":false}'
+        "$(metrics stalls)" '{"ipc":false,"frontend_stall_ratio":true,"backend_stall_ratio":true,"cpu_frequency_hertz":false,"running_ratio":false,"cpu_utilization":false}'
     equals "nothing is multiplexed" "$(jq -c '[.rates[].ratios.running_ratio | values] | unique' <<<"$rates")" "[1]"
     contains "an event that the CPU does not implement is reported" "$(get /metrics | grep events_unavailable)" \
         "group=\"stalls\",event=\"l2d_cache_refill\",pmu=\"$big\",reason=\"ENOENT\"} 1"
@@ -61,7 +61,7 @@ idle_metrics() {
     within "ipc_kernel of an idle CPU is its ipc, within 1 %" "$(metric kernel ipc_kernel)" "$(metric kernel ipc)" 100
     equals "stall ratios by the kernel's names of the events" \
         "$(metrics generic | jq -c 'del(.cpu_frequency_hertz)')" \
-        '{"frontend_stall_ratio":true,"backend_stall_ratio":true,"running_ratio":false}'
+        '{"frontend_stall_ratio":true,"backend_stall_ratio":true,"running_ratio":false,"cpu_utilization":true}'
     daemon_stop
 }
 
