@@ -16,11 +16,10 @@
 static int config_set_default(const struct option *option, struct config *config, struct error *error)
 {
     _cleanup_(document_done) struct document document = {0};
-    int r = document_parse(option->default_yaml, strlen(option->default_yaml), &document, error);
+    int r = document_parse_builtin(option->default_yaml, &document, error);
 
     if (r < 0)
         return r;
-    document.builtin = true;
     return option->type->read(option, &document, document_root(&document), config, error);
 }
 

@@ -352,7 +352,7 @@ static int list_add(const struct option *option, const char *text, void *base, s
 static int list_add_default(const struct option *option, void *base, struct error *error)
 {
     _cleanup_(document_done) struct document document = {0};
-    int r = document_parse(option->default_yaml, strlen(option->default_yaml), &document, error);
+    int r = document_parse_builtin(option->default_yaml, &document, error);
     const yaml_node_t *item;
 
     for (size_t i = 0; r == 0 && (item = document_item(&document, document_root(&document), i)); i++)

@@ -204,13 +204,14 @@ static int document_check_nodes(const struct document *document, struct error *e
 }
 
 /* Parses the text twice: first as events, to check it against the limits, then as a tree. */
-static int document_parse_as(const char *text, size_t size, bool secret, struct document *ret, struct error *error)
+static int document_parse_as(const char *text, size_t size, struct document like, struct document *ret,
+                             struct error *error)
 {
-    _cleanup_(document_done) struct document document = {.secret = secret};
+    _cleanup_(document_done) struct document document = like;
     _cleanup_(yaml_parser_delete) yaml_parser_t parser = {0};
     int r = text_check_utf8(text, size, error);
 
-    if (r == 0)
+    if (r == 0 && !document.builtin)
         r = text_check_syntax(text, size, error);
     if (r == 0)
         r = open_parser(text, size, &parser, error);
@@ -229,12 +230,17 @@ static int document_parse_as(const char *text, size_t size, bool secret, struct 
 
 int document_parse(const char *text, size_t size, struct document *ret, struct error *error)
 {
-    return document_parse_as(text, size, false, ret, error);
+    return document_parse_as(text, size, (struct document){0}, ret, error);
 }
 
 int document_parse_secret(const char *text, size_t size, struct document *ret, struct error *error)
 {
-    return document_parse_as(text, size, true, ret, error);
+    return document_parse_as(text, size, (struct document){.secret = true}, ret, error);
+}
+
+int document_parse_builtin(const char *text, struct document *ret, struct error *error)
+{
+    return document_parse_as(text, strlen(text), (struct document){.builtin = true}, ret, error);
 }
 
 void document_done(struct document *document)

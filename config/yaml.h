@@ -29,6 +29,8 @@ int document_parse(const char *text, size_t size, struct document *ret, struct e
  * does.
  */
 int document_parse_secret(const char *text, size_t size, struct document *ret, struct error *error);
+/* Like document_parse(), for a NUL-terminated text of this program, which needs no check of its limits. */
+int document_parse_builtin(const char *text, struct document *ret, struct error *error);
 void document_done(struct document *document);
 /* Returns the root node, or NULL if the document is empty or `null`. */
 const yaml_node_t *document_root(const struct document *document);

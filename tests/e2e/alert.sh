@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # An alert of a real Prometheus goes through a real Alertmanager to the program of doc/profiles.md, which fetches the
 # profile of a program that ended before the alert fired.
+# set: all
 . "$(dirname "$0")/lib.sh"
 need cc curl prometheus prometheus-alertmanager python3 unshare
 [ "$(id -u)" -eq 0 ] || skip "root, to sample all CPUs"
