@@ -13,7 +13,8 @@
 
 #define ANSWER_NS (10 * NSEC_PER_SEC)
 #define SHOWN_MAX 4 /* cgroups in a sentence */
-/* The names of containers arrive later: until none has arrived for so long, and at most for so long. */
+/* The names of containers arrive late. They are waited for until none has come for SILENCE_MS, or SETTLE_NS are over.
+ */
 #define SILENCE_MS 100
 #define SETTLE_NS (2 * NSEC_PER_SEC)
 

@@ -175,7 +175,7 @@ static int add_file(struct setup *setup, const char *path, const char *content, 
     return r;
 }
 
-/* Writes the web configuration that is in use with `tail` behind what it had, and records how much that was. */
+/* Appends `tail` to the web configuration that is in use, and records how long that was before. */
 static int extend_file(struct setup *setup, const char *tail, struct error *error)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
@@ -332,7 +332,7 @@ static size_t head_size(const struct setup *setup, const char *path, const char 
     return MIN((size_t)head, size);
 }
 
-/* Appends users to setup->head, to see whether it is a web configuration then, and has no others. */
+/* Checks that setup->head is a valid web configuration once the users are appended, and has no users of its own. */
 static int check_head(struct setup *setup, struct error *error)
 {
     _cleanup_(web_config_freep) struct web_config *before = NULL, *after = NULL;
@@ -665,7 +665,7 @@ static void undo_line(const char *line)
             kinds[i].undo(line + strlen(kinds[i].word));
 }
 
-/* What was done last is undone first. Directories go at the end, if they are empty. `list` is not empty. */
+/* Undoes the steps of `list`, the last one first; then removes directories that are empty. `list` must not be empty. */
 static void undo_list(char *list)
 {
     static const char word[] = "directory ";

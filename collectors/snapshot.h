@@ -61,7 +61,7 @@ struct row {
     struct counter *counters;
 };
 
-/* The collector's name in rows of a command (collectors/task-counts.h). */
+/* The name of the collector that counts one command (collectors/task-counts.h). */
 #define TASK_COLLECTOR "command"
 
 struct config;

@@ -8,7 +8,7 @@
 #include "collectors/group-rows.h"
 #include "perf/generic-events.h"
 
-/* A perf group, or one of several that count the same on the CPUs of a PMU. */
+/* A perf group. There is one for each CPU of a PMU, with the same events, where an event is bound to its CPU. */
 struct part {
     struct group *group;
     uint64_t events;
@@ -212,7 +212,7 @@ static int add_rows(struct task_counts *counts, const struct target_events *even
 
 /* --- opening --- */
 
-/* Opens the events of `mask` on a CPU, or on all (-1), and adds their parts. */
+/* Opens the events of `mask` on one CPU, or on all (-1), and adds a part for each group that was opened. */
 static int open_on(struct task_counts *counts, const struct target_events *events, uint64_t mask, int cpu)
 {
     const struct group_target target = {.pid = counts->pid, .cpu = cpu, .paused = true, .inherit = true};

@@ -317,7 +317,7 @@ TEST(test_sampling)
     SAMPLE_SPOILS(TRY_SAMPLING)
 }
 
-/* What only samples of whole CPUs may have, if hindsight is on. */
+/* Fields of the attr that only samples of whole CPUs may have, and only if hindsight is on. */
 #define HINDSIGHT_SPOILS(X)                                                                                            \
     X(overwritten, p->events[0].attr.write_backward = 1, 0)                                                            \
     X(with_cgroups, p->events[0].attr.sample_type |= PERF_SAMPLE_CGROUP, 0)                                            \

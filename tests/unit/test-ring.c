@@ -299,7 +299,7 @@ TEST(test_overwritten)
     }
 }
 
-/* Records larger than the ring, of no possible size, or at an odd place: those that are newer are copied. */
+/* A record that is larger than the ring, has an impossible size or is misaligned ends the copy of those before it. */
 TEST(test_overwritten_corrupt)
 {
     static const uint16_t bad_sizes[] = {0, 1, 7, 12, UINT16_MAX, UINT16_MAX - 7};

@@ -385,7 +385,7 @@ static void burn(void)
         ;
 }
 
-/* The samples are of the time before the request; those of this process can be chosen, however it is asked. */
+/* The samples are of the time before the request. A client can ask for those of one process only, here this one. */
 TEST_WITH(test_hindsight, sampled_begin, sampled_end)
 {
     struct sampled *f = *state;

@@ -290,7 +290,7 @@ TEST_WITH(test_gone, begin, end)
     }
 }
 
-/* A stripped file has its names in a separate debug file, if that has its build ID. */
+/* The names of a stripped file come from its separate debug file, whose build ID must be the same. */
 TEST_WITH(test_debug_file, begin, end)
 {
     static const struct {

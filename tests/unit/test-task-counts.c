@@ -40,7 +40,7 @@ static void task_done(struct task_rig *rig)
     fake_sys_free(rig->fake);
 }
 
-/* The task runs on a CPU: no other CPU's event, and no other PMU's, has a counter meanwhile. */
+/* The task runs on this CPU for a while. Events of other CPUs and of other PMUs do not count meanwhile. */
 static void run_on(struct task_rig *rig, unsigned cpu, uint64_t ns)
 {
     for (size_t i = 0; i < rig->fake->n_events; i++) {

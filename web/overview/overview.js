@@ -500,7 +500,7 @@ class Overview {
     // --- showing
 
     // The CPUs in use at each step: by the kernel's idle times, if they are known of all, else by all cgroups that are
-    // counted. The steps of the machine may be shorter, and its last one older.
+    // counted. The intervals of the machine may be shorter than those of the services, and its newest one older.
     total(record) {
         const busy = this.knownBusy(), usage = this.lines.usage();
 

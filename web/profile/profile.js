@@ -151,7 +151,7 @@ class ProfileView {
         this.start(new Recording(this.page.client, this.form.request(), { isLive: this.form.isLive }));
     }
 
-    // The samples of an interval in the URL are asked for at once, as the daemon soon has them no more, but only once.
+    // If the URL has an interval, its samples are asked for without a click, since the daemon soon drops them; but once.
     lookBack() {
         const { interval } = this.state;
         const recording = interval && new Recording(this.page.client, this.form.values(), { interval });
