@@ -7,6 +7,7 @@
 #include "collectors/group-counts.h"
 #include "collectors/group-rows.h"
 #include "perf/generic-events.h"
+#include "perf/perf-event.h"
 
 /* A perf group. There is one for each CPU of a PMU, with the same events, where an event is bound to its CPU. */
 struct part {
