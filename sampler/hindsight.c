@@ -191,6 +191,21 @@ static int open_samples(struct hindsight *hindsight, const struct machine *machi
     return r;
 }
 
+/* A CPU that cannot be tracked is no error for rings_open(). Here smaller rings are tried, since names need them all.
+ */
+static int open_tracking(struct hindsight *hindsight, const struct machine *machine, struct error *error)
+{
+    struct rings *tracking = &hindsight->tracking;
+    int r = rings_open(tracking, machine, false, error);
+
+    while (r == 0 && tracking->n < hindsight->samples.n && hindsight->tracking_options.ring_pages > 1) {
+        rings_done(tracking);
+        hindsight->tracking_options.ring_pages /= 2;
+        r = rings_open(tracking, machine, false, error);
+    }
+    return r;
+}
+
 static int make_options(struct hindsight *hindsight, const struct machine *machine, const struct config_sampler *config,
                         struct error *error)
 {
@@ -236,7 +251,7 @@ static int begin(struct hindsight *hindsight, const struct machine *machine, con
     if (r < 0)
         return r;
     hindsight->tracking_options.cgroups = hindsight->options.cgroups;
-    r = rings_open(&hindsight->tracking, machine, false, error);
+    r = open_tracking(hindsight, machine, error);
     if (r == 0)
         r = timer_init(hindsight->event, CLOCK_MONOTONIC, DRAIN_USEC / 10, on_timer, hindsight, &hindsight->timer);
     if (r == 0)
