@@ -62,9 +62,7 @@ struct found {
 
 static void found_clear(struct found *found)
 {
-    for (size_t i = 0; i < found->n; i++)
-        free(found->paths[i]);
-    free(found->paths);
+    strings_free(found->paths, found->n);
     *found = (struct found){.pattern = found->pattern};
 }
 

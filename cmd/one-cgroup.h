@@ -24,7 +24,7 @@ int cgroup_pattern_check(const char *pattern, struct error *error);
 int one_cgroup_here(struct session *session, const char *pattern, char **ret, struct error *error);
 /* Searches the cgroups that a daemon counts. Also returns errors of top_get(). */
 int one_cgroup_there(const struct top_address *address, const char *pattern, char **ret, struct error *error);
-/* The same in its document /api/v1/cgroups. */
+/* Searches the daemon's document, the answer to /api/v1/cgroups. */
 int one_cgroup_of(const json_t *document, const char *pattern, char **ret, struct error *error);
 
 #endif

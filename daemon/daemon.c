@@ -445,11 +445,9 @@ static void apply_config(struct daemon *daemon)
 {
     const struct config *config = daemon->session.config;
 
-    const char *reason;
-
     sampler_configure(daemon->sampler, daemon->session.machine, &config->sampler, config_trust_to_sample(config));
-    if (!sampler_hindsight(daemon->sampler, &reason) && reason[0])
-        log_warning("sampler.hindsight: %s", reason);
+    if (sampler_no_hindsight(daemon->sampler))
+        log_warning("sampler.hindsight: %s", sampler_no_hindsight(daemon->sampler));
     sampler_cpus_changed(daemon->sampler, daemon->session.machine, NULL);
     warn_of_deprecated(daemon);
 }

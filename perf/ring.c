@@ -123,17 +123,25 @@ static int grow_bounce(struct ring *ring, size_t size)
     return 0;
 }
 
+/* Copies `size` bytes that begin at the position `at`, which may wrap. */
+static void copy_out(const struct ring *ring, uint64_t at, size_t size, char *to)
+{
+    uint64_t start = at & (ring->size - 1);
+    size_t first = (size_t)MIN(size, ring->size - start);
+
+    memcpy(to, ring->data + start, first);
+    memcpy(to + first, ring->data, size - first);
+}
+
 /* Copies a record of `size` bytes that begins at offset `start` and wraps around the end of the ring, into one piece.
  */
 static int ring_join(struct ring *ring, uint64_t start, size_t size, const struct perf_event_header **ret)
 {
-    size_t first = (size_t)(ring->size - start);
-
     int r = grow_bounce(ring, size);
+
     if (r < 0)
         return r;
-    memcpy(ring->bounce, ring->data + start, first);
-    memcpy((char *)ring->bounce + first, ring->data, size - first);
+    copy_out(ring, start, size, ring->bounce);
     *ret = ring->bounce;
     return 0;
 }
@@ -211,16 +219,6 @@ int ring_of_records(void *bytes, size_t size, struct ring **ret)
         ring->size *= 2;
     *ret = ring;
     return 0;
-}
-
-/* Copies `size` bytes that begin at the position `at`, which may wrap. */
-static void copy_out(const struct ring *ring, uint64_t at, size_t size, char *to)
-{
-    uint64_t start = at & (ring->size - 1);
-    size_t first = (size_t)MIN(size, ring->size - start);
-
-    memcpy(to, ring->data + start, first);
-    memcpy(to + first, ring->data, size - first);
 }
 
 /* The records are written into the copy from its end, so that the oldest comes first. */

@@ -160,11 +160,11 @@ struct capture {
     LIST_HEAD(, subscriber) subscribers;
     bool paused;
     uint64_t lost;
-    uint64_t until_ns; /* the current round takes records up to this time (sys_record_now()); 0 between rounds */
-    bool ended;        /* the process of the options has exited */
-    bool last;         /* the current round began after the exit, so it is the last one */
-    bool is_past, held;
-    struct past_span past;
+    uint64_t until_ns;     /* the current round takes records up to this time (sys_record_now()); 0 between rounds */
+    bool ended;            /* the process of the options has exited */
+    bool last;             /* the current round began after the exit, so it is the last one */
+    struct past_span past; /* until_ns 0: the capture is live */
+    bool held;
 };
 
 DEFINE_CLEANUP(struct capture *, capture_free);
@@ -174,9 +174,14 @@ const struct record_options *capture_options(const struct capture *capture)
     return &capture->options;
 }
 
+static bool is_past(const struct capture *capture)
+{
+    return capture->past.until_ns != 0;
+}
+
 bool capture_is_alive(const struct capture *capture)
 {
-    return rings_samples(&capture->cpu_rings) && !capture->ended && !capture->is_past;
+    return rings_samples(&capture->cpu_rings) && !capture->ended && !is_past(capture);
 }
 
 bool capture_is_idle(const struct capture *capture)
@@ -217,7 +222,7 @@ static bool is_wanted(const struct capture *capture, const struct record *record
     const struct past_span *past = &capture->past;
     uint64_t cgroup = record->type == PERF_RECORD_SAMPLE ? record->sample.cgroup : 0;
 
-    if (!capture->is_past)
+    if (!is_past(capture))
         return true;
     if (capture->options.pid && record->id.pid != capture->options.pid)
         return false;
@@ -279,7 +284,7 @@ static void give_over(struct capture *capture, const char *reason)
 static bool take_turn(struct capture *capture)
 {
     if (capture->until_ns == 0) {
-        capture->until_ns = capture->is_past ? capture->past.until_ns : sys_record_now(capture->sys);
+        capture->until_ns = is_past(capture) ? capture->past.until_ns : sys_record_now(capture->sys);
         capture->last = capture->ended;
     }
     bool complete = merge_lanes(capture);
@@ -320,7 +325,7 @@ static int capture_on_timer(sd_event_source *source, uint64_t usec, void *userda
     struct capture *capture = userdata;
 
     (void)usec;
-    if (capture->is_past)
+    if (is_past(capture))
         return capture_on_again(NULL, capture);
     timer_arm_in(source, DRAIN_USEC);
     capture->ended |= process_is_gone(capture);
@@ -452,7 +457,7 @@ int capture_open(struct sys *sys, sd_event *event, const struct machine *machine
 
 bool capture_close_tracking(struct capture *capture)
 {
-    return !capture->is_past && rings_close_tracking(&capture->cpu_rings);
+    return !is_past(capture) && rings_close_tracking(&capture->cpu_rings);
 }
 
 /* --- the past --- */
@@ -473,7 +478,6 @@ int capture_of_past(struct sys *sys, sd_event *event, struct symbols *symbols, s
                                 .symbols = symbols,
                                 .options = *options,
                                 .cpu_rings = *rings,
-                                .is_past = true,
                                 .past = *span};
     *rings = (struct rings){0};
     *options = (struct record_options){.cgroup_fd = -1};
@@ -491,7 +495,7 @@ int capture_of_past(struct sys *sys, sd_event *event, struct symbols *symbols, s
 
 const struct past_span *capture_past(const struct capture *capture)
 {
-    return capture->is_past ? &capture->past : NULL;
+    return is_past(capture) ? &capture->past : NULL;
 }
 
 void capture_rewind(struct capture *capture)
@@ -543,7 +547,7 @@ void capture_cpus_changed(struct capture *capture, const struct machine *machine
 {
     const struct subscriber *s;
 
-    if (capture_is_idle(capture) || capture->is_past)
+    if (capture_is_idle(capture) || is_past(capture))
         return;
     drain_rings(capture);
     rings_close_offline(&capture->cpu_rings, machine, went_offline);

@@ -56,25 +56,6 @@ struct hindsight *hindsight_free(struct hindsight *hindsight)
     return NULL;
 }
 
-const char *hindsight_event(const struct hindsight *hindsight)
-{
-    return hindsight->options.events.events[0].text;
-}
-
-static size_t bytes_of(const struct rings *set)
-{
-    size_t pages = 0;
-
-    for (size_t i = 0; i < set->n; i++)
-        pages += 1 + set->cpu_rings[i]->group.ring_pages;
-    return pages * (size_t)sysconf(_SC_PAGESIZE);
-}
-
-size_t hindsight_bytes(const struct hindsight *hindsight)
-{
-    return bytes_of(&hindsight->samples) + bytes_of(&hindsight->tracking) + hindsight->kept.capacity;
-}
-
 /* --- records of processes --- */
 
 /* Forgets the older half of the records. */

@@ -47,9 +47,4 @@ int hindsight_pause(struct hindsight *hindsight, bool paused);
 int hindsight_look_back(struct hindsight *hindsight, const struct machine *machine,
                         const struct record_request *request, struct capture **ret, struct error *error);
 
-/* The event that samples, in perf's notation. */
-const char *hindsight_event(const struct hindsight *hindsight);
-/* The bytes of all rings, and of the records of processes that are kept. */
-size_t hindsight_bytes(const struct hindsight *hindsight);
-
 #endif

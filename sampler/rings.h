@@ -95,8 +95,8 @@ void rings_release(struct rings *set);
 /*
  * Copies what rings that the kernel overwrites have now. Nothing is written to any of them meanwhile: samples of that
  * time are lost, and counted by the kernel. *ret_since_ns is the time from which on each CPU's samples are all there; 0
- * if no ring has overwritten any. The copies of `set` are added to `ret`, which has no rings of its own. Returns
- * -ENOMEM, or an error of ioctl(2).
+ * if no ring has overwritten any. The copies of `set` are added to `ret`, which opens no rings. Returns -ENOMEM, or
+ * an error of ioctl(2).
  */
 int rings_copy(struct rings *set, const struct cpuset *cpus, struct rings *ret, uint64_t *ret_since_ns);
 /* Adds `size` bytes of records of the tracking rings `set`, which are taken even on failure. -ENOMEM on failure. */

@@ -200,16 +200,16 @@ static void keep_last(struct sampler *sampler)
 
 /* --- hindsight --- */
 
-const struct hindsight *sampler_hindsight(const struct sampler *sampler, const char **ret_reason)
+const char *sampler_no_hindsight(const struct sampler *sampler)
 {
-    *ret_reason = sampler->no_hindsight.message;
-    return sampler->hindsight;
+    return sampler->no_hindsight.message[0] ? sampler->no_hindsight.message : NULL;
 }
 
 static int need_symbols(struct sampler *sampler)
 {
-    int r = sampler->symbols ? 0 : symbols_new(sampler->sys, sampler->event, &sampler->symbols);
-
+    if (sampler->symbols)
+        return 0;
+    int r = symbols_new(sampler->sys, sampler->event, &sampler->symbols);
     if (r == 0)
         symbols_set_child(sampler->symbols, sampler->symboliser);
     return r;
@@ -226,18 +226,22 @@ static bool hindsight_is_outdated(const struct sampler *sampler)
 
 static void configure_hindsight(struct sampler *sampler)
 {
-    struct error *error = &sampler->no_hindsight;
+    struct error error;
 
     if (sampler->hindsight && hindsight_is_outdated(sampler))
         sampler->hindsight = hindsight_free(sampler->hindsight);
-    error->message[0] = '\0';
+    sampler->no_hindsight.message[0] = '\0';
     if (sampler->hindsight || !sampler->config->enabled || !sampler->config->hindsight.enabled)
         return;
     int r = need_symbols(sampler);
     if (r < 0)
-        error_set(error, r, "sampling cannot start: %s", strerror(-r));
-    else if (hindsight_open(sampler->sys, sampler->event, sampler->machine, sampler->symbols, sampler->config,
-                            &sampler->hindsight, error) == 0)
+        error_set(&error, r, "sampling cannot start: %s", strerror(-r));
+    else
+        r = hindsight_open(sampler->sys, sampler->event, sampler->machine, sampler->symbols, sampler->config,
+                           &sampler->hindsight, &error);
+    if (r < 0)
+        sampler->no_hindsight = error;
+    else
         hindsight_pause(sampler->hindsight, sampler->paused);
 }
 
@@ -410,9 +414,9 @@ static int get_capture(struct sampler *sampler, struct record_options *options, 
 static int join_past(struct sampler *sampler, const struct record_request *request, struct capture **ret,
                      struct error *error)
 {
-    if (!sampler->hindsight && sampler->no_hindsight.message[0])
+    if (sampler_no_hindsight(sampler))
         return error_set(error, -EOPNOTSUPP, "parameter \"last\": sampler.hindsight cannot sample: %s",
-                         sampler->no_hindsight.message);
+                         sampler_no_hindsight(sampler));
     if (!sampler->hindsight)
         return error_set(error, -EOPNOTSUPP,
                          "parameter \"last\": samples are kept only with \"hindsight: {enabled: true}\" below sampler "

@@ -25,13 +25,13 @@ struct sampler *sampler_free(struct sampler *sampler);
  * To be called before the first client and after each reload. `machine` and `config` are borrowed until the next call;
  * `admits` is the lowest trust that may have samples. Ends, with the reason "reload", the streams that the new
  * configuration does not allow and those that depend on a changed setting: callchains, the size of the rings, or the
- * event or rate if the client did not name its own. Opens hindsight, or closes it; sampler_hindsight() says whether
+ * event or rate if the client did not name its own. Opens hindsight, or closes it; sampler_no_hindsight() says whether
  * that succeeded.
  */
 void sampler_configure(struct sampler *sampler, const struct machine *machine, const struct config_sampler *config,
                        enum trust admits);
-/* NULL: it is not enabled, or cannot be opened; then *ret_reason says why, or is "". */
-const struct hindsight *sampler_hindsight(const struct sampler *sampler, const char **ret_reason);
+/* A sentence that says why hindsight cannot be opened; NULL if it is open, or not enabled. */
+const char *sampler_no_hindsight(const struct sampler *sampler);
 /*
  * Opens and closes CPUs after a hotplug. `machine` is borrowed as above. `went_offline` (may be NULL) are the CPUs that
  * have gone offline since the last call, including those that are online again.

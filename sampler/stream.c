@@ -384,10 +384,11 @@ static bool is_in_stream(const struct stream *stream, const struct record *recor
 static void look_at(struct stream *stream, const struct record *record)
 {
     struct callchain chain = callchain_begin(record);
-    struct frame frame;
+    struct frame frame = {0};
     uint64_t ip;
 
-    symbols_resolve(stream->client.symbols, record->id.pid, chain.space == SPACE_KERNEL, record->sample.ip, &frame);
+    if (record->sample.n_callchain == 0)
+        symbols_resolve(stream->client.symbols, record->id.pid, chain.space == SPACE_KERNEL, record->sample.ip, &frame);
     stream->awaited |= frame.awaited;
     while (callchain_next(&chain, &ip)) {
         symbols_resolve(stream->client.symbols, record->id.pid, chain.space == SPACE_KERNEL,

@@ -53,7 +53,7 @@ export class Edition {
     constructor(page) {
         this.page = page;
         this.version = null;
-        this.at = -Infinity; // when the status was asked for last, if an answer came or may still come
+        this.at = -Infinity; // when the status was last asked for; not if that failed
         this.poll = null;
     }
 

@@ -30,8 +30,6 @@ printf '%s\n' 'web: {local_operators: true}' 'sampler: {enabled: true, hindsight
     >"$scratch/config.yaml"
 start_daemon --config.file="$scratch/config.yaml"
 holds "samples are taken" eventually 60 grep -q . <(get '/api/v1/folded?last=60')
-"$scratch/alert-hot" 3 >/dev/null
-
 { read -r hook_port; read -r alertmanager_port; } < <(free_ports 2)
 block '#!/usr/bin/env python3' | sed "s/9199/$hook_port/" >"$scratch/hook"
 compares "the program has about ten lines" "$(wc -l <"$scratch/hook") < 13"
@@ -53,8 +51,12 @@ scrape_configs: [{job_name: perfcountd, static_configs: [{targets: ["${url#http:
 rule_files: ["$scratch/rules.yml"]
 alerting: {alertmanagers: [{static_configs: [{targets: ["127.0.0.1:$alertmanager_port"]}]}]}
 END
-echo 'groups: [{name: test, rules: [{alert: Test, expr: "up == 1"}]}]' >"$scratch/rules.yml"
+echo 'groups: []' >"$scratch/rules.yml"
 start_prometheus "$scratch/prometheus.yml"
+holds "Alertmanager is ready" eventually 60 curl -sf "http://127.0.0.1:$alertmanager_port/-/ready"
+"$scratch/alert-hot" 3 >/dev/null
+echo 'groups: [{name: test, rules: [{alert: Test, expr: "up == 1"}]}]' >"$scratch/rules.yml"
+kill -HUP "$prometheus_pid"
 has_profile() {
     grep -qs '^alert-hot;.*hot_seventy' "$scratch/profiles/"*.folded
 }

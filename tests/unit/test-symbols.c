@@ -247,6 +247,19 @@ TEST_WITH(test_kernel, begin, end)
     }
 }
 
+/* The record of a process that has ended, and had another file at the addresses of this mapping. */
+static struct record map_again(const struct mapping *mapping, const char *file)
+{
+    return (struct record){.type = PERF_RECORD_MMAP2,
+                           .mmap = {.pid = 4000000,
+                                    .tid = 4000000,
+                                    .address = mapping->start,
+                                    .length = mapping->end - mapping->start,
+                                    .offset = mapping->offset,
+                                    .protection = PROT_EXEC,
+                                    .file = file}};
+}
+
 /* The process has ended when its file is opened; the file is the same, another one, or gone. */
 TEST_WITH(test_gone, begin, end)
 {
@@ -260,13 +273,7 @@ TEST_WITH(test_gone, begin, end)
     ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
     path[size] = '\0';
     frame = look(fixture, own_pid(), (uintptr_t)known_static_function);
-    struct record record = {.type = PERF_RECORD_MMAP2,
-                            .mmap = {.pid = 4000000,
-                                     .tid = 4000000,
-                                     .address = frame.mapping->start,
-                                     .length = frame.mapping->end - frame.mapping->start,
-                                     .offset = frame.mapping->offset,
-                                     .protection = PROT_EXEC}};
+    struct record record = map_again(frame.mapping, NULL);
     const struct {
         const char *file;
         uint64_t inode;
@@ -312,14 +319,7 @@ TEST_WITH(test_debug_file, begin, end)
     struct frame frame = resolve_named(fixture, (uintptr_t)known_static_function);
     for (size_t i = 0; i < frame.mapping->build_id_size; i++)
         snprintf(id + 2 * i, 3, "%02x", frame.mapping->build_id[i]);
-    struct record record = {.type = PERF_RECORD_MMAP2,
-                            .mmap = {.pid = 4000000,
-                                     .tid = 4000000,
-                                     .address = frame.mapping->start,
-                                     .length = frame.mapping->end - frame.mapping->start,
-                                     .offset = frame.mapping->offset,
-                                     .protection = PROT_EXEC,
-                                     .file = path}};
+    struct record record = map_again(frame.mapping, path);
     ssize_t size = readlink("/proc/self/exe", own, sizeof(own) - 1);
     assert_true(size > 0);
     own[size] = '\0';

@@ -282,7 +282,7 @@ TEST(test_unreadable)
     task_done(&rig);
 }
 
-/* Whatever call of opening fails, the rest is counted, and all is closed. */
+/* If one call fails while events are opened, the others are still counted, and every descriptor is closed. */
 TEST(test_failing_calls)
 {
     static const enum fake_call calls[] = {FAKE_OPEN, FAKE_IOCTL};
