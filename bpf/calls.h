@@ -25,6 +25,9 @@ struct bpf_maps {
     int records; /* a struct bpf_record for each CPU */
 };
 
+/* The message of start() for a shape without events. */
+#define BPF_NO_EVENTS "none of the events of collectors.cgroup.groups can be opened"
+
 /* The longest time that start() may take, in seconds; enough for a slow board. */
 #define BPF_START_MAX_S 20
 
@@ -35,7 +38,7 @@ struct bpf_calls {
      * Loads the program. On failure *error says what is missing and gives the remedy. Returns -ENOSYS if libbpf is not
      * installed or perfcountd was built without it; -EPERM without the privilege or under lockdown; -ENOENT if the
      * kernel lacks a hook, or has no BTF and its structs were not found otherwise; -ENOMEM, on kernels before 5.11 also
-     * because of RLIMIT_MEMLOCK; -E2BIG for too many events or slots; -ETIMEDOUT.
+     * because of RLIMIT_MEMLOCK; -E2BIG for too many events or slots, or no events; -ETIMEDOUT.
      */
     int (*start)(void *owner, const struct bpf_shape *shape, struct bpf_maps *ret, struct error *error);
     /*

@@ -384,7 +384,9 @@ static int object_find_parts(const struct libbpf *libbpf, struct bpf_object *obj
 
 static int shape_check(const struct bpf_shape *shape, struct error *error)
 {
-    if (shape->events < 1 || shape->events > BPF_EVENTS_MAX || shape->groups < 1 || shape->groups > BPF_GROUPS_MAX)
+    if (shape->events < 1)
+        return error_set(error, -E2BIG, BPF_NO_EVENTS);
+    if (shape->events > BPF_EVENTS_MAX || shape->groups < 1 || shape->groups > BPF_GROUPS_MAX)
         return error_set(error, -E2BIG, "the program counts at most %d events in %d groups", BPF_EVENTS_MAX,
                          BPF_GROUPS_MAX);
     if (shape->cpus < 1 || shape->slots <= BPF_SLOT_ROOT || shape->slots > UINT32_MAX / shape->cpus)

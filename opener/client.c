@@ -649,14 +649,27 @@ static int client_order_bpf(struct opener_client *client, const struct opener_bp
     return client_ask_bpf(client, packet, given, &reply, &opened);
 }
 
+/* Also true if the opener has ended and the daemon has not noticed yet. */
+static bool client_is_lost(void *owner)
+{
+    const struct opener_client *client = owner;
+    char byte;
+    struct iovec part = {.iov_base = &byte, .iov_len = 1};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+
+    return client->lost || recvmsg(client->socket, &message, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 static int client_start(void *owner, const struct bpf_shape *shape, struct bpf_maps *ret, struct error *error)
 {
     const struct opener_bpf_packet packet = {.call = OPENER_BPF_START, .shape = *shape};
     _cleanup_(fd_list_close) struct fd_list opened = {0};
     struct opener_client *client = owner;
     struct opener_reply reply = {0};
-    int r = client_ask_bpf(owner, &packet, &(struct fd_list){0}, &reply, &opened);
 
+    if (shape->events == 0 && !client_is_lost(client))
+        return error_set(error, -E2BIG, BPF_NO_EVENTS);
+    int r = client_ask_bpf(owner, &packet, &(struct fd_list){0}, &reply, &opened);
     if (r == 0 && opened.n < 2)
         r = -EMFILE;
     if (r < 0) {
@@ -715,17 +728,6 @@ static int client_flush(void *owner)
     const struct opener_bpf_packet packet = {.call = OPENER_BPF_FLUSH};
 
     return client_order_bpf(owner, &packet, &(struct fd_list){0});
-}
-
-/* Also true if the opener has ended and the daemon has not noticed yet. */
-static bool client_is_lost(void *owner)
-{
-    const struct opener_client *client = owner;
-    char byte;
-    struct iovec part = {.iov_base = &byte, .iov_len = 1};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-
-    return client->lost || recvmsg(client->socket, &message, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
 static void client_stop(void *owner)
