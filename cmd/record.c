@@ -616,6 +616,9 @@ static int refuse_empty(const struct recording *recording, struct error *error)
                          "no sample of %s, so %s is not written: the command had only %.3f s of CPU time; raise "
                          "--frequency, or let it run for longer",
                          event, recording->options->output, used);
+    if (recording->interrupted)
+        return error_set(error, -EINTR, "interrupted before there was a sample of %s, so %s is not written", event,
+                         recording->options->output);
     return error_set(error, -ENODATA,
                      "no sample of %s in %.1f s, so %s is not written: nothing ran that could be sampled, or the event "
                      "did not occur",
@@ -718,7 +721,7 @@ static int record_there(struct recording *recording, const char *url, struct err
 static int record(struct recording *recording)
 {
     const char *url = recording->options->url;
-    struct error error, first;
+    struct error error;
     bool elsewhere = false;
     int status;
 
@@ -727,11 +730,13 @@ static int record(struct recording *recording)
     else
         status = record_here(recording, &elsewhere, &error);
     if (elsewhere && !recording->workload.arguments) {
-        first = error;
+        const struct error first = error;
         recording->sampler = sampler_free(recording->sampler);
         status = record_there(recording, DEFAULT_URL, &error);
-        if (status != EXIT_SUCCESS)
-            error_set(&error, -EACCES, "%.200s; and this process may not sample: %s", error.message, first.message);
+        if (status != EXIT_SUCCESS) {
+            note("this process may not sample: %s", first.message);
+            error_prefix(&error, "so a daemon was asked");
+        }
     }
     return status == EXIT_SUCCESS ? status : command_fail_flag(status, "", &error);
 }

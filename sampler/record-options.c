@@ -570,11 +570,8 @@ static int record_options_check_or_fall_back(struct record_options *options, str
         r = probe_or_user_only(options, sys, machine, error);
     if ((r != -EINVAL && r != -EACCES) || !automatic)
         return r;
-    int of_cycles = r;
     r = record_options_parse_events(options, "cpu-clock", error);
-    if (r == 0)
-        r = probe_or_user_only(options, sys, machine, of_cycles == -EACCES ? NULL : error);
-    return r < 0 && of_cycles == -EACCES ? of_cycles : r;
+    return r == 0 ? probe_or_user_only(options, sys, machine, error) : r;
 }
 
 int record_options_make(struct sys *sys, const struct machine *machine, const struct config_sampler *config,

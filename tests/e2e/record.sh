@@ -4,7 +4,7 @@
 # recording ends, what it says, and that a file is there only when it is whole; of a running daemon.
 # set: quick
 . "$(dirname "$0")/lib.sh"
-need cc curl gzip perf pgrep protoc setpriv xmllint
+need cc curl gzip perf pgrep protoc python3 setpriv xmllint
 [ "$(id -u)" -eq 0 ] || skip "root, to sample all CPUs"
 chmod 755 "$scratch"
 program=record-hot
@@ -116,6 +116,15 @@ wait "$recorder"
 equals "a signal ends it well" $? 0
 compares "and what was recorded is kept" "$(folded_weights b.folded | share | cut -d' ' -f2) > 0"
 rm -f ./*
+# A signal that waits when it starts comes before the recording can begin.
+python3 -c 'import os, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+os.kill(os.getpid(), signal.SIGINT)
+os.execv(sys.argv[1], sys.argv[1:])' "$PERFCOUNTD" record --config.file="$scratch/config.yaml" \
+    --event=alignment-faults -o a.svg 2>"$scratch/err"
+equals "interrupted before it begins" "$? $(<"$scratch/err")" \
+    "1 perfcountd: interrupted before there was a sample of alignment-faults, so a.svg is not written"
+nothing_is_left "interrupted before it begins"
 
 # --- usage
 
@@ -180,7 +189,7 @@ if [ "$paranoid" = 2 ]; then
     if [ ! -e /run/perfcountd.sock ]; then
         PERFCOUNTD=$scratch/perfcountd record --seconds=1 -o a.svg
         matches "all of the machine is for a daemon" "$status $said" \
-            '^1 .*no daemon answers on unix:/run/perfcountd.sock.*this process may not sample.*perf_event_paranoid'
+            '^1 perfcountd: this process may not sample: cpu 0 cpu-clock: permission denied .*perf_event_paranoid is 2; .*perfcountd: so a daemon was asked: no daemon answers on unix:/run/perfcountd.sock'
     fi
 else
     left_out "kernel.perf_event_paranoid of 2"

@@ -337,7 +337,7 @@ static const struct {
     {fake_machine_one_pmu, {.pid = 0}, "cycles 0:0 freq 99 user", .in_refused = 1},
     {fake_machine_one_pmu,
      {.pid = 0},
-     "cpu 0 cycles: permission denied (EACCES)",
+     "cpu 0 cpu-clock: permission denied (EACCES)",
      .out_r = -EACCES,
      .in_refused = ALWAYS},
     /* The default event is cpu-clock also where the kernel refuses cycles for lack of permission before it looks for a
@@ -345,7 +345,7 @@ static const struct {
     {fake_machine_no_pmu, {.pid = 0}, "cpu-clock 1:0 freq 99", .in_refused = 1},
     {fake_machine_no_pmu,
      {.pid = 0},
-     "cpu 0 cycles: permission denied (EACCES)",
+     "cpu 0 cpu-clock: permission denied (EACCES)",
      .out_r = -EACCES,
      .in_refused = ALWAYS},
     {fake_machine_no_pmu, {EVENT("cpu-clock:k")}, .out = "cpu-clock:k 1:0 freq 99 kernel"},
