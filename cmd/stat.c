@@ -141,20 +141,29 @@ static bool stat_view_shows_cgroups(const struct stat_view *view, const struct s
     return options_of_cgroups(options) || (!options->per_cpu && !has_rows(snapshot, is_of_machine, NULL));
 }
 
+static bool has_cgroup(const struct snapshot *snapshot)
+{
+    for (size_t i = 0; i < snapshot->n_rows; i++)
+        if (snapshot->rows[i]->cgroup)
+            return true;
+    return false;
+}
+
 /* Reports that none of the cgroups that flags ask for is counted. */
-static int refuse_cgroups(const struct stat_view *view)
+static int refuse_cgroups(const struct stat_view *view, const struct snapshot *snapshot)
 {
     _cleanup_(buffer_done) struct buffer patterns = {0};
+    const char *why = "; collectors.cgroup.include of the configuration chooses the cgroups that are counted";
+
+    if (view->options->n_cgroups && !view->options->last_ns)
+        why = has_cgroup(snapshot) ? "" : ": there is none, or collectors.cgroup.exclude of the configuration has it";
 
     for (size_t i = 0; i < view->options->n_cgroups; i++) {
         buffer_append_text(&patterns, i ? ", " : " that matches ");
         escape_append_printable(&patterns, view->options->cgroups[i]);
     }
     buffer_append_char(&patterns, '\0');
-    fprintf(stderr,
-            "perfcountd: no cgroup is counted%s; collectors.cgroup.include of the configuration chooses the cgroups "
-            "that are counted\n",
-            patterns.failed ? "" : patterns.data);
+    fprintf(stderr, "perfcountd: no cgroup is counted%s%s\n", patterns.failed ? "" : patterns.data, why);
     return EXIT_FAILURE;
 }
 
@@ -215,7 +224,7 @@ static int stat_view_check(const struct stat_view *view, const struct snapshot *
 
     if (passes == is_chosen_cgroup && stat_view_shows_cgroups(view, snapshot) &&
         !has_rows(snapshot, is_chosen_cgroup, &view->filter))
-        return refuse_cgroups(view);
+        return refuse_cgroups(view, snapshot);
     return check_sort(view, snapshot, passes);
 }
 
@@ -440,6 +449,8 @@ static int report_unavailable(const struct stat_view *view, const struct snapsho
     for (size_t i = 0; i < n; i++)
         table_print_styled(stderr, TABLE_WARNING, "not counted: %s\n", sentences[i]);
     strings_free(sentences, n);
+    if (!open && view->options->n_cgroups)
+        return refuse_cgroups(view, snapshot);
     if (!open)
         fprintf(stderr, "perfcountd: no group can be opened here%s\n",
                 view->options->workload ? ", so the command was not run" : "");

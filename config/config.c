@@ -188,9 +188,9 @@ int config_set_events(struct config *config, const char *text, const struct mach
     return 0;
 }
 
-void config_clear_listen(struct config *config)
+void config_clear_list(struct config *config, const char *path)
 {
-    const struct option *option = option_table_find(&config_options, "web.listen");
+    const struct option *option = option_table_find(&config_options, path);
 
     option->type->done(option, config);
 }

@@ -96,8 +96,8 @@ enum config_scope { SCOPE_MACHINE, SCOPE_CGROUPS, SCOPE_COMMAND };
  */
 int config_set_events(struct config *config, const char *text, const struct machine *machine, enum config_scope scope,
                       struct error *error);
-/* Empties web.listen, before the first --web.listen-address adds to it. */
-void config_clear_listen(struct config *config);
+/* Empties a list, before the first flag that replaces it adds to it. */
+void config_clear_list(struct config *config, const char *path);
 
 /*
  * Returns the configuration as /api/v1/config shows it. config_parse() reads the document as the same configuration.

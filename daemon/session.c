@@ -86,7 +86,7 @@ static int apply_flags(const struct options *options, struct config *config, str
     int r = 0;
 
     if (options->n_listen > 0)
-        config_clear_listen(config);
+        config_clear_list(config, "web.listen");
     for (size_t i = 0; i < options->n_listen && r == 0; i++)
         r = override(config, "web.listen", "web.listen-address", options->listen[i], error);
     if (r == 0 && options->telemetry_path)
@@ -121,6 +121,26 @@ static int set_events(const struct options *options, struct config *config, cons
     return config_set_events(config, options->event, machine, scope, error);
 }
 
+/* Replaces the included cgroups by those of --cgroup. A pattern without a slash is of a last component. */
+static int set_cgroups(const struct options *options, struct config *config, struct error *error)
+{
+    static const char key[] = "collectors.cgroup.include";
+    int r = 0;
+
+    config->cgroup.enabled = true;
+    config_clear_list(config, key);
+    for (size_t i = 0; r == 0 && i < options->n_cgroups; i++) {
+        _cleanup_(freep) char *anywhere = NULL;
+        const char *pattern = options->cgroups[i], *glob;
+        enum name_kind kind;
+        bool is_name = name_kind_parse(pattern, &kind, &glob) == 0;
+        if (!is_name && pattern[0] != '/' && asprintf(&anywhere, "/**/%s", pattern) < 0)
+            return error_oom(error);
+        r = override(config, key, "cgroup", anywhere ? anywhere : pattern, error);
+    }
+    return r;
+}
+
 /*
  * Loads the configuration and checks its events. Returns -errno with a sentence, which starts with FILE:LINE:COLUMN if
  * the file is at fault. The web configuration that it names is not read, because the user of a command may not have the
@@ -133,6 +153,10 @@ static int settings_load(const struct options *options, struct sys *sys, const s
     bool has_events = options->command == COMMAND_STAT && options->event;
     int r = settings_read(options, sys, &config, error);
 
+    if (r < 0)
+        return r;
+    if (options->command == COMMAND_STAT && options->n_cgroups)
+        r = set_cgroups(options, config, error);
     if (r < 0)
         return r;
     if (has_events)

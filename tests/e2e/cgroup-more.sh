@@ -647,13 +647,15 @@ cgroups_of_table() {
 # tests/unit/test-stat.c has the table.
 test_stat() {
     local in=$below/stat hostile=$'\e[31mred.service'
-    make $in $in/a.service $in/b.service "$in/$hostile"
-    cgroup_config "$config" "include: [\"$in/*\"]" "$faults_group"
+    make $in $in/a.service $in/b.service $in/c.service "$in/$hostile"
+    cgroup_config "$config" "include: [/none]" "exclude: [\"/**/c.service\"]" "$faults_group"
     # shellcheck disable=SC2016 # that shell expands them
     "$PERFCOUNTD" stat --config.file="$config" --cgroup='*.service' --sort=minor-faults --output="$scratch/table" -- \
         sh -c '"$0" "$1/a.service" faults 500 && "$0" "$1/b.service" faults 2000' "$load" "$hierarchy$in"
     equals "stat --cgroup: the cgroups that match, the most faults first" \
         "$(cgroups_of_table | cut -d ' ' -f 1,2)" "$in/b.service $in/a.service"
+    "$PERFCOUNTD" stat --cgroup="$in/b*" --cgroup=a.service --interval=0.1s --output="$scratch/few" -e minor-faults
+    equals "and no others" "$(awk '$NF ~ "^/" { print $NF }' "$scratch/few" | sort | xargs)" "$in/a.service $in/b.service"
     lacks "a name with a terminal's escape is shown without it" $'\e' "$scratch/table"
     holds "but is there" grep -qF $'\xef\xbf\xbd[31mred.service' "$scratch/table"
     "$PERFCOUNTD" stat --config.file="$config" --cgroup=nosuch.service -- true 2>"$scratch/err"

@@ -165,7 +165,7 @@ TEST(test_override_listen)
     _cleanup_(config_freep) struct config *config = NULL;
 
     assert_int_equal(config_default(&config, NULL), 0);
-    config_clear_listen(config);
+    config_clear_list(config, "web.listen");
     assert_int_equal(config->web.n_listen, 0);
     assert_int_equal(config_override(config, "web.listen", "127.0.0.1:1", NULL), 0);
     assert_int_equal(config_override(config, "web.listen", "unix:/x", NULL), 0);
