@@ -150,7 +150,8 @@ static void write_rates(struct bench *bench)
         bench->baseline = baseline_new(bench->snapshot);
         collect(bench);
     }
-    must(bench->baseline ? rates_json_write(&bench->out, bench->baseline, bench->snapshot, NULL, NULL, NULL) : -ENOMEM,
+    must(bench->baseline ? rates_json_write(&bench->out, bench->baseline, bench->snapshot, NULL, NULL, NULL, false)
+                         : -ENOMEM,
          "rates");
 }
 

@@ -266,7 +266,7 @@ static int print_json(const struct stat_view *view, const struct baseline *basel
 {
     _cleanup_(buffer_done) struct buffer text = {0};
 
-    if (rates_json_write(&text, baseline, snapshot, &view->filter, &view->order, NULL) < 0)
+    if (rates_json_write(&text, baseline, snapshot, &view->filter, &view->order, NULL, true) < 0)
         return -ENOMEM;
     fwrite(text.data, 1, text.size, view->file);
     return 0;

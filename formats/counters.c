@@ -11,6 +11,7 @@
 #include "base/number.h"
 #include "formats/writers.h"
 #include "metrics/metrics.h"
+#include "perf/group.h"
 
 /* --- rates --- */
 
@@ -72,8 +73,38 @@ static void write_failed(struct json_document *document, const struct snapshot *
         json_document_add_string(document, "state", STATE_FAILED);
 }
 
-static void write_rates(struct json_document *document, const struct snapshot *snapshot, const struct rates *rates,
-                        const struct filter *filter)
+/* What the rates are made of. Integers keep all their digits. */
+static void write_counts(struct json_document *document, const struct interval *interval, const struct rates *rates,
+                         const struct filter *filter)
+{
+    const struct row *row = rates->row;
+    struct growth_event events[GROUP_MEMBERS_MAX];
+    struct growth growth;
+
+    if (baseline_growth(interval->baseline, interval->snapshot, row, events, &growth) < 0)
+        return;
+    json_document_add_real(document, "enabled", rates->times.enabled);
+    json_document_add_real(document, "running", rates->times.running);
+    json_document_open(document, "units", '{');
+    for (size_t i = 0; i < row->n_counters; i++)
+        if (row->counters[i].unit[0] && filter_passes_counter(filter, &row->counters[i]))
+            json_document_add_string(document, row->counters[i].event, row->counters[i].unit);
+    json_document_close(document);
+    json_document_open(document, "counts", '{');
+    for (size_t i = 0; i < row->n_counters; i++) {
+        const struct counter *counter = &row->counters[i];
+        if (!filter_passes_counter(filter, counter))
+            continue;
+        if (events[i].known && counter->decimals == 0 && events[i].value <= INT64_MAX)
+            json_document_add_i64(document, counter->event, (int64_t)events[i].value);
+        else
+            json_document_add_real(document, counter->event, growth_real(&events[i], counter->decimals));
+    }
+    json_document_close(document);
+}
+
+static void write_rates(struct json_document *document, const struct interval *interval, const struct rates *rates,
+                        const struct filter *filter, bool counts)
 {
     const struct row *row = rates->row;
     double utilization = rates_cpu_utilization(rates);
@@ -86,7 +117,9 @@ static void write_rates(struct json_document *document, const struct snapshot *s
         json_document_add_i64(document, "cpu", row->cpu);
     json_document_add_string(document, "pmu", row->pmu);
     json_document_add_string(document, "group", row->group);
-    write_failed(document, snapshot, row);
+    write_failed(document, interval->snapshot, row);
+    if (counts)
+        write_counts(document, interval, rates, filter);
     json_document_open(document, "events", '{');
     for (size_t i = 0; i < row->n_counters; i++)
         write_event(document, &row->counters[i], rates->events[i], filter);
@@ -181,7 +214,8 @@ static int write_totals(struct json_document *document, const struct interval *i
 }
 
 int rates_json_write(struct buffer *out, const struct baseline *baseline, const struct snapshot *snapshot,
-                     const struct filter *filter, const struct order *order, const struct totals_kind *totals)
+                     const struct filter *filter, const struct order *order, const struct totals_kind *totals,
+                     bool counts)
 {
     static const struct order as_they_are = {0};
     _cleanup_(freep) struct order_key *keys = calloc(snapshot->n_rows + 1, sizeof(*keys));
@@ -199,7 +233,7 @@ int rates_json_write(struct buffer *out, const struct baseline *baseline, const 
     json_document_open(&document, "rates", '[');
     for (size_t i = 0; i < n; i++)
         if (interval_rates(&interval, keys[i].item, &rates) == 0)
-            write_rates(&document, snapshot, &rates, filter);
+            write_rates(&document, &interval, &rates, filter, counts);
     json_document_close(&document);
     if (totals && write_totals(&document, &interval, totals->order, filter) < 0)
         return -ENOMEM;

@@ -27,12 +27,13 @@ const struct totals_kind *totals_kind_find(const char *name, struct error *error
 
 /*
  * Appends one JSON document, followed by a line feed: the rates and ratios from the baseline to the snapshot. It is the
- * body of /api/v1/rates and the output of `perfcountd stat --json`. Only rows that pass `filter` (NULL: all) are
- * written, in `order` (NULL: the order of the snapshot). The sums of these rows follow unless `totals` is NULL; `order`
- * does not apply to them. Unknown rates are null. Returns -ENOMEM on failure.
+ * body of /api/v1/rates and, with the counts of each row, the output of `perfcountd stat --json`. Only rows that pass
+ * `filter` (NULL: all) are written, in `order` (NULL: the order of the snapshot). The sums of these rows follow unless
+ * `totals` is NULL; `order` does not apply to them. What is unknown is null. Returns -ENOMEM on failure.
  */
 int rates_json_write(struct buffer *out, const struct baseline *baseline, const struct snapshot *snapshot,
-                     const struct filter *filter, const struct order *order, const struct totals_kind *totals);
+                     const struct filter *filter, const struct order *order, const struct totals_kind *totals,
+                     bool counts);
 
 /* Appends the body of /api/v1/counters: the counters that pass `filter` (NULL: all). Returns -ENOMEM on failure. */
 int counters_write(struct buffer *buffer, const struct snapshot *snapshot, const struct filter *filter,

@@ -78,8 +78,8 @@ static int rates_wait_on_timer(sd_event_source *source, uint64_t usec, void *use
     (void)usec;
     request_on_end(request, NULL, NULL);
     const struct snapshot *snapshot = service->read(service->userdata, filter_mask(&question->filter), true);
-    if (rates_json_write(&content, wait->baseline, snapshot, &question->filter, &question->order, question->totals) ==
-        0)
+    if (rates_json_write(&content, wait->baseline, snapshot, &question->filter, &question->order, question->totals,
+                         false) == 0)
         content_reply(request, &content, TYPE_JSON, wait->gzip, NULL, NULL);
     /* If the reply is being compressed, the request is resumed later. */
     if (!request->suspension.cancel)

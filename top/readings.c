@@ -70,7 +70,7 @@ static void give_reading(struct top_local *local, const struct baseline *baselin
 {
     _cleanup_(buffer_done) struct buffer text = {0};
 
-    if (rates_json_write(&text, baseline, snapshot, NULL, NULL, &totals_cgroup) < 0)
+    if (rates_json_write(&text, baseline, snapshot, NULL, NULL, &totals_cgroup, false) < 0)
         return;
     struct top_reading reading = {
         .rates = json_loadb(text.data, text.size, 0, NULL),

@@ -162,9 +162,9 @@ count_alone_with_perf() {
 # Processes that end at once, in a command that does so too.
 count_short() {
     local alone many
-    alone=$("$PERFCOUNTD" stat -e page-faults --json -- true 2>&1 | jq '.rates[0].events.page_faults * .seconds')
+    alone=$("$PERFCOUNTD" stat -e page-faults --json -- true 2>&1 | jq '.rates[0].counts.page_faults')
     many=$("$PERFCOUNTD" stat -e page-faults --json -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do env true; done' 2>&1 |
-        jq '.rates[0].events.page_faults * .seconds')
+        jq '.rates[0].counts.page_faults')
     compares "a command that ends at once has page faults" "${alone:-0} > 10"
     compares "ten of them have more than nine times as many" "${many:-0} > 9 * ${alone:-0}"
 }

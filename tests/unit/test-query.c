@@ -45,7 +45,7 @@ static json_t *rates_document(const struct baseline *baseline, const struct snap
 {
     _cleanup_(buffer_done) struct buffer text = {0};
 
-    assert_int_equal(rates_json_write(&text, baseline, snapshot, filter, order, NULL), 0);
+    assert_int_equal(rates_json_write(&text, baseline, snapshot, filter, order, NULL, true), 0);
     json_t *document = json_loadb(text.data, text.size, JSON_REJECT_DUPLICATES, NULL);
     assert_non_null(document);
     return document;
@@ -107,6 +107,45 @@ TEST(test_orders)
         assert_string_equal(text, cases[i].out);
         json_decref(document);
     }
+}
+
+/* Counts are whole numbers where the events are; a group that was never counted has none. */
+TEST(test_counts)
+{
+    static const struct {
+        const char *in_events;
+        double in_first, in_second, in_running;
+        const char *out;
+    } rows[] = {
+        {"cycles,instructions", 9007199254740993, 800, 1.5,
+         "2.0 1.5 {} {\"cycles\": 9007199254740993, \"instructions\": 800}"},
+        {"cycles,task_clock:seconds", 3, 0.25, 2,
+         "2.0 2.0 {\"task_clock\": \"seconds\"} {\"cycles\": 3, \"task_clock\": 0.25}"},
+        {"cycles", 0, 0, 0, "2.0 0.0 {} {\"cycles\": null}"},
+    };
+    _cleanup_(readings_done) struct readings f;
+    struct row *made[ARRAY_SIZE(rows)];
+
+    readings_init(&f);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        made[i] = readings_add(&f, "cpu", "core", NULL, (int)i, rows[i].in_events);
+    readings_begin(&f);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        readings_count(made[i], rows[i].in_first, rows[i].in_second, rows[i].in_running);
+    made[0]->counters[0].value = 9007199254740993; /* no double */
+    json_t *document = rates_document(f.baseline, &f.snapshot, NULL, NULL), *list = json_object_get(document, "rates");
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        static const char *const members[] = {"enabled", "running", "units", "counts"};
+        _cleanup_(buffer_done) struct buffer text = {0};
+        for (size_t k = 0; k < ARRAY_SIZE(members); k++) {
+            json_t *member = json_object_get(json_array_get(list, i), members[k]);
+            _cleanup_(freep) char *dumped = json_dumps(member, JSON_ENCODE_ANY);
+            buffer_appendf(&text, "%s%s", k ? " " : "", dumped ? dumped : "absent");
+        }
+        buffer_append_char(&text, '\0');
+        assert_string_equal(text.data, rows[i].out);
+    }
+    json_decref(document);
 }
 
 /* Names that no row has, or none of those that pass. */
