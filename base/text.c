@@ -241,7 +241,7 @@ void suggest_consider(struct suggest *suggest, const char *candidate)
     /* An abbreviation counts as near, whatever is missing. */
     if (wrong_size >= ABBREVIATION_MIN && strncasecmp(suggest->wrong, candidate, wrong_size) == 0)
         d = MIN(d, 2u);
-    if (d > wrong_size / 3 + 1)
+    if (d > (wrong_size - strspn(suggest->wrong, "-")) / 3 + 1) /* the dashes of flags are all alike */
         return;
     for (at = 0; at < suggest->n; at++) {
         if (str_equal(suggest->names[at], candidate))

@@ -53,10 +53,8 @@ int main(int argc, char **argv)
 
     mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD);
     mallopt(M_TRIM_THRESHOLD, TRIM_THRESHOLD);
-    if (options_parse(argc, argv, &options, &error) < 0) {
-        fprintf(stderr, "perfcountd: %s (see \"perfcountd --help\")\n", error.message);
-        return EXIT_BAD_USAGE;
-    }
+    if (options_parse(argc, argv, &options, &error) < 0)
+        return command_fail(EXIT_BAD_USAGE, &error);
     log_configure(options.log_level, options.log_format);
     return command_end_output(stdout, "standard output", run(&options));
 }

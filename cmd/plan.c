@@ -406,7 +406,8 @@ static void add_group(struct table *table, const json_t *group)
     table_cell(table, TABLE_PLAIN, "%s", text_of(group, "group"));
     table_cell(table, TABLE_PLAIN, "%s", text_of(group, "pmu"));
     if (number_of(group, "cgroups") > 0)
-        table_cell(table, TABLE_PLAIN, "%lld cgroups", number_of(group, "cgroups"));
+        table_cell(table, TABLE_PLAIN, "%lld cgroup%s", number_of(group, "cgroups"),
+                   number_of(group, "cgroups") == 1 ? "" : "s");
     else
         table_cell(table, TABLE_PLAIN, "%s", text_of(group, "cpus"));
     table_cell(table, TABLE_PLAIN, "%lld", number_of(group, "descriptors"));
@@ -533,8 +534,10 @@ static void print_cgroups(FILE *file, const json_t *cgroups)
 {
     if (json_is_null(cgroups))
         return;
-    fprintf(file, "\n%lld cgroups match below %s; %lld are watched by %s, for %lld file descriptors",
-            number_of(cgroups, "match"), text_of(cgroups, "hierarchy"), number_of(cgroups, "watched"),
+    bool one = number_of(cgroups, "match") == 1;
+    fprintf(file, "\n%lld cgroup%s below %s; %lld %s watched by %s, for %lld file descriptors",
+            number_of(cgroups, "match"), one ? " matches" : "s match", text_of(cgroups, "hierarchy"),
+            number_of(cgroups, "watched"), number_of(cgroups, "watched") == 1 ? "is" : "are",
             text_of(cgroups, "engine"), number_of(cgroups, "descriptors"));
     if (number_of(cgroups, "descriptors_each") > 0)
         fprintf(file, " (at most %lld each)\n", number_of(cgroups, "descriptors_each"));
@@ -543,8 +546,8 @@ static void print_cgroups(FILE *file, const json_t *cgroups)
     if (text_of(cgroups, "engine_reason"))
         table_print_styled(file, TABLE_WARNING, "the engine is not bpf: %s\n", text_of(cgroups, "engine_reason"));
     if (number_of(cgroups, "dropped") > 0)
-        table_print_styled(file, TABLE_WARNING, "%lld are dropped: the limit is %lld\n", number_of(cgroups, "dropped"),
-                           number_of(cgroups, "room"));
+        table_print_styled(file, TABLE_WARNING, "%lld %s dropped: the limit is %lld\n", number_of(cgroups, "dropped"),
+                           number_of(cgroups, "dropped") == 1 ? "is" : "are", number_of(cgroups, "room"));
 }
 
 static void print_descriptors(FILE *file, const json_t *plan)

@@ -64,10 +64,10 @@ static int refuse_flag(const struct error *error)
     return command_fail_flag(EXIT_BAD_USAGE, is_flag ? "" : "cgroup=", error);
 }
 
-/* Events may be named as in the configuration: page-faults becomes page_faults. */
+/* Events may be named as in the configuration: page-faults becomes page_faults. "cpu" is a column of `top`. */
 static char *metric_name(const char *name)
 {
-    char *copy = strdup(name);
+    char *copy = strdup(str_equal(name, "cpu") ? CPU_UTILIZATION : name);
 
     for (char *c = copy; c && *c; c++)
         *c = *c == '-' ? '_' : (char)tolower((unsigned char)*c);
@@ -155,7 +155,9 @@ static int refuse_cgroups(const struct stat_view *view, const struct snapshot *s
     _cleanup_(buffer_done) struct buffer patterns = {0};
     const char *why = "; collectors.cgroup.include of the configuration chooses the cgroups that are counted";
 
-    if (view->options->n_cgroups && !view->options->last_ns)
+    if (!view->options->n_cgroups && !view->options->last_ns)
+        why = ": name some with --cgroup, or in collectors.cgroup.include of the configuration";
+    else if (!view->options->last_ns)
         why = has_cgroup(snapshot) ? "" : ": there is none, or collectors.cgroup.exclude of the configuration has it";
 
     for (size_t i = 0; i < view->options->n_cgroups; i++) {
@@ -567,8 +569,9 @@ static void append_duration(struct buffer *path, const char *name, uint64_t ns)
 }
 
 /* From `last` ago until now; JSON is one step. Else a step that is not known in whole is left out (cmd/past.h). */
-static void append_question(struct buffer *path, const struct options *options)
+static void append_question(struct buffer *path, const struct stat_view *view)
 {
+    const struct options *options = view->options;
     uint64_t step_ns = options->json ? options->last_ns : MAX(options->last_ns / PAST_STEPS, NSEC_PER_SEC);
 
     append_duration(path, "/api/v1/history?until=-0s&totals=pmu&since=-", options->last_ns);
@@ -579,8 +582,8 @@ static void append_question(struct buffer *path, const struct options *options)
         bool is_name = name_kind_parse(glob, &kind, &glob) == 0;
         append_parameter(path, is_name ? name_kind_text(kind) : "cgroup", glob);
     }
-    if (options->json && options->sort)
-        append_parameter(path, "sort", options->sort);
+    if (options->json && view->sort)
+        append_parameter(path, "sort", view->sort);
     if (options->json && options->limit)
         append_parameter(path, "limit", options->limit);
     buffer_append_char(path, '\0');
@@ -615,7 +618,7 @@ static int get_past(struct stat_view *view, struct buffer *text)
 
     if (r < 0)
         return command_fail(EXIT_BAD_USAGE, &error);
-    append_question(&path, view->options);
+    append_question(&path, view);
     if (path.failed)
         return command_fail_memory();
     r = top_address_resolve(&address, &error);

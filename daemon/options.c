@@ -271,14 +271,15 @@ static int parse_command(const char *word, enum command *ret, struct error *erro
     return error_set(error, -EINVAL, "unknown command \"%s\"%s", word, suggest_format(&suggest, text, sizeof(text)));
 }
 
-static int unknown_flag(const char *argument, struct error *error)
+static int unknown_flag(const char *argument, enum command command, struct error *error)
 {
     char name[64], text[256];
 
     snprintf(name, sizeof(name), "%.*s", (int)strcspn(argument, "="), argument);
     struct suggest suggest = {.wrong = name};
     for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
-        suggest_consider(&suggest, flags[i].name);
+        if (flags[i].of_daemon || flags[i].commands & IN(command))
+            suggest_consider(&suggest, flags[i].name);
     return error_set(error, -EINVAL, "unknown flag \"%s\"%s", name, suggest_format(&suggest, text, sizeof(text)));
 }
 
@@ -436,12 +437,12 @@ static int apply_flag(struct options *options, size_t i, char *value, struct err
  * Refuses the abbreviations that getopt_long(3) accepts: other exporters do not have them, and a new flag could make
  * one ambiguous.
  */
-static int check_spelling(const char *argument, size_t i, struct error *error)
+static int check_spelling(const char *argument, size_t i, enum command command, struct error *error)
 {
     size_t size = strcspn(argument, "=");
 
     if (size != strlen(flags[i].name))
-        return unknown_flag(argument, error);
+        return unknown_flag(argument, command, error);
     return 0;
 }
 
@@ -553,10 +554,10 @@ static int parse_flags(int argc, char **argv, struct options *options, struct er
         else if (flag_of_letter(id) != FLAG_WORKLOAD)
             index = (int)row_of_flag(flag_of_letter(id));
         else if (id == '?' || index < 0)
-            return unknown_flag(argv[before], error);
+            return unknown_flag(argv[before], options->command, error);
         if (index < 0)
             continue;
-        int r = id < FLAG_CONFIG_FILE ? 0 : check_spelling(argv[before], (size_t)index, error);
+        int r = id < FLAG_CONFIG_FILE ? 0 : check_spelling(argv[before], (size_t)index, options->command, error);
         if (r == 0)
             r = apply_flag(options, (size_t)index, optarg, error);
         if (r < 0)
@@ -611,6 +612,17 @@ static char **copy_arguments(int argc, char *const *argv)
     return copy;
 }
 
+/* The flags of `run` are in the help of all commands. */
+static void refer_to_help(enum command command, struct error *error)
+{
+    bool own = command != COMMAND_RUN && command != COMMAND_HELP && commands[command].help;
+    char text[sizeof(error->message)];
+
+    snprintf(text, sizeof(text), "%s", error->message);
+    error_set(error, -EINVAL, "%.400s (see \"perfcountd %s%s--help\")", text, own ? commands[command].name : "",
+              own ? " " : "");
+}
+
 int options_parse(int argc, char *const *given, struct options *ret, struct error *error)
 {
     char **argv = copy_arguments(argc, given);
@@ -640,6 +652,7 @@ int options_parse(int argc, char *const *given, struct options *ret, struct erro
     if (r == 0 && rest < argc && !options.workload)
         r = unexpected_argument(&options, argv[rest], error);
     if (r < 0) {
+        refer_to_help(options.command, error);
         options_done(&options);
         return r;
     }

@@ -62,7 +62,7 @@ struct options {
     char **workload; /* what follows "--", NULL-terminated; NULL: no command to run */
 };
 
-/* Returns -EINVAL with a sentence; prints nothing. */
+/* Returns -EINVAL with a sentence, which refers to --help; prints nothing. */
 int options_parse(int argc, char *const *argv, struct options *ret, struct error *error);
 void options_done(struct options *options);
 /* Whether flags of `stat` choose cgroups, and whether it counts a command alone rather than the machine. */

@@ -654,8 +654,11 @@ test_stat() {
         sh -c '"$0" "$1/a.service" faults 500 && "$0" "$1/b.service" faults 2000' "$load" "$hierarchy$in"
     equals "stat --cgroup: the cgroups that match, the most faults first" \
         "$(cgroups_of_table | cut -d ' ' -f 1,2)" "$in/b.service $in/a.service"
-    "$PERFCOUNTD" stat --cgroup="$in/b*" --cgroup=a.service --interval=0.1s --output="$scratch/few" -e minor-faults
+    "$PERFCOUNTD" stat --cgroup="$in/b*" --cgroup=a.service --interval=0.1s --output="$scratch/few" -e task-clock --sort=cpu
     equals "and no others" "$(awk '$NF ~ "^/" { print $NF }' "$scratch/few" | sort | xargs)" "$in/a.service $in/b.service"
+    cgroup_config "$config" "include: [$in/a.service]" "$faults_group"
+    matches "plan: one is no plural" "$("$PERFCOUNTD" plan --config.file="$config")" \
+        ' 1 cgroup +[0-9].*1 cgroup matches below .*; 1 is watched by'
     lacks "a name with a terminal's escape is shown without it" $'\e' "$scratch/table"
     holds "but is there" grep -qF $'\xef\xbf\xbd[31mred.service' "$scratch/table"
     "$PERFCOUNTD" stat --config.file="$config" --cgroup=nosuch.service -- true 2>"$scratch/err"

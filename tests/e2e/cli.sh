@@ -76,6 +76,9 @@ while IFS='|' read -r pattern arguments; do
 done <<'END'
 --web.listen-adress.*did you mean.*web.listen-address|--web.listen-adress=:1
 chek-config.*check-config|chek-config
+unknown command "stta"; did you mean "stat"[?] [(]see "perfcountd --help"[)]$|stta
+unknown flag "--pasword"; did you mean "--password"[?] [(]see "perfcountd setup --help"[)]$|setup --pasword
+unknown flag "--pasword" [(]see "perfcountd stat --help"[)]$|stat --pasword
 unknown command "stta"; did you mean "stat"|help stta
 extra|help stat extra
 extra|version extra
