@@ -5,6 +5,7 @@
 #include "config/event-groups.h"
 #include "config/schema.h"
 #include "config/values.h"
+#include "config/web-keys.h"
 
 static const struct option_choice trusts[] = {
     {"operators", TRUST_OPERATOR},
@@ -426,4 +427,10 @@ static const struct option config_rows[] = {
     },
 };
 
-const struct option_table config_options = {.rows = config_rows, .n = ARRAY_SIZE(config_rows)};
+const struct option_table config_options = {
+    .rows = config_rows,
+    .n = ARRAY_SIZE(config_rows),
+    .other = &web_options,
+    .other_hint =
+        "it is a key of the web configuration, which \"perfcountd check-config --web.config.file=FILE\" checks",
+};

@@ -78,6 +78,19 @@ static void table_append_paths(struct buffer *text, const struct option_table *t
     }
 }
 
+/* Names the file to which a key of the outermost map belongs instead. */
+static void table_append_other(struct buffer *text, const struct option_table *table, const char *prefix,
+                               const char *key)
+{
+    char other[KEY_MAX];
+
+    for (size_t i = 0; !*prefix && table->other && i < table->other->n; i++)
+        if (row_key(&table->other->rows[i], "", other) && str_equal(key, other)) {
+            buffer_appendf(text, "; %s", table->other_hint);
+            return;
+        }
+}
+
 /* Fails with the place where the key belongs, or else the nearest keys, or else all keys of this map. */
 static int table_unknown_key(const struct table_reading *reading, const char *prefix, const yaml_node_t *n,
                              struct error *error)
@@ -92,6 +105,7 @@ static int table_unknown_key(const struct table_reading *reading, const char *pr
         if (row_key(&table->rows[i], prefix, keys[i]))
             suggest_consider(&suggest, keys[i]);
     table_append_paths(&known, table, node_text(n));
+    table_append_other(&known, table, prefix, node_text(n));
     if (known.size > 0)
         suggest.n = 0;
     else if (suggest.n == 0)

@@ -63,7 +63,9 @@ struct option {
 struct option_table {
     const struct option *rows;
     size_t n;
-    bool null_is_absent; /* a key without a value counts as absent */
+    bool null_is_absent;              /* a key without a value counts as absent */
+    const struct option_table *other; /* of a file that is easily mistaken for this one; may be NULL */
+    const char *other_hint;           /* what is said of its keys */
 };
 
 /* Returns the row of a key, or NULL if the table does not have the key. */
