@@ -287,6 +287,7 @@ test("without the sampler the view has the lines that switch it on, and that is 
     "enabled: false", () => session.see("#profile", async (view) => {
         view.expect(/status of 403|ERR_CONNECTION_REFUSED .*\/page\//); // other views are loaded while it starts again
         await view.sees("Samples are off on this machine", ".guide");
+        await view.sees(/Without systemd, .*--sampler\.enabled/s, ".guide");
         assert.deepEqual(await texts(view, ".guide pre"), ["sampler: {enabled: true}\n" +
             "web: {local_operators: true}    # browsers on this machine may record\n",
             "sudo systemctl restart perfcountd\n"]);

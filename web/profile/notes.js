@@ -167,6 +167,8 @@ export class Guide {
                     + "they are off until somebody switches them on."),
                 block(`1. These lines in ${plain(this.file)}`, `${lines.join("\n")}\n`),
                 block("2. Then, on that machine", "sudo systemctl restart perfcountd\n"),
+                element("p", {}, "Without systemd, end perfcountd and start it again; the flag --sampler.enabled can "
+                    + "stand for the first line."),
                 element("p", { class: "quiet" }, "From another machine, recording takes a password or a certificate of "
                     + "the web configuration: see doc/security.md of perfcountd.")];
     }
