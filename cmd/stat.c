@@ -235,10 +235,9 @@ static int stat_view_check(const struct stat_view *view, const struct snapshot *
  * totals_done() in any case.
  */
 static int stat_view_totals(const struct stat_view *view, const struct baseline *baseline,
-                            const struct snapshot *snapshot, bool cgroups, struct totals *ret)
+                            const struct snapshot *snapshot, enum totals_order order, struct totals *ret)
 {
-    enum totals_order order = cgroups ? TOTALS_BY_CGROUP : view->options->per_cpu ? TOTALS_BY_CPU : TOTALS_BY_PMU;
-    row_predicate passes = cgroups ? is_chosen_cgroup : is_of_machine;
+    row_predicate passes = order == TOTALS_BY_CGROUP ? is_chosen_cgroup : is_of_machine;
 
     if (!baseline)
         return past_totals(&view->past, order, passes, &view->filter, ret);
@@ -328,8 +327,9 @@ static const struct failures *view_failures(const struct stat_view *view)
 static int print_totals(const struct stat_view *view, const struct baseline *baseline, const struct snapshot *snapshot,
                         bool cgroups, double *ret_seconds)
 {
+    enum totals_order order = cgroups ? TOTALS_BY_CGROUP : view->options->per_cpu ? TOTALS_BY_CPU : TOTALS_BY_PMU;
     _cleanup_(totals_done) struct totals totals = {0};
-    int r = stat_view_totals(view, baseline, snapshot, cgroups, &totals);
+    int r = stat_view_totals(view, baseline, snapshot, order, &totals);
 
     if (r == 0 && cgroups)
         r = stat_cgroups_print(&totals, &view->order, view->file);
@@ -341,14 +341,42 @@ static int print_totals(const struct stat_view *view, const struct baseline *bas
     return r;
 }
 
+/* Prints how busy the CPUs that are counted were, where that is known. A CPU has a row for each group. */
+static int print_busy(const struct stat_view *view, const struct baseline *baseline, const struct snapshot *snapshot)
+{
+    _cleanup_(totals_done) struct totals totals = {0};
+    _cleanup_(cpuset_done) struct cpuset cpus = {0};
+    double seconds = 0;
+    int r = stat_view_totals(view, baseline, snapshot, TOTALS_BY_CPU, &totals);
+
+    for (size_t i = 0; r == 0 && i < totals.n; i++) {
+        const struct total *total = &totals.items[i];
+        const struct row *row = total->row;
+        if (row->state == ROW_UNAVAILABLE || row->cpu < 0 || isnan(total->times.busy) ||
+            cpuset_has(&cpus, (unsigned)row->cpu))
+            continue;
+        seconds += total->times.busy;
+        r = cpuset_add(&cpus, (unsigned)row->cpu);
+    }
+    _cleanup_(freep) char *list = cpuset_format(&cpus);
+    if (r < 0 || !list)
+        return -ENOMEM;
+    if (*list && totals.seconds > 0)
+        fprintf(view->file, "%.6f seconds CPU time, %.1f%% of CPU %s\n", seconds,
+                100 * seconds / totals.seconds / cpuset_count(&cpus), list);
+    return 0;
+}
+
 static int print_text(const struct stat_view *view, const struct baseline *baseline, const struct snapshot *snapshot)
 {
+    bool cgroups = stat_view_shows_cgroups(view, snapshot);
     double seconds;
-    int r = print_totals(view, baseline, snapshot, stat_view_shows_cgroups(view, snapshot), &seconds);
+    int r = print_totals(view, baseline, snapshot, cgroups, &seconds);
 
-    if (r == 0)
-        print_times(view, seconds);
-    return r;
+    if (r < 0)
+        return r;
+    print_times(view, seconds);
+    return cgroups ? 0 : print_busy(view, baseline, snapshot);
 }
 
 /* Returns the exit status. */
@@ -749,6 +777,8 @@ static int print_past(struct stat_view *view)
         return r;
     print_findings(view, view->findings);
     print_times(view, view->past.seconds);
+    if (machine && print_busy(view, NULL, snapshot) < 0)
+        return -ENOMEM;
     print_known(view);
     if (view->past.left_out)
         fprintf(view->file,

@@ -242,7 +242,7 @@ run_commands() {
     equals "its limit of open files is the caller's" "$(status_after sh -c 'ulimit -n'; cat "$scratch/out")" \
         "0"$'\n'"$(ulimit -n)"
     matches "-a: the machine while it runs" \
-        "$("$PERFCOUNTD" stat -a -e page-faults -- true 2>&1)" "Counts of this machine while 'true' ran:.*CPU 0.* page_faults"
+        "$("$PERFCOUNTD" stat -a -e page-faults -- true 2>&1)" "Counts of this machine while 'true' ran:.*CPU 0.* page_faults.* seconds CPU time, [0-9.]+% of CPU 0"
     "$PERFCOUNTD" stat --config.file="$scratch/soft.yaml" --json --output="$scratch/file" -- true 2>"$scratch/err"
     holds "--output has the document" jq -e '.rates | length > 0' "$scratch/file"
     equals "and nothing else is printed" "$(cat "$scratch/err")" ""
@@ -317,6 +317,7 @@ print_past() {
     holds "the past has a load that makes $faults faults" eventually 60 has_recorded $((before + faults))
     matches "and is printed like the present" "$(cat "$scratch/past")" \
         "Counts of the last 1h:.*CPU .*group software:.*[0-9] +context_switches .*msec +task_clock.*seconds time elapsed"
+    matches "it says how busy the CPUs were" "$(cat "$scratch/past")" ' seconds CPU time, [0-9.]*[1-9][0-9.]*% of CPU 0'
     matches "it says what stands out" "$(cat "$scratch/past")" \
         'What stands out:.*The collector cpu is incomplete.*this machine has only CPU'
     matches "it says how much is known" "$(cat "$scratch/past")" ' of (60 minutes|3600 seconds) are known'
