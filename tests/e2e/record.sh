@@ -85,8 +85,9 @@ rm -f a.svg b.svg
 runs_hot() {
     pgrep -x "$program" >/dev/null
 }
-samples_now() {
-    [ "$(find "/proc/$recorder/fd" -lname '*perf_event*' 2>/dev/null | wc -l)" -gt 0 ]
+# What is sampled is written as it comes.
+writes() {
+    [ -n "$(find . -name "$1.*" -size +0)" ]
 }
 start_record() {
     "$PERFCOUNTD" record --config.file="$scratch/config.yaml" --frequency=999 "$@" >"$scratch/out" 2>"$scratch/err" &
@@ -107,14 +108,14 @@ compares "what was recorded until then is kept" "$(folded_weights a.folded | sha
 "$scratch/$program" 600 >/dev/null &
 hot=$!
 children+=("$hot")
-start_record -o b.folded --pid="$hot" --seconds=600
-holds "a process is sampled" eventually 60 samples_now
+start_record -o b.perf.data --pid="$hot" --seconds=600
+holds "a process is sampled" eventually 60 writes b.perf.data
 ticks=$(awk '{ print $14 }' "/proc/$hot/stat")
 holds "for a while" eventually 60 has_cpu_time "$hot" $((ticks + 20))
 kill -INT "$recorder"
 wait "$recorder"
 equals "a signal ends it well" $? 0
-compares "and what was recorded is kept" "$(folded_weights b.folded | share | cut -d' ' -f2) > 0"
+compares "and what was recorded is kept" "$(script_weights b.perf.data | share | cut -d' ' -f2) > 0"
 rm -f ./*
 # A signal that waits when it starts comes before the recording can begin.
 python3 -c 'import os, signal, sys
