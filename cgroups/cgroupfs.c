@@ -121,6 +121,70 @@ int cgroup_directory_list(const struct cgroup_root *root, int *fd,
     }
 }
 
+/* --- all directories --- */
+
+struct walk {
+    struct cgroup_root root;
+    struct found_directory {
+        char *path;
+        uint64_t inode;
+    } * found; /* in the order in which they are visited */
+    size_t n, at;
+    bool failed; /* out of memory */
+};
+
+static void walk_done(struct walk *walk)
+{
+    for (; walk->at < walk->n; walk->at++)
+        free(walk->found[walk->at].path);
+    free(walk->found);
+    closep(&walk->root.fd);
+}
+
+/* Takes `path`, which is NULL if memory is short. */
+static void walk_add(struct walk *walk, char *path, uint64_t inode)
+{
+    if (!path || array_grow(&walk->found, walk->n) < 0) {
+        walk->failed = true;
+        free(path);
+        return;
+    }
+    walk->found[walk->n++] = (struct found_directory){.path = path, .inode = inode};
+}
+
+static void walk_on_found(void *userdata, const char *name, uint64_t inode)
+{
+    struct walk *walk = userdata;
+    const char *parent = walk->found[walk->at].path;
+    char *path;
+
+    if (walk->n >= CGROUP_WALK_MAX || strlen(parent) + strlen(name) >= PATH_MAX)
+        return;
+    if (asprintf(&path, "%s/%s", str_equal(parent, "/") ? "" : parent, name) < 0)
+        path = NULL;
+    walk_add(walk, path, inode);
+}
+
+int cgroup_walk(const char *root, bool (*visit)(void *userdata, const char *path, uint64_t inode), void *userdata)
+{
+    _cleanup_(walk_done) struct walk walk = {.root.fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    struct stat status;
+
+    if (walk.root.fd < 0 || fstat(walk.root.fd, &status) < 0)
+        return -errno;
+    walk.root.device = status.st_dev;
+    walk_add(&walk, strdup("/"), status.st_ino);
+    for (; walk.at < walk.n && !walk.failed; walk.at++) {
+        const struct found_directory found = walk.found[walk.at];
+        int fd = visit(userdata, found.path, found.inode) ? cgroup_directory_open(&walk.root, found.path, found.inode)
+                                                          : -ENOENT;
+        if (fd >= 0)
+            cgroup_directory_list(&walk.root, &fd, walk_on_found, &walk);
+        free(found.path);
+    }
+    return walk.failed ? -ENOMEM : 0;
+}
+
 /* --- hierarchy --- */
 
 /* In bytes. A container host has thousands of mounts. */

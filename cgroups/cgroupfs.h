@@ -42,6 +42,24 @@ int cgroup_directory_find(const struct cgroup_root *root, int fd, const char *na
 int cgroup_directory_list(const struct cgroup_root *root, int *fd,
                           void (*found)(void *userdata, const char *name, uint64_t inode), void *userdata);
 
+/*
+ * Calls `visit` with each cgroup below the directory `root` of a hierarchy, itself included, parents before their
+ * children. `path` begins with "/". Nothing below a cgroup is visited if the call returns false for it. Cgroups that
+ * cannot be read, those with paths longer than PATH_MAX, and all beyond CGROUP_WALK_MAX are left out. Returns -ENOMEM,
+ * or an error of opening `root`.
+ */
+int cgroup_walk(const char *root, bool (*visit)(void *userdata, const char *path, uint64_t inode), void *userdata);
+#define CGROUP_WALK_MAX 16384
+
+/*
+ * What an inode and the id in a record are compared by. On 32-bit kernels an inode is the lower half of the id, whose
+ * upper half counts how often inodes were reused.
+ */
+static inline uint64_t cgroup_id_key(uint64_t id)
+{
+    return sizeof(long) < sizeof(uint64_t) ? (uint32_t)id : id;
+}
+
 enum hierarchy_kind { HIERARCHY_V2, HIERARCHY_V1 };
 
 struct hierarchy {

@@ -633,6 +633,24 @@ size_t cgroup_tree_watches(const struct cgroup_tree *tree)
     return tree->index.n_watches;
 }
 
+struct cgroup_node *cgroup_tree_innermost(const struct cgroup_tree *tree, const char *path)
+{
+    struct cgroup_node *node = tree->index.root, *found = NULL;
+    char name[NAME_MAX + 1];
+
+    while (node) {
+        found = node->userdata ? node : found;
+        path += *path == '/';
+        size_t size = strcspn(path, "/");
+        if (size == 0 || size >= sizeof(name))
+            break;
+        *put_bytes(name, path, size) = '\0';
+        path += size;
+        node = cgroup_index_child(&tree->index, node, name);
+    }
+    return found;
+}
+
 struct cgroup_node *cgroup_tree_node(const struct cgroup_tree *tree, size_t n)
 {
     return n < tree->index.n_announced ? tree->index.announced[n] : NULL;

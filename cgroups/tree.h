@@ -91,6 +91,8 @@ size_t cgroup_tree_watches(const struct cgroup_tree *tree);
  */
 int cgroup_tree_open(const struct cgroup_tree *tree, const struct cgroup_node *node);
 
+/* The innermost node with `userdata` that is at `path` or above it; NULL if there is none. */
+struct cgroup_node *cgroup_tree_innermost(const struct cgroup_tree *tree, const char *path);
 /* The n-th node, in no particular order; NULL after the last. */
 struct cgroup_node *cgroup_tree_node(const struct cgroup_tree *tree, size_t n);
 

@@ -282,6 +282,12 @@ void cgroup_visit(const void *state, void (*visit)(void *userdata, const struct 
     }
 }
 
+int cgroup_find_names(const void *state, const char *path, struct names *names)
+{
+    return state ? cgroup_set_find_names(&((const struct cgroup *)state)->set, path, names)
+                 : names_from_path(names, path);
+}
+
 void cgroup_summarize(const void *state, struct cgroup_summary *ret)
 {
     const struct cgroup *cgroup = state;

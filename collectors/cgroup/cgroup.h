@@ -39,6 +39,11 @@ struct cgroup_summary {
  * view is valid during the call.
  */
 void cgroup_visit(const void *state, void (*visit)(void *userdata, const struct cgroup_view *view), void *userdata);
+/*
+ * Finds the names of any cgroup: those of its path, and if it is a container that is counted, or inside one, those that
+ * are known of the container. `names` is empty before. `state` is NULL if the collector is not open. Returns -ENOMEM.
+ */
+int cgroup_find_names(const void *state, const char *path, struct names *names);
 void cgroup_summarize(const void *state, struct cgroup_summary *ret);
 
 #endif

@@ -637,6 +637,41 @@ int cgroup_set_dispatch(struct cgroup_set *set, const struct collector_env *env)
     return r;
 }
 
+/* Whether `path` is the cgroup at `outer`, or inside it. */
+static bool is_within(const char *path, const char *outer)
+{
+    size_t size = strlen(outer);
+
+    return strncmp(path, outer, size) == 0 && (path[size] == '\0' || path[size] == '/');
+}
+
+/* The counts of the innermost counted cgroup that is at `path` or above it, also of one that lingers. */
+static const struct cgroup_counts *find_innermost(const struct cgroup_set *set, const char *path)
+{
+    const struct cgroup_node *node = cgroup_tree_innermost(set->tree, path);
+    const struct cgroup_counts *innermost = node ? node->userdata : NULL;
+
+    for (size_t i = 0; i < set->n; i++) {
+        const struct cgroup_counts *counts = set->counts[i];
+        if (!counts->node && is_within(path, counts->path) &&
+            (!innermost || strlen(counts->path) > strlen(innermost->path)))
+            innermost = counts;
+    }
+    return innermost;
+}
+
+int cgroup_set_find_names(const struct cgroup_set *set, const char *path, struct names *names)
+{
+    const struct cgroup_counts *counts = find_innermost(set, path);
+
+    int r = names_from_path(names, path);
+    if (r < 0 || !counts)
+        return r;
+    const char *id = names->texts[NAME_CONTAINER_ID], *outer = counts->names.texts[NAME_CONTAINER_ID];
+    bool is_same = str_equal(path, counts->path) || (id && outer && str_equal(id, outer));
+    return is_same ? names_merge(names, &counts->names) : 0;
+}
+
 void cgroup_set_rescan(struct cgroup_set *set, const struct collector_env *env)
 {
     set_hear(set, env, cgroup_tree_rescan);

@@ -86,6 +86,8 @@ int cgroup_set_select(struct cgroup_set *set, const struct collector_env *env);
  * Handles what the descriptor reports: new cgroups, which are opened before anything else is done, and changed names.
  */
 int cgroup_set_dispatch(struct cgroup_set *set, const struct collector_env *env);
+/* Finds names as cgroup_find_names() of collectors/cgroup/cgroup.h. */
+int cgroup_set_find_names(const struct cgroup_set *set, const char *path, struct names *names);
 /* Compares the tree with the directories. */
 void cgroup_set_rescan(struct cgroup_set *set, const struct collector_env *env);
 /*

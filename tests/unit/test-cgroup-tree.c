@@ -536,6 +536,32 @@ TEST(test_no_root)
     assert_null(tree);
 }
 
+static void assert_innermost(const char *path, const char *expected)
+{
+    const struct cgroup_node *node = cgroup_tree_innermost(play.tree, path);
+
+    assert_string_equal(node ? node->path : "", expected);
+}
+
+TEST_WITH(test_innermost, setup_directory, teardown)
+{
+    struct cgroup_node *node;
+
+    play_start();
+    play_do("+a +a/b +a/b/c");
+    play_assert_heard("+/a +/a/b +/a/b/c");
+    assert_innermost("/", "/");
+    assert_innermost("/ab", "/");
+    assert_innermost("/a/b", "/a/b");
+    assert_innermost("/a/b/x/y", "/a/b");
+    for (size_t i = 0; (node = cgroup_tree_node(play.tree, i)); i++)
+        node->userdata = str_equal(node->path, "/a") ? &play : NULL;
+    assert_innermost("/a/b/c", "/a");
+    assert_innermost("/b", "");
+    for (size_t i = 0; (node = cgroup_tree_node(play.tree, i)); i++)
+        node->userdata = &play;
+}
+
 /* Directories below which nothing is wanted are not watched, and what is in them is not known. */
 TEST_WITH(test_wanted, setup_directory, teardown)
 {

@@ -287,6 +287,31 @@ TEST(test_renamed)
     play_done();
 }
 
+/* The container's name in any cgroup of the machine; "" if none is known. */
+static void assert_found(const char *path, const char *container)
+{
+    _cleanup_(names_done) struct names names = {0};
+
+    assert_int_equal(cgroup_set_find_names(&play.set, path, &names), 0);
+    assert_string_equal(names.texts[NAME_CONTAINER] ? names.texts[NAME_CONTAINER] : "", container);
+}
+
+/* Samples have the names of counted cgroups, also of those that are gone. What else is inside has other names. */
+TEST(test_found)
+{
+    begin("max_cgroups: 4");
+    play_make(1);
+    assert_found("/c0001", "");
+    book_write(1, (struct entry){"shop", false});
+    assert_found("/c0001", "shop");
+    assert_found("/c0001/inner", "");
+    assert_found("/c00011", "");
+    assert_found("/", "");
+    play_drop(1);
+    assert_found("/c0001", "shop");
+    play_done();
+}
+
 /*
  * Each step carries out `in` and expects `out`. `in`: "+1" creates c0001, "-1" removes it, "1=shop" names it, "1="
  * forgets the name, "t60" lets 60 s pass, "reload" configures again. `out`: "1w=shop" is watched under that name, "2l"

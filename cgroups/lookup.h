@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds cgroups: the one that a sample was taken in, and those that a request means.
+ *
+ * A sample has the id of its task's cgroup (PERF_SAMPLE_CGROUP, Linux 5.7), in the hierarchy in which perf counts. The
+ * id is the inode of the cgroup's directory. The path comes from a PERF_RECORD_CGROUP, from /proc/PID/cgroup of the
+ * task, or from a search of all directories, which is done rarely. Without ids in samples, the cgroup is that of the
+ * process when it was last looked at.
+ *
+ * What was found is kept, so that a cgroup that was removed is still known: the last LOOKUP_CGROUPS_MAX, within
+ * LOOKUP_BYTES_MAX bytes. To be used only in the thread of the event loop.
+ */
+#ifndef CGROUPS_LOOKUP_H
+#define CGROUPS_LOOKUP_H
+
+#include <sys/queue.h>
+
+#include "base/error.h"
+#include "cgroups/names.h"
+#include "perf/record.h"
+#include "perf/sys.h"
+
+#define LOOKUP_CGROUPS_MAX 4096
+#define LOOKUP_BYTES_MAX ((size_t)512 << 10)
+
+/* A cgroup, by reference. */
+struct found_cgroup {
+    uint64_t id;
+    char *path;  /* from the root of the hierarchy, any bytes; NULL: unknown */
+    char *label; /* the plain label (cgroups/path.h) */
+
+    /* For cgroups/lookup.c alone. */
+    unsigned refs;
+    uint64_t again_ns, wait_ns; /* if it is unknown: when to look for it again */
+    LIST_ENTRY(found_cgroup) bucket;
+    TAILQ_ENTRY(found_cgroup) use;
+};
+struct found_cgroup *found_cgroup_ref(struct found_cgroup *cgroup);
+struct found_cgroup *found_cgroup_unref(struct found_cgroup *cgroup);
+
+struct cgroup_lookup;
+
+/* It is no error if there are no cgroups: then none is found. `sys` must outlive it. Returns -ENOMEM on failure. */
+int cgroup_lookup_new(struct sys *sys, struct cgroup_lookup **ret);
+struct cgroup_lookup *cgroup_lookup_free(struct cgroup_lookup *lookup);
+/* Bytes of memory. */
+size_t cgroup_lookup_bytes(const struct cgroup_lookup *lookup);
+
+/* Learns from CGROUP, FORK and COMM records; ignores others. */
+void cgroup_lookup_update(struct cgroup_lookup *lookup, const struct record *record);
+/* Learns all cgroups that exist. */
+void cgroup_lookup_scan(struct cgroup_lookup *lookup);
+/* The cgroup of a sample; NULL if it is not known. Borrowed until the next call. A `lookup` of NULL knows none. */
+struct found_cgroup *cgroup_lookup_sample(struct cgroup_lookup *lookup, const struct record *sample);
+
+/* Finds the names of the cgroup at `path`; `names` is empty before. Returns -ENOMEM on failure. */
+typedef int (*cgroup_namer)(void *userdata, const char *path, struct names *names);
+/* By default only the names of the path are known. */
+void cgroup_lookup_set_namer(struct cgroup_lookup *lookup, cgroup_namer namer, void *userdata);
+int cgroup_lookup_names(struct cgroup_lookup *lookup, const char *path, struct names *names);
+
+/* What a request means: cgroups that match all patterns that are not NULL. Strings are borrowed. */
+struct cgroup_wish {
+    const char *cgroup;             /* a path, or a pattern as for glob_match_last() */
+    const char *names[N_NAME_KEYS]; /* patterns of names, as for glob_match_last() */
+};
+bool cgroup_wish_is_empty(const struct cgroup_wish *wish);
+/* Returns -EINVAL with a sentence that begins with the name of the parameter whose pattern is not valid. */
+int cgroup_wish_check(const struct cgroup_wish *wish, struct error *error);
+/*
+ * Finds the outermost cgroups that match: those inside them are part of them. With `removed`, also those that are known
+ * and were removed. *ret are the `n` paths, sorted, for strings_free(); at least one. Returns -ENOENT with a sentence
+ * if none matches, errors of finding the hierarchy, or -ENOMEM.
+ */
+int cgroup_lookup_find(struct cgroup_lookup *lookup, const struct cgroup_wish *wish, bool removed, char ***ret,
+                       size_t *ret_n, struct error *error);
+/* Whether a cgroup with this path is known, or was until it was removed. */
+bool cgroup_lookup_knows(const struct cgroup_lookup *lookup, const char *path);
+/* Calls `visit` with the id of each such cgroup at `path` and inside it, until it returns an error, which is returned.
+ */
+int cgroup_lookup_ids(const struct cgroup_lookup *lookup, const char *path, int (*visit)(void *userdata, uint64_t id),
+                      void *userdata);
+/* A sentence that lists some of the paths that match, and asks for one of them. Returns -EINVAL, or -ENOMEM. */
+int cgroup_wish_refuse_several(const struct cgroup_wish *wish, char *const *paths, size_t n, struct error *error);
+
+#endif
