@@ -196,10 +196,10 @@ static bool attr_size_is_known(const struct perf_event_attr *attr)
     return false;
 }
 
-/* A sample may contain the CPU's position and the counts, but no registers, memory or data of tasks. */
+/* A sample may contain the CPU's position, its task's cgroup and the counts, but no registers, memory or data. */
 #define KNOWN_SAMPLES                                                                                                  \
     (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |                  \
-     PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_READ)
+     PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_READ | PERF_SAMPLE_CGROUP)
 
 /*
  * Copies the fields of an event that samples, and of its records about tasks (sampler/record-options.c). The kernel
@@ -218,16 +218,10 @@ static void copy_sampling(const struct perf_event_attr *from, struct perf_event_
     to->comm_exec = from->comm_exec;
     to->task = from->task;
     to->ksymbol = from->ksymbol;
+    to->cgroup = from->cgroup;
     to->watermark = from->watermark;
     if (from->watermark)
         to->wakeup_watermark = from->wakeup_watermark;
-}
-
-/* Copies what only the samples of hindsight have (sampler/hindsight.h). */
-static void copy_hindsight(const struct perf_event_attr *from, struct perf_event_attr *to)
-{
-    to->write_backward = from->write_backward;
-    to->sample_type |= from->sample_type & PERF_SAMPLE_CGROUP;
 }
 
 /* Copies the fields that all events of a sampled group may have. */
@@ -275,8 +269,8 @@ static bool attr_is_known(const struct perf_event_attr *attr, bool of_task,
         copy_sampled(attr, &known);
     if (sampling && attr->sample_period)
         copy_sampling(attr, &known);
-    if (sampling && attr->sample_period && permissions->hindsight && !of_task)
-        copy_hindsight(attr, &known);
+    if (sampling && attr->sample_period && permissions->hindsight && !of_task) /* sampler/hindsight.h */
+        known.write_backward = attr->write_backward;
     /* config3, if the headers have it. */
     if (sizeof(known) >= PERF_ATTR_SIZE_VER8)
         memcpy((char *)&known + PERF_ATTR_SIZE_VER7, (const char *)attr + PERF_ATTR_SIZE_VER7, sizeof(uint64_t));

@@ -276,9 +276,9 @@ static void make_sampling(struct packet *packet)
     attr->freq = 1;
     attr->sample_freq = 99;
     attr->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
-                        PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_READ;
+                        PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_READ | PERF_SAMPLE_CGROUP;
     attr->sample_id_all = 1;
-    attr->mmap = attr->mmap2 = attr->comm = attr->comm_exec = attr->task = attr->ksymbol = 1;
+    attr->mmap = attr->mmap2 = attr->comm = attr->comm_exec = attr->task = attr->ksymbol = attr->cgroup = 1;
     attr->watermark = 1;
     attr->wakeup_watermark = 131072;
     attr->use_clockid = 1;
@@ -298,6 +298,7 @@ static void make_sampling(struct packet *packet)
     X(of_all_strangers, (p->group.pid = -1, p->group.cpu = -1), -EBADRQC)                                              \
     X(of_a_process_group, p->group.pid = -5, -EBADRQC)                                                                 \
     X(stranger_by_the_second, (p->group.pid = 1, p->events[0].attr = counting(PERF_TYPE_SOFTWARE, 1)), -EBADRQC)       \
+    X(cgroups_without_samples, (p->events[0] = p->events[1], p->events[0].attr.cgroup = 1), -EBADRQC)                  \
     X(records_without_samples, p->events[0].attr.sample_period = 0, -EBADRQC)                                          \
     X(sampled_clock, p->events[0].attr.clockid = CLOCK_REALTIME, -EBADRQC)                                             \
     X(trace, p->events[0].attr.type = INTEL_PT, -EBADRQC)                                                              \
@@ -320,7 +321,6 @@ TEST(test_sampling)
 /* Fields of the attr that only samples of whole CPUs may have, and only if hindsight is on. */
 #define HINDSIGHT_SPOILS(X)                                                                                            \
     X(overwritten, p->events[0].attr.write_backward = 1, 0)                                                            \
-    X(with_cgroups, p->events[0].attr.sample_type |= PERF_SAMPLE_CGROUP, 0)                                            \
     X(overwritten_of_a_stranger, (p->group.pid = 1, p->events[0].attr.write_backward = 1), -EBADRQC)                   \
     X(overwritten_without_samples, (p->events[0] = p->events[1], p->events[0].attr.write_backward = 1), -EBADRQC)
 
