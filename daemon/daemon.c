@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/timer.h"
+#include "collectors/cgroup/cgroup.h"
 #include "daemon/log.h"
 #include "daemon/status.h"
 #include "systemd/service-manager.h"
@@ -538,6 +539,14 @@ const struct findings *daemon_findings(struct daemon *daemon, uint64_t max_age_n
     return &daemon->findings;
 }
 
+/* A cgroup_namer. */
+static int name_cgroup(void *userdata, const char *path, struct names *names)
+{
+    const struct daemon *daemon = userdata;
+
+    return cgroup_find_names(registry_state(daemon->session.registry, &collector_cgroup), path, names);
+}
+
 int daemon_watch(struct daemon *daemon)
 {
     daemon->cpus_checked_ns = sys_now(&daemon->session.sys, CLOCK_MONOTONIC);
@@ -555,6 +564,8 @@ int daemon_watch(struct daemon *daemon)
         r = timer_init(event, CLOCK_BOOTTIME, ACCURACY_USEC, on_pause_end, daemon, &daemon->pause);
     if (r >= 0)
         r = sampler_new(&daemon->session.sys, event, &daemon->symboliser, &daemon->sampler);
+    if (r >= 0)
+        sampler_set_namer(daemon->sampler, name_cgroup, daemon);
     if (r >= 0)
         r = recorder_new(event, read_all, daemon, &daemon->recorder);
     if (r >= 0)

@@ -45,8 +45,10 @@ static int add_line(struct flame *flame, char *line)
     uint64_t samples;
 
     if (!space || space == line || number_parse_u64(space + 1, &samples) < 0 || samples == 0 ||
-        samples > FLAME_SAMPLES_MAX - flame->samples)
+        samples > FLAME_SAMPLES_MAX - flame->samples) {
+        flame->note = str_starts(line, "# ") ? line + 2 : flame->note;
         return 0;
+    }
     *space = '\0';
     for (char *c = line; *c; c++)
         *c = *c == ';' ? FLAME_SEPARATOR : (unsigned char)*c < ' ' ? '?' : *c;

@@ -5,13 +5,18 @@
  *
  * The details follow stackcollapse-perf.pl: spaces in a comm become "_", kernel functions end in "_[k]", and an address
  * without a symbol is shown as its file, "[libc.so.6]", or as "[unknown]". A ";" within a name becomes ":". Samples
- * whose stacks did not fit in the profile are counted in the line "[truncated]".
+ * whose stacks did not fit in the profile are counted in the line "[truncated]". Of threads, the first frame is
+ * "comm-PID/TID". A cgroup or container is a frame before the comm.
+ *
+ * A sentence about stacks that end early is the last line, which begins with "#" and ends without a number: tools leave
+ * it out.
  */
 #include "base/cleanup.h"
 #include "formats/profile.h"
 #include "formats/writers.h"
 
 #define BYTES_MAX ((size_t)3 << 20)
+#define OWNERS_BYTES_MAX ((size_t)128 << 10)
 #define TRUNCATED "[truncated]"
 
 struct folded_line {
@@ -20,7 +25,10 @@ struct folded_line {
 };
 
 struct lines {
+    struct profile_writer *writer;
     struct locations *locations;
+    uint32_t *owners; /* the first frame of each cgroup, with BY_CGROUP and BY_CONTAINER: index into `names` */
+    struct string_table names;
     struct string_table texts;
     struct folded_line *lines; /* one per text, except "" */
     size_t n;
@@ -30,6 +38,8 @@ struct lines {
 static void lines_done(struct lines *lines)
 {
     string_table_done(&lines->texts);
+    string_table_done(&lines->names);
+    free(lines->owners);
     free(lines->lines);
 }
 
@@ -50,10 +60,68 @@ static void append_comm(struct lines *lines, const struct profile_stack *stack)
         buffer_append_text(text, string_table_text(&lines->locations->strings, stack->comm));
     else
         buffer_appendf(text, ":%d", (int)stack->pid); /* perf's placeholder for an unknown comm */
+    if (lines->writer->source->by == BY_THREAD) {
+        buffer_appendf(text, "-%d", (int)stack->pid);
+        if (stack->tid)
+            buffer_appendf(text, "/%d", (int)stack->tid);
+    }
     clean_name(text, from);
     for (size_t i = from; i < text->size; i++)
         if (text->data[i] == ' ')
             text->data[i] = '_';
+}
+
+/* --- cgroups and containers --- */
+
+#define NO_CONTAINER "[no container]"
+#define UNKNOWN_CGROUP "[unknown]"
+
+static bool is_container(const struct names *names)
+{
+    return names->texts[NAME_CONTAINER] || names->texts[NAME_CONTAINER_ID] || names->texts[NAME_POD];
+}
+
+/* Sets the first frame of a cgroup. A name that does not fit is "". */
+static int name_owner(struct lines *lines, uint32_t number)
+{
+    const struct writer_source *source = lines->writer->source;
+    const struct found_cgroup *cgroup = profile_cgroup(lines->writer->profile, number);
+    _cleanup_(names_done) struct names names = {0};
+    char room[NAMES_BEST_MAX];
+    const char *text = cgroup ? cgroup->label : UNKNOWN_CGROUP;
+
+    if (source->by == BY_CONTAINER && cgroup) {
+        if (cgroup_lookup_names(source->cgroups, cgroup->path, &names) < 0)
+            return -ENOMEM;
+        text = is_container(&names) ? names_best(&names, room) : NO_CONTAINER;
+    }
+    int r = string_table_add(&lines->names, text ? text : cgroup->label, &lines->owners[number]);
+    return r == -ENOSPC ? 0 : r;
+}
+
+static int name_owners(struct lines *lines)
+{
+    size_t n = profile_n_cgroups(lines->writer->profile);
+    int r = string_table_init(&lines->names, n + 2, OWNERS_BYTES_MAX);
+
+    lines->owners = calloc(n + 1, sizeof(lines->owners[0]));
+    if (!lines->owners)
+        return -ENOMEM;
+    for (uint32_t i = 0; i <= n && r == 0; i++)
+        r = name_owner(lines, i);
+    return r;
+}
+
+static void append_owner(struct lines *lines, const struct profile_stack *stack)
+{
+    struct buffer *text = &lines->texts.bytes;
+    size_t from = text->size;
+
+    if (!lines->owners)
+        return;
+    buffer_append_text(text, string_table_text(&lines->names, lines->owners[stack->cgroup]));
+    clean_name(text, from);
+    buffer_append_char(text, ';');
 }
 
 static void append_location(struct lines *lines, uint32_t number)
@@ -95,6 +163,7 @@ static int add_stack(void *userdata, const struct profile_stack *stack)
     struct lines *lines = userdata;
     size_t from = lines->texts.bytes.size;
 
+    append_owner(lines, stack);
     append_comm(lines, stack);
     for (size_t i = stack->n; i > 0; i--)
         append_location(lines, stack->locations[i - 1]);
@@ -121,15 +190,30 @@ static void write_lines(struct lines *lines, struct buffer *out)
         buffer_appendf(out, TRUNCATED " %llu\n", (unsigned long long)lines->truncated);
 }
 
+static bool is_by_owner(const struct writer_source *source)
+{
+    return source->by == BY_CGROUP || source->by == BY_CONTAINER;
+}
+
+static void *folded_begin(const struct writer_source *source, struct buffer *out)
+{
+    const struct profile_keys keys = {.cgroups = is_by_owner(source) ? source->cgroups : NULL,
+                                      .threads = source->by == BY_THREAD};
+
+    (void)out;
+    return profile_writer_begin(source, keys);
+}
+
 static void folded_end(void *state, const struct writer_end *end, struct buffer *out)
 {
     struct profile_writer *writer = state;
-    _cleanup_(lines_done) struct lines lines = {.locations = profile_locations(writer->profile)};
+    _cleanup_(lines_done) struct lines lines = {.writer = writer, .locations = profile_locations(writer->profile)};
 
-    (void)end;
     int r = string_table_init(&lines.texts, PROFILE_STACKS_MAX + 1, BYTES_MAX);
     profile_finish(writer->profile);
     lines.truncated = profile_skipped(writer->profile).samples;
+    if (r == 0 && is_by_owner(writer->source))
+        r = name_owners(&lines);
     if (r == 0)
         r = profile_each(writer->profile, add_stack, &lines);
     /* The lines may be as large as the profile, which is not needed any longer. */
@@ -138,16 +222,19 @@ static void folded_end(void *state, const struct writer_end *end, struct buffer 
         out->failed = true;
     else
         write_lines(&lines, out);
+    if (r == 0 && end->early)
+        buffer_appendf(out, "# %s\n", end->early);
 }
 
 const struct writer writer_folded = {
     .seconds = 30,
-    .begin = profile_writer_begin,
+    .begin = folded_begin,
     .record = profile_writer_record,
     .mark = profile_writer_mark,
     .settle = profile_writer_settle,
     .bytes = profile_writer_bytes,
     .unnamed = profile_writer_unnamed,
+    .early = profile_writer_early_ends,
     .end = folded_end,
     .free = profile_writer_free,
 };

@@ -7,6 +7,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "formats/early-ends.h"
 #include "formats/writers.h"
 #include "perf/record.h"
 #include "sampler/writer.h"
@@ -222,9 +223,9 @@ static void write_counts(const struct writer_source *source, const struct ndjson
         json_write_member(out, "running_ns", u64, sample->time_running);
 }
 
-/* Returns whether the symbol is still awaited. */
+/* Returns whether the symbol is still awaited. *ret_file is the mapped file; NULL: not known. */
 static bool write_frame(const struct writer_source *source, const struct record *record, enum address_space space,
-                        uint64_t ip, bool called, struct buffer *out)
+                        uint64_t ip, bool called, struct buffer *out, const char **ret_file)
 {
     bool hidden = kernel_view_hides(source->kernel, space != SPACE_USER, ip);
     struct frame frame = {0};
@@ -242,38 +243,50 @@ static bool write_frame(const struct writer_source *source, const struct record 
     json_write_member(out, "module", string, frame.mapping ? frame.mapping->file : UNKNOWN);
     if (hidden && frame.symbol)
         json_write_member(out, "offset", hex, frame.offset + called);
+    *ret_file = frame.mapping ? frame.mapping->file : NULL;
     return frame.awaited;
 }
 
-static size_t write_callchain(const struct writer_source *source, const struct record *record, struct buffer *out)
+static size_t write_callchain(const struct writer_source *source, const struct record *record, struct early_ends *ends,
+                              struct buffer *out)
 {
     struct callchain chain = callchain_begin(record);
+    const char *file, *innermost = NULL; /* of the program */
+    size_t awaited = 0, n_user = 0;
     bool filled = false;
-    size_t awaited = 0;
     uint64_t ip;
 
     json_write_raw(out, ",\"callchain\":[");
     while (callchain_next(&chain, &ip)) {
         json_write_comma(out, &filled);
         buffer_append_char(out, '{');
-        awaited += write_frame(source, record, chain.space, ip, callchain_is_caller(&chain), out);
+        awaited += write_frame(source, record, chain.space, ip, callchain_is_caller(&chain), out, &file);
         buffer_append_char(out, '}');
+        if (chain.space == SPACE_USER && n_user++ == 0)
+            innermost = file;
     }
     buffer_append_char(out, ']');
+    if (innermost)
+        early_ends_add(ends, innermost, n_user == 1, 1);
     return awaited;
 }
 
 /* Returns the number of addresses whose symbols are awaited: the symbol tables of their files are still being made. */
 static size_t ndjson_write_sample(const struct writer_source *source, const struct ndjson_ids *ids,
-                                  const struct record *record, struct buffer *out)
+                                  struct early_ends *ends, const struct record *record, struct buffer *out)
 {
+    const struct found_cgroup *cgroup = cgroup_lookup_sample(source->cgroups, record);
+    const char *file;
+
     ndjson_write_thread(record->id.pid, record->id.tid, out);
     json_write_member(out, "comm", string, symbols_comm(source->symbols, record->id.pid, record->id.tid));
+    if (cgroup)
+        json_write_member(out, "cgroup", string, cgroup->label);
     buffer_append_char(out, ',');
-    size_t awaited = write_frame(source, record, address_space_of(record), record->sample.ip, false, out);
+    size_t awaited = write_frame(source, record, address_space_of(record), record->sample.ip, false, out, &file);
     json_write_member(out, "period", u64, record->sample.period);
     if (source->layout.sample_type & PERF_SAMPLE_CALLCHAIN)
-        awaited += write_callchain(source, record, out);
+        awaited += write_callchain(source, record, ends, out);
     if (source->layout.sample_type & PERF_SAMPLE_READ)
         write_counts(source, ids, &record->sample, out);
     return awaited;
@@ -298,6 +311,7 @@ static size_t ndjson_write_sample(const struct writer_source *source, const stru
 struct ndjson {
     const struct writer_source *source;
     struct ndjson_ids ids;
+    struct early_ends ends;
     uint64_t unknown; /* records whose type has no name */
     uint64_t awaited; /* addresses whose symbols were still awaited */
 };
@@ -360,7 +374,7 @@ static bool ndjson_record(void *state, const struct record *record, struct buffe
     write_time(ndjson, record->id.time, out);
     write_cpu(&record->id, out);
     if (record->type == PERF_RECORD_SAMPLE)
-        ndjson->awaited += ndjson_write_sample(ndjson->source, &ndjson->ids, record, out);
+        ndjson->awaited += ndjson_write_sample(ndjson->source, &ndjson->ids, &ndjson->ends, record, out);
     else
         write_other(ndjson, record, out);
     ndjson_end_line(out);
@@ -412,8 +426,10 @@ static void write_note(struct buffer *out, const char *note, bool *filled)
 }
 
 /* The reasons why many symbols are missing, or were missing at the beginning. */
-static void write_notes(const struct writer_source *source, uint64_t awaited, uint64_t throttled, struct buffer *out)
+static void write_notes(const struct writer_source *source, uint64_t awaited, const struct writer_end *end,
+                        struct buffer *out)
 {
+    uint64_t throttled = end ? end->throttled : 0;
     char early[160], late[sizeof(WRITER_THROTTLED) + 32];
     bool filled = false;
 
@@ -427,6 +443,7 @@ static void write_notes(const struct writer_source *source, uint64_t awaited, ui
     write_note(out, symbols_reason_kernel(source->symbols), &filled);
     write_note(out, awaited ? early : NULL, &filled);
     write_note(out, throttled ? late : NULL, &filled);
+    write_note(out, end ? end->early : NULL, &filled);
     buffer_append_char(out, ']');
 }
 
@@ -439,7 +456,7 @@ static void write_header(const struct writer_source *source, struct buffer *out)
     json_write_member(out, "seconds", seconds, (uint64_t)(source->seconds * 1e9));
     write_event_fields(source, out);
     json_write_member(out, "cpus", u64, source->n_cpus);
-    write_notes(source, 0, 0, out);
+    write_notes(source, 0, NULL, out);
     ndjson_end_line(out);
 }
 
@@ -466,6 +483,7 @@ static void ndjson_free(void *state)
     if (!ndjson)
         return;
     ndjson_ids_done(&ndjson->ids);
+    early_ends_done(&ndjson->ends);
     free(ndjson);
 }
 
@@ -526,6 +544,11 @@ static void ndjson_mark(void *state, const struct writer_mark *mark, struct buff
     }
 }
 
+static void ndjson_early(const void *state, struct buffer *sentence)
+{
+    early_ends_describe(&((const struct ndjson *)state)->ends, sentence);
+}
+
 static void ndjson_end(void *state, const struct writer_end *end, struct buffer *out)
 {
     const struct ndjson *ndjson = state;
@@ -539,7 +562,7 @@ static void ndjson_end(void *state, const struct writer_end *end, struct buffer 
     json_write_member(out, "malformed", u64, end->malformed);
     json_write_member(out, "seconds", seconds, end->duration_ns);
     json_write_member(out, "awaiting_symbols", u64, ndjson->awaited);
-    write_notes(ndjson->source, ndjson->awaited, end->throttled, out);
+    write_notes(ndjson->source, ndjson->awaited, end, out);
     ndjson_end_line(out);
 }
 
@@ -548,6 +571,7 @@ const struct writer writer_ndjson = {
     .begin = ndjson_begin,
     .record = ndjson_record,
     .mark = ndjson_mark,
+    .early = ndjson_early,
     .end = ndjson_end,
     .free = ndjson_free,
 };

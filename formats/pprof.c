@@ -152,13 +152,33 @@ enum pprof_location_field {
 enum pprof_line_field { PPROF_LINE_FUNCTION_ID = 1 };
 enum pprof_function_field { PPROF_FUNCTION_ID = 1, PPROF_FUNCTION_NAME = 2, PPROF_FUNCTION_SYSTEM_NAME = 3 };
 
+/* Labels by the cgroup of a sample. */
+enum pprof_label {
+    LABEL_CGROUP,
+    LABEL_UNIT,
+    LABEL_CONTAINER,
+    LABEL_POD,
+    LABEL_NAMESPACE,
+    N_PPROF_LABELS,
+};
+static const enum name_kind label_kinds[N_PPROF_LABELS] = {
+    [LABEL_UNIT] = NAME_UNIT,
+    [LABEL_CONTAINER] = NAME_CONTAINER,
+    [LABEL_POD] = NAME_POD,
+    [LABEL_NAMESPACE] = NAME_NAMESPACE,
+};
+
 struct pprof {
     struct buffer *out;
     const struct locations *locations;
     struct kernel_view *kernel;
     uint64_t n_strings; /* number of strings written so far */
-    uint64_t key_pid, key_comm;
-    uint64_t *ids; /* scratch space for the location ids of a stack */
+    uint64_t key_pid, key_tid, key_comm;
+    uint64_t label_keys[N_PPROF_LABELS];
+    struct pprof_cgroup {
+        uint64_t labels[N_PPROF_LABELS]; /* strings; 0: not known */
+    } * cgroups;                         /* by number */
+    uint64_t *ids;                       /* scratch space for the location ids of a stack */
     /* The function of addresses without a symbol, for each mapping, then for no mapping. 0: not written yet. */
     uint64_t *unnamed;
     bool *has_functions; /* for each mapping */
@@ -171,6 +191,7 @@ static void pprof_done(struct pprof *pprof)
     free(pprof->unnamed);
     free(pprof->has_functions);
     free(pprof->is_function);
+    free(pprof->cgroups);
 }
 
 /* Returns the string's index. */
@@ -312,17 +333,50 @@ static void write_label(struct pprof *pprof, uint64_t key, enum pprof_label_fiel
     protobuf_end_message(pprof->out, start);
 }
 
+/* Writes the strings of a cgroup's labels. */
+static int write_cgroup(struct pprof *pprof, struct cgroup_lookup *lookup, const struct found_cgroup *cgroup,
+                        struct pprof_cgroup *ret)
+{
+    _cleanup_(names_done) struct names names = {0};
+
+    if (cgroup_lookup_names(lookup, cgroup->path, &names) < 0)
+        return -ENOMEM;
+    ret->labels[LABEL_CGROUP] = write_any_string(pprof, cgroup->label);
+    for (size_t i = LABEL_UNIT; i < N_PPROF_LABELS; i++)
+        if (names.texts[label_kinds[i]])
+            ret->labels[i] = write_any_string(pprof, names.texts[label_kinds[i]]);
+    return 0;
+}
+
+static int write_cgroups(struct pprof *pprof, struct cgroup_lookup *lookup, const struct profile *profile)
+{
+    size_t n = profile_n_cgroups(profile);
+    int r = 0;
+
+    for (size_t i = 0; i < N_PPROF_LABELS; i++)
+        pprof->label_keys[i] = write_string(pprof, i == LABEL_CGROUP ? "cgroup" : name_kind_text(label_kinds[i]));
+    for (size_t i = 1; i <= n && r == 0; i++)
+        r = write_cgroup(pprof, lookup, profile_cgroup(profile, (uint32_t)i), &pprof->cgroups[i]);
+    return r;
+}
+
 static int write_stack(void *userdata, const struct profile_stack *stack)
 {
     struct pprof *pprof = userdata;
+    const struct pprof_cgroup *cgroup = &pprof->cgroups[stack->cgroup];
 
     for (size_t i = 0; i < stack->n; i++)
         pprof->ids[i] = stack->locations[i] + UINT64_C(1);
     size_t start = begin_sample(pprof, stack->n, &stack->weight);
     if (stack->pid != UINT32_MAX)
         write_label(pprof, pprof->key_pid, PPROF_LABEL_NUM, stack->pid);
+    if (stack->tid)
+        write_label(pprof, pprof->key_tid, PPROF_LABEL_NUM, stack->tid);
     if (stack->comm)
         write_label(pprof, pprof->key_comm, PPROF_LABEL_STR, stack->comm);
+    for (size_t i = 0; i < N_PPROF_LABELS; i++)
+        if (cgroup->labels[i])
+            write_label(pprof, pprof->label_keys[i], PPROF_LABEL_STR, cgroup->labels[i]);
     protobuf_end_message(pprof->out, start);
     return pprof->out->failed ? -ENOMEM : 0;
 }
@@ -403,6 +457,10 @@ static void write_comments(struct pprof *pprof, const struct writer_end *end, st
         write_comment(pprof, "%" PRIu64 " records were dropped%s", end->dropped, "");
     if (skipped.samples)
         write_comment(pprof, "%" PRIu64 " samples found no room: their stacks are [truncated]%s", skipped.samples, "");
+    if (end->early) {
+        const uint64_t number = write_any_string(pprof, end->early);
+        protobuf_write_packed(pprof->out, PPROF_PROFILE_COMMENT, &number, 1);
+    }
     if (!str_equal(end->reason, "seconds"))
         write_comment(pprof, "it ended after %" PRIu64 " ms: %s", end->duration_ns / NSEC_PER_MSEC, end->reason);
 }
@@ -421,21 +479,31 @@ static int write_profile(struct profile *profile, const struct writer_source *so
         .unnamed = calloc(locations->n_mappings + 1, sizeof(*pprof.unnamed)),
         .has_functions = calloc(locations->n_mappings + 1, sizeof(*pprof.has_functions)),
         .is_function = calloc(locations->strings.n, sizeof(*pprof.is_function)),
+        .cgroups = calloc(profile_n_cgroups(profile) + 1, sizeof(*pprof.cgroups)),
     };
 
-    if (!pprof.ids || !pprof.unnamed || !pprof.has_functions || !pprof.is_function)
+    if (!pprof.cgroups || !pprof.ids || !pprof.unnamed || !pprof.has_functions || !pprof.is_function)
         return -ENOMEM;
     write_profile_strings(&pprof);
     write_profile_head(&pprof, source, end, total);
     write_comments(&pprof, end, total, skipped);
     pprof.key_pid = write_string(&pprof, "pid");
+    pprof.key_tid = write_string(&pprof, "tid");
     pprof.key_comm = write_string(&pprof, "comm");
     write_locations(&pprof);
     for (size_t i = 0; i < locations->n_mappings; i++)
         write_mapping(&pprof, i);
-    int r = profile_each(profile, write_stack, &pprof);
+    int r = write_cgroups(&pprof, source->cgroups, profile);
+    if (r == 0)
+        r = profile_each(profile, write_stack, &pprof);
     write_skipped(&pprof, &skipped);
     return out->failed ? -ENOMEM : r;
+}
+
+static void *pprof_begin(const struct writer_source *source, struct buffer *out)
+{
+    (void)out;
+    return profile_writer_begin(source, (struct profile_keys){.cgroups = source->cgroups, .threads = true});
 }
 
 static void pprof_end(void *state, const struct writer_end *end, struct buffer *out)
@@ -545,12 +613,13 @@ int pprof_count(const void *bytes, size_t size, uint64_t *ret)
 
 const struct writer writer_pprof = {
     .seconds = 30,
-    .begin = profile_writer_begin,
+    .begin = pprof_begin,
     .record = profile_writer_record,
     .mark = profile_writer_mark,
     .settle = profile_writer_settle,
     .bytes = profile_writer_bytes,
     .unnamed = profile_writer_unnamed,
+    .early = profile_writer_early_ends,
     .end = pprof_end,
     .free = profile_writer_free,
 };

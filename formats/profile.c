@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "formats/profile.h"
 
+#include "base/cleanup.h"
 #include "base/text.h"
 
 #define LOCATIONS_MAX 24576
 #define LOCATION_MAPPINGS_MAX 2048
 #define LOCATION_STRINGS_MAX 24576
 #define LOCATION_STRINGS_BYTES_MAX ((size_t)512 << 10)
-#define PROFILE_FRAMES_MAX (256 * 1024) /* over all stacks */
+#define PROFILE_FRAMES_MAX (256 * 1024) /* over all chains */
+#define CGROUPS_BYTES_MAX ((size_t)64 << 10)
 
 /* --- locations --- */
 
@@ -147,38 +149,57 @@ void location_append_name(const struct locations *locations, const struct locati
 
 /* --- stacks --- */
 
+/* The frames of one or more stacks. */
+struct chain {
+    uint32_t first, n; /* range in `frames` */
+};
+
 struct stack {
-    uint32_t pid, comm; /* `comm`: index into the locations' strings */
-    uint32_t first, n;  /* range in `frames` */
+    uint32_t pid, tid;
+    uint16_t comm;   /* index into the locations' strings */
+    uint16_t cgroup; /* see profile_cgroup() */
+    uint16_t chain;
     struct profile_weight weight;
 };
 
+_Static_assert(LOCATION_STRINGS_MAX <= UINT16_MAX && PROFILE_STACKS_MAX <= UINT16_MAX &&
+                   PROFILE_CGROUPS_MAX < UINT16_MAX,
+               "they are indices of struct stack");
+
 struct profile {
     struct symbols *symbols;
+    struct profile_keys keys;
     struct locations locations;
     struct stack *stacks;
     size_t n_stacks;
     struct hash_index index;
+    struct chain *chains;
+    size_t n_chains;
+    struct hash_index chain_index;
     uint32_t *frames; /* indices of locations */
     size_t n_frames, frames_capacity;
+    struct found_cgroup **cgroups; /* references; their numbers begin at 1 */
+    size_t n_cgroups, cgroups_bytes;
+    uint16_t last_cgroup;
     struct profile_weight total, skipped;
 };
 
-_Static_assert(PROFILE_STACKS_MAX * sizeof(struct stack) * 4 / 3 + PROFILE_FRAMES_MAX * sizeof(uint32_t) +
-                       LOCATIONS_MAX * sizeof(struct location) * 4 / 3 +
+_Static_assert(PROFILE_STACKS_MAX *(sizeof(struct stack) + sizeof(struct chain)) * 4 / 3 +
+                       PROFILE_FRAMES_MAX * sizeof(uint32_t) + LOCATIONS_MAX * sizeof(struct location) * 4 / 3 +
                        LOCATION_MAPPINGS_MAX * (sizeof(struct symbols_kept) + 4 * sizeof(struct hash_slot)) +
                        LOCATION_STRINGS_BYTES_MAX * 2 + LOCATION_STRINGS_MAX * sizeof(uint32_t) * 4 / 3 +
-                       3 * (size_t)32768 * sizeof(struct hash_slot) <=
+                       4 * (size_t)32768 * sizeof(struct hash_slot) + CGROUPS_BYTES_MAX <=
                    PROFILE_BYTES_MAX,
                "arrays at their limits are larger than the limit of all");
 
-struct profile *profile_new(struct symbols *symbols)
+struct profile *profile_new(struct symbols *symbols, struct profile_keys keys)
 {
     struct profile *profile = calloc(1, sizeof(*profile));
 
     if (!profile)
         return NULL;
     profile->symbols = symbols;
+    profile->keys = keys;
     return locations_init(&profile->locations, symbols) < 0 ? profile_free(profile) : profile;
 }
 
@@ -188,8 +209,13 @@ struct profile *profile_free(struct profile *profile)
         return NULL;
     locations_done(&profile->locations);
     free(profile->stacks);
+    free(profile->chains);
     free(profile->frames);
+    for (size_t i = 0; i < profile->n_cgroups; i++)
+        found_cgroup_unref(profile->cgroups[i]);
+    free(profile->cgroups);
     hash_index_done(&profile->index);
+    hash_index_done(&profile->chain_index);
     free(profile);
     return NULL;
 }
@@ -211,7 +237,7 @@ static int make_frame_room(struct profile *profile)
     return 0;
 }
 
-/* Writes the frames of a sample after those of all stacks. */
+/* Writes the frames of a sample after those of all chains. */
 static int put_frames(struct profile *profile, const struct record *record, size_t *ret_n)
 {
     uint32_t *frames = profile->frames + profile->n_frames, pid = record->id.pid;
@@ -231,46 +257,103 @@ static int put_frames(struct profile *profile, const struct record *record, size
     return r;
 }
 
-static bool stack_equal(const struct profile *profile, const struct stack *a, const struct stack *b)
+static bool frames_equal(const struct profile *profile, const struct chain *a, const struct chain *b)
 {
-    return a->pid == b->pid && a->comm == b->comm && a->n == b->n &&
-           memcmp(profile->frames + a->first, profile->frames + b->first, a->n * sizeof(uint32_t)) == 0;
+    return a->n == b->n && memcmp(profile->frames + a->first, profile->frames + b->first, a->n * sizeof(uint32_t)) == 0;
 }
 
-static uint32_t hash_of_stack(const struct profile *profile, const struct stack *stack)
+/* Finds a chain with the `n` frames that put_frames() has written, or adds it. */
+static int keep_or_find_chain(struct profile *profile, size_t n, uint16_t *ret)
 {
-    uint64_t hash = hash_mix(hash_mix(0, stack->pid), stack->comm);
+    const struct chain wanted = {.first = (uint32_t)profile->n_frames, .n = (uint32_t)n};
+    uint64_t mixed = 0;
+    uint32_t found;
 
-    for (size_t i = 0; i < stack->n; i++)
-        hash = hash_mix(hash, profile->frames[stack->first + i]);
-    return hash_fold(hash);
-}
-
-/* Finds a stack that equals `wanted`, or adds it together with the frames that put_frames() has written. */
-static int keep_or_find_stack(struct profile *profile, const struct stack *wanted, struct stack **ret)
-{
-    uint32_t hash = hash_of_stack(profile, wanted), found;
-
-    for (size_t at = 0; (found = hash_index_next(&profile->index, hash, &at)) != HASH_INDEX_NONE;)
-        if (stack_equal(profile, &profile->stacks[found], wanted)) {
-            *ret = &profile->stacks[found];
+    for (size_t i = 0; i < n; i++)
+        mixed = hash_mix(mixed, profile->frames[wanted.first + i]);
+    uint32_t hash = hash_fold(mixed);
+    for (size_t at = 0; (found = hash_index_next(&profile->chain_index, hash, &at)) != HASH_INDEX_NONE;)
+        if (frames_equal(profile, &profile->chains[found], &wanted)) {
+            *ret = (uint16_t)found;
             return 0;
         }
-    if (profile->locations.full || profile->n_stacks >= PROFILE_STACKS_MAX ||
-        profile->n_frames + wanted->n > PROFILE_FRAMES_MAX)
+    if (profile->locations.full || profile->n_chains >= PROFILE_STACKS_MAX ||
+        profile->n_frames + n > PROFILE_FRAMES_MAX)
+        return -ENOSPC;
+    if (array_grow(&profile->chains, profile->n_chains) < 0 ||
+        hash_index_add(&profile->chain_index, hash, (uint32_t)profile->n_chains) < 0)
+        return -ENOMEM;
+    profile->n_frames += n;
+    profile->chains[profile->n_chains] = wanted;
+    *ret = (uint16_t)profile->n_chains++;
+    return 0;
+}
+
+static bool stack_equal(const struct stack *a, const struct stack *b)
+{
+    return a->chain == b->chain && a->pid == b->pid && a->tid == b->tid && a->comm == b->comm && a->cgroup == b->cgroup;
+}
+
+static struct stack *find_stack(struct profile *profile, const struct stack *wanted, uint32_t *ret_hash)
+{
+    uint64_t hash = hash_mix(hash_mix(0, (uint64_t)wanted->pid << 32 | wanted->tid),
+                             (uint64_t)wanted->comm << 32 | (uint32_t)wanted->cgroup << 16 | wanted->chain);
+    uint32_t found;
+
+    *ret_hash = hash_fold(hash);
+    for (size_t at = 0; (found = hash_index_next(&profile->index, *ret_hash, &at)) != HASH_INDEX_NONE;)
+        if (stack_equal(&profile->stacks[found], wanted))
+            return &profile->stacks[found];
+    return NULL;
+}
+
+/* Finds a stack that equals `wanted`, or adds it, without its thread if many stacks are taken. */
+static int keep_or_find_stack(struct profile *profile, struct stack wanted, struct stack **ret)
+{
+    uint32_t hash;
+
+    *ret = find_stack(profile, &wanted, &hash);
+    if (*ret)
+        return 0;
+    if (wanted.tid && profile->n_stacks >= PROFILE_STACKS_MAX / 2) {
+        wanted.tid = 0;
+        return keep_or_find_stack(profile, wanted, ret);
+    }
+    if (profile->locations.full || profile->n_stacks >= PROFILE_STACKS_MAX)
         return -ENOSPC;
     if (array_grow(&profile->stacks, profile->n_stacks) < 0 ||
         hash_index_add(&profile->index, hash, (uint32_t)profile->n_stacks) < 0)
         return -ENOMEM;
-    profile->n_frames += wanted->n;
-    profile->stacks[profile->n_stacks] = *wanted;
+    profile->stacks[profile->n_stacks] = wanted;
     *ret = &profile->stacks[profile->n_stacks++];
     return 0;
 }
 
+/* Returns the number of the sample's cgroup; 0 if it is not known, or does not fit. */
+static uint16_t number_of_cgroup(struct profile *profile, const struct record *record)
+{
+    struct found_cgroup *cgroup = cgroup_lookup_sample(profile->keys.cgroups, record);
+
+    if (!cgroup)
+        return 0;
+    if (profile->last_cgroup && profile->cgroups[profile->last_cgroup - 1] == cgroup)
+        return profile->last_cgroup;
+    for (size_t i = 0; i < profile->n_cgroups; i++)
+        if (profile->cgroups[i] == cgroup)
+            return profile->last_cgroup = (uint16_t)(i + 1);
+    size_t bytes = strlen(cgroup->path) + strlen(cgroup->label) + sizeof(*cgroup) + 2 * sizeof(cgroup);
+    if (profile->locations.full || profile->n_cgroups >= PROFILE_CGROUPS_MAX ||
+        profile->cgroups_bytes + bytes > CGROUPS_BYTES_MAX || array_grow(&profile->cgroups, profile->n_cgroups) < 0)
+        return 0;
+    profile->cgroups_bytes += bytes;
+    profile->cgroups[profile->n_cgroups++] = found_cgroup_ref(cgroup);
+    return profile->last_cgroup = (uint16_t)profile->n_cgroups;
+}
+
 static int stack_of_sample(struct profile *profile, const struct record *record, struct stack **ret)
 {
-    struct stack wanted = {.pid = record->id.pid, .first = (uint32_t)profile->n_frames};
+    struct stack wanted = {.pid = record->id.pid, .tid = profile->keys.threads ? record->id.tid : 0};
+    uint32_t comm;
     size_t n = 0;
 
     int r = make_frame_room(profile);
@@ -278,11 +361,14 @@ static int stack_of_sample(struct profile *profile, const struct record *record,
         r = put_frames(profile, record, &n);
     if (r == 0)
         r = string_table_add(&profile->locations.strings,
-                             symbols_comm(profile->symbols, record->id.pid, record->id.tid), &wanted.comm);
+                             symbols_comm(profile->symbols, record->id.pid, record->id.tid), &comm);
+    if (r == 0)
+        r = keep_or_find_chain(profile, n, &wanted.chain);
     if (r < 0)
         return r;
-    wanted.n = (uint32_t)n;
-    return keep_or_find_stack(profile, &wanted, ret);
+    wanted.comm = (uint16_t)comm;
+    wanted.cgroup = number_of_cgroup(profile, record);
+    return keep_or_find_stack(profile, wanted, ret);
 }
 
 static void weight_add(struct profile_weight *weight, uint64_t period)
@@ -328,7 +414,8 @@ uint64_t profile_unnamed(const struct profile *profile)
 
     for (size_t i = 0; i < profile->n_stacks; i++) {
         const struct stack *stack = &profile->stacks[i];
-        bool named = stack->n && profile->locations.locations[profile->frames[stack->first]].symbol;
+        const struct chain *chain = &profile->chains[stack->chain];
+        bool named = chain->n && profile->locations.locations[profile->frames[chain->first]].symbol;
         n += named ? 0 : stack->weight.samples;
     }
     return n;
@@ -345,11 +432,14 @@ int profile_each(const struct profile *profile, profile_visit visit, void *userd
 
     for (size_t i = 0; i < profile->n_stacks && r == 0; i++) {
         const struct stack *stack = &profile->stacks[i];
+        const struct chain *chain = &profile->chains[stack->chain];
         const struct profile_stack shown = {
             .pid = stack->pid,
+            .tid = stack->tid,
             .comm = stack->comm,
-            .locations = profile->frames + stack->first,
-            .n = stack->n,
+            .cgroup = stack->cgroup,
+            .locations = profile->frames + chain->first,
+            .n = chain->n,
             .weight = stack->weight,
         };
         r = visit(userdata, &shown);
@@ -357,14 +447,55 @@ int profile_each(const struct profile *profile, profile_visit visit, void *userd
     return r;
 }
 
+const struct found_cgroup *profile_cgroup(const struct profile *profile, uint32_t number)
+{
+    return number ? profile->cgroups[number - 1] : NULL;
+}
+
+size_t profile_n_cgroups(const struct profile *profile)
+{
+    return profile->n_cgroups;
+}
+
+struct early_count {
+    const struct locations *locations;
+    struct early_ends *ends;
+};
+
+/* The outermost frames of a stack are those of the program. */
+static int count_early_end(void *userdata, const struct profile_stack *stack)
+{
+    const struct early_count *count = userdata;
+    size_t innermost = stack->n;
+
+    while (innermost > 0 &&
+           !location_is_kernel(count->locations, &count->locations->locations[stack->locations[innermost - 1]]))
+        innermost--;
+    if (innermost == stack->n)
+        return 0;
+    uint32_t mapping = count->locations->locations[stack->locations[innermost]].mapping;
+    if (mapping != LOCATION_UNMAPPED)
+        early_ends_add(count->ends, count->locations->mappings[mapping].mapping.file, stack->n - innermost == 1,
+                       stack->weight.samples);
+    return 0;
+}
+
+void profile_count_early_ends(const struct profile *profile, struct early_ends *ret)
+{
+    struct early_count count = {&profile->locations, ret};
+
+    profile_each(profile, count_early_end, &count);
+}
+
 size_t profile_bytes(const struct profile *profile)
 {
     const struct locations *locations = &profile->locations;
-    size_t slots =
-        profile->index.size + locations->index.size + locations->mapping_index.size + locations->strings.index.size;
+    size_t slots = profile->index.size + profile->chain_index.size + locations->index.size +
+                   locations->mapping_index.size + locations->strings.index.size;
 
     return sizeof(*profile) + profile->frames_capacity * sizeof(profile->frames[0]) +
            array_bytes(profile->n_stacks, sizeof(profile->stacks[0])) +
+           array_bytes(profile->n_chains, sizeof(profile->chains[0])) + profile->cgroups_bytes +
            array_bytes(locations->n, sizeof(locations->locations[0])) +
            array_bytes(locations->n_mappings, sizeof(locations->mappings[0])) +
            array_bytes(locations->strings.n, sizeof(locations->strings.offsets[0])) +
@@ -377,15 +508,14 @@ size_t profile_bytes(const struct profile *profile)
 #define SETTLE_PER_ROUND 256
 #define SETTLE_PER_CALL 8192
 
-void *profile_writer_begin(const struct writer_source *source, struct buffer *out)
+void *profile_writer_begin(const struct writer_source *source, struct profile_keys keys)
 {
     struct profile_writer *writer = calloc(1, sizeof(*writer));
 
-    (void)out;
     if (!writer)
         return NULL;
     writer->source = source;
-    writer->profile = profile_new(source->symbols);
+    writer->profile = profile_new(source->symbols, keys);
     if (!writer->profile) {
         free(writer);
         return NULL;
@@ -434,6 +564,16 @@ uint64_t profile_writer_unnamed(const void *state)
     const struct profile_writer *writer = state;
 
     return profile_unnamed(writer->profile);
+}
+
+void profile_writer_early_ends(const void *state, struct buffer *sentence)
+{
+    const struct profile_writer *writer = state;
+    _cleanup_(early_ends_done) struct early_ends ends = {0};
+
+    if (writer->source->layout.sample_type & PERF_SAMPLE_CALLCHAIN)
+        profile_count_early_ends(writer->profile, &ends);
+    early_ends_describe(&ends, sentence);
 }
 
 void profile_writer_free(void *state)

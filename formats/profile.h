@@ -2,8 +2,10 @@
 /*
  * A profile: samples summed up by call stack, from which the formats pprof and folded are written at the end.
  *
- * A stack is counted separately for each pair of process and thread name. Memory is bounded by PROFILE_BYTES_MAX: a
- * sample whose stack does not fit is counted as skipped, without its stack.
+ * A stack is counted separately for each process and thread name, and if the format asks for them, for each cgroup and
+ * thread. The frames of equal stacks are held once. Memory is bounded by PROFILE_BYTES_MAX: once half of the stacks
+ * are taken, new ones are no longer separate for each thread, and a sample whose stack does not fit is counted as
+ * skipped, without its stack.
  *
  * Each address is held once, as a location. A location is not an address in a process but an offset in a mapped file,
  * expressed as an address in one common mapping of that file. It therefore keeps its meaning after the process exits,
@@ -14,6 +16,7 @@
 #define FORMATS_PROFILE_H
 
 #include "base/intern.h"
+#include "formats/early-ends.h"
 #include "perf/record.h"
 #include "sampler/writer.h"
 #include "symbols/symbols.h"
@@ -46,7 +49,8 @@ void location_append_name(const struct locations *locations, const struct locati
 
 #define PROFILE_STACKS_MAX 24576
 #define PROFILE_DEPTH_MAX 1024 /* kernel.perf_event_max_stack is 127 by default and can be raised */
-#define PROFILE_BYTES_MAX ((size_t)5 << 20)
+#define PROFILE_BYTES_MAX ((size_t)11 << 19)
+#define PROFILE_CGROUPS_MAX 1024 /* samples of others count as of an unknown cgroup */
 
 struct profile;
 
@@ -56,13 +60,21 @@ struct profile_weight {
 
 struct profile_stack {
     uint32_t pid;              /* UINT32_MAX: not known */
+    uint32_t tid;              /* 0: of several threads */
     uint32_t comm;             /* index into the locations' strings */
+    uint32_t cgroup;           /* for profile_cgroup() */
     const uint32_t *locations; /* innermost first */
     size_t n;
     struct profile_weight weight;
 };
 
-struct profile *profile_new(struct symbols *symbols);
+/* What stacks are counted by, besides process and thread name. */
+struct profile_keys {
+    struct cgroup_lookup *cgroups; /* NULL: not by cgroup */
+    bool threads;
+};
+
+struct profile *profile_new(struct symbols *symbols, struct profile_keys keys);
 struct profile *profile_free(struct profile *profile);
 /* Adds a sample. Returns -ENOSPC if its stack could not be kept; the sample then counts in profile_skipped(). */
 int profile_add(struct profile *profile, const struct record *record);
@@ -79,6 +91,9 @@ struct profile_weight profile_total(const struct profile *profile);
 struct profile_weight profile_skipped(const struct profile *profile);
 /* The samples whose innermost function has no name, including skipped ones. */
 uint64_t profile_unnamed(const struct profile *profile);
+/* The cgroup of stacks with this number, from 1 to profile_n_cgroups(); NULL for 0, the unknown one. */
+const struct found_cgroup *profile_cgroup(const struct profile *profile, uint32_t number);
+size_t profile_n_cgroups(const struct profile *profile);
 /* Owned by the profile. Callers read it, and may add strings to its table. */
 struct locations *profile_locations(struct profile *profile);
 /* Calls `visit` for each stack, stopping when it returns nonzero. Returns its last result. */
@@ -86,21 +101,25 @@ typedef int (*profile_visit)(void *userdata, const struct profile_stack *stack);
 int profile_each(const struct profile *profile, profile_visit visit, void *userdata);
 size_t profile_bytes(const struct profile *profile);
 
+/* Counts the stacks that end early. */
+void profile_count_early_ends(const struct profile *profile, struct early_ends *ret);
+
 /*
  * The callbacks of `struct writer` for formats that write nothing before the end. They collect the samples in a
- * profile; the format supplies its own end().
+ * profile; the format supplies its own begin(), which calls profile_writer_begin(), and end().
  */
 struct profile_writer {
     const struct writer_source *source;
     struct profile *profile;
 };
 
-void *profile_writer_begin(const struct writer_source *source, struct buffer *out);
+void *profile_writer_begin(const struct writer_source *source, struct profile_keys keys);
 bool profile_writer_record(void *state, const struct record *record, struct buffer *out);
 void profile_writer_mark(void *state, const struct writer_mark *mark, struct buffer *out);
 bool profile_writer_settle(void *state);
 size_t profile_writer_bytes(const void *state);
 uint64_t profile_writer_unnamed(const void *state);
+void profile_writer_early_ends(const void *state, struct buffer *sentence);
 void profile_writer_free(void *state);
 
 #endif

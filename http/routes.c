@@ -141,9 +141,8 @@ const struct route routes[] = {
      .parameters = stream_record_parameters,
      .samples = &sample_formats[FORMAT_NDJSON],
      .example = "?seconds=1",
-     .help =
-         "samples of running code, a line of JSON each; seconds, event, frequency or period, cpu, cgroup, pid, max, "
-         "read"},
+     .help = "samples of running code, a line of JSON each; seconds, event, frequency or period, cpu, cgroup, unit, "
+             "container, namespace, pid, max, read"},
     {.path = "/api/v1/perf.data",
      .method = "GET",
      .handle = handle_stream,
@@ -156,10 +155,10 @@ const struct route routes[] = {
      .method = "GET",
      .handle = handle_stream,
      .starts = true,
-     .parameters = stream_profile_parameters,
+     .parameters = stream_folded_parameters,
      .samples = &sample_formats[FORMAT_FOLDED],
      .example = "?seconds=10",
-     .help = "stacks and how often each was seen, for flame graphs"},
+     .help = "stacks and how often each was seen, for flame graphs; by=process, thread, cgroup or container"},
     {.path = "/debug/pprof/profile",
      .method = "GET",
      .handle = handle_stream,

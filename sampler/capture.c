@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/timer.h"
+#include "cgroups/cgroupfs.h"
 
 /* --- sampled events --- */
 
@@ -220,7 +221,7 @@ struct capture *capture_free(struct capture *capture)
 static bool is_wanted(const struct capture *capture, const struct record *record)
 {
     const struct past_span *past = &capture->past;
-    uint64_t cgroup = record->type == PERF_RECORD_SAMPLE ? record->sample.cgroup : 0;
+    uint64_t cgroup = record->type == PERF_RECORD_SAMPLE ? cgroup_id_key(record->sample.cgroup) : 0;
 
     if (!is_past(capture))
         return true;

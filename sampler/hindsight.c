@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/timer.h"
+#include "cgroups/cgroupfs.h"
 
 /* Bytes of a sample, as the rings are sized: with 20 callers, and without any. */
 #define SAMPLE_BYTES 256
@@ -28,6 +29,7 @@ struct hindsight {
     struct sys *sys;
     sd_event *event;
     struct symbols *symbols;
+    struct cgroup_lookup *cgroups;
     struct record_options options, tracking_options;
     struct rings samples, tracking;
     sd_event_source *timer;
@@ -90,6 +92,7 @@ static void take_tracking(struct hindsight *hindsight)
 
     while ((cpu_ring = rings_oldest(set, until, &next))) {
         symbols_update(hindsight->symbols, &cpu_ring->record);
+        cgroup_lookup_update(hindsight->cgroups, &cpu_ring->record);
         keep_record(hindsight, &cpu_ring->record);
         cpu_ring_take(cpu_ring);
     }
@@ -155,18 +158,14 @@ double hindsight_ring_seconds(const struct config_sampler *config, size_t pages)
     return (double)(pages * (size_t)sysconf(_SC_PAGESIZE)) / (double)(sample * config->hindsight.frequency);
 }
 
-/* Linux before 5.7 does not tell the cgroup of a sample. */
 static int open_samples(struct hindsight *hindsight, const struct machine *machine, struct error *error)
 {
     struct record_options *options = &hindsight->options;
     int r = rings_open(&hindsight->samples, machine, true, error);
 
-    while (r < 0 && (options->cgroups || (r == -EPERM && options->ring_pages > 1))) {
+    while (r == -EPERM && options->ring_pages > 1) {
         rings_done(&hindsight->samples);
-        if (r == -EPERM && options->ring_pages > 1)
-            options->ring_pages /= 2;
-        else
-            options->cgroups = false;
+        options->ring_pages /= 2;
         r = rings_open(&hindsight->samples, machine, true, error);
     }
     return r;
@@ -201,10 +200,10 @@ static int make_options(struct hindsight *hindsight, const struct machine *machi
     if (r < 0)
         return r;
     hindsight->options.overwritten = true;
-    hindsight->options.cgroups = true;
     hindsight->options.ring_pages = hindsight_ring_pages(config, n_cpus);
     hindsight->tracking_options = (struct record_options){.callchain = hindsight->options.callchain,
                                                           .user_only = hindsight->options.user_only,
+                                                          .cgroups = hindsight->options.cgroups,
                                                           .ring_pages = MIN(tracking_pages, TRACKING_PAGES_MAX),
                                                           .cgroup_fd = -1};
     return 0;
@@ -231,7 +230,6 @@ static int begin(struct hindsight *hindsight, const struct machine *machine, con
         r = open_samples(hindsight, machine, error);
     if (r < 0)
         return r;
-    hindsight->tracking_options.cgroups = hindsight->options.cgroups;
     r = open_tracking(hindsight, machine, error);
     if (r == 0)
         r = timer_init(hindsight->event, CLOCK_MONOTONIC, DRAIN_USEC / 10, on_timer, hindsight, &hindsight->timer);
@@ -239,11 +237,14 @@ static int begin(struct hindsight *hindsight, const struct machine *machine, con
         r = enable(hindsight, true);
     if (r == 0) /* processes that run now are known when they have ended */
         r = symbols_scan(hindsight->symbols, 0, on_scanned, hindsight);
+    if (r == 0) /* and cgroups, when they were removed */
+        cgroup_lookup_scan(hindsight->cgroups);
     return r < 0 && !error->message[0] ? error_set(error, r, "sampling cannot start: %s", strerror(-r)) : r;
 }
 
 int hindsight_open(struct sys *sys, sd_event *event, const struct machine *machine, struct symbols *symbols,
-                   const struct config_sampler *config, struct hindsight **ret, struct error *error)
+                   struct cgroup_lookup *cgroups, const struct config_sampler *config, struct hindsight **ret,
+                   struct error *error)
 {
     _cleanup_(hindsight_freep) struct hindsight *hindsight = calloc(1, sizeof(*hindsight));
 
@@ -253,6 +254,7 @@ int hindsight_open(struct sys *sys, sd_event *event, const struct machine *machi
         .sys = sys,
         .event = sd_event_ref(event),
         .symbols = symbols,
+        .cgroups = cgroups,
         .options.cgroup_fd = -1,
         .tracking_options.cgroup_fd = -1,
         .samples = {.sys = sys, .event = event, .options = &hindsight->options},
@@ -296,6 +298,18 @@ int hindsight_pause(struct hindsight *hindsight, bool paused)
 
 /* --- looking back --- */
 
+static int add_id(void *userdata, uint64_t id)
+{
+    struct past_span *span = userdata;
+
+    if (span->n_cgroups >= CGROUPS_MAX)
+        return 0;
+    int r = array_grow(&span->cgroups, span->n_cgroups);
+    if (r == 0)
+        span->cgroups[span->n_cgroups++] = id;
+    return r;
+}
+
 /* Adds the ids of the cgroup and of those below it: their inodes. Takes `fd`. */
 static int add_cgroups(int fd, struct past_span *span)
 {
@@ -308,8 +322,7 @@ static int add_cgroups(int fd, struct past_span *span)
         close(fd);
         return r < 0 ? r : -ENOMEM;
     }
-    if (span->n_cgroups < CGROUPS_MAX && (r = array_grow(&span->cgroups, span->n_cgroups)) == 0)
-        span->cgroups[span->n_cgroups++] = status.st_ino;
+    r = add_id(span, cgroup_id_key(status.st_ino));
     while (r == 0 && (entry = readdir(directory))) {
         if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
             continue;
@@ -328,17 +341,50 @@ static int compare_ids(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int find_cgroups(const struct hindsight *hindsight, const struct record_options *options, struct past_span *span,
-                        struct error *error)
+static int refuse_cgroup(const char *path, int code, struct error *error)
 {
-    if (options->cgroup_fd < 0)
+    return error_set(error, code, "cgroup %.256s: %s", path, strerror(-code));
+}
+
+/* Also adds cgroups that were removed. */
+static int add_paths(const struct hindsight *hindsight, char *const *paths, size_t n, struct past_span *span,
+                     struct error *error)
+{
+    _cleanup_(hierarchy_done) struct hierarchy hierarchy = {0};
+    int r = n ? hierarchy_find(hindsight->sys, &hierarchy, error) : 0;
+
+    for (size_t i = 0; i < n && r == 0; i++) {
+        _cleanup_(freep) char *path = NULL;
+        if (asprintf(&path, "%s%s", hierarchy.path, paths[i]) < 0) {
+            path = NULL;
+            return error_oom(error);
+        }
+        int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        r = fd < 0 ? 0 : add_cgroups(fd, span);
+        if (r == 0)
+            r = cgroup_lookup_ids(hindsight->cgroups, paths[i], add_id, span);
+        if (r < 0)
+            refuse_cgroup(paths[i], r, error);
+    }
+    return r;
+}
+
+static int find_cgroups(const struct hindsight *hindsight, const struct record_options *options, char *const *paths,
+                        size_t n_paths, struct past_span *span, struct error *error)
+{
+    if (options->cgroup_fd < 0 && n_paths == 0)
         return 0;
     if (!hindsight->options.cgroups)
         return error_set(error, -EOPNOTSUPP, "parameter \"cgroup\": with \"last\" it needs Linux 5.7 or later");
-    int fd = openat(options->cgroup_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int r = fd < 0 ? -errno : add_cgroups(fd, span);
+    int fd = options->cgroup_fd < 0 ? -1 : openat(options->cgroup_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int r = fd < 0 ? 0 : add_cgroups(fd, span);
     if (r < 0)
-        return error_set(error, r, "cgroup %.256s: %s", options->cgroup, strerror(-r));
+        return refuse_cgroup(options->cgroup, r, error);
+    r = add_paths(hindsight, paths, n_paths, span, error);
+    if (r < 0)
+        return r;
+    if (!span->cgroups && array_grow(&span->cgroups, 0) < 0) /* NULL would mean all */
+        return error_oom(error);
     qsort(span->cgroups, span->n_cgroups, sizeof(*span->cgroups), compare_ids);
     return 0;
 }
@@ -362,18 +408,22 @@ static int copy_rings(struct hindsight *hindsight, const struct record_options *
 }
 
 int hindsight_look_back(struct hindsight *hindsight, const struct machine *machine,
-                        const struct record_request *request, struct capture **ret, struct error *error)
+                        const struct record_request *request, char *const *paths, size_t n_paths, struct capture **ret,
+                        struct error *error)
 {
+    struct record_request wanted = *request; /* borrows */
     double seconds = MIN(request->last, (double)hindsight->seconds);
     uint64_t now = sys_record_now(hindsight->sys), ns = (uint64_t)(seconds * (double)NSEC_PER_SEC);
     struct past_span span = {.since_ns = now - MIN(now, ns), .until_ns = now};
     struct record_options options;
     struct rings rings = {.sys = hindsight->sys};
 
-    int r = record_options_of_past(&hindsight->options, hindsight->sys, machine, request, &options, error);
+    if (n_paths)
+        wanted.cgroup = NULL;
+    int r = record_options_of_past(&hindsight->options, hindsight->sys, machine, &wanted, &options, error);
     if (r < 0)
         return r;
-    r = find_cgroups(hindsight, &options, &span, error);
+    r = find_cgroups(hindsight, &options, paths, n_paths, &span, error);
     if (r == 0) {
         r = copy_rings(hindsight, &options, &rings, &span);
         if (r == 0)

@@ -25,11 +25,12 @@ double hindsight_ring_seconds(const struct config_sampler *config, size_t pages)
 struct hindsight;
 
 /*
- * Opens the rings of all online CPUs. `symbols` must outlive it. Rings are made smaller until they fit
+ * Opens the rings of all online CPUs. `symbols` and `cgroups` must outlive it. Rings are made smaller until they fit
  * into the limit of locked memory. Returns the errors of record_options_make() and rings_open() with a sentence.
  */
 int hindsight_open(struct sys *sys, sd_event *event, const struct machine *machine, struct symbols *symbols,
-                   const struct config_sampler *config, struct hindsight **ret, struct error *error);
+                   struct cgroup_lookup *cgroups, const struct config_sampler *config, struct hindsight **ret,
+                   struct error *error);
 struct hindsight *hindsight_free(struct hindsight *hindsight);
 
 /* As capture_cpus_changed(): what CPUs that went offline have sampled is gone. */
@@ -40,11 +41,12 @@ int hindsight_pause(struct hindsight *hindsight, bool paused);
 
 /*
  * Makes a capture of the last `request->last` seconds, or of fewer: of the time from which on the samples of all CPUs
- * are there. Returns with a sentence: -EINVAL if the request asks for what was not sampled, the errors of
- * record_options_of_past(), -EOPNOTSUPP if it names a cgroup and the kernel does not tell cgroups (before Linux 5.7),
- * -ENOMEM.
+ * are there. If there are `paths`, these are the cgroups, in place of the request's. Returns with a sentence: -EINVAL
+ * if the request asks for what was not sampled, the errors of record_options_of_past(), -EOPNOTSUPP if it names a
+ * cgroup and the kernel does not tell cgroups (before Linux 5.7), -ENOMEM.
  */
 int hindsight_look_back(struct hindsight *hindsight, const struct machine *machine,
-                        const struct record_request *request, struct capture **ret, struct error *error);
+                        const struct record_request *request, char *const *paths, size_t n_paths, struct capture **ret,
+                        struct error *error);
 
 #endif

@@ -67,6 +67,7 @@ static void attr_track_processes(const struct record_options *options, struct pe
     attr->comm = attr->comm_exec = 1;
     attr->task = 1;
     attr->ksymbol = !options->user_only;
+    attr->cgroup = options->cgroups;
 }
 
 /*
@@ -278,6 +279,20 @@ static int parse_flag(const struct parameter *parameter, const char *value, void
     return 0;
 }
 
+static int parse_by(const struct parameter *parameter, const char *value, void *field, struct error *error)
+{
+    static const char *const names[] = {
+        [BY_PROCESS] = "process", [BY_THREAD] = "thread", [BY_CGROUP] = "cgroup", [BY_CONTAINER] = "container"};
+
+    (void)parameter;
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (str_equal(value, names[i])) {
+            *(enum first_frame *)field = (enum first_frame)i;
+            return 0;
+        }
+    return error_set(error, -EINVAL, "expected process, thread, cgroup or container, found \"%.64s\"", value);
+}
+
 static int parse_text(const struct parameter *parameter, const char *value, void *field, struct error *error)
 {
     size_t size = strlen(value);
@@ -297,17 +312,37 @@ static int parse_text(const struct parameter *parameter, const char *value, void
 #define FIELD(field) offsetof(struct record_request, field)
 
 static const struct parameter parameters[] = {
-    {"seconds", parse_seconds, FIELD(seconds), 0},   {"last", parse_seconds, FIELD(last), 0},
-    {"event", parse_text, FIELD(event), 0},          {"frequency", parse_u64, FIELD(frequency), INT64_MAX},
-    {"period", parse_u64, FIELD(period), INT64_MAX}, {"cpu", parse_text, FIELD(cpus), 0},
-    {"cgroup", parse_text, FIELD(cgroup), 0},        {"pid", parse_pid, FIELD(pid), PID_LIMIT},
-    {"max", parse_u64, FIELD(max), INT64_MAX},       {"read", parse_flag, FIELD(read), 0},
+    {"seconds", parse_seconds, FIELD(seconds), 0},
+    {"last", parse_seconds, FIELD(last), 0},
+    {"event", parse_text, FIELD(event), 0},
+    {"frequency", parse_u64, FIELD(frequency), INT64_MAX},
+    {"period", parse_u64, FIELD(period), INT64_MAX},
+    {"cpu", parse_text, FIELD(cpus), 0},
+    {"cgroup", parse_text, FIELD(cgroup), 0},
+    {"unit", parse_text, FIELD(names[NAME_UNIT]), 0},
+    {"slice", parse_text, FIELD(names[NAME_SLICE]), 0},
+    {"container_id", parse_text, FIELD(names[NAME_CONTAINER_ID]), 0},
+    {"container", parse_text, FIELD(names[NAME_CONTAINER]), 0},
+    {"image", parse_text, FIELD(names[NAME_IMAGE]), 0},
+    {"pod", parse_text, FIELD(names[NAME_POD]), 0},
+    {"namespace", parse_text, FIELD(names[NAME_NAMESPACE]), 0},
+    {"compose_project", parse_text, FIELD(names[NAME_COMPOSE_PROJECT]), 0},
+    {"compose_service", parse_text, FIELD(names[NAME_COMPOSE_SERVICE]), 0},
+    {"runtime", parse_text, FIELD(names[NAME_RUNTIME]), 0},
+    {"pid", parse_pid, FIELD(pid), PID_LIMIT},
+    {"max", parse_u64, FIELD(max), INT64_MAX},
+    {"read", parse_flag, FIELD(read), 0},
+    {"by", parse_by, FIELD(by), 0},
 };
 
-const char *const stream_record_parameters[] = {"seconds", "last", "event", "frequency", "period", "cpu",
-                                                "cgroup",  "pid",  "max",   "read",      NULL};
-const char *const stream_profile_parameters[] = {"seconds", "last",   "event", "frequency", "period",
-                                                 "cpu",     "cgroup", "pid",   NULL};
+/* Parameters of all formats. */
+#define COMMON_PARAMETERS                                                                                              \
+    "seconds", "last", "event", "frequency", "period", "cpu", "cgroup", "unit", "slice", "container_id", "container",  \
+        "image", "pod", "namespace", "compose_project", "compose_service", "runtime", "pid"
+
+const char *const stream_record_parameters[] = {COMMON_PARAMETERS, "max", "read", NULL};
+const char *const stream_profile_parameters[] = {COMMON_PARAMETERS, NULL};
+const char *const stream_folded_parameters[] = {COMMON_PARAMETERS, "by", NULL};
 
 int record_request_set(struct record_request *request, const char *name, const char *value, struct error *error)
 {
@@ -328,7 +363,23 @@ void record_request_done(struct record_request *request)
     free(request->event);
     free(request->cpus);
     free(request->cgroup);
+    for (size_t i = 0; i < N_NAME_KEYS; i++)
+        free(request->names[i]);
     *request = (struct record_request){0};
+}
+
+bool record_request_wishes(const struct record_request *request, struct cgroup_wish *ret_wish)
+{
+    const char *cgroup = request->cgroup;
+    struct cgroup_wish wish = {0};
+
+    for (size_t i = 0; i < N_NAME_KEYS; i++)
+        wish.names[i] = request->names[i];
+    if (cgroup_wish_is_empty(&wish) && (!cgroup || (cgroup[0] == '/' && !strpbrk(cgroup, "*?["))))
+        return false;
+    wish.cgroup = cgroup;
+    *ret_wish = wish;
+    return true;
 }
 
 /* --- from a request to its options --- */
@@ -496,8 +547,23 @@ static int open_first(const struct record_options *options, struct sys *sys, con
     return fd;
 }
 
+/* Linux before 5.7, or without CONFIG_CGROUP_PERF, does not tell the cgroup of a sample. */
+static int open_first_or_without_cgroups(struct record_options *options, struct sys *sys, struct record_group *group,
+                                         int cpu)
+{
+    int fd = open_first(options, sys, group, cpu), error = fd;
+
+    if (fd != -EINVAL || !options->cgroups)
+        return fd;
+    group->attrs[0].sample_type &= ~(uint64_t)PERF_SAMPLE_CGROUP;
+    group->attrs[0].cgroup = 0;
+    fd = open_first(options, sys, group, cpu);
+    options->cgroups = fd < 0;
+    return fd < 0 ? error : fd;
+}
+
 /* Opens and closes the leader on the first CPU of each PMU, since only the kernel knows what it permits. */
-static int probe_kernel(const struct record_options *options, struct sys *sys, const struct machine *machine,
+static int probe_kernel(struct record_options *options, struct sys *sys, const struct machine *machine,
                         struct error *error)
 {
     const struct pmu *last = NULL;
@@ -514,7 +580,7 @@ static int probe_kernel(const struct record_options *options, struct sys *sys, c
             continue;
         last = group.pmu;
         any = true;
-        int fd = open_first(options, sys, &group, cpu);
+        int fd = open_first_or_without_cgroups(options, sys, &group, cpu);
         if (fd < 0)
             return record_options_refused(options, machine, group.pmu, (unsigned)cpu, fd, error);
         sys_close(sys, fd);
@@ -580,6 +646,7 @@ int record_options_make(struct sys *sys, const struct machine *machine, const st
     _cleanup_(record_options_done) struct record_options options = {
         .callchain = config->callchain,
         .read = request->read,
+        .cgroups = true,
         .ring_pages = config->ring_pages,
         .cgroup_fd = -1,
     };

@@ -9,9 +9,11 @@
 #define SAMPLER_RECORD_OPTIONS_H
 
 #include "base/error.h"
+#include "cgroups/lookup.h"
 #include "config/config.h"
 #include "config/trust.h"
 #include "perf/group.h"
+#include "sampler/writer.h"
 
 struct record_options {
     struct event_list events;   /* on each CPU, the first event that this CPU has is the leader, which samples */
@@ -81,21 +83,30 @@ struct record_request {
     char *event;                /* a list of events; NULL: as configured */
     uint64_t frequency, period; /* Hz, or events per sample; 0: as configured */
     char *cpus;                 /* a CPU list such as "0-3,8"; NULL: all */
-    char *cgroup;               /* a path from the root of the cgroups; NULL: all */
+    char *cgroup;               /* a path from the root of the cgroups, or a pattern; NULL: all */
+    char *names[N_NAME_KEYS];   /* patterns of names of what runs in the cgroup; NULL: any */
     uint32_t pid;               /* 0: all processes */
     uint64_t max;               /* records; 0: no limit */
     bool read;                  /* each sample has the values of all events of its group */
     enum trust trust;           /* of the client, see sampler_admit() */
+    enum first_frame by;        /* of folded stacks */
     bool own;                   /* of this process itself: client_event_check() is left out */
 };
 
 /*
- * Names of the parameters for formats that write each record (NDJSON, perf.data), and for profiles. NULL-terminated.
+ * Names of the parameters for formats that write each record (NDJSON, perf.data), for pprof, and for folded stacks.
+ * NULL-terminated.
  */
-extern const char *const stream_record_parameters[], *const stream_profile_parameters[];
+extern const char *const stream_record_parameters[], *const stream_profile_parameters[],
+                                                         *const stream_folded_parameters[];
 /* Sets one parameter of the query. Returns -EINVAL with a sentence if the name or value is invalid, or -ENOMEM. */
 int record_request_set(struct record_request *request, const char *name, const char *value, struct error *error);
 void record_request_done(struct record_request *request);
+/*
+ * Whether the request does not name its cgroup by the path alone, so that cgroup_lookup_find() has to find it.
+ * *ret_wish borrows from the request.
+ */
+bool record_request_wishes(const struct record_request *request, struct cgroup_wish *ret_wish);
 
 /*
  * Makes the options from a request. Opens and closes events to find out what the kernel permits. Returns with a

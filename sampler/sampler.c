@@ -26,9 +26,12 @@ struct sampler {
     sd_event_source *sweep, *linger;
     const struct machine *machine;
     const struct config_sampler *config;
-    enum trust admits;        /* the lowest trust that may have samples */
-    struct symbols *symbols;  /* NULL before the first client and once idle for SYMBOLS_LINGER_USEC */
-    struct child *symboliser; /* for symbols_set_child() */
+    enum trust admits;             /* the lowest trust that may have samples */
+    struct symbols *symbols;       /* NULL before the first client and once idle for SYMBOLS_LINGER_USEC */
+    struct child *symboliser;      /* for symbols_set_child() */
+    struct cgroup_lookup *cgroups; /* NULL as `symbols` */
+    cgroup_namer namer;
+    void *namer_userdata;
     struct capture **captures;
     size_t n_captures;
     LIST_HEAD(, sampler_client) clients; /* the newest first */
@@ -56,6 +59,7 @@ struct sampler *sampler_free(struct sampler *sampler)
     free(sampler->last.hindsight.event);
     hindsight_free(sampler->hindsight);
     symbols_free(sampler->symbols);
+    cgroup_lookup_free(sampler->cgroups);
     sd_event_unref(sampler->event);
     free(sampler);
     return NULL;
@@ -69,10 +73,12 @@ static int sampler_on_linger(sd_event_source *source, uint64_t usec, void *userd
     (void)usec;
     if (sampler->n_clients || sampler->n_captures) /* a capture without clients still uses the symbols */
         return 0;
-    if (sampler->hindsight)
-        symbols_set_room(sampler->symbols, 0); /* its processes stay known */
-    else
+    if (sampler->hindsight) {
+        symbols_set_room(sampler->symbols, 0); /* its processes and cgroups stay known */
+    } else {
         sampler->symbols = symbols_free(sampler->symbols);
+        sampler->cgroups = cgroup_lookup_free(sampler->cgroups);
+    }
     malloc_trim(0); /* tables and streams fragment the heap */
     return 0;
 }
@@ -156,7 +162,7 @@ bool sampler_is_full(const struct sampler *sampler)
 void sampler_limit_symbols(struct sampler *sampler)
 {
     const struct sampler_client *client;
-    size_t bytes = BYTES_FIXED + symbols_bytes(sampler->symbols), largest = 0;
+    size_t bytes = BYTES_FIXED + symbols_bytes(sampler->symbols) + cgroup_lookup_bytes(sampler->cgroups), largest = 0;
 
     LIST_FOREACH (client, &sampler->clients, entry) {
         bytes += client->kept + client->waiting;
@@ -215,6 +221,22 @@ static int need_symbols(struct sampler *sampler)
     return r;
 }
 
+static int need_cgroups(struct sampler *sampler)
+{
+    if (sampler->cgroups)
+        return 0;
+    int r = cgroup_lookup_new(sampler->sys, &sampler->cgroups);
+    if (r == 0)
+        cgroup_lookup_set_namer(sampler->cgroups, sampler->namer, sampler->namer_userdata);
+    return r;
+}
+
+void sampler_set_namer(struct sampler *sampler, cgroup_namer namer, void *userdata)
+{
+    sampler->namer = namer;
+    sampler->namer_userdata = userdata;
+}
+
 static bool hindsight_is_outdated(const struct sampler *sampler)
 {
     const struct config_hindsight *old = &sampler->last.hindsight, *new = &sampler->config->hindsight;
@@ -234,11 +256,13 @@ static void configure_hindsight(struct sampler *sampler)
     if (sampler->hindsight || !sampler->config->enabled || !sampler->config->hindsight.enabled)
         return;
     int r = need_symbols(sampler);
+    if (r == 0)
+        r = need_cgroups(sampler);
     if (r < 0)
         error_set(&error, r, "sampling cannot start: %s", strerror(-r));
     else
-        r = hindsight_open(sampler->sys, sampler->event, sampler->machine, sampler->symbols, sampler->config,
-                           &sampler->hindsight, &error);
+        r = hindsight_open(sampler->sys, sampler->event, sampler->machine, sampler->symbols, sampler->cgroups,
+                           sampler->config, &sampler->hindsight, &error);
     if (r < 0)
         sampler->no_hindsight = error;
     else
@@ -410,9 +434,41 @@ static int get_capture(struct sampler *sampler, struct record_options *options, 
     return 0;
 }
 
+/* The paths of the cgroups that a request means by a pattern or by names; zeroed: it does not. */
+struct wanted {
+    char **paths;
+    size_t n;
+};
+
+static void wanted_done(struct wanted *wanted)
+{
+    strings_free(wanted->paths, wanted->n);
+}
+
+static int find_wanted(struct sampler *sampler, const struct record_request *request, struct wanted *ret,
+                       struct error *error)
+{
+    struct cgroup_wish wish;
+
+    bool past = request->last > 0, wishes = record_request_wishes(request, &wish);
+    if (!wishes && past && request->cgroup && cgroup_lookup_knows(sampler->cgroups, request->cgroup)) {
+        wish = (struct cgroup_wish){.cgroup = request->cgroup}; /* it may have been removed, or made again */
+        wishes = true;
+    }
+    if (!wishes)
+        return 0;
+    if (request->pid)
+        return error_set(error, -EINVAL, "pid and names of cgroups exclude each other");
+    int r = cgroup_lookup_find(sampler->cgroups, &wish, past, &ret->paths, &ret->n, error);
+    /* Events count in one cgroup; samples that were already taken are chosen by their cgroups. */
+    if (r == 0 && ret->n > 1 && !past)
+        r = cgroup_wish_refuse_several(&wish, ret->paths, ret->n, error);
+    return r;
+}
+
 /* Gives a client that looks back a capture of its own. */
-static int join_past(struct sampler *sampler, const struct record_request *request, struct capture **ret,
-                     struct error *error)
+static int join_past(struct sampler *sampler, const struct record_request *request, const struct wanted *wanted,
+                     struct capture **ret, struct error *error)
 {
     if (sampler_no_hindsight(sampler))
         return error_set(error, -EOPNOTSUPP, "parameter \"last\": sampler.hindsight cannot sample: %s",
@@ -423,18 +479,21 @@ static int join_past(struct sampler *sampler, const struct record_request *reque
                          "in the configuration");
     if (array_grow(&sampler->captures, sampler->n_captures) < 0)
         return error_oom(error);
-    int r = hindsight_look_back(sampler->hindsight, sampler->machine, request, ret, error);
+    int r = hindsight_look_back(sampler->hindsight, sampler->machine, request, wanted->paths, wanted->n, ret, error);
     if (r == 0)
         sampler->captures[sampler->n_captures++] = *ret;
     return r;
 }
 
-static int join_live(struct sampler *sampler, const struct record_request *request, struct capture **ret,
-                     struct error *error)
+static int join_live(struct sampler *sampler, const struct record_request *request, const struct wanted *wanted,
+                     struct capture **ret, struct error *error)
 {
     struct record_options options;
+    struct record_request found = *request; /* borrows */
 
-    int r = record_options_make(sampler->sys, sampler->machine, sampler->config, request, &options, error);
+    if (wanted->n)
+        found.cgroup = wanted->paths[0];
+    int r = record_options_make(sampler->sys, sampler->machine, sampler->config, &found, &options, error);
     if (r < 0)
         return r;
     r = need_symbols(sampler);
@@ -450,11 +509,16 @@ int sampler_join(struct sampler *sampler, const struct record_request *request, 
 {
     double limit = (double)sampler->config->max_seconds;
     bool past = request->last > 0;
+    _cleanup_(wanted_done) struct wanted wanted = {0};
     struct capture *capture = NULL;
 
     int r = check_limits(sampler, request, error);
+    if (r == 0 && need_cgroups(sampler) < 0)
+        r = error_oom(error);
     if (r == 0)
-        r = (past ? join_past : join_live)(sampler, request, &capture, error);
+        r = find_wanted(sampler, request, &wanted, error);
+    if (r == 0)
+        r = (past ? join_past : join_live)(sampler, request, &wanted, &capture, error);
     if (r < 0)
         return r;
     seconds = past ? request->last : request->seconds > 0 ? request->seconds : seconds;
@@ -464,6 +528,7 @@ int sampler_join(struct sampler *sampler, const struct record_request *request, 
     client->trust = request->trust;
     client->capture = capture;
     client->symbols = sampler->symbols;
+    client->cgroups = sampler->cgroups;
     LIST_INSERT_HEAD(&sampler->clients, client, entry);
     sampler->n_clients++;
     return 0;

@@ -30,6 +30,8 @@ struct sampler *sampler_free(struct sampler *sampler);
  */
 void sampler_configure(struct sampler *sampler, const struct machine *machine, const struct config_sampler *config,
                        enum trust admits);
+/* Sets who knows the names of cgroups. To be called before the first client; else only names of paths are known. */
+void sampler_set_namer(struct sampler *sampler, cgroup_namer namer, void *userdata);
 /* A sentence that says why hindsight cannot be opened; NULL if it is open, or not enabled. */
 const char *sampler_no_hindsight(const struct sampler *sampler);
 /*
@@ -64,6 +66,7 @@ struct sampler_client {
     void (*end)(void *userdata, const char *reason);
     struct capture *capture; /* NULL after sampler_release_capture() */
     struct symbols *symbols;
+    struct cgroup_lookup *cgroups;
     double seconds;           /* duration of the stream */
     bool own_event, own_rate; /* the request named them, so they do not depend on the configuration */
     enum trust trust;         /* of the request */

@@ -157,6 +157,7 @@ struct stream {
     uint64_t dropped_marked;   /* the part of `end.dropped` that the writer was told of */
     uint64_t start_ns, end_ns; /* records outside are not part of the stream; `end_ns` 0: not known yet */
     char reason[96];           /* for `end.reason` */
+    struct buffer early;       /* for `end.early` */
     sd_event_source *timer;
 };
 
@@ -208,6 +209,18 @@ static void stream_free_writer(struct stream *stream)
     stream->client.waiting = stream->output_queue.bytes.capacity;
 }
 
+static void describe_early_ends(struct stream *stream)
+{
+    struct buffer *early = &stream->early;
+
+    if (stream->writer->early)
+        stream->writer->early(stream->writer_state, early);
+    if (early->size == 0)
+        return;
+    buffer_append_char(early, '\0');
+    stream->end.early = early->failed ? NULL : early->data;
+}
+
 static void stream_write_end(struct stream *stream)
 {
     if (stream->state == STREAM_ENDED)
@@ -219,6 +232,7 @@ static void stream_write_end(struct stream *stream)
         mark_dropped(stream);
         if (stream->writer->unnamed)
             stream->end.unnamed = stream->writer->unnamed(stream->writer_state);
+        describe_early_ends(stream);
         stream->writer->end(stream->writer_state, &stream->end, &stream->output_queue.bytes);
         stream_free_writer(stream);
     }
@@ -405,6 +419,7 @@ static void stream_on_record(void *userdata, const struct record *record)
         record->id.time >= capture_past(stream->client.capture)->since_ns)
         look_at(stream, record);
     stream->rescan.lost |= record->type == PERF_RECORD_LOST;
+    cgroup_lookup_update(stream->client.cgroups, record);
     if (!is_in_stream(stream, record))
         return;
     stream->end.throttled += record->type == PERF_RECORD_THROTTLE;
@@ -580,6 +595,8 @@ int stream_open(struct sampler *sampler, const struct record_request *request, c
     int r = sampler_join(sampler, request, writer->seconds, &stream->client, error);
     if (r < 0)
         return r;
+    stream->source.cgroups = stream->client.cgroups;
+    stream->source.by = request->by;
     stream->rescan = (struct rescan){
         .symbols = stream->client.symbols, .pid = request->pid, .done = stream_on_rescanned, .userdata = stream};
     capture_subscribe(stream->client.capture, &stream->subscriber);
@@ -605,6 +622,7 @@ struct stream *stream_free(struct stream *stream)
     kernel_view_done(&stream->kernel);
     sd_event_source_disable_unref(stream->timer);
     output_queue_done(&stream->output_queue);
+    buffer_done(&stream->early);
     free(stream);
     return NULL;
 }

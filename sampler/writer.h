@@ -9,6 +9,7 @@
 #define SAMPLER_WRITER_H
 
 #include "base/buffer.h"
+#include "cgroups/lookup.h"
 #include "perf/record.h"
 #include "symbols/kernel.h"
 #include "symbols/symbols.h"
@@ -20,6 +21,14 @@ struct writer_event {
     const uint64_t *ids; /* values of PERF_SAMPLE_ID, by CPU and then by thread; 0: the event is not open there */
 };
 
+/* What folded stacks begin with. */
+enum first_frame {
+    BY_PROCESS,   /* the name of the thread, which is that of its process unless it was renamed */
+    BY_THREAD,    /* the same with pid and tid */
+    BY_CGROUP,    /* the cgroup, before the name of the thread */
+    BY_CONTAINER, /* the container, before the name of the thread */
+};
+
 /* A description of the capture. It outlives the writer's state. */
 struct writer_source {
     const struct writer_event *events; /* the leader, which samples, is the first */
@@ -28,6 +37,8 @@ struct writer_source {
     bool read;                         /* each sample has the values of all events */
     bool user_only;                    /* the kernel is excluded, since this process may not sample it */
     struct symbols *symbols;
+    struct cgroup_lookup *cgroups; /* NULL: cgroups are not known */
+    enum first_frame by;
     struct kernel_view *kernel;                     /* how to show kernel addresses; NULL: hide them all */
     struct sys *sys;                                /* its /proc and /sys describe the machine */
     uint64_t start_realtime_ns, start_monotonic_ns; /* start of the stream; the second is from sys_record_now() */
@@ -57,6 +68,7 @@ struct writer_end {
     uint64_t records;     /* written */
     uint64_t samples;     /* the samples among these */
     uint64_t unnamed;     /* samples whose innermost function has no name; 0 if the format does not resolve names */
+    const char *early;    /* a sentence about programs whose stacks end early; NULL: there is none */
     uint64_t lost;        /* dropped by the kernel */
     uint64_t dropped;     /* dropped because the client was too slow */
     uint64_t malformed;   /* not decodable */
@@ -89,6 +101,8 @@ struct writer {
     size_t (*bytes)(const void *state);
     /* The value of `unnamed` in struct writer_end, asked for just before the end. NULL: 0. */
     uint64_t (*unnamed)(const void *state);
+    /* Appends `early` of struct writer_end, asked for just before the end; nothing: there is none. May be NULL. */
+    void (*early)(const void *state, struct buffer *sentence);
     /* Writes the end of the output. Only free() is called afterwards. */
     void (*end)(void *state, const struct writer_end *end, struct buffer *out);
     void (*free)(void *state);

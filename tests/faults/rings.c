@@ -110,7 +110,7 @@ static bool write_sample(struct fake_event *event, uint32_t pid, uint64_t ip)
         uint32_t pid, tid;
         uint64_t time;
         uint32_t cpu, reserved;
-        uint64_t period, n, kernel, kernel_ip, user, chain[2];
+        uint64_t period, n, kernel, kernel_ip, user, chain[2], cgroup;
     } sample = {
         .header = {PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, sizeof(sample)},
         .identifier = (uint64_t)event->fd,
@@ -125,7 +125,11 @@ static bool write_sample(struct fake_event *event, uint32_t pid, uint64_t ip)
         .kernel_ip = KERNEL_IP,
         .user = PERF_CONTEXT_USER,
         .chain = {ip, ip + 0x100},
+        .cgroup = 1,
     };
+
+    if (!(event->attr.sample_type & PERF_SAMPLE_CGROUP)) /* it was refused once */
+        sample.header.size -= sizeof(sample.cgroup);
 
     return ring_write(event, &sample.header);
 }

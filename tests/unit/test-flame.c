@@ -43,6 +43,17 @@ static bool next_frame(const char **text, struct drawn *ret)
     return true;
 }
 
+/* A stack may look as a sentence does, but ends with a number. */
+TEST(test_note)
+{
+    static const char text[] = "# a;b 1\n# they end\nc 2\n";
+    _cleanup_(flame_done) struct flame flame = {0};
+
+    assert_int_equal(flame_parse(text, strlen(text), &flame), 0);
+    assert_string_equal(flame.note, "they end");
+    assert_int_equal(flame.samples, 3);
+}
+
 /* Frames are as wide as their samples, and stand below their callers; lines that are no stacks are left out. */
 TEST(test_frames)
 {

@@ -3,8 +3,10 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "cgroups/path.h"
 #include "formats/writers.h"
 #include "tests/unit/fake-symbols.h"
+#include "tests/unit/fake-sys.h"
 #include "tests/unit/test.h"
 
 static const struct writer_end good_end = {.reason = "seconds"};
@@ -42,6 +44,14 @@ static char *end(struct written *written)
     writer_folded.free(written->state);
     assert_int_equal(written->symbols.kept, 0);
     return buffer_string(&written->out);
+}
+
+/* Docker's cgroup is the container "web". */
+static int name_web(void *userdata, const char *path, struct names *names)
+{
+    (void)userdata;
+    int r = names_from_path(names, path);
+    return r == 0 && names->texts[NAME_CONTAINER_ID] ? names_set(names, NAME_CONTAINER, "web", 3) : r;
 }
 
 TEST(test_lines)
@@ -90,6 +100,54 @@ TEST(test_file_names)
     add(&written, 100, chain, ARRAY_SIZE(chain));
     _cleanup_(freep) char *text = end(&written);
     assert_string_equal(text, "my_app;[a\xef\xbf\xbd];[a\xef\xbf\xbd:b\xef\xbf\xbd] 1\n");
+}
+
+/* What stacks begin with; a label cannot end a frame or a line. */
+TEST(test_first_frames)
+{
+    static const uint64_t chain[] = {PERF_CONTEXT_USER, 0x10210};
+    static const char id[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    static const struct {
+        enum first_frame in;
+        const char *out;
+    } cases[] = {
+        {BY_PROCESS, "my_app;leaf 3\n"},
+        {BY_THREAD, "my_app-100/100;leaf 3\n"},
+        {BY_CGROUP, "/a: \xef\xbf\xbd 1;my_app;leaf 1\n"
+                    "/docker/0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef;my_app;leaf 1\n"
+                    "[unknown];my_app;leaf 1\n"},
+        {BY_CONTAINER, "[no container];my_app;leaf 1\n"
+                       "[unknown];my_app;leaf 1\n"
+                       "web;my_app;leaf 1\n"},
+    };
+    struct fake_sys *fake = fake_sys_new();
+    char docker[80];
+
+    snprintf(docker, sizeof(docker), "/docker/%s", id);
+    fake_file(fake, "/proc/self/mountinfo", "1 0 0:1 / /c rw - cgroup2 none rw\n");
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct written written;
+        start(&written);
+        writer_folded.free(written.state);
+        assert_int_equal(cgroup_lookup_new(&fake->sys, &written.source.cgroups), 0);
+        cgroup_lookup_set_namer(written.source.cgroups, name_web, NULL);
+        written.source.by = cases[i].in;
+        written.state = writer_folded.begin(&written.source, &written.out);
+        const struct record made[] = {{.type = PERF_RECORD_CGROUP, .cgroup = {1, "/a; \n 1"}},
+                                      {.type = PERF_RECORD_CGROUP, .cgroup = {2, docker}}};
+        for (size_t k = 0; k < ARRAY_SIZE(made); k++)
+            cgroup_lookup_update(written.source.cgroups, &made[k]);
+        for (uint64_t k = 1; k <= 3; k++) {
+            const struct record record = {.type = PERF_RECORD_SAMPLE,
+                                          .id = {.pid = 100, .tid = 100},
+                                          .sample = {.callchain = chain, .n_callchain = 2, .cgroup = k}};
+            assert_true(writer_folded.record(written.state, &record, &written.out));
+        }
+        _cleanup_(freep) char *text = end(&written);
+        assert_string_equal(text, cases[i].out);
+        cgroup_lookup_free(written.source.cgroups);
+    }
+    fake_sys_free(fake);
 }
 
 static unsigned long long sum_of(const char *text)

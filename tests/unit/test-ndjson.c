@@ -11,6 +11,7 @@
 #include "symbols/kernel.h"
 #include "tests/unit/build-record.h"
 #include "tests/unit/fake-program.h"
+#include "tests/unit/fake-sys.h"
 #include "tests/unit/test.h"
 
 #define SAMPLE                                                                                                         \
@@ -184,6 +185,46 @@ TEST(test_samples)
         expect(&stream, expected);
         finish(&stream);
     }
+}
+
+/* The cgroup, whatever its name is; and what the end says of stacks with one function. */
+TEST(test_cgroups)
+{
+    static const uint64_t chain[] = {PERF_CONTEXT_USER, FAKE_IP}, ids[] = {7, 8};
+    static const char *const out[] = {"\"cgroup\":\"/a\\\"\xef\xbf\xbd\xef\xbf\xbd\",", ""};
+    const struct record made = {.type = PERF_RECORD_CGROUP, .cgroup = {7, "/a\"\n\xff"}};
+    struct fake_sys *fake = fake_sys_new();
+    _cleanup_(buffer_done) struct buffer early = {0};
+    struct stream stream;
+    char expected[512];
+
+    fake_file(fake, "/proc/self/mountinfo", "1 0 0:1 / /c rw - cgroup2 none rw\n");
+    begin(&stream, PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_CGROUP, 0);
+    assert_int_equal(cgroup_lookup_new(&fake->sys, &stream.source.cgroups), 0);
+    cgroup_lookup_update(stream.source.cgroups, &made);
+    buffer_clear(&stream.out);
+    for (size_t i = 0; i < 20; i++) {
+        struct built built;
+        start_sample(&built, USER, FAKE_IP);
+        put8(&built, ARRAY_SIZE(chain));
+        built_bytes(&built, chain, sizeof(chain));
+        put8(&built, ids[i % 2]);
+        assert_true(take(&stream, &built));
+        snprintf(expected, sizeof(expected),
+                 SAMPLE_START "%s\"ip\":\"0x401010\"," HOT PERIOD ",\"callchain\":[{\"ip\":\"0x401010\"," HOT "}]}\n",
+                 out[i % 2]);
+        expect(&stream, expected);
+    }
+    writer_ndjson.early(stream.state, &early);
+    buffer_append_char(&early, '\0');
+    assert_true(str_starts(early.data, "stacks end after one function in hot (100 % of 20 samples)"));
+    writer_ndjson.end(stream.state, &(struct writer_end){.reason = "seconds", .early = "they end"}, &stream.out);
+    check_lines(&stream.out);
+    buffer_append_char(&stream.out, '\0');
+    assert_non_null(strstr(stream.out.data, "\"they end\"]}\n"));
+    cgroup_lookup_free(stream.source.cgroups);
+    finish(&stream);
+    fake_sys_free(fake);
 }
 
 static void put_read(struct built *built, uint64_t read_format, const uint64_t *ids)

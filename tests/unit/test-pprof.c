@@ -7,6 +7,7 @@
 #include "formats/profile.h"
 #include "formats/writers.h"
 #include "tests/unit/fake-symbols.h"
+#include "tests/unit/fake-sys.h"
 #include "tests/unit/read-pprof.h"
 #include "tests/unit/test.h"
 
@@ -179,17 +180,64 @@ TEST(test_profile)
     end(&written, &good_end);
     assert_int_equal(number_of(written.profile, 9), 1700000000123456789);
     assert_int_equal(number_of(written.profile, 10), 2000000000);
-    assert_shown(written.profile,
-                 "samples/count cpu-clock/nanoseconds 25 cpu-clock/nanoseconds default cpu-clock\n"
-                 "# perfcountd: 4 samples\n"
-                 "mapping 1 0-ffffffffffffffff 0 [kernel.kallsyms]  functions\n"
-                 "mapping 2 10000-20000 1000 /bin/app 0123abff functions\n"
-                 "mapping 3 90000-a0000 0 //anon \n"
-                 "2 50 pid=100 comm=my app0  sys_read@ffffffff81000010/1 leaf@10210/2 leaf@10210/2\n"
-                 "1 20 pid=200 comm=my app0  sys_read@ffffffff81000010/1 leaf@10210/2 leaf@10210/2\n"
-                 "1 30 pid=200 comm=my app0  sys_read@ffffffff81000010/1 [unknown]@90000/3 [unknown]@90000/3\n");
+    assert_shown(
+        written.profile,
+        "samples/count cpu-clock/nanoseconds 25 cpu-clock/nanoseconds default cpu-clock\n"
+        "# perfcountd: 4 samples\n"
+        "mapping 1 0-ffffffffffffffff 0 [kernel.kallsyms]  functions\n"
+        "mapping 2 10000-20000 1000 /bin/app 0123abff functions\n"
+        "mapping 3 90000-a0000 0 //anon \n"
+        "2 50 pid=100 tid=100 comm=my app0  sys_read@ffffffff81000010/1 leaf@10210/2 leaf@10210/2\n"
+        "1 20 pid=200 tid=200 comm=my app0  sys_read@ffffffff81000010/1 leaf@10210/2 leaf@10210/2\n"
+        "1 30 pid=200 tid=200 comm=my app0  sys_read@ffffffff81000010/1 [unknown]@90000/3 [unknown]@90000/3\n");
     assert_int_equal(field_at(written.profile, 5, 3).number, 0); /* each of the three functions once */
     done(&written);
+}
+
+/* A hostile name of a cgroup is UTF-8 as all texts. Threads and cgroups are counted apart, and share their frames. */
+TEST(test_labels)
+{
+    static const uint64_t chain[] = {PERF_CONTEXT_USER, 0x10210};
+    static const struct sample_of {
+        uint32_t tid;
+        uint64_t cgroup;
+    } samples[] = {{101, 7}, {102, 7}, {101, 7}, {101, 8}, {101, 9}};
+    struct fake_sys *fake = fake_sys_new();
+    struct written written;
+
+    fake_file(fake, "/proc/self/mountinfo", "1 0 0:1 / /c rw - cgroup2 none rw\n");
+    start(&written, &clock_event);
+    assert_int_equal(cgroup_lookup_new(&fake->sys, &written.source.cgroups), 0);
+    writer_pprof.free(written.state);
+    written.state = writer_pprof.begin(&written.source, &written.out);
+    const struct record made[] = {
+        {.type = PERF_RECORD_CGROUP, .cgroup = {7, "/kubepods/pod1/\xff\"<\n.service"}},
+        {.type = PERF_RECORD_CGROUP, .cgroup = {8, "/"}},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(made); i++)
+        cgroup_lookup_update(written.source.cgroups, &made[i]);
+    for (size_t i = 0; i < ARRAY_SIZE(samples); i++) {
+        struct record record = {
+            .type = PERF_RECORD_SAMPLE,
+            .id = {.pid = 100, .tid = samples[i].tid},
+            .sample = {.period = 1, .callchain = chain, .n_callchain = 2, .cgroup = samples[i].cgroup}};
+        assert_true(writer_pprof.record(written.state, &record, &written.out));
+    }
+    end(&written, &(struct writer_end){.reason = "seconds", .early = "they end early"});
+    assert_shown(written.profile,
+                 "samples/count cpu-clock/nanoseconds 1 cpu-clock/nanoseconds default cpu-clock\n"
+                 "# perfcountd: 5 samples\n"
+                 "# they end early\n"
+                 "mapping 1 10000-20000 1000 /bin/app 0123abff functions\n"
+                 "2 2 pid=100 tid=101 comm=my app0 cgroup=/kubepods/pod1/\xef\xbf\xbd\"<\xef\xbf\xbd.service0 "
+                 "unit=\xef\xbf\xbd\"<\xef\xbf\xbd.service0  leaf@10210/1\n"
+                 "1 1 pid=100 tid=102 comm=my app0 cgroup=/kubepods/pod1/\xef\xbf\xbd\"<\xef\xbf\xbd.service0 "
+                 "unit=\xef\xbf\xbd\"<\xef\xbf\xbd.service0  leaf@10210/1\n"
+                 "1 1 pid=100 tid=101 comm=my app0 cgroup=/0  leaf@10210/1\n"
+                 "1 1 pid=100 tid=101 comm=my app0  leaf@10210/1\n");
+    done(&written);
+    cgroup_lookup_free(written.source.cgroups);
+    fake_sys_free(fake);
 }
 
 TEST(test_head)

@@ -93,12 +93,24 @@ static const struct {
     {"process not known", UINT32_MAX, {KERNEL, READ}, "-1 1 7: sys_read* ffffffff81000010,\n"},
 };
 
+static void assert_shown_sentence(const struct buffer *sentence, const char *files)
+{
+    char expected[512];
+
+    snprintf(expected, sizeof(expected),
+             "stacks end after one function in %s: callers are missing, as where code keeps no frame pointers; the "
+             "compiler's -fno-omit-frame-pointer helps",
+             files);
+    assert_int_equal(sentence->size, strlen(expected));
+    assert_memory_equal(sentence->data, expected, sentence->size);
+}
+
 TEST(test_chains)
 {
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct symbols symbols;
         fake_symbols_init(&symbols);
-        struct profile *profile = profile_new(&symbols);
+        struct profile *profile = profile_new(&symbols, (struct profile_keys){0});
         struct record record = sample_of(cases[i].in_pid, cases[i].in, chain_length(cases[i].in), 7);
         print_message("%s\n", cases[i].name);
         assert_int_equal(profile_add(profile, &record), 0);
@@ -117,7 +129,7 @@ TEST(test_sums)
     struct symbols symbols;
 
     fake_symbols_init(&symbols);
-    _cleanup_(profile_freep) struct profile *profile = profile_new(&symbols);
+    _cleanup_(profile_freep) struct profile *profile = profile_new(&symbols, (struct profile_keys){0});
     const struct record records[] = {
         sample_of(100, one, 3, 10),
         sample_of(100, other, 3, 100),
@@ -153,7 +165,7 @@ TEST(test_late_symbols)
 
     fake_symbols_init(&symbols);
     symbols.known = false;
-    _cleanup_(profile_freep) struct profile *profile = profile_new(&symbols);
+    _cleanup_(profile_freep) struct profile *profile = profile_new(&symbols, (struct profile_keys){0});
     struct record record = sample_of(200, chain, ARRAY_SIZE(chain), 1);
     assert_int_equal(profile_add(profile, &record), 0);
     symbols.mappings = none;
@@ -171,12 +183,87 @@ TEST(test_late_symbols)
     /* At the end the last are resolved, however far the asking had come. */
     fake_symbols_init(&symbols);
     symbols.known = false;
-    _cleanup_(profile_freep) struct profile *other = profile_new(&symbols);
+    _cleanup_(profile_freep) struct profile *other = profile_new(&symbols, (struct profile_keys){0});
     assert_int_equal(profile_add(other, &record), 0);
     assert_false(profile_settle(other, 1));
     symbols.known = true;
     profile_finish(other);
     assert_shown(other, "200 1 1: sys_read* ffffffff81000010,leaf 50200,main 50080,[unknown] 0,\n");
+}
+
+/* Of whole stacks of the program only one function is known; those of the kernel do not count. */
+TEST(test_early_ends)
+{
+    static const uint64_t single[] = {USER, 0x10200}, called[] = {USER, 0x10200, 0x10081},
+                          of_kernel[] = {KERNEL, READ, USER, 0x10200}, kernel[] = {KERNEL, READ};
+    static const struct {
+        const uint64_t *in;
+        size_t in_n;
+        unsigned in_times;
+    } samples[] = {{single, 2, 10}, {called, 3, 10}, {of_kernel, 4, 2}, {kernel, 2, 50}};
+    _cleanup_(early_ends_done) struct early_ends ends = {0};
+    _cleanup_(buffer_done) struct buffer sentence = {0};
+    struct symbols symbols;
+
+    fake_symbols_init(&symbols);
+    _cleanup_(profile_freep) struct profile *profile = profile_new(&symbols, (struct profile_keys){.threads = true});
+    for (size_t i = 0; i < ARRAY_SIZE(samples); i++)
+        for (unsigned k = 0; k < samples[i].in_times; k++) {
+            struct record record = sample_of(100, samples[i].in, samples[i].in_n, 1);
+            record.id.tid = k;
+            assert_int_equal(profile_add(profile, &record), 0);
+        }
+    profile_count_early_ends(profile, &ends);
+    early_ends_describe(&ends, &sentence);
+    assert_shown_sentence(&sentence, "app (54 % of 22 samples)");
+}
+
+TEST(test_early_sentence)
+{
+    static const struct {
+        const char *in_file;
+        uint64_t in_samples, in_single;
+    } files[] = {
+        {"/few", 19, 19},     {"/half", 40, 20}, {"/usr/bin/a\x1b[31m", 20, 11},
+        {"[vdso]", 100, 100}, {"", 100, 100},    {"//anon", 21, 21},
+        {"/b", 22, 22},       {"/c", 22, 22},    {"/d", 20, 20},
+    };
+    _cleanup_(early_ends_done) struct early_ends ends = {0};
+    _cleanup_(buffer_done) struct buffer sentence = {0};
+
+    early_ends_describe(&ends, &sentence);
+    assert_int_equal(sentence.size, 0);
+    for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+        early_ends_add(&ends, files[i].in_file, true, files[i].in_single);
+        early_ends_add(&ends, files[i].in_file, false, files[i].in_samples - files[i].in_single);
+        if (i == 1) {
+            early_ends_describe(&ends, &sentence);
+            assert_int_equal(sentence.size, 0);
+        }
+    }
+    early_ends_describe(&ends, &sentence);
+    assert_shown_sentence(&sentence, "[vdso] (100 % of 100 samples), b (100 % of 22 samples), c (100 % of 22 samples), "
+                                     "anon (100 % of 21 samples) and 2 other files");
+}
+
+/* Threads are counted apart, and share their frames; when half of the stacks are taken, new ones are not. */
+TEST(test_threads)
+{
+    static const uint64_t chain[] = {USER, 0x10200, 0x10081};
+    struct symbols symbols;
+
+    fake_symbols_init(&symbols);
+    _cleanup_(profile_freep) struct profile *profile = profile_new(&symbols, (struct profile_keys){.threads = true});
+    size_t before = 0;
+    for (uint32_t tid = 1; tid <= 2 * PROFILE_STACKS_MAX; tid++) {
+        struct record record = sample_of(100, chain, 3, 1);
+        record.id.tid = tid;
+        assert_int_equal(profile_add(profile, &record), 0);
+        before = tid == 1 ? profile_bytes(profile) : before;
+    }
+    assert_int_equal(profile_skipped(profile).samples, 0);
+    print_message("%zu bytes for each thread\n", (profile_bytes(profile) - before) / (PROFILE_STACKS_MAX / 2));
+    assert_true(profile_bytes(profile) - before < (size_t)64 * PROFILE_STACKS_MAX / 2);
 }
 
 enum fullness { MANY_STACKS, MANY_FRAMES, MANY_LOCATIONS, MANY_COMMS };
@@ -210,7 +297,7 @@ TEST(test_bound)
         struct symbols symbols;
         uint64_t chain[100], skipped = 0;
         fake_symbols_init(&symbols);
-        _cleanup_(profile_freep) struct profile *profile = profile_new(&symbols);
+        _cleanup_(profile_freep) struct profile *profile = profile_new(&symbols, (struct profile_keys){0});
         for (size_t n = 0; n < SAMPLES; n++) {
             size_t length = fill(kind, n, &symbols, chain);
             struct record record = sample_of(100, chain, length, 2);

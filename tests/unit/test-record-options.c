@@ -237,7 +237,9 @@ TEST(test_defaults)
     assert_int_equal(group.n, 1);
     const struct perf_event_attr *attr = &group.attrs[0];
     assert_int_equal(attr->sample_type, PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-                                            PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN);
+                                            PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN |
+                                            PERF_SAMPLE_CGROUP);
+    assert_true(attr->cgroup);
     assert_true(attr->freq && attr->disabled && attr->sample_id_all && attr->mmap && attr->mmap2 && attr->comm &&
                 attr->comm_exec && attr->task && attr->watermark && attr->use_clockid);
     assert_false(attr->inherit || attr->exclude_kernel);
@@ -246,6 +248,27 @@ TEST(test_defaults)
     assert_int_equal(attr->wakeup_watermark, 2 * sysconf(_SC_PAGESIZE));
     assert_int_equal(attr->read_format, 0);
     record_options_done(&options);
+    end(&f);
+}
+
+/* A kernel before 5.7 refuses the field once; then samples have no cgroup. What else it refuses stays refused. */
+TEST(test_without_cgroups)
+{
+    struct fixture f = begin(fake_machine_one_pmu());
+    struct record_options options;
+    struct record_group group;
+    struct error error;
+
+    fake_fail(f.fake, (struct fake_failure){.call = FAKE_OPEN, .error = EINVAL, .times = 1});
+    options = good(&f, &(struct record_request){0});
+    assert_false(options.cgroups);
+    assert_int_equal(record_options_bind(&options, &f.fake->sys, f.machine, 0, &group, NULL), 0);
+    assert_false(group.attrs[0].cgroup || group.attrs[0].sample_type & PERF_SAMPLE_CGROUP);
+    record_options_done(&options);
+    fake_fail_no_more(f.fake);
+    fake_fail(f.fake, (struct fake_failure){.call = FAKE_OPEN, .error = EINVAL});
+    assert_int_equal(make(&f, &(struct record_request){.event = (char *)"cycles"}, &options, &error), -EINVAL);
+    fake_fail_no_more(f.fake);
     end(&f);
 }
 

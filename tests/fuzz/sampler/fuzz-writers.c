@@ -51,6 +51,8 @@ static void enter(void)
     setenv("PERFCOUNTD_SYMBOLISER", "1", 1); /* none is started */
     world.fake = fake_machine_no_pmu();
     fake_file(world.fake, "/proc/kallsyms", "ffffffff81000000 T _text\nffffffff82000000 T _etext\n");
+    fake_file(world.fake, "/proc/self/mountinfo", "1 0 0:1 / /cgroups rw - cgroup2 none rw\n");
+    fake_file(world.fake, "/cgroups/cgroup.procs", "%s", "");
     fake_file(world.fake, "/proc/modules", "ext4 1015808 1 - Live 0xffffffffc0400000 (E)\n");
     assert(sd_event_new(&world.event) >= 0);
     for (size_t i = 0; i < ARRAY_SIZE(world.kernels); i++) {
@@ -81,11 +83,13 @@ static void stream_begin(struct stream *stream, struct symbols *symbols, uint8_t
                                             .layout = record_layout_of(&stream->attr),
                                             .read = choice & 1,
                                             .symbols = symbols,
+                                            .by = (enum first_frame)(choice / 8 % 4),
                                             .kernel = &world.kernels[choice / 4 % 2],
                                             .sys = &world.fake->sys,
                                             .start_realtime_ns = NSEC_PER_SEC,
                                             .start_monotonic_ns = NSEC_PER_SEC,
                                             .seconds = 1};
+    assert(cgroup_lookup_new(&world.fake->sys, &stream->source.cgroups) == 0);
     for (size_t i = 0; i < N_WRITERS; i++) {
         stream->states[i] = writers[i]->begin(&stream->source, &stream->out[i]);
         assert(stream->states[i]);
@@ -111,6 +115,7 @@ static void stream_take(struct stream *stream, struct input *input)
     if (record_decode(bytes, header.size, &stream->source.layout, &record) < 0)
         return;
     symbols_update(stream->source.symbols, &record);
+    cgroup_lookup_update(stream->source.cgroups, &record);
     for (size_t i = 0; i < N_WRITERS; i++)
         writers[i]->record(stream->states[i], &record, &stream->out[i]);
 }
@@ -188,6 +193,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         writers[i]->free(stream.states[i]);
         buffer_done(&stream.out[i]);
     }
+    cgroup_lookup_free(stream.source.cgroups);
     symbols_free(symbols);
     return 0;
 }
