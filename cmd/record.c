@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -15,8 +16,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/glob.h"
 #include "base/text.h"
-#include "cmd/one-cgroup.h"
+#include "cgroups/cgroupfs.h"
+#include "cgroups/resolver.h"
 #include "cmd/workload.h"
 #include "daemon/options.h"
 #include "daemon/session.h"
@@ -30,6 +33,10 @@
 #define RING_PAGES_MIN 8
 #define BLOCK_SIZE 65536
 #define DEFAULT_URL "unix:" TOP_DEFAULT_SOCKET
+/* The names of containers arrive late. They are waited for until none has come for SILENCE_MS, or SETTLE_NS are over.
+ */
+#define SILENCE_MS 100
+#define SETTLE_NS (2 * NSEC_PER_SEC)
 #define ANSWER_NS (60 * NSEC_PER_SEC) /* timeout of a daemon's answer, beyond the time of the recording */
 
 /* The formats, by the end of the file's name. */
@@ -58,6 +65,7 @@ struct summary {
     double seconds;
     uint64_t samples;
     uint64_t unnamed; /* samples without a name for their innermost function */
+    char early[512];  /* a daemon's sentence about stacks that end early; "": there is none */
 };
 
 struct recording {
@@ -70,6 +78,7 @@ struct recording {
     struct config_sampler config; /* borrows from the session's */
     sd_event *event;
     struct child symboliser;
+    struct resolver *resolver; /* NULL: names of containers are not needed */
     struct sampler *sampler;
     struct stream *stream;
     struct top_request *question;      /* to a daemon */
@@ -167,6 +176,7 @@ static void recording_done(struct recording *recording)
     top_request_free(recording->question);
     stream_free(recording->stream);
     sampler_free(recording->sampler);
+    resolver_free(recording->resolver);
     sd_event_unref(recording->event);
     session_done(&recording->session);
     workload_done(&recording->workload);
@@ -190,10 +200,22 @@ static int parse_flag(struct recording *recording, const char *name, const char 
     return value ? record_request_set(&recording->request, name, value, error) : 0;
 }
 
-/* Whether --cgroup is a pattern, which has to be replaced by the path that it matches. */
-static bool is_pattern(const struct recording *recording)
+/* --cgroup is a path, a pattern of paths, or KEY=PATTERN. */
+static int parse_cgroup(struct recording *recording, const char *pattern, struct error *error)
 {
-    return recording->request.cgroup && !cgroup_is_path(recording->request.cgroup);
+    const char *value = pattern, *key = "cgroup";
+    struct cgroup_wish wish;
+    enum name_kind kind;
+
+    if (name_kind_parse(pattern, &kind, &value) == 0)
+        key = name_kind_text(kind);
+    int r = record_request_set(&recording->request, key, value, error);
+    if (r == 0 && record_request_wishes(&recording->request, &wish)) {
+        r = glob_check(value, error);
+        if (r < 0)
+            error_prefix(error, "--cgroup");
+    }
+    return r;
 }
 
 /* Reads the flags. Returns the exit status. */
@@ -216,9 +238,7 @@ static int recording_parse(struct recording *recording)
     if (r == 0 && options->n_cgroups && options->workload)
         r = error_set(&error, -EINVAL, "--cgroup cannot be used with a command to run");
     if (r == 0 && options->n_cgroups)
-        r = parse_flag(recording, "cgroup", options->cgroups[0], &error);
-    if (r == 0 && is_pattern(recording))
-        r = cgroup_pattern_check(recording->request.cgroup, &error);
+        r = parse_cgroup(recording, options->cgroups[0], &error);
     if (r == 0)
         r = parse_flag(recording, "pid", options->pid, &error);
     if (r == 0)
@@ -325,23 +345,66 @@ static int open_stream(struct recording *recording, struct error *error)
     return r;
 }
 
-static void set_cgroup(struct recording *recording, char *path)
+/* --- names of containers --- */
+
+/* A cgroup_namer. */
+static int name_cgroup(void *userdata, const char *path, struct names *names)
 {
-    free(recording->request.cgroup);
-    recording->request.cgroup = path;
+    return resolver_find(((struct recording *)userdata)->resolver, path, names);
 }
 
-static int find_cgroup_here(struct recording *recording, struct error *error)
+static bool ask_for_names(void *userdata, const char *path, uint64_t inode)
 {
-    const char *pattern = recording->request.cgroup;
-    char *path;
-    int r = cgroup_is_name(pattern) ? session_begin(&recording->session, recording->options, false, error) : 0;
+    _cleanup_(names_done) struct names names = {0};
 
-    if (r == 0)
-        r = one_cgroup_here(&recording->session, pattern, &path, error);
-    if (r == 0)
-        set_cgroup(recording, path);
-    return r;
+    (void)inode;
+    (void)name_cgroup(userdata, path, &names);
+    return true;
+}
+
+/* Asks for the names of all cgroups, and again when some have arrived. */
+static void settle_names(struct recording *recording, const char *hierarchy)
+{
+    struct sys *sys = &recording->session.sys;
+    uint64_t end = sys_now(sys, CLOCK_MONOTONIC) + SETTLE_NS;
+    struct pollfd ready[RESOLVER_FDS];
+    int fds[RESOLVER_FDS];
+
+    cgroup_walk(hierarchy, ask_for_names, recording);
+    while (sys_now(sys, CLOCK_MONOTONIC) < end) {
+        size_t n = resolver_fds(recording->resolver, fds);
+        for (size_t i = 0; i < n; i++)
+            ready[i] = (struct pollfd){.fd = fds[i], .events = POLLIN};
+        if (poll(ready, n, SILENCE_MS) <= 0)
+            return;
+        if (resolver_dispatch(recording->resolver))
+            cgroup_walk(hierarchy, ask_for_names, recording);
+    }
+}
+
+/* Names are searched for, or written as labels; state files of containers are root's. */
+static bool needs_names(const struct recording *recording)
+{
+    bool any = recording->form->writer == &writer_pprof && !recording->workload.arguments && geteuid() == 0;
+
+    for (size_t i = 0; i < N_NAME_KEYS; i++)
+        any = any || recording->request.names[i];
+    return any;
+}
+
+static int open_names(struct recording *recording, struct error *error)
+{
+    _cleanup_(hierarchy_done) struct hierarchy hierarchy = {0};
+    struct session *session = &recording->session;
+
+    int r = session_begin(session, recording->options, false, error);
+    if (r < 0)
+        return r;
+    if (resolver_new(&session->sys, &session->state_files, &recording->resolver) < 0)
+        return error_oom(error);
+    if (session->has_reader && hierarchy_find(&session->sys, &hierarchy, NULL) == 0)
+        settle_names(recording, hierarchy.path);
+    return 0;
 }
 
 /* Returns -errno with a sentence. *ret_status is set on failure. */
@@ -352,9 +415,7 @@ static int start_sampling(struct recording *recording, int *ret_status, struct e
     *ret_status = EXIT_BAD_USAGE;
     raise_descriptor_limit();
     sys_init(&session->sys);
-    int r = is_pattern(recording) ? find_cgroup_here(recording, error) : 0;
-    if (r == -ENOENT)
-        *ret_status = EXIT_FAILURE;
+    int r = needs_names(recording) ? open_names(recording, error) : 0;
     if (r == 0)
         r = session_load(session, recording->options, error);
     if (r < 0)
@@ -368,6 +429,8 @@ static int start_sampling(struct recording *recording, int *ret_status, struct e
     r = sampler_new(&session->sys, recording->event, &recording->symboliser, &recording->sampler);
     if (r < 0)
         return error_set(error, r, "sampling cannot start: %s", strerror(-r));
+    if (recording->resolver)
+        sampler_set_namer(recording->sampler, name_cgroup, recording);
     r = open_stream(recording, error);
     if (r == -EINVAL)
         *ret_status = EXIT_BAD_USAGE;
@@ -439,6 +502,19 @@ static void note_unnamed(const struct summary *summary, const struct symbols *sy
          kernel ? kernel : "");
 }
 
+/* The sentence may come from a stranger. */
+static void note_early(const char *sentence)
+{
+    _cleanup_(buffer_done) struct buffer text = {0};
+
+    if (!*sentence)
+        return;
+    escape_append_printable(&text, sentence);
+    buffer_append_char(&text, '\0');
+    if (!text.failed)
+        note("%s", text.data);
+}
+
 /* Says what the file lacks. */
 static void note_missing(const struct recording *recording)
 {
@@ -456,6 +532,7 @@ static void note_missing(const struct recording *recording)
     if (end->throttled)
         note(WRITER_THROTTLED, end->throttled);
     note_unnamed(&recording->summary, source ? source->symbols : NULL);
+    note_early(end->early ? end->early : "");
 }
 
 static void summarise_stream(struct recording *recording)
@@ -487,7 +564,9 @@ static void append_question(const struct recording *recording, struct buffer *pa
 
     buffer_appendf(path, "%s?%s=%.15g", recording->form->path, request->last > 0 ? "last" : "seconds",
                    request->last > 0 ? request->last : request->seconds);
-    append_parameter(path, "cgroup", recording->request.cgroup);
+    append_parameter(path, "cgroup", request->cgroup);
+    for (size_t i = 0; i < N_NAME_KEYS; i++)
+        append_parameter(path, name_kind_text((enum name_kind)i), request->names[i]);
     append_parameter(path, "pid", options->pid);
     append_parameter(path, "cpu", options->cpu);
     append_parameter(path, "event", options->event);
@@ -507,6 +586,8 @@ static void on_answer(void *userdata, const struct top_reply *reply, const struc
         recording->answer = top_reply_document(recording->address, reply, &document, recording->error);
     else
         buffer_append(&recording->content, reply->body, reply->size);
+    if (reply && reply->status == 400)
+        recording->answer = -EINVAL;
     if (reply)
         recording->past_seconds = reply->sampled_seconds;
     json_decref(document);
@@ -534,19 +615,6 @@ static int await_answer(struct recording *recording, const struct top_address *a
     return recording->content.failed ? error_oom(error) : recording->answer;
 }
 
-static int find_cgroup_there(struct recording *recording, const struct top_address *address, int *ret_status,
-                             struct error *error)
-{
-    char *path;
-    int r = one_cgroup_there(address, recording->request.cgroup, &path, error);
-
-    if (r == 0)
-        set_cgroup(recording, path);
-    else if (r == -EINVAL)
-        *ret_status = EXIT_BAD_USAGE;
-    return r;
-}
-
 /* Fills recording->content. Returns -errno with a sentence; -ENOTCONN if no daemon answers. */
 static int ask_daemon(struct recording *recording, const char *url, int *ret_status, struct error *error)
 {
@@ -556,10 +624,10 @@ static int ask_daemon(struct recording *recording, const char *url, int *ret_sta
     *ret_status = r < 0 ? EXIT_BAD_USAGE : EXIT_FAILURE;
     if (r == 0)
         r = top_address_resolve(&address, error);
-    if (r == 0 && is_pattern(recording))
-        r = find_cgroup_there(recording, &address, ret_status, error);
     if (r == 0)
         r = await_answer(recording, &address, error);
+    if (r == -EINVAL)
+        *ret_status = EXIT_BAD_USAGE;
     if (r == -ENOTCONN)
         error_prefix(error, "no daemon answers on %s", url);
     else if (r < 0 && r != -EINTR)
@@ -580,8 +648,8 @@ static void append_title(const struct recording *recording, struct buffer *title
         buffer_appendf(title, "%s%s", word == options->workload ? "" : " ", *word);
     if (options->pid)
         buffer_appendf(title, "process %s", options->pid);
-    else if (recording->request.cgroup)
-        buffer_append_text(title, recording->request.cgroup);
+    else if (options->n_cgroups)
+        buffer_append_text(title, options->cgroups[0]);
     gethostname(host, sizeof(host) - 1);
     buffer_appendf(title, "%s%s: ", title->size ? " on " : "", options->url ? options->url : host);
     if (summary->event[0])
@@ -645,6 +713,7 @@ static int summarise_answer(struct recording *recording, const struct flame *fla
         return r;
     summary->samples = flame->samples;
     summary->unnamed = flame->unnamed;
+    snprintf(summary->early, sizeof(summary->early), "%s", flame->note ? flame->note : "");
     return 0;
 }
 
@@ -715,6 +784,7 @@ static int record_there(struct recording *recording, const char *url, struct err
         return EXIT_FAILURE;
     note_file(recording);
     note_unnamed(&recording->summary, NULL);
+    note_early(recording->summary.early);
     return EXIT_SUCCESS;
 }
 

@@ -9,7 +9,7 @@
 # usage: [ENGINE=bpf] cgroup-more.sh [TEST...]     all of them without an argument
 # shellcheck disable=SC2086 # the paths of the test's own cgroups have no blanks
 . "$(dirname "$0")/lib.sh"
-need curl jq cc perf promtool unshare /usr/bin/python3
+need curl jq cc perf promtool protoc unshare /usr/bin/python3
 # shellcheck source=cgroup-lib.sh
 . "$here/cgroup-lib.sh"
 
@@ -691,25 +691,58 @@ test_record() {
     while :; do "$load" "$hierarchy$in/docker-$id.scope/inner" spin 1000; done &
     children+=("$!")
     cgroup_config "$config" "include: [\"$in\", \"$in/**\"]" "$faults_group"
-    echo 'sampler: {enabled: true, allow: everybody}' >>"$config"
+    echo 'sampler: {enabled: true, allow: everybody, event: cpu-clock, hindsight: {enabled: true, event: cpu-clock}}' \
+        >>"$config"
     start_daemon --config.file="$config"
     holds "the daemon counts them" eventually 60 is_in_state $in/docker-$id.scope/inner watched
     for flags in "" "--url=$url"; do
         equals "record: a path${flags:+ of a daemon}" "$(names_of_recording $in/$unit.service $flags)" "0 $in/$unit.service"
-        equals "a last component" "$(names_of_recording $unit.service $flags)" "0 $in/$unit.service"
-        equals "a glob" "$(names_of_recording "$in/[p]erf*" $flags)" "0 $in/$unit.service"
-        equals "a unit, without what is inside" "$(names_of_recording unit=$unit.service $flags)" "0 $in/$unit.service"
-        equals "a container" "$(names_of_recording container_id=$id $flags)" "0 $in/docker-$id.scope"
+        equals "a last component" "$(names_of_recording $unit.service $flags)" "0 $unit.service"
+        equals "a glob" "$(names_of_recording "$in/[p]erf*" $flags)" "0 $in/[p]erf*"
+        equals "a unit, with what is inside" "$(names_of_recording unit=$unit.service $flags)" "0 unit=$unit.service"
+        equals "a container" "$(names_of_recording container_id=$id $flags)" "0 container_id=$id"
         matches "several are listed" "$(names_of_recording "$in/*/inner" $flags)" \
             "^2 .*matches 2 cgroups: $in/docker-$id.scope/inner, $in/$unit.service/inner; name one"
-        matches "some of more" "$(names_of_recording "$in/**" $flags)" \
-            "^2 .*matches 4 cgroups: $in/docker"
+        matches "what is inside is no match of its own" "$(names_of_recording "$in/**" $flags)" \
+            "^2 .*matches 2 cgroups: $in/docker-$id.scope, $in/$unit.service; name one"
         matches "none" "$(names_of_recording "nosuch-$unit" $flags)" "^1 .*nosuch-$unit matches no cgroup"
     done
     matches "a pattern that is none" "$(names_of_recording "a[")" '^2 .*--cgroup: .*has no "]"'
+    sampled_cgroups
     end_daemon
     kill "${children[@]: -3:2}" 2>/dev/null
     remove_cgroups "$hierarchy$in"
+}
+
+# Samples in each format know their cgroup, whatever its name is. Those of a cgroup that was removed are found by it.
+sampled_cgroups() {
+    local hostile=$in/$unit.service/$'a;"\e\xff b' clean=$in/$unit.service/$'a;"\xef\xbf\xbd\xef\xbf\xbd b'
+    make "$hostile"
+    while "$load" "$hierarchy$hostile" spin 300; do :; done 2>/dev/null &
+    children+=("$!")
+    get "/api/v1/samples?seconds=1&unit=$unit.service" >"$scratch/samples"
+    equals "samples have it" "$(jq -r 'select(.type == "sample") | .cgroup' "$scratch/samples" | sort -u)" \
+        "$(printf '%s\n' "$clean" $in/$unit.service/inner | sort)"
+    get "/api/v1/folded?seconds=1&by=cgroup&cgroup=$in" >"$scratch/folded"
+    equals "stacks begin with it" "$(grep -v '^#' "$scratch/folded" | sed 's|;.*||' | sort -u)" \
+        "$(printf '%s\n' "${clean//;/:}" $in/$unit.service/inner $in/docker-$id.scope/inner | sort)"
+    equals "or with the container" \
+        "$(get "/api/v1/folded?seconds=1&by=container&cgroup=$in" | grep -v '^#' | sed 's|;.*||' | sort -u)" \
+        "$(printf '%s\n' '[no container]' "docker-$id.scope" | sort)"
+    get "/debug/pprof/profile?seconds=1&container_id=$id" >"$scratch/pprof"
+    program=cgroup-load protoc_weights "$scratch/pprof" >/dev/null
+    equals "pprof has labels" "$(grep '^label' "$scratch/fields" | grep -v '^label comm' | sort)" \
+        "$(printf 'label %s\n' "cgroup $in/docker-$id.scope/inner" "unit docker-$id.scope" | sort)"
+    kill "${children[@]: -1}"
+    wait "${children[@]: -1}" 2>/dev/null
+    unset 'children[-1]'
+    holds "the cgroup is removed" eventually 60 rmdir "$hierarchy$hostile"
+    equals "the past has it" \
+        "$(get "/api/v1/samples?last=60&cgroup=a*%20b" | jq -r 'select(.type == "sample") | .cgroup' | sort -u)" "$clean"
+    equals "of a stream it is gone" "$(status_of "/api/v1/samples?cgroup=a*%20b")" 404
+    equals "several at once, of the past" \
+        "$(get "/api/v1/samples?last=60&cgroup=$in/**" | jq -r 'select(.type == "sample") | .cgroup' | sort -u | wc -l)" 3
+    equals "a name that none has" "$(status_of "/api/v1/samples?last=60&unit=no.service")" 404
 }
 
 [ $# -gt 0 ] || set -- truth deep moved unknown names limits layouts patterns_of_names vacant stat record

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The output of protoc for a pprof profile, with its numbers replaced by what they refer to. A line each: "sample_type
-# TYPE/UNIT", "mapping FILE BUILD-ID functions", "leaf COMM SAMPLES FUNCTION" for each sample, "dangling WHAT" where
+# TYPE/UNIT", "mapping FILE BUILD-ID functions", "leaf COMM SAMPLES FUNCTION" for each sample, "label KEY TEXT" for each
+# that samples have, "dangling WHAT" where
 # nothing is referred to, and "FIELD VALUE" for the rest.
 function text(number) {
     if (number + 0 >= n_texts)
@@ -82,9 +83,13 @@ END {
             split(sample_label[i, k], part, " ")
             if (text(part[1]) == "comm")
                 comm = text(part[2])
+            if (part[2] != "")
+                labels[text(part[1]) " " text(part[2])]
         }
         print "leaf", comm, sample_value[i], text(function_name[location_function[sample_leaf[i]]])
     }
+    for (label_text in labels)
+        print "label", label_text
     for (i = 1; i <= n_dangling; i++)
         print "dangling", dangling[i]
 }

@@ -173,6 +173,28 @@ record -o old.folded -- "$scratch/$program" 1
 equals "and is replaced by one" "$(stat -c %a old.folded) $(grep -c old old.folded)" "640 0"
 rm -f old.folded
 
+# --- a program without frame pointers, in which each stack is one function: it has no caller at all
+
+cc -O1 -nostdlib -static -fomit-frame-pointer -x c -o "$scratch/bare" - <<'END'
+void _start(void)
+{
+    for (;;)
+        ;
+}
+END
+"$scratch/bare" &
+bare=$!
+children+=("$bare")
+for format in svg folded pb.gz; do
+    record --pid="$bare" --seconds=2s --frequency=999 -o "a.$format"
+    matches "$format: where stacks end early" "$said" 'stacks end after one function in bare [(]100 % of [0-9]+ samples[)]:'
+done
+matches "a comment of pprof" "$(protoc_weights a.pb.gz >/dev/null; grep '^comment' "$scratch/fields")" \
+    'stacks end after one function in bare'
+record --frequency=999 -o a.folded -- "$scratch/$program" 1
+lacks "not where callers are known" "in $program" "$scratch/err"
+rm -f a.*
+
 # --- an ordinary user
 
 paranoid=$(</proc/sys/kernel/perf_event_paranoid)
@@ -211,6 +233,11 @@ holds "it is XML" xmllint --noout --nonet a.svg
 compares "so have the stacks" "$(folded_weights a.folded | share | cut -d' ' -f2) > 0"
 compares "and pprof" "$(protoc_weights a.pb.gz | share | cut -d' ' -f2) > 0"
 compares "and perf" "$(script_weights a.perf.data | share | cut -d' ' -f2) > 0"
+record --url="$url" --pid="$bare" --seconds=2s --frequency=999 -o a.folded
+matches "a daemon says where stacks end early" "$said" 'stacks end after one function in bare [(]100 % of [0-9]+ samples'
+matches "and so do the stacks" "$(tail -n 1 a.folded)" '^# stacks end after one function in bare .*[a-z]$'
+matches "and JSON" "$(get "/api/v1/samples?pid=$bare&seconds=2&frequency=999" | jq -r 'select(.type == "end") | .notes[]')" \
+    'stacks end after one function in bare'
 rm -f ./*
 sleep 600 &
 children+=("$!")
@@ -226,7 +253,7 @@ equals "a signal ends the question" $? 1
 contains "says what becomes of it" "$(<"$scratch/err")" "interrupted: what a daemon has recorded until then is not kept"
 nothing_is_left "a signal"
 refused 1 'it answered 404: there is no process 4194304' --url="$url" --pid=4194304 -o a.svg
-refused 1 'it answered 400' --url="$url" --event=nopmu/x/ -o a.svg
+refused 2 'it answered 400' --url="$url" --event=nopmu/x/ -o a.svg
 kill "$hot"
 stop_daemon
 refused 1 "no daemon answers on $url" --url="$url" -o a.svg
