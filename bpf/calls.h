@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "bpf/layout.h"
+#include "bpf/off-cpu.h"
 
 /*
  * The maps of the BPF program, for mmap(2) with PROT_READ; the caller closes them. They are frozen: only BPF programs
@@ -24,6 +25,15 @@ struct bpf_maps {
     int counts;  /* entries of 8 * (events + 2 * groups) bytes, at index cpu * slots + slot */
     int records; /* a struct bpf_record for each CPU */
 };
+
+/* A program that measures off-CPU time. */
+struct off_cpu_shape {
+    uint32_t cpus;         /* possible CPUs: the highest number plus 1 */
+    uint64_t threshold_ns; /* shorter waits give no sample */
+};
+
+/* How many of them there may be at a time. */
+#define OFF_CPU_PROGRAMS_MAX 4
 
 /* The message of start() for a shape without events. */
 #define BPF_NO_EVENTS "none of the events of collectors.cgroup.groups can be opened"
@@ -74,9 +84,30 @@ struct bpf_calls {
      * if that cannot happen.
      */
     bool (*is_lost)(void *owner);
+
+    /*
+     * Loads and attaches a program that measures off-CPU time, and does not touch those that count cgroups. It samples
+     * no CPU yet. Returns the errors of start(); -EBUSY if there are OFF_CPU_PROGRAMS_MAX already; -ENOENT if the
+     * kernel lacks a tracepoint.
+     */
+    int (*off_cpu_start)(void *owner, const struct off_cpu_shape *shape, uint32_t *ret_number, struct error *error);
+    /*
+     * Samples a CPU. `samples` and `alarm` are events "bpf-output" that are open and mapped there; the kernel must
+     * overwrite what is in the ring of `alarm`, each of whose records wakes a waiter (attr.wakeup_events 1).
+     */
+    int (*off_cpu_set_cpu)(void *owner, uint32_t number, unsigned cpu, int samples, int alarm);
+    /* What gave no sample so far. */
+    int (*off_cpu_read)(void *owner, uint32_t number, struct off_cpu_totals *ret);
+    /* Ends the program. */
+    void (*off_cpu_stop)(void *owner, uint32_t number);
 };
 
-/* `bpf` may be NULL. */
+/* `bpf` may be NULL, in both. */
+static inline bool off_cpu_is_available(const struct bpf_calls *bpf)
+{
+    return bpf && bpf->off_cpu_start;
+}
+
 static inline bool bpf_is_available(const struct bpf_calls *bpf)
 {
     return bpf && bpf->start;

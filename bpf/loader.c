@@ -6,10 +6,12 @@
 #include <sys/vfs.h>
 
 #include "base/cleanup.h"
+#include "base/number.h"
 #include "bpf/program.h"
 #include "perf/sys.h"
 
 #define FLUSH_TRIES 100
+#define OFF_CPU_TRACEPOINTS 3
 
 struct loaded_program {
     struct sys *sys;
@@ -22,10 +24,18 @@ struct loaded_program {
     uint64_t *ids;                     /* by slot: the cgroup that it is assigned to; 0: none */
 };
 
+struct off_cpu_program {
+    bool used;
+    uint32_t cpus;
+    int parts[N_OFF_CPU_PARTS];
+    int on[OFF_CPU_TRACEPOINTS]; /* descriptors that keep the programs attached */
+};
+
 struct bpf_loader {
     struct sys *sys;
     struct loaded_program *counting; /* NULL: none has been attached yet */
     struct loaded_program *started;  /* replaces `counting` when it is attached; NULL: none */
+    struct off_cpu_program off_cpu[OFF_CPU_PROGRAMS_MAX];
 };
 
 static struct loaded_program *last_started(const struct bpf_loader *loader)
@@ -377,6 +387,156 @@ static void loader_stop(void *owner)
     loader->counting = loaded_free(loader->counting);
 }
 
+/* --- off-CPU time --- */
+
+static void off_cpu_free(const struct bpf_loader *loader, struct off_cpu_program *program)
+{
+    if (!program->used)
+        return;
+    for (size_t i = 0; i < OFF_CPU_TRACEPOINTS; i++)
+        if (program->on[i] >= 0)
+            sys_close(loader->sys, program->on[i]);
+    for (size_t i = 0; i < N_OFF_CPU_PARTS; i++)
+        if (program->parts[i] >= 0)
+            sys_close(loader->sys, program->parts[i]);
+    program->used = false;
+}
+
+static int tracepoint_find(struct sys *sys, const char *name, uint64_t *ret)
+{
+    static const char *const roots[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+    int r = -ENOENT;
+
+    for (size_t i = 0; i < ARRAY_SIZE(roots); i++) {
+        _cleanup_(freep) char *text = NULL;
+        if (sys_read_filef(sys, &text, "%s/events/%s/id", roots[i], name) == 0)
+            return number_parse_u64(text, ret);
+    }
+    return r;
+}
+
+/* A program that is attached to the event of a tracepoint runs on all CPUs, whichever the event's is. */
+static int tracepoint_attach(struct sys *sys, const char *name, const struct off_cpu_program *program, int part,
+                             int *ret, struct error *error)
+{
+    struct perf_event_attr attr = {.type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr)};
+    int fd = -ENODEV;
+    uint64_t id;
+
+    if (tracepoint_find(sys, name, &id) < 0)
+        return error_set(error, -ENOENT,
+                         "off-CPU time needs the tracepoint %s, which this kernel does not have, or tracefs is not "
+                         "mounted",
+                         name);
+    attr.config = id;
+    for (uint32_t cpu = 0; cpu < program->cpus && fd == -ENODEV; cpu++) /* -ENODEV: the CPU is offline */
+        fd = *ret = sys_perf_event_open(sys, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    int r = fd < 0 ? fd : descriptors_keep(sys, ret, 1);
+    if (r == 0)
+        r = sys_ioctl(sys, fd, PERF_EVENT_IOC_SET_BPF, (unsigned long)program->parts[part]);
+    if (r == 0)
+        r = sys_ioctl(sys, fd, PERF_EVENT_IOC_ENABLE, 0);
+    return r < 0 ? error_set(error, r, "the tracepoint %s cannot be watched: %s", name, strerror(-r)) : 0;
+}
+
+/* The interrupt of irq_work. arm64 and arm have a single tracepoint for interrupts from CPUs. */
+#if defined(__x86_64__) || defined(__i386__)
+#define TRACEPOINT_OF_WORK "irq_vectors/irq_work_entry"
+#else
+#define TRACEPOINT_OF_WORK "ipi/ipi_entry"
+#endif
+
+static int off_cpu_attach(const struct bpf_loader *loader, struct off_cpu_program *program, struct error *error)
+{
+    static const struct {
+        const char *name;
+        enum off_cpu_part part;
+    } tracepoints[OFF_CPU_TRACEPOINTS] = {
+        {TRACEPOINT_OF_WORK, OFF_CPU_WORK},
+        {"sched/sched_wakeup", OFF_CPU_WAKEUP},
+        {"sched/sched_switch", OFF_CPU_SWITCH},
+    };
+    int r = 0;
+
+    for (size_t i = 0; i < OFF_CPU_TRACEPOINTS && r == 0; i++)
+        r = tracepoint_attach(loader->sys, tracepoints[i].name, program, tracepoints[i].part, &program->on[i], error);
+    return r;
+}
+
+static int loader_off_cpu_start(void *owner, const struct off_cpu_shape *shape, uint32_t *ret_number,
+                                struct error *error)
+{
+    struct bpf_loader *loader = owner;
+    uint32_t number = 0;
+
+    while (number < OFF_CPU_PROGRAMS_MAX && loader->off_cpu[number].used)
+        number++;
+    if (number == OFF_CPU_PROGRAMS_MAX)
+        return error_set(error, -EBUSY, "off-CPU time is measured %d times already, and no more at a time",
+                         OFF_CPU_PROGRAMS_MAX);
+    struct off_cpu_program *program = &loader->off_cpu[number];
+    *program = (struct off_cpu_program){.used = true, .cpus = shape->cpus};
+    memset(program->parts, -1, sizeof(program->parts));
+    memset(program->on, -1, sizeof(program->on));
+    int r = load_process_run_off_cpu(shape, loader->sys->memory, program->parts, error);
+    if (r == 0 && descriptors_keep(loader->sys, program->parts, N_OFF_CPU_PARTS) < 0)
+        r = error_set(error, -EMFILE, NO_ROOM_FOR_PROGRAM);
+    if (r == 0)
+        r = off_cpu_attach(loader, program, error);
+    if (r < 0)
+        off_cpu_free(loader, program);
+    else
+        *ret_number = number;
+    return r;
+}
+
+static struct off_cpu_program *off_cpu_find(struct bpf_loader *loader, uint32_t number)
+{
+    return number < OFF_CPU_PROGRAMS_MAX && loader->off_cpu[number].used ? &loader->off_cpu[number] : NULL;
+}
+
+static int loader_off_cpu_set_cpu(void *owner, uint32_t number, unsigned cpu, int samples, int alarm)
+{
+    const struct off_cpu_program *program = off_cpu_find(owner, number);
+
+    if (!program || cpu >= program->cpus)
+        return -EINVAL;
+    int r = bpf_call_update(program->parts[OFF_CPU_SAMPLES], &cpu, &samples);
+    return r < 0 ? r : bpf_call_update(program->parts[OFF_CPU_ALARMS], &cpu, &alarm);
+}
+
+static int loader_off_cpu_read(void *owner, uint32_t number, struct off_cpu_totals *ret)
+{
+    const struct off_cpu_program *program = off_cpu_find(owner, number);
+    struct off_cpu_totals sum = {0};
+    const uint32_t key = 0;
+
+    if (!program)
+        return -EINVAL;
+    _cleanup_(freep) struct off_cpu_totals *each = calloc(program->cpus, sizeof(*each));
+    if (!each)
+        return -ENOMEM;
+    int r = bpf_call_lookup(program->parts[OFF_CPU_TOTALS], &key, each);
+    if (r < 0)
+        return r;
+    for (uint32_t i = 0; i < program->cpus; i++) {
+        sum.brief += each[i].brief;
+        sum.brief_ns += each[i].brief_ns;
+        sum.missed += each[i].missed;
+    }
+    *ret = sum;
+    return 0;
+}
+
+static void loader_off_cpu_stop(void *owner, uint32_t number)
+{
+    struct bpf_loader *loader = owner;
+    struct off_cpu_program *program = off_cpu_find(loader, number);
+
+    if (program)
+        off_cpu_free(loader, program);
+}
+
 /* --- loader --- */
 
 int bpf_loader_new(struct sys *sys, struct bpf_loader **ret)
@@ -396,6 +556,8 @@ struct bpf_loader *bpf_loader_free(struct bpf_loader *loader)
         return NULL;
     loaded_free(loader->started);
     loaded_free(loader->counting);
+    for (size_t i = 0; i < OFF_CPU_PROGRAMS_MAX; i++)
+        off_cpu_free(loader, &loader->off_cpu[i]);
     free(loader);
     return NULL;
 }
@@ -411,5 +573,9 @@ void bpf_loader_bind(struct bpf_loader *loader, struct bpf_calls *ret)
         .withdraw = loader_withdraw,
         .flush = loader_flush,
         .stop = loader_stop,
+        .off_cpu_start = loader_off_cpu_start,
+        .off_cpu_set_cpu = loader_off_cpu_set_cpu,
+        .off_cpu_read = loader_off_cpu_read,
+        .off_cpu_stop = loader_off_cpu_stop,
     };
 }

@@ -21,9 +21,6 @@
 #include "process/child.h"
 #include "process/privileges.h"
 
-/* The name of the object for libbpf, which prefixes the maps of constants and variables with it. */
-#define OBJECT_NAME "cgroup"
-
 #define MAP_CONSTANTS "cgroup.rodata" /* struct bpf_constants */
 #define MAP_EVENTS "events"
 #define MAP_SLOTS "slots"
@@ -65,6 +62,13 @@ int bpf_call_update(int map, const void *key, const void *value)
     union bpf_attr attr = {.map_fd = (__u32)map, .key = address_of(key), .value = address_of(value)};
 
     return bpf_call(BPF_MAP_UPDATE_ELEM, &attr, sizeof(attr));
+}
+
+int bpf_call_lookup(int map, const void *key, void *ret)
+{
+    union bpf_attr attr = {.map_fd = (__u32)map, .key = address_of(key), .value = address_of(ret)};
+
+    return bpf_call(BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr));
 }
 
 int bpf_call_delete(int map, const void *key)
@@ -125,7 +129,7 @@ static const struct library_function functions[] = {
 };
 
 static const struct library libbpf_library = {
-    .name = "libbpf, which loads the program that counts cgroups,",
+    .name = "libbpf, which loads BPF programs,",
     .package = "libbpf1 (libbpf0 on Debian 11)",
     .files = {"libbpf.so.1", "libbpf.so.0"},
     .functions = functions,
@@ -153,21 +157,31 @@ void libbpf_preload(void)
 
 DEFINE_CLEANUP(struct libdeflate_decompressor *, libdeflate_free_decompressor);
 
+struct packed_object {
+    const unsigned char *bytes;
+    size_t n, full_size;
+    const char *name; /* for libbpf, which prefixes the maps of constants and variables with it */
+};
+#define PACKED(object, name)                                                                                           \
+    {                                                                                                                  \
+        object, sizeof(object), object##_size, name                                                                    \
+    }
+static const struct packed_object packed_by_types = PACKED(object_by_types, "cgroup"),
+                                  packed_by_offsets = PACKED(object_by_offsets, "cgroup"),
+                                  packed_off_cpu = PACKED(object_off_cpu, "offcpu");
+
 /* Unpacks an object; the caller frees *ret. Returns -ENOMEM on failure. */
-static int bpf_object_make(bool by_types, void **ret, size_t *ret_size)
+static int object_unpack(const struct packed_object *packed, void **ret)
 {
-    const unsigned char *compressed = by_types ? object_by_types : object_by_offsets;
-    size_t n = by_types ? sizeof(object_by_types) : sizeof(object_by_offsets);
-    size_t size = by_types ? object_by_types_size : object_by_offsets_size;
     _cleanup_(libdeflate_free_decompressorp) struct libdeflate_decompressor *decompressor =
         libdeflate_alloc_decompressor();
-    _cleanup_(freep) void *object = malloc(size);
+    _cleanup_(freep) void *object = malloc(packed->full_size);
 
     if (!decompressor || !object ||
-        libdeflate_gzip_decompress(decompressor, compressed, n, object, size, NULL) != LIBDEFLATE_SUCCESS)
+        libdeflate_gzip_decompress(decompressor, packed->bytes, packed->n, object, packed->full_size, NULL) !=
+            LIBDEFLATE_SUCCESS)
         return -ENOMEM;
     *ret = steal(object);
-    *ret_size = size;
     return 0;
 }
 
@@ -177,8 +191,8 @@ static int bpf_object_make(bool by_types, void **ret, size_t *ret_size)
 /* The memory that libbpf needs for these types, in bytes, approximately. */
 #define LOADING_BYTES ((size_t)12 << 20)
 #define NO_MEMORY_TO_LOAD                                                                                              \
-    "the memory limit of this service or container leaves less than it takes to load the program that counts "         \
-    "cgroups, about 14 MB: raise it (MemoryMax= of the unit)"
+    "the memory limit of this service or container leaves less than it takes to load a BPF program, about 14 MB: "     \
+    "raise it (MemoryMax= of the unit)"
 #define LOCKDOWN "/sys/kernel/security/lockdown"
 
 static const char *const names[N_KERNEL_PARTS] = {
@@ -275,18 +289,18 @@ static const struct {
     const char *sentence;
 } reasons[] = {
     {EPERM, has_rights, true, EPERM,
-     "perfcountd may not load the program that counts cgroups: it takes CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN"},
+     "perfcountd may not load its BPF program: it takes CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN"},
     {EPERM, is_locked_down, false, EPERM,
      "the kernel is locked down (" LOCKDOWN " says confidentiality) and lets no program read counters"},
     {EPERM, is_memory_limited, false, ENOMEM,
-     "the limit of locked memory is too low for the program that counts cgroups: raise it (LimitMEMLOCK=infinity of "
-     "the unit, ulimit -l)"},
+     "the limit of locked memory is too low for a BPF program: raise it (LimitMEMLOCK=infinity of the unit, ulimit "
+     "-l)"},
     {EPERM, NULL, false, EPERM,
      "a system-call filter (container runtime, SystemCallFilter=), a security module or a container refuses bpf(2)"},
     {ENOMEM, is_data_limited, false, ENOMEM, NO_MEMORY_TO_LOAD},
     {ESRCH, is_data_limited, false, ENOMEM, NO_MEMORY_TO_LOAD},
     {ENOMEM, NULL, false, ENOMEM,
-     "the kernel has no memory for the program that counts cgroups: watch fewer of them (max_cgroups)"},
+     "the kernel has no memory for the BPF program: if it is to count cgroups, watch fewer of them (max_cgroups)"},
     {E2BIG, NULL, false, E2BIG, "the kernel takes no maps of that size: watch fewer cgroups (max_cgroups)"},
     {EMFILE, NULL, false, EMFILE, NO_ROOM_FOR_PROGRAM},
     {ESRCH, is_library_older, false, ENOENT,
@@ -300,8 +314,8 @@ static int explain(int error, struct error *ret)
     for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
         if (reasons[i].error == -error && (!reasons[i].applies || reasons[i].applies() != reasons[i].negated))
             return error_set(ret, -reasons[i].becomes, "%s", reasons[i].sentence);
-    return error_set(ret, error, "the kernel does not take the program that counts cgroups: %s (libbpf: %s)",
-                     strerror(-error), warning[0] ? warning : "no warning");
+    return error_set(ret, error, "the kernel does not take the BPF program: %s (libbpf: %s)", strerror(-error),
+                     warning[0] ? warning : "no warning");
 }
 
 /* --- maps and programs --- */
@@ -317,16 +331,16 @@ static int pointer_error(const struct libbpf *libbpf, const void *pointer)
     return r < 0 ? (int)r : 0;
 }
 
-static int object_open(const struct libbpf *libbpf, bool by_types, struct bpf_object **ret, struct error *error)
+static int object_open(const struct libbpf *libbpf, const struct packed_object *packed, struct bpf_object **ret,
+                       struct error *error)
 {
-    const struct libbpf_options options = {.size = sizeof(options), .object_name = OBJECT_NAME};
+    const struct libbpf_options options = {.size = sizeof(options), .object_name = packed->name};
     _cleanup_(freep) void *bytes = NULL;
-    size_t size;
-    int r = bpf_object_make(by_types, &bytes, &size);
+    int r = object_unpack(packed, &bytes);
 
     if (r < 0)
-        return error_set(error, r, "cannot unpack the program that counts cgroups: %s", strerror(-r));
-    struct bpf_object *object = libbpf->open_mem(bytes, size, &options);
+        return error_set(error, r, "cannot unpack the BPF program: %s", strerror(-r));
+    struct bpf_object *object = libbpf->open_mem(bytes, packed->full_size, &options);
     r = pointer_error(libbpf, object);
     if (r < 0)
         return explain(r, error);
@@ -363,20 +377,29 @@ static int object_shape(const struct libbpf *libbpf, struct bpf_object *object, 
     return r;
 }
 
-/* Returns how many parts there are. */
-static int object_find_parts(const struct libbpf *libbpf, struct bpf_object *object, bool by_types,
-                             int ret[N_KERNEL_PARTS])
+/* The first `n_maps` of the `n` parts are maps, the others programs. Returns -ENOENT if one is missing. */
+static int object_find_parts(const struct libbpf *libbpf, struct bpf_object *object, const char *const *part_names,
+                             size_t n_maps, size_t n, int *ret)
 {
-    size_t n = by_types ? KERNEL_MADE : N_KERNEL_PARTS;
-
     for (size_t i = 0; i < n; i++) {
-        const struct bpf_map *map = i < KERNEL_SWITCH ? libbpf->find_map(object, names[i]) : NULL;
-        const struct bpf_program *program = map ? NULL : libbpf->find_program(object, names[i]);
+        const struct bpf_map *map = i < n_maps ? libbpf->find_map(object, part_names[i]) : NULL;
+        const struct bpf_program *program = map ? NULL : libbpf->find_program(object, part_names[i]);
         ret[i] = map ? libbpf->map_fd(map) : program ? libbpf->program_fd(program) : -ENOENT;
         if (ret[i] < 0)
             return ret[i];
     }
-    int r = bpf_call_freeze(ret[KERNEL_COUNTS]);
+    return 0;
+}
+
+/* Returns how many parts there are. */
+static int cgroup_find_parts(const struct libbpf *libbpf, struct bpf_object *object, bool by_types,
+                             int ret[N_KERNEL_PARTS])
+{
+    size_t n = by_types ? KERNEL_MADE : N_KERNEL_PARTS;
+    int r = object_find_parts(libbpf, object, names, KERNEL_SWITCH, n, ret);
+
+    if (r == 0)
+        r = bpf_call_freeze(ret[KERNEL_COUNTS]);
     if (r == 0)
         r = bpf_call_freeze(ret[KERNEL_RECORDS]);
     return r < 0 ? r : (int)n;
@@ -512,7 +535,7 @@ static int kernel_offsets_find(const struct bpf_shape *shape, struct bpf_offsets
  * Loads the program for `shape`, and freezes `counts` and `records`. The descriptors stay open until this process ends.
  * Returns how many parts there are. Errors and their messages are those of bpf_calls.start().
  */
-static int kernel_program_load(const struct bpf_shape *shape, int ret[N_KERNEL_PARTS], struct error *error)
+static int cgroup_load(const struct bpf_shape *shape, int *ret, struct error *error)
 {
     struct bpf_constants constants = {.shape = *shape};
     struct libbpf libbpf;
@@ -529,21 +552,53 @@ static int kernel_program_load(const struct bpf_shape *shape, int ret[N_KERNEL_P
     if (r < 0)
         return r;
     libbpf.set_print(keep_warning);
-    r = object_open(&libbpf, by_types, &object, error);
+    r = object_open(&libbpf, by_types ? &packed_by_types : &packed_by_offsets, &object, error);
     if (r < 0)
         return r;
     r = object_shape(&libbpf, object, &constants);
     if (r == 0)
         r = libbpf.load(object);
     if (r == 0)
-        r = object_find_parts(&libbpf, object, by_types, ret);
+        r = cgroup_find_parts(&libbpf, object, by_types, ret);
     return r < 0 ? explain(r, error) : r;
+}
+
+/* Does the same for the program that measures off-CPU time, which has all its parts on every kernel. */
+static int off_cpu_load(const struct off_cpu_shape *shape, int *ret, struct error *error)
+{
+    static const char *const part_names[N_OFF_CPU_PARTS] = {
+        [OFF_CPU_SAMPLES] = "samples",       [OFF_CPU_ALARMS] = "alarms",         [OFF_CPU_TOTALS] = "totals",
+        [OFF_CPU_SWITCH] = "off_cpu_switch", [OFF_CPU_WAKEUP] = "off_cpu_wakeup", [OFF_CPU_WORK] = "off_cpu_sample",
+    };
+    const struct off_cpu_constants constants = {.threshold_ns = shape->threshold_ns};
+    struct libbpf libbpf;
+    struct bpf_object *object = NULL;
+    int r = has_rights() ? libbpf_load(&libbpf, error) : explain(-EPERM, error);
+
+    if (r < 0)
+        return r;
+    libbpf.set_print(keep_warning);
+    r = object_open(&libbpf, &packed_off_cpu, &object, error);
+    if (r < 0)
+        return r;
+    struct bpf_map *map = libbpf.find_map(object, "offcpu.rodata");
+    r = map ? libbpf.map_set_initial_value(map, &constants, sizeof(constants)) : -ENOENT;
+    if (r == 0)
+        r = map_resize(&libbpf, object, "samples", shape->cpus);
+    if (r == 0)
+        r = map_resize(&libbpf, object, "alarms", shape->cpus);
+    if (r == 0)
+        r = libbpf.load(object);
+    if (r == 0)
+        r = object_find_parts(&libbpf, object, part_names, OFF_CPU_SWITCH, N_OFF_CPU_PARTS, ret);
+    return r < 0 ? explain(r, error) : N_OFF_CPU_PARTS;
 }
 
 /* --- loading child --- */
 
 struct load {
-    const struct bpf_shape *shape;
+    const struct bpf_shape *shape; /* NULL: the program measures off-CPU time */
+    const struct off_cpu_shape *off_cpu;
     const struct memory_limit *memory;
 };
 
@@ -565,23 +620,23 @@ static int load_begin(void *userdata, int socket, struct child_hello *ret, struc
     raise_memory_limit();
     if (load->memory)
         memory_limit_apply(load->memory);
-    int r = kernel_program_load(load->shape, ret->fds.fds, error);
+    int r =
+        load->shape ? cgroup_load(load->shape, ret->fds.fds, error) : off_cpu_load(load->off_cpu, ret->fds.fds, error);
     if (r < 0)
         return r;
     ret->fds.n = (size_t)r;
     return 0;
 }
 
-int load_process_run(const struct bpf_shape *shape, const struct memory_limit *memory, int ret[N_KERNEL_PARTS],
-                     struct error *error)
+static int run_load(const struct load *load, int *ret, struct error *error)
 {
-    struct load load = {shape, memory};
+    struct load own = *load;
     const struct child_plan plan = {
         .name = "perfcountd-load",
-        .failure = "the program that counts cgroups was not loaded",
+        .failure = "the BPF program was not loaded",
         .remedy = "",
         .patience_s = BPF_START_MAX_S,
-        .userdata = &load,
+        .userdata = &own,
         .begin = load_begin,
     };
     struct child_hello hello;
@@ -592,4 +647,16 @@ int load_process_run(const struct bpf_shape *shape, const struct memory_limit *m
     if (r == 0)
         memcpy(ret, hello.fds.fds, sizeof(*ret) * hello.fds.n);
     return r == 0 ? (int)hello.fds.n : r == -EMFILE ? error_set(error, r, NO_ROOM_FOR_PROGRAM) : r;
+}
+
+int load_process_run(const struct bpf_shape *shape, const struct memory_limit *memory, int ret[N_KERNEL_PARTS],
+                     struct error *error)
+{
+    return run_load(&(struct load){.shape = shape, .memory = memory}, ret, error);
+}
+
+int load_process_run_off_cpu(const struct off_cpu_shape *shape, const struct memory_limit *memory,
+                             int ret[N_OFF_CPU_PARTS], struct error *error)
+{
+    return MIN(run_load(&(struct load){.off_cpu = shape, .memory = memory}, ret, error), 0);
 }

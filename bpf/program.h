@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The compiled BPF program: libbpf loads it in a child process, and the calls of bpf(2) attach and feed it.
+ * The compiled BPF programs: libbpf loads them in a child process, and the calls of bpf(2) attach and feed them.
  *
- * The program is an ELF object in the daemon, which libbpf opens from memory. The same bytes serve all architectures.
- * There are two of them, for kernels with and without BTF; for the latter, the loading child first searches for the
- * offsets of what the program reads (bpf/offsets.h). It sets the map `cgroup.rodata` to a struct bpf_constants, whose
- * values the program sees as constants, and the sizes of the other maps (bpf/cgroup.bpf.c):
+ * A program is an ELF object in the daemon, which libbpf opens from memory. The same bytes serve all architectures.
+ *
+ * There are two that count cgroups, for kernels with and without BTF; for the latter, the loading child first searches
+ * for the offsets of what the program reads (bpf/offsets.h). It sets the map `cgroup.rodata` to a struct bpf_constants,
+ * whose values the program sees as constants, and the sizes of the other maps (bpf/cgroup.bpf.c):
  *
  *     map        key                   value                            entries
  *     events     cpu * events + event  descriptor of a perf counter     cpus * events
@@ -35,8 +36,12 @@
 #include "bpf/calls.h"
 #include "process/memory-limit.h"
 
-/* Set and remove an element of a map. Return 0, or -errno of bpf(2). */
+/*
+ * Set, get and remove an element of a map. Return 0, or -errno of bpf(2). For a map per CPU, `ret` has room for the
+ * values of all possible CPUs, each a multiple of 8 bytes.
+ */
 int bpf_call_update(int map, const void *key, const void *value);
+int bpf_call_lookup(int map, const void *key, void *ret);
 int bpf_call_delete(int map, const void *key);
 /*
  * Attaches a program to a raw tracepoint. Returns a descriptor, which keeps it attached until it is closed, or -errno.
@@ -92,10 +97,20 @@ enum kernel_part {
     N_KERNEL_PARTS
 };
 
+/* The parts of the program that measures off-CPU time (bpf/off-cpu.bpf.c): maps first, then programs. */
+enum off_cpu_part {
+    OFF_CPU_SAMPLES,
+    OFF_CPU_ALARMS,
+    OFF_CPU_TOTALS,
+    OFF_CPU_SWITCH,
+    OFF_CPU_WAKEUP,
+    OFF_CPU_WORK,
+    N_OFF_CPU_PARTS
+};
+
 /* The message for -EMFILE. */
 #define NO_ROOM_FOR_PROGRAM                                                                                            \
-    "the limit of open files leaves no room for the program that counts cgroups: raise it (LimitNOFILE= of the unit, " \
-    "ulimit -n)"
+    "the limit of open files leaves no room for a BPF program: raise it (LimitNOFILE= of the unit, ulimit -n)"
 
 /*
  * Loads the program in a child, which has ended when this returns. Returns how many parts it has; the caller owns their
@@ -105,5 +120,8 @@ enum kernel_part {
  */
 int load_process_run(const struct bpf_shape *shape, const struct memory_limit *memory, int ret[N_KERNEL_PARTS],
                      struct error *error);
+/* Does the same for the program that measures off-CPU time. Returns 0 or -errno. */
+int load_process_run_off_cpu(const struct off_cpu_shape *shape, const struct memory_limit *memory,
+                             int ret[N_OFF_CPU_PARTS], struct error *error);
 
 #endif

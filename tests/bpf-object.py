@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The objects of the BPF program in the tree are what clang makes of its source: the same instructions and relocations.
+"""The objects of the BPF programs in the tree are what clang makes of its source: the same instructions and relocations.
 
 usage: tests/bpf-object.py [INC]   another file than bpf/object.inc
 
@@ -54,7 +54,7 @@ def instructions(elf):
 
 
 # How bpf/compile.sh is asked for each object.
-OBJECTS = {"object_by_types": "--object", "object_by_offsets": "--object-without"}
+OBJECTS = {"object_by_types": "--object", "object_by_offsets": "--object-without", "object_off_cpu": "--object-off-cpu"}
 
 
 def shipped(path, name):

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * What the off-CPU program (bpf/off-cpu.bpf.c) shares with its loader and with the sampler. It uses only types of the
+ * kernel's headers, because the program has no libc.
+ */
+#ifndef BPF_OFF_CPU_H
+#define BPF_OFF_CPU_H
+
+#include <linux/types.h>
+
+/* Why a task left its CPU. */
+enum off_cpu_state {
+    OFF_CPU_RUNNABLE, /* it was preempted, or yielded */
+    OFF_CPU_SLEEPING,
+    OFF_CPU_UNINTERRUPTIBLE, /* mostly I/O: "D" of ps(1) */
+    OFF_CPU_STOPPED,         /* by a signal or a debugger */
+    N_OFF_CPU_STATES
+};
+
+/* The raw data of a sample. The sample itself is of the task that has come back. */
+struct off_cpu_wait {
+    __u64 ns;          /* from leaving a CPU to running again */
+    __u64 runnable_ns; /* the part of it in which the task could have run */
+    __u32 state;       /* enum off_cpu_state */
+    __u32 zero;
+};
+
+/* The constants of a loaded program. */
+struct off_cpu_constants {
+    __u64 threshold_ns; /* shorter waits give no sample */
+};
+
+/* What gave no sample, on one CPU or on all. */
+struct off_cpu_totals {
+    __u64 brief, brief_ns; /* waits that were shorter than the threshold, and their time */
+    __u64 missed;          /* waits whose stack could not be taken, or whose task could not be remembered */
+};
+
+/* How many tasks the program remembers at a time. */
+#define OFF_CPU_TASKS_MAX 32768
+
+#endif
