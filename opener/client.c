@@ -29,8 +29,9 @@
 #define OPENER_PATIENCE_EACH_MS 100
 
 /*
- * How long start() and attach() of the engine bpf wait. A child of the opener loads the program, and bpf/loader.h gives
- * up before this time; attaching it takes seconds on a loaded board. The watchdog of the service waits longer.
+ * How long the daemon waits while a BPF program is loaded, attached or detached. A child of the opener loads the
+ * program, and bpf/loader.h gives up before this time; attaching it takes seconds on a loaded board. The watchdog of
+ * the service waits longer.
  */
 #define OPENER_BPF_PATIENCE_MS 22000
 
@@ -370,12 +371,22 @@ struct opener_process {
     struct opener_server server;
 };
 
+static unsigned opener_work(const struct opener_rules *rules)
+{
+    const struct opener_permissions *permissions = &rules->permissions;
+    bool loads_bpf = permissions->bpf_slots || permissions->sampling; /* for off-CPU time */
+
+    return (permissions->sampling ? SANDBOX_SAMPLES : 0) | (loads_bpf ? SANDBOX_LOADS_BPF : 0) |
+           (permissions->state_files || permissions->uprobes ? SANDBOX_FORKS : 0) |
+           (rules->needs_admin ? SANDBOX_NEEDS_ADMIN : 0) | (permissions->n_sockets ? SANDBOX_REMOVES : 0);
+}
+
 /* Makes the loader of BPF programs, which is never freed: it lives as long as this process. */
 static int bind_bpf(struct opener_process *process, struct error *error)
 {
     struct bpf_loader *loader;
 
-    if (!process->server.rules.permissions.bpf_slots)
+    if (!(opener_work(&process->server.rules) & SANDBOX_LOADS_BPF))
         return 0;
     if (bpf_loader_new(process->sys, &loader) < 0)
         return error_oom(error);
@@ -398,15 +409,6 @@ static int open_quotas(const struct opener_server *server, struct error *error)
                          (unsigned long long)limit.rlim_cur);
     return r < 0 ? error_set(error, r, "cannot count what is open, by epoll(7) and /proc/self/fdinfo: %s", strerror(-r))
                  : 0;
-}
-
-static unsigned opener_work(const struct opener_rules *rules)
-{
-    const struct opener_permissions *permissions = &rules->permissions;
-
-    return (permissions->sampling ? SANDBOX_SAMPLES : 0) | (permissions->bpf_slots ? SANDBOX_LOADS_BPF : 0) |
-           (permissions->state_files || permissions->uprobes ? SANDBOX_FORKS : 0) |
-           (rules->needs_admin ? SANDBOX_NEEDS_ADMIN : 0) | (permissions->n_sockets ? SANDBOX_REMOVES : 0);
 }
 
 static int enter_sandbox(const struct opener_process *process, struct child_hello *hello, struct error *error)
@@ -631,8 +633,10 @@ static int start_fail(int code, const char *message, struct error *error)
 static int client_ask_bpf(struct opener_client *client, const struct opener_bpf_packet *packet,
                           const struct fd_list *given, struct opener_reply *reply, struct fd_list *opened)
 {
-    bool starts = packet->call == OPENER_BPF_START, attaches = packet->call == OPENER_BPF_ATTACH;
-    unsigned patience_ms = starts || attaches ? OPENER_BPF_PATIENCE_MS : OPENER_PATIENCE_MS;
+    bool starts = packet->call == OPENER_BPF_START;
+    bool is_slow = starts || packet->call == OPENER_BPF_ATTACH || packet->call == OPENER_OFF_CPU_START ||
+                   packet->call == OPENER_OFF_CPU_STOP;
+    unsigned patience_ms = is_slow ? OPENER_BPF_PATIENCE_MS : OPENER_PATIENCE_MS;
 
     buffer_clear(&client->packet);
     int r = opener_bpf_write(packet, &client->packet);
@@ -737,6 +741,53 @@ static void client_stop(void *owner)
     (void)client_order_bpf(owner, &packet, &(struct fd_list){0});
 }
 
+/* --- off-CPU time --- */
+
+static int client_off_cpu_start(void *owner, const struct off_cpu_shape *shape, uint32_t *ret_number,
+                                struct error *error)
+{
+    const struct opener_bpf_packet packet = {.call = OPENER_OFF_CPU_START, .id = shape->threshold_ns};
+    _cleanup_(fd_list_close) struct fd_list opened = {0};
+    struct opener_reply reply = {0};
+    int r = client_ask_bpf(owner, &packet, &(struct fd_list){0}, &reply, &opened);
+
+    if (r == 0) {
+        *ret_number = (uint32_t)reply.id;
+        return 0;
+    }
+    if (r == -EUNATCH)
+        return error_set(error, -EOPNOTSUPP,
+                         "the sampler was enabled after perfcountd had started; restart perfcountd");
+    reply.message[sizeof(reply.message) - 1] = '\0';
+    return start_fail(r, r == reply.error ? reply.message : "", error);
+}
+
+static int client_off_cpu_set_cpu(void *owner, uint32_t number, unsigned cpu, int samples, int alarm)
+{
+    const struct opener_bpf_packet packet = {.call = OPENER_OFF_CPU_SET_CPU, .number = cpu, .id = number};
+
+    return client_order_bpf(owner, &packet, &(struct fd_list){2, {samples, alarm}});
+}
+
+static int client_off_cpu_read(void *owner, uint32_t number, struct off_cpu_totals *ret)
+{
+    const struct opener_bpf_packet packet = {.call = OPENER_OFF_CPU_READ, .id = number};
+    _cleanup_(fd_list_close) struct fd_list opened = {0};
+    struct opener_reply reply;
+    int r = client_ask_bpf(owner, &packet, &(struct fd_list){0}, &reply, &opened);
+
+    if (r == 0)
+        *ret = reply.totals;
+    return r;
+}
+
+static void client_off_cpu_stop(void *owner, uint32_t number)
+{
+    const struct opener_bpf_packet packet = {.call = OPENER_OFF_CPU_STOP, .id = number};
+
+    (void)client_order_bpf(owner, &packet, &(struct fd_list){0});
+}
+
 /* --- all calls --- */
 
 void opener_client_attach(struct opener_client *client, const struct privileged_calls *calls)
@@ -759,6 +810,10 @@ void opener_client_attach(struct opener_client *client, const struct privileged_
         .flush = client_flush,
         .is_lost = client_is_lost,
         .stop = client_stop,
+        .off_cpu_start = client_off_cpu_start,
+        .off_cpu_set_cpu = client_off_cpu_set_cpu,
+        .off_cpu_read = client_off_cpu_read,
+        .off_cpu_stop = client_off_cpu_stop,
     };
     if (client->rules.permissions.state_files) {
         calls->state_files->owner = client;

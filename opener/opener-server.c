@@ -406,6 +406,20 @@ static int serve_start(const struct opener_server *server, const struct bpf_shap
     return r;
 }
 
+static int serve_off_cpu_start(const struct opener_server *server, const struct opener_bpf_packet *packet,
+                               struct opener_reply *reply)
+{
+    const struct off_cpu_shape shape = {.cpus = server->rules.n_cpus, .threshold_ns = packet->id};
+    struct error error = {0};
+    uint32_t number = 0;
+    int r = server->bpf->off_cpu_start(server->bpf->owner, &shape, &number, &error);
+
+    if (r < 0)
+        snprintf(reply->message, sizeof(reply->message), "%s", error.message);
+    reply->id = number;
+    return r;
+}
+
 static int serve_set_cpu(const struct bpf_calls *bpf, const struct opener_bpf_packet *packet,
                          const struct fd_list *given)
 {
@@ -442,6 +456,15 @@ static int opener_bpf_serve(const struct opener_server *server, const struct ope
         return bpf->withdraw(bpf->owner, packet->id);
     case OPENER_BPF_FLUSH:
         return bpf->flush(bpf->owner);
+    case OPENER_OFF_CPU_START:
+        return serve_off_cpu_start(server, packet, reply);
+    case OPENER_OFF_CPU_SET_CPU:
+        return bpf->off_cpu_set_cpu(bpf->owner, (uint32_t)packet->id, packet->number, given->fds[0], given->fds[1]);
+    case OPENER_OFF_CPU_READ:
+        return bpf->off_cpu_read(bpf->owner, (uint32_t)packet->id, &reply->totals);
+    case OPENER_OFF_CPU_STOP:
+        bpf->off_cpu_stop(bpf->owner, (uint32_t)packet->id);
+        break;
     case OPENER_BPF_STOP:
         bpf->stop(bpf->owner);
         return 0;

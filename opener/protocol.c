@@ -10,13 +10,15 @@
 
 /* --- Calls of the engine bpf --- */
 
-/* The fields that a call uses, and whether the directory of a cgroup comes along, as bits. */
-enum { NUMBER = 1, ID = 2, SHAPE = 4, EVENTS = 8, DIRECTORY = 16 };
+/* The fields that a call uses, and whether the directory of a cgroup, or two events, come along, as bits. */
+enum { NUMBER = 1, ID = 2, SHAPE = 4, EVENTS = 8, DIRECTORY = 16, TWO_EVENTS = 32 };
 
 static const unsigned fields[N_OPENER_BPF_CALLS] = {
     [OPENER_BPF_START] = SHAPE,   [OPENER_BPF_SET_CPU] = NUMBER | EVENTS,
     [OPENER_BPF_ATTACH] = NUMBER, [OPENER_BPF_ASSIGN] = NUMBER | DIRECTORY,
-    [OPENER_BPF_WITHDRAW] = ID,
+    [OPENER_BPF_WITHDRAW] = ID,   [OPENER_OFF_CPU_START] = ID,
+    [OPENER_OFF_CPU_READ] = ID,   [OPENER_OFF_CPU_SET_CPU] = NUMBER | ID | TWO_EVENTS,
+    [OPENER_OFF_CPU_STOP] = ID,
 };
 
 static bool event_is_valid(const struct bpf_event *event)
@@ -38,7 +40,7 @@ static bool other_fields_are_zero(const struct opener_bpf_packet *packet)
 
 static size_t count_fds(const struct opener_bpf_packet *packet)
 {
-    size_t n = (fields[packet->call] & DIRECTORY) != 0;
+    size_t n = fields[packet->call] & TWO_EVENTS ? 2 : (fields[packet->call] & DIRECTORY) != 0;
 
     for (size_t i = 0; i < BPF_EVENTS_MAX; i++)
         n += packet->events[i].source == SOURCE_READ;
@@ -70,6 +72,7 @@ static bool call_is_allowed(const struct opener_bpf_packet *packet, const struct
     case OPENER_BPF_START:
         return shape_is_allowed(&packet->shape, rules);
     case OPENER_BPF_SET_CPU:
+    case OPENER_OFF_CPU_SET_CPU:
         return packet->number < rules->n_cpus;
     case OPENER_BPF_ASSIGN:
         return packet->number >= BPF_SLOT_ROOT && packet->number < rules->permissions.bpf_slots;
@@ -77,16 +80,22 @@ static bool call_is_allowed(const struct opener_bpf_packet *packet, const struct
     case OPENER_BPF_WITHDRAW:
     case OPENER_BPF_FLUSH:
     case OPENER_BPF_STOP:
+    case OPENER_OFF_CPU_START:
+    case OPENER_OFF_CPU_READ:
+    case OPENER_OFF_CPU_STOP:
     case N_OPENER_BPF_CALLS:
         break;
     }
     return true;
 }
 
-/* Returns -EBADRQC if the rules permit no BPF program, or none as large as this. */
+/* Returns -EBADRQC if the rules permit no such BPF program, or none as large as this. */
 static int opener_bpf_check(const struct opener_bpf_packet *packet, const struct opener_rules *rules)
 {
-    return rules->permissions.bpf_slots && call_is_allowed(packet, rules) ? 0 : -EBADRQC;
+    bool has_program =
+        packet->call >= OPENER_OFF_CPU_START ? rules->permissions.sampling : rules->permissions.bpf_slots > 0;
+
+    return has_program && call_is_allowed(packet, rules) ? 0 : -EBADRQC;
 }
 
 int opener_bpf_write(const struct opener_bpf_packet *packet, struct buffer *ret_packet)
@@ -224,6 +233,23 @@ static void copy_sampling(const struct perf_event_attr *from, struct perf_event_
         to->wakeup_watermark = from->wakeup_watermark;
 }
 
+/*
+ * Copies what only the samples of off-CPU time have (sampler/off-cpu.h): the data that the opener's own BPF program
+ * writes, and the event that raises an interrupt, whose ring the kernel overwrites.
+ */
+static void copy_off_cpu(const struct perf_event_attr *from, struct perf_event_attr *to)
+{
+    to->sample_type |= from->sample_type & PERF_SAMPLE_RAW;
+    to->write_backward = from->write_backward;
+    if (!from->watermark)
+        to->wakeup_events = from->wakeup_events;
+}
+
+static bool is_bpf_output(const struct perf_event_attr *attr)
+{
+    return attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_BPF_OUTPUT;
+}
+
 /* Copies the fields that all events of a sampled group may have. */
 static void copy_sampled(const struct perf_event_attr *from, struct perf_event_attr *to)
 {
@@ -271,6 +297,8 @@ static bool attr_is_known(const struct perf_event_attr *attr, bool of_task,
         copy_sampling(attr, &known);
     if (sampling && attr->sample_period && permissions->hindsight && !of_task) /* sampler/hindsight.h */
         known.write_backward = attr->write_backward;
+    if (sampling && attr->sample_period && is_bpf_output(attr) && !of_task)
+        copy_off_cpu(attr, &known);
     /* config3, if the headers have it. */
     if (sizeof(known) >= PERF_ATTR_SIZE_VER8)
         memcpy((char *)&known + PERF_ATTR_SIZE_VER7, (const char *)attr + PERF_ATTR_SIZE_VER7, sizeof(uint64_t));

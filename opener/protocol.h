@@ -44,18 +44,23 @@ enum opener_bpf_call {
     OPENER_BPF_WITHDRAW,
     OPENER_BPF_FLUSH,
     OPENER_BPF_STOP,
+    OPENER_OFF_CPU_START,
+    OPENER_OFF_CPU_SET_CPU,
+    OPENER_OFF_CPU_READ,
+    OPENER_OFF_CPU_STOP,
     N_OPENER_BPF_CALLS
 };
 
 /*
  * OPENER_REQUEST_BPF: a call of struct bpf_calls (bpf/calls.h). Fields that the call does not use are zero. The
- * reply to `start` has two descriptors, or the sentence of the error; the reply to `assign` has the id of the cgroup.
+ * reply to `start` has two descriptors, or the sentence of the error; the reply to `assign` has the id of the cgroup,
+ * and that to off_cpu_start() the number of the program.
  */
 struct opener_bpf_packet {
     struct opener_packet_header header;
     uint32_t call;
     uint32_t number;        /* set_cpu: the CPU; attach: 0 or 1; assign: the slot */
-    uint64_t id;            /* withdraw */
+    uint64_t id;            /* withdraw; off_cpu: the number of the program, at its start the threshold in ns */
     struct bpf_shape shape; /* start */
     /* set_cpu: zero past the shape's events. A descriptor comes along for each SOURCE_READ event, in order. */
     struct bpf_event events[BPF_EVENTS_MAX];
@@ -143,8 +148,9 @@ int opener_request_write_state(const struct state_request *request, struct buffe
 struct opener_reply {
     int32_t error; /* of the request as a whole, and then there are no results */
     uint32_t n;
-    /* The id of a cgroup, or how many earlier finders have not ended. */
+    /* The id of a cgroup, the number of a program, or how many earlier finders have not ended. */
     uint64_t id;
+    struct off_cpu_totals totals; /* off_cpu_read() */
     union {
         int32_t results[OPENER_EVENTS_MAX];
         char message[OPENER_MESSAGE_MAX]; /* with an error: its sentence with its NUL, or "" */

@@ -208,9 +208,11 @@ static const struct call {
     {SYMBOLISER, SCMP_SYS(sysinfo), 0, {{0}}}, /* glibc's qsort(3) asks for the size of memory */
     /* bpf/loader.c. The commands of bpf(2) that find, pin or attach what others loaded are left out. */
     {BPF, BPF_COMMAND(BPF_MAP_UPDATE_ELEM)},
+    {BPF, BPF_COMMAND(BPF_MAP_LOOKUP_ELEM)},
     {BPF, BPF_COMMAND(BPF_MAP_DELETE_ELEM)},
     {BPF, BPF_COMMAND(BPF_PROG_TEST_RUN)},
     {BPF, BPF_COMMAND(BPF_RAW_TRACEPOINT_OPEN)},
+    {BPF, SCMP_SYS(ioctl), 1, {NUMBER(1, PERF_EVENT_IOC_SET_BPF)}},
     {BPF, SCMP_SYS(name_to_handle_at), 0, {{0}}},
     {BPF, SCMP_SYS(fcntl), 1, {EXACTLY(1, F_DUPFD_CLOEXEC)}},
     {BPF, SCMP_SYS(fcntl64), 1, {EXACTLY(1, F_DUPFD_CLOEXEC)}},

@@ -758,6 +758,46 @@ static void try_bpf(struct impostor *impostor)
     bpf->stop(bpf->owner);
 }
 
+/* The daemon has no descriptor of the program that measures off-CPU time, but of the events that it writes to. */
+static void try_off_cpu(struct impostor *impostor)
+{
+    static const struct must refused = MUST(EBADF, EINVAL), no_more = MUST(EBUSY);
+    const struct bpf_calls *bpf = &impostor->bpf;
+    const struct off_cpu_shape shape = {.cpus = impostor->client->rules.n_cpus, .threshold_ns = NSEC_PER_SEC};
+    struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_BPF_OUTPUT};
+    uint32_t number = 0, last = 0;
+    struct error error;
+
+    if (bpf->off_cpu_start(bpf->owner, &shape, &number, &error) < 0) {
+        impostor_skip(impostor, "%s", error.message);
+        impostor_judge(impostor, "off-CPU time", ATTEMPT_SKIPPED, NULL);
+        return;
+    }
+    make_sampling(&attr);
+    attr.size = sizeof(attr);
+    attr.freq = 0;
+    attr.sample_type |= PERF_SAMPLE_RAW;
+    int fd = sys_perf_event_open(&impostor->sys, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+    if (fd < 0) {
+        skip_subject(impostor, "samples of off-CPU time", fd);
+    } else {
+        bpf->off_cpu_set_cpu(bpf->owner, number, 0, fd, fd);
+        try_subject(impostor, &(struct subject){"samples of off-CPU time", DESCRIPTOR_SAMPLER, &attr, fd});
+        close(fd);
+    }
+    _cleanup_(closep) int other = memfd_create("other", MFD_CLOEXEC);
+    impostor_judge(impostor, "request: off-CPU samples to a file",
+                   bpf->off_cpu_set_cpu(bpf->owner, number, 0, other, other), &refused);
+    impostor_judge(impostor, "request: off-CPU samples of a program that is not there",
+                   bpf->off_cpu_set_cpu(bpf->owner, OFF_CPU_PROGRAMS_MAX, 0, other, other), &refused);
+    int r = 0;
+    for (int i = 0; i <= OFF_CPU_PROGRAMS_MAX && r == 0; i++)
+        r = bpf->off_cpu_start(bpf->owner, &shape, &last, &error);
+    impostor_judge(impostor, "request: more programs that measure off-CPU time", r, &no_more);
+    for (uint32_t i = 0; i < OFF_CPU_PROGRAMS_MAX; i++)
+        bpf->off_cpu_stop(bpf->owner, i);
+}
+
 void powers_run(struct impostor *impostor)
 {
     if (impostor->accomplice < 0) {
@@ -773,6 +813,7 @@ void powers_run(struct impostor *impostor)
         return;
     try_sampled(impostor, "cpu-clock", false);
     try_sampled(impostor, "cycles", false);
+    try_off_cpu(impostor);
     if (impostor->config->sampler.hindsight.enabled)
         try_sampled(impostor, "cpu-clock", true);
     if (!str_equal(impostor->config->sampler.event, "auto"))

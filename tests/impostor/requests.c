@@ -109,6 +109,12 @@ struct request {
 #define SAMPLED(...) CLOCK(.sample_period = 1000000, __VA_ARGS__)
 #define SAMPLES(what) SAMPLED(.sample_type = (what))
 
+#define BPF_OUTPUT(...)                                                                                                \
+    {                                                                                                                  \
+        .size = sizeof(struct perf_event_attr), .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_BPF_OUTPUT,        \
+        .sample_period = 1, __VA_ARGS__                                                                                \
+    }
+
 static const struct request requests[] = {
     {"a counter of a CPU", CLOCK(.disabled = 1), -1, .refusal = NEVER},
     {"a counter of the daemon itself", CLOCK(.disabled = 1), 0, -1, .refusal = NEVER},
@@ -120,6 +126,9 @@ static const struct request requests[] = {
      .refusal = WITHOUT_SAMPLER},
     {"records of new cgroups alone", CLOCK(.disabled = 1, .cgroup = 1), -1, .refusal = ALWAYS},
     {"samples with raw data", SAMPLES(PERF_SAMPLE_RAW), -1, .refusal = ALWAYS},
+    {"samples that wake their reader one by one", SAMPLED(.wakeup_events = 1), -1, .refusal = ALWAYS},
+    {"samples of a BPF program", BPF_OUTPUT(.sample_type = PERF_SAMPLE_RAW), -1, .refusal = WITHOUT_SAMPLER},
+    {"samples of a BPF program in the process 1", BPF_OUTPUT(.sample_type = PERF_SAMPLE_RAW), 1, -1, .refusal = ALWAYS},
     {"sigtrap", CLOCK(.disabled = 1), 0, -1, .attr_flags = {ATTR_SIGTRAP, ATTR_REMOVE_ON_EXEC}, .refusal = ALWAYS},
     {"inherit", CLOCK(.inherit = 1), 0, -1, .refusal = WITHOUT_SAMPLER},
     {"a counter that an exec of the daemon enables", CLOCK(.disabled = 1, .enable_on_exec = 1), 0, -1,

@@ -288,6 +288,12 @@ static void make_sampling(struct packet *packet)
     attr->exclude_callchain_kernel = 1;
 }
 
+static void make_off_cpu(struct packet *packet)
+{
+    packet->events[0].attr.type = PERF_TYPE_SOFTWARE;
+    packet->events[0].attr.config = PERF_COUNT_SW_BPF_OUTPUT;
+}
+
 /* Each: by an opener for sampling, by one that is not. */
 #define SAMPLE_SPOILS(X)                                                                                               \
     X(sampling, (void)p, 0)                                                                                            \
@@ -302,7 +308,15 @@ static void make_sampling(struct packet *packet)
     X(records_without_samples, p->events[0].attr.sample_period = 0, -EBADRQC)                                          \
     X(sampled_clock, p->events[0].attr.clockid = CLOCK_REALTIME, -EBADRQC)                                             \
     X(trace, p->events[0].attr.type = INTEL_PT, -EBADRQC)                                                              \
-    X(woken_by_count, (p->events[0].attr.watermark = 0, p->events[0].attr.wakeup_events = 1), -EBADRQC)
+    X(woken_by_count, (p->events[0].attr.watermark = 0, p->events[0].attr.wakeup_events = 1), -EBADRQC)                \
+    X(raw_data, p->events[0].attr.sample_type |= PERF_SAMPLE_RAW, -EBADRQC)                                            \
+    X(off_cpu, (make_off_cpu(p), p->events[0].attr.sample_type |= PERF_SAMPLE_RAW), 0)                                 \
+    X(off_cpu_alarm,                                                                                                   \
+      (make_off_cpu(p), p->events[0].attr.watermark = 0, p->events[0].attr.wakeup_watermark = 0,                       \
+       p->events[0].attr.wakeup_events = 1, p->events[0].attr.write_backward = 1),                                     \
+      0)                                                                                                               \
+    X(off_cpu_of_a_stranger, (make_off_cpu(p), p->group.pid = 1, p->events[0].attr.sample_type |= PERF_SAMPLE_RAW),    \
+      -EBADRQC)
 
 TEST(test_sampling)
 {
@@ -426,16 +440,21 @@ static void make_bpf(struct spoilt *spoilt, enum opener_bpf_call call)
         spoilt->n_fds = 1;
         break;
     case OPENER_BPF_WITHDRAW:
+    case OPENER_OFF_CPU_START:
         spoilt->packet.id = UINT64_MAX;
+        break;
+    case OPENER_OFF_CPU_SET_CPU:
+        spoilt->packet.number = CPUS - 1;
+        spoilt->n_fds = 2;
         break;
     default:
         break;
     }
 }
 
-static int judge_bpf(struct spoilt *spoilt, uint32_t slots)
+static int judge_bpf(struct spoilt *spoilt, uint32_t slots, bool sampling)
 {
-    const struct opener_rules by = {.n_cpus = CPUS, .permissions = {.bpf_slots = slots}};
+    const struct opener_rules by = {.n_cpus = CPUS, .permissions = {.bpf_slots = slots, .sampling = sampling}};
     struct opener_request request = {0};
     _cleanup_(buffer_done) struct buffer buffer = {0};
 
@@ -516,9 +535,39 @@ TEST(test_bpf)
 #define TRY_BPF(name, what, result)                                                                                    \
     make_bpf(p, OPENER_BPF_##name);                                                                                    \
     what;                                                                                                              \
-    assert_judged(#name ", " #what, judge_bpf(p, SLOTS), result);                                                      \
-    assert_judged(#name ", " #what ", without a BPF program", judge_bpf(p, 0), (result) == 0 ? -EUNATCH : (result));
+    assert_judged(#name ", " #what, judge_bpf(p, SLOTS, false), result);                                               \
+    assert_judged(#name ", " #what ", without a BPF program", judge_bpf(p, 0, true),                                   \
+                  (result) == 0 ? -EUNATCH : (result));
     BPF_SPOILS(TRY_BPF)
+}
+
+#define OFF_CPU_SPOILS(X)                                                                                              \
+    X(START, (void)p, 0)                                                                                               \
+    X(START, p->packet.number = 1, -EBADMSG)                                                                           \
+    X(START, p->n_fds = 1, -EBADMSG)                                                                                   \
+    X(START, p->packet.shape.slots = 1, -EBADMSG)                                                                      \
+    X(SET_CPU, (void)p, 0)                                                                                             \
+    X(SET_CPU, p->packet.id = UINT64_MAX, 0) /* the loader has no such program */                                      \
+    X(SET_CPU, p->packet.number = CPUS, -EBADRQC)                                                                      \
+    X(SET_CPU, p->n_fds = 1, -EBADMSG)                                                                                 \
+    X(SET_CPU, p->n_fds = 3, -EBADMSG)                                                                                 \
+    X(SET_CPU, p->packet.events[0].source = SOURCE_READ, -EBADMSG)                                                     \
+    X(READ, (void)p, 0)                                                                                                \
+    X(READ, p->n_fds = 1, -EBADMSG)                                                                                    \
+    X(STOP, (void)p, 0)                                                                                                \
+    X(STOP, p->packet.number = 1, -EBADMSG)
+
+TEST(test_off_cpu)
+{
+    struct spoilt spoilt, *p = &spoilt;
+
+#define TRY_OFF_CPU(name, what, result)                                                                                \
+    make_bpf(p, OPENER_OFF_CPU_##name);                                                                                \
+    what;                                                                                                              \
+    assert_judged(#name ", " #what, judge_bpf(p, 0, true), result);                                                    \
+    assert_judged(#name ", " #what ", without sampling", judge_bpf(p, SLOTS, false),                                   \
+                  (result) == 0 ? -EUNATCH : (result));
+    OFF_CPU_SPOILS(TRY_OFF_CPU)
 }
 
 /* A request for a state file: a packet of another size, or with a descriptor, is no request. */
