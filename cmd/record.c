@@ -63,7 +63,8 @@ struct output {
 struct summary {
     char event[128]; /* "": not known */
     double seconds;
-    uint64_t samples;
+    uint64_t samples; /* of off-CPU time, in folded stacks: microseconds */
+    bool is_time;     /* `samples` are microseconds */
     uint64_t unnamed; /* samples without a name for their innermost function */
     char early[512];  /* a daemon's sentence about stacks that end early; "": there is none */
 };
@@ -248,6 +249,10 @@ static int recording_parse(struct recording *recording)
     if (r == 0)
         r = parse_flag(recording, "frequency", options->frequency, &error);
     if (r == 0)
+        r = parse_flag(recording, "threshold", options->threshold, &error);
+    if (r == 0)
+        r = parse_flag(recording, "state", options->state, &error);
+    if (r == 0)
         r = parse_flag(recording, "seconds", options->seconds, &error);
     if (r < 0)
         return command_fail_flag(EXIT_BAD_USAGE, "", &error);
@@ -426,7 +431,9 @@ static int start_sampling(struct recording *recording, int *ret_status, struct e
     recording->config.max_clients = 1;
     recording->config.max_seconds = (uint64_t)SECONDS_MAX;
     *ret_status = EXIT_FAILURE;
-    r = sampler_new(&session->sys, recording->event, &recording->symboliser, &recording->sampler);
+    if (session_load_bpf(session) < 0)
+        return error_oom(error);
+    r = sampler_new(&session->sys, recording->event, &recording->symboliser, &session->bpf, &recording->sampler);
     if (r < 0)
         return error_set(error, r, "sampling cannot start: %s", strerror(-r));
     if (recording->resolver)
@@ -531,6 +538,10 @@ static void note_missing(const struct recording *recording)
         note("%" PRIu64 " records were dropped, since they were not written in time", end->dropped);
     if (end->throttled)
         note(WRITER_THROTTLED, end->throttled);
+    if (end->off_cpu.brief)
+        note(WRITER_BRIEF, (uint64_t)end->off_cpu.brief, (double)end->off_cpu.brief_ns / (double)NSEC_PER_SEC);
+    if (end->off_cpu.missed)
+        note(WRITER_MISSED, (uint64_t)end->off_cpu.missed);
     note_unnamed(&recording->summary, source ? source->symbols : NULL);
     note_early(end->early ? end->early : "");
 }
@@ -571,6 +582,8 @@ static void append_question(const struct recording *recording, struct buffer *pa
     append_parameter(path, "cpu", options->cpu);
     append_parameter(path, "event", options->event);
     append_parameter(path, "frequency", options->frequency);
+    append_parameter(path, "threshold", options->threshold);
+    append_parameter(path, "state", options->state);
     buffer_append_char(path, '\0');
 }
 
@@ -637,6 +650,14 @@ static int ask_daemon(struct recording *recording, const char *url, int *ret_sta
 
 /* --- the file --- */
 
+static void append_amount(const struct summary *summary, struct buffer *text)
+{
+    if (summary->is_time)
+        buffer_appendf(text, "%.3f s", (double)summary->samples / (double)USEC_PER_SEC);
+    else
+        buffer_appendf(text, "%" PRIu64 " sample%s", summary->samples, summary->samples == 1 ? "" : "s");
+}
+
 /* "make -j2 on HOST: cycles, 10.2 s, 994 samples" */
 static void append_title(const struct recording *recording, struct buffer *title)
 {
@@ -654,8 +675,8 @@ static void append_title(const struct recording *recording, struct buffer *title
     buffer_appendf(title, "%s%s: ", title->size ? " on " : "", options->url ? options->url : host);
     if (summary->event[0])
         buffer_appendf(title, "%s, ", summary->event);
-    buffer_appendf(title, "%.1f s, %" PRIu64 " sample%s", summary->seconds, summary->samples,
-                   summary->samples == 1 ? "" : "s");
+    buffer_appendf(title, "%.1f s, ", summary->seconds);
+    append_amount(summary, title);
     buffer_append_char(title, '\0');
 }
 
@@ -712,7 +733,7 @@ static int summarise_answer(struct recording *recording, const struct flame *fla
     if (!recording->form->folded)
         return r;
     summary->samples = flame->samples;
-    summary->unnamed = flame->unnamed;
+    summary->unnamed = summary->is_time ? 0 : flame->unnamed;
     snprintf(summary->early, sizeof(summary->early), "%s", flame->note ? flame->note : "");
     return 0;
 }
@@ -729,6 +750,9 @@ static int write_file(struct recording *recording, struct error *error)
         r = flame_parse(content->size ? content->data : "", content->size, &flame);
     if (r < 0)
         return error_oom(error);
+    flame.is_time = summary->is_time = recording->form->folded && record_request_is_off_cpu(&recording->request);
+    if (summary->is_time)
+        summary->samples = flame.samples;
     if (!recording->sampler)
         r = summarise_answer(recording, &flame, error);
     if (r == 0 && summary->samples == 0)
@@ -748,8 +772,12 @@ static void note_file(const struct recording *recording)
 {
     const struct summary *summary = &recording->summary;
 
-    note("%" PRIu64 " sample%s%s%s in %.1f s: %s", summary->samples, summary->samples == 1 ? "" : "s",
-         summary->event[0] ? " of " : "", summary->event, summary->seconds, recording->options->output);
+    _cleanup_(buffer_done) struct buffer amount = {0};
+
+    append_amount(summary, &amount);
+    buffer_append_char(&amount, '\0');
+    note("%s%s%s in %.1f s: %s", amount.failed ? "samples" : amount.data, summary->event[0] ? " of " : "",
+         summary->event, summary->seconds, recording->options->output);
     if (recording->request.last > 0 && summary->seconds < 0.9 * recording->request.last)
         note("the daemon has no older ones: it began then, or sampler.hindsight keeps no more");
 }

@@ -563,7 +563,7 @@ int daemon_watch(struct daemon *daemon)
     if (r >= 0) /* the pause also ends on time if the machine is suspended */
         r = timer_init(event, CLOCK_BOOTTIME, ACCURACY_USEC, on_pause_end, daemon, &daemon->pause);
     if (r >= 0)
-        r = sampler_new(&daemon->session.sys, event, &daemon->symboliser, &daemon->sampler);
+        r = sampler_new(&daemon->session.sys, event, &daemon->symboliser, &daemon->session.bpf, &daemon->sampler);
     if (r >= 0)
         sampler_set_namer(daemon->sampler, name_cgroup, daemon);
     if (r >= 0)

@@ -71,6 +71,8 @@ enum flag_id {
     FLAG_CPU,
     FLAG_EVENT,
     FLAG_FREQUENCY,
+    FLAG_THRESHOLD,
+    FLAG_STATE,
     FLAG_SECONDS,
     FLAG_SORT,
     FLAG_LIMIT,
@@ -142,10 +144,14 @@ static const struct {
      IN(COMMAND_RECORD), false},
     {"--pid", "PID", "only this process and what it starts", FLAG_PID, IN(COMMAND_RECORD), false},
     {"--cpu", "LIST", "only these CPUs, as 0-3,8", FLAG_CPU, IN(COMMAND_RECORD), false},
-    {"--event", "EVENT", "what is sampled, as cycles:u (default: sampler.event of the configuration)", FLAG_EVENT,
-     IN(COMMAND_RECORD), false},
+    {"--event", "EVENT", "what is sampled, as cycles:u, or off-cpu (default: sampler.event of the configuration)",
+     FLAG_EVENT, IN(COMMAND_RECORD), false},
     {"--frequency", "HZ", "samples a second on each CPU (default: sampler.frequency of the configuration)",
      FLAG_FREQUENCY, IN(COMMAND_RECORD), false},
+    {"--threshold", "DURATION", "with --event=off-cpu: no shorter waits (default: 1ms)", FLAG_THRESHOLD,
+     IN(COMMAND_RECORD), false},
+    {"--state", "STATE", "with --event=off-cpu: blocked or runnable (default: both)", FLAG_STATE, IN(COMMAND_RECORD),
+     false},
     {"--seconds", "DURATION", "for how long, as 10, 10s or 5m (default: 10; with a command, until it ends)",
      FLAG_SECONDS, IN(COMMAND_RECORD), false},
     {"--sort", "NAME", "cgroups by a metric or an event, the largest first", FLAG_SORT, IN(COMMAND_STAT), false},
@@ -358,6 +364,10 @@ static int apply_record_flag(struct options *options, enum flag_id id, const cha
         options->cpu = value;
     else if (id == FLAG_FREQUENCY)
         options->frequency = value;
+    else if (id == FLAG_THRESHOLD)
+        options->threshold = value;
+    else if (id == FLAG_STATE)
+        options->state = value;
     else if (id == FLAG_SECONDS)
         options->seconds = value;
     else

@@ -390,6 +390,15 @@ static void start_reader(struct session *session)
     session->state_files.records = session->reader.records;
 }
 
+int session_load_bpf(struct session *session)
+{
+    int r = session->loader ? 0 : bpf_loader_new(&session->sys, &session->loader);
+
+    if (r == 0)
+        bpf_loader_bind(session->loader, &session->bpf);
+    return r;
+}
+
 int session_begin(struct session *session, const struct options *options, bool serves, struct error *error)
 {
     uint64_t limit = raise_descriptor_limit(), open = 0;
@@ -401,10 +410,9 @@ int session_begin(struct session *session, const struct options *options, bool s
                          "the limit of open files is %" PRIu64
                          ", which is too low for perfcountd to start: raise it (LimitNOFILE= of the unit, ulimit -n)",
                          limit);
-    if (memory_limit_find("", &session->memory) < 0 || bpf_loader_new(&session->sys, &session->loader) < 0)
+    if (memory_limit_find("", &session->memory) < 0 || session_load_bpf(session) < 0)
         return error_oom(error);
     session->sys.memory = &session->memory;
-    bpf_loader_bind(session->loader, &session->bpf);
     start_reader(session);
     session->terms = (struct fd_budget_terms){
         .limit = limit,

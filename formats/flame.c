@@ -203,8 +203,17 @@ static const char *classify(struct frame_box *box)
     return "kernel";
 }
 
-static void write_box(struct frame_box box, uint64_t samples, struct buffer *out)
+static void append_amount(const struct flame *flame, uint64_t n, struct buffer *out)
 {
+    if (flame->is_time)
+        buffer_appendf(out, "%.1f ms", (double)n / 1000);
+    else
+        buffer_appendf(out, "%" PRIu64 " sample%s", n, n == 1 ? "" : "s");
+}
+
+static void write_box(struct frame_box box, const struct flame *flame, struct buffer *out)
+{
+    uint64_t samples = flame->samples;
     const char *class = classify(&box);
     double scale = (WIDTH - 2 * MARGIN) / (double)MAX(samples, (uint64_t)1);
     double x = MARGIN + scale * (double)box.at, width = samples ? scale * (double)box.total : WIDTH - 2 * MARGIN;
@@ -213,8 +222,9 @@ static void write_box(struct frame_box box, uint64_t samples, struct buffer *out
     buffer_appendf(out, "<g class=\"%s\" data-at=\"%" PRIu64 "\" data-n=\"%" PRIu64 "\"><title>", class, box.at,
                    box.total);
     append_cut(out, box.name, box.size, NAME_MAX_CHARACTERS);
-    buffer_appendf(out, ": %" PRIu64 " sample%s, %.2f %%</title>", box.total, box.total == 1 ? "" : "s",
-                   100 * (double)box.total / (double)MAX(samples, (uint64_t)1));
+    buffer_append_text(out, ": ");
+    append_amount(flame, box.total, out);
+    buffer_appendf(out, ", %.2f %%</title>", 100 * (double)box.total / (double)MAX(samples, (uint64_t)1));
     buffer_appendf(out, "<rect x=\"%.1f\" y=\"%zu\" width=\"%.1f\" height=\"%d\"/>", x, y, width, ROW - 1);
     buffer_appendf(out, "<text x=\"%.1f\" y=\"%zu\">", x + 3, y + 13);
     if (room >= 3)
@@ -254,7 +264,7 @@ void flame_write(const struct flame *flame, const char *title, struct buffer *ou
     size_t height = HEAD + (depth + 1) * ROW + MARGIN;
     write_head(title, height, out);
     for (size_t i = 0; i < boxes.n; i++)
-        write_box(boxes.boxes[i], flame->samples, out);
+        write_box(boxes.boxes[i], flame, out);
     buffer_append_text(out, "</g>\n<script><![CDATA[\n");
     buffer_append(out, flame_script, sizeof(flame_script));
     buffer_append_text(out, "]]></script>\n</svg>\n");

@@ -24,6 +24,7 @@ struct flame {
     } * lines; /* sorted: lines with a common beginning are neighbours */
     size_t n;
     uint64_t samples; /* of all lines */
+    bool is_time;     /* set by the caller: samples are microseconds */
     const char *note; /* the sentence of a line that begins with "# ", in `text`; NULL: there is none */
     uint64_t unnamed; /* of lines whose innermost frame has no function's name, as "[libc.so.6]" */
 };

@@ -8,9 +8,13 @@
  * whose stacks did not fit in the profile are counted in the line "[truncated]". Of threads, the first frame is
  * "comm-PID/TID". A cgroup or container is a frame before the comm.
  *
+ * Off-CPU time is in microseconds, and its first frame is the state of the task: "sleeping;comm;...".
+ *
  * A sentence about stacks that end early is the last line, which begins with "#" and ends without a number: tools leave
  * it out.
  */
+#include <inttypes.h>
+
 #include "base/cleanup.h"
 #include "formats/profile.h"
 #include "formats/writers.h"
@@ -20,8 +24,8 @@
 #define TRUNCATED "[truncated]"
 
 struct folded_line {
-    uint32_t text; /* index into the texts of `struct lines` */
-    uint64_t samples;
+    uint32_t text;   /* index into the texts of `struct lines` */
+    uint64_t weight; /* samples; of off-CPU time nanoseconds */
 };
 
 struct lines {
@@ -137,14 +141,14 @@ static void append_location(struct lines *lines, uint32_t number)
         buffer_append_text(text, "_[k]");
 }
 
-/* Counts samples for the line that was appended at `from`. */
-static int count_line(struct lines *lines, size_t from, uint64_t samples)
+/* Adds to the weight of the line that was appended at `from`. */
+static int count_line(struct lines *lines, size_t from, uint64_t weight)
 {
     uint32_t number;
 
     int r = string_table_add_appended(&lines->texts, from, &number);
     if (r == -ENOSPC) {
-        lines->truncated += samples;
+        lines->truncated += weight;
         return 0;
     }
     if (r < 0)
@@ -154,8 +158,13 @@ static int count_line(struct lines *lines, size_t from, uint64_t samples)
             return -ENOMEM;
         lines->lines[lines->n++] = (struct folded_line){.text = number};
     }
-    lines->lines[number - 1].samples += samples;
+    lines->lines[number - 1].weight += weight;
     return 0;
+}
+
+static uint64_t weight_of(const struct lines *lines, struct profile_weight weight)
+{
+    return lines->writer->source->off_cpu_threshold_ns ? weight.period : weight.samples;
 }
 
 static int add_stack(void *userdata, const struct profile_stack *stack)
@@ -163,13 +172,17 @@ static int add_stack(void *userdata, const struct profile_stack *stack)
     struct lines *lines = userdata;
     size_t from = lines->texts.bytes.size;
 
+    if (stack->state) {
+        buffer_append_text(&lines->texts.bytes, off_cpu_state_name(stack->state - 1));
+        buffer_append_char(&lines->texts.bytes, ';');
+    }
     append_owner(lines, stack);
     append_comm(lines, stack);
     for (size_t i = stack->n; i > 0; i--)
         append_location(lines, stack->locations[i - 1]);
     if (stack->n == 0)
         buffer_append_text(&lines->texts.bytes, ";[unknown]");
-    return count_line(lines, from, stack->weight.samples);
+    return count_line(lines, from, weight_of(lines, stack->weight));
 }
 
 static int compare_lines(const void *a, const void *b, void *userdata)
@@ -179,15 +192,22 @@ static int compare_lines(const void *a, const void *b, void *userdata)
     return strcmp(string_table_text(userdata, left->text), string_table_text(userdata, right->text));
 }
 
+static void write_line(const struct lines *lines, const char *text, uint64_t weight, struct buffer *out)
+{
+    uint64_t shown = lines->writer->source->off_cpu_threshold_ns ? (weight + 500) / 1000 : weight;
+
+    if (shown)
+        buffer_appendf(out, "%s %" PRIu64 "\n", text, shown);
+}
+
 static void write_lines(struct lines *lines, struct buffer *out)
 {
     if (lines->n)
         qsort_r(lines->lines, lines->n, sizeof(lines->lines[0]), compare_lines, &lines->texts);
     for (size_t i = 0; i < lines->n; i++)
-        buffer_appendf(out, "%s %llu\n", string_table_text(&lines->texts, lines->lines[i].text),
-                       (unsigned long long)lines->lines[i].samples);
+        write_line(lines, string_table_text(&lines->texts, lines->lines[i].text), lines->lines[i].weight, out);
     if (lines->truncated)
-        buffer_appendf(out, TRUNCATED " %llu\n", (unsigned long long)lines->truncated);
+        write_line(lines, TRUNCATED, lines->truncated, out);
 }
 
 static bool is_by_owner(const struct writer_source *source)
@@ -211,7 +231,7 @@ static void folded_end(void *state, const struct writer_end *end, struct buffer 
 
     int r = string_table_init(&lines.texts, PROFILE_STACKS_MAX + 1, BYTES_MAX);
     profile_finish(writer->profile);
-    lines.truncated = profile_skipped(writer->profile).samples;
+    lines.truncated = weight_of(&lines, profile_skipped(writer->profile));
     if (r == 0 && is_by_owner(writer->source))
         r = name_owners(&lines);
     if (r == 0)

@@ -271,6 +271,19 @@ static size_t write_callchain(const struct writer_source *source, const struct r
     return awaited;
 }
 
+static void write_weight(const struct record_sample *sample, struct buffer *out)
+{
+    const struct off_cpu_wait *wait = sample->wait;
+
+    if (!wait) {
+        json_write_member(out, "period", u64, sample->period);
+        return;
+    }
+    json_write_member(out, "off_cpu_ns", u64, wait->ns);
+    json_write_member(out, "state", string, off_cpu_state_name(wait->state));
+    json_write_member(out, "runnable_ns", u64, wait->runnable_ns);
+}
+
 /* Returns the number of addresses whose symbols are awaited: the symbol tables of their files are still being made. */
 static size_t ndjson_write_sample(const struct writer_source *source, const struct ndjson_ids *ids,
                                   struct early_ends *ends, const struct record *record, struct buffer *out)
@@ -284,7 +297,7 @@ static size_t ndjson_write_sample(const struct writer_source *source, const stru
         json_write_member(out, "cgroup", string, cgroup->label);
     buffer_append_char(out, ',');
     size_t awaited = write_frame(source, record, address_space_of(record), record->sample.ip, false, out, &file);
-    json_write_member(out, "period", u64, record->sample.period);
+    write_weight(&record->sample, out);
     if (source->layout.sample_type & PERF_SAMPLE_CALLCHAIN)
         awaited += write_callchain(source, record, ends, out);
     if (source->layout.sample_type & PERF_SAMPLE_READ)
@@ -398,7 +411,9 @@ static void write_event_fields(const struct writer_source *source, struct buffer
     bool filled = false;
 
     json_write_member(out, "event", string, source->events[0].name);
-    if (attr->freq)
+    if (source->off_cpu_threshold_ns)
+        json_write_member(out, "threshold_ns", u64, source->off_cpu_threshold_ns);
+    else if (attr->freq)
         json_write_member(out, "frequency", u64, attr->sample_freq);
     else
         json_write_member(out, "period", u64, attr->sample_period);
@@ -562,6 +577,11 @@ static void ndjson_end(void *state, const struct writer_end *end, struct buffer 
     json_write_member(out, "malformed", u64, end->malformed);
     json_write_member(out, "seconds", seconds, end->duration_ns);
     json_write_member(out, "awaiting_symbols", u64, ndjson->awaited);
+    if (ndjson->source->off_cpu_threshold_ns) {
+        json_write_member(out, "brief", u64, end->off_cpu.brief);
+        json_write_member(out, "brief_ns", u64, end->off_cpu.brief_ns);
+        json_write_member(out, "missed", u64, end->off_cpu.missed);
+    }
     write_notes(ndjson->source, ndjson->awaited, end, out);
     ndjson_end_line(out);
 }

@@ -203,7 +203,7 @@ static void write_event_desc(const struct writer_source *source, struct buffer *
     for (size_t i = 0; i < source->n_events; i++) {
         write_attr(source, i, out);
         perf_data_bytes_write_u32(out, (uint32_t)count_ids(source));
-        write_string(out, source->events[i].name);
+        write_string(out, source->off_cpu_threshold_ns ? "offcpu-time" : source->events[i].name);
         write_ids(source, i, out);
     }
     perf_data_bytes_end(out, start);

@@ -173,7 +173,8 @@ struct pprof {
     const struct locations *locations;
     struct kernel_view *kernel;
     uint64_t n_strings; /* number of strings written so far */
-    uint64_t key_pid, key_tid, key_comm;
+    uint64_t key_pid, key_tid, key_comm, key_state;
+    uint64_t states[N_OFF_CPU_STATES];
     uint64_t label_keys[N_PPROF_LABELS];
     struct pprof_cgroup {
         uint64_t labels[N_PPROF_LABELS]; /* strings; 0: not known */
@@ -372,6 +373,8 @@ static int write_stack(void *userdata, const struct profile_stack *stack)
         write_label(pprof, pprof->key_pid, PPROF_LABEL_NUM, stack->pid);
     if (stack->tid)
         write_label(pprof, pprof->key_tid, PPROF_LABEL_NUM, stack->tid);
+    if (stack->state)
+        write_label(pprof, pprof->key_state, PPROF_LABEL_STR, pprof->states[stack->state - 1]);
     if (stack->comm)
         write_label(pprof, pprof->key_comm, PPROF_LABEL_STR, stack->comm);
     for (size_t i = 0; i < N_PPROF_LABELS; i++)
@@ -422,9 +425,10 @@ static void write_profile_head(struct pprof *pprof, const struct writer_source *
                                struct profile_weight total)
 {
     const struct writer_event *event = &source->events[0];
-    uint64_t samples = write_string(pprof, "samples"), count = write_string(pprof, "count");
-    uint64_t name = write_any_string(pprof, event->name);
-    uint64_t unit = is_clock(event->attr) ? write_string(pprof, "nanoseconds") : count;
+    bool off_cpu = source->off_cpu_threshold_ns;
+    uint64_t samples = write_string(pprof, off_cpu ? "waits" : "samples"), count = write_string(pprof, "count");
+    uint64_t name = off_cpu ? write_string(pprof, "off_cpu") : write_any_string(pprof, event->name);
+    uint64_t unit = off_cpu || is_clock(event->attr) ? write_string(pprof, "nanoseconds") : count;
 
     write_value_type(pprof, PPROF_PROFILE_SAMPLE_TYPE, samples, count);
     write_value_type(pprof, PPROF_PROFILE_SAMPLE_TYPE, name, unit);
@@ -445,6 +449,15 @@ static void write_comment(struct pprof *pprof, const char *format, uint64_t valu
     protobuf_write_packed(pprof->out, PPROF_PROFILE_COMMENT, &number, 1);
 }
 
+static void write_brief(struct pprof *pprof, const struct off_cpu_totals *totals)
+{
+    char comment[256];
+
+    snprintf(comment, sizeof(comment), WRITER_BRIEF, (uint64_t)totals->brief, (double)totals->brief_ns / NSEC_PER_SEC);
+    const uint64_t number = write_any_string(pprof, comment);
+    protobuf_write_packed(pprof->out, PPROF_PROFILE_COMMENT, &number, 1);
+}
+
 static void write_comments(struct pprof *pprof, const struct writer_end *end, struct profile_weight total,
                            struct profile_weight skipped)
 {
@@ -455,6 +468,10 @@ static void write_comments(struct pprof *pprof, const struct writer_end *end, st
         write_comment(pprof, WRITER_THROTTLED "%s", end->throttled, "");
     if (end->dropped)
         write_comment(pprof, "%" PRIu64 " records were dropped%s", end->dropped, "");
+    if (end->off_cpu.brief)
+        write_brief(pprof, &end->off_cpu);
+    if (end->off_cpu.missed)
+        write_comment(pprof, WRITER_MISSED "%s", end->off_cpu.missed, "");
     if (skipped.samples)
         write_comment(pprof, "%" PRIu64 " samples found no room: their stacks are [truncated]%s", skipped.samples, "");
     if (end->early) {
@@ -463,6 +480,13 @@ static void write_comments(struct pprof *pprof, const struct writer_end *end, st
     }
     if (!str_equal(end->reason, "seconds"))
         write_comment(pprof, "it ended after %" PRIu64 " ms: %s", end->duration_ns / NSEC_PER_MSEC, end->reason);
+}
+
+static void write_states(struct pprof *pprof)
+{
+    pprof->key_state = write_string(pprof, "state");
+    for (unsigned i = 0; i < N_OFF_CPU_STATES; i++)
+        pprof->states[i] = write_string(pprof, off_cpu_state_name(i));
 }
 
 /* Appends the uncompressed profile. Returns -ENOMEM on failure. */
@@ -490,6 +514,8 @@ static int write_profile(struct profile *profile, const struct writer_source *so
     pprof.key_pid = write_string(&pprof, "pid");
     pprof.key_tid = write_string(&pprof, "tid");
     pprof.key_comm = write_string(&pprof, "comm");
+    if (source->off_cpu_threshold_ns)
+        write_states(&pprof);
     write_locations(&pprof);
     for (size_t i = 0; i < locations->n_mappings; i++)
         write_mapping(&pprof, i);

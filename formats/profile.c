@@ -159,6 +159,7 @@ struct stack {
     uint16_t comm;   /* index into the locations' strings */
     uint16_t cgroup; /* see profile_cgroup() */
     uint16_t chain;
+    uint16_t state; /* enum off_cpu_state plus 1; 0: the task ran */
     struct profile_weight weight;
 };
 
@@ -291,12 +292,13 @@ static int keep_or_find_chain(struct profile *profile, size_t n, uint16_t *ret)
 
 static bool stack_equal(const struct stack *a, const struct stack *b)
 {
-    return a->chain == b->chain && a->pid == b->pid && a->tid == b->tid && a->comm == b->comm && a->cgroup == b->cgroup;
+    return a->chain == b->chain && a->pid == b->pid && a->tid == b->tid && a->comm == b->comm &&
+           a->cgroup == b->cgroup && a->state == b->state;
 }
 
 static struct stack *find_stack(struct profile *profile, const struct stack *wanted, uint32_t *ret_hash)
 {
-    uint64_t hash = hash_mix(hash_mix(0, (uint64_t)wanted->pid << 32 | wanted->tid),
+    uint64_t hash = hash_mix(hash_mix(wanted->state, (uint64_t)wanted->pid << 32 | wanted->tid),
                              (uint64_t)wanted->comm << 32 | (uint32_t)wanted->cgroup << 16 | wanted->chain);
     uint32_t found;
 
@@ -350,9 +352,9 @@ static uint16_t number_of_cgroup(struct profile *profile, const struct record *r
     return profile->last_cgroup = (uint16_t)profile->n_cgroups;
 }
 
-static int stack_of_sample(struct profile *profile, const struct record *record, struct stack **ret)
+static int stack_of_sample(struct profile *profile, const struct record *record, uint16_t state, struct stack **ret)
 {
-    struct stack wanted = {.pid = record->id.pid, .tid = profile->keys.threads ? record->id.tid : 0};
+    struct stack wanted = {.pid = record->id.pid, .tid = profile->keys.threads ? record->id.tid : 0, .state = state};
     uint32_t comm;
     size_t n = 0;
 
@@ -371,20 +373,38 @@ static int stack_of_sample(struct profile *profile, const struct record *record,
     return keep_or_find_stack(profile, wanted, ret);
 }
 
-static void weight_add(struct profile_weight *weight, uint64_t period)
+static void weight_add(struct profile_weight *weight, struct profile_weight more)
 {
-    weight->samples++;
-    weight->period += period;
+    weight->samples += more.samples;
+    weight->period += more.period;
 }
 
-int profile_add(struct profile *profile, const struct record *record)
+static int add_in_state(struct profile *profile, const struct record *record, uint16_t state,
+                        struct profile_weight weight)
 {
     struct stack *stack = NULL;
 
-    weight_add(&profile->total, record->sample.period);
-    int r = stack_of_sample(profile, record, &stack);
-    weight_add(r < 0 ? &profile->skipped : &stack->weight, record->sample.period);
+    weight_add(&profile->total, weight);
+    int r = stack_of_sample(profile, record, state, &stack);
+    weight_add(r < 0 ? &profile->skipped : &stack->weight, weight);
     return r < 0 ? -ENOSPC : 0;
+}
+
+/* A wait is in two states if its task was woken a while before it ran; it counts once, in the first. */
+int profile_add(struct profile *profile, const struct record *record)
+{
+    const struct off_cpu_wait *wait = record->sample.wait;
+
+    if (!wait)
+        return add_in_state(profile, record, 0, (struct profile_weight){1, record->sample.period});
+    uint64_t blocked_ns = wait->ns - wait->runnable_ns;
+    uint16_t state = (uint16_t)(wait->state + 1), runnable = OFF_CPU_RUNNABLE + 1;
+    if (state == runnable)
+        return add_in_state(profile, record, runnable, (struct profile_weight){1, wait->ns});
+    int r = add_in_state(profile, record, state, (struct profile_weight){1, blocked_ns});
+    if (r == 0 && wait->runnable_ns)
+        r = add_in_state(profile, record, runnable, (struct profile_weight){0, wait->runnable_ns});
+    return r;
 }
 
 bool profile_settle(struct profile *profile, size_t n)
@@ -438,6 +458,7 @@ int profile_each(const struct profile *profile, profile_visit visit, void *userd
             .tid = stack->tid,
             .comm = stack->comm,
             .cgroup = stack->cgroup,
+            .state = stack->state,
             .locations = profile->frames + chain->first,
             .n = chain->n,
             .weight = stack->weight,

@@ -55,7 +55,8 @@ void location_append_name(const struct locations *locations, const struct locati
 struct profile;
 
 struct profile_weight {
-    uint64_t samples, period;
+    uint64_t samples; /* of off-CPU time: waits */
+    uint64_t period;  /* events; of a clock and of off-CPU time nanoseconds */
 };
 
 struct profile_stack {
@@ -63,12 +64,13 @@ struct profile_stack {
     uint32_t tid;              /* 0: of several threads */
     uint32_t comm;             /* index into the locations' strings */
     uint32_t cgroup;           /* for profile_cgroup() */
+    uint32_t state;            /* enum off_cpu_state plus 1; 0: the task ran */
     const uint32_t *locations; /* innermost first */
     size_t n;
     struct profile_weight weight;
 };
 
-/* What stacks are counted by, besides process and thread name. */
+/* What stacks are counted by, besides process, thread name and state. */
 struct profile_keys {
     struct cgroup_lookup *cgroups; /* NULL: not by cgroup */
     bool threads;

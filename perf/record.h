@@ -81,6 +81,8 @@ struct record_registers {
     const uint64_t *values; /* NULL if there are none */
 };
 
+struct off_cpu_wait;
+
 /* Fields that sample_type does not ask for are 0. */
 struct record_sample {
     uint64_t ip, address, period, weight, data_source, transaction, physical_address, cgroup;
@@ -101,6 +103,7 @@ struct record_sample {
     size_t stack_size; /* bytes that were copied, at most as many as the attr asks for */
     const void *aux;
     size_t aux_size;
+    const struct off_cpu_wait *wait; /* of the event off-cpu, from sampler/off-cpu.c; NULL for other events */
 };
 
 /*

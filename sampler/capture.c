@@ -90,6 +90,7 @@ static int sampled_events_add(struct sampled_events *sampled, size_t event, cons
     if (!known)
         return 0;
     sampled->attrs[n] = *known;
+    sampled->attrs[n].sample_type = off_cpu_shown_type(known->sample_type);
     char *copy = strdup(name);
     if (!copy)
         return -ENOMEM;
@@ -149,6 +150,8 @@ static void sampled_events_describe(const struct sampled_events *sampled, struct
 #define TIMER_ACCURACY_USEC 1000
 /* Limit of drain_rings(), during which the event loop does not run. */
 #define DRAIN_MAX_NS (80 * NSEC_PER_MSEC)
+/* Limit of the processes that one has started, where records are chosen. */
+#define FAMILY_MAX 4096
 
 struct capture {
     struct sys *sys;
@@ -166,6 +169,9 @@ struct capture {
     bool last;             /* the current round began after the exit, so it is the last one */
     struct past_span past; /* until_ns 0: the capture is live */
     bool held;
+    struct off_cpu *off_cpu; /* NULL for other events */
+    uint32_t *family;        /* the process of the options and those that it has started, where records are chosen */
+    size_t n_family;
 };
 
 DEFINE_CLEANUP(struct capture *, capture_free);
@@ -195,6 +201,11 @@ uint64_t capture_lost(const struct capture *capture)
     return capture->lost;
 }
 
+struct off_cpu_totals capture_off_cpu_totals(const struct capture *capture)
+{
+    return capture->off_cpu ? off_cpu_totals(capture->off_cpu) : (struct off_cpu_totals){0};
+}
+
 uint64_t capture_malformed(const struct capture *capture)
 {
     return capture->cpu_rings.malformed;
@@ -206,10 +217,11 @@ struct capture *capture_free(struct capture *capture)
         return NULL;
     sd_event_source_disable_unref(capture->timer);
     sd_event_source_disable_unref(capture->again);
+    off_cpu_free(capture->off_cpu);
     rings_done(&capture->cpu_rings);
     sampled_events_unref(capture->events);
     record_options_done(&capture->options);
-    free(capture->past.cgroups);
+    free(capture->family);
     sd_event_unref(capture->event);
     free(capture);
     return NULL;
@@ -217,20 +229,53 @@ struct capture *capture_free(struct capture *capture)
 
 /* --- rounds --- */
 
-/* The records of a live capture are only those of its process or cgroup: the kernel sees to it. */
+static bool is_in_family(const struct capture *capture, uint32_t pid)
+{
+    for (size_t i = 0; i < capture->n_family; i++)
+        if (capture->family[i] == pid)
+            return true;
+    return false;
+}
+
+/* If memory is short, a process that was started later is left out. */
+static void update_family(struct capture *capture, const struct record *record)
+{
+    if (record->type == PERF_RECORD_FORK && is_in_family(capture, record->task.parent_pid) &&
+        !is_in_family(capture, record->task.pid) && capture->n_family < FAMILY_MAX &&
+        array_grow(&capture->family, capture->n_family) == 0)
+        capture->family[capture->n_family++] = record->task.pid;
+    if (record->type != PERF_RECORD_EXIT || record->task.pid != record->task.tid)
+        return;
+    for (size_t i = 1; i < capture->n_family; i++)
+        if (capture->family[i] == record->task.pid)
+            capture->family[i] = capture->family[--capture->n_family];
+}
+
+static int reset_family(struct capture *capture)
+{
+    capture->n_family = 0;
+    if (!capture->options.pid || (!is_past(capture) && !capture->options.off_cpu))
+        return 0;
+    if (array_grow(&capture->family, 0) < 0)
+        return -ENOMEM;
+    capture->family[capture->n_family++] = capture->options.pid;
+    return 0;
+}
+
+/* Other captures have only the records of their process or cgroup: the kernel sees to it. */
 static bool is_wanted(const struct capture *capture, const struct record *record)
 {
-    const struct past_span *past = &capture->past;
+    const struct record_options *options = &capture->options;
     uint64_t cgroup = record->type == PERF_RECORD_SAMPLE ? cgroup_id_key(record->sample.cgroup) : 0;
 
-    if (!is_past(capture))
+    if (!is_past(capture) && !capture->off_cpu)
         return true;
-    if (capture->options.pid && record->id.pid != capture->options.pid)
+    if (options->pid && !is_in_family(capture, record->id.pid))
         return false;
-    if (record->type != PERF_RECORD_SAMPLE || !past->cgroups)
+    if (record->type != PERF_RECORD_SAMPLE || !options->cgroup_ids)
         return true;
-    size_t behind = array_search(past->n_cgroups, i, past->cgroups[i] <= cgroup);
-    return behind > 0 && past->cgroups[behind - 1] == cgroup;
+    size_t behind = array_search(options->n_cgroup_ids, i, options->cgroup_ids[i] <= cgroup);
+    return behind > 0 && options->cgroup_ids[behind - 1] == cgroup;
 }
 
 static void give_record(struct capture *capture, const struct record *record)
@@ -238,6 +283,10 @@ static void give_record(struct capture *capture, const struct record *record)
     const struct subscriber *s;
 
     if (!is_wanted(capture, record))
+        return;
+    if (capture->family)
+        update_family(capture, record);
+    if (capture->off_cpu && !(record = off_cpu_translate(capture->off_cpu, record)))
         return;
     if (record->type == PERF_RECORD_LOST || record->type == PERF_RECORD_LOST_SAMPLES)
         capture->lost += record->lost.lost;
@@ -393,6 +442,9 @@ struct sampled_events *capture_describe(const struct capture *capture, struct wr
 {
     sampled_events_describe(capture->events, source);
     source->layout = capture->cpu_rings.layout;
+    if (capture->off_cpu)
+        source->layout.sample_type = off_cpu_shown_type(source->layout.sample_type);
+    source->off_cpu_threshold_ns = capture->options.threshold_ns;
     source->read = capture->options.read;
     source->user_only = capture->options.user_only;
     source->symbols = capture->symbols;
@@ -417,20 +469,28 @@ static int add_sources(struct capture *capture)
     return MIN(r, 0);
 }
 
-static int capture_begin(struct capture *capture, const struct machine *machine, struct error *error)
+static int capture_begin(struct capture *capture, const struct machine *machine, struct off_cpu_kernel *off_cpu,
+                         struct error *error)
 {
     int r = rings_open(&capture->cpu_rings, machine, true, error);
 
+    if (r == 0 && capture->options.off_cpu)
+        r = off_cpu_open(capture->sys, off_cpu, machine, &capture->options, &capture->off_cpu, error);
+    if (r == 0 && capture->off_cpu)
+        r = off_cpu_set_rings(capture->off_cpu, &capture->cpu_rings, error);
     if (r < 0)
         return r;
     r = add_sources(capture);
     if (r == 0)
         r = list_events(capture);
+    if (r == 0)
+        r = reset_family(capture);
     return r < 0 ? error_set(error, r, "sampling cannot start: %s", strerror(-r)) : 0;
 }
 
 int capture_open(struct sys *sys, sd_event *event, const struct machine *machine, struct symbols *symbols,
-                 struct record_options *options, struct capture **ret, struct error *error)
+                 struct off_cpu_kernel *off_cpu, struct record_options *options, struct capture **ret,
+                 struct error *error)
 {
     static const struct record_options none = {.cgroup_fd = -1};
     _cleanup_(capture_freep) struct capture *capture = calloc(1, sizeof(*capture));
@@ -446,7 +506,7 @@ int capture_open(struct sys *sys, sd_event *event, const struct machine *machine
             {.sys = sys, .event = event, .options = &capture->options, .on_ring = capture_on_ring, .userdata = capture},
         .paused = true,
     };
-    int r = capture_begin(capture, machine, error);
+    int r = capture_begin(capture, machine, off_cpu, error);
     if (r < 0) {
         capture->options = none; /* the caller still owns the options */
         return r;
@@ -471,7 +531,6 @@ int capture_of_past(struct sys *sys, sd_event *event, struct symbols *symbols, s
     if (!capture) {
         rings_done(rings);
         record_options_done(options);
-        free(span->cgroups);
         return -ENOMEM;
     }
     *capture = (struct capture){.sys = sys,
@@ -486,6 +545,8 @@ int capture_of_past(struct sys *sys, sd_event *event, struct symbols *symbols, s
     timer_disarm(capture->timer);
     if (r == 0)
         r = list_events(capture);
+    if (r == 0)
+        r = reset_family(capture);
     if (r < 0) {
         capture_free(capture);
         return r;
@@ -507,6 +568,7 @@ void capture_rewind(struct capture *capture)
     }
     capture->cpu_rings.malformed = 0;
     capture->lost = 0;
+    (void)reset_family(capture); /* needs no memory a second time */
 }
 
 void capture_hold(struct capture *capture, bool hold)
@@ -553,6 +615,8 @@ void capture_cpus_changed(struct capture *capture, const struct machine *machine
     drain_rings(capture);
     rings_close_offline(&capture->cpu_rings, machine, went_offline);
     rings_open(&capture->cpu_rings, machine, false, NULL);
+    if (capture->off_cpu)
+        off_cpu_set_rings(capture->off_cpu, &capture->cpu_rings, NULL);
     bool listed = list_events(capture) == 0;
     LIST_FOREACH (s, &capture->subscribers, entry)
         s->events(s->userdata);

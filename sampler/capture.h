@@ -16,6 +16,7 @@
 
 #include <sys/queue.h>
 
+#include "sampler/off-cpu.h"
 #include "sampler/record-options.h"
 #include "sampler/rings.h"
 #include "sampler/writer.h"
@@ -51,21 +52,20 @@ struct subscriber {
 struct capture;
 
 /*
- * Opens the rings of all online CPUs, paused. `machine` is borrowed for the call. On success, moves the content of
- * `options`. Each record goes to `symbols`, which must outlive the capture, before it goes to the subscribers. Returns
- * the errors of rings_open() with a sentence.
+ * Opens the rings of all online CPUs, paused. `machine` is borrowed for the call; `off_cpu`, for options of off-CPU
+ * time, until the capture is freed. On success, moves the content of `options`. Each record goes to `symbols`, which
+ * must outlive the capture, before it goes to the subscribers. Returns the errors of rings_open() with a sentence.
  */
 int capture_open(struct sys *sys, sd_event *event, const struct machine *machine, struct symbols *symbols,
-                 struct record_options *options, struct capture **ret, struct error *error);
+                 struct off_cpu_kernel *off_cpu, struct record_options *options, struct capture **ret,
+                 struct error *error);
 /* What a capture of the past passes on. */
 struct past_span {
     uint64_t since_ns, until_ns; /* sys_record_now(); only samples between them */
-    uint64_t *cgroups;           /* ids of cgroups, sorted: only their samples; NULL: all */
-    size_t n_cgroups;
 };
 /*
- * Makes a capture of the past. Takes `rings`, the content of `options` and `span->cgroups`, even on failure. With
- * `options->pid`, only the records of that process are passed on. Returns -ENOMEM, or an error of sd-event.
+ * Makes a capture of the past. Takes `rings` and the content of `options`, even on failure. With `options->pid`, only
+ * the records of that process and of those that it has started are passed on. Returns -ENOMEM, or an error of sd-event.
  */
 int capture_of_past(struct sys *sys, sd_event *event, struct symbols *symbols, struct rings *rings,
                     struct record_options *options, const struct past_span *span, struct capture **ret);
@@ -111,6 +111,8 @@ void capture_begin_round(struct capture *capture);
 struct sampled_events *capture_describe(const struct capture *capture, struct writer_source *source);
 /* The number of records that the kernel has dropped since the capture was opened. */
 uint64_t capture_lost(const struct capture *capture);
+/* What off-CPU time has left out since the capture was opened; zeros for other events. */
+struct off_cpu_totals capture_off_cpu_totals(const struct capture *capture);
 /* The number of records that could not be decoded; the whole content of a corrupt ring counts as one. */
 uint64_t capture_malformed(const struct capture *capture);
 

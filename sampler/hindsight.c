@@ -23,7 +23,6 @@
 #define TRACKING_PART 1
 #define KEPT_PART 2
 #define PARTS 8
-#define CGROUPS_MAX 65536
 
 struct hindsight {
     struct sys *sys;
@@ -298,97 +297,6 @@ int hindsight_pause(struct hindsight *hindsight, bool paused)
 
 /* --- looking back --- */
 
-static int add_id(void *userdata, uint64_t id)
-{
-    struct past_span *span = userdata;
-
-    if (span->n_cgroups >= CGROUPS_MAX)
-        return 0;
-    int r = array_grow(&span->cgroups, span->n_cgroups);
-    if (r == 0)
-        span->cgroups[span->n_cgroups++] = id;
-    return r;
-}
-
-/* Adds the ids of the cgroup and of those below it: their inodes. Takes `fd`. */
-static int add_cgroups(int fd, struct past_span *span)
-{
-    struct stat status;
-    const struct dirent *entry;
-    int r = fstat(fd, &status) < 0 ? -errno : 0;
-    DIR *directory = r < 0 ? NULL : fdopendir(fd);
-
-    if (!directory) {
-        close(fd);
-        return r < 0 ? r : -ENOMEM;
-    }
-    r = add_id(span, cgroup_id_key(status.st_ino));
-    while (r == 0 && (entry = readdir(directory))) {
-        if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
-            continue;
-        int below = openat(dirfd(directory), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (below >= 0) /* else it has just been removed */
-            r = add_cgroups(below, span);
-    }
-    closedir(directory);
-    return r;
-}
-
-static int compare_ids(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-static int refuse_cgroup(const char *path, int code, struct error *error)
-{
-    return error_set(error, code, "cgroup %.256s: %s", path, strerror(-code));
-}
-
-/* Also adds cgroups that were removed. */
-static int add_paths(const struct hindsight *hindsight, char *const *paths, size_t n, struct past_span *span,
-                     struct error *error)
-{
-    _cleanup_(hierarchy_done) struct hierarchy hierarchy = {0};
-    int r = n ? hierarchy_find(hindsight->sys, &hierarchy, error) : 0;
-
-    for (size_t i = 0; i < n && r == 0; i++) {
-        _cleanup_(freep) char *path = NULL;
-        if (asprintf(&path, "%s%s", hierarchy.path, paths[i]) < 0) {
-            path = NULL;
-            return error_oom(error);
-        }
-        int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        r = fd < 0 ? 0 : add_cgroups(fd, span);
-        if (r == 0)
-            r = cgroup_lookup_ids(hindsight->cgroups, paths[i], add_id, span);
-        if (r < 0)
-            refuse_cgroup(paths[i], r, error);
-    }
-    return r;
-}
-
-static int find_cgroups(const struct hindsight *hindsight, const struct record_options *options, char *const *paths,
-                        size_t n_paths, struct past_span *span, struct error *error)
-{
-    if (options->cgroup_fd < 0 && n_paths == 0)
-        return 0;
-    if (!hindsight->options.cgroups)
-        return error_set(error, -EOPNOTSUPP, "parameter \"cgroup\": with \"last\" it needs Linux 5.7 or later");
-    int fd = options->cgroup_fd < 0 ? -1 : openat(options->cgroup_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int r = fd < 0 ? 0 : add_cgroups(fd, span);
-    if (r < 0)
-        return refuse_cgroup(options->cgroup, r, error);
-    r = add_paths(hindsight, paths, n_paths, span, error);
-    if (r < 0)
-        return r;
-    if (!span->cgroups && array_grow(&span->cgroups, 0) < 0) /* NULL would mean all */
-        return error_oom(error);
-    qsort(span->cgroups, span->n_cgroups, sizeof(*span->cgroups), compare_ids);
-    return 0;
-}
-
 static int copy_rings(struct hindsight *hindsight, const struct record_options *options, struct rings *ret,
                       struct past_span *span)
 {
@@ -423,7 +331,7 @@ int hindsight_look_back(struct hindsight *hindsight, const struct machine *machi
     int r = record_options_of_past(&hindsight->options, hindsight->sys, machine, &wanted, &options, error);
     if (r < 0)
         return r;
-    r = find_cgroups(hindsight, &options, paths, n_paths, &span, error);
+    r = record_options_choose_cgroups(&options, hindsight->sys, hindsight->cgroups, paths, n_paths, "\"last\"", error);
     if (r == 0) {
         r = copy_rings(hindsight, &options, &rings, &span);
         if (r == 0)
@@ -435,6 +343,5 @@ int hindsight_look_back(struct hindsight *hindsight, const struct machine *machi
     }
     rings_done(&rings);
     record_options_done(&options);
-    free(span.cgroups);
     return r;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sampler/record-options.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -9,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/number.h"
+#include "bpf/off-cpu.h"
 #include "cgroups/cgroupfs.h"
 #include "perf/event-parse.h"
 #include "perf/event.h"
@@ -25,6 +27,7 @@ void record_options_done(struct record_options *options)
     cpuset_done(&options->cpus);
     free(options->cgroup);
     closep(&options->cgroup_fd);
+    free(options->cgroup_ids);
     *options = (struct record_options){.cgroup_fd = -1};
 }
 
@@ -43,7 +46,10 @@ bool record_options_equal(const struct record_options *a, const struct record_op
     return events_equal(&a->events, &b->events) && a->frequency == b->frequency && a->period == b->period &&
            a->callchain == b->callchain && a->read == b->read && a->user_only == b->user_only &&
            a->ring_pages == b->ring_pages && cpuset_equal(&a->cpus, &b->cpus) && a->pid == b->pid &&
-           !a->cgroup == !b->cgroup && a->cgroup_inode == b->cgroup_inode;
+           !a->cgroup == !b->cgroup && a->cgroup_inode == b->cgroup_inode && a->off_cpu == b->off_cpu &&
+           a->threshold_ns == b->threshold_ns && a->states == b->states && !a->cgroup_ids == !b->cgroup_ids &&
+           a->n_cgroup_ids == b->n_cgroup_ids &&
+           (a->n_cgroup_ids == 0 || memcmp(a->cgroup_ids, b->cgroup_ids, a->n_cgroup_ids * sizeof(uint64_t)) == 0);
 }
 
 /* Sets the attr fields that only the leader has. A poll(2) wakes up when a quarter of the ring is filled. */
@@ -53,7 +59,8 @@ static void attr_make_leader(const struct record_options *options, size_t ring_p
     attr->sample_period = options->frequency ? options->frequency : options->period;
     attr->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
                         PERF_SAMPLE_PERIOD | (options->callchain ? PERF_SAMPLE_CALLCHAIN : 0) |
-                        (options->read ? PERF_SAMPLE_READ : 0) | (options->cgroups ? PERF_SAMPLE_CGROUP : 0);
+                        (options->read ? PERF_SAMPLE_READ : 0) | (options->cgroups ? PERF_SAMPLE_CGROUP : 0) |
+                        (options->off_cpu ? PERF_SAMPLE_RAW : 0);
     attr->disabled = 1;
     attr->sample_id_all = 1;
     attr->watermark = 1;
@@ -81,7 +88,7 @@ static void attr_make_member(const struct record_options *options, struct perf_e
     attr->clockid = CLOCK_MONOTONIC;
     attr->exclude_kernel |= options->user_only;
     attr->exclude_callchain_kernel = options->user_only;
-    attr->inherit = options->pid && !options->read;
+    attr->inherit = record_options_process(options) && !options->read;
     if (options->read)
         attr->read_format =
             PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
@@ -124,7 +131,7 @@ int record_options_bind(const struct record_options *options, struct sys *sys, c
 /* Options of a process or a cgroup are opened only on the sampled CPUs. */
 bool record_options_tracks(const struct record_options *options)
 {
-    return !options->pid && !options->cgroup && !options->overwritten;
+    return !record_options_process(options) && !options->cgroup && !options->overwritten;
 }
 
 void record_options_bind_tracking(const struct record_options *options, struct record_group *ret)
@@ -226,6 +233,7 @@ int client_event_check(const struct config_sampler *config, const struct machine
 /* --- request --- */
 
 /* PID_MAX_LIMIT of 64-bit kernels (include/linux/threads.h). */
+#define CGROUPS_MAX 65536
 #define PID_LIMIT (4 * 1024 * 1024)
 #define TEXT_MAX 8192
 
@@ -268,6 +276,41 @@ static int parse_seconds(const struct parameter *parameter, const char *value, v
                          value);
     *(double *)field = (double)ns / (double)NSEC_PER_SEC;
     return 0;
+}
+
+static int parse_threshold(const struct parameter *parameter, const char *value, void *field, struct error *error)
+{
+    uint64_t ns;
+
+    (void)parameter;
+    if (number_parse_seconds(value, &ns) < 0 || ns == 0)
+        return error_set(error, -EINVAL, "expected seconds above 0, or a duration such as 10ms, found \"%.64s\"",
+                         value);
+    *(double *)field = (double)ns / (double)NSEC_PER_SEC;
+    return 0;
+}
+
+static int parse_state(const struct parameter *parameter, const char *value, void *field, struct error *error)
+{
+    static const struct {
+        const char *name;
+        unsigned states;
+    } known[] = {
+        {"runnable", 1U << OFF_CPU_RUNNABLE},
+        {"sleeping", 1U << OFF_CPU_SLEEPING},
+        {"uninterruptible", 1U << OFF_CPU_UNINTERRUPTIBLE},
+        {"stopped", 1U << OFF_CPU_STOPPED},
+        {"blocked", 1U << OFF_CPU_SLEEPING | 1U << OFF_CPU_UNINTERRUPTIBLE | 1U << OFF_CPU_STOPPED},
+    };
+
+    (void)parameter;
+    for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+        if (str_equal(value, known[i].name)) {
+            *(unsigned *)field = known[i].states;
+            return 0;
+        }
+    return error_set(error, -EINVAL,
+                     "expected runnable, blocked, sleeping, uninterruptible or stopped, found \"%.64s\"", value);
 }
 
 static int parse_flag(const struct parameter *parameter, const char *value, void *field, struct error *error)
@@ -332,13 +375,15 @@ static const struct parameter parameters[] = {
     {"pid", parse_pid, FIELD(pid), PID_LIMIT},
     {"max", parse_u64, FIELD(max), INT64_MAX},
     {"read", parse_flag, FIELD(read), 0},
+    {"threshold", parse_threshold, FIELD(threshold), 0},
+    {"state", parse_state, FIELD(states), 0},
     {"by", parse_by, FIELD(by), 0},
 };
 
 /* Parameters of all formats. */
 #define COMMON_PARAMETERS                                                                                              \
     "seconds", "last", "event", "frequency", "period", "cpu", "cgroup", "unit", "slice", "container_id", "container",  \
-        "image", "pod", "namespace", "compose_project", "compose_service", "runtime", "pid"
+        "image", "pod", "namespace", "compose_project", "compose_service", "runtime", "pid", "threshold", "state"
 
 const char *const stream_record_parameters[] = {COMMON_PARAMETERS, "max", "read", NULL};
 const char *const stream_profile_parameters[] = {COMMON_PARAMETERS, NULL};
@@ -366,6 +411,13 @@ void record_request_done(struct record_request *request)
     for (size_t i = 0; i < N_NAME_KEYS; i++)
         free(request->names[i]);
     *request = (struct record_request){0};
+}
+
+#define OFF_CPU "off-cpu"
+
+bool record_request_is_off_cpu(const struct record_request *request)
+{
+    return request->event && str_equal(request->event, OFF_CPU);
 }
 
 bool record_request_wishes(const struct record_request *request, struct cgroup_wish *ret_wish)
@@ -504,6 +556,100 @@ static int record_options_set_cgroup(struct record_options *options, struct sys 
     return 0;
 }
 
+static int add_id(void *userdata, uint64_t id)
+{
+    struct record_options *options = userdata;
+
+    if (options->n_cgroup_ids >= CGROUPS_MAX)
+        return 0;
+    int r = array_grow(&options->cgroup_ids, options->n_cgroup_ids);
+    if (r == 0)
+        options->cgroup_ids[options->n_cgroup_ids++] = id;
+    return r;
+}
+
+/* Adds the ids of the cgroup and of those below it: their inodes. Takes `fd`. */
+static int add_cgroups(int fd, struct record_options *options)
+{
+    struct stat status;
+    const struct dirent *entry;
+    int r = fstat(fd, &status) < 0 ? -errno : 0;
+    DIR *directory = r < 0 ? NULL : fdopendir(fd);
+
+    if (!directory) {
+        close(fd);
+        return r < 0 ? r : -ENOMEM;
+    }
+    r = add_id(options, cgroup_id_key(status.st_ino));
+    while (r == 0 && (entry = readdir(directory))) {
+        if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
+            continue;
+        int below = openat(dirfd(directory), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (below >= 0) /* else it has just been removed */
+            r = add_cgroups(below, options);
+    }
+    closedir(directory);
+    return r;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static int refuse_cgroup(const char *path, int code, struct error *error)
+{
+    return error_set(error, code, "cgroup %.256s: %s", path, strerror(-code));
+}
+
+/* Also adds cgroups that were removed. */
+static int add_paths(struct sys *sys, const struct cgroup_lookup *lookup, char *const *paths, size_t n,
+                     struct record_options *options, struct error *error)
+{
+    _cleanup_(hierarchy_done) struct hierarchy hierarchy = {0};
+    int r = n ? hierarchy_find(sys, &hierarchy, error) : 0;
+
+    for (size_t i = 0; i < n && r == 0; i++) {
+        _cleanup_(freep) char *path = NULL;
+        if (asprintf(&path, "%s%s", hierarchy.path, paths[i]) < 0) {
+            path = NULL;
+            return error_oom(error);
+        }
+        int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        r = fd < 0 ? 0 : add_cgroups(fd, options);
+        if (r == 0)
+            r = cgroup_lookup_ids(lookup, paths[i], add_id, options);
+        if (r < 0)
+            refuse_cgroup(paths[i], r, error);
+    }
+    return r;
+}
+
+/* The rings are of whole CPUs, so the cgroup's directory is closed. */
+int record_options_choose_cgroups(struct record_options *options, struct sys *sys, const struct cgroup_lookup *lookup,
+                                  char *const *paths, size_t n_paths, const char *what, struct error *error)
+{
+    if (options->cgroup_fd < 0 && n_paths == 0)
+        return 0;
+    if (!options->cgroups)
+        return error_set(error, -EOPNOTSUPP, "parameter \"cgroup\": with %s it needs Linux 5.7 or later", what);
+    int fd = steal_fd(&options->cgroup_fd);
+    int r = fd < 0 ? 0 : add_cgroups(fd, options);
+    if (r < 0)
+        return refuse_cgroup(options->cgroup, r, error);
+    r = add_paths(sys, lookup, paths, n_paths, options, error);
+    if (r < 0)
+        return r;
+    if (!options->cgroup_ids && array_grow(&options->cgroup_ids, 0) < 0) /* NULL would mean all */
+        return error_oom(error);
+    qsort(options->cgroup_ids, options->n_cgroup_ids, sizeof(*options->cgroup_ids), compare_ids);
+    free(options->cgroup);
+    options->cgroup = NULL;
+    return 0;
+}
+
 static int record_options_parse_events(struct record_options *options, const char *text, struct error *error)
 {
     event_list_done(&options->events);
@@ -514,6 +660,30 @@ static int record_options_parse_events(struct record_options *options, const cha
     for (size_t i = 0; r == 0 && i < options->events.n; i++)
         options->read = options->read || (options->events.events[i].modifiers & EVENT_SAMPLE_READ);
     return r;
+}
+
+#define THRESHOLD_NS NSEC_PER_MSEC
+
+/* The event off-cpu is "bpf-output" to the kernel. */
+static int record_options_set_off_cpu(struct record_options *options, const struct record_request *request,
+                                      struct error *error)
+{
+    const char *refused = request->frequency ? "frequency" : request->period ? "period" : request->read ? "read" : NULL;
+
+    if (refused)
+        return error_set(error, -EINVAL, "parameter \"%s\": the event off-cpu samples each wait", refused);
+    int r = record_options_parse_events(options, "bpf-output", error);
+    char *text = r == 0 ? strdup(OFF_CPU) : NULL;
+    if (!text)
+        return r < 0 ? r : error_oom(error);
+    free(options->events.events[0].text);
+    options->events.events[0].text = text;
+    options->off_cpu = true;
+    options->period = 1;
+    options->threshold_ns =
+        request->threshold > 0 ? (uint64_t)(request->threshold * (double)NSEC_PER_SEC + 0.5) : THRESHOLD_NS;
+    options->states = request->states;
+    return 0;
 }
 
 static int record_options_check_events(const struct record_options *options, struct sys *sys,
@@ -536,7 +706,7 @@ static int open_first(const struct record_options *options, struct sys *sys, con
         .attrs = group->attrs,
         .texts = group->texts,
         .n = 1,
-        .pid = options->pid ? (pid_t)options->pid : options->cgroup_fd,
+        .pid = record_options_process(options) ? (pid_t)options->pid : options->cgroup_fd,
         .cpu = cpu,
         .leader = -1,
         .flags = PERF_FLAG_FD_CLOEXEC | (options->cgroup ? PERF_FLAG_PID_CGROUP : 0),
@@ -652,9 +822,13 @@ int record_options_make(struct sys *sys, const struct machine *machine, const st
     };
 
     const char *text = request->event ? request->event : config->event;
-    bool automatic = str_equal(text, "auto");
-    int r = record_options_parse_events(&options, automatic ? "cycles" : text, error);
-    if (r == 0)
+    bool automatic = str_equal(text, "auto"), off_cpu = record_request_is_off_cpu(request);
+    if (!off_cpu && (request->threshold > 0 || request->states))
+        return error_set(error, -EINVAL, "parameter \"%s\": it is for the event off-cpu",
+                         request->states ? "state" : "threshold");
+    int r = off_cpu ? record_options_set_off_cpu(&options, request, error)
+                    : record_options_parse_events(&options, automatic ? "cycles" : text, error);
+    if (r == 0 && !off_cpu)
         r = record_options_set_rate(&options, sys, config, request, error);
     if (r == 0)
         r = record_options_set_cpus(&options, machine, request, error);
@@ -665,6 +839,8 @@ int record_options_make(struct sys *sys, const struct machine *machine, const st
     if (r == 0)
         r = record_options_check_or_fall_back(&options, sys, machine, config, request->event && !request->own,
                                               automatic, error);
+    if (r == 0 && off_cpu)
+        r = record_options_choose_cgroups(&options, sys, NULL, NULL, 0, "the event off-cpu", error);
     if (r < 0)
         return r;
     *ret = options;
@@ -691,6 +867,8 @@ int record_options_of_past(const struct record_options *taken, struct sys *sys, 
                           : request->frequency ? "frequency"
                           : request->period    ? "period"
                           : request->read      ? "read"
+                          : request->threshold ? "threshold"
+                          : request->states    ? "state"
                                                : NULL;
 
     if (refused)

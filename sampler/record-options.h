@@ -22,6 +22,9 @@ struct record_options {
     bool read;                  /* samples have the values of all events (PERF_SAMPLE_READ) */
     bool user_only;             /* the kernel is excluded, since this process may not sample it */
     bool overwritten;           /* the kernel overwrites old samples; records of processes are in other rings */
+    bool off_cpu;               /* samples are waits: bpf/off-cpu.bpf.c writes them, on whole CPUs */
+    uint64_t threshold_ns;      /* shorter waits are left out; with `off_cpu`, as `states` */
+    unsigned states;            /* a bit for each enum off_cpu_state; 0: all */
     bool cgroups;               /* samples have the id of the task's cgroup (Linux 5.7) */
     size_t ring_pages;          /* pages of data of each ring */
     struct cpuset cpus;         /* sampled while they are online */
@@ -29,11 +32,23 @@ struct record_options {
     char *cgroup;               /* a path from the root of the cgroups; NULL: all */
     int cgroup_fd;              /* the directory of the cgroup; -1: all */
     uint64_t cgroup_inode;
+    /*
+     * The ids of the cgroup and of those below it (cgroup_id_key()), sorted, where samples of whole CPUs are chosen by
+     * their cgroups; NULL: they are not.
+     */
+    uint64_t *cgroup_ids;
+    size_t n_cgroup_ids;
 };
 
 /* Also accepts empty options, which are zeroed except for a `cgroup_fd` of -1. */
 void record_options_done(struct record_options *options);
 bool record_options_equal(const struct record_options *a, const struct record_options *b);
+
+/* The process whose threads have events of their own; 0: none. */
+static inline uint32_t record_options_process(const struct record_options *options)
+{
+    return options->off_cpu ? 0 : options->pid;
+}
 
 /* The group to open on one CPU. */
 struct record_group {
@@ -88,6 +103,8 @@ struct record_request {
     uint32_t pid;               /* 0: all processes */
     uint64_t max;               /* records; 0: no limit */
     bool read;                  /* each sample has the values of all events of its group */
+    double threshold;           /* seconds of the shortest wait, with the event off-cpu; 0: the default, 1 ms */
+    unsigned states;            /* see struct record_options */
     enum trust trust;           /* of the client, see sampler_admit() */
     enum first_frame by;        /* of folded stacks */
     bool own;                   /* of this process itself: client_event_check() is left out */
@@ -102,6 +119,8 @@ extern const char *const stream_record_parameters[], *const stream_profile_param
 /* Sets one parameter of the query. Returns -EINVAL with a sentence if the name or value is invalid, or -ENOMEM. */
 int record_request_set(struct record_request *request, const char *name, const char *value, struct error *error);
 void record_request_done(struct record_request *request);
+/* Whether the request names the event off-cpu, which only a client can. */
+bool record_request_is_off_cpu(const struct record_request *request);
 /*
  * Whether the request does not name its cgroup by the path alone, so that cgroup_lookup_find() has to find it.
  * *ret_wish borrows from the request.
@@ -115,6 +134,14 @@ bool record_request_wishes(const struct record_request *request, struct cgroup_w
  */
 int record_options_make(struct sys *sys, const struct machine *machine, const struct config_sampler *config,
                         const struct record_request *request, struct record_options *ret, struct error *error);
+/*
+ * Has samples chosen by their cgroups: those of `paths`, or the options' own cgroup if there are none. Does nothing if
+ * there is neither. `lookup` (NULL if there are no paths) knows those that were removed. `what` needs that the kernel
+ * tells the cgroup of a sample. Returns with a sentence: -EOPNOTSUPP if it does not (before Linux 5.7), -ENOMEM, errors
+ * of readdir(3).
+ */
+int record_options_choose_cgroups(struct record_options *options, struct sys *sys, const struct cgroup_lookup *lookup,
+                                  char *const *paths, size_t n_paths, const char *what, struct error *error);
 /*
  * Makes the options of a request for samples that were already taken by the options `taken`: the CPUs, and the process
  * or cgroup, are chosen from these. The process may have ended. Returns with a sentence: -EINVAL if the request has a

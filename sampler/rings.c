@@ -273,7 +273,7 @@ static int threads_list(struct threads *threads, struct sys *sys, const struct r
     size_t n;
 
     *threads = (struct threads){0};
-    if (!options->pid)
+    if (!record_options_process(options))
         return 0;
     snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task", options->pid);
     int r = sys_list_directory(sys, path, &names, &n);

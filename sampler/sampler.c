@@ -37,6 +37,7 @@ struct sampler {
     LIST_HEAD(, sampler_client) clients; /* the newest first */
     size_t n_clients;
     struct config_sampler last; /* copy of the configuration that clients were opened with; only events are owned */
+    struct off_cpu_kernel off_cpu;
     struct hindsight *hindsight;
     struct error no_hindsight; /* why it cannot be opened; "": it is open, or not enabled */
     bool paused, ending;
@@ -108,7 +109,8 @@ static int sampler_on_sweep(sd_event_source *source, void *userdata)
     return 0;
 }
 
-int sampler_new(struct sys *sys, sd_event *event, struct child *symboliser, struct sampler **ret)
+int sampler_new(struct sys *sys, sd_event *event, struct child *symboliser, const struct bpf_calls *bpf,
+                struct sampler **ret)
 {
     _cleanup_(sampler_freep) struct sampler *sampler = calloc(1, sizeof(*sampler));
 
@@ -116,6 +118,7 @@ int sampler_new(struct sys *sys, sd_event *event, struct child *symboliser, stru
         return -ENOMEM;
     sampler->sys = sys;
     sampler->symboliser = symboliser;
+    sampler->off_cpu.calls = bpf;
     sampler->event = sd_event_ref(event);
     int r = sd_event_add_defer(event, &sampler->sweep, sampler_on_sweep, sampler);
     if (r >= 0)
@@ -399,7 +402,8 @@ static int open_capture(struct sampler *sampler, struct record_options *options,
     int r;
 
     do
-        r = capture_open(sampler->sys, sampler->event, sampler->machine, sampler->symbols, options, ret, error);
+        r = capture_open(sampler->sys, sampler->event, sampler->machine, sampler->symbols, &sampler->off_cpu, options,
+                         ret, error);
     while ((r == -EPERM || r == -EMFILE) && close_tracking(sampler));
     if (r < 0)
         record_options_done(options);
@@ -460,8 +464,8 @@ static int find_wanted(struct sampler *sampler, const struct record_request *req
     if (request->pid)
         return error_set(error, -EINVAL, "pid and names of cgroups exclude each other");
     int r = cgroup_lookup_find(sampler->cgroups, &wish, past, &ret->paths, &ret->n, error);
-    /* Events count in one cgroup; samples that were already taken are chosen by their cgroups. */
-    if (r == 0 && ret->n > 1 && !past)
+    /* Events count in one cgroup; samples of the past and of off-CPU time are chosen by their cgroups. */
+    if (r == 0 && ret->n > 1 && !past && !record_request_is_off_cpu(request))
         r = cgroup_wish_refuse_several(&wish, ret->paths, ret->n, error);
     return r;
 }
@@ -492,14 +496,18 @@ static int join_live(struct sampler *sampler, const struct record_request *reque
     struct record_request found = *request; /* borrows */
 
     if (wanted->n)
-        found.cgroup = wanted->paths[0];
+        found.cgroup = record_request_is_off_cpu(request) ? NULL : wanted->paths[0];
     int r = record_options_make(sampler->sys, sampler->machine, sampler->config, &found, &options, error);
     if (r < 0)
         return r;
-    r = need_symbols(sampler);
+    if (options.off_cpu)
+        r = record_options_choose_cgroups(&options, sampler->sys, sampler->cgroups, wanted->paths, wanted->n,
+                                          "the event off-cpu", error);
+    if (r == 0 && need_symbols(sampler) < 0)
+        r = error_oom(error);
     if (r < 0) {
         record_options_done(&options);
-        return error_set(error, r, "sampling cannot start: %s", strerror(-r));
+        return r;
     }
     return get_capture(sampler, &options, ret, error);
 }
@@ -524,7 +532,7 @@ int sampler_join(struct sampler *sampler, const struct record_request *request, 
     seconds = past ? request->last : request->seconds > 0 ? request->seconds : seconds;
     client->seconds = seconds > 0 ? MIN(seconds, limit) : limit;
     client->own_event = request->event || past;
-    client->own_rate = request->frequency || request->period || past;
+    client->own_rate = request->frequency || request->period || past || record_request_is_off_cpu(request);
     client->trust = request->trust;
     client->capture = capture;
     client->symbols = sampler->symbols;

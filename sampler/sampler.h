@@ -16,8 +16,12 @@
 
 struct sampler;
 
-/* `symboliser`: see symboliser_set_child(). `sys` and `symboliser` must outlive the sampler. */
-int sampler_new(struct sys *sys, sd_event *event, struct child *symboliser, struct sampler **ret);
+/*
+ * `symboliser`: see symboliser_set_child(). `bpf` is for off-CPU time, and may be NULL. `sys`, `symboliser` and `bpf`
+ * must outlive the sampler.
+ */
+int sampler_new(struct sys *sys, sd_event *event, struct child *symboliser, const struct bpf_calls *bpf,
+                struct sampler **ret);
 /* All streams must have been freed before. */
 struct sampler *sampler_free(struct sampler *sampler);
 

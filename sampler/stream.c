@@ -151,9 +151,9 @@ struct stream {
     struct output_queue output_queue;
     struct rescan rescan;
     enum stream_state state;
-    bool awaited;              /* while STREAM_LOOKING: a table was missing in this round */
-    uint64_t max_records;      /* 0: no limit */
-    struct writer_end end;     /* until the end, `lost` and `malformed` have the capture's counts at the start */
+    bool awaited;          /* while STREAM_LOOKING: a table was missing in this round */
+    uint64_t max_records;  /* 0: no limit */
+    struct writer_end end; /* until the end, `lost`, `malformed` and `off_cpu` have the capture's counts at the start */
     uint64_t dropped_marked;   /* the part of `end.dropped` that the writer was told of */
     uint64_t start_ns, end_ns; /* records outside are not part of the stream; `end_ns` 0: not known yet */
     char reason[96];           /* for `end.reason` */
@@ -263,6 +263,15 @@ static void stream_settle(void *userdata)
     stream_write_end(stream);
 }
 
+/* Without the opener nothing is known any more. */
+static struct off_cpu_totals off_cpu_totals_since(const struct off_cpu_totals *start, struct off_cpu_totals now)
+{
+    if (now.brief < start->brief || now.missed < start->missed)
+        return (struct off_cpu_totals){0};
+    return (struct off_cpu_totals){now.brief - start->brief, now.brief_ns - start->brief_ns,
+                                   now.missed - start->missed};
+}
+
 /* Releases the capture at once; the end is written when symbols are complete. */
 static void stream_finish(struct stream *stream)
 {
@@ -274,6 +283,7 @@ static void stream_finish(struct stream *stream)
     stream->end.reason = stream->reason;
     stream->end.lost = capture_lost(capture) - stream->end.lost;
     stream->end.malformed = capture_malformed(capture) - stream->end.malformed;
+    stream->end.off_cpu = off_cpu_totals_since(&stream->end.off_cpu, capture_off_cpu_totals(capture));
     stream->end.duration_ns =
         stream->start_ns ? (stream->end_ns ? MIN(stream->end_ns, now) : now) - stream->start_ns : 0;
     capture_unsubscribe(&stream->subscriber);
@@ -311,6 +321,7 @@ static bool stream_begin(struct stream *stream)
     kernel_view_init(&stream->kernel, source->sys);
     source->kernel = &stream->kernel;
     stream->end.lost = capture_lost(stream->client.capture);
+    stream->end.off_cpu = capture_off_cpu_totals(stream->client.capture);
     stream->end.malformed = stream->rescan.malformed = capture_malformed(stream->client.capture);
     stream->writer_state = stream->writer->begin(source, &stream->output_queue.bytes);
     stream->state = STREAM_RUNNING;

@@ -9,10 +9,24 @@
 #define SAMPLER_WRITER_H
 
 #include "base/buffer.h"
+#include "bpf/off-cpu.h"
 #include "cgroups/lookup.h"
 #include "perf/record.h"
 #include "symbols/kernel.h"
 #include "symbols/symbols.h"
+
+/* What outputs call an enum off_cpu_state, as "sleeping". */
+static inline const char *off_cpu_state_name(unsigned state)
+{
+    static const char *const names[N_OFF_CPU_STATES] = {
+        [OFF_CPU_RUNNABLE] = "runnable",
+        [OFF_CPU_SLEEPING] = "sleeping",
+        [OFF_CPU_UNINTERRUPTIBLE] = "uninterruptible",
+        [OFF_CPU_STOPPED] = "stopped",
+    };
+
+    return names[state];
+}
 
 /* One event of the sampled group. */
 struct writer_event {
@@ -43,6 +57,7 @@ struct writer_source {
     struct sys *sys;                                /* its /proc and /sys describe the machine */
     uint64_t start_realtime_ns, start_monotonic_ns; /* start of the stream; the second is from sys_record_now() */
     double seconds;                                 /* maximum duration of the stream */
+    uint64_t off_cpu_threshold_ns; /* the event is off-cpu, and shorter waits are left out; 0: another event */
     bool full; /* the writers of all clients hold as much memory as they may: the writer must not grow */
 };
 
@@ -74,7 +89,13 @@ struct writer_end {
     uint64_t malformed;   /* not decodable */
     uint64_t throttled;   /* how often the kernel stopped sampling on a CPU until its next tick */
     uint64_t duration_ns; /* of the stream */
+    struct off_cpu_totals off_cpu; /* what the event off-cpu left out */
 };
+
+/* Format strings about waits that the event off-cpu left out. */
+#define WRITER_BRIEF                                                                                                   \
+    "%" PRIu64 " waits were shorter than the threshold, and are left out: %.3f s together (parameter \"threshold\")"
+#define WRITER_MISSED "%" PRIu64 " waits have no stack, since the kernel could not take it, and are left out"
 
 /* A format string for the reader of a stream that was throttled, with the number of times. */
 #define WRITER_THROTTLED                                                                                               \

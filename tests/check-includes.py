@@ -32,7 +32,7 @@ config: base perf cgroups/names.h
 opener: base process perf bpf cgroups
 collectors: base process perf bpf cgroups config metrics
 collectors/cgroup: base process perf bpf cgroups config metrics collectors
-sampler: base perf cgroups config symbols
+sampler: base perf bpf cgroups config symbols
 formats: base perf metrics cgroups/names.h cgroups/path.h cgroups/lookup.h collectors sampler/writer.h symbols
 http: base config formats web collectors/snapshot.h collectors/rates.h sampler/stream.h
 daemon: base process perf bpf cgroups symbols config opener collectors/* metrics sampler formats http systemd

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The output of protoc for a pprof profile, with its numbers replaced by what they refer to. A line each: "sample_type
-# TYPE/UNIT", "mapping FILE BUILD-ID functions", "leaf COMM SAMPLES FUNCTION" for each sample, "label KEY TEXT" for each
-# that samples have, "dangling WHAT" where
+# TYPE/UNIT", "mapping FILE BUILD-ID functions", "leaf COMM SAMPLES FUNCTION" and "stack STATE SECOND-VALUE
+# FUNCTION;..." for each sample, "label KEY TEXT" for each that samples have, "dangling WHAT" where
 # nothing is referred to, and "FIELD VALUE" for the rest.
 function text(number) {
     if (number + 0 >= n_texts)
@@ -17,6 +17,7 @@ $2 == "{" { # a message in a message: "line" of "location"
         n_locations = 0
         n_labels = 0
         value = ""
+        second = 0
     }
     if ($1 == "label")
         n_labels++
@@ -38,6 +39,10 @@ $1 == "}" {
     } else if (name[1] == "sample") {
         sample_leaf[++n_samples] = locations[1]
         sample_value[n_samples] = value
+        sample_second[n_samples] = second
+        sample_stack[n_samples] = ""
+        for (i = n_locations; i >= 1; i--)
+            sample_stack[n_samples] = sample_stack[n_samples] locations[i] " "
         for (i = 1; i <= n_labels; i++)
             sample_label[n_samples, i] = label[i, "key"] " " label[i, "str"]
         sample_labels[n_samples] = n_labels
@@ -58,6 +63,7 @@ depth == 0 { print key, rest; next }
 name[depth] == "label" { label[n_labels, key] = rest; next }
 key == "location_id" { locations[++n_locations] = rest; next }
 key == "value" && value == "" { value = rest; next }
+key == "value" { second = rest; next }
 { field[key] = rest }
 
 END {
@@ -78,15 +84,22 @@ END {
         else if (location_mapping[id] && !(location_mapping[id] in known))
             print "dangling mapping", location_mapping[id]
     for (i = 1; i <= n_samples; i++) {
-        comm = "?"
+        comm = state = "?"
         for (k = 1; k <= sample_labels[i]; k++) {
             split(sample_label[i, k], part, " ")
             if (text(part[1]) == "comm")
                 comm = text(part[2])
+            if (text(part[1]) == "state")
+                state = text(part[2])
             if (part[2] != "")
                 labels[text(part[1]) " " text(part[2])]
         }
         print "leaf", comm, sample_value[i], text(function_name[location_function[sample_leaf[i]]])
+        n = split(sample_stack[i], part, " ")
+        stack = ""
+        for (k = 1; k <= n; k++)
+            stack = stack (k > 1 ? ";" : "") text(function_name[location_function[part[k]]])
+        print "stack", state, sample_second[i], stack
     }
     for (label_text in labels)
         print "label", label_text

@@ -228,7 +228,7 @@ int sampled_begin(void **state)
                                         .memory = 16 << 20};
     assert_true(sd_event_new(&f->event) >= 0);
     assert_int_equal(machine_load(&f->sys, &f->machine, &error), 0);
-    assert_int_equal(sampler_new(&f->sys, f->event, &f->symboliser, &f->sampler), 0);
+    assert_int_equal(sampler_new(&f->sys, f->event, &f->symboliser, NULL, &f->sampler), 0);
     sampler_configure(f->sampler, f->machine, &f->config, f->admits);
     *state = f;
     return 0;

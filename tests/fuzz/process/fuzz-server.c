@@ -56,7 +56,7 @@ static void enter(void)
     world.fake.service.sampler = sampler_of;
     sys_init(&world.sys);
     assert(sd_event_new(&world.event) >= 0);
-    assert(sampler_new(&world.sys, world.event, &world.symboliser, &world.sampler) == 0);
+    assert(sampler_new(&world.sys, world.event, &world.symboliser, NULL, &world.sampler) == 0);
     world.config.event = (char *)"cpu-clock";
     sampler_configure(world.sampler, NULL, &world.config, TRUST_OPERATOR);
     assert(server_new(world.event, &world.fake.service, "/metrics", NULL, &world.server, &error) == 0);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Off-CPU time: the event "off-cpu" samples a task when it runs again after a wait, with the stack that it waited in
+ * and the time that it waited (bpf/off-cpu.bpf.c).
+ *
+ * On each sampled CPU there are two events "bpf-output": that of the capture's ring, to which the BPF program writes
+ * samples, and an alarm, whose ring nobody reads. What the ring has is turned into samples as other events have them:
+ * without the program's data, with the time in nanoseconds as their period, and without the kernel's functions below
+ * __schedule(), which run between the wait and the sample.
+ */
+#ifndef SAMPLER_OFF_CPU_H
+#define SAMPLER_OFF_CPU_H
+
+#include "bpf/calls.h"
+#include "sampler/rings.h"
+
+/* The sample_type of the records that off_cpu_translate() returns, for that of the ring. */
+uint64_t off_cpu_shown_type(uint64_t sample_type);
+
+/* What is the same for all captures; zeroed at first, except for `calls`. */
+struct off_cpu_kernel {
+    const struct bpf_calls *calls;
+    bool looked;         /* `start` and `end` are as /proc/kallsyms has them */
+    uint64_t start, end; /* the function __schedule(), in which tasks wait; 0: not known */
+};
+
+struct off_cpu;
+
+/*
+ * Starts to measure, on no CPU yet. `kernel` and `sys` must outlive it. Returns the errors of
+ * bpf_calls.off_cpu_start() with a sentence, -EOPNOTSUPP if this process has no BPF programs, -ENOMEM.
+ */
+int off_cpu_open(struct sys *sys, struct off_cpu_kernel *kernel, const struct machine *machine,
+                 const struct record_options *options, struct off_cpu **ret, struct error *error);
+struct off_cpu *off_cpu_free(struct off_cpu *off_cpu);
+/* Measures on the CPUs of these rings, and no others. Errors have a sentence. */
+int off_cpu_set_rings(struct off_cpu *off_cpu, const struct rings *rings, struct error *error);
+/* What gave no sample since off_cpu_open(); zeros if that cannot be read. */
+struct off_cpu_totals off_cpu_totals(struct off_cpu *off_cpu);
+/*
+ * Turns a sample of the ring into one that other events could have, which is valid until the next call. Other records
+ * are returned as they are. NULL: the options do not want it, or the record is not one of the BPF program.
+ */
+const struct record *off_cpu_translate(struct off_cpu *off_cpu, const struct record *record);
+
+#endif

@@ -1,0 +1,198 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Off-CPU time: a program that knows how long it waits, and where, has the same shares in each format; states, filters
+# and the threshold; many switches; what perf sched says of the same program; what is wrong in a request.
+# set: quick
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cgroup-lib.sh"
+need cc curl gzip jq perf protoc
+[ "$(id -u)" -eq 0 ] || skip "root, to load BPF programs"
+chmod 755 "$scratch"
+program=off-cpu-waits
+cc -O1 -g -fno-omit-frame-pointer -pthread -o "$scratch/$program" "$here/waits.c"
+cat >"$scratch/config.yaml" <<'END'
+web: {min_interval: 0s, local_operators: true}
+collectors: {cgroup: {enabled: false}}
+history: {enabled: false}
+sampler: {enabled: true, max_clients: 8}
+END
+
+# record FLAGS... -- COMMAND...: sets said.
+record() {
+    "$PERFCOUNTD" record --config.file="$scratch/config.yaml" --event=off-cpu "$@" >"$scratch/out" 2>"$scratch/err"
+    status=$?
+    said=$(<"$scratch/err")
+}
+
+# within_shares TITLE FILE: lines "MICROSECONDS PART" of the program, whose shares are within 3 points of those that it
+# measured ($scratch/out).
+within_shares() {
+    local line n=0
+    while read -r line; do
+        matches "$1: $line" "$line" '^ok: '
+        n=$((n + 1))
+    done < <(awk -v title="$1" -f "$here/waits.awk" "$scratch/out" "$2")
+    equals "$1: parts" "$n" 4
+}
+
+# Each prints lines "MICROSECONDS PART STATE" of the program, from a file of the format; perf.data has no state.
+folded_parts() {
+    sed -nE "s/^([a-z]+);$program;.*;([a-z]+_part)[; ].* ([0-9]+)\$/\\3 \\2 \\1/p" "$1"
+}
+ndjson_parts() {
+    jq -r --arg comm "$program" 'select(.type == "sample" and .comm == $comm) |
+        (.callchain | map(.symbol) | map(select(endswith("_part"))) | first // empty) as $part |
+        "\((.off_cpu_ns - .runnable_ns) / 1000) \($part) \(.state)", "\(.runnable_ns / 1000) \($part) runnable"' "$1"
+}
+script_parts() {
+    perf script -i - -F comm,period,ip,sym <"$1" 2>"$scratch/complaints" | awk -v comm="$program" '
+        NF == 2 && $1 == comm && $2 ~ /^[0-9]+:?$/ { in_sample = 1; ns = $2 + 0; next }
+        NF == 0 { in_sample = 0 }
+        in_sample && $NF ~ /_part$/ { print ns / 1000, $NF; in_sample = 0 }'
+}
+protoc_parts() {
+    gzip -dc "$1" | protoc --decode=perftools.profiles.Profile --proto_path="$root/tests/e2e" \
+        "$root/tests/e2e/profile.proto" >"$scratch/profile" || return
+    awk -f "$here/profile.awk" "$scratch/profile" >"$scratch/fields"
+    awk '$1 == "stack" && match($0, /[a-z]+_part/) { print $3 / 1000, substr($0, RSTART, RLENGTH), $2 }' "$scratch/fields"
+}
+# states_of PART: its states in the folded stacks
+states_of() {
+    folded_parts "$scratch/waits.folded" | awk -v part="$1" '$2 == part { print $3 }' | sort -u | xargs
+}
+
+# --- a command, in each format
+
+for format in folded perf.data pb.gz; do
+    record --threshold=0.1ms -o "$scratch/waits.$format" -- "$scratch/$program" 3 "$scratch/disk"
+    equals "$format: the status of the program" "$status" 0
+    case $format in
+    folded) folded_parts "$scratch/waits.folded" ;;
+    perf.data) script_parts "$scratch/waits.perf.data" ;;
+    pb.gz) protoc_parts "$scratch/waits.pb.gz" ;;
+    esac >"$scratch/parts"
+    within_shares "$format" "$scratch/parts"
+done
+matches "it says for how long" "$said" 'perfcountd: [0-9]+ samples of off-cpu in'
+matches "and what is left out" "$said" '[0-9]+ waits were shorter than the threshold, and are left out: [0-9.]+ s'
+equals "pprof: the types of its values" "$(awk '$1 == "sample_type" { print $2 }' "$scratch/fields" | xargs)" \
+    "waits/count off_cpu/nanoseconds"
+contains "a task that sleeps" "$(states_of sleep_part)" sleeping
+contains "one that waits for a lock sleeps" "$(states_of lock_part)" sleeping
+equals "those that share a CPU are runnable" "$(states_of run_part)" runnable
+matches "the functions of the kernel that wait" "$(grep ";sleep_part;" "$scratch/waits.folded")" \
+    'nanosleep.*;schedule_\[k\];__schedule_\[k\] '
+lacks "no function of the interrupt in which samples are taken" 'irq_work|finish_task_switch' "$scratch/waits.folded"
+
+record -o "$scratch/waits.svg" -- "$scratch/$program" 1
+matches "a picture has times" "$(<"$scratch/waits.svg")" 'sleep_part: [0-9.]+ ms, '
+record --state=runnable -o "$scratch/runnable.folded" -- "$scratch/$program" 1
+equals "of one state" "$(cut -d ';' -f 1 "$scratch/runnable.folded" | grep -v '^#' | sort -u)" runnable
+record --state=blocked -o "$scratch/blocked.folded" -- "$scratch/$program" 1
+lacks "of the other states" '^runnable' "$scratch/blocked.folded"
+
+# --- a program that has children
+
+record -o "$scratch/children.folded" -- sh -c "$scratch/$program 1 & $scratch/$program 1; wait"
+contains "what a command starts is part of it" "$(<"$scratch/children.folded")" "sleeping;$program;"
+
+# --- a daemon, whose opener has the program
+
+start_daemon --config.file="$scratch/config.yaml"
+idle=$(perf_fds)
+in_cgroup() {
+    # shellcheck disable=SC2016 # the shell's own
+    sh -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' - "$parent" "$@" >"$scratch/out"
+}
+# reaches TIME: a line of the stream is later.
+reaches() {
+    [ -n "$(tail -n 5 "$scratch/stream" | head -n 4 | jq -r --argjson time "$1" 'select(.time > $time) | 1' 2>/dev/null)" ]
+}
+# of_stream QUERY COMMAND...: a stream of that query from before the command until after it, in $scratch/stream.
+of_stream() {
+    local query=$1 pid
+    shift
+    curl -sN --globoff "$url/api/v1/samples?event=off-cpu&seconds=300&$query" >"$scratch/stream" &
+    children+=("$!")
+    pid=$!
+    holds "$query: a stream begins" eventually 60 grep -q '"type":"header"' "$scratch/stream"
+    events=$(perf_fds)
+    "$@"
+    holds "$query: it goes on" eventually 60 reaches "$(date +%s)"
+    kill "$pid" 2>/dev/null
+    wait "$pid" 2>/dev/null
+    sed -i '$d' "$scratch/stream" # the last line may be incomplete
+}
+
+of_stream "cgroup=$below&threshold=0.1ms" in_cgroup perf sched record -q -o "$scratch/sched" -- \
+    "$scratch/$program" 3 "$scratch/disk" 2>"$scratch/err"
+equals "its header has the threshold" "$(head -n 1 "$scratch/stream" | jq -r '"\(.event) \(.threshold_ns)"')" \
+    "off-cpu 100000"
+compares "each CPU has two events" "$events >= $idle + 2 * $(getconf _NPROCESSORS_ONLN)"
+equals "of a cgroup" "$(jq -r 'select(.type == "sample") | .cgroup' "$scratch/stream" | sort -u)" "$below"
+if grep -qE '"type":"(lost|dropped)"' "$scratch/stream"; then
+    left_out "a machine with time to read all waits"
+else
+    ndjson_parts "$scratch/stream" >"$scratch/parts"
+    within_shares "NDJSON" "$scratch/parts"
+    # Its columns: ..., TASK[TID/PID], wait time with the delay, the delay from the wakeup on, run time, in ms.
+    of_perf=$(perf sched timehist -i "$scratch/sched" 2>/dev/null |
+        awk -v comm=" ${program}[" 'index($0, comm) { n += $(NF - 2) } END { print n + 0 }')
+    own=$(jq -r --arg comm "$program" 'select(.type == "sample" and .comm == $comm) | .off_cpu_ns' "$scratch/stream" |
+        awk '{ n += $1 } END { print n / 1e6 }')
+    compares "all waits of the program, as perf sched timehist has them, within 5 %, in ms" \
+        "$of_perf > 1000 && ($own / ($of_perf + 1) - 1) ^ 2 < 0.05 ^ 2"
+fi
+holds "a stream that ends closes its events" eventually 60 fds_are "$idle"
+
+# --- what is asked for
+
+of_stream "" "$scratch/$program" 1 >/dev/null
+compares "by default, waits are not shorter than a millisecond" \
+    "$(jq -r 'select(.type == "sample") | .off_cpu_ns' "$scratch/stream" | sort -n | head -n 1) >= 1e6"
+"$scratch/$program" 3 >"$scratch/out" &
+children+=("$!")
+of_stream "pid=${children[-1]}&threshold=0.1ms" wait "${children[-1]}"
+equals "of a process" "$(jq -r 'select(.type == "sample") | .comm' "$scratch/stream" | sort -u)" "$program"
+of_stream "cpu=0&state=runnable" "$scratch/$program" 1 >/dev/null
+equals "on a CPU, in a state" "$(jq -r 'select(.type == "sample") | "\(.cpu) \(.state)"' "$scratch/stream" | sort -u)" \
+    "0 runnable"
+
+# refuses QUERY TEXT
+refuses() {
+    equals "400: $1" "$(status_of "/api/v1/samples?$1")" 400
+    contains "says why: $1" "$(get "/api/v1/samples?$1" | jq -r .error)" "$2"
+}
+refuses 'event=off-cpu&frequency=99' 'samples each wait'
+refuses 'event=off-cpu&period=2' 'samples each wait'
+refuses 'event=off-cpu&read=1' 'samples each wait'
+refuses 'event=off-cpu&threshold=0' 'expected seconds above 0'
+refuses 'event=off-cpu&state=idle' 'expected runnable, blocked,'
+refuses 'event=cpu-clock&threshold=1ms' 'is for the event off-cpu'
+refuses 'state=blocked' 'is for the event off-cpu'
+
+# --- many switches: those below the threshold are only counted
+
+get '/api/v1/samples?event=off-cpu&seconds=3' >"$scratch/stream" &
+perf bench sched pipe -l 30000 >"$scratch/bench" 2>&1
+wait $!
+equals "many switches: nothing is lost" "$(jq -r 'select(.type == "end") | "\(.lost) \(.dropped) \(.malformed)"' \
+    "$scratch/stream")" "0 0 0"
+compares "they are counted" "$(end_of "$scratch/stream" brief) > 1000 && $(end_of "$scratch/stream" brief_ns) > 0"
+compares "hardly a stack is missing" "$(end_of "$scratch/stream" missed) < 0.02 * $(samples_in "$scratch/stream") + 10"
+
+# --- as many measure at a time as the kernel is asked for programs
+
+pids=()
+for threshold in 1 2 3 4; do
+    curl -sN "$url/api/v1/samples?event=off-cpu&threshold=$threshold&seconds=300" >"$scratch/stream.$threshold" &
+    children+=("$!")
+    pids+=("$!")
+    holds "threshold $threshold" eventually 60 grep -q '"type":"header"' "$scratch/stream.$threshold"
+done
+equals "a fifth is refused" "$(status_of '/api/v1/samples?event=off-cpu&threshold=5')" 503
+kill "${pids[@]}"
+holds "until the others have ended" eventually 60 fds_are "$idle"
+stop_daemon
+
+finish
