@@ -64,6 +64,8 @@ pack() {
     done
     quietly "could not build hot" "${compiler[@]}" -static -O1 -g -fno-omit-frame-pointer -Wall -Wextra -Werror \
         -o "$image/bin/hot" "$root/tests/e2e/hot.c"
+    quietly "could not build waits" "${compiler[@]}" -static -O1 -g -fno-omit-frame-pointer -pthread -Wall -Wextra \
+        -Werror -o "$image/bin/waits" "$root/tests/e2e/waits.c"
     for program in "$vm_dir"/guest/{spin,hold,drop}.c "$root/bench/board-switches.c"; do
         quietly "could not build $program" "${compiler[@]}" -static -O2 -Wall -Wextra -Werror \
             -o "$image/bin/$(basename "$program" .c)" "$program"
@@ -80,7 +82,7 @@ pack() {
 is_packed() {
     local newer
     newer=$(find "$VM_BUILD"/{arguments,perfcountd,tests/impostor/impostor} "$vm_dir"/{build.sh,guest} \
-        "$root/tests/e2e/hot.c" "$root/bench/board-switches.c" -newer "$VM_BUILD/initramfs.gz") &&
+        "$root"/tests/e2e/{hot,waits}.c "$root/bench/board-switches.c" -newer "$VM_BUILD/initramfs.gz") &&
         [ -z "$newer" ] && [ -d "$image" ]
 }
 

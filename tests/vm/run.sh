@@ -52,6 +52,9 @@ two_kinds() {
     part test_cgroup "$1"
     part test_contention
     part test_sampler
+    part test_hindsight
+    part test_off_cpu
+    part test_off_cpu_hotplug
     part test_sampler_hotplug
     part test_pressure "$1"
     part test_hotplug armv8_cortex_a76 "$([ "$1" = 6.1 ] && echo bpf || echo perf)"
@@ -59,8 +62,8 @@ two_kinds() {
 
 board() {
     local noun
-    for noun in armhf board bpf cgroup contention discovery hotplug hour impostor metrics pressure privilege sampler self \
-        tracepoint truth; do
+    for noun in armhf board bpf cgroup contention discovery hotplug hour impostor metrics off-cpu pressure privilege \
+        sampler self tracepoint truth; do
         # shellcheck source=/dev/null
         . "$vm_dir/$noun.sh"
     done

@@ -91,6 +91,50 @@ END
     fi
 }
 
+# timer_interrupts: how many CPU 2 has had.
+timer_interrupts() {
+    vm_run "awk '/arch_timer/ { n += \$4 } END { print n }' /proc/interrupts"
+}
+
+# idle_interrupts: how many timer interrupts CPU 2 has in a second, while nothing runs there.
+idle_interrupts() {
+    local before after
+    before=$(vm_run 'cat /proc/uptime; taskset 1 true'; timer_interrupts)
+    vm_run 'taskset 1 sleep 10'
+    after=$(vm_run 'cat /proc/uptime; taskset 1 true'; timer_interrupts)
+    awk -v before="$before" -v after="$after" 'BEGIN {
+        n = split(before, b); m = split(after, a); printf "%.1f\n", (a[m] - b[n]) / (a[1] - b[1]) }'
+}
+
+# The minute that is over, of a program that has ended: its shares within five standard deviations. An idle CPU wakes up
+# for each sample.
+test_hindsight() {
+    local share n idle sampled
+    daemon_start <<'END'
+collectors: {cgroup: {enabled: false}}
+sampler: {enabled: true, allow: everybody}
+END
+    idle=$(idle_interrupts)
+    daemon_start <<'END'
+collectors: {cgroup: {enabled: false}}
+sampler: {enabled: true, allow: everybody, hindsight: {enabled: true}}
+END
+    sampled=$(idle_interrupts)
+    compares "hindsight: timer interrupts of an idle CPU in a second, and without it" \
+        "$sampled < $idle + 40 && $sampled > $idle"
+    daemon_start <<'END'
+collectors: {cgroup: {enabled: false}}
+sampler: {enabled: true, allow: everybody, hindsight: {enabled: true, frequency: 99, seconds: 600, memory: 32MiB}}
+END
+    vm_run 'taskset -c 3 hot 6 >/dev/null'
+    equals "hindsight: the program has ended" "$(vm_run 'pidof hot')" ""
+    get '/api/v1/folded?last=600' | sed -nE 's/^hot;.*;(hot_[a-z]+) ([0-9]+)$/\2 \1/p' >"$scratch/weights"
+    read -r share n <<<"$(sampler_share <"$scratch/weights")"
+    compares "hindsight: $share of 70 % in one function, of $n samples" \
+        "$n > 100 && ($share - 70) ^ 2 * $n <= (5 * 45.8) ^ 2"
+    daemon_stop
+}
+
 # stretches FILE: how many samples of CPU 3 there are between pauses of half a second or more, as "N N".
 stretches() {
     samples_of "$1" 3 .time | sort -n | awk 'NR > 1 && $1 - last > 0.5 { printf "%d ", n; n = 0 }
