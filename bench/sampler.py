@@ -30,10 +30,13 @@ sampler: {enabled: true, allow: local, event: cpu-clock}
 FREQUENCY = 4000
 # A program for each CPU, with some callers to walk through.
 SPIN = """
+#include <stdlib.h>
 int leaf(int n) { for (volatile int i = 0; i < 1000; i++) n += i; return n + 1; }
 int middle(int n) { return leaf(n) + 1; }
 int outer(int n) { return middle(n) + 1; }
-int main(void) { for (int n = 0;; n = outer(n) & 1023) ; }
+int main(int argc, char **argv) {
+    for (long n = 0, turns = argc > 1 ? atol(argv[1]) : -1; turns != 0; turns--) n = outer(n) & 1023;
+}
 """
 
 
@@ -54,9 +57,12 @@ def memfds(pid):
     return {inode: int(end, 16) - int(start, 16) for start, end, inode in found}
 
 
+HINDSIGHT = CONFIG.replace("cpu-clock}", "cpu-clock, hindsight: {enabled: true, event: cpu-clock, frequency: %d}}")
+
+
 class Daemon(peers.Perfcountd):
-    def __init__(self, build, directory):
-        super().__init__(build, directory, CONFIG)
+    def __init__(self, build, directory, config=CONFIG):
+        super().__init__(build, directory, config)
 
     def cpu_seconds(self):
         """CPU time of all its processes, those that have ended among them."""
@@ -206,6 +212,69 @@ def measure_memory(table, daemon, before, load, seconds, what):
     table.row("growth by four formats and %d s of %s" % (seconds, what), (sum(most) - sum(before)) / mega, "MB")
 
 
+SWITCHES = 2 * 100000  # an operation of `perf bench sched pipe` is two
+
+
+def switching_seconds():
+    """CPU seconds of programs that switch all the time, on one CPU."""
+    return wait_for(subprocess.Popen(["taskset", "-c", str(max(os.sched_getaffinity(0))), "perf", "bench", "sched", "pipe",
+                                      "-l", str(SWITCHES // 2)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+
+
+def measure_off_cpu(table, daemon, rounds):
+    """
+    What off-CPU time costs at each switch: the programs that switch, beside what perf's samples of all switches cost
+    them, and the daemon. Rounds alternate.
+    """
+    alone, measured, sampled, own = [], [], [], []
+    for _ in range(rounds):
+        alone.append(switching_seconds())
+        client = subprocess.Popen(["curl", "-sN", "-o", "/dev/null", daemon.url(
+            "/api/v1/samples?event=off-cpu&seconds=60")])
+        time.sleep(1)
+        spent = daemon.cpu_seconds()
+        measured.append(switching_seconds())
+        own.append(daemon.cpu_seconds() - spent)
+        client.kill()
+        client.wait()
+        perf = subprocess.Popen(["perf", "record", "-q", "-a", "-g", "-e", "context-switches", "-c", "1", "-o", "/dev/null",
+                                 "sleep", "60"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(1)
+        sampled.append(switching_seconds())
+        perf.terminate()
+        perf.wait()
+    slower = [(a - b + c) / SWITCHES * 1e6 for a, b, c in zip(measured, alone, own)]
+    print("a switch: alone %.2f us, while off-CPU time is measured %.2f us, while perf samples all switches %.2f us" % tuple(
+        statistics.median(seconds) / SWITCHES * 1e6 for seconds in (alone, measured, sampled)))
+    table.row("off-CPU time: a switch is longer by, with the daemon's", statistics.median(slower), "us")
+    table.row("off-CPU time: 50000 switches a second, of one core", statistics.median(slower) * 5, "%")
+
+
+WORK = 8000000  # turns of the program: some seconds
+
+
+def working_seconds(spin):
+    """CPU seconds of a fixed work on each CPU at the same time."""
+    workers = [subprocess.Popen(["taskset", "-c", str(cpu), spin, str(WORK)], stdin=subprocess.DEVNULL)
+               for cpu in sorted(os.sched_getaffinity(0))]
+    return sum(wait_for(worker) for worker in workers)
+
+
+def measure_hindsight(table, build, directory, spin, rounds):
+    """What work on all CPUs loses to samples that are taken all the time; and how often the daemon wakes up for them."""
+    seconds = collections.defaultdict(list)
+    for _ in range(rounds):
+        for frequency in (0, 19, 99):
+            daemon = Daemon(build, directory, HINDSIGHT % frequency if frequency else CONFIG)
+            try:
+                seconds[frequency].append(working_seconds(spin))
+            finally:
+                daemon.stop()
+    for frequency in (19, 99):
+        loss = statistics.median(a / b for a, b in zip(seconds[frequency], seconds[0])) - 1
+        table.row("hindsight: loss of busy CPUs at %d Hz" % frequency, 100 * loss, "%")
+
+
 def wakeups_in(daemon, seconds):
     before = daemon.processes.wakeups()
     time.sleep(seconds)
@@ -247,10 +316,13 @@ def measure(arguments, table):
         daemon = Daemon(arguments.build, directory)
         stack.callback(daemon.stop)
         cpus = len(os.sched_getaffinity(0))
+        measure_hindsight(table, arguments.build, directory, spin, 5)
         events, memory = daemon.processes.perf_events(), daemon.memory()
         n_processes = len(daemon.processes.pids())
         measure_idle(table, daemon, events, n_processes, 5)
         table.row("events open while a client listens", during(daemon) - events)
+        if shutil.which("perf") and shutil.which("curl"):
+            measure_off_cpu(table, daemon, 5)
         with busy([[spin]] * cpus):
             measure_live(table, daemon, 30)
             measure_beside_perf(table, daemon, 3, 10)
