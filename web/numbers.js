@@ -82,6 +82,11 @@ export function percent(share) {
     return write("percent", share);
 }
 
+// Of nanoseconds: "1.5 ms", "2.25 s".
+export function waited(ns) {
+    return ns * almost >= 1e9 ? `${digits(ns / 1e9)} s` : `${digits(ns / 1e6)} ms`;
+}
+
 // How many of something.
 export function count(n) {
     return write("whole", n);

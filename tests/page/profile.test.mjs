@@ -152,6 +152,91 @@ test("of another tab may be one too many", () => session.see("#profile?seconds=6
         await view.sees(/2 clients have samples already.*Record again later/, "main [role=alert]");
     }))));
 
+// --- off-CPU time
+
+// tests/e2e/waits.c knows how long each of its functions has waited.
+const waits = join(scratch(), `waits${process.pid}`), waiter = basename(waits);
+execFileSync("cc", ["-O1", "-g", "-fno-omit-frame-pointer", "-pthread", "-o", waits,
+                    join(root, "tests/e2e/waits.c")]);
+const offCpu = (title, body) => test(title, { skip: process.getuid() !== 0 && "root, to load BPF programs" }, body);
+
+async function withWaits(view, body) {
+    const child = started(waits, ["600"]);
+
+    await view.until("names of functions", async (pid) =>
+        (await (await fetch(`api/v1/samples?seconds=0.3&frequency=199&pid=${pid}`)).text()).includes("run_part"),
+                     child.pid);
+    await body(child.pid);
+    child.kill("SIGKILL");
+    await eventually("the end of the program", () => child.signalCode);
+}
+
+// The nanoseconds of a function of the program in the last graph that is shown, by state.
+const waitsOf = (view, name) => view.page.evaluate((program, name) => {
+    const { flame } = [...document.querySelectorAll("main canvas")].filter((one) => one.offsetParent).at(-1) ?? {};
+    const found = {};
+
+    for (const node of flame?.tree?.nodes() ?? [])
+        if (node.name === name && node.path()[1].name === program)
+            found[node.path()[0].name] = (found[node.path()[0].name] ?? 0) + node.total;
+    return found;
+}, waiter, name);
+
+offCpu("off-CPU time of a function is as long as the program says, below its states", () =>
+    session.see("#profile?seconds=600", async (view) => {
+        await withWaits(view, () => {}); // the daemon keeps the names for a while
+        await view.page.click(".kinds label:nth-of-type(2)");
+        assert.deepEqual(await texts(view, ".options :checked + span b"), ["Off-CPU time"]);
+        assert.equal(await view.text(".proposal"), "each wait of at least 1ms");
+        await view.press("Record");
+        await view.sees(/[1-9]\d* waits?,/, ".progress");
+        const child = started(waits, ["3"]);
+        let said = "";
+        child.stdout.on("data", (text) => said += text);
+        const ns = 1000 * await eventually("the program's own figure", () => Number(/sleep_part (\d+)/.exec(said)?.[1]));
+        let found;
+        const all = async () => {
+            found = await waitsOf(view, "sleep_part"); // a sleeper that was woken may wait for a CPU
+            return (found.sleeping ?? 0) + (found.runnable ?? 0);
+        };
+        await eventually(() => `waits of ${ns} ns: ${JSON.stringify(found)}`, async () => await all() > 0.95 * ns);
+        await view.press("Stop");
+        await view.idle();
+        assert.ok(await all() < 1.05 * ns, `${JSON.stringify(found)} of ${ns}`);
+        assert.ok(found.sleeping > 0);
+        assert.ok((await waitsOf(view, "run_part")).runnable > 0, "what waits for a CPU is runnable");
+        await view.sees(/off-cpu of 1 ms and more, .* waits, [\d.]+ m?s together/);
+        await view.sees("Functions that waited longest", ".result h3");
+        assert.match((await texts(view, "main tbody td.number"))[0], /^[\d.,]+ m?s, [\d.]+%$/);
+        await select(view, "by", "merged");
+        const [frames] = await view.frames();
+        assert.ok(!frames.some(({ kind }) => kind === "process") && frames.some(({ kind }) => kind === "state"));
+        assert.deepEqual(await view.findings(), []);
+    }));
+
+offCpu("one click records on and off CPU, with the threshold and the state", () => session.see(
+    "#profile?seconds=1", (view) => withWaits(view, async (pid) => {
+        await view.go(`#profile?event=off-cpu&threshold=2ms&state=blocked&frequency=99&seconds=2&pid=${pid}`);
+        const { href } = await view.page.$eval("main a[download='profile.pb.gz']", ({ href }) => ({ href }));
+        assert.deepEqual(Object.fromEntries(new URL(href).searchParams), {
+            event: "off-cpu", threshold: "2ms", state: "blocked", seconds: "2", pid: String(pid) });
+        await view.press("Record on and off CPU");
+        await view.idle();
+        const [on, off] = await view.frames();
+        assert.ok(widest(on, "run_part") > 0 && !widest(on, "sleep_part"));
+        assert.ok(widest(off, "sleep_part") > 0 && !widest(off, "runnable"));
+        assert.deepEqual((await texts(view, ".panel:not([hidden]) h3")), ["On CPU", "Off CPU"]);
+        const asked = view.asked(/api\/v1\/samples\?seconds=2|samples\?event/)
+            .map(({ url }) => new URL(url).searchParams).filter((one) => one.get("seconds") === "2");
+        assert.deepEqual(asked.map((one) => [one.get("event"), one.get("threshold"), one.get("pid")]),
+                         [["off-cpu", "2ms", String(pid)], [null, null, String(pid)]]);
+        await view.look({ width: 360 });
+        await view.fits();
+        assert.deepEqual(await view.findings(), []);
+        await view.record();
+        assert.equal((await view.frames()).length, 1);
+    })));
+
 // --- what already happened
 
 const kept = "enabled: true, allow: local, hindsight: {enabled: true, seconds: 3600, memory: 256MiB}";
@@ -270,6 +355,7 @@ refused("#profile?event=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E", "event", /an 
 refused("#profile?cpu=999", "cpu", /there is no CPU 999/);
 refused("#profile?pid=x", "pid", /expected a whole number/);
 refused("#profile?cgroup=/nosuch", "cgroup", /there is no cgroup \/nosuch/);
+refused("#profile?event=off-cpu&threshold=0", "threshold", /expected seconds above 0/);
 refused("#profile?period=x", "rate", /expected a whole number/);
 refused("#profile?seconds=-1", "seconds", /expected seconds/);
 
@@ -341,7 +427,7 @@ test("a link fills them and starts nothing", () => {
         assert.equal(view.asked(/api\/v1\/samples/).length, 0);
         const values = await view.page.$$eval("main form .advanced :is(input, select)", (all) =>
                 all.map((one) => one.value));
-        assert.deepEqual(values, ["page-faults", "period", "7", "2", "0", "/a", "1"]);
+        assert.deepEqual(values, ["page-faults", "period", "7", "", "", "2", "0", "/a", "1"]);
         await view.page.$eval("#profile-cpu", (one) => {
             one.value = "";
             one.dispatchEvent(new Event("change"));

@@ -5,8 +5,8 @@ import { plain } from "../element.js";
 const width = 1200, row = 18, margin = 10, head = 34, letter = 7.3; // pixels; `letter`: of the font at its size
 const narrowest = 0.3, longestName = 400;
 // Light and dark, as formats/flame.css has them.
-const colours = { all: ["#d8d8d8", "#4b545c"], process: ["#c5cad3", "#46505f"], user: ["#f3b562", "#8a5a1a"],
-                  kernel: ["#8fb8de", "#2f5f8a"], other: ["#d8d8d8", "#4b545c"] };
+const colours = { all: ["#d8d8d8", "#4b545c"], process: ["#c5cad3", "#46505f"], state: ["#c5cad3", "#46505f"],
+                  user: ["#f3b562", "#8a5a1a"], kernel: ["#8fb8de", "#2f5f8a"], other: ["#d8d8d8", "#4b545c"] };
 const ink = ["#1a1a1a", "#f2f2f2"], paper = ["#fff", "#16191c"];
 // A program that knows no style sheets has the light colours, which are attributes.
 const dark = "<style>svg { color-scheme: light dark } @media (prefers-color-scheme: dark) { " +
@@ -36,11 +36,12 @@ function label(name, pixels) {
     return room < 3 ? "" : cut(plain(name), room);
 }
 
-function frameText(node, x, y, pixels, total) {
+function frameText(node, x, y, pixels, { total, isTime }) {
     const module = node.module ? ` (${cut(node.module, longestName)})` : "";
     const share = percent(total > 0 ? node.total / total : 0);
-    const samples = `${node.total} sample${node.total === 1 ? "" : "s"}`;
-    const title = `${cut(node.name, longestName)}${module}: ${samples}, ${share}`;
+    const weight = isTime ? `${(node.total / 1e6).toFixed(1)} ms`
+                          : `${node.total} sample${node.total === 1 ? "" : "s"}`;
+    const title = `${cut(node.name, longestName)}${module}: ${weight}, ${share}`;
     const text = label(node.name, pixels);
 
     return `<g class="${node.kind}"><title>${escape(title)}</title>` +
@@ -82,12 +83,12 @@ export function svg(tree, { icicle = false, title = "Flame graph" } = {}) {
         ` font-family="monospace" font-size="12" fill="${ink[0]}">\n${dark}` +
         `<title>${escape(title)}</title>\n<rect class="paper" width="100%" height="100%" fill="${paper[0]}"/>\n` +
         `<text x="${margin}" y="22" font-size="15">${escape(label(title, 0.8 * width))}</text>\n` +
-        frames.map(({ node, x, pixels }) => frameText(node, x, yOf(node), pixels, tree.total)).join("") + "</svg>\n";
+        frames.map(({ node, x, pixels }) => frameText(node, x, yOf(node), pixels, tree)).join("") + "</svg>\n";
 }
 
 // --- A tree as /api/v1/folded writes it, for flamegraph.pl and the like: a line for each stack,
 // "comm;outermost;...;innermost SAMPLES", in the order of their bytes. Functions of the kernel end in "_[k]". A
-// ";" within a name becomes ":".
+// ";" within a name becomes ":". Off-CPU time is in microseconds, "state;comm;...".
 
 const truncated = "[truncated]";
 const mostText = 1 << 26; // characters
@@ -109,10 +110,11 @@ function order(a, b) {
     return (a.codePointAt(i) ?? -1) - (b.codePointAt(i) ?? -1);
 }
 
-function write(lines, lumped) {
-    const sorted = [...lines].sort(([a], [b]) => order(a, b)).map(([line, weight]) => `${line} ${weight}\n`);
+function write(lines, lumped, isTime) {
+    const sorted = [...lines].sort(([a], [b]) => order(a, b)).concat([[truncated, lumped]]);
 
-    return sorted.join("") + (lumped > 0 ? `${truncated} ${lumped}\n` : "");
+    return sorted.map(([line, weight]) => [line, isTime ? Math.round(weight / 1000) : weight])
+        .filter(([, weight]) => weight > 0).map(([line, weight]) => `${line} ${weight}\n`).join("");
 }
 
 // Samples in "(other)" are in the line "[truncated]", as those that the daemon has no room for, and so are those whose
@@ -131,5 +133,5 @@ export function folded(tree) {
         for (const child of node.children?.values() ?? [])
             waiting.push([child, line === "" ? textOf(child) : `${line};${textOf(child)}`]);
     }
-    return write(lines, lumped);
+    return write(lines, lumped, tree.isTime);
 }

@@ -129,3 +129,13 @@ export function stackOf(sample) {
 
     return [{ name, module: "", kind: "process" }, ...framesOf(sample)];
 }
+
+// The stacks of a sample, with their weights: [[frames, weight]]. Of off-CPU time the weight is in nanoseconds, and the
+// outermost frame is the state of the task; the part of the wait in which it could have run is in the state "runnable".
+export function stacksOf(sample) {
+    const frames = stackOf(sample), { off_cpu_ns: ns, runnable_ns: runnable = 0 } = sample;
+    const inState = (name) => [{ name, module: "", kind: "state" }, ...frames];
+
+    return ns === undefined ? [[frames, 1]]
+        : [[inState(textOf(sample.state, unknown)), ns - runnable], [inState("runnable"), runnable]];
+}

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Describes a frame: in a tooltip, and in a sentence for readers of the screen. All of it is text.
 import { element, plain, replace } from "../element.js";
-import { amount, percent } from "../numbers.js";
+import { amount, percent, waited } from "../numbers.js";
 import { change, points } from "./painter.js";
 import { isSure } from "./tree.js";
 
 const mostCharacters = 500;
-const kinds = { user: "user", kernel: "kernel", process: "process" };
+const kinds = { user: "user", kernel: "kernel", process: "process", state: "state" };
 
 export function nameOf(node) {
     const name = plain(node.name);
@@ -40,8 +40,8 @@ export function sentence(node, row, state) {
     return `${lines(node, state).join(", ")}, depth ${row}, ${children === 1 ? "1 child" : `${children} children`}`;
 }
 
-export function weight(node) {
-    return `${amount(node.total)} ${node.total === 1 ? "sample" : "samples"}`;
+export function weight(node, isTime = false) {
+    return isTime ? waited(node.total) : `${amount(node.total)} ${node.total === 1 ? "sample" : "samples"}`;
 }
 
 export class Tip {

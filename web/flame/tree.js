@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stacks summed up: a node for each path of frames, with the weight of the samples that came by. It is bounded,
 // whatever the programs do that it is about: what finds no room goes to "(other)" below the last frame that has a node,
-// and is counted in `lumped`; the middle of a stack that is too deep is the frame "(left out)".
+// and is counted in `lumped`; the middle of a stack that is too deep is the frame "(left out)". Weights are samples, or
+// nanoseconds of off-CPU time.
 
 const heaviest = 2 ** 53; // of one sample
 const other = { name: "(other)", module: "", kind: "other" };
@@ -13,13 +14,14 @@ export function keyOf(frame) {
 }
 
 class Node {
-    // `kind` is "process", "user", "kernel", "other" (no function), or "all" (the root).
+    // `kind` is "process", "state" (of off-CPU time), "user", "kernel", "other" (no function), or "all" (the root).
     constructor({ name, module, kind }, parent) {
         this.name = name;
         this.module = module;
         this.kind = kind;
         this.self = 0; // weight of the samples that were taken in this frame itself
         this.total = 0; // and in those that it called
+        this.variance = 0; // of `total`
         this.children = null; // Map, by keyOf()
         this.parent = parent;
         this.depth = parent ? parent.depth + 1 : 0;
@@ -47,12 +49,15 @@ function within(map, key) {
 function addWeights(to, node) {
     to.self += node.self;
     to.total += node.total;
+    to.variance += node.variance;
 }
 
 export class StackTree {
     // At most `limit` nodes, and an eighth more for "(other)"; `depth` frames in a stack; `text` characters of names.
-    constructor({ limit = 200000, depth = 512, text = 1 << 24 } = {}) {
-        this.limits = { limit, depth, text };
+    // `isTime`: weights are nanoseconds.
+    constructor({ limit = 200000, depth = 512, text = 1 << 24, isTime = false } = {}) {
+        this.limits = { limit, depth, text, isTime };
+        this.isTime = isTime;
         this.root = new Node({ name: "all", module: "", kind: "all" }, null);
         this.frames = new Map(); // {key, frame} by kind, module, name
         this.text = 0;
@@ -69,13 +74,15 @@ export class StackTree {
     add(frames, weight = 1) {
         if (!(weight > 0))
             return;
-        const counted = Math.min(weight, heaviest);
+        const counted = Math.min(weight, heaviest), variance = this.isTime ? counted * counted : counted;
         const node = this.descend(this.cut(frames));
 
         node.self += counted;
         this.lumped += node.kind === "other" && node.name === other.name ? counted : 0;
-        for (let at = node; at; at = at.parent)
+        for (let at = node; at; at = at.parent) {
             at.total += counted;
+            at.variance += variance;
+        }
     }
 
     // The outer and the inner half of a stack that is too deep: where it came from, and what it did.
@@ -166,17 +173,27 @@ export class StackTree {
 
     // The same without the frames of processes.
     merged() {
-        const tree = new StackTree(this.limits);
+        return this.without(({ kind }) => kind === "process");
+    }
 
-        for (const [key, child] of this.root.children ?? [])
-            if (child.kind === "process") {
-                tree.graft(tree.root, child);
-            } else {
-                tree.graft(tree.root.children?.get(key) ?? tree.attach(tree.root, key, child), child);
-                tree.root.total += child.total;
+    // The same without some frames: their samples are taken in the next frame outside that is kept.
+    without(isLeftOut) {
+        const tree = new StackTree(this.limits), pairs = [[tree.root, this.root]];
+
+        addWeights(tree.root, this.root);
+        while (pairs.length > 0) {
+            const [to, node] = pairs.pop();
+            for (const [key, child] of node.children ?? []) {
+                if (isLeftOut(child)) {
+                    to.self += child.self;
+                    pairs.push([to, child]);
+                    continue;
+                }
+                const made = to.children?.get(key) ?? tree.attach(to, key, child);
+                addWeights(made, child);
+                pairs.push([made, child]);
             }
-        tree.root.self += this.root.self;
-        tree.root.total += this.root.self;
+        }
         tree.lumped = this.lumped;
         return tree;
     }
@@ -196,11 +213,12 @@ export class StackTree {
 
 // --- Two trees laid over each other. Samples of the two may differ in number, so that shares of each are compared.
 
-// The standard deviation of the difference of two shares, of numbers of samples, which vary as Poisson counts do.
+// The standard deviation of the difference of two shares, by the variances of their weights. Samples vary as Poisson
+// counts do: the variance is their number, or, where each has a weight of its own, the sum of the squares.
 export function deviation(before, beforeTotal, after, afterTotal) {
-    const variance = (n, total) => total > 0 ? n / (total * total) : 0;
+    const ofShare = (variance, total) => total > 0 ? variance / (total * total) : 0;
 
-    return Math.sqrt(variance(before, beforeTotal) + variance(after, afterTotal));
+    return Math.sqrt(ofShare(before, beforeTotal) + ofShare(after, afterTotal));
 }
 
 // Whether a difference is more than chance makes of samples: two standard deviations.
@@ -212,16 +230,16 @@ export function isSure(change, error) {
 // to 1, and `error`, the standard deviation of their difference. A frame that is gone is kept with the total 0.
 export function difference(before, after) {
     const tree = new StackTree(after.limits);
-    const old = new Map(); // the node of `before`, by the new tree's
+    const old = new Map(), none = { total: 0, variance: 0 }; // the node of `before`, by the new tree's
 
     tree.graft(tree.root, after.root);
     tree.lumped = after.lumped;
-    tree.graft(tree.root, before.root, (to, node) => old.set(to, node.total));
+    tree.graft(tree.root, before.root, (to, node) => old.set(to, node));
     for (const node of tree.nodes()) {
-        const weight = old.get(node) ?? 0;
-        node.before = before.total > 0 ? weight / before.total : 0;
+        const { total, variance } = old.get(node) ?? none;
+        node.before = before.total > 0 ? total / before.total : 0;
         node.after = after.total > 0 ? node.total / after.total : 0;
-        node.error = deviation(weight, before.total, node.total, after.total);
+        node.error = deviation(variance, before.total, node.variance, after.total);
     }
     return tree;
 }
@@ -247,23 +265,44 @@ function walk(tree, enter, leave) {
     }
 }
 
-// Returns [{name, module, kind, process, self, total}], the largest self first. A function that calls itself has each
-// sample once in its total. With `byProcess`, each process has its own rows; else `process` is "".
+// The functions of the kernel in which programs wait are the same for all waits: it is the program's function that waits.
+function ofPrograms(tree) {
+    const inProgram = new Set();
+
+    return tree.without((node) => {
+        const isOne = node.kind === "kernel" && (node.parent.kind === "user" || inProgram.has(node.parent));
+        if (isOne)
+            inProgram.add(node);
+        return isOne;
+    });
+}
+
+// Of the samples that were taken in the frame itself.
+function selfVariance({ variance, children }) {
+    for (const child of children?.values() ?? [])
+        variance -= child.variance;
+    return Math.max(0, variance);
+}
+
+// Returns [{name, module, kind, process, self, total, variance}], the largest self first; `variance` is that of self. A
+// function that calls itself has each sample once in its total. With `byProcess`, each process has its own rows; else
+// `process` is "".
 export function hottest(tree, { byProcess = false } = {}) {
     const rows = new Map();
     const rowKey = (node, process) => (byProcess ? `${process.length} ${process}${keyOf(node)}` : keyOf(node));
 
-    walk(tree, (node, process) => {
-        if (node.kind === "all" || node.kind === "process")
+    walk(tree.isTime ? ofPrograms(tree) : tree, (node, process) => {
+        if (["all", "process", "state"].includes(node.kind))
             return null;
         const key = rowKey(node, process);
         let row = rows.get(key);
         if (!row) {
             row = { name: node.name, module: node.module, kind: node.kind, process: byProcess ? process : "",
-                    self: 0, total: 0, above: 0 };
+                    self: 0, total: 0, variance: 0, above: 0 };
             rows.set(key, row);
         }
         row.self += node.self;
+        row.variance += selfVariance(node);
         row.total += row.above++ === 0 ? node.total : 0;
         return row;
     }, (row) => row.above--);

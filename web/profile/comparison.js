@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recording that is shown, and, once one was kept as A, both of them or their difference.
+// The recording that is shown, and, once one was kept as A, both of them or their difference. Two that were made at the
+// same time, on and off CPU, stand one above the other.
 import { element, replace, write } from "../element.js";
 import { difference } from "../flame/tree.js";
 import { summary } from "./notes.js";
@@ -7,7 +8,7 @@ import { Panel } from "./panel.js";
 
 // Parameters that differ make the difference of two recordings mean less.
 function differs(before, after) {
-    const names = ["event", "cpu", "cgroup", "pid", "frequency", "period"];
+    const names = ["event", "cpu", "cgroup", "pid", "frequency", "period", "threshold", "state"];
     const other = names.filter((name) => (before.request[name] ?? "") !== (after.request[name] ?? ""));
 
     return other.length ? `A and B were asked for with another ${other.join(", ")}.` : "";
@@ -30,9 +31,16 @@ export class Comparison {
         this.hide();
     }
 
-    // The recordings that are compared, or null.
+    // The recording that was made at the same time, or null.
+    get beside() {
+        return this.recording?.beside?.header ? this.recording.beside : null;
+    }
+
+    // The recordings that are shown together, or null.
     get pair() {
-        return this.kept && this.recording && this.kept !== this.recording ? [this.kept, this.recording] : null;
+        const first = this.beside ?? this.kept;
+
+        return first && this.recording && first !== this.recording ? [first, this.recording] : null;
     }
 
     hide() {
@@ -41,26 +49,28 @@ export class Comparison {
         this.a.root.hidden = !apart;
         this.b.root.hidden = !this.recording || (pair && !apart);
         this.both.root.hidden = !pair || apart;
-        this.root.classList.toggle("two", Boolean(apart));
+        this.root.classList.toggle("two", Boolean(apart) && !this.beside);
     }
 
-    // `state`: {by, shape, search, compare}. Returns the tree that is shown, and that of A if there is one.
+    // `state`: {by, shape, search, compare}. Returns the tree that is shown, and that of A if they are compared.
     draw(state) {
         if (!this.recording)
             return null;
-        const tree = this.recording.treeBy(state.by), before = this.pair ? this.kept.treeBy(state.by) : null;
+        const { beside, pair } = this, [first] = pair ?? [];
+        const tree = this.recording.treeBy(state.by), before = first?.treeBy(state.by) ?? null;
 
-        this.mode = state.compare;
+        this.mode = beside ? "side" : state.compare;
         this.hide();
-        write(this.b.title, before ? "B" : "Recording");
-        write(this.note, this.kept ? this.remark() : "");
+        write(this.a.title, beside ? "On CPU" : "A");
+        write(this.b.title, beside ? "Off CPU" : before ? "B" : "Recording");
+        write(this.note, this.kept && !beside ? this.remark() : "");
         if (before && this.mode === "difference")
             this.showDifference(before, tree, state);
         else
             this.b.show(summary(this.recording), tree, { ...state, difference: false });
         if (before && this.mode !== "difference")
-            this.a.show(summary(this.kept), before, { ...state, difference: false });
-        return { tree, before };
+            this.a.show(summary(first), before, { ...state, difference: false });
+        return { tree, before: beside ? null : before };
     }
 
     showDifference(before, tree, state) {

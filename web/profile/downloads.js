@@ -60,7 +60,8 @@ export class Downloads {
 
         this.pprof.href = this.client.url("debug/pprof/profile", asked);
         this.perf.href = this.client.url("api/v1/perf.data", asked);
-        write(this.again, "Folded stacks and SVG are of the graph above. The links to pprof and perf.data "
+        const graph = shown?.recording.beside?.header ? "off CPU" : "above";
+        write(this.again, `Folded stacks and SVG are of the graph ${graph}. The links to pprof and perf.data `
             + `${again ? `have all samples since ${timeOf(shown.recording.span.since)}, while the daemon keeps them; then `
                 + `they ${anew}` : request.last ? `have the samples of the last ${duration(Number(request.last))}` : anew}.`);
         return asked;

@@ -4,20 +4,23 @@
 import { element, plain, replace, write } from "../element.js";
 import { count, duration } from "../numbers.js";
 import { hindsightOf } from "../scales.js";
-import { Picker, choices, proposedPeriod } from "./picker.js";
+import { Picker, choices, isClock, offCpu, proposedPeriod } from "./picker.js";
 import { pastOf } from "./recording.js";
 
 const defaultSeconds = "10", live = "live", last = "last";
 const spans = ["10", "30", live].map((value) => ({ value, title: value === live ? live : `${value} s` }));
 // Software events, until the daemon has said what this machine has.
-const alwaysThere = ["cpu-clock", "page-faults", "context-switches"].map((name) => ({ name }));
+const alwaysThere = ["cpu-clock", offCpu, "page-faults", "context-switches"].map((name) => ({ name }));
 const longestSeconds = 3600; // where the daemon does not say what is
 const minuteS = 60;
+const states = ["blocked", "sleeping", "uninterruptible", "stopped", "runnable"];
 
 // A sentence of the daemon belongs to the first control whose words it has. The rate has two names.
 const culprits = [
     ["event", /^event:|^cpu \d+ |there is no (event|PMU)/],
     ["rate", /frequency|period/],
+    ["threshold", /threshold/],
+    ["state", /"state"/],
     ["seconds", /seconds are over/],
     ["cpu", /there is no CPU/],
     ["cgroup", /cgroup/],
@@ -70,7 +73,7 @@ class Options {
 }
 
 export class Form {
-    // on: {record(), stop(), change()}
+    // on: {record(), recordBoth(), stop(), change()}
     constructor(on) {
         this.on = on;
         this.rates = new Map(); // events per second on a CPU, by name, as far as the daemon counts them
@@ -85,6 +88,10 @@ export class Form {
         this.inputs = {
             event: this.picker.input,
             rate: textInput("rate", { inputmode: "numeric", size: 10 }),
+            threshold: textInput("threshold", { size: 8, placeholder: "1ms" }),
+            state: element("select", { id: "profile-state", onchange: () => this.changed() },
+                           element("option", { value: "" }, "all"),
+                           ...states.map((value) => element("option", { value }, value))),
             seconds: textInput("seconds", { inputmode: "decimal", size: 5, placeholder: defaultSeconds }),
             cpu: textInput("cpu", { size: 8, placeholder: "all" }),
             cgroup: textInput("cgroup", { size: 22, placeholder: "all", list: "profile-cgroups" }),
@@ -94,14 +101,17 @@ export class Form {
                                 element("option", { value: "frequency" }, "Samples a second"),
                                 element("option", { value: "period" }, "Events a sample"));
         this.faults = {};
+        this.fields = {};
         this.cgroups = element("datalist", { id: "profile-cgroups" });
         this.where = element("span", { class: "where" });
         this.proposal = element("span", { class: "quiet proposal" });
         this.recordButton = element("button", { type: "submit", class: "main" }, "Record");
+        this.bothButton = element("button", { type: "button", hidden: true, onclick: on.recordBoth },
+                                  "Record on and off CPU");
         this.stopButton = element("button", { type: "button", disabled: true, onclick: on.stop }, "Stop");
         this.root = this.build();
         for (const [name, input] of Object.entries(this.inputs))
-            if (name !== "event")
+            if (name !== "event" && name !== "state")
                 input.addEventListener("change", () => this.changed());
     }
 
@@ -110,19 +120,21 @@ export class Form {
             element("div", { class: "controls" }, this.field("event", "Event", this.picker.root),
                     this.field("rate", "Rate on each CPU", element("span", { class: "pair" }, this.rateKind,
                                                                    this.inputs.rate)),
+                    this.field("threshold", "Waits of at least"), this.field("state", "State"),
                     this.field("seconds", "Seconds"), this.field("cpu", "CPUs"), this.field("cgroup", "Cgroup"),
                     this.field("pid", "Process id"), this.cgroups));
         return element("form", { class: "card toolbar", "aria-label": "Recording",
                                  onsubmit: (event) => this.submit(event) },
                        element("div", { class: "bar-of-card" }, this.kinds.root, this.spans.root,
-                               element("span", { class: "pair" }, this.recordButton, this.stopButton),
+                               element("span", { class: "pair" }, this.recordButton, this.bothButton, this.stopButton),
                                element("span", { class: "about" }, this.where, this.proposal)), this.advanced);
     }
 
     field(name, title, control = this.inputs[name]) {
         this.faults[name] = element("span", { id: `profile-${name}-fault`, class: "bad" });
-        return element("div", { class: "field" }, element("label", { for: `profile-${name}` }, title), control,
-                       this.faults[name]);
+        this.fields[name] = element("div", { class: "field" }, element("label", { for: `profile-${name}` }, title),
+                                    control, this.faults[name]);
+        return this.fields[name];
     }
 
     // The card of what is sampled anyway stands for no choice.
@@ -148,19 +160,24 @@ export class Form {
     }
 
     // The number of events between two samples that is proposed, or null.
-    get proposed() {
-        const { rate } = this.inputs, isChosen = this.isPast || rate.value.trim() !== "" || /[{/]/.test(this.event);
+    proposed(event = this.event) {
+        const { rate } = this.inputs, isChosen = this.isPast || rate.value.trim() !== "" || /[{/]/.test(event);
 
-        return isChosen || !this.event ? null : proposedPeriod(this.event, this.rates.get(this.event) ?? null);
+        return isChosen || !event || event === offCpu ? null : proposedPeriod(event, this.rates.get(event) ?? null);
     }
 
     // Where the choices are shown besides in their own controls.
     show() {
-        const { cpu, cgroup, pid, seconds, rate } = this.inputs, period = this.proposed;
+        const { cpu, cgroup, pid, seconds, rate, threshold } = this.inputs, period = this.proposed();
+        const waits = this.event === offCpu && !this.isPast;
+        const canBoth = !this.isPast && Boolean(cgroup.value.trim() || pid.value.trim());
         const parts = [cgroup.value.trim() && ["cgroup", plain(cgroup.value.trim())],
                        cpu.value.trim() && ["cpu", `CPU ${plain(cpu.value.trim())}`],
                        pid.value.trim() && ["pid", `process ${plain(pid.value.trim())}`]].filter(Boolean);
 
+        this.fields.rate.hidden = waits;
+        this.fields.threshold.hidden = this.fields.state.hidden = !waits && !canBoth;
+        this.bothButton.hidden = !canBoth;
         this.kinds.root.disabled = this.isPast;
         this.kinds.choose(this.event === this.inputs.event.placeholder ? "" : this.event);
         this.spans.choose(seconds.value.trim() || defaultSeconds);
@@ -168,7 +185,8 @@ export class Form {
                 parts.map(([name, text]) => element("button", { type: "button", class: "chip",
                     "aria-label": `${text}: of the whole machine instead`,
                     onclick: () => this.set({ [name]: "" }) }, text)));
-        write(this.proposal, this.isPast ? "samples that were already taken" : period === null ? ""
+        write(this.proposal, this.isPast ? "samples that were already taken"
+            : waits ? `each wait of at least ${threshold.value.trim() || threshold.placeholder}` : period === null ? ""
             : period === 1 ? "each event is a sample" : `a sample each ${count(period)} events`);
         if (period !== null)
             rate.placeholder = `period ${period}`;
@@ -183,11 +201,14 @@ export class Form {
             this.on.record();
     }
 
-    // As the URL has them: empty values are left out.
-    values() {
-        const { event, rate, seconds, cpu, cgroup, pid } = this.inputs;
+    // As the URL has them: empty values are left out. The rate is that of the chosen event.
+    values(event = this.inputs.event.value.trim()) {
+        const { rate, threshold, state, seconds, cpu, cgroup, pid } = this.inputs;
+        const isChosen = event === this.inputs.event.value.trim();
+        const how = event === offCpu ? { threshold: threshold.value.trim(), state: state.value }
+                                     : { [this.rateKind.value]: isChosen ? rate.value.trim() : "" };
 
-        return { event: event.value.trim(), [this.rateKind.value]: rate.value.trim(),
+        return { event, ...how,
                  seconds: seconds.value.trim() || defaultSeconds, cpu: cpu.value.trim(), cgroup: cgroup.value.trim(),
                  pid: pid.value.trim() };
     }
@@ -202,8 +223,8 @@ export class Form {
     }
 
     // As the API gets them.
-    request() {
-        const values = this.values(), period = this.proposed;
+    request(event = this.inputs.event.value.trim()) {
+        const values = this.values(event), period = this.proposed(event || this.inputs.event.placeholder);
 
         if (this.isPast)
             return pastOf(values, this.hindsight || minuteS);
@@ -212,9 +233,14 @@ export class Form {
         return period === null ? values : { ...values, frequency: "", period: String(period) };
     }
 
+    // Of the same on and off CPU.
+    requests() {
+        return [isClock(this.event) ? this.inputs.event.value.trim() : "", offCpu].map((event) => this.request(event));
+    }
+
     // A link never records by itself: with `start` the reader only has to press Enter.
     fill(parameters) {
-        for (const name of ["event", "cpu", "cgroup", "pid"])
+        for (const name of ["event", "threshold", "state", "cpu", "cgroup", "pid"])
             this.inputs[name].value = parameters.get(name) ?? "";
         this.inputs.seconds.value = parameters.get("seconds") ?? defaultSeconds;
         this.rateKind.value = parameters.has("period") ? "period" : "frequency";
@@ -272,5 +298,6 @@ export class Form {
         if (moves)
             to.focus();
         from.disabled = true;
+        this.bothButton.disabled = recording;
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sentences about a recording, and what stands where there is none yet.
 import { element, plain, replace } from "../element.js";
-import { amount, digits, duration, timeOf } from "../numbers.js";
+import { amount, digits, duration, timeOf, waited } from "../numbers.js";
 
 const causes = {
     stopped: (seconds) => `You stopped it after ${seconds}.`,
@@ -26,6 +26,10 @@ function ending(recording) {
     return null;
 }
 
+function counted({ samples, tree }) {
+    return tree.isTime ? of(samples, "wait", "waits") : of(samples, "sample", "samples");
+}
+
 // While it runs.
 export function progress(recording) {
     if (recording.begun === null)
@@ -33,21 +37,28 @@ export function progress(recording) {
     if (recording.isPast)
         return `${of(recording.samples, "sample", "samples")} that were already taken.`;
     const parts = [recording.isLive ? `${duration(recording.elapsed)}, until you stop it`
-                       : `${digits(Math.ceil(recording.left))} s left`, of(recording.samples, "sample", "samples"),
+                       : `${digits(Math.ceil(recording.left))} s left`,
+                   ...[recording, recording.beside].filter(Boolean).map(counted),
                    `${amount(recording.lost)} lost`, `${amount(recording.dropped)} dropped`,
                    `throttled ${of(recording.throttled, "time", "times")}`];
 
     return `${recording.paused ? "Counting is paused, and sampling with it. " : ""}${parts.join(", ")}.`;
 }
 
+function rateOf({ threshold_ns: threshold, period, frequency }) {
+    if (threshold)
+        return `of ${waited(threshold)} and more`;
+    if (period)
+        return period === 1 ? "each event" : `every ${period.toLocaleString()} events`;
+    return frequency ? `at ${frequency.toLocaleString()} Hz` : "";
+}
+
 // In a line.
 export function summary(recording) {
-    const { header, samples, request } = recording;
-    const rate = header?.period === 1 ? "each event" : header?.period ? `every ${header.period.toLocaleString()} events`
-                                : header?.frequency ? `at ${header.frequency.toLocaleString()} Hz` : "";
-    const parts = [`${recording.event || "samples"} ${rate}`.trim(), duration(recording.elapsed),
-                   of(samples, "sample", "samples"), request.cpu && `CPUs ${request.cpu}`, request.cgroup,
-                   request.pid && `process ${request.pid}`];
+    const { header, tree, request } = recording;
+    const parts = [`${recording.event || "samples"} ${rateOf(header ?? {})}`.trim(), duration(recording.elapsed),
+                   counted(recording), tree.isTime && `${waited(tree.total)} together`, request.state,
+                   request.cpu && `CPUs ${request.cpu}`, request.cgroup, request.pid && `process ${request.pid}`];
 
     return parts.filter(Boolean).join(", ");
 }
@@ -67,17 +78,28 @@ export function covered({ isPast, interval, kept, span, request }) {
         : `${wordsOf(asked)}: the daemon had samples of ${wordsOf(span)}.`;
 }
 
-function losses({ lost, dropped, throttled, broken, isPast }) {
+function losses({ lost, dropped, throttled, broken, isPast, tree }) {
+    const less = tree.isTime ? "Raise the threshold" : "Lower the frequency";
+
     return [
         lost && `The kernel lost ${of(lost, "record", "records")}, as its rings were full.`
-            + (isPast ? "" : " Lower the frequency or raise sampler.ring_pages."),
-        dropped && `${of(dropped, "record", "records")} did not reach this browser, which was too slow. Lower the `
-            + "frequency, or sample less of the machine.",
+            + (isPast ? "" : ` ${less} or raise sampler.ring_pages.`),
+        dropped && `${of(dropped, "record", "records")} did not reach this browser, which was too slow. `
+            + `${less}, or sample less of the machine.`,
         throttled && `The kernel throttled sampling ${of(throttled, "time", "times")}, as it took too much of a CPU. `
             + "Lower the frequency.",
         broken && `${of(broken, "line", "lines")} of the answer could not be read and ${broken === 1 ? "is" : "are"} `
             + "left out.",
     ];
+}
+
+// Waits that gave no sample. The kernel counts them whatever is recorded.
+function leftOut({ header, end, request: { cpu, cgroup, pid } }) {
+    const of = (n) => `${n.toLocaleString()}${cpu || cgroup || pid ? " on the whole machine" : " of them"}`;
+
+    return [end?.brief && `Waits shorter than ${waited(header?.threshold_ns)} are left out: ${of(end.brief)}, `
+                + `${waited(end.brief_ns)} together.`,
+            end?.missed && `Waits whose stack the kernel could not take are left out: ${of(end.missed)}.`];
 }
 
 function awaited({ end, interval, samples }) {
@@ -92,15 +114,19 @@ export function notes(recording) {
     const { tree, end, samples, ended } = recording;
     const others = (end?.notes ?? []).filter((note) => !/^\d+ addresses have no symbol/.test(note)).map(sentence);
     const isGone = recording.isPast && !recording.span;
-    const none = ended && !samples && !recording.fault && !isGone && "No sample came: nothing of what was asked for "
-        + "ran, or the event did not happen.";
+    const none = ended && !samples && !recording.fault && !isGone && (tree.isTime
+        ? "No wait ended: nothing of what was asked for ran again after a wait as long as the threshold."
+        : "No sample came: nothing of what was asked for ran, or the event did not happen.");
 
-    return [ending(recording), none, ...losses(recording), awaited(recording), lumped(tree), ...others].filter(Boolean);
+    return [ending(recording), none, ...losses(recording), ...leftOut(recording), awaited(recording), lumped(tree),
+            ...others].filter(Boolean);
 }
 
-function lumped({ lumped, total }) {
-    return lumped > 0 && `${of(lumped, "sample", "samples")} of ${total.toLocaleString()} are in "(other)", as there `
-        + "are more distinct stacks than the page keeps.";
+function lumped({ lumped, total, isTime }) {
+    const [some, all] = isTime ? [waited(lumped), waited(total)]
+                               : [of(lumped, "sample", "samples"), total.toLocaleString()];
+
+    return lumped > 0 && `${some} of ${all} are in "(other)", as there are more distinct stacks than the page keeps.`;
 }
 
 // Why there is no recording, and what to do.

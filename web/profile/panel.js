@@ -2,10 +2,11 @@
 // A flame graph with what stands around it: what was recorded, the path that it is zoomed to, and what a search
 // has found.
 import { element, plain, replace, write } from "../element.js";
-import { absent, percent } from "../numbers.js";
+import { absent, percent, waited } from "../numbers.js";
 import { Table } from "../table.js";
 import { FlameGraph } from "../flame/graph.js";
 import { search } from "../flame/search.js";
+import { weight } from "../flame/tip.js";
 import { deviation, hottest, isSure, keyOf } from "../flame/tree.js";
 
 const endsShown = 4; // of a long path
@@ -45,7 +46,8 @@ export class Panel {
     }
 
     makeGraph() {
-        this.graph = new FlameGraph(this.box, { onZoom: (path) => this.zoomed(path) });
+        this.graph = new FlameGraph(this.box, { onZoom: (path) => this.zoomed(path),
+                                                describe: (node) => weight(node, this.tree.isTime) });
         this.graph.zoomTo(this.path);
     }
 
@@ -132,13 +134,16 @@ function points({ change, error }) {
         : `${change > 0 ? "+" : ""}${hundredths(change)} ± ${hundredths(2 * error)} points`;
 }
 
+// `row.times`: nanoseconds by column, of off-CPU time.
 function shareColumn(key, title, help) {
-    return { key, title, help, number: true, text: (row) => percent(row[key]), value: (row) => row[key] };
+    const text = (row) => `${row.times ? `${waited(row.times[key] * row[key])}, ` : ""}${percent(row[key])}`;
+
+    return { key, title, help, number: true, text, value: (row) => row[key] };
 }
 
 const columns = [
     { key: "name", title: "Function", heading: true, text: (row) => plain(row.name) },
-    shareColumn("self", "Self", "Samples that were taken in the function itself"),
+    shareColumn("self", "Self", "Samples that were taken in the function itself; waits also in the kernel"),
     shareColumn("total", "Total", "Samples that were taken in the function or in what it called"),
     { key: "kind", title: "Kind", text: (row) => row.kind },
     { key: "module", title: "Module", text: (row) => plain(row.module) },
@@ -157,9 +162,9 @@ const compared = [
 function shares(tree) {
     const all = tree.total || 1;
 
-    return new Map(hottest(tree).filter(({ kind }) => kind !== "process").map((one) => [keyOf(one), {
+    return new Map(hottest(tree).map((one) => [keyOf(one), {
         key: keyOf(one), name: one.name, module: one.module ?? "", kind: one.kind, self: one.self / all,
-        total: one.total / all, before: null, change: null,
+        total: one.total / all, variance: one.variance, before: null, change: null,
     }]));
 }
 
@@ -169,21 +174,25 @@ export function rows(tree, before) {
 
     for (const [key, row] of old)
         if (!found.has(key))
-            found.set(key, { ...row, self: 0, total: 0 });
+            found.set(key, { ...row, self: 0, total: 0, variance: 0 });
     if (before)
         for (const [key, row] of found) {
-            row.before = old.get(key)?.self ?? 0;
+            const was = old.get(key) ?? { self: 0, variance: 0 };
+            row.before = was.self;
             row.change = row.self - row.before;
-            row.error = deviation(row.before * before.total, before.total, row.self * tree.total, tree.total);
+            row.error = deviation(was.variance, before.total, row.variance, tree.total);
         }
+    if (tree.isTime)
+        for (const row of found.values())
+            row.times = { self: tree.total, total: tree.total, before: before?.total };
     return [...found.values()];
 }
 
 export class Hottest {
     // onChoose(name): a row was chosen.
     constructor(onChoose) {
-        this.root = element("section", { class: "card", "aria-label": "Hottest functions" },
-                            element("h3", {}, "Hottest functions"));
+        this.title = element("h3");
+        this.root = element("section", { class: "card", "aria-label": "Hottest functions" }, this.title);
         this.table = new Table(this.root, {
             label: "Hottest functions", columns, sort: "self", order: "desc", limit: 25, empty: "No sample yet.",
             onRow: (row) => onChoose(row.name),
@@ -192,6 +201,7 @@ export class Hottest {
     }
 
     show(tree, before) {
+        write(this.title, tree.isTime ? "Functions that waited longest" : "Hottest functions");
         if (this.compares !== Boolean(before)) {
             this.compares = Boolean(before);
             this.table.setColumns(this.compares ? compared : columns);

@@ -3,6 +3,7 @@
 // ARIA practices describe it: the focus stays in the box).
 import { element, plain, replace, write } from "../element.js";
 
+export const offCpu = "off-cpu"; // samples each wait, so it has a threshold and no rate
 const shownMax = 60; // a longer list is searched, not read
 
 export class Picker {
@@ -134,6 +135,7 @@ export class Picker {
 // Those with a title are the cards of the form.
 const first = [
     { title: "CPU", use: "where the CPUs' time goes", events: ["cycles", "cpu-clock"] },
+    { title: "Off-CPU time", use: "how long tasks wait, and where: sleeping, for disks, for a CPU", events: [offCpu] },
     { title: "Misses", use: "where caches miss", events: ["cache-misses", "LLC-load-misses", "L1-dcache-load-misses"] },
     { use: "where CPUs wait for data", events: ["stalled-cycles-backend", "/stall_backend/"] },
     { use: "where CPUs wait for instructions", events: ["stalled-cycles-frontend", "/stall_frontend/"] },
@@ -142,10 +144,11 @@ const first = [
     { title: "Switches", use: "where tasks stop and wait", events: ["context-switches"] },
 ];
 
-// [{name, kind, note, text}] of the API's list: an event of several PMUs is one. `tracepoints` are those that clients
-// may name.
+// [{name, kind, note, text}] of the API's list, in which off-CPU time is not, as it cannot be counted: an event of
+// several PMUs is one. `tracepoints` are those that clients may name.
 export function gather(list, tracepoints = []) {
-    const byName = new Map();
+    const waits = { name: offCpu, kind: "software", description: "time that tasks wait", pmus: [] };
+    const byName = new Map([[offCpu, waits]]);
 
     for (const { name, pmu, kind, description } of list) {
         if (!name || kind === "note")

@@ -45,8 +45,8 @@ class ProfileView {
     }
 
     build(root) {
-        this.form = new Form({ record: () => this.record(), stop: () => this.running?.stop("stopped"),
-                               change: () => this.write() });
+        this.form = new Form({ record: () => this.record(), recordBoth: () => this.recordBoth(),
+                               stop: () => this.running?.stop("stopped"), change: () => this.write() });
         this.toolbar = new Toolbar({ change: (values) => this.change(values), forget: () => this.keep(null),
                                      keep: () => this.keep(this.kept.recording) });
         this.comparison = new Comparison((path) => this.zoomed(path));
@@ -151,6 +151,14 @@ class ProfileView {
         this.start(new Recording(this.page.client, this.form.request(), { isLive: this.form.isLive }));
     }
 
+    recordBoth() {
+        const { client } = this.page, { isLive } = this.form;
+        const [beside, request] = this.form.requests();
+
+        this.state.interval = null;
+        this.start(new Recording(client, request, { isLive, beside: new Recording(client, beside, { isLive }) }));
+    }
+
     // If the URL has an interval, its samples are asked for without a click, since the daemon soon drops them; but once.
     lookBack() {
         const { interval } = this.state;
@@ -183,6 +191,7 @@ class ProfileView {
         const begin = performance.now();
 
         this.show(recording);
+        this.complain(recording);
         this.report();
         if (begin - this.said > sayMs) {
             this.said = begin;
@@ -193,33 +202,42 @@ class ProfileView {
     }
 
     // From its first line on, a recording replaces the one before.
-    show(recording) {
-        if (recording.header === null)
+    show({ shown, ended }) {
+        const samples = shown.samples + (shown.beside?.samples ?? 0);
+
+        if (shown.header === null)
             return;
-        this.kept.recording = this.comparison.recording = recording;
-        if (recording.samples !== this.drawn || recording.ended)
+        this.kept.recording = this.comparison.recording = shown;
+        if (samples !== this.drawn || ended)
             this.draw();
-        this.drawn = recording.samples;
+        this.drawn = samples;
+    }
+
+    complain({ refusal, beside }) {
+        const fault = refusal ?? beside?.refusal ?? null;
+
+        if (fault !== this.accused)
+            this.accuse(fault);
     }
 
     finish(recording) {
         clearTimeout(this.timer);
         this.running = null;
         if (this.closed) {
-            this.kept.recording = recording.header ? recording : this.kept.recording;
+            this.kept.recording = recording.shown.header ? recording.shown : this.kept.recording;
             return;
         }
         this.form.setRecording(false);
         this.show(recording);
-        if (recording.fault && !recording.header)
-            this.accuse(recording.fault);
+        this.complain(recording);
         this.report();
-        if (recording.header)
+        if (recording.shown.header)
             this.page.say([covered(recording) || "The recording has ended.", ...this.sentences].join(" "));
     }
 
     // Beside the control that caused it, or below the form.
     accuse(fault) {
+        this.accused = fault;
         const said = fault?.reason || fault?.message;
         const asked = fault && (fault.status === 400 || fault.status === 404 || /^event:/.test(said));
         const isOff = fault?.status === 403 && /not enabled/.test(fault.reason);
@@ -239,7 +257,8 @@ class ProfileView {
         this.result.hidden = !recording;
         this.guide.root.hidden = Boolean(recording) && !this.guide.isOff;
         this.toolbar.offer({ recording: Boolean(recording?.samples && recording.ended),
-                             kept: this.kept.before !== null, past: recording ? covered(recording) : "" });
+                             kept: this.kept.before !== null && !this.comparison.beside,
+                             past: recording ? covered(recording) : "" });
         this.downloads.show(shown && { recording, tree: shown.tree, shape: this.state.shape });
         if (shown && !(this.running && this.countingMs > countingLongestMs))
             this.count(shown);
@@ -255,7 +274,8 @@ class ProfileView {
 
     report() {
         const recording = this.running ?? this.kept.recording;
-        const sentences = recording?.ended ? notes(recording) : [];
+        const all = recording?.ended ? [recording, recording.beside].filter(Boolean) : [];
+        const sentences = [...new Set(all.flatMap(notes))];
 
         this.bar.hidden = !this.running || this.running.isPast;
         this.bar.value = this.running ? Math.min(1, recording.elapsed / recording.seconds || 0) : 0;

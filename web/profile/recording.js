@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One recording: a stream of /api/v1/samples that becomes a tree of stacks. Its samples are kept, however it ends.
 import { Fault } from "../client.js";
-import { readRecords, stackOf } from "../flame/samples.js";
+import { readRecords, stacksOf } from "../flame/samples.js";
 import { StackTree } from "../flame/tree.js";
 
 const graceMs = 20000; // behind the last second, for the names that the daemon still looks up
@@ -14,9 +14,11 @@ export function pastOf({ cpu, cgroup, pid }, seconds) {
 
 export class Recording {
     // `request`: the parameters of the API. `isLive`: it goes on until it is stopped. With an interval, of the daemon's
-    // clock, the recording is of samples that were already taken, as it is where the request has `last`.
-    constructor(client, request, { isLive = false, interval = null } = {}) {
+    // clock, the recording is of samples that were already taken, as it is where the request has `last`. `beside`: a
+    // recording that is made at the same time.
+    constructor(client, request, { isLive = false, interval = null, beside = null } = {}) {
         this.client = client;
+        this.beside = beside;
         this.isLive = isLive;
         this.interval = interval;
         this.request = interval ? pastOf(request, 0) : request;
@@ -73,8 +75,23 @@ export class Recording {
         return Math.max(0, this.seconds - this.elapsed);
     }
 
+    // Of the two that were made at the same time, that on CPU where off-CPU time cannot be had.
+    get shown() {
+        return this.refusal && this.beside?.header ? this.beside : this;
+    }
+
+    // Why there is no answer.
+    get refusal() {
+        return this.header ? null : this.fault;
+    }
+
     // Never throws: what went wrong is in `fault`.
     async run() {
+        await Promise.all([this.read(), this.beside?.run()]);
+        this.ended = true;
+    }
+
+    async read() {
         const { signal } = this.controller;
 
         try {
@@ -94,7 +111,6 @@ export class Recording {
         } finally {
             clearTimeout(this.timer);
             this.finished = performance.now();
-            this.ended = true;
         }
     }
 
@@ -107,7 +123,8 @@ export class Recording {
     }
 
     stop(cause) {
-        if (this.ended || this.cause)
+        this.beside?.stop(cause);
+        if (this.finished !== null || this.cause)
             return;
         this.cause = cause;
         this.controller.abort();
@@ -117,11 +134,13 @@ export class Recording {
         switch (record.type) {
         case "header":
             this.header = record;
+            if (record.threshold_ns !== undefined)
+                this.tree = new StackTree({ isTime: true });
             this.timer = setTimeout(() => this.stop("late"), record.seconds * 1000 + graceMs);
             break;
         case "sample":
             if (!this.interval || record.time >= this.interval.since && record.time <= this.interval.until)
-                this.add(stackOf(record));
+                this.add(record);
             break;
         case "lost":
         case "lost_samples":
@@ -142,10 +161,12 @@ export class Recording {
         }
     }
 
-    add(frames) {
+    add(sample) {
         this.samples++;
-        this.tree.add(frames);
-        this.merged?.add(frames.slice(1));
+        for (const [frames, weight] of stacksOf(sample)) {
+            this.tree.add(frames, weight);
+            this.merged?.add(frames.filter(({ kind }) => kind !== "process"), weight);
+        }
     }
 
     // The tree by "process" or "merged". It grows with the recording.

@@ -8,7 +8,7 @@ import assert from "node:assert/strict";
 import { pathToFileURL } from "node:url";
 import { folded, svg } from "../../../web/flame/export.js";
 import { Layout } from "../../../web/flame/layout.js";
-import { readRecords, stackOf } from "../../../web/flame/samples.js";
+import { readRecords, stackOf, stacksOf } from "../../../web/flame/samples.js";
 import { search } from "../../../web/flame/search.js";
 import { StackTree, difference, hottest } from "../../../web/flame/tree.js";
 import { Random } from "./stacks.mjs";
@@ -34,6 +34,7 @@ const usual = [
         '"callchain":[{"symbol":"\\ud800\xe2\x80\xae","module":"\xc2\x85"}]}',
     '{"type":"sample","comm":"k","callchain":[{"symbol":"g/","module":"b"}]}',
     '{"type":"sample","comm":"k","callchain":[{"symbol":"g","module":"/b"}]}',
+    '{"type":"sample","comm":"w","off_cpu_ns":2500000,"state":"sleeping","runnable_ns":500000,"callchain":[{}]}',
     '{"type":"sample","comm":{"toString":1},"pid":[1],"callchain":[{"symbol":"<b>","module":"&\\u0001"}]}',
 ];
 const patterns = ["f", "/^f|g$/i", "/(a+)+$/", "/[/", "/(?<!x)/", "/\\p{L}*/su", "//", "/x/gg", "/./"];
@@ -106,6 +107,21 @@ function checkStack(frames) {
     for (const { name, module, kind } of frames)
         assert(typeof name === "string" && name !== "" && typeof module === "string" &&
                ["process", "user", "kernel"].includes(kind));
+}
+
+// Each sample as a wait, whatever its times are.
+function checkWaits(samples) {
+    const tree = new StackTree({ isTime: true });
+
+    for (const sample of samples)
+        for (const [frames, weight] of stacksOf({ off_cpu_ns: 1500, ...sample })) {
+            assert.equal(frames[0].kind, "state");
+            checkStack(frames.slice(1));
+            tree.add(frames, weight);
+        }
+    assert(tree.total >= 0 && tree.total < Infinity && tree.merged().total === tree.total);
+    assert(hottest(tree).every(({ self, total, variance }) => self <= total && total <= tree.total && variance >= 0));
+    assert(/^([^\n]+ [1-9]\d*\n)*$/.test(folded(tree)));
 }
 
 // A node for each path, if there is room.
@@ -184,6 +200,7 @@ export async function tryOne(random) {
         checkStack(frames);
         tree.add(frames);
     }
+    checkWaits(whole.taken);
     if (tree.limits.limit > 1000 && tree.limits.depth > 500 && tree.limits.text > 1000)
         checkPaths(tree, stacks);
     checkTree(tree, whole.taken.length);

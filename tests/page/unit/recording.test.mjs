@@ -4,8 +4,12 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import test, { after, before } from "node:test";
 import { Client } from "../../../web/client.js";
+import { folded, svg } from "../../../web/flame/export.js";
+import { weight } from "../../../web/flame/tip.js";
+import { difference, isSure } from "../../../web/flame/tree.js";
 import { culprit } from "../../../web/profile/form.js";
 import { choices, find, gather, isClock, proposedPeriod } from "../../../web/profile/picker.js";
+import { rows } from "../../../web/profile/panel.js";
 import { ratesOf } from "../../../web/profile/profile.js";
 import { covered, notes, progress, remedy, summary } from "../../../web/profile/notes.js";
 import { eventually } from "../daemon.mjs";
@@ -106,6 +110,79 @@ test("lines that are broken, names that are hostile, a clock of 1970", async () 
                                   "2 lines of the answer could not be read and are left out.", "A note."]);
 });
 
+// --- off-CPU time
+
+const waits = { type: "header", event: "off-cpu", threshold_ns: 1e6, seconds: 1 };
+const wait = (state, ms, runnable = 0) => ({ ...sample("f"), off_cpu_ns: ms * 1e6, state, runnable_ns: runnable * 1e6 });
+const waited = [wait("sleeping", 20, 5), wait("sleeping", 10), wait("runnable", 1.5, 1.5)];
+const waitsEnd = { ...end, brief: 1234, brief_ns: 25e7, missed: 2 };
+const statesOf = ({ root }) => [...root.children.values()].map(({ name, total }) => [name, total / 1e6]);
+
+test("of waits, the tree has the time, below the states; the part after the wakeup is runnable", async () => {
+    const one = await recorded((response, write) => {
+        write(waits, ...waited, waitsEnd);
+        response.end();
+    }, () => {}, new Recording(client, { event: "off-cpu", state: "blocked", cgroup: "/a" }));
+    const { tree } = one, merged = one.treeBy("merged");
+
+    assert.deepEqual([one.samples, tree.total, tree.isTime, merged.isTime], [3, 315e5, true, true]);
+    assert.deepEqual([statesOf(tree), statesOf(merged)], Array(2).fill([["sleeping", 25], ["runnable", 6.5]]));
+    assert.equal(folded(tree), "runnable;p;f 6500\nsleeping;p;f 25000\n");
+    assert.equal(folded(merged), "runnable;f 6500\nsleeping;f 25000\n");
+    assert.match(svg(tree), /<title>sleeping: 25\.0 ms, 79\.37 %</);
+    assert.equal(weight(tree.root, true), "31.5 ms");
+    assert.equal(summary(one), "off-cpu of 1 ms and more, 1 s, 3 waits, 31.5 ms together, blocked, /a");
+    assert.deepEqual(notes(one), ["Waits shorter than 1 ms are left out: 1,234 on the whole machine, 250 ms together.",
+                                  "Waits whose stack the kernel could not take are left out: 2 on the whole machine."]);
+});
+
+test("what waits is the program's function, and few long waits differ by chance more than many short ones", () => {
+    const frames = (name) => ["main", name].map((symbol) => ({ symbol, module: "/bin/p" })).concat(
+        { symbol: "schedule", module: "[kernel.kallsyms]" }).reverse();
+    const of = (n, ms, other) => {
+        const one = new Recording(client, {});
+
+        one.take(waits);
+        for (let i = 0; i < n; i++)
+            one.take({ ...wait("sleeping", ms), callchain: frames("f") });
+        one.take({ ...wait("sleeping", other), callchain: frames("g") });
+        return one.tree;
+    };
+    const row = (tree, before) => rows(tree, before).find(({ name }) => name === "f");
+    const [f] = rows(of(1, 900, 100), null), texts = [f.name, f.self, f.times.self];
+
+    assert.deepEqual(texts, ["f", 0.9, 1e9]);
+    assert.equal(rows(of(1, 900, 100), null).length, 3, "main, f and g, and no function of the kernel");
+    for (const [n, ms, sure] of [[1, 900, false], [900, 1, true]]) {
+        const before = of(n, ms, 100), after = of(n, ms, 1100), { change, error } = row(after, before);
+        const node = [...difference(before, after).nodes()].find(({ name }) => name === "f");
+        assert.ok(Math.abs(change - (0.45 - 0.9)) < 1e-9, `${change}`);
+        assert.equal(isSure(change, error), sure);
+        assert.ok(Math.abs(node.error - error) < 1e-9, "the graph has the error of the table");
+    }
+});
+
+test("a recording on and one off CPU: both are stopped, and the one that is refused leaves the other", async () => {
+    const beside = new Recording(client, { seconds: "1" });
+    let n = 0;
+    const both = await recorded((response, write) => {
+        n++;
+        write(asked.at(-1).includes("off-cpu") ? waits : header, sample("f"));
+    }, async (recording) => {
+        await eventually("samples of both", () => recording.samples > 0 && beside.samples > 0);
+        assert.match(progress(recording), /^1 s left, 1 wait, 1 sample, /);
+        recording.stop("stopped");
+    }, new Recording(client, { event: "off-cpu" }, { beside }));
+
+    assert.deepEqual([n, both.shown, both.refusal, both.cause, beside.cause, beside.ended],
+                     [2, both, null, "stopped", "stopped", true]);
+    both.header = null;
+    both.fault = new Error("no BPF");
+    assert.deepEqual([both.shown, both.refusal], [beside, both.fault]);
+});
+
+// --- the past
+
 // A recording of the past, of which the daemon has the time from `since` on.
 function looked(since, interval, times, request = {}) {
     return recorded((response, write) => {
@@ -169,6 +246,7 @@ test("parameters for the past: as many seconds as there are, and at least one; t
 test("a sentence of the daemon is about a control", () => {
     const sentences = {
         event: ['there is no event "x"', 'parameter "event": x', "cpu 0 cycles: this machine offers no hardware PMU"],
+        threshold: ['parameter "threshold": expected seconds above 0'], state: ['parameter "state": expected runnable'],
         rate: ["frequency and period exclude each other", 'parameter "period": x'],
         cpu: ['parameter "cpu": there is no CPU 2 on this machine'],
         seconds: ["99999 seconds are over the limit of 3600"],
@@ -191,9 +269,10 @@ test("events of several PMUs are one, first choices are there, what clients may 
         { name: "", pmu: "", kind: "note", description: "x" },
     ], []);
 
-    assert.deepEqual(offers.map(({ name }) => name), ["cpu-clock", "sched:cycles", "cycles", "a76/stall_backend/"]);
-    assert.equal(offers[2].note, "Cycles. a55, a76");
-    assert.deepEqual(choices(offers).map(({ name }) => name), ["cycles", "a76/stall_backend/"]);
+    assert.deepEqual(offers.map(({ name }) => name), ["off-cpu", "cpu-clock", "sched:cycles", "cycles",
+                                                      "a76/stall_backend/"]);
+    assert.equal(offers[3].note, "Cycles. a55, a76");
+    assert.deepEqual(choices(offers).map(({ name }) => name), ["cycles", "off-cpu", "a76/stall_backend/"]);
     assert.deepEqual(find(offers, "CYC").map(({ name }) => name), ["cycles", "sched:cycles"]);
 });
 
