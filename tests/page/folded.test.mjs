@@ -7,7 +7,7 @@ import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
 import { folded } from "../../web/flame/export.js";
-import { readRecords, stackOf } from "../../web/flame/samples.js";
+import { readRecords, stacksOf } from "../../web/flame/samples.js";
 import { StackTree } from "../../web/flame/tree.js";
 import { Daemon, eventually, scratch, started } from "./daemon.mjs";
 
@@ -39,7 +39,7 @@ class Program {
 
 // Resolves, once the stream has begun, to {ended: a promise of {tree, end}}.
 async function streamed(url) {
-    const response = await fetch(url, { headers }), tree = new StackTree();
+    const response = await fetch(url, { headers }), tree = new StackTree({ isTime: url.includes("off-cpu") });
     let end = null, ended;
 
     assert.equal(response.status, 200, response.ok ? "" : await response.text());
@@ -48,17 +48,17 @@ async function streamed(url) {
             if (record.type === "header")
                 begun();
             if (record.type === "sample")
-                tree.add(stackOf(record));
+                stacksOf(record).forEach(([frames, weight]) => tree.add(frames, weight));
             end = record;
         }).then(() => ({ tree, end }));
     });
     return { ended };
 }
 
-test("a stream folds to what /api/v1/folded has of the same samples", async () => {
+const folds = (title, asked, line, options) => test(title, options, async () => {
     const daemon = await Daemon.start({ config: "sampler: {enabled: true, allow: everybody, event: cpu-clock}\n" });
     const worker = new Program();
-    const query = (seconds) => `pid=${worker.child.pid}&frequency=199&seconds=${seconds}`;
+    const query = (seconds) => `pid=${worker.child.pid}&${asked}&seconds=${seconds}`;
 
     const both = async () => {
         const text = daemon.get(`/api/v1/folded?${query(5)}`, { headers });
@@ -77,8 +77,12 @@ test("a stream folds to what /api/v1/folded has of the same samples", async () =
         return end.type === "end" && answers.worked && end.lost + end.dropped + end.awaiting_symbols === 0 && answers;
     });
     assert.ok(tree.total > 0);
-    assert.match(folded(tree), /^dd;.*_\[k\] \d+$/m);
-    assert.equal(folded(tree), text);
+    assert.match(folded(tree), line);
+    assert.equal(folded(tree), text.replace(/^# .*\n/m, ""), "but for the sentence about stacks that end early");
     await daemon.stop();
     worker.child.kill();
 });
+
+folds("a stream folds to what /api/v1/folded has of the same samples", "frequency=199", /^dd;.*_\[k\] \d+$/m);
+folds("so it does of off-CPU time", "event=off-cpu", /^sleeping;bash;.*_\[k\] \d+$/m,
+      { skip: process.getuid() !== 0 && "root, to load BPF programs" });
