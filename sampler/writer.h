@@ -92,9 +92,11 @@ struct writer_end {
     struct off_cpu_totals off_cpu; /* what the event off-cpu left out */
 };
 
-/* Format strings about waits that the event off-cpu left out. */
+/* Format strings about waits that the event off-cpu left out, whatever process or cgroup was asked for. */
 #define WRITER_BRIEF                                                                                                   \
-    "%" PRIu64 " waits were shorter than the threshold, and are left out: %.3f s together (parameter \"threshold\")"
+    "%" PRIu64                                                                                                         \
+    " waits of the whole machine were shorter than the threshold, and are left out: %.3f s together (parameter "       \
+    "\"threshold\")"
 #define WRITER_MISSED "%" PRIu64 " waits have no stack, since the kernel could not take it, and are left out"
 
 /* A format string for the reader of a stream that was throttled, with the number of times. */
