@@ -2,15 +2,15 @@
 /*
  * Measures how long tasks wait off CPU, and samples the stacks of long waits.
  *
- * A task's stack while it waits is the one that it has when it runs again, so the stack is only walked once the wait is
- * known to be long: at 50,000 switches a second, walking the stack at each of them would take a quarter of a CPU.
+ * A task keeps its stack while it waits, so the stack is walked when the task runs again, and only if the wait was
+ * long. Walking it at each of 50,000 switches a second would take a quarter of a CPU.
  *
- * At the switch itself the task that comes is not the current one yet, and the kernel samples only the current one. So
- * the switch writes a record to a ring that nobody reads, whose wakeup is an interrupt on this CPU (irq_work): it is
+ * At the switch, the next task is not the current one yet, and the kernel samples only the current task. So the
+ * switch writes a record to a ring that nobody reads, whose wakeup is an interrupt on this CPU (irq_work): it is
  * taken as soon as the switch is over, on top of the stack of the task that has come. The sample is written there. This
  * needs no kprobes, which many kernels lack, and no types of the kernel (BTF).
  *
- * Tracepoints give the fields that they have had since Linux 5.10, at the same offsets.
+ * The fields of the tracepoints are at the same offsets in Linux 5.10, 6.1 and 6.18.
  */
 #include <linux/bpf.h>
 #include <stdbool.h>
@@ -124,7 +124,7 @@ static bool arrive(__u32 tid, __u64 now, struct off_cpu_totals *total, struct of
 
 /* --- programs --- */
 
-/* What a program returns: others who watch the tracepoint, such as perf, get its records too. */
+/* Programs return this, so that other users of the tracepoint, such as perf, still get their records. */
 #define PASS 1
 
 struct switch_fields {

@@ -44,9 +44,9 @@ int cgroup_directory_list(const struct cgroup_root *root, int *fd,
 
 /*
  * Calls `visit` with each cgroup below the directory `root` of a hierarchy, itself included, parents before their
- * children. `path` begins with "/". Nothing below a cgroup is visited if the call returns false for it. Cgroups that
- * cannot be read, those with paths longer than PATH_MAX, and all beyond CGROUP_WALK_MAX are left out. Returns -ENOMEM,
- * or an error of opening `root`.
+ * children. `path` begins with "/". If the callback returns false for a cgroup, its descendants are not visited.
+ * Cgroups that cannot be read, those with paths longer than PATH_MAX, and all beyond CGROUP_WALK_MAX are left out.
+ * Returns -ENOMEM, or an error of opening `root`.
  */
 int cgroup_walk(const char *root, bool (*visit)(void *userdata, const char *path, uint64_t inode), void *userdata);
 #define CGROUP_WALK_MAX 16384

@@ -13,7 +13,7 @@
 
 #define BUCKETS 1024
 #define PROCESSES 1024 /* a power of two */
-/* Of the cgroup of a process, where samples have no id: processes rarely move but when they execute a program. */
+/* How long the cgroup of a process is cached where samples have no id. Processes rarely move except around exec. */
 #define PROCESS_AGE_NS (10 * NSEC_PER_SEC)
 /* An unknown cgroup is looked for again after the first, then after twice as long, up to the second. */
 #define AGAIN_MIN_NS NSEC_PER_SEC
@@ -95,7 +95,7 @@ static void use(struct cgroup_lookup *lookup, struct found_cgroup *cgroup)
     TAILQ_INSERT_TAIL(&lookup->used, cgroup, use);
 }
 
-/* Adds a cgroup, in the place of one with this id. A `path` of NULL: unknown. Returns NULL if memory is short. */
+/* Adds a cgroup, in the place of one with this id. A `path` of NULL: unknown. Returns NULL when out of memory. */
 static struct found_cgroup *add(struct cgroup_lookup *lookup, uint64_t id, const char *path)
 {
     _cleanup_(found_cgroup_unrefp) struct found_cgroup *cgroup = calloc(1, sizeof(*cgroup));
@@ -186,7 +186,8 @@ static bool is_line_of(const struct hierarchy *hierarchy, const char *controller
     return false;
 }
 
-/* Returns the path in the text of /proc/PID/cgroup, which is changed; NULL if it is outside of what is mounted. */
+/* Returns the path in the text of /proc/PID/cgroup, which is changed; NULL if the cgroup is outside the mounted
+ * hierarchy. */
 static const char *path_in(const struct hierarchy *hierarchy, char *text)
 {
     char *line;

@@ -74,7 +74,7 @@ int cgroup_wish_check(const struct cgroup_wish *wish, struct error *error);
  */
 int cgroup_lookup_find(struct cgroup_lookup *lookup, const struct cgroup_wish *wish, bool removed, char ***ret,
                        size_t *ret_n, struct error *error);
-/* Whether a cgroup with this path is known, or was until it was removed. */
+/* Whether a cgroup with this path is known, also if it was removed. */
 bool cgroup_lookup_knows(const struct cgroup_lookup *lookup, const char *path);
 /* Calls `visit` with the id of each such cgroup at `path` and inside it, until it returns an error, which is returned.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs whose stacks end early. The kernel finds callers by frame pointers: of a program without them it knows
- * little more than the function that ran, and a flame graph of it misleads.
+ * Programs whose stacks end early. The kernel finds callers by frame pointers. Without them it finds little more than
+ * the function that runs, and a flame graph misleads.
  *
  * Samples are counted for each mapped file, by the innermost function of the program.
  */

@@ -37,7 +37,8 @@ DEFINE_CLEANUP(struct off_cpu *, off_cpu_free);
 /* Compilers may append a suffix, as in "__schedule.constprop.0". */
 #define SCHEDULE " __schedule"
 
-/* Sets `start` and `end` if the lines have the function and the one after it. Returns whether they have. */
+/* Sets `start` and `end` if the lines of /proc/kallsyms contain the function and the next one. Returns whether they
+ * have. */
 static bool find_in_lines(const char *lines, struct off_cpu_kernel *kernel)
 {
     const char *found = strstr(lines, SCHEDULE);

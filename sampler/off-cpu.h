@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Off-CPU time: the event "off-cpu" samples a task when it runs again after a wait, with the stack that it waited in
- * and the time that it waited (bpf/off-cpu.bpf.c).
+ * Off-CPU time: the event "off-cpu" samples a task when it runs again after a wait, with its stack during the wait and
+ * the duration (bpf/off-cpu.bpf.c).
  *
  * On each sampled CPU there are two events "bpf-output": that of the capture's ring, to which the BPF program writes
- * samples, and an alarm, whose ring nobody reads. What the ring has is turned into samples as other events have them:
- * without the program's data, with the time in nanoseconds as their period, and without the kernel's functions below
- * __schedule(), which run between the wait and the sample.
+ * samples, and an alarm, whose ring nobody reads. The records of the ring become samples as other events have them.
+ * Their period is the duration in nanoseconds. The program's data is left out, and so are the kernel's functions that
+ * __schedule() has called: they run between the wait and the sample.
  */
 #ifndef SAMPLER_OFF_CPU_H
 #define SAMPLER_OFF_CPU_H
@@ -14,10 +14,10 @@
 #include "bpf/calls.h"
 #include "sampler/rings.h"
 
-/* The sample_type of the records that off_cpu_translate() returns, for that of the ring. */
+/* Returns the sample_type of the records of off_cpu_translate(), for the sample_type of the ring. */
 uint64_t off_cpu_shown_type(uint64_t sample_type);
 
-/* What is the same for all captures; zeroed at first, except for `calls`. */
+/* State that all captures share; zeroed at first, except for `calls`. */
 struct off_cpu_kernel {
     const struct bpf_calls *calls;
     bool looked;         /* `start` and `end` are as /proc/kallsyms has them */

@@ -135,7 +135,7 @@ bool record_request_wishes(const struct record_request *request, struct cgroup_w
 int record_options_make(struct sys *sys, const struct machine *machine, const struct config_sampler *config,
                         const struct record_request *request, struct record_options *ret, struct error *error);
 /*
- * Has samples chosen by their cgroups: those of `paths`, or the options' own cgroup if there are none. Does nothing if
+ * Selects samples by cgroup: those in `paths`, or in the options' own cgroup if there are no paths. Does nothing if
  * there is neither. `lookup` (NULL if there are no paths) knows those that were removed. `what` needs that the kernel
  * tells the cgroup of a sample. Returns with a sentence: -EOPNOTSUPP if it does not (before Linux 5.7), -ENOMEM, errors
  * of readdir(3).

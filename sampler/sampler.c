@@ -464,7 +464,7 @@ static int find_wanted(struct sampler *sampler, const struct record_request *req
     if (request->pid)
         return error_set(error, -EINVAL, "pid and names of cgroups exclude each other");
     int r = cgroup_lookup_find(sampler->cgroups, &wish, past, &ret->paths, &ret->n, error);
-    /* Events count in one cgroup; samples of the past and of off-CPU time are chosen by their cgroups. */
+    /* A perf event is for one cgroup. Samples of the past and of off-CPU time are taken of all, and selected later. */
     if (r == 0 && ret->n > 1 && !past && !record_request_is_off_cpu(request))
         r = cgroup_wish_refuse_several(&wish, ret->paths, ret->n, error);
     return r;

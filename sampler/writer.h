@@ -15,7 +15,7 @@
 #include "symbols/kernel.h"
 #include "symbols/symbols.h"
 
-/* What outputs call an enum off_cpu_state, as "sleeping". */
+/* The name of an enum off_cpu_state in outputs, such as "sleeping". */
 static inline const char *off_cpu_state_name(unsigned state)
 {
     static const char *const names[N_OFF_CPU_STATES] = {
