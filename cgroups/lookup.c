@@ -269,6 +269,16 @@ void cgroup_lookup_scan(struct cgroup_lookup *lookup)
     scan_for(lookup, 0);
 }
 
+void cgroup_lookup_each(const struct cgroup_lookup *lookup,
+                        void (*visit)(void *userdata, const struct found_cgroup *cgroup), void *userdata)
+{
+    const struct found_cgroup *cgroup;
+
+    TAILQ_FOREACH (cgroup, &lookup->used, use)
+        if (cgroup->path)
+            visit(userdata, cgroup);
+}
+
 /* Looks for an unknown cgroup at the process that ran in it, and then everywhere. */
 static struct found_cgroup *look_for(struct cgroup_lookup *lookup, uint64_t id, uint32_t pid)
 {

@@ -50,6 +50,9 @@ size_t cgroup_lookup_bytes(const struct cgroup_lookup *lookup);
 void cgroup_lookup_update(struct cgroup_lookup *lookup, const struct record *record);
 /* Learns all cgroups that exist. */
 void cgroup_lookup_scan(struct cgroup_lookup *lookup);
+/* Calls `visit` for each cgroup whose path is known. */
+void cgroup_lookup_each(const struct cgroup_lookup *lookup,
+                        void (*visit)(void *userdata, const struct found_cgroup *cgroup), void *userdata);
 /* The cgroup of a sample; NULL if it is not known. Borrowed until the next call. A `lookup` of NULL knows none. */
 struct found_cgroup *cgroup_lookup_sample(struct cgroup_lookup *lookup, const struct record *sample);
 

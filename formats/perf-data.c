@@ -255,9 +255,10 @@ static void perf_data_header_write(const struct writer_source *source, struct bu
  * Records in perf's pipe format, for `perf report -i -`.
  *
  * The start is followed by a description of the machine, in the form in which perf would have recorded it: the kernel
- * and its modules, the name and the mappings of each process, and the known build ids. The kernel's records follow
- * unchanged, except for counts in samples (start_counts_at_zero()) and hidden kernel addresses (symbols/kernel.h).
- * Records made here have time 0, so perf processes them at once, before all records that it sorts by time.
+ * and its modules, the name and the mappings of each process, the known build ids, and the cgroups. The kernel's
+ * records follow unchanged, except for counts in samples (start_counts_at_zero()) and hidden kernel addresses
+ * (symbols/kernel.h). Records made here have time 0, so perf processes them at once, before all records that it sorts
+ * by time.
  */
 
 #define KERNEL_FILE "[kernel.kallsyms]"
@@ -429,6 +430,18 @@ static void describe_kernel_view(struct description *description)
 }
 
 /* perf expects a build id after the mapping of its kernel or file, and before all samples. */
+/* perf shows the cgroups of samples by the names in these records. */
+static void describe_cgroup(void *userdata, const struct found_cgroup *cgroup)
+{
+    const struct description *description = userdata;
+    struct buffer *out = description->out;
+    size_t start = perf_data_bytes_begin(out, PERF_RECORD_CGROUP, 0);
+
+    perf_data_bytes_write_u64(out, cgroup->id);
+    perf_data_bytes_write_text(out, cgroup->path);
+    end_own_record(description->source, start, out);
+}
+
 static void describe_machine(const struct writer_source *source, struct buffer *out)
 {
     struct description description = {.source = source, .out = out};
@@ -440,6 +453,10 @@ static void describe_machine(const struct writer_source *source, struct buffer *
         write_build_id_record(KERNEL_FILE, PERF_RECORD_MISC_KERNEL, kernel_id, size, out);
     symbols_each(source->symbols, describe_process, &description);
     write_build_ids(&description);
+    if (source->cgroups && source->layout.sample_type & PERF_SAMPLE_CGROUP) {
+        cgroup_lookup_scan(source->cgroups);
+        cgroup_lookup_each(source->cgroups, describe_cgroup, &description);
+    }
 }
 
 static void *perf_data_begin(const struct writer_source *source, struct buffer *out)

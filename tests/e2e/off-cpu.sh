@@ -150,6 +150,11 @@ holds "a stream that ends closes its events" eventually 60 fds_are "$idle"
 of_stream "" "$scratch/$program" 1 >/dev/null
 compares "by default, waits are not shorter than a millisecond" \
     "$(jq -r 'select(.type == "sample") | .off_cpu_ns' "$scratch/stream" | sort -n | head -n 1) >= 1e6"
+get "/api/v1/perf.data?event=off-cpu&seconds=3&cgroup=$below" >"$scratch/perf.data" &
+in_cgroup "$scratch/$program" 2
+wait $!
+contains "perf names the cgroup, which was there before" \
+    "$(perf report -i - -s cgroup --stdio <"$scratch/perf.data" 2>/dev/null)" "$below"
 "$scratch/$program" 3 >"$scratch/out" &
 children+=("$!")
 of_stream "pid=${children[-1]}&threshold=0.1ms" wait "${children[-1]}"
