@@ -252,7 +252,24 @@ static int load_unit(struct setup *setup, struct error *error)
         if (file_read(AT_FDCWD, path, FILE_MAX, &text, NULL) == 0)
             return find_exec(text, &setup->exec, error);
     }
-    return error_set(error, -ENOENT, "perfcountd.service is not installed; see doc/install.md");
+    return error_set(error, -ENOENT, "perfcountd.service is not installed: install the package of perfcountd");
+}
+
+static bool systemd_runs(void)
+{
+    return access("/run/systemd/system", F_OK) == 0;
+}
+
+/* Where systemd does not run, as in a container, no running daemon would read what setup writes. */
+static int check_systemd(const struct options *options, struct error *error)
+{
+    if (systemd_runs())
+        return 0;
+    return error_set(
+        error, -ENOTSUP, "systemd does not run here, and nothing was changed: start perfcountd with%s%s%s",
+        options->profiles ? " --sampler.enabled" : "", options->setup_listen ? " --web.listen-address=ADDRESS" : "",
+        options->password ? " --web.config.file=FILE, a file with basic_auth_users as perfcountd.yaml(5) has them"
+                          : "");
 }
 
 /* Another drop-in that sets the command line would win or lose by its name. */
@@ -381,8 +398,11 @@ static int check_all(struct setup *setup, struct error *error)
 {
     const struct options *options = setup->options;
     struct address address;
-    int r = load_unit(setup, error);
+    bool of_service = options->profiles || options->password || options->setup_listen;
+    int r = of_service ? check_systemd(options, error) : 0;
 
+    if (r == 0)
+        r = load_unit(setup, error);
     if (r == 0 && (options->profiles || options->password))
         r = check_dropins(error);
     if (r == 0 && (options->profiles || options->password))
@@ -392,7 +412,7 @@ static int check_all(struct setup *setup, struct error *error)
     if (r == 0 && options->setup_listen)
         r = check_free(setup, SOCKET_FILE, error);
     if (r == 0 && options->setup_listen && (r = address_parse(options->setup_listen, &address, error)) < 0)
-        error_prefix(error, "--listen: ");
+        error_prefix(error, "--listen");
     return r;
 }
 
@@ -425,13 +445,12 @@ static int run_or_fail(const char *const *argv, struct error *error)
     return error_set(error, -EIO, "%s %s ended with status %d", argv[0], argv[1], r);
 }
 
-/* Where systemd does not run, as in an image that is being built, the files take effect at the next boot. */
 static int restart_service(struct error *error)
 {
     static const char *const reload[] = {"systemctl", "daemon-reload", NULL};
     static const char *const restart[] = {"systemctl", "restart", "perfcountd.socket", "perfcountd.service", NULL};
 
-    if (access("/run/systemd/system", F_OK) < 0) {
+    if (!systemd_runs()) {
         printf("systemd does not run here, so nothing was restarted\n");
         return 0;
     }
@@ -523,11 +542,13 @@ static int add_password(struct setup *setup, struct error *error)
     else
         r = add_file(setup, WEB_FILE, content, 0640, group ? group->gr_gid : 0, error);
     if (r == 0)
-        printf("all clients need a password from now on, also Prometheus, and on /run/perfcountd.sock all but root; it "
-               "is shown only here:\n"
+        printf("once the service has restarted, all clients need a password, also Prometheus, and on "
+               "/run/perfcountd.sock all but root; it is shown only here:\n"
                "    user:     " LOGIN "\n    password: %s\n%s",
                password,
-               setup->has_tls ? "" : "it goes over the network as it is, unless you set up TLS: see doc/security.md\n");
+               setup->has_tls ? ""
+                              : "it goes over the network as it is, unless you set up TLS: see tls_server_config in "
+                                "perfcountd.yaml(5)\n");
     explicit_bzero(password, sizeof(password));
     explicit_bzero(data, sizeof(*data));
     return r;
@@ -568,10 +589,46 @@ static int add_socket_file(struct setup *setup, struct error *error)
     return add_file(setup, SOCKET_FILE, content, 0644, 0, error);
 }
 
+/* The first address in the socket's drop-in, as address_parse() takes it; NULL if there is none. */
+static char *find_listen(void)
+{
+    static const char key[] = "\nListenStream=";
+    _cleanup_(freep) char *text = NULL;
+    char *address = NULL;
+
+    if (file_read(AT_FDCWD, SOCKET_FILE, FILE_MAX, &text, NULL) < 0)
+        return NULL;
+    for (const char *at = text; !address && (at = strstr(at, key));) {
+        at += strlen(key);
+        int size = (int)strcspn(at, "\n");
+        bool is_port = (int)strspn(at, "0123456789") == size;
+        if (size && asprintf(&address, "%s%.*s", is_port ? ":" : *at == '/' ? "unix:" : "", size, at) < 0)
+            return NULL;
+    }
+    return address;
+}
+
+static void print_page(const struct setup *setup)
+{
+    _cleanup_(freep) char *listen = find_listen(), *url = NULL;
+    struct address address;
+
+    if (address_parse(listen ? listen : ":10298", &address, NULL) == 0)
+        url = address_format((const struct sockaddr *)&address.socket, address.size);
+    bool has_page = url && str_starts(url, "http:");
+    printf("the service takes profiles: %s%s%ssee perfcountd(8)\n",
+           !has_page        ? ""
+           : setup->has_tls ? "open https"
+                            : "open http",
+           has_page ? url + strlen("http") : "", has_page ? " in a browser, or " : "");
+}
+
 static int setup_apply(struct setup *setup, struct error *error)
 {
     const struct options *options = setup->options;
+    bool of_service = options->profiles || options->password || options->setup_listen;
     int r = make_directories(setup, LIST_FILE, error);
+    size_t before = setup->list.size;
 
     if (r == 0)
         r = add_group(setup, error);
@@ -583,10 +640,13 @@ static int setup_apply(struct setup *setup, struct error *error)
         r = add_service_file(setup, error);
     if (r == 0 && options->setup_listen)
         r = add_socket_file(setup, error);
-    if (r == 0 && (options->profiles || options->password || options->setup_listen))
+    if (r == 0 && of_service)
         r = restart_service(error);
     if (r == 0 && options->profiles)
-        printf("the service takes profiles: open its page in a browser, or see doc/profiles.md\n");
+        print_page(setup);
+    if (r == 0 && !of_service && setup->list.size == before)
+        printf("nothing to do: the group " GROUP " exists, and sudo names no user who is not in it yet; see "
+               "\"perfcountd setup --help\" for what else can be set up\n");
     return r;
 }
 

@@ -68,8 +68,26 @@ matches "and a link" "$status $out" '^1 .*/etc/perfcountd/web.yml, .*, is no fil
 lacks "no group was made" '^perfcountd:' /etc/group
 rm /etc/perfcountd/web.yml
 try --listen=nowhere
-matches "an address that is none" "$status $out" '^1 perfcountd: --listen: '
+matches "an address that is none" "$status $out" '^1 perfcountd: --listen: "nowhere" has no port'
 etc_files >"$scratch/before"
+
+# --- a daemon that no systemd restarts would never read what is written
+
+mv /run/systemd "$scratch/systemd"
+cp "$scratch/systemd/system/perfcountd.service" /etc/systemd/system
+etc_files >"$scratch/before-container"
+try --profiles --password --listen=:61029
+matches "without systemd: it says what to start" "$status $out" \
+    '^1 perfcountd: systemd does not run here, and nothing was changed: start perfcountd with --sampler.enabled --web.listen-address=ADDRESS --web.config.file=FILE, '
+equals "and nothing was changed" "$(etc_files | diff "$scratch/before-container" - | grep -v '^---')" ""
+rm /etc/systemd/system/perfcountd.service
+mv "$scratch/systemd" /run/systemd
+
+try
+equals "without flags, the user becomes an operator: exit status" "$status" 0
+try
+matches "and a second time it says that there is nothing to do" "$status $out" '^0 nothing to do: .* setup --help'
+try --undo
 
 # --- everything, and back
 
@@ -89,6 +107,7 @@ equals "the socket is elsewhere, and the operators' is there" \
     "[Socket] ListenStream= ListenStream=127.0.0.1:61029 ListenStream=/run/perfcountd.sock "
 matches "the user is an operator" "$(grep '^perfcountd:' /etc/group)" ':alice$'
 equals "the service is restarted once" "$(restarts)" 1
+contains "its page is named" "$out" "open http://127.0.0.1:61029/ in a browser"
 for file in /etc/perfcountd/web.yml "$dropin/50-setup.conf" /etc/systemd/system/perfcountd.socket.d/50-setup.conf; do
     contains "it says what it wrote" "$out" "wrote $file"
 done
