@@ -184,7 +184,9 @@ test_reload() {
     local pid
     pid=$(main_pid)
     write_config <<<"${good_config/service/slice}"
-    holds "systemctl reload" inside systemctl reload perfcountd
+    inside mount --bind /dev/null /bin/kill
+    holds "systemctl reload, on a system without procps" inside systemctl reload perfcountd
+    inside umount /bin/kill
     holds "a good configuration is logged" eventually 60 has_entry reloaded
     printf 'collectors: {cgroup: {max_cgroups: many}}\n' | write_config
     holds "systemctl reload of a bad one" inside systemctl reload perfcountd
