@@ -28,6 +28,7 @@ for architecture; do
     # shellcheck disable=SC2054 # the comma is dpkg's
     [ "$architecture" = "$(dpkg --print-architecture)" ] || options=(-b -us -uc "-a$architecture" -Pcross,nocheck)
     (cd "$architecture" && dpkg-buildpackage "${options[@]}")
+    [ ! -e "$architecture/config.status" ] || { echo "the sources are configured: ./quickstart would refuse them"; exit 1; }
 done
 
 echo "== lintian"
