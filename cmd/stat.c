@@ -96,6 +96,8 @@ static int stat_view_parse(struct stat_view *view)
         r = add_cgroups(view, options->cgroups[i], &error);
     if (r == 0 && options->limit)
         r = order_add(&view->order, "limit", options->limit, &error);
+    if (r == 0 && options->order)
+        r = order_add(&view->order, "order", options->order, &error);
     if (r < 0)
         return refuse_flag(&error);
     view->sort = options->sort ? metric_name(options->sort) : NULL;
@@ -612,6 +614,8 @@ static void append_question(struct buffer *path, const struct stat_view *view)
     }
     if (options->json && view->sort)
         append_parameter(path, "sort", view->sort);
+    if (options->json && options->order)
+        append_parameter(path, "order", options->order);
     if (options->json && options->limit)
         append_parameter(path, "limit", options->limit);
     buffer_append_char(path, '\0');

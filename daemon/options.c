@@ -75,6 +75,7 @@ enum flag_id {
     FLAG_STATE,
     FLAG_SECONDS,
     FLAG_SORT,
+    FLAG_ORDER,
     FLAG_LIMIT,
     FLAG_OUTPUT,
     FLAG_URL,
@@ -154,8 +155,12 @@ static const struct {
      false},
     {"--seconds", "DURATION", "for how long, as 10, 10s or 5m (default: 10; with a command, until it ends)",
      FLAG_SECONDS, IN(COMMAND_RECORD), false},
-    {"--sort", "NAME", "cgroups by a metric or an event, the largest first", FLAG_SORT, IN(COMMAND_STAT), false},
-    {"--sort", "NAME", "by a column (name, cpu, ipc), the largest first", FLAG_SORT, IN(COMMAND_TOP), false},
+    {"--sort", "NAME", "cgroups by a metric or an event, the largest first, unless --order", FLAG_SORT,
+     IN(COMMAND_STAT), false},
+    {"--sort", "NAME", "by a column (name, cpu, ipc), the largest first, unless --order", FLAG_SORT, IN(COMMAND_TOP),
+     false},
+    {"--order", "asc|desc", "with --sort: the smallest first, or the largest", FLAG_ORDER,
+     IN(COMMAND_STAT) | IN(COMMAND_TOP), false},
     {"--limit", "N", "only the first N cgroups", FLAG_LIMIT, IN(COMMAND_STAT), false},
     {"--output", "FILE", "print to a file (default: standard output; with a command, standard error)", FLAG_OUTPUT,
      IN(COMMAND_STAT), false},
@@ -395,6 +400,11 @@ static int apply_count_flag(struct options *options, size_t i, char *value, stru
     case FLAG_SORT:
         options->sort = value;
         return *value ? 0 : bad_value(error, name, value, "a metric or an event");
+    case FLAG_ORDER:
+        options->order = value;
+        return str_equal(value, "asc") || str_equal(value, "desc")
+                   ? 0
+                   : bad_value(error, name, value, "\"asc\" or \"desc\"");
     case FLAG_LIMIT:
         options->limit = value;
         return 0;
@@ -531,6 +541,8 @@ static int check_flags(const struct options *options, uint64_t given, struct err
     }
     if (options->command == COMMAND_STAT && options->url && !options->last_ns)
         return error_set(error, -EINVAL, "--url cannot be used without --last");
+    if (options->order && !options->sort)
+        return error_set(error, -EINVAL, "--order cannot be used without --sort");
     return 0;
 }
 

@@ -56,9 +56,9 @@ struct options {
     bool per_cpu, all_cpus;
     char **cgroups; /* patterns; an array of its own */
     size_t n_cgroups;
-    const char *sort, *limit, *output, *url; /* NULL: not given */
-    const char *pid, *cpu, *event, *frequency, *threshold, *state,
-        *seconds;    /* of `record` and `stat`, not checked yet; NULL: not given */
+    const char *sort, *order, *limit, *output, *url; /* NULL: not given; `order` is "asc" or "desc" */
+    /* Of `record` and `stat`, not checked yet; NULL: not given. */
+    const char *pid, *cpu, *event, *frequency, *threshold, *state, *seconds;
     char *joined;    /* `event`, if --event of `stat` is repeated; owned */
     char **workload; /* what follows "--", NULL-terminated; NULL: no command to run */
 };

@@ -254,6 +254,7 @@ static void write_summary(const struct top_scene *scene, struct top_view *view, 
     size_t n = scene->table ? top_table_count(scene->table) : 0, failures = top_page_count_events(scene->failures);
     size_t sort = view->sort[view->kind];
     const char *failed = top_page_find_failed(scene->failures);
+    const char *why = frame->height ? "n: why" : "\"perfcountd plan\" says why"; /* plain text has no keys */
 
     if (*scene->error)
         top_frame_appendf(frame, TOP_WARNING, "%s", scene->error);
@@ -268,13 +269,13 @@ static void write_summary(const struct top_scene *scene, struct top_view *view, 
                           view->reverse ? ", reversed" : "");
     write_filter(view, frame);
     if (scene->table && n && sort < top_column_count() && !top_table_has(scene->table, sort) && !*scene->error)
-        top_frame_appendf(frame, TOP_WARNING, "  nothing here has %s (n: why); P sorts by %%CPU",
-                          top_column_at(sort)->title);
+        top_frame_appendf(frame, TOP_WARNING, "  nothing here has %s (%s)%s", top_column_at(sort)->title, why,
+                          frame->height ? "; P sorts by %CPU" : "");
     if (failed && !*scene->error)
-        top_frame_appendf(frame, TOP_WARNING, "  the collector %s fails (n: why)", failed);
+        top_frame_appendf(frame, TOP_WARNING, "  the collector %s fails (%s)", failed, why);
     if (failures && !*scene->error)
-        top_frame_appendf(frame, TOP_DIM, "  %zu %s not counted (n: why)", failures,
-                          failures == 1 ? "event" : "events");
+        top_frame_appendf(frame, TOP_DIM, "  %zu %s not counted (%s)", failures, failures == 1 ? "event" : "events",
+                          why);
     top_frame_next(frame);
 }
 

@@ -24,7 +24,7 @@
 struct top_loop_settings {
     const char *host, *source; /* as shown in the first line */
     const char *filter;        /* of cgroups; "" for all */
-    const char *sort;          /* a column; NULL: the default */
+    const char *sort, *order;  /* a column, and "asc" or "desc"; NULL: the default */
     uint64_t interval_ns;
     uint64_t count; /* number of frames of plain text, 0 for no end; TOP_LIVE: on the terminal */
 };
@@ -146,6 +146,23 @@ static void choose_kind(struct top_loop *loop)
     }
 }
 
+/* Whether no row has the column of --sort, which ends plain text as it ends `stat`; a terminal can show other columns.
+ */
+static bool refuse_sort(struct top_loop *loop)
+{
+    const struct top_table *table = loop->scene.table;
+    size_t column = loop->view.sort[loop->view.kind], cpu = top_column_find("cpu");
+    struct error error;
+
+    if (loop->screen || !loop->settings.sort || column == top_column_count() || !table || top_table_count(table) == 0 ||
+        top_table_has(table, column))
+        return false;
+    error_set(&error, -EINVAL, "--sort: no row has \"%.64s\"; \"perfcountd plan\" says why%s", loop->settings.sort,
+              top_table_has(table, cpu) ? "; sort by \"cpu\" instead" : "");
+    sd_event_exit(loop->event, command_fail(EXIT_BAD_USAGE, &error));
+    return true;
+}
+
 static void loop_on_reading(void *userdata, const struct top_reading *reading)
 {
     struct top_loop *loop = userdata;
@@ -162,6 +179,8 @@ static void loop_on_reading(void *userdata, const struct top_reading *reading)
         make_tables(loop);
         choose_kind(loop);
     }
+    if (refuse_sort(loop))
+        return;
     loop->frames++;
     if (loop_draw(loop) && !loop->screen && loop->frames == loop->settings.count)
         sd_event_exit(loop->event, EXIT_SUCCESS);
@@ -284,7 +303,8 @@ static int open_terminal(struct top_loop *loop, struct error *error)
     return r < 0 ? error_set(error, r, "keys cannot be waited for: %s", strerror(-r)) : 0;
 }
 
-static int use_sort(struct top_view *view, const char *sort, struct error *error)
+/* Names are in alphabetical order by default, numbers with the largest first. */
+static int use_sort(struct top_view *view, const char *sort, const char *order, struct error *error)
 {
     char names[256] = "name";
     size_t column = top_column_find(sort), used = strlen(names);
@@ -295,6 +315,7 @@ static int use_sort(struct top_view *view, const char *sort, struct error *error
         return error_set(error, -EINVAL, "--sort: there is no column \"%.64s\"; known are %s", sort, names);
     for (size_t i = 0; i < N_TOP_KINDS; i++)
         view->sort[i] = column;
+    view->reverse = order && str_equal(order, column == top_column_count() ? "desc" : "asc");
     return 0;
 }
 
@@ -305,7 +326,7 @@ static int use_filter(struct top_view *view, const char *filter, struct error *e
     snprintf(view->filters[TOP_CGROUPS], TOP_FILTER_MAX, "%s", filter);
     int r = glob_check(filter, error);
     if (r < 0)
-        error_prefix(error, "--cgroup: ");
+        error_prefix(error, "--cgroup");
     return r;
 }
 
@@ -332,7 +353,7 @@ static int top_loop_new(sd_event *event, const struct top_loop_settings *setting
     top_view_init(&loop->view, settings->interval_ns);
     r = use_filter(&loop->view, settings->filter, error);
     if (r == 0 && settings->sort)
-        r = use_sort(&loop->view, settings->sort, error);
+        r = use_sort(&loop->view, settings->sort, settings->order, error);
     if (r == 0 && settings->count == TOP_LIVE)
         r = open_terminal(loop, error);
     if (r < 0)
@@ -451,6 +472,7 @@ static int open_loop(struct top_command *command, const struct options *options,
         .source = command->url ? command->url : "own counters",
         .filter = options->n_cgroups ? options->cgroups[options->n_cgroups - 1] : "",
         .sort = options->sort,
+        .order = options->order,
         .interval_ns = options->interval_ns,
         .count = options->count,
     };

@@ -654,6 +654,11 @@ test_stat() {
         sh -c '"$0" "$1/a.service" faults 500 && "$0" "$1/b.service" faults 2000' "$load" "$hierarchy$in"
     equals "stat --cgroup: the cgroups that match, the most faults first" \
         "$(cgroups_of_table | cut -d ' ' -f 1,2)" "$in/b.service $in/a.service"
+    # shellcheck disable=SC2016 # that shell expands them
+    "$PERFCOUNTD" stat --config.file="$config" --cgroup="$in/[ab].service" --sort=minor-faults --order=asc \
+        --output="$scratch/fewest" -- \
+        sh -c '"$0" "$1/a.service" faults 500 && "$0" "$1/b.service" faults 2000' "$load" "$hierarchy$in"
+    equals "--order=asc: the fewest first" "$(awk '$NF ~ "^/" { print $NF }' "$scratch/fewest" | xargs)" "$in/a.service $in/b.service"
     "$PERFCOUNTD" stat --cgroup="$in/b*" --cgroup=a.service --interval=0.1s --output="$scratch/few" -e task-clock --sort=cpu
     equals "and no others" "$(awk '$NF ~ "^/" { print $NF }' "$scratch/few" | sort | xargs)" "$in/a.service $in/b.service"
     cgroup_config "$config" "include: [$in/a.service]" "$faults_group"

@@ -63,7 +63,7 @@ done
 
 try stat --help
 equals "a command has its own flags only" "$(sed -n 's/^  \(--[a-z.-]*\).*/\1/p' "$scratch/out" | tr '\n' ' ')" \
-    "--config.file --json --interval --count --last --event --all-cpus --per-cpu --cgroup --sort --limit --output --url --help "
+    "--config.file --json --interval --count --last --event --all-cpus --per-cpu --cgroup --sort --order --limit --output --url --help "
 try list-presets --help
 equals "and few if it has few" "$(sed -n 's/^  \(--[a-z.-]*\).*/\1/p' "$scratch/out" | tr '\n' ' ')" "--json --help "
 
@@ -98,6 +98,8 @@ no command behind "--"|stat --
 no command behind "--"|record -o x.svg --
 --last cannot be used with --frequency|record -o x.svg --last=1m --frequency=9
 --interval cannot be used with a command|stat --interval=1s -- true
+--order cannot be used without --sort|stat --order=asc
+--order: expected "asc" or "desc", found "up"|stat --sort=ipc --order=up
 --per-cpu cannot be used with --sort|stat --per-cpu --sort=ipc
 --last: .*1s to 7d.*"0s"|stat --last=0s
 --last cannot be used with a command|stat --last=10m -- true

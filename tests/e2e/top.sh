@@ -419,6 +419,13 @@ test_plain_text() {
     equals "nothing on standard error" "$(cat "$scratch/err")" ""
     lacks "no escape sequence" $'\e' "$scratch/out"
     compares "as wide as COLUMNS" "$(wc -L <"$scratch/out") <= 100"
+    COLUMNS=100 "$PERFCOUNTD" top "${flags[@]}" --count=1 --sort=name --order=desc >"$scratch/out" 2>"$scratch/err"
+    equals "--order: exit status" $? 0
+    contains "--order=desc: the other order" "$(cat "$scratch/out")" ", reversed"
+    lacks "no key that nobody can press" 'n: why' "$scratch/out"
+    "$PERFCOUNTD" top "${flags[@]}" --count=1 --sort=ipc >"$scratch/out" 2>"$scratch/err"
+    matches "nothing to sort by ends it as it ends stat" "$? $(cat "$scratch/err")" \
+        '^2 perfcountd: --sort: no row has "ipc".*; sort by "cpu" instead$'
     while IFS='|' read -r expected message arguments; do
         # shellcheck disable=SC2086 # words
         "$PERFCOUNTD" top $arguments >"$scratch/out" 2>"$scratch/err" </dev/null
@@ -429,6 +436,9 @@ test_plain_text() {
     done <<END
 2|must be a terminal.*--count=1|
 2|no column "speed".*ipc|--sort=speed --count=1
+2|--cgroup: ".*has no "]"|--cgroup=a[ --count=1
+2|--order: expected "asc" or "desc", found "up"|--sort=ipc --order=up
+2|--order cannot be used without --sort|--order=asc
 2|https.*ssh -L|--url=https://board:10298 --count=1
 1|No such file|--url=unix:$scratch/none.sock --count=1
 1|refused|--url=http://127.0.0.1:1 --count=1
