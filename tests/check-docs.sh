@@ -122,6 +122,11 @@ check_walks() {
         done
 }
 
+# check_quotes DIRECTORY: prints the lines of manual pages with two Ql: groff ends the quotes of both behind the second.
+check_quotes() {
+    (cd "$1" && grep -HnE '^\.(.* )?Ql .* Ql ' doc/*.[58])
+}
+
 # --- a test of the checks themselves
 
 broken() {
@@ -209,6 +214,16 @@ test_walks() {
     rm -rf "$tree"
 }
 
+test_quotes() {
+    local tree found
+    tree=$(mktemp -d)
+    mkdir "$tree/doc"
+    printf '.Ql a ,\n.Pq Ql a No or b\n.Ql a No or Ql b\n' >"$tree/doc/x.8"
+    found=$(check_quotes "$tree")
+    [ "$found" = "doc/x.8:3:.Ql a No or Ql b" ] || broken "two quotes on a line gave \"$found\""
+    rm -rf "$tree"
+}
+
 # Bounds that are met, missed, missed as known, met again, and not measured, and the exit status of each.
 test_bounds() {
     PYTHONPATH=$sources/bench PYTHONDONTWRITEBYTECODE=1 python3 - <<'END' || broken "the verdicts on bounds are wrong"
@@ -286,8 +301,9 @@ test_sections
 test_paths
 test_promises
 test_walks
+test_quotes
 found=$(check_versions "$sources"; check_sections "$sources"; check_paths "$sources"; check_promises "$sources"
-    check_walks "$sources")
+    check_walks "$sources"; check_quotes "$sources")
 [ -z "$found" ] || { printf '%s\n' "$found"; exit 1; }
 command -v python3 >/dev/null || { echo "skipped: python3, which checks the figures"; exit 77; }
 test_bounds
