@@ -162,6 +162,13 @@ int record_options_refused(const struct record_options *options, const struct ma
         return error_set(error, -ENOENT, "there is no process %" PRIu32, options->pid);
     if (code == -ENOENT && cgroup_is_gone(options))
         return error_set(error, -ENOENT, "there is no cgroup %.256s any more", options->cgroup);
+    /* Perf has no state for cgroups of a hierarchy that never had a controller. Every machine has software events. */
+    if (code == -ENOENT && options->cgroup && !(pmu && pmu->absent))
+        return error_set(error, -EINVAL,
+                         "cpu %u %s: %sperf does not know this cgroup (ENOENT): enable a controller in the "
+                         "cgroup.subtree_control of its parent, such as +pids",
+                         cpu, options->events.events[0].text,
+                         pmu && pmu->type == PERF_TYPE_SOFTWARE ? "" : "this PMU has no such event, or ");
     if (code == -EUNATCH) /* from the opener, which was started without the sampler (opener/protocol.h) */
         return error_set(error, -EOPNOTSUPP,
                          "the sampler was enabled after perfcountd had started; restart perfcountd");

@@ -120,7 +120,7 @@ TEST(test_spec)
         {{.cgroup = (char *)"/b"}, 0, false, -ENOENT, "there is no cgroup /b below /", false},
         {{.cgroup = (char *)"/a.slice/cgroup.procs"}, 0, false, -ENOENT, "there is no cgroup /a.slice/", false},
         {{.cgroup = (char *)"/a.slice"}, -ENOENT, true, -ENOENT, "there is no cgroup /a.slice any more", false},
-        {{.cgroup = (char *)"/a.slice"}, -ENOENT, false, -EINVAL, "cpu 0 cpu-clock: no such event", false},
+        {{.cgroup = (char *)"/a.slice"}, -ENOENT, false, -EINVAL, "cpu 0 cpu-clock: perf does not know this cgroup (ENOENT): enable a controller in ", false},
         {{.cgroup = (char *)"a.slice"}, 0, false, -EINVAL, "\"a.slice\" is not a path", false},
         {{.cgroup = (char *)"/a.slice/.."}, 0, false, -EINVAL, "\"/a.slice/..\" is not a path", false},
         {{.cgroup = (char *)"/../a.slice"}, 0, false, -EINVAL, "\"/../a.slice\" is not a path", false},
