@@ -388,7 +388,9 @@ struct search {
     const struct cgroup_wish *wish;
     char **paths;
     size_t n;
-    bool failed; /* out of memory */
+    size_t n_unnamed;    /* containers without a name */
+    const char *unnamed; /* why the first of them has none */
+    bool failed;         /* out of memory */
 };
 
 static bool has_names(struct search *search, const char *path)
@@ -397,6 +399,8 @@ static bool has_names(struct search *search, const char *path)
 
     if (cgroup_lookup_names(search->lookup, path, &names) < 0)
         search->failed = true;
+    if (names.unnamed && search->n_unnamed++ == 0)
+        search->unnamed = names.unnamed;
     for (size_t i = 0; i < N_NAME_KEYS; i++)
         if (search->wish->names[i] && (!names.texts[i] || !glob_match_last(search->wish->names[i], names.texts[i])))
             return false;
@@ -499,13 +503,21 @@ int cgroup_wish_refuse_several(const struct cgroup_wish *wish, char *const *path
     return text.failed ? error_oom(error) : error_set(error, -EINVAL, "%s", text.data);
 }
 
-static int refuse_none(const struct cgroup_wish *wish, struct error *error)
+static int refuse_none(const struct search *search, bool namespaced, struct error *error)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
+    const struct cgroup_wish by_path = {.cgroup = search->wish->cgroup};
+    bool by_names = memcmp(&by_path, search->wish, sizeof(by_path)) != 0;
 
-    append_wish(&text, wish);
+    append_wish(&text, search->wish);
+    buffer_append_text(&text, " matches no cgroup");
+    if (namespaced)
+        buffer_append_text(&text, " in this cgroup namespace (a container sees all with --cgroupns=host)");
+    if (by_names && search->n_unnamed)
+        buffer_appendf(&text, "; %zu container%s no known name: %s", search->n_unnamed,
+                       search->n_unnamed == 1 ? " has" : "s have", search->unnamed);
     buffer_append_char(&text, '\0');
-    return text.failed ? error_oom(error) : error_set(error, -ENOENT, "%s matches no cgroup", text.data);
+    return text.failed ? error_oom(error) : error_set(error, -ENOENT, "%s", text.data);
 }
 
 static int compare_paths(const void *a, const void *b)
@@ -567,7 +579,7 @@ int cgroup_lookup_find(struct cgroup_lookup *lookup, const struct cgroup_wish *w
     else if (r < 0 || search.failed)
         r = error_oom(error);
     else if (search.n == 0)
-        r = refuse_none(wish, error);
+        r = refuse_none(&search, hierarchy.namespaced, error);
     if (r < 0) {
         strings_free(search.paths, search.n);
         return r;

@@ -87,9 +87,11 @@ static const struct {
     {EACCES, NULL, "permission denied",
      "kernel.perf_event_paranoid is %d; run perfcountd with sudo, " BY_GROUP ", or " ALLOW_ALL},
     {EPERM, NULL, "not permitted",
-     "a system-call filter or kernel lockdown refuses perf_event_open; start a container with --cap-add=PERFMON "
-     "(SYS_ADMIN where its runtime does not know that) or --security-opt seccomp=FILE with a profile that allows it, "
-     "and a service with SystemCallFilter=perf_event_open"},
+     "a system-call filter or kernel lockdown refuses perf_event_open; start a container with --cap-add=PERFMON,BPF "
+     "(or "
+     "SYS_ADMIN, where the runtime's filter does not heed PERFMON) or with --security-opt seccomp=FILE that allows it, "
+     "a "
+     "service with SystemCallFilter=perf_event_open"},
     {ENODEV, NULL, "the PMU cannot count here",
      "its CPU is offline or the PMU is gone; see /sys/bus/event_source/devices"},
     {EOPNOTSUPP, NULL, "the PMU does not support this",

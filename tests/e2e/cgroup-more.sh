@@ -711,6 +711,8 @@ test_record() {
         matches "what is inside is no match of its own" "$(names_of_recording "$in/**" $flags)" \
             "^2 .*matches 2 cgroups: $in/docker-$id.scope, $in/$unit.service; name one"
         matches "none" "$(names_of_recording "nosuch-$unit" $flags)" "^1 .*nosuch-$unit matches no cgroup"
+        matches "containers whose names are not known are no proof" "$(names_of_recording container=nosuch $flags)" \
+            "^1 .*container=nosuch matches no cgroup.*; [0-9]+ containers? ha[sv]e? no known name: "
     done
     matches "a pattern that is none" "$(names_of_recording "a[")" '^2 .*--cgroup: .*has no "]"'
     sampled_cgroups

@@ -37,8 +37,8 @@ static const struct {
     {-EINVAL, 2, "6.1.0", &uprobe, "no probe can be set there (EINVAL): ", "objdump"},
     {-EINVAL, 2, "6.1.0", &breakpoint, "the CPU cannot watch this memory (EINVAL): ", ":rw"},
     {-EPERM, 2, "6.1.0", &present, "not permitted (EPERM): ",
-     "start a container with --cap-add=PERFMON (SYS_ADMIN where its runtime does not know that) or --security-opt "
-     "seccomp=FILE"},
+     "start a container with --cap-add=PERFMON,BPF (or SYS_ADMIN, where the runtime's filter does not heed PERFMON) or "
+     "with --security-opt seccomp=FILE"},
     {-ENODEV, 2, "6.1.0", &present, "the PMU cannot count here (ENODEV): ", "offline"},
     {-EOPNOTSUPP, 2, "6.1.0", &present, "the PMU does not support this (EOPNOTSUPP): ", "modifiers"},
     {-EINVAL, 2, "6.1.0", &present, "the kernel refuses these attributes (EINVAL): ", "strict group"},
