@@ -144,6 +144,20 @@ static void print_deprecated(const struct config *config)
     print_error(config->file, &warning);
 }
 
+/* The service may have the flag, which this command does not see. */
+static void warn_hindsight(const struct config *config)
+{
+    struct error warning;
+
+    if (config->sampler.enabled || !config->sampler.hindsight.enabled)
+        return;
+    error_set(
+        &warning, 0,
+        "warning: sampler.hindsight keeps no samples unless sampler.enabled is true, or perfcountd is started with "
+        "--sampler.enabled, as after \"perfcountd setup --profiles\"");
+    print_error(config->file, &warning);
+}
+
 /* Has an effect only for root, since nobody else can become another user. */
 static int check_user(const struct config *config, struct error *error)
 {
@@ -171,6 +185,7 @@ int command_check_config(const struct options *options)
     if (!check_web_config(session.config->web.config_file))
         return EXIT_BAD_USAGE;
     print_deprecated(session.config);
+    warn_hindsight(session.config);
     print_good(&session);
     return EXIT_SUCCESS;
 }

@@ -256,8 +256,12 @@ static void configure_hindsight(struct sampler *sampler)
     if (sampler->hindsight && hindsight_is_outdated(sampler))
         sampler->hindsight = hindsight_free(sampler->hindsight);
     sampler->no_hindsight.message[0] = '\0';
-    if (sampler->hindsight || !sampler->config->enabled || !sampler->config->hindsight.enabled)
+    if (sampler->hindsight || !sampler->config->hindsight.enabled)
         return;
+    if (!sampler->config->enabled) {
+        error_set(&sampler->no_hindsight, -EOPNOTSUPP, "no samples are kept, since sampler.enabled is false");
+        return;
+    }
     int r = need_symbols(sampler);
     if (r == 0)
         r = need_cgroups(sampler);
@@ -350,8 +354,9 @@ int sampler_admit(const struct sampler *sampler, enum trust trust, struct error 
     if (sampler->ending)
         return error_set(error, -EBUSY, "perfcountd is ending");
     if (!sampler->config->enabled)
-        return error_set(error, -EOPNOTSUPP,
-                         "the sampler is not enabled: set sampler.enabled to true in the configuration");
+        return error_set(
+            error, -EOPNOTSUPP,
+            "the sampler is not enabled: set sampler.enabled to true in the configuration, and restart perfcountd");
     return trust < sampler->admits ? sampler_refuse(sampler, error) : 0;
 }
 
@@ -480,7 +485,7 @@ static int join_past(struct sampler *sampler, const struct record_request *reque
     if (!sampler->hindsight)
         return error_set(error, -EOPNOTSUPP,
                          "parameter \"last\": samples are kept only with \"hindsight: {enabled: true}\" below sampler "
-                         "in the configuration");
+                         "in the configuration, and a restart of perfcountd");
     if (array_grow(&sampler->captures, sampler->n_captures) < 0)
         return error_oom(error);
     int r = hindsight_look_back(sampler->hindsight, sampler->machine, request, wanted->paths, wanted->n, ret, error);

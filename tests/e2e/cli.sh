@@ -152,6 +152,12 @@ else
     left_out "tracefs, for a misspelt tracepoint"
 fi
 
+echo 'sampler: {hindsight: {enabled: true}}' >"$bad"
+try check-config "$bad"
+equals "hindsight without the sampler: exit status" "$status" 0
+matches "hindsight without the sampler: warning" "$("$PERFCOUNTD" check-config "$bad" 2>&1 >"$scratch/out")" \
+    "^$bad: warning: sampler.hindsight keeps no samples unless sampler.enabled is true"
+
 echo 'sampler: {event: cycels}' >"$bad"
 refuses "an event that nothing has, to be sampled" "^$bad: sampler.event: .*cycels.*cycles" check-config "$bad"
 

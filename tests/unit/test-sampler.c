@@ -120,7 +120,12 @@ TEST(test_spec)
         {{.cgroup = (char *)"/b"}, 0, false, -ENOENT, "there is no cgroup /b below /", false},
         {{.cgroup = (char *)"/a.slice/cgroup.procs"}, 0, false, -ENOENT, "there is no cgroup /a.slice/", false},
         {{.cgroup = (char *)"/a.slice"}, -ENOENT, true, -ENOENT, "there is no cgroup /a.slice any more", false},
-        {{.cgroup = (char *)"/a.slice"}, -ENOENT, false, -EINVAL, "cpu 0 cpu-clock: perf does not know this cgroup (ENOENT): enable a controller in ", false},
+        {{.cgroup = (char *)"/a.slice"},
+         -ENOENT,
+         false,
+         -EINVAL,
+         "cpu 0 cpu-clock: perf does not know this cgroup (ENOENT): enable a controller in ",
+         false},
         {{.cgroup = (char *)"a.slice"}, 0, false, -EINVAL, "\"a.slice\" is not a path", false},
         {{.cgroup = (char *)"/a.slice/.."}, 0, false, -EINVAL, "\"/a.slice/..\" is not a path", false},
         {{.cgroup = (char *)"/../a.slice"}, 0, false, -EINVAL, "\"/../a.slice\" is not a path", false},
@@ -417,6 +422,11 @@ TEST_WITH(test_hindsight, sampled_begin, sampled_end)
     assert_int_equal(count_perf_fds(), 0);
     assert_int_equal(look_back(f, &(struct record_request){.last = 1}, &a, &error), -EOPNOTSUPP);
     assert_non_null(strstr(error.message, "hindsight: {enabled: true}"));
+    assert_non_null(strstr(error.message, "restart"));
+    f->config.enabled = false;
+    enable_hindsight(f, true);
+    const char *reason = sampler_no_hindsight(f->sampler);
+    assert_non_null(strstr(reason ? reason : "", "sampler.enabled is false"));
 }
 
 static size_t locked_max;  /* bytes that the kernel lets a ring have */
