@@ -65,8 +65,8 @@ struct summary {
     double seconds;
     uint64_t samples; /* of off-CPU time, in folded stacks: microseconds */
     bool is_time;     /* `samples` are microseconds */
-    uint64_t unnamed; /* samples without a name for their innermost function */
-    char early[512];  /* a daemon's sentence about stacks that end early; "": there is none */
+    struct writer_unnamed unnamed;
+    char early[512]; /* a daemon's sentence about stacks that end early; "": there is none */
 };
 
 struct recording {
@@ -497,16 +497,35 @@ static void note(const char *format, ...)
     va_end(arguments);
 }
 
+static void append_part(struct buffer *text, uint64_t samples, const char *of, const char *reason)
+{
+    if (samples && reason)
+        buffer_appendf(text, "%s%" PRIu64 " %s: %s", text->size ? "; " : ": ", samples, of, reason);
+}
+
+/* Each part of the samples with its own reason, as far as that is known. */
 static void note_unnamed(const struct summary *summary, const struct symbols *symbols)
 {
+    const struct writer_unnamed *unnamed = &summary->unnamed;
     const char *user = symbols ? symbols_reason_user(symbols) : NULL;
-    const char *kernel = symbols ? symbols_reason_kernel(symbols) : NULL;
+    _cleanup_(buffer_done) struct buffer text = {0};
+    char file[160];
 
-    if (summary->unnamed == 0)
+    if (unnamed->samples == 0)
         return;
-    note("%" PRIu64 " sample%s without a name for the innermost function%s%s%s%s", summary->unnamed,
-         summary->unnamed == 1 ? "" : "s", user || kernel ? ": " : "", user ? user : "", user && kernel ? "; " : "",
-         kernel ? kernel : "");
+    snprintf(file, sizeof(file), "in %s", unnamed->file);
+    if (user)
+        append_part(&text, unnamed->samples - unnamed->kernel - unnamed->outside, "of programs", user);
+    else
+        append_part(&text, unnamed->of_file, file,
+                    "the file has no symbols for them; install its debug symbols (on Debian, a -dbgsym package), or do "
+                    "not strip it");
+    append_part(&text, unnamed->outside, "of programs outside this pid namespace",
+                "start the container with --pid=host");
+    append_part(&text, unnamed->kernel, "in the kernel", symbols ? symbols_reason_kernel(symbols) : NULL);
+    buffer_append_char(&text, '\0');
+    note("%" PRIu64 " sample%s without a name for the innermost function%s", unnamed->samples,
+         unnamed->samples == 1 ? "" : "s", text.failed ? "" : text.data);
 }
 
 /* The sentence may come from a stranger. */
@@ -733,7 +752,7 @@ static int summarise_answer(struct recording *recording, const struct flame *fla
     if (!recording->form->folded)
         return r;
     summary->samples = flame->samples;
-    summary->unnamed = summary->is_time ? 0 : flame->unnamed;
+    summary->unnamed.samples = summary->is_time ? 0 : flame->unnamed;
     snprintf(summary->early, sizeof(summary->early), "%s", flame->note ? flame->note : "");
     return 0;
 }

@@ -292,7 +292,7 @@ static size_t ndjson_write_sample(const struct writer_source *source, const stru
     const char *file;
 
     ndjson_write_thread(record->id.pid, record->id.tid, out);
-    json_write_member(out, "comm", string, symbols_comm(source->symbols, record->id.pid, record->id.tid));
+    json_write_member(out, "comm", string, symbols_comm(source->symbols, record));
     if (cgroup)
         json_write_member(out, "cgroup", string, cgroup->label);
     buffer_append_char(out, ',');

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "formats/profile.h"
 
+#include <stdio.h>
+
 #include "base/cleanup.h"
 #include "base/text.h"
 
@@ -362,8 +364,7 @@ static int stack_of_sample(struct profile *profile, const struct record *record,
     if (r == 0)
         r = put_frames(profile, record, &n);
     if (r == 0)
-        r = string_table_add(&profile->locations.strings,
-                             symbols_comm(profile->symbols, record->id.pid, record->id.tid), &comm);
+        r = string_table_add(&profile->locations.strings, symbols_comm(profile->symbols, record), &comm);
     if (r == 0)
         r = keep_or_find_chain(profile, n, &wanted.chain);
     if (r < 0)
@@ -428,17 +429,45 @@ struct profile_weight profile_skipped(const struct profile *profile)
     return profile->skipped;
 }
 
-uint64_t profile_unnamed(const struct profile *profile)
+/* Adds the samples of a stack whose innermost function has no name. `of_mappings` has a number for each mapping. */
+static void add_unnamed(const struct profile *profile, const struct stack *stack, uint64_t *of_mappings,
+                        struct writer_unnamed *unnamed)
 {
-    uint64_t n = profile->skipped.samples;
+    const struct chain *chain = &profile->chains[stack->chain];
+    const struct location *location = chain->n ? &profile->locations.locations[profile->frames[chain->first]] : NULL;
+    uint64_t n = stack->weight.samples;
 
-    for (size_t i = 0; i < profile->n_stacks; i++) {
-        const struct stack *stack = &profile->stacks[i];
-        const struct chain *chain = &profile->chains[stack->chain];
-        bool named = chain->n && profile->locations.locations[profile->frames[chain->first]].symbol;
-        n += named ? 0 : stack->weight.samples;
+    if (location && location->symbol)
+        return;
+    unnamed->samples += n;
+    if (location && location_is_kernel(&profile->locations, location))
+        unnamed->kernel += n;
+    else if (stack->pid == 0)
+        unnamed->outside += n;
+    else if (location && location->mapping != LOCATION_UNMAPPED && of_mappings)
+        of_mappings[location->mapping] += n;
+}
+
+void profile_unnamed(const struct profile *profile, struct writer_unnamed *ret)
+{
+    const struct locations *locations = &profile->locations;
+    struct writer_unnamed unnamed = {.samples = profile->skipped.samples};
+    /* Without memory, no file is named. */
+    _cleanup_(freep) uint64_t *of_mappings = calloc(locations->n_mappings + 1, sizeof(*of_mappings));
+
+    for (size_t i = 0; i < profile->n_stacks; i++)
+        add_unnamed(profile, &profile->stacks[i], of_mappings, &unnamed);
+    for (size_t i = 0; i < locations->n_mappings && of_mappings; i++) {
+        const char *file = locations->mappings[i].mapping.file, *slash = strrchr(file, '/');
+        _cleanup_(buffer_done) struct buffer name = {0};
+        if (of_mappings[i] <= unnamed.of_file || file[0] != '/' || file[1] == '/')
+            continue;
+        escape_append_printable(&name, slash + 1);
+        buffer_append_char(&name, '\0');
+        unnamed.of_file = of_mappings[i];
+        snprintf(unnamed.file, sizeof(unnamed.file), "%s", name.failed ? "" : name.data);
     }
-    return n;
+    *ret = unnamed;
 }
 
 struct locations *profile_locations(struct profile *profile)
@@ -580,11 +609,11 @@ size_t profile_writer_bytes(const void *state)
     return profile_bytes(writer->profile);
 }
 
-uint64_t profile_writer_unnamed(const void *state)
+void profile_writer_unnamed(const void *state, struct writer_unnamed *ret)
 {
     const struct profile_writer *writer = state;
 
-    return profile_unnamed(writer->profile);
+    profile_unnamed(writer->profile, ret);
 }
 
 void profile_writer_early_ends(const void *state, struct buffer *sentence)

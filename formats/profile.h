@@ -92,7 +92,7 @@ void profile_finish(struct profile *profile);
 struct profile_weight profile_total(const struct profile *profile);
 struct profile_weight profile_skipped(const struct profile *profile);
 /* The samples whose innermost function has no name, including skipped ones. */
-uint64_t profile_unnamed(const struct profile *profile);
+void profile_unnamed(const struct profile *profile, struct writer_unnamed *ret);
 /* The cgroup of stacks with this number, from 1 to profile_n_cgroups(); NULL for 0, the unknown one. */
 const struct found_cgroup *profile_cgroup(const struct profile *profile, uint32_t number);
 size_t profile_n_cgroups(const struct profile *profile);
@@ -120,7 +120,7 @@ bool profile_writer_record(void *state, const struct record *record, struct buff
 void profile_writer_mark(void *state, const struct writer_mark *mark, struct buffer *out);
 bool profile_writer_settle(void *state);
 size_t profile_writer_bytes(const void *state);
-uint64_t profile_writer_unnamed(const void *state);
+void profile_writer_unnamed(const void *state, struct writer_unnamed *ret);
 void profile_writer_early_ends(const void *state, struct buffer *sentence);
 void profile_writer_free(void *state);
 

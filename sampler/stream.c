@@ -231,7 +231,7 @@ static void stream_write_end(struct stream *stream)
     if (stream->writer_state) {
         mark_dropped(stream);
         if (stream->writer->unnamed)
-            stream->end.unnamed = stream->writer->unnamed(stream->writer_state);
+            stream->writer->unnamed(stream->writer_state, &stream->end.unnamed);
         describe_early_ends(stream);
         stream->writer->end(stream->writer_state, &stream->end, &stream->output_queue.bytes);
         stream_free_writer(stream);

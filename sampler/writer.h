@@ -77,19 +77,28 @@ struct writer_mark {
     uint64_t time_ns; /* WRITER_PAUSED, WRITER_RESUMED: CLOCK_MONOTONIC */
 };
 
+/* Samples whose innermost function has no name; all 0 if the format does not resolve names. */
+struct writer_unnamed {
+    uint64_t samples; /* all of them */
+    uint64_t kernel;  /* those in the kernel */
+    uint64_t outside; /* those of programs outside this process's pid namespace, whose mappings cannot be known */
+    uint64_t of_file; /* those in the file that has the most */
+    char file[64];    /* the name of that file, printable; "": there is none */
+};
+
 /* How a stream ended, with numbers of records. */
 struct writer_end {
-    const char *reason;   /* "seconds", "max", "reload", "shutdown", "error: ...", or a sentence */
-    uint64_t records;     /* written */
-    uint64_t samples;     /* the samples among these */
-    uint64_t unnamed;     /* samples whose innermost function has no name; 0 if the format does not resolve names */
-    const char *early;    /* a sentence about programs whose stacks end early; NULL: there is none */
-    uint64_t lost;        /* dropped by the kernel */
-    uint64_t dropped;     /* dropped because the client was too slow */
-    uint64_t malformed;   /* not decodable */
-    uint64_t throttled;   /* how often the kernel stopped sampling on a CPU until its next tick */
-    uint64_t duration_ns; /* of the stream */
+    const char *reason;            /* "seconds", "max", "reload", "shutdown", "error: ...", or a sentence */
+    uint64_t records;              /* written */
+    uint64_t samples;              /* the samples among these */
+    const char *early;             /* a sentence about programs whose stacks end early; NULL: there is none */
+    uint64_t lost;                 /* dropped by the kernel */
+    uint64_t dropped;              /* dropped because the client was too slow */
+    uint64_t malformed;            /* not decodable */
+    uint64_t throttled;            /* how often the kernel stopped sampling on a CPU until its next tick */
+    uint64_t duration_ns;          /* of the stream */
     struct off_cpu_totals off_cpu; /* what the event off-cpu left out */
+    struct writer_unnamed unnamed;
 };
 
 /* Format strings about waits that the event off-cpu left out, whatever process or cgroup was asked for. */
@@ -123,7 +132,7 @@ struct writer {
     /* Returns the bytes of memory held for the end. NULL: memory does not grow with the number of records. */
     size_t (*bytes)(const void *state);
     /* The value of `unnamed` in struct writer_end, asked for just before the end. NULL: 0. */
-    uint64_t (*unnamed)(const void *state);
+    void (*unnamed)(const void *state, struct writer_unnamed *ret);
     /* Appends `early` of struct writer_end, asked for just before the end; nothing: there is none. May be NULL. */
     void (*early)(const void *state, struct buffer *sentence);
     /* Writes the end of the output. Only free() is called afterwards. */

@@ -406,12 +406,27 @@ void symbols_each(struct symbols *symbols, process_visit visit, void *userdata)
     processes_each(symbols->processes, visit, userdata);
 }
 
-const char *symbols_comm(struct symbols *symbols, uint32_t pid, uint32_t tid)
+static bool has_user_space(const struct record *sample)
 {
-    if (pid == 0)
-        return "swapper"; /* perf's name for the idle task, which is not in /proc */
-    const struct process *process = processes_find(symbols->processes, pid);
-    return process ? process_comm(process, tid) : "";
+    struct callchain chain = callchain_begin(sample);
+    bool has = chain.space == SPACE_USER;
+    uint64_t ip;
+
+    while (!has && callchain_next(&chain, &ip))
+        has = chain.space == SPACE_USER;
+    return has;
+}
+
+/*
+ * The kernel gives pid 0 to the idle task, which is not in /proc, and to tasks outside the pid namespace of the process
+ * that opened the event. Only the latter run in user space; in the kernel they cannot be told apart.
+ */
+const char *symbols_comm(struct symbols *symbols, const struct record *sample)
+{
+    if (sample->id.pid == 0)
+        return has_user_space(sample) ? "[outside this pid namespace]" : "swapper"; /* perf's name for it */
+    const struct process *process = processes_find(symbols->processes, sample->id.pid);
+    return process ? process_comm(process, sample->id.tid) : "";
 }
 
 /* --- addresses --- */

@@ -74,8 +74,8 @@ void symbols_cancel(struct symbols *symbols, const void *userdata);
 /* Visits each known process that has not exited. */
 void symbols_each(struct symbols *symbols, process_visit visit, void *userdata);
 
-/* Returns the name of a thread; "" if it is not known. */
-const char *symbols_comm(struct symbols *symbols, uint32_t pid, uint32_t tid);
+/* Returns the name of the sample's thread; "" if it is not known. */
+const char *symbols_comm(struct symbols *symbols, const struct record *sample);
 /*
  * Resolves an address, and requests the table of its file if necessary. `kernel`: the address is of the kernel, so it
  * is the same in all processes and `pid` is ignored.

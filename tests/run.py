@@ -62,6 +62,7 @@ PACKAGES = {
     "promtool": "unpack:prometheus unpack:promtool",  # a package of its own since Debian 13
     "protoc": "protobuf-compiler",
     "readelf": "binutils",
+    "strip": "binutils",
     "setpriv": "",
     "setsid": "",
     "sha256sum": "",

@@ -4,7 +4,7 @@
 # recording ends, what it says, and that a file is there only when it is whole; of a running daemon.
 # set: quick
 . "$(dirname "$0")/lib.sh"
-need cc curl gzip perf pgrep protoc python3 setpriv xmllint
+need cc curl gzip perf pgrep protoc python3 setpriv strip xmllint
 [ "$(id -u)" -eq 0 ] || skip "root, to sample all CPUs"
 chmod 755 "$scratch"
 program=record-hot
@@ -63,6 +63,12 @@ compares "what it starts is sampled, too" "$(awk -v name="$program" 'index($0, n
     END { print n + 0 }' a.folded) > 0"
 record -o a.folded -- sh -c "$scratch/$program 1; kill -TERM \$\$"
 equals "or 128 and the signal" "$status" $((128 + 15))
+rm -f a.folded
+
+strip -o "$scratch/bare-hot" "$scratch/$program"
+record -o a.folded -- "$scratch/bare-hot" 1
+matches "functions of a stripped program have no names, and why" "$said" \
+    '[0-9]+ samples? without a name for the innermost function: [0-9]+ in bare-hot: the file has no symbols for them; '
 rm -f a.folded
 
 # --- how it ends

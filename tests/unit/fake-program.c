@@ -36,11 +36,10 @@ void symbols_each(struct symbols *symbols, process_visit visit, void *userdata)
     visit(userdata, 2, 2, "odd\t", &odd);
 }
 
-const char *symbols_comm(struct symbols *symbols, uint32_t pid, uint32_t tid)
+const char *symbols_comm(struct symbols *symbols, const struct record *sample)
 {
     (void)symbols;
-    (void)tid;
-    return pid == FAKE_PID ? "hot" : "";
+    return sample->id.pid == FAKE_PID ? "hot" : "";
 }
 
 void symbols_resolve(struct symbols *symbols, uint32_t pid, bool is_kernel, uint64_t ip, struct frame *ret)

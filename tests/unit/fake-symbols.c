@@ -43,7 +43,7 @@ void symbols_resolve(struct symbols *symbols, uint32_t pid, bool kernel, uint64_
     *ret = (struct frame){.ip = ip, .kernel = kernel};
     symbols->asked++;
     for (const struct fake_mapping *fake = symbols->mappings; fake->mapping.file; fake++)
-        if (fake->pid == (kernel ? 0 : pid) && ip >= fake->mapping.start && ip < fake->mapping.end) {
+        if (fake->pid == (kernel ? 0 : pid) && (kernel || pid) && ip >= fake->mapping.start && ip < fake->mapping.end) {
             symbols->found = fake->mapping;
             symbols->found.dso = (struct dso *)symbols;
             ret->mapping = &symbols->found;
@@ -75,8 +75,7 @@ bool symbols_pending(const struct symbols *symbols)
     return !symbols->known;
 }
 
-const char *symbols_comm(struct symbols *symbols, uint32_t pid, uint32_t tid)
+const char *symbols_comm(struct symbols *symbols, const struct record *sample)
 {
-    (void)tid;
-    return pid == UINT32_MAX ? "" : symbols->comm;
+    return sample->id.pid == UINT32_MAX ? "" : symbols->comm;
 }

@@ -90,6 +90,7 @@ static const struct {
     {"no file", 200, {USER, 0x90010}, "200 1 7: [unknown] 90010,\n"},
     {"no mapping", 100, {USER, 0x1}, "100 1 7: [unknown] 1,\n"},
     {"no such process", 300, {USER, 0x10200}, "300 1 7: [unknown] 10200,\n"},
+    {"outside this pid namespace", 0, {USER, 0x10200}, "0 1 7: [unknown] 10200,\n"},
     {"process not known", UINT32_MAX, {KERNEL, READ}, "-1 1 7: sys_read* ffffffff81000010,\n"},
 };
 
@@ -115,7 +116,13 @@ TEST(test_chains)
         print_message("%s\n", cases[i].name);
         assert_int_equal(profile_add(profile, &record), 0);
         assert_shown(profile, cases[i].out);
-        assert_int_equal(profile_unnamed(profile), strstr(cases[i].out, ": [") != NULL);
+        struct writer_unnamed unnamed;
+        profile_unnamed(profile, &unnamed);
+        assert_int_equal(unnamed.samples, strstr(cases[i].out, ": [") != NULL);
+        assert_int_equal(unnamed.kernel, strstr(cases[i].out, ": [kernel") != NULL);
+        assert_int_equal(unnamed.outside, cases[i].in_pid == 0);
+        assert_string_equal(unnamed.file, strstr(cases[i].out, ": [libx.so.1]") ? "libx.so.1" : "");
+        assert_int_equal(unnamed.of_file, *unnamed.file != '\0');
         profile_free(profile);
         assert_int_equal(symbols.kept, 0);
     }
@@ -146,7 +153,9 @@ TEST(test_sums)
     assert_int_equal(profile_total(profile).samples, 4);
     assert_int_equal(profile_total(profile).period, 1130);
     assert_int_equal(profile_skipped(profile).samples, 0);
-    assert_int_equal(profile_unnamed(profile), 0);
+    struct writer_unnamed unnamed;
+    profile_unnamed(profile, &unnamed);
+    assert_int_equal(unnamed.samples, 0);
     /* Another program of the same process. */
     symbols.comm = "other";
     assert_int_equal(profile_add(profile, &records[0]), 0);

@@ -154,13 +154,35 @@ __attribute__((noinline)) int known_cpp_function(int x)
     return x + 2;
 }
 
+/* The idle task never runs in user space, a task of another pid namespace does: both have pid 0. */
+TEST_WITH(test_comm_of_pid_0, begin, end)
+{
+    struct fixture *fixture = *state;
+    static const uint64_t kernel[] = {PERF_CONTEXT_KERNEL, 0xffffffff81000000},
+                          called[] = {PERF_CONTEXT_KERNEL, 0xffffffff81000000, PERF_CONTEXT_USER, 0x1000};
+    const struct {
+        struct record in;
+        const char *out;
+    } cases[] = {
+        {{.misc = PERF_RECORD_MISC_KERNEL}, "swapper"},
+        {{.misc = PERF_RECORD_MISC_KERNEL, .sample = {.callchain = kernel, .n_callchain = 2}}, "swapper"},
+        {{.misc = PERF_RECORD_MISC_KERNEL, .sample = {.callchain = called, .n_callchain = 4}},
+         "[outside this pid namespace]"},
+        {{.misc = PERF_RECORD_MISC_USER}, "[outside this pid namespace]"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        assert_string_equal(symbols_comm(fixture->symbols, &cases[i].in), cases[i].out);
+}
+
 TEST_WITH(test_own_function, begin, end)
 {
     struct fixture *fixture = *state;
     struct frame frame;
 
     scan_with_libdw(fixture);
-    assert_string_equal(symbols_comm(fixture->symbols, own_pid(), own_pid()), "test-symbols");
+    const struct record own = {.id = {.pid = own_pid(), .tid = own_pid()}};
+    assert_string_equal(symbols_comm(fixture->symbols, &own), "test-symbols");
     frame = look(fixture, own_pid(), (uintptr_t)known_static_function + 1);
     assert_null(frame.symbol);
     assert_non_null(frame.mapping);
