@@ -95,6 +95,48 @@ has_counts() {
     awk -v clock="$(task_clock "$1")" 'BEGIN { exit !(clock > 0) }'
 }
 
+# --- perfcountd itself in a container, as doc/install.md has it
+
+# An image of links: the machine's /usr is mounted there.
+import_links() {
+    # shellcheck disable=SC2016 # the shell in there expands it
+    inside sh -ec 'mkdir -p /run/links && cd /run/links && mkdir usr run proc sys dev tmp etc var
+        for name in bin sbin lib lib64; do ln -s usr/$name $name; done
+        tar -cf /run/links.tar .' &&
+        podman import --quiet /run/links.tar registry.invalid/links:1
+}
+
+# in_container FLAGS... -- ARGUMENTS...: runs perfcountd there. Sets told.
+in_container() {
+    local flags=()
+    while [ "$1" != -- ]; do
+        flags+=("$1")
+        shift
+    done
+    told=$(podman run --rm --network host -v /usr:/usr:ro "${flags[@]}" registry.invalid/links:1 \
+        /usr/local/bin/perfcountd "${@:2}" 2>&1)
+}
+
+test_in_container() {
+    local spaces=(--pid=host --cgroupns=host) files=(-v /var/lib/containers:/var/lib/containers:ro) id told
+    import_links >"$scratch/links.log" 2>&1 || fail "podman takes an image of links" "$(cat "$scratch/links.log")"
+    id=$(podman inspect --format '{{.Id}}' cellar)
+    in_container "${spaces[@]}" -- plan
+    contains "by podman's defaults it says what to add" "$told" --cap-add=PERFMON,BPF
+    in_container "${spaces[@]}" "${files[@]}" --cap-add=SYS_ADMIN -- plan
+    matches "with CAP_SYS_ADMIN it counts containers by their names" "$told" "cellar +podman +[^ ]*$id"
+    in_container "${spaces[@]}" "${files[@]}" --cap-add=PERFMON,BPF --security-opt seccomp=unconfined -- plan
+    matches "and with CAP_PERFMON, if no filter refuses" "$told" "cellar +podman +[^ ]*$id"
+
+    in_container "${spaces[@]}" --cap-add=SYS_ADMIN -- record --cgroup=container=cellar --seconds=1 -o /tmp/a.svg
+    matches "without their files, names are not known" "$told" 'matches no cgroup.* no known name: '
+    in_container "${files[@]}" --cap-add=SYS_ADMIN -- record --cgroup=container=cellar --seconds=1 -o /tmp/a.svg
+    contains "without --cgroupns=host there are no others" "$told" 'with --cgroupns=host'
+    in_container --cap-add=SYS_ADMIN -v /run:/files -- record --event=cpu-clock --seconds=2 -o /files/a.folded
+    contains "without --pid=host programs have no names" "$told" 'outside this pid namespace: start the container with --pid=host'
+    holds "nor are they idle" inside grep -q '^.outside_this_pid_namespace.;' /run/a.folded
+}
+
 test_join() {
     cat >"$scratch/prometheus.yml" <<END
 global: {scrape_interval: 2s, scrape_timeout: 2s}
@@ -304,7 +346,7 @@ boot_with_runtimes
 write_config '{}'
 install_units
 restart_units
-for test in drop_in start join rename plan restart include pod annotations docker_killed remove secret; do
+for test in drop_in start in_container join rename plan restart include pod annotations docker_killed remove secret; do
     "test_$test"
 done
 equals "Prometheus had nothing to complain of" "$(grep -v 'level=info' "$scratch/prometheus.log")" ""
