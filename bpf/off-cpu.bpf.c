@@ -122,6 +122,8 @@ static bool arrive(__u32 tid, __u64 now, struct off_cpu_totals *total, struct of
     return false;
 }
 
+#define ENOENT 2
+
 /* --- programs --- */
 
 /* Programs return this, so that other users of the tracepoint, such as perf, still get their records. */
@@ -160,8 +162,11 @@ int off_cpu_switch(struct switch_fields *fields)
     total->missed += arrival->tid != 0;
     arrival->wait = wait;
     arrival->tid = (__u32)fields->next_pid;
-    if (bpf_perf_event_output(fields, &alarms, BPF_F_CURRENT_CPU, &now, sizeof(now)) < 0)
-        arrival->tid = 0; /* this CPU is not sampled */
+    long r = bpf_perf_event_output(fields, &alarms, BPF_F_CURRENT_CPU, &now, sizeof(now));
+    if (r < 0)
+        arrival->tid = 0;
+    if (r < 0 && r != -ENOENT) /* -ENOENT: this CPU is not sampled */
+        total->missed++;
     return PASS;
 }
 
