@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Off-CPU time: a program that knows how long it waits, and where, has the same shares in each format; states, filters
-# and the threshold; many switches; what perf sched says of the same program; what is wrong in a request.
+# and the threshold; many switches; what is wrong in a request.
 # set: quick
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cgroup-lib.sh"
@@ -24,7 +24,7 @@ record() {
     said=$(<"$scratch/err")
 }
 
-# within_shares TITLE FILE: lines "MICROSECONDS PART" of the program, whose shares are within 3 points of those that it
+# within_shares TITLE FILE N: lines "MICROSECONDS PART" of the program, of N parts, whose shares are within 3 points of those that it
 # measured ($scratch/out).
 within_shares() {
     local line n=0
@@ -32,7 +32,7 @@ within_shares() {
         matches "$1: $line" "$line" '^ok: '
         n=$((n + 1))
     done < <(awk -v title="$1" -f "$here/waits.awk" "$scratch/out" "$2")
-    equals "$1: parts" "$n" 4
+    equals "$1: parts" "$n" "$3"
 }
 
 # Each prints lines "MICROSECONDS PART STATE" of the program, from a file of the format; perf.data has no state.
@@ -71,7 +71,7 @@ for format in folded perf.data pb.gz; do
     perf.data) script_parts "$scratch/waits.perf.data" ;;
     pb.gz) protoc_parts "$scratch/waits.pb.gz" ;;
     esac >"$scratch/parts"
-    within_shares "$format" "$scratch/parts"
+    within_shares "$format" "$scratch/parts" 4
 done
 matches "it says for how long" "$said" 'perfcountd: [0-9]+ samples of off-cpu in'
 matches "and what is left out" "$said" '[0-9]+ waits of the whole machine were shorter than the threshold, and are left out: [0-9.]+ s'
@@ -104,50 +104,36 @@ in_cgroup() {
     # shellcheck disable=SC2016 # the shell's own
     sh -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' - "$parent" "$@" >"$scratch/out"
 }
-# reaches TIME: a line of the stream is later.
-reaches() {
-    [ -n "$(tail -n 5 "$scratch/stream" | head -n 4 | jq -r --argjson time "$1" 'select(.time > $time) | 1' 2>/dev/null)" ]
-}
-# of_stream QUERY COMMAND...: a stream of that query from before the command until after it, in $scratch/stream.
-of_stream() {
-    local query=$1 pid
-    shift
-    curl -sN --globoff "$url/api/v1/samples?event=off-cpu&seconds=300&$query" >"$scratch/stream" &
-    children+=("$!")
-    pid=$!
-    holds "$query: a stream begins" eventually 60 grep -q '"type":"header"' "$scratch/stream"
-    events=$(perf_fds)
-    "$@"
-    holds "$query: it goes on" eventually 60 reaches "$(date +%s)"
-    kill "$pid" 2>/dev/null
-    wait "$pid" 2>/dev/null
-    sed -i '$d' "$scratch/stream" # the last line may be incomplete
+# begin_stream QUERY: a stream in $scratch/stream, by the process $stream.
+begin_stream() {
+    curl -sN --globoff "$url/api/v1/samples?event=off-cpu&seconds=300&$1" >"$scratch/stream" &
+    stream=$!
+    children+=("$stream")
+    holds "$1: a stream begins" eventually 60 grep -q '"type":"header"' "$scratch/stream"
 }
 
-of_stream "cgroup=$below&threshold=0.1ms" in_cgroup perf sched record -q -o "$scratch/sched" -- \
-    "$scratch/$program" 3 "$scratch/disk" 2>"$scratch/err"
+begin_stream "cgroup=$below&threshold=0.1ms"
+compares "each CPU has two events" "$(perf_fds) >= $idle + 2 * $(getconf _NPROCESSORS_ONLN)"
+in_cgroup perf record -q -a -e sched:sched_switch -o "$scratch/switches" -- "$scratch/$program" 3 2>"$scratch/err"
+stop_daemon
+wait "$stream"
 equals "its header has the threshold" "$(head -n 1 "$scratch/stream" | jq -r '"\(.event) \(.threshold_ns)"')" \
     "off-cpu 100000"
-compares "each CPU has two events" "$events >= $idle + 2 * $(getconf _NPROCESSORS_ONLN)"
+equals "the daemon's end ends it" "$(end_of "$scratch/stream" reason)" shutdown
 equals "of a cgroup" "$(jq -r 'select(.type == "sample") | .cgroup' "$scratch/stream" | sort -u)" "$below"
-if grep -qE '"type":"(lost|dropped)"' "$scratch/stream"; then
+if [ "$(tail -n 1 "$scratch/stream" | jq -r '"\(.lost) \(.dropped) \(.missed)"')" != "0 0 0" ]; then
     left_out "a machine with time to read all waits"
 else
     ndjson_parts "$scratch/stream" >"$scratch/parts"
-    within_shares "NDJSON" "$scratch/parts"
-    # Its columns: ..., TASK[TID/PID], wait time with the delay, the delay from the wakeup on, run time, in ms.
-    of_perf=$(perf sched timehist -i "$scratch/sched" 2>/dev/null |
-        awk -v comm=" ${program}[" 'index($0, comm) { n += $(NF - 2) } END { print n + 0 }')
-    own=$(jq -r --arg comm "$program" 'select(.type == "sample" and .comm == $comm) | .off_cpu_ns' "$scratch/stream" |
-        awk '{ n += $1 } END { print n / 1e6 }')
-    compares "all waits of the program, as perf sched timehist has them, within 5 %, in ms" \
-        "$of_perf > 1000 && ($own / ($of_perf + 1) - 1) ^ 2 < 0.05 ^ 2"
+    within_shares "NDJSON" "$scratch/parts" 3
 fi
-holds "a stream that ends closes its events" eventually 60 fds_are "$idle"
+compares "perf has the tracepoint's records meanwhile" "$(perf script -i "$scratch/switches" 2>/dev/null | wc -l) > 100"
+start_daemon --config.file="$scratch/config.yaml"
+idle=$(perf_fds)
 
 # --- what is asked for
 
-of_stream "" "$scratch/$program" 1 >/dev/null
+get "/api/v1/samples?event=off-cpu&max=50" >"$scratch/stream"
 compares "by default, waits are not shorter than a millisecond" \
     "$(jq -r 'select(.type == "sample") | .off_cpu_ns' "$scratch/stream" | sort -n | head -n 1) >= 1e6"
 get "/api/v1/perf.data?event=off-cpu&seconds=3&cgroup=$below" >"$scratch/perf.data" &
@@ -156,12 +142,20 @@ wait $!
 contains "perf names the cgroup, which was there before" \
     "$(perf report -i - -s cgroup --stdio <"$scratch/perf.data" 2>/dev/null)" "$below"
 "$scratch/$program" 3 >"$scratch/out" &
-children+=("$!")
-of_stream "pid=${children[-1]}&threshold=0.1ms" wait "${children[-1]}"
-equals "of a process" "$(jq -r 'select(.type == "sample") | .comm' "$scratch/stream" | sort -u)" "$program"
-of_stream "cpu=0&state=runnable" "$scratch/$program" 1 >/dev/null
-equals "on a CPU, in a state" "$(jq -r 'select(.type == "sample") | "\(.cpu) \(.state)"' "$scratch/stream" | sort -u)" \
+pid=$!
+children+=("$pid")
+begin_stream "pid=$pid&threshold=0.1ms"
+wait "$pid"
+wait "$stream"
+equals "a stream of a process ends with it" "$(end_of "$scratch/stream" reason)" "the process has ended"
+equals "it has its waits" "$(jq -r 'select(.type == "sample") | .comm' "$scratch/stream" | sort -u)" "$program"
+begin_stream "cpu=0&state=runnable"
+holds "on a CPU, in a state" eventually 60 grep -q '"type":"sample"' "$scratch/stream"
+kill "$stream"
+wait "$stream" 2>/dev/null
+equals "and no other" "$(sed '$d' "$scratch/stream" | jq -r 'select(.type == "sample") | "\(.cpu) \(.state)"' | sort -u)" \
     "0 runnable"
+holds "a stream that ends closes its events" eventually 60 fds_are "$idle"
 
 # refuses QUERY TEXT
 refuses() {

@@ -567,7 +567,7 @@ kernel_symbols() {
 note() {
     jq -r 'select(.type == "header") | .notes // [] | .[]' "$scratch/samples"
 }
-sampling=("${needed[@]}" sys_ptrace syslog "$checkpoint_restore" $bpf) # CAP_BPF for off-CPU time
+sampling=("${needed[@]}" sys_ptrace syslog "$checkpoint_restore" "$bpf") # CAP_BPF for off-CPU time
 all=$(mask "${sampling[@]}")
 
 write_config "" "sampler: {enabled: true}"

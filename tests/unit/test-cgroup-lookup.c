@@ -100,7 +100,7 @@ TEST(test_ids)
     assert_string_equal(sample(&machine, b, 10), "/b");
     assert_string_equal(sample(&machine, id_of(&machine, ""), 0), "/");
     /* One that is not found is looked for again after a second, and then after two. */
-    assert_string_equal(sample(&machine, UINT64_C(1) << 40, 99), "");
+    assert_string_equal(sample(&machine, UINT64_C(0xf0000000), 99), "");
     make(&machine, "/new");
     uint64_t new = id_of(&machine, "/new");
     assert_string_equal(sample(&machine, new, 99), ""); /* the search was just now */
@@ -110,8 +110,8 @@ TEST(test_ids)
     remove_cgroup(&machine, "/a.slice/web.service");
     assert_string_equal(sample(&machine, web, 99), "/a.slice/web.service");
     /* The kernel tells of others, which may be gone before anybody looks. */
-    told(&machine, UINT64_C(1) << 41, "/short");
-    assert_string_equal(sample(&machine, UINT64_C(1) << 41, 99), "/short");
+    told(&machine, UINT64_C(0xf1000000), "/short");
+    assert_string_equal(sample(&machine, UINT64_C(0xf1000000), 99), "/short");
     end(&machine);
 }
 
@@ -120,8 +120,8 @@ TEST(test_namespace)
 {
     struct machine machine = begin("1 0 0:1 /docker/1 /c rw - cgroup2 none rw\n");
 
-    told(&machine, UINT64_C(1) << 41, "/docker/1/a");
-    assert_string_equal(sample(&machine, UINT64_C(1) << 41, 99), "");
+    told(&machine, UINT64_C(0xf1000000), "/docker/1/a");
+    assert_string_equal(sample(&machine, UINT64_C(0xf1000000), 99), "");
     set_process(&machine, 10, "0::/../outside\n");
     assert_string_equal(sample(&machine, 0, 10), "");
     end(&machine);
@@ -189,18 +189,18 @@ TEST(test_bound)
 {
     struct machine machine = begin(V2);
     char path[4000];
-    const struct record first = {.type = PERF_RECORD_SAMPLE, .sample.cgroup = UINT64_C(1) << 40};
+    const struct record first = {.type = PERF_RECORD_SAMPLE, .sample.cgroup = UINT64_C(0xf0000000)};
 
-    told(&machine, UINT64_C(1) << 40, "/kept");
+    told(&machine, UINT64_C(0xf0000000), "/kept");
     struct found_cgroup *kept = found_cgroup_ref(cgroup_lookup_sample(machine.lookup, &first));
     for (size_t size = 10; size < sizeof(path); size += 3000)
         for (uint64_t i = 1; i <= 10000; i++) {
             snprintf(path, sizeof(path), "/%0*" PRIu64, (int)size, i);
-            told(&machine, (UINT64_C(1) << 40) + i, path);
+            told(&machine, UINT64_C(0xf0000000) + i, path);
             assert_true(cgroup_lookup_bytes(machine.lookup) <= LOOKUP_BYTES_MAX + ((size_t)64 << 10));
         }
-    assert_string_equal(sample(&machine, (UINT64_C(1) << 40) + 10000, 0), path);
-    assert_string_equal(sample(&machine, UINT64_C(1) << 40, 0), "");
+    assert_string_equal(sample(&machine, UINT64_C(0xf0000000) + 10000, 0), path);
+    assert_string_equal(sample(&machine, UINT64_C(0xf0000000), 0), "");
     assert_string_equal(kept->path, "/kept"); /* who has a reference keeps it */
     found_cgroup_unref(kept);
     end(&machine);
@@ -290,10 +290,10 @@ TEST(test_removed)
     size_t n;
 
     make(&machine, "/s/now/inner");
-    told(&machine, UINT64_C(1) << 40, "/s/gone/inner");
-    told(&machine, (UINT64_C(1) << 40) + 1, "/s/gone");
-    told(&machine, (UINT64_C(1) << 40) + 2, "/s/now/gone");
-    told(&machine, (UINT64_C(1) << 40) + 3, "/s/gone-too");
+    told(&machine, UINT64_C(0xf0000000), "/s/gone/inner");
+    told(&machine, UINT64_C(0xf0000000) + 1, "/s/gone");
+    told(&machine, UINT64_C(0xf0000000) + 2, "/s/now/gone");
+    told(&machine, UINT64_C(0xf0000000) + 3, "/s/gone-too");
     assert_int_equal(cgroup_lookup_find(machine.lookup, &all, false, &paths, &n, &error), 0);
     assert_int_equal(n, 1);
     strings_free(paths, n);

@@ -117,7 +117,7 @@ TEST(test_counts)
         double in_first, in_second, in_running;
         const char *out;
     } rows[] = {
-        {"cycles,instructions", 9007199254740993, 800, 1.5,
+        {"cycles,instructions", 1000, 800, 1.5,
          "2.0 1.5 {} {\"cycles\": 9007199254740993, \"instructions\": 800}"},
         {"cycles,task_clock:seconds", 3, 0.25, 2,
          "2.0 2.0 {\"task_clock\": \"seconds\"} {\"cycles\": 3, \"task_clock\": 0.25}"},

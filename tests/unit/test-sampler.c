@@ -393,7 +393,7 @@ TEST_WITH(test_hindsight, sampled_begin, sampled_end)
 
     enable_hindsight(f, true);
     if (sampler_no_hindsight(f->sampler))
-        skip_because(sampler_no_hindsight(f->sampler));
+        skip_because("%s", sampler_no_hindsight(f->sampler));
     assert_int_equal(count_perf_fds(), HINDSIGHT_EVENTS * n);
     burn();
     assert_int_equal(look_back(f, &(struct record_request){.last = 60, .pid = (uint32_t)getpid()}, &a, &error), 0);
@@ -470,7 +470,7 @@ TEST_WITH(test_hindsight_of_less, sampled_begin, sampled_end)
             continue;
         }
         if (sampler_no_hindsight(f->sampler))
-            skip_because(sampler_no_hindsight(f->sampler));
+            skip_because("%s", sampler_no_hindsight(f->sampler));
         assert_int_equal(count_perf_fds(), HINDSIGHT_EVENTS * cpuset_count(&f->machine->online));
         int r = look_back(f, &(struct record_request){.last = 1, .cgroup = (char *)"/"}, &a, &error);
         assert_true(r == (is_before_5_7 ? -EOPNOTSUPP : 0) || r == -ENOENT); /* no hierarchy is mounted */
