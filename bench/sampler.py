@@ -261,7 +261,7 @@ def working_seconds(spin):
 
 
 def measure_hindsight(table, build, directory, spin, rounds):
-    """What work on all CPUs loses to samples that are taken all the time; and how often the daemon wakes up for them."""
+    """How much longer a fixed work on all CPUs takes while hindsight samples them."""
     seconds = collections.defaultdict(list)
     for _ in range(rounds):
         for frequency in (0, 19, 99):

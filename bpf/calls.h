@@ -96,13 +96,13 @@ struct bpf_calls {
      * overwrite what is in the ring of `alarm`, each of whose records wakes a waiter (attr.wakeup_events 1).
      */
     int (*off_cpu_set_cpu)(void *owner, uint32_t number, unsigned cpu, int samples, int alarm);
-    /* What gave no sample so far. */
+    /* Reads the totals of all CPUs since the program was started. */
     int (*off_cpu_read)(void *owner, uint32_t number, struct off_cpu_totals *ret);
     /* Ends the program. */
     void (*off_cpu_stop)(void *owner, uint32_t number);
 };
 
-/* `bpf` may be NULL, in both. */
+/* `bpf` may be NULL in both functions. */
 static inline bool off_cpu_is_available(const struct bpf_calls *bpf)
 {
     return bpf && bpf->off_cpu_start;

@@ -439,7 +439,7 @@ static int tracepoint_attach(struct sys *sys, const char *name, const struct off
     return r < 0 ? error_set(error, r, "the tracepoint %s cannot be watched: %s", name, strerror(-r)) : 0;
 }
 
-/* The interrupt of irq_work. arm64 and arm have a single tracepoint for interrupts from CPUs. */
+/* The tracepoint of the irq_work interrupt. arm64 and arm have one tracepoint for all interrupts between CPUs. */
 #if defined(__x86_64__) || defined(__i386__)
 #define TRACEPOINT_OF_WORK "irq_vectors/irq_work_entry"
 #else

@@ -30,7 +30,7 @@ struct off_cpu_constants {
     __u64 threshold_ns; /* shorter waits give no sample */
 };
 
-/* What gave no sample, on one CPU or on all. */
+/* Counts of waits that produced no sample. The program keeps one per CPU; readers get the sum. */
 struct off_cpu_totals {
     __u64 brief, brief_ns; /* waits that were shorter than the threshold, and their time */
     __u64 missed;          /* waits whose stack could not be taken, or whose task could not be remembered */

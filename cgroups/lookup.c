@@ -186,8 +186,10 @@ static bool is_line_of(const struct hierarchy *hierarchy, const char *controller
     return false;
 }
 
-/* Returns the path in the text of /proc/PID/cgroup, which is changed; NULL if the cgroup is outside the mounted
- * hierarchy. */
+/*
+ * Returns the path in the text of /proc/PID/cgroup, which is changed; NULL if the cgroup is outside the mounted
+ * hierarchy.
+ */
 static const char *path_in(const struct hierarchy *hierarchy, char *text)
 {
     char *line;

@@ -48,7 +48,7 @@ size_t cgroup_lookup_bytes(const struct cgroup_lookup *lookup);
 
 /* Learns from CGROUP, FORK and COMM records; ignores others. */
 void cgroup_lookup_update(struct cgroup_lookup *lookup, const struct record *record);
-/* Learns all cgroups that exist. */
+/* Reads the tree of cgroups and remembers the id and path of each, up to the limits above. */
 void cgroup_lookup_scan(struct cgroup_lookup *lookup);
 /* Calls `visit` for each cgroup whose path is known. */
 void cgroup_lookup_each(const struct cgroup_lookup *lookup,

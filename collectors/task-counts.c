@@ -432,7 +432,7 @@ static void raw_add(struct raw_row *raw, const struct task_row *row, const struc
         raw->values[event_count(row->events & (event_bit(event) - 1))] += reading.values[k++];
 }
 
-/* The task's time on all CPUs, and on the kinds of core whose PMUs count anything. */
+/* How long the task ran, how much of that was counted, and on how many kinds of core its events counted. */
 struct task_times {
     uint64_t enabled, running;
     size_t n_kinds;

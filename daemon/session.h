@@ -68,9 +68,9 @@ struct session {
  * state files and counts cgroups with BPF itself. `serves` has the meaning of the member of struct fd_budget_terms.
  * Returns -EMFILE with a sentence if `serves` is true and the limit is too low; -ENOMEM with a sentence.
  */
+int session_begin(struct session *session, const struct options *options, bool serves, struct error *error);
 /* Lets this process load BPF programs itself. session_begin() calls it. Returns -ENOMEM on failure. */
 int session_load_bpf(struct session *session);
-int session_begin(struct session *session, const struct options *options, bool serves, struct error *error);
 
 /* The calls that an opener takes over. */
 struct privileged_calls session_privileged_calls(struct session *session);

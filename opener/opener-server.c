@@ -464,7 +464,7 @@ static int opener_bpf_serve(const struct opener_server *server, const struct ope
         return bpf->off_cpu_read(bpf->owner, (uint32_t)packet->id, &reply->totals);
     case OPENER_OFF_CPU_STOP:
         bpf->off_cpu_stop(bpf->owner, (uint32_t)packet->id);
-        break;
+        return 0;
     case OPENER_BPF_STOP:
         bpf->stop(bpf->owner);
         return 0;

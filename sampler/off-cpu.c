@@ -7,7 +7,7 @@
 #include "base/number.h"
 #include "base/text.h"
 
-/* The event of a CPU whose records raise the interrupt. */
+/* An event of one CPU. Each record that the BPF program writes to it raises the interrupt that walks the stack. */
 struct alarm {
     unsigned cpu;
     int fd;

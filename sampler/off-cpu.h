@@ -35,7 +35,7 @@ int off_cpu_open(struct sys *sys, struct off_cpu_kernel *kernel, const struct ma
 struct off_cpu *off_cpu_free(struct off_cpu *off_cpu);
 /* Measures on the CPUs of these rings, and no others. Errors have a sentence. */
 int off_cpu_set_rings(struct off_cpu *off_cpu, const struct rings *rings, struct error *error);
-/* What gave no sample since off_cpu_open(); zeros if that cannot be read. */
+/* Returns the counts of waits without a sample since off_cpu_open(), or zeros if they cannot be read. */
 struct off_cpu_totals off_cpu_totals(struct off_cpu *off_cpu);
 /*
  * Turns a sample of the ring into one that other events could have, which is valid until the next call. Other records

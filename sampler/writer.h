@@ -115,8 +115,8 @@ struct writer_end {
 
 struct writer {
     double seconds; /* default duration of a stream; 0: sampler.max_seconds */
-    bool
-        names_at_once; /* names are written with each record: of the past, their tables are made before the first one */
+    /* Each record is written with its names. A stream of the past makes the tables of names before its first record. */
+    bool names_at_once;
     /* Writes the header of the format and the processes that are running. Returns a state; NULL when out of memory. */
     void *(*begin)(const struct writer_source *source, struct buffer *out);
     /* Writes a record. Returns whether it was written; then it counts towards the client's limit (`max`). */

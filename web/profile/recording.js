@@ -75,7 +75,7 @@ export class Recording {
         return Math.max(0, this.seconds - this.elapsed);
     }
 
-    // Of the two that were made at the same time, that on CPU where off-CPU time cannot be had.
+    // The recording to show: if off-CPU time is refused, the on-CPU recording that was started with it.
     get shown() {
         return this.refusal && this.beside?.header ? this.beside : this;
     }
