@@ -449,11 +449,55 @@ const char *record_type_name(uint32_t type)
     (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |                   \
      PERF_SAMPLE_IDENTIFIER)
 
+static void take_body(struct record_cursor *cursor, const struct record_layout *layout, struct record *record)
+{
+    switch (record->type) {
+    case PERF_RECORD_SAMPLE:
+        record_take_sample(cursor, layout, &record->id, &record->sample);
+        break;
+    case PERF_RECORD_READ:
+        take_words(cursor, 1);
+        record_take_read(cursor, layout->read_format, &record->sample);
+        break;
+    default:
+        if (kinds[record->type].decode)
+            kinds[record->type].decode(cursor, record);
+        else
+            take_words(cursor, kinds[record->type].words);
+    }
+}
+
+/*
+ * Up to Linux 6.18, each further event that gets the same record of these types makes its header claim one trailer more
+ * (perf_event_ksymbol_output() and perf_event_bpf_output(), kernel/events/core.c, do not restore the size). What
+ * follows the first trailer was never written, so it is what the ring had there before.
+ */
+static bool claims_too_much(uint32_t type)
+{
+    return type == PERF_RECORD_KSYMBOL || type == PERF_RECORD_BPF_EVENT;
+}
+
+/* Cuts such a record to its body and one trailer of `n_trailer` words. */
+static void cut_to_trailer(struct record_cursor *cursor, size_t n_trailer, struct record *record)
+{
+    struct record_cursor body = *cursor;
+    struct record unused = {.type = record->type};
+
+    take_body(&body, NULL, &unused);
+    if (body.bad || n_trailer > (size_t)(body.end - body.at))
+        return;
+    cursor->end = body.at + n_trailer;
+    record->size = (uint16_t)((const char *)cursor->end - (const char *)record->bytes);
+}
+
 /* Unlike in a sample, the identifier comes last, where it can be found without the layout. */
-static void take_trailer(struct record_cursor *cursor, uint64_t type, struct record_id *id)
+static void take_trailer(struct record_cursor *cursor, uint64_t type, struct record *record)
 {
     size_t n = (size_t)__builtin_popcountll(type & TRAILER_FIELDS);
+    struct record_id *id = &record->id;
 
+    if (claims_too_much(record->type))
+        cut_to_trailer(cursor, n, record);
     if (n > (size_t)(cursor->end - cursor->at)) {
         cursor->bad = true;
         return;
@@ -474,24 +518,6 @@ static void take_trailer(struct record_cursor *cursor, uint64_t type, struct rec
         id->id = take_word(&trailer);
 }
 
-static void take_body(struct record_cursor *cursor, const struct record_layout *layout, struct record *record)
-{
-    switch (record->type) {
-    case PERF_RECORD_SAMPLE:
-        record_take_sample(cursor, layout, &record->id, &record->sample);
-        break;
-    case PERF_RECORD_READ:
-        take_words(cursor, 1);
-        record_take_read(cursor, layout->read_format, &record->sample);
-        break;
-    default:
-        if (kinds[record->type].decode)
-            kinds[record->type].decode(cursor, record);
-        else
-            take_words(cursor, kinds[record->type].words);
-    }
-}
-
 int record_decode(const void *bytes, size_t size, const struct record_layout *layout, struct record *ret)
 {
     const struct perf_event_header *header = bytes;
@@ -508,7 +534,7 @@ int record_decode(const void *bytes, size_t size, const struct record_layout *la
     const uint64_t *words = bytes;
     struct record_cursor cursor = {.at = words + sizeof(*header) / WORD, .end = words + header->size / WORD};
     if (layout->sample_id_all && record.type != PERF_RECORD_SAMPLE)
-        take_trailer(&cursor, layout->sample_type, &record.id);
+        take_trailer(&cursor, layout->sample_type, &record);
     if (record_type_name(record.type)) {
         take_body(&cursor, layout, &record);
         if (cursor.bad)

@@ -43,12 +43,14 @@ static inline const char *take_text(struct record_cursor *cursor)
 {
     const char *text = (const char *)cursor->at;
     size_t size = (size_t)(cursor->end - cursor->at) * WORD;
+    const char *end = memchr(text, '\0', size);
 
-    cursor->at = cursor->end;
-    if (memchr(text, '\0', size))
-        return text;
-    cursor->bad = true;
-    return "";
+    if (!end) {
+        cursor->bad = true;
+        return "";
+    }
+    cursor->at += (size_t)(end - text) / WORD + 1;
+    return text;
 }
 
 /* The members of an event's attr that decide which fields its records have. */
@@ -130,7 +132,7 @@ struct record_mmap {
 
 struct record {
     uint32_t type;       /* PERF_RECORD_* */
-    uint16_t misc, size; /* `size` in bytes, including the header */
+    uint16_t misc, size; /* `size` in bytes, including the header; less than bytes->size where the kernel errs */
     const struct perf_event_header *bytes;
     struct record_id id;
     union {

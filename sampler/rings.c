@@ -217,7 +217,18 @@ static int cpu_ring_enable(struct cpu_ring *cpu_ring, bool enabled)
     return MIN(r, 0);
 }
 
-int cpu_ring_peek(struct cpu_ring *cpu_ring, const struct record_layout *layout, uint64_t *malformed)
+/* Clocks of CPUs differ by less than this. */
+#define AHEAD_MAX_NS NSEC_PER_SEC
+
+/* A record of the future would hold up all records behind it, until its time comes. */
+static bool is_of_the_future(const struct cpu_ring *cpu_ring, uint64_t until_ns)
+{
+    uint64_t time = cpu_ring->record.id.time;
+
+    return time > until_ns && time - until_ns > AHEAD_MAX_NS && time > sys_record_now(cpu_ring->sys) + AHEAD_MAX_NS;
+}
+
+int cpu_ring_peek(struct cpu_ring *cpu_ring, const struct record_layout *layout, uint64_t until_ns, uint64_t *malformed)
 {
     const struct perf_event_header *header;
 
@@ -229,7 +240,8 @@ int cpu_ring_peek(struct cpu_ring *cpu_ring, const struct record_layout *layout,
         }
         if (r < 0 || !header)
             return MIN(r, 0);
-        cpu_ring->has_record = record_decode(header, header->size, layout, &cpu_ring->record) == 0;
+        cpu_ring->has_record = record_decode(header, header->size, layout, &cpu_ring->record) == 0 &&
+                               !is_of_the_future(cpu_ring, until_ns);
         if (!cpu_ring->has_record) {
             (*malformed)++;
             ring_take(cpu_ring->ring);
@@ -492,7 +504,7 @@ static int copy_ring(const struct cpu_ring *cpu_ring, struct rings *ret, uint64_
     int r = ring_copy(cpu_ring->ring, &ring, &full);
     if (r == 0)
         r = rings_add_copy(ret, cpu_ring, cpu_ring->ids, cpu_ring->n_fds, ring);
-    if (r == 0 && full && cpu_ring_peek(ret->cpu_rings[ret->n - 1], &ret->layout, &ret->malformed) == 1)
+    if (r == 0 && full && cpu_ring_peek(ret->cpu_rings[ret->n - 1], &ret->layout, UINT64_MAX, &ret->malformed) == 1)
         *since_ns = MAX(*since_ns, ret->cpu_rings[ret->n - 1]->record.id.time);
     return r;
 }

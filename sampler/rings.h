@@ -32,9 +32,11 @@ struct cpu_ring {
 
 /*
  * Decodes the next record into `cpu_ring->record`, unless that was done already. Returns 1 if there is a record, 0 if
- * the ring is empty, -ENOMEM on failure. Records that cannot be decoded are skipped and counted in *malformed.
+ * the ring is empty, -ENOMEM on failure. Records that cannot be decoded are skipped and counted in *malformed, and so
+ * are those that are later than now and `until_ns`.
  */
-int cpu_ring_peek(struct cpu_ring *cpu_ring, const struct record_layout *layout, uint64_t *malformed);
+int cpu_ring_peek(struct cpu_ring *cpu_ring, const struct record_layout *layout, uint64_t until_ns,
+                  uint64_t *malformed);
 /* Removes the record that cpu_ring_peek() decoded. Its room is returned to the kernel by rings_release(). */
 void cpu_ring_take(struct cpu_ring *cpu_ring);
 
@@ -79,7 +81,8 @@ int rings_enable(struct rings *set, bool enabled);
 /* Whether the ring has a record that is not later than `until_ns`. */
 static inline bool rings_is_due(struct rings *set, struct cpu_ring *cpu_ring, uint64_t until_ns)
 {
-    return cpu_ring_peek(cpu_ring, &set->layout, &set->malformed) == 1 && cpu_ring->record.id.time <= until_ns;
+    return cpu_ring_peek(cpu_ring, &set->layout, until_ns, &set->malformed) == 1 &&
+           cpu_ring->record.id.time <= until_ns;
 }
 /*
  * Returns the ring with the oldest record that is not later than `until_ns`; NULL if there is none. Its records up to

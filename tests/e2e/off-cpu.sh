@@ -183,12 +183,20 @@ compares "hardly a stack is missing" "$(end_of "$scratch/stream" missed) < 0.02 
 # --- as many measure at a time as the kernel is asked for programs
 
 pids=()
+began=$(date +%s)
 for threshold in 1 2 3 4; do
     curl -sN "$url/api/v1/samples?event=off-cpu&threshold=$threshold&seconds=300" >"$scratch/stream.$threshold" &
     children+=("$!")
     pids+=("$!")
     holds "threshold $threshold" eventually 60 grep -q '"type":"header"' "$scratch/stream.$threshold"
 done
+# Each stream gets a record of each program that is loaded; where several do, the kernel gives records a wrong size.
+records_of_programs() {
+    jq -c --argjson cpus "$(nproc --all)" 'select(.type == "ksymbol") | .cpu < $cpus and .time > '"$began" \
+        "$scratch"/stream.[1-4] | sort | uniq -c | awk '{ print $2 }'
+}
+holds "streams have records of the programs of others" eventually 60 grep -q '"ksymbol"' "$scratch/stream.1"
+equals "with times and CPUs that can be" "$(records_of_programs)" true
 equals "a fifth is refused" "$(status_of '/api/v1/samples?event=off-cpu&threshold=5')" 503
 kill "${pids[@]}"
 holds "until the others have ended" eventually 60 fds_are "$idle"

@@ -9,6 +9,9 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "perf/ring.h"
+#include "sampler/rings.h"
+#include "tests/unit/build-record.h"
 #include "tests/unit/sampled.h"
 #include "tests/unit/test.h"
 #include "tests/unit/wrap-calls.h"
@@ -246,6 +249,43 @@ TEST_WITH(test_process_ends_late, sampled_begin, sampled_end)
     sampled_until(f, reader_ended(&a));
     assert_true(last_sample(reader_text_of(&a)) > late);
     reader_stop(&a);
+}
+
+static void add_exit(struct buffer *bytes, uint64_t time_ns)
+{
+    struct built built;
+
+    start_record(&built, PERF_RECORD_EXIT, 0);
+    put_array(&built, 3, 1);
+    put8(&built, time_ns);
+    set_record_size(built.bytes, built.size);
+    buffer_append(bytes, built.bytes, built.size);
+}
+
+/* A record whose time is not plausible does not hold up those behind it. */
+TEST(test_future)
+{
+    struct sys sys;
+    struct cpu_ring cpu_ring = {.sys = &sys};
+    const struct record_layout layout = {.sample_type = PERF_SAMPLE_TIME, .sample_id_all = true};
+    struct buffer bytes = {0};
+    uint64_t malformed = 0;
+
+    sys_init(&sys);
+    uint64_t now = sys_record_now(&sys);
+    add_exit(&bytes, now);
+    add_exit(&bytes, now + 3600 * NSEC_PER_SEC);
+    add_exit(&bytes, UINT64_MAX);
+    add_exit(&bytes, now + 1);
+    assert_int_equal(ring_of_records(bytes.data, bytes.size, &cpu_ring.ring), 0);
+    for (uint64_t i = 0; i < 2; i++) {
+        assert_int_equal(cpu_ring_peek(&cpu_ring, &layout, now, &malformed), 1);
+        assert_int_equal(cpu_ring.record.id.time, now + i);
+        assert_int_equal(malformed, 2 * i);
+        cpu_ring_take(&cpu_ring);
+    }
+    assert_int_equal(cpu_ring_peek(&cpu_ring, &layout, now, &malformed), 0);
+    ring_free(cpu_ring.ring);
 }
 
 TEST_MAIN(NULL, NULL)

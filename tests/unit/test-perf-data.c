@@ -392,6 +392,26 @@ TEST_WITH(test_hidden, setup, teardown)
     assert_false(pass(stream, &built));
 }
 
+/* A record whose header claims too much (perf/record.c) is written with its true size. */
+TEST_WITH(test_true_size, setup, teardown)
+{
+    struct stream *stream = *state;
+    struct built built;
+
+    stream->source.layout =
+        (struct record_layout){.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME, .sample_id_all = true};
+    begin(stream);
+    start_record(&built, PERF_RECORD_BPF_EVENT, 0);
+    put_array(&built, 2, 1);
+    put_trailer(&built, stream->source.layout.sample_type);
+    size_t size = built.size;
+    put_array(&built, 2, 77);
+    assert_true(pass(stream, &built));
+    const struct perf_event_header *header = (const void *)(stream->out.data + stream->out.size - size);
+    assert_int_equal(header->type, PERF_RECORD_BPF_EVENT);
+    assert_int_equal(header->size, size);
+}
+
 static void take_read(struct stream *stream, uint64_t id, uint64_t period, const uint64_t *values)
 {
     struct built built;

@@ -212,6 +212,34 @@ TEST(test_trailers)
         }
 }
 
+/*
+ * Where several events get the same record, the kernel gives some types a size that is too large by one trailer for
+ * each. The true trailer is the first.
+ */
+TEST(test_claims_too_much)
+{
+    static const uint64_t type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER;
+    const struct record_layout layout = {.sample_type = type, .read_format = PERF_FORMAT_ID, .sample_id_all = true};
+    struct record record;
+    struct built built;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        if (cases[i].type != PERF_RECORD_KSYMBOL && cases[i].type != PERF_RECORD_BPF_EVENT)
+            continue;
+        build_case(i, &built);
+        put_trailer(&built, type);
+        size_t size = built.size;
+        for (unsigned k = 0; k < 8; k++)
+            put8(&built, UINT64_MAX);
+        set_record_size(built.bytes, built.size);
+        assert_int_equal(record_decode(built.bytes, built.size, &layout, &record), 0);
+        check_id(&record.id, type);
+        assert_int_equal(record.size, size);
+        _cleanup_(freep) char *text = describe(&record);
+        assert_string_equal(text, cases[i].out);
+    }
+}
+
 /* The text must end before the trailer, whose zeros are not its own. */
 TEST(test_unterminated)
 {
