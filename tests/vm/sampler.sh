@@ -106,26 +106,59 @@ idle_interrupts() {
         n = split(before, b); m = split(after, a); printf "%.1f\n", (a[m] - b[n]) / (a[1] - b[1]) }'
 }
 
+# runs_at_rest: how often threads of the daemon's processes ran in 20 s in which no program started.
+runs_at_rest() {
+    # shellcheck disable=SC2016 # the board's
+    vm_run 'rm -f /tmp/never; mkfifo /tmp/never; exec 3<>/tmp/never
+        threads=$(for pid in $(pidof perfcountd); do echo /proc/$pid/task/*/status; done)
+        runs() {
+            n=0
+            for thread in $threads; do
+                while read -r key number; do
+                    case $key in *voluntary_ctxt_switches:) n=$((n + number)) ;; esac
+                done <$thread
+            done
+        }
+        read -r -t 5 -u 3 nothing; runs; before=$n
+        read -r -t 20 -u 3 nothing; runs; echo $((n - before))'
+}
+
+# work_seconds: how long a fixed work on all four CPUs takes. The emulator runs one CPU at a time, so this is the sum of
+# the CPUs' times, and the work is interrupted four times as often as on a machine whose CPUs run at once.
+work_seconds() {
+    # shellcheck disable=SC2016 # the board's
+    vm_run 'cat /proc/uptime; for cpu in 0 1 2 3; do spin $cpu 600 & done; wait; cat /proc/uptime' |
+        awk '{ last = now; now = $1 } END { printf "%.2f\n", now - last }'
+}
+
+# hindsight_start SETTINGS: a daemon whose sampler has these settings of hindsight, after the minute in which it gives
+# back what its start needed.
+hindsight_start() {
+    daemon_start <<END
+collectors: {cgroup: {enabled: false}}
+history: {enabled: false}
+sampler: {enabled: true, allow: everybody, hindsight: {$1}}
+END
+    vm_run 'sleep 65'
+}
+
 # The minute that is over, of a program that has ended: its shares within five standard deviations. An idle CPU wakes up
-# for each sample.
+# for each sample; busy CPUs lose little.
 test_hindsight() {
-    local share n idle sampled
-    daemon_start <<'END'
-collectors: {cgroup: {enabled: false}}
-sampler: {enabled: true, allow: everybody}
-END
+    local share n idle sampled alone at_default at_99
+    hindsight_start 'enabled: false'
     idle=$(idle_interrupts)
-    daemon_start <<'END'
-collectors: {cgroup: {enabled: false}}
-sampler: {enabled: true, allow: everybody, hindsight: {enabled: true}}
-END
+    alone=$(work_seconds)
+    hindsight_start 'enabled: true'
     sampled=$(idle_interrupts)
+    at_default=$(work_seconds)
     compares "hindsight: timer interrupts of an idle CPU in a second, and without it" \
         "$sampled < $idle + 40 && $sampled > $idle"
-    daemon_start <<'END'
-collectors: {cgroup: {enabled: false}}
-sampler: {enabled: true, allow: everybody, hindsight: {enabled: true, frequency: 99, seconds: 600, memory: 32MiB}}
-END
+    equals "hindsight: while no program starts, the daemon does not run" "$(runs_at_rest)" 0
+    hindsight_start 'enabled: true, frequency: 99, seconds: 600, memory: 32MiB'
+    at_99=$(work_seconds)
+    compares "hindsight: four busy CPUs lose less than 1 % at 19 Hz" "$at_default < 1.01 * $alone"
+    compares "hindsight: four busy CPUs lose less than 2 % at 99 Hz" "$at_99 < 1.02 * $alone"
     vm_run 'taskset -c 3 hot 6 >/dev/null'
     equals "hindsight: the program has ended" "$(vm_run 'pidof hot')" ""
     get '/api/v1/folded?last=600' | sed -nE 's/^hot;.*;(hot_[a-z]+) ([0-9]+)$/\2 \1/p' >"$scratch/weights"
