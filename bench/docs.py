@@ -34,18 +34,6 @@ WORDS = {
     "allocations": "allocations for a text or a document" + SERIES,
     "start to first scrape, the best of N": "start to first scrape",
 }
-# The bounds in README.md: the figure as bounds.tsv has it, and the words for it.
-README_ROWS = (
-    ("CPU time of a scrape, of node_exporter", "CPU time of a scrape, of node_exporter's"),
-    ("CPU time of a scrape, of a bare page that reads", "CPU time of a scrape, of a bare page that reads as much"),
-    ("CPU time of a scrape, of the bare reads plus the bare page",
-     "CPU time of a scrape, of two loops, one that reads and one that serves"),
-    ("requests per second, new readings each, of node_exporter", "requests per second, times node_exporter's"),
-    ("resident memory of the daemon, of node_exporter", "resident memory of the daemon, of node_exporter's"),
-    ("resident memory of all processes, of node_exporter", "resident memory of the daemon and its opener, of "
-     "node_exporter's"),
-    ("gzip, ms", "gzip" + SERIES + ", in a separate thread, ms"),
-)
 Row = collections.namedtuple("Row", "own other ratio bound met")
 ROW = re.compile(r"^    (    )?(of )?(\S.{0,51}?)  +(.*)$")
 
@@ -135,8 +123,8 @@ def derive(texts):
     """The documents with everything that is made from the printed table."""
     rows = parse(printed_in(texts[PERFORMANCE]))
     performance = replaced(texts[PERFORMANCE], "bounds", all_verdicts(rows), PERFORMANCE)
-    readme = replaced(texts["README.md"], "bounds", verdicts(rows, README_ROWS), "README.md")
-    readme, count = re.subn(r"^\| CPU time of a scrape \|.*\n", lambda _: peers_row(rows), readme, count=1, flags=re.M)
+    readme, count = re.subn(r"^\| CPU time of a scrape \|.*\n", lambda _: peers_row(rows), texts["README.md"], count=1,
+                            flags=re.M)
     if count != 1:
         sys.exit("README.md: there is no row of the CPU time of a scrape")
     return {PERFORMANCE: performance, "README.md": readme}
