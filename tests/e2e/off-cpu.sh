@@ -113,10 +113,13 @@ begin_stream() {
 }
 
 begin_stream "cgroup=$below&threshold=0.1ms"
+get "/api/v1/perf.data?event=off-cpu&seconds=300&cgroup=$below" >"$scratch/perf.data" &
+for_perf=$!
+holds "a stream for perf begins" eventually 60 test -s "$scratch/perf.data"
 compares "each CPU has two events" "$(perf_fds) >= $idle + 2 * $(getconf _NPROCESSORS_ONLN)"
 in_cgroup perf record -q -a -e sched:sched_switch -o "$scratch/switches" -- "$scratch/$program" 3 2>"$scratch/err"
 stop_daemon
-wait "$stream"
+wait "$stream" "$for_perf"
 equals "its header has the threshold" "$(head -n 1 "$scratch/stream" | jq -r '"\(.event) \(.threshold_ns)"')" \
     "off-cpu 100000"
 equals "the daemon's end ends it" "$(end_of "$scratch/stream" reason)" shutdown
@@ -127,6 +130,8 @@ else
     ndjson_parts "$scratch/stream" >"$scratch/parts"
     within_shares "NDJSON" "$scratch/parts" 3
 fi
+contains "perf names the cgroup, which was there before" \
+    "$(perf report -i - -s cgroup --stdio <"$scratch/perf.data" 2>/dev/null)" "$below"
 compares "perf has the tracepoint's records meanwhile" "$(perf script -i "$scratch/switches" 2>/dev/null | wc -l) > 100"
 start_daemon --config.file="$scratch/config.yaml"
 idle=$(perf_fds)
@@ -136,17 +141,13 @@ idle=$(perf_fds)
 get "/api/v1/samples?event=off-cpu&max=50" >"$scratch/stream"
 compares "by default, waits are not shorter than a millisecond" \
     "$(jq -r 'select(.type == "sample") | .off_cpu_ns' "$scratch/stream" | sort -n | head -n 1) >= 1e6"
-get "/api/v1/perf.data?event=off-cpu&seconds=3&cgroup=$below" >"$scratch/perf.data" &
-in_cgroup "$scratch/$program" 2
-wait $!
-contains "perf names the cgroup, which was there before" \
-    "$(perf report -i - -s cgroup --stdio <"$scratch/perf.data" 2>/dev/null)" "$below"
-"$scratch/$program" 3 >"$scratch/out" &
+"$scratch/$program" 300 >"$scratch/out" &
 pid=$!
 children+=("$pid")
 begin_stream "pid=$pid&threshold=0.1ms"
-wait "$pid"
-wait "$stream"
+holds "a process is sampled" eventually 60 grep -q '"type":"sample"' "$scratch/stream"
+kill "$pid"
+wait "$pid" "$stream" 2>/dev/null
 equals "a stream of a process ends with it" "$(end_of "$scratch/stream" reason)" "the process has ended"
 equals "it has its waits" "$(jq -r 'select(.type == "sample") | .comm' "$scratch/stream" | sort -u)" "$program"
 begin_stream "cpu=0&state=runnable"
@@ -172,7 +173,8 @@ refuses 'state=blocked' 'is for the event off-cpu'
 
 # --- many switches: those below the threshold are only counted
 
-get '/api/v1/samples?event=off-cpu&seconds=3' >"$scratch/stream" &
+get '/api/v1/samples?event=off-cpu&seconds=10' >"$scratch/stream" &
+holds "a stream of many switches begins" eventually 60 grep -q '"type":"header"' "$scratch/stream"
 perf bench sched pipe -l 30000 >"$scratch/bench" 2>&1
 wait $!
 equals "many switches: nothing is lost" "$(jq -r 'select(.type == "end") | "\(.lost) \(.dropped) \(.malformed)"' \
