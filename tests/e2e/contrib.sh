@@ -47,13 +47,44 @@ holds "Avahi announces the default port" grep -q '<port>10298</port>' "$contrib/
 contains "and the default path" "$(cat "$contrib/avahi/perfcountd.service")" \
     "<txt-record>path=$(jq -r .web.telemetry_path <<<"$defaults")</txt-record>"
 
+# The first lines are Avahi 0.8's own, of a machine with hostile names; the others are like them.
+avahi_targets() {
+    "$contrib/fleet/avahi-targets" "$scratch/lan.json" <"${1-$root/tests/contrib/avahi.txt}" 2>"$scratch/avahi.log"
+}
+holds "avahi-targets takes what avahi-browse prints" avahi_targets
+equals "each machine is a target, and nothing else is" \
+    "$(jq -r '.[] | "\(.labels.instance) \(.labels.__scheme__)://\(.targets[])\(.labels.__metrics_path__)"' "$scratch/lan.json")" \
+    "bare http://192.168.1.20:10298/metrics
+opi5-01 http://192.168.1.11:10298/metrics
+opi5-01 http://192.168.1.11:10300/metrics
+opi5-02-2 https://192.168.1.12:10299/perf/metrics
+opi5-03 http://[2001:db8::3]:10298/metrics
+semicolon http://192.168.1.15:10298/metrics"
+equals "it reports the others" "$(grep -c 'left out' "$scratch/avahi.log")" 10
+inode=$(stat -c %i "$scratch/lan.json")
+avahi_targets
+equals "a file that would be the same stays" "$(stat -c %i "$scratch/lan.json")" "$inode"
+holds "nothing found is a failure" not avahi_targets /dev/null
+equals "and the file stays" "$(stat -c %i "$scratch/lan.json")" "$inode"
+
 # --- promtool
 
 holds "promtool check config" promtool check config "$contrib/prometheus/scrape.yml"
-for kind in rules alerts compat; do
+# uncomment FIRST LAST FILE: the comments between two lines that match.
+uncomment() {
+    sed -i -E "/$1/,/$2/s/^( *)# /\1/" "$3"
+}
+cp -r "$contrib/prometheus" "$scratch/site"
+uncomment 'job_name: perfcountd-tls' 'metric_relabel_configs' "$scratch/site/scrape.yml"
+uncomment '# remote_write:' 'action: keep' "$scratch/site/scrape.yml"
+touch "$scratch"/site/{perfcountd.password,fleet-ca.pem}
+equals "with TLS there are two jobs, and a site sends something on" \
+    "$(grep -cE '^ *(- job_name|remote_write):' "$scratch/site/scrape.yml")" 3
+holds "promtool check config, with these" promtool check config "$scratch/site/scrape.yml"
+for kind in rules alerts compat aggregate; do
     holds "promtool check rules: $kind.yml" promtool check rules "$contrib/prometheus/$kind.yml"
     compares "there are rules in $kind.yml" \
-        "$(grep -cE '^ *- (record|alert): ' "$contrib/prometheus/$kind.yml") > 3"
+        "$(grep -cE '^ *- (record|alert): ' "$contrib/prometheus/$kind.yml") > 2"
 done
 "$PERFCOUNTD" list-metrics --json >"$scratch/metrics.json"
 equals "each formula has a case" "$("$root/tests/contrib/derived.py" "$contrib/prometheus/rules.yml" \
@@ -70,7 +101,7 @@ awk -v names=" $names " '
     keep || /^groups:|^  - name:|^    rules:/' "$contrib/prometheus/rules.yml" >"$used/contrib/prometheus/rules.yml"
 compares "alerts use some rules" "$(grep -c ' - record: ' "$used/contrib/prometheus/rules.yml") > 2"
 holds "promtool test rules: alerts" promtool test rules "$used"/tests/contrib/{alerts,usual}.yml
-holds "promtool test rules: rules" promtool test rules "$root"/tests/contrib/{compat,rules}.yml
+holds "promtool test rules: rules" promtool test rules "$root"/tests/contrib/{aggregate,compat,rules}.yml
 untested=$(sed -nE 's/^ *- (record|alert): //p' "$contrib"/prometheus/*.yml | while read -r rule; do
     grep -qF -e "round($rule," -e "round($rule{" -e "alertname: $rule" "$root"/tests/contrib/*.yml \
         "$scratch/derived.yml" || echo "$rule"
@@ -143,11 +174,18 @@ while True:
 END_OF_PYTHON
 /usr/bin/python3 "$scratch/dns.py" 2>"$scratch/dns.log" &
 children+=($!)
+mkdir "$scratch/inventory"
+echo '[{"targets": ["opi5-09.lab.fleet.example.org:10298"], "labels": {"board": "orangepi-5"}}]' \
+    >"$scratch/inventory/perfcountd.json"
+/usr/bin/python3 -m http.server --bind 127.0.0.1 --directory "$scratch/inventory" 80 >/dev/null 2>&1 &
+children+=($!)
+# Prometheus would ask it again after a minute only.
+holds "there is an inventory" eventually 60 curl -sf http://inventory.fleet.example.org/perfcountd.json
 
 mkdir "$scratch/prometheus"
 cp -r "$contrib"/prometheus/* "$scratch/prometheus/"
-sed -i 's/scrape_interval: 15s/scrape_interval: 1s/; s/evaluation_interval: 15s/evaluation_interval: 3s/
-    s/^  # - compat.yml/  - compat.yml/' "$scratch/prometheus/scrape.yml"
+sed -E -i 's/scrape_interval: 15s/scrape_interval: 1s/; s/evaluation_interval: 15s/evaluation_interval: 3s/
+    s/^  # - (compat|aggregate).yml/  - \1.yml/' "$scratch/prometheus/scrape.yml"
 cat >"$scratch/prometheus/targets/fleet.yml" <<'END'
 - targets: [opi5-01.fleet.example.org:10298, "127.0.0.1:10298"]
 - targets: ["127.0.0.1:10298"]
@@ -159,7 +197,7 @@ instances() {
     query 'up{job="perfcountd"} == 1' | jq -r '[.[].metric.instance] | sort | join(" ")'
 }
 all_are_up() {
-    [ "$(instances)" = "127.0.0.1 opi5-01 opi5-07 opi5-08" ]
+    [ "$(instances)" = "127.0.0.1 opi5-01 opi5-07 opi5-08 opi5-09" ]
 }
 is_positive() {
     local value
@@ -168,17 +206,20 @@ is_positive() {
 }
 
 each_is_recorded() {
-    [ "$(query 'count by (instance) (instance:perf_cpu_context_switches:rate5m)' | jq length)" = 4 ]
+    [ "$(query 'count by (instance) (instance:perf_cpu_context_switches:rate5m)' | jq length)" = 5 ]
 }
 
 eventually 60 all_are_up # Prometheus asks DNS again after 30 s if it had no answer
-equals "the machines of the file and of DNS are up, each by its name" "$(instances)" \
-    "127.0.0.1 opi5-01 opi5-07 opi5-08"
+equals "the machines of the file, of DNS and of the inventory are up, each by its name" "$(instances)" \
+    "127.0.0.1 opi5-01 opi5-07 opi5-08 opi5-09"
 equals "the machines have the labels of the file" "$(query 'up{site="field"}' | jq -r '.[].metric.instance')" opi5-07
+equals "a machine has the site of its name, and the board of the inventory" \
+    "$(query 'up{instance="opi5-09"}' | jq -r '.[].metric | "\(.site) \(.board)"')" "lab orangepi-5"
 for rule in 'instance:perf_cpu_context_switches:rate5m{instance="opi5-08"}' \
     'instance:perf_cpu_running:ratio_rate5m{instance="opi5-08", group="software"}' \
     'cgroup:perf_cgroup_cpu_utilization:rate5m{instance="opi5-08"}' \
     'unit:perf_cgroup_cpu_utilization:rate5m{instance="opi5-08", unit="load.service"}' \
+    'site_unit:perf_cgroup_cpu_utilization:sum_rate5m{site="lab", unit="load.service"}' \
     'sum(node_perf_context_switches_total{instance="opi5-08"})' \
     'container_perf_events_total{instance="opi5-08", id=~".*/load.service", event="minor_faults"}' \
     'container_perf_events_scaling_ratio{instance="opi5-08", id=~".*/load.service", event="minor_faults"}'; do
@@ -190,6 +231,11 @@ holds "each machine has its own" eventually 60 each_is_recorded
 compares "a cgroup's counters have lines of their beginning" "$(get /metrics -H "$openmetrics" |
     grep -c '^perf_cgroup_.*_created{') > 0"
 equals "which are not stored" "$(query 'count({__name__=~".*_created"})')" "[]"
+sent=$(sed -n '/^remote_write:/,$ s/^ *regex: //p' "$scratch/site/scrape.yml")
+for metric in instance:perf_cpu_context_switches:rate5m site_unit:perf_cgroup_instances:count perfcountd_board_info up; do
+    matches "a site sends $metric" "$metric" "^($sent)$"
+done
+equals "it sends no cgroup" "$(query "count({__name__=~\"$sent\", cgroup!=\"\"})")" "[]"
 curl -sS http://127.0.0.1:9090/api/v1/rules >"$scratch/rules"
 compares "Prometheus has the rules" "$(jq '[.data.groups[].rules[]] | length' "$scratch/rules") > 6"
 equals "no rule fails" "$(jq -r '.data.groups[].rules[] | select(.health != "ok") | "\(.name): \(.lastError)"' \
