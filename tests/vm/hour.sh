@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # An hour of the board's time, in minutes of ours: one of two services slows down in the middle of it. There is one
-# finding, of that service and that minute, and what the history has is what the counters have. Prints what the hour
-# costs the daemon. Sourced after board.sh, cgroup.sh and truth.sh.
+# finding, of that service and that minute, and what the history has is what the counters have; contrib/fleet/backfill
+# makes the samples of half an hour of it. Prints what the hour costs the daemon. Sourced after board.sh, cgroup.sh and truth.sh.
 # shellcheck disable=SC2154 # set there
 
 hour_seconds=3600
@@ -133,6 +133,30 @@ hour_history() {
         [length > 700, unique]' "$scratch/history")" "[true,[[true,true]]]"
 }
 
+# The daemon is played by files: its last reading is one of the history.
+hour_backfill() {
+    local begin
+    begin=$(jq .timestamp "$scratch/before.json")
+    mkdir -p "$scratch/played/api/v1"
+    cp "$scratch/after.json" "$scratch/played/api/v1/counters"
+    cp "$scratch/history" "$scratch/played/api/v1/history"
+    hour_fill() {
+        "$root/contrib/fleet/backfill" --margin=0 "--since=$(jq -n "$begin + $1")" "--until=$(jq -n "$begin + $2")" \
+            "file://$scratch/played"
+    }
+    hour_fill -0.01 0.01 >"$scratch/filled"
+    equals "backfill has each counter of the first scrape, an hour later" "$(jq -c -n --rawfile before "$scratch/before.txt" \
+        --slurpfile filled "$scratch/filled" '
+        ($filled | map({("\(.metric.__name__){" + (.metric | del(.__name__) | to_entries |
+            map("\(.key)=\"\(.value)\"") | join(",")) + "}"): .values}) | add) as $filled
+        | [$before | split("\n")[] | capture("^(?<series>perf_[a-z_0-9]+_total\\{[^}]*\\}) (?<value>.+)$") |
+            select($filled[.series] != [.value | tonumber]) | .filled = $filled[.series]]')" "[]"
+    hour_fill 900 2700 >"$scratch/filled"
+    compares "half an hour has as many series" "$(grep -c . "$scratch/filled") >= $(grep -c '^perf_.*_total{' "$scratch/before.txt")"
+    equals "in which no counter falls or lacks a reading" "$(jq -c 'select((.values | length) < 170 or .values != (.values | sort) or
+        ([.timestamps, .timestamps[1:]] | transpose[:-1] | any(.[1] - .[0] > 12000))) | .metric' "$scratch/filled")" ""
+}
+
 # hour_cpu FILE: the CPU seconds of the daemon and its opener, which is also the order of the switches.
 hour_cpu() {
     sed -n 's/^\(perfcountd_\)\?process_cpu_seconds_total\({process="opener"}\)\? //p' "$scratch/$1"
@@ -158,6 +182,7 @@ test_hour() {
     hour_pass
     hour_findings
     hour_history
+    hour_backfill
     hour_costs
     daemon_stop
     cgroup_remove
