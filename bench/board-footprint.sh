@@ -2,6 +2,7 @@
 # shellcheck shell=bash
 # The memory that the daemon takes on a board with the built-in configuration, both processes together, and how long it
 # takes to its first scrape.
+# Beside it, vmagent of Debian's victoria-metrics, which pushes from boards behind NAT.
 # Sourced after board.sh.
 
 footprint_limit=1900 # KiB of anonymous memory
@@ -45,4 +46,43 @@ test_footprint() {
     compares "anonymous memory is at most $footprint_limit KiB" \
         "$(awk '{ sum += $3 } END { print sum + 0 }' <<<"$processes") > 0 && $(
             awk '{ sum += $3 } END { print sum + 0 }' <<<"$processes") <= $footprint_limit"
+}
+
+# pack_vmagent: an archive for the board with vmagent, its libraries that the board lacks, and what it scrapes. Its URL
+# cannot be reached, so it also queues.
+# shellcheck disable=SC2034,SC2154 # of board.sh
+pack_vmagent() {
+    local agent=$VM_CACHE/vmagent files=$scratch/vmagent
+    if [ ! -e "$agent/usr/bin/vmagent" ]; then
+        mkdir -p "$agent"
+        (cd "$agent" && APT_CONFIG=$VM_CACHE/apt/apt.conf quietly "could not download victoria-metrics" \
+            apt-get -q download victoria-metrics && dpkg-deb -x victoria-metrics_*.deb . && rm victoria-metrics_*.deb) || exit
+    fi
+    mkdir -p "$files"/{bin,lib,etc}
+    cp "$agent/usr/bin/vmagent" "$files/bin/"
+    cp -L "$VM_CACHE/sysroot/usr/lib/aarch64-linux-gnu/libzstd.so.1" "$files/lib/"
+    sed 's/scrape_interval: 15s/scrape_interval: 5s/' "$root/contrib/fleet/push.yml" >"$files/etc/push.yml"
+    sed -n 's/^Environment=//p' "$root/contrib/fleet/perfcountd-push.service" | xargs -n 1 |
+        sed 's|%H|board|; s|/etc/perfcountd/|/etc/|; s|/var/lib/|/tmp/|' >"$files/etc/push.env"
+    (cd "$files" && find . -mindepth 1 | cpio --quiet -o -H newc -R 0:0) | gzip -1 >"$scratch/vmagent.gz"
+    overlay=$scratch/vmagent.gz
+}
+
+# The board runs this: two minutes of vmagent, and then its resident and anonymous KiB, and the scrapes.
+# shellcheck disable=SC2016
+footprint_vmagent='env $(cat /etc/push.env) remoteWrite_url=http://127.0.0.1:9/ vmagent -envflag.enable >/tmp/vmagent.log 2>&1 &
+    pid=$!
+    sleep 120
+    awk '\''$1 == "Rss:" { rss = $2 } $1 == "Pss_Anon:" { anonymous = $2 } END { print rss, anonymous }'\'' \
+        /proc/$pid/smaps_rollup
+    wget -q -O - http://127.0.0.1:8429/metrics | awk '\''/^vm_promscrape_scrapes_total/ { n += $2 } END { print n + 0 }'\''
+    kill $pid'
+
+test_vmagent() {
+    local measured
+    daemon_start </dev/null
+    measured=$(VM_RUN_TIMEOUT=1800 vm_run "$footprint_vmagent" | xargs)
+    daemon_stop
+    awk '{ printf "    %-14s %6d KiB resident, %5d KiB anonymous, after %d scrapes\n", "vmagent", $1, $2, $3 }' <<<"$measured"
+    compares "vmagent has scraped the daemon" "${measured##* } > 10"
 }

@@ -133,6 +133,8 @@ touch "$scratch"/site/{perfcountd.password,fleet-ca.pem}
 equals "with TLS there are two jobs, and a site sends something on" \
     "$(grep -cE '^ *(- job_name|remote_write):' "$scratch/site/scrape.yml")" 3
 holds "promtool check config, with these" promtool check config "$scratch/site/scrape.yml"
+sed 's|/etc/perfcountd/push/.*|/dev/null|' "$contrib/fleet/agent.yml" >"$scratch/agent.yml"
+holds "promtool check config of the agent" promtool check config --agent "$scratch/agent.yml"
 for kind in rules alerts compat aggregate; do
     holds "promtool check rules: $kind.yml" promtool check rules "$contrib/prometheus/$kind.yml"
     compares "there are rules in $kind.yml" \

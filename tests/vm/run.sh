@@ -99,8 +99,10 @@ board() {
     footprint)
         # shellcheck source=../../bench/board-footprint.sh
         . "$root/bench/board-footprint.sh"
+        pack_vmagent
         board_start "$1" 6.1 8 cortex-a55 cortex-a76
         part test_footprint
+        part test_vmagent
         ;;
     *) die "there is no board $1" ;;
     esac

@@ -1,0 +1,75 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# contrib/fleet/perfcountd-push.service in a machine with systemd: installed as doc/fleet.md says, it pushes to a
+# Prometheus that wants its certificate, which only root could read.
+# shellcheck disable=SC2016 # awk's
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=../e2e/tls-lib.sh
+. "$here/tls-lib.sh"
+need openssl prometheus vmagent
+fleet=$root/contrib/fleet
+
+make_ca ca
+make_certificate server ca server IP:127.0.0.1
+make_certificate client ca client DNS:board
+cat >"$scratch/web.yml" <<END
+tls_server_config:
+  cert_file: $pki/server.pem
+  key_file: $pki/server.key
+  client_auth_type: RequireAndVerifyClientCert
+  client_ca_file: $pki/ca.pem
+END
+echo '{}' >"$scratch/prometheus.yml"
+port=$(/usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+database=https://127.0.0.1:$port
+prometheus --config.file="$scratch/prometheus.yml" --storage.tsdb.path="$scratch/tsdb" --web.enable-remote-write-receiver \
+    --web.listen-address="127.0.0.1:$port" --web.config.file="$scratch/web.yml" >"$scratch/prometheus.log" 2>&1 &
+children+=("$!")
+certificate=(--cacert "$pki/ca.pem" --cert "$pki/client.pem" --key "$pki/client.key")
+holds "Prometheus is ready" eventually 60 curl -sf "${certificate[@]}" "$database/-/ready"
+
+boot --bind-ro="$(command -v vmagent):/usr/bin/vmagent"
+start_service
+inside mkdir -p /etc/perfcountd/push
+inside_write /etc/systemd/system/perfcountd-push.service <"$fleet/perfcountd-push.service"
+sed "s|10298|${url##*:}|; s|15s|1s|" "$fleet/push.yml" | inside_write /etc/perfcountd/push.yml
+sed "s|https://metrics.example.org|$database|" "$fleet/push.env" | inside_write /etc/perfcountd/push.env
+for file in client.pem client.key ca.pem; do
+    inside_write "/etc/perfcountd/push/$file" <"$pki/$file"
+done
+inside chmod -R go= /etc/perfcountd/push
+inside systemctl daemon-reload
+holds "perfcountd-push.service starts" inside systemctl start perfcountd-push
+equals "systemd knows all of its settings" "$(inside systemd-analyze verify /etc/systemd/system/perfcountd-push.service 2>&1 |
+    grep perfcountd-push)" ""
+
+samples() {
+    curl -sS "${certificate[@]}" --data-urlencode "query=count_over_time($1[10m])" "$database/api/v1/query" |
+        jq -r '.data.result[0].value[1] // 0'
+}
+has_samples_of() {
+    [ "$(samples "$1")" -ge "$2" ]
+}
+name=$(inside hostname)
+holds "its samples arrive, with the machine's name" eventually 60 has_samples_of "up{instance=\"$name\"}" 3 ||
+    inside journalctl --no-pager -o cat -u perfcountd-push | tail -n 20
+holds "its counters, too" has_samples_of "perf_cpu_context_switches_total{instance=\"$name\",cpu=\"0\"}" 1
+pid=$(inside systemctl show -P MainPID perfcountd-push)
+matches "it is no user that exists" "$(inside stat -c %U "/proc/$pid")" '^(perfcountd-push|UNKNOWN)$'
+equals "it has no capabilities" "$(inside awk '/^Cap(Prm|Eff|Bnd|Amb)/ { print $2 }' "/proc/$pid/status" | sort -u)" \
+    0000000000000000
+holds "its queue is below /var/lib" inside test -d /var/lib/perfcountd-push/persistent-queue
+echo "    $(inside systemd-analyze security --no-pager perfcountd-push | tail -n 1)"
+echo "    vmagent: $(inside awk '$1 == "VmRSS:" { print $2 }' "/proc/$pid/status") kB; perfcountd: \
+$(for pid in $(inside pgrep perfcountd); do inside awk '$1 == "VmRSS:" { print $2 }' "/proc/$pid/status"; done | xargs)"
+
+# The queue in memory, as push.env has it in comments.
+inside sed -i -e '/^remoteWrite_maxDisk/d' -e 's/^# \(remoteWrite_\(tmpDataPath\|maxDisk\)\)/\1/' /etc/perfcountd/push.env
+before=$(samples "up{instance=\"$name\"}")
+holds "it restarts" inside systemctl restart perfcountd-push
+holds "and pushes from a queue in memory" eventually 60 has_samples_of "up{instance=\"$name\"}" $((before + 3))
+holds "which is there" inside test -d /run/perfcountd-push/persistent-queue
+inside systemctl stop perfcountd-push
+holds "and is gone with the service" not inside test -e /run/perfcountd-push
+finish
