@@ -51,6 +51,10 @@ FLEET = [
           "Each board now: its version, where its cycles go, what its memory and package do, and the share of the time "
           "in which its least counted group was counted.", ["instance", "job", "version"], height=10,
           links=[("instance", TO_BOARD)]),
+    table("Boards unlike their model", [("Of the median", SHARE, "instance:perfcountd_board:unlike{%s}" % WHERE)],
+          "Boards that are worse than the median of their model by a quarter, and by more than boards of this model "
+          "differ from each other. alerts.yml records it, where there are five boards of a model.",
+          ["instance", "model", "measure", "group", "pmu", "job"], height=8, links=[("instance", TO_BOARD)]),
     row("Where the cycles go"),
     lines("Instructions per cycle", "none", cpu_ratio("instructions", "cycles"),
           "Instructions over cycles of all CPUs. Below 1 a core mostly waits; the stalls show for what.", decimals=2),

@@ -154,7 +154,7 @@ awk -v names=" $names " '
     / - record: / { keep = index(names, " " $3 " ") }
     keep || /^groups:|^  - name:|^    rules:/' "$contrib/prometheus/rules.yml" >"$used/contrib/prometheus/rules.yml"
 compares "alerts use some rules" "$(grep -c ' - record: ' "$used/contrib/prometheus/rules.yml") > 2"
-holds "promtool test rules: alerts" promtool test rules "$used"/tests/contrib/{alerts,usual}.yml
+holds "promtool test rules: alerts" promtool test rules "$used"/tests/contrib/{alerts,alike,usual}.yml
 holds "promtool test rules: rules" promtool test rules "$root"/tests/contrib/{aggregate,compat,rules}.yml
 untested=$(sed -nE 's/^ *- (record|alert): //p' "$contrib"/prometheus/*.yml | while read -r rule; do
     grep -qF -e "round($rule," -e "round($rule{" -e "alertname: $rule" "$root"/tests/contrib/*.yml \
@@ -194,7 +194,7 @@ mixin "{groups: (mixin { _config+:: { compat: true } }).prometheusRules.groups}"
 cp "$root"/tests/contrib/*.yml "$scratch/mixin/tests/contrib/"
 holds "the mixin's rules do the same" promtool test rules "$scratch"/mixin/tests/contrib/{compat,rules}.yml
 cp "$used/contrib/prometheus/rules.yml" "$scratch/mixin/contrib/prometheus/rules.yml"
-holds "and its alerts" promtool test rules "$scratch"/mixin/tests/contrib/{alerts,usual}.yml
+holds "and its alerts" promtool test rules "$scratch"/mixin/tests/contrib/{alerts,alike,usual}.yml
 contains "the mixin's job is a setting" \
     "$(mixin "(mixin { _config+:: { job: 'boards' } }).prometheusAlerts" | jq -r '.groups[].rules[].expr')" \
     'up{job="boards"} == 0'
