@@ -13,7 +13,7 @@ fi
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=prometheus-lib.sh
 . "$here/prometheus-lib.sh"
-need curl jq ip jsonnet promtool prometheus xmllint /usr/bin/python3
+need cc curl jq ip jsonnet pprof promtool prometheus xmllint /usr/bin/python3
 # shellcheck source=cgroup-lib.sh
 . "$here/cgroup-lib.sh"
 ip link set lo up
@@ -162,6 +162,16 @@ untested=$(sed -nE 's/^ *- (record|alert): //p' "$contrib"/prometheus/*.yml | wh
 done)
 equals "every rule and alert is tested" "$untested" ""
 
+# anchors FILE: of the headings of a page, as GitHub makes them.
+anchors() {
+    sed -n 's/^##* //p' "$1" | tr '[:upper:] ' '[:lower:]-' | tr -cd 'a-z0-9_\n-'
+}
+sed -nE 's/^ *runbook_url: "([^#]*)#(.*)"$/\1 \2/p' "$contrib/prometheus/alerts.yml" | sort -u >"$scratch/runbooks"
+compares "alerts name runbooks" "$(wc -l <"$scratch/runbooks") > 0"
+equals "each runbook_url is a heading" "$(while read -r page anchor; do
+    anchors "$root/$page" | grep -qx -e "$anchor" || echo "$page#$anchor"
+done <"$scratch/runbooks")" ""
+
 # --- dashboards
 
 export PYTHONDONTWRITEBYTECODE=1
@@ -198,6 +208,71 @@ holds "and its alerts" promtool test rules "$scratch"/mixin/tests/contrib/{alert
 contains "the mixin's job is a setting" \
     "$(mixin "(mixin { _config+:: { job: 'boards' } }).prometheusAlerts" | jq -r '.groups[].rules[].expr')" \
     'up{job="boards"} == 0'
+
+# --- profiles of a fleet
+
+profiles=$contrib/fleet/profiles
+jsonnet -e "std.parseYaml(importstr '$profiles/parca.yaml')" >"$scratch/parca.json"
+holds "Parca's configuration has what Parca documents" "$root/tests/contrib/profilers.py" parca "$scratch/parca.json"
+holds "and that of Alloy what Alloy does" "$root/tests/contrib/profilers.py" alloy "$profiles/perfcountd.alloy"
+sed 's/delta: true/deltas: true/' "$profiles/parca.yaml" >"$scratch/changed.yaml"
+jsonnet -e "std.parseYaml(importstr '$scratch/changed.yaml')" >"$scratch/changed.json"
+contains "the check finds a field that Parca does not have" \
+    "$("$root/tests/contrib/profilers.py" parca "$scratch/changed.json")" "there is no field deltas"
+sed 's/    url =/    uri =/' "$profiles/perfcountd.alloy" >"$scratch/changed.alloy"
+contains "and an argument that Alloy does not have" \
+    "$("$root/tests/contrib/profilers.py" alloy "$scratch/changed.alloy")" "there is no argument uri"
+
+start_daemon --sampler.enabled --config.file="$light" --web.listen-address="unix:$scratch/profiles.sock"
+mkdir "$scratch/ingest"
+"$root/tests/contrib/ingest.py" "$scratch/ingest" &
+children+=($!)
+holds "there is a server" eventually 60 test -s "$scratch/ingest/port"
+printf 'user = "board:secret"\n' >"$scratch/curl"
+# push_profile ASSIGNMENTS...
+push_profile() {
+    env PYROSCOPE_URL="http://127.0.0.1:$(cat "$scratch/ingest/port")/" PERFCOUNTD_SOCKET="$scratch/profiles.sock" \
+        PROFILE_QUERY='seconds=1&event=cpu-clock' INSTANCE=opi5-07 PROFILE_LABELS=site=field,rack=a+b \
+        CURL_CONFIG="$scratch/curl" "$@" "$profiles/push-profile"
+}
+holds "a profile is sent to Pyroscope" push_profile
+equals "to /ingest, with what it documents" \
+    "$(jq -r '"\(.path) \(.query | del(.from, .until) | to_entries | map("\(.key)=\(.value)") | sort | join(" "))"' \
+        "$scratch/ingest/request")" \
+    '/ingest format=pprof name=perfcountd{instance=opi5-07,site=field,rack=a+b} spyName=perfcountd'
+equals "and the time of the profile" "$(jq '(.query.until | tonumber) - (.query.from | tonumber) >= 1 and
+    (.query.until | tonumber) - now < 60' "$scratch/ingest/request")" true
+equals "the password is of a file" "$(jq -r .authorization "$scratch/ingest/request")" \
+    "Basic $(printf board:secret | base64)"
+equals "it is gzip" "$(head -c 2 "$scratch/ingest/body" | od -An -tx1)" " 1f 8b"
+pprof -raw -symbolize=none "$scratch/ingest/body" >"$scratch/raw" 2>/dev/null
+matches "it is a profile of the CPUs' time" "$(cat "$scratch/raw")" 'PeriodType: cpu-clock nanoseconds'
+matches "its samples have labels" "$(cat "$scratch/raw")" 'cgroup:\[/.*comm:\['
+: >"$scratch/ingest/refuse"
+holds "what Pyroscope refuses is a failure" not push_profile
+holds "and what the daemon refuses" not push_profile PROFILE_QUERY=seconds=never
+holds "and no address" not push_profile PYROSCOPE_URL=
+equals "the unit's variables are those of the program" \
+    "$(sed -nE 's/^#?([A-Z_]+)=.*/\1/p' "$profiles/perfcountd-profiles.env" | sort | xargs)" \
+    "$(grep -oE '\$\{[A-Z_]+' "$profiles/push-profile" | tr -d '${' | grep -v PERFCOUNTD_SOCKET | sort -u | xargs)"
+
+# The difference of two sets of profiles, by the command of doc/fleet.md.
+cc -O1 -g -fno-omit-frame-pointer -o "$scratch/hot" "$here/hot.c"
+mkdir "$scratch/before" "$scratch/after"
+for set in before after; do
+    [ "$set" = before ] || { "$scratch/hot" 600 >/dev/null & children+=($!); }
+    for board in one two; do
+        curl -sS --fail --unix-socket "$scratch/profiles.sock" -o "$scratch/$set/$board.pb.gz" \
+            'http://localhost/debug/pprof/profile?seconds=1&event=cpu-clock'
+    done
+done
+kill "${children[-1]}"
+command=$(sed -n 's/^    go tool \(pprof .*-diff_base.*\)/\1/p' "$root/doc/fleet.md" | head -n 1)
+contains "doc/fleet.md has the command" "$command" "before/*.pb.gz"
+(cd "$scratch" && eval "$command") >"$scratch/difference" 2>/dev/null
+grew=$(awk '$NF == "hot_seventy" { print $1 }' "$scratch/difference")
+matches "pprof shows the function that came" "$grew" '^[0-9.]+m?s$'
+stop_daemon
 
 # --- a Prometheus with these files
 

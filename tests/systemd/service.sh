@@ -490,6 +490,44 @@ kernel_is_shown() {
     grep -q -m 1 '^0*[1-9a-f][0-9a-f]* T _text$' /proc/kallsyms
 }
 
+# The units of contrib/fleet/profiles, as doc/fleet.md installs them, by a timer that need not wait.
+arrived() {
+    jq -e . "$scratch/ingest/request" >/dev/null 2>&1
+}
+test_push_profile() {
+    local directory=$root/contrib/fleet/profiles
+    mkdir "$scratch/ingest"
+    "$root/tests/contrib/ingest.py" "$scratch/ingest" &
+    children+=($!)
+    eventually 60 test -s "$scratch/ingest/port"
+    write_config <<<"$good_config"$'\nsampler: {enabled: true}'
+    inside systemctl restart perfcountd
+    inside_write /usr/local/bin/push-profile <"$directory/push-profile"
+    inside chmod 755 /usr/local/bin/push-profile
+    for unit in service timer; do
+        inside_write "/etc/systemd/system/perfcountd-profiles.$unit" <"$directory/perfcountd-profiles.$unit"
+    done
+    sed "s|^PYROSCOPE_URL=.*|PYROSCOPE_URL=http://127.0.0.1:$(cat "$scratch/ingest/port")|
+        s|^#PROFILE_QUERY=.*|PROFILE_QUERY=seconds=1\&event=cpu-clock|; s|^#\(PROFILE_LABELS=\)|\1|" \
+        "$directory/perfcountd-profiles.env" | inside_write /etc/default/perfcountd-profiles
+    drop_in perfcountd-profiles.timer now \
+        <<<$'[Timer]\nOnBootSec=\nOnUnitActiveSec=\nOnActiveSec=1s\nRandomizedDelaySec=0\nAccuracySec=1s'
+    equals "systemd finds no mistake in the units of profiles" "$(inside systemd-analyze --no-pager --man=no verify \
+        perfcountd-profiles.service perfcountd-profiles.timer 2>&1)" ""
+    inside systemctl start perfcountd-profiles.timer
+    holds "the timer sends a profile" eventually 60 arrived
+    equals "with the name of the board" "$(jq -r .query.name "$scratch/ingest/request")" \
+        "perfcountd{instance=$(inside uname -n),site=field,model=opi5}"
+    : >"$scratch/ingest/refuse"
+    holds "the service fails where it is refused" not inside systemctl start perfcountd-profiles.service
+    matches "and says why" "$(inside journalctl --no-pager -o cat -u perfcountd-profiles)" 'error: 500'
+    inside systemctl stop perfcountd-profiles.timer
+    inside systemctl reset-failed perfcountd-profiles.service
+    no_drop_in perfcountd-profiles.timer now
+    write_config <<<"$good_config"
+    inside systemctl restart perfcountd
+}
+
 # A process that was taken over, in the daemon's place under the unit, and an account beside it to which it passes
 # descriptors: tests/impostor/.
 test_impostor() {
@@ -653,7 +691,7 @@ url=http://127.0.0.1:$port
 drop_in perfcountd.socket 10-port \
     <<<$'[Socket]\nListenStream=\n'"ListenStream=127.0.0.1:$port"$'\nListenStream=/run/perfcountd.sock'
 tests=(start tracepoints privileges operators reload pause watchdog restart activation own_address processes
-    opener_end sampler setup impostor stop security)
+    opener_end sampler push_profile setup impostor stop security)
 for test in "${@:-${tests[@]}}"; do
     echo "-- ${test//_/ }"
     "test_$test"
