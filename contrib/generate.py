@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """
-Writes every generated file of contrib/ and doc/: the dashboards of Grafana, the recording rules and the table of
-derived metrics in doc/metrics.md, from the tables in grafana/dashboards.py and that of the daemon:
+Writes every generated file of contrib/ and doc/: the dashboards of Grafana, the recording rules, the table of derived
+metrics in doc/metrics.md, and the files for kustomize, from the tables in grafana/dashboards.py and that of the daemon,
+and from the chart in kubernetes/:
 
     perfcountd list-metrics --json | contrib/generate.py [--check]
 
@@ -15,7 +16,8 @@ import sys
 
 sys.dont_write_bytecode = True  # the source tree may be read-only
 CONTRIB = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(CONTRIB, "grafana"), os.path.join(CONTRIB, "prometheus")]
+sys.path[:0] = [os.path.join(CONTRIB, folder) for folder in ("grafana", "kubernetes", "prometheus")]
+import chart  # noqa: E402
 import dashboards  # noqa: E402
 import rules  # noqa: E402
 
@@ -60,6 +62,7 @@ def generated(table):
         # For the mixin, since jsonnet takes long to read YAML.
         "contrib/mixin/rules.json": to_json(rules.read_rules(recorded)),
         PAGE: metrics_page(table["metrics"]),
+        **{"contrib/kubernetes/" + name: text for name, text in chart.generated().items()},
     }
 
 
@@ -74,7 +77,7 @@ def main():
         sys.exit(__doc__)
     try:
         files = generated(json.load(sys.stdin))
-    except rules.Mistake as mistake:
+    except (chart.Mistake, rules.Mistake) as mistake:
         sys.exit("contrib/generate.py: %s" % mistake)
     wrong = [name for name, text in files.items() if read(name) != text]
     for name in wrong:

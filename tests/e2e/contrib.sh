@@ -3,7 +3,8 @@
 # The files of contrib/: the commented configuration is the built-in one, promtool takes rules and alerts and tests
 # them, dashboards keep the rules of Grafana's linter, the mixin has the same files, and a Prometheus that runs with
 # these files finds the daemon by file and by DNS and records what the rules say. tests/dashboards.sh asks the
-# dashboards' queries.
+# dashboards' queries. Profiles are sent and compared, and chart and kustomize are the same to kubectl, which knows
+# each field; no cluster is there.
 # set: all
 
 # A network and a name server of the test's own, so that nothing is asked for outside.
@@ -13,7 +14,7 @@ fi
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=prometheus-lib.sh
 . "$here/prometheus-lib.sh"
-need cc curl jq ip jsonnet pprof promtool prometheus xmllint /usr/bin/python3
+need cc curl jq ip jsonnet kubectl pprof promtool prometheus setpriv unshare xmllint /usr/bin/python3
 # shellcheck source=cgroup-lib.sh
 . "$here/cgroup-lib.sh"
 ip link set lo up
@@ -254,7 +255,7 @@ holds "and what the daemon refuses" not push_profile PROFILE_QUERY=seconds=never
 holds "and no address" not push_profile PYROSCOPE_URL=
 equals "the unit's variables are those of the program" \
     "$(sed -nE 's/^#?([A-Z_]+)=.*/\1/p' "$profiles/perfcountd-profiles.env" | sort | xargs)" \
-    "$(grep -oE '\$\{[A-Z_]+' "$profiles/push-profile" | tr -d '${' | grep -v PERFCOUNTD_SOCKET | sort -u | xargs)"
+    "$(grep -oE '\$\{[A-Z_]+' "$profiles/push-profile" | sed 's,^..,,' | grep -v PERFCOUNTD_SOCKET | sort -u | xargs)"
 
 # The difference of two sets of profiles, by the command of doc/fleet.md.
 cc -O1 -g -fno-omit-frame-pointer -o "$scratch/hot" "$here/hot.c"
@@ -272,6 +273,76 @@ contains "doc/fleet.md has the command" "$command" "before/*.pb.gz"
 (cd "$scratch" && eval "$command") >"$scratch/difference" 2>/dev/null
 grew=$(awk '$NF == "hot_seventy" { print $1 }' "$scratch/difference")
 matches "pprof shows the function that came" "$grew" '^[0-9.]+m?s$'
+stop_daemon
+
+# --- Kubernetes
+
+kubernetes=$contrib/kubernetes
+export KUBECONFIG=/dev/null
+# objects: the documents on standard input as an array of JSON, by kind.
+objects() {
+    kubectl label --local -f - -o json checked=yes |
+        jq -sS 'map(if .kind == "List" then .items[] else . end) | sort_by(.kind)'
+}
+# base MONITOR: what kustomize makes of a copy of the base with this monitor.
+base() {
+    rm -rf "$scratch/base"
+    cp -r "$kubernetes/base" "$scratch/"
+    sed -i '/monitor[.]yaml$/d' "$scratch/base/kustomization.yaml"
+    [ "$1" = none ] || echo "  - $1monitor.yaml" >>"$scratch/base/kustomization.yaml"
+    kubectl kustomize "$scratch/base" | objects
+}
+equals "kustomize has a PodMonitor" "$(kubectl kustomize "$kubernetes/base" | objects)" "$(base pod)"
+for monitor in pod service none; do
+    equals "chart and kustomize are alike: $monitor" "$("$kubernetes/chart.py" "monitor=$monitor" | objects)" \
+        "$(base $monitor)"
+done
+equals "with the kinds that the page names" \
+    "$({ base pod; base service; } | jq -r '.[].kind' | sort -u | xargs)" "DaemonSet PodMonitor Service ServiceMonitor"
+equals "values change what they name" \
+    "$(diff <("$kubernetes/chart.py") <("$kubernetes/chart.py" image.repository=registry.internal/p image.tag=1 \
+        sysAdmin=true seccompProfile=Unconfined scrapeInterval=1m resources.cpu=20m resources.memory=32Mi \
+        image.pullPolicy=Always) | sed -n 's/^> *//p')" \
+    'type: Unconfined
+image: "registry.internal/p:1"
+imagePullPolicy: Always
+cpu: 20m
+memory: 32Mi
+- SYS_ADMIN
+interval: 1m'
+equals "the chart's image has its version" "$(sed -nE 's/^  tag: //p' "$kubernetes/chart/values.yaml")" \
+    "$(sed -n 's/^appVersion: //p' "$kubernetes/chart/Chart.yaml")"
+equals "each value is used" "$(sed -nE 's/^ *(\w+): .*/\1/p' "$kubernetes/chart/values.yaml" | while read -r name; do
+    grep -qE "Values[.](\w+[.])?$name\b" "$kubernetes"/chart/templates/*.yaml || echo "$name"
+done)" ""
+# kubectl drops fields that it does not know when it reads an object to change it.
+"$kubernetes/chart.py" monitor=none >"$scratch/daemonset.yaml"
+"$kubernetes/chart.py" monitor=none image.repository=new image.tag=1 | objects >"$scratch/wanted.json"
+kubectl set image --local -f "$scratch/daemonset.yaml" -o json perfcountd=new:1 >"$scratch/known.json"
+equals "Kubernetes knows each field" "$(jq -rn --slurpfile known "$scratch/known.json" \
+    --slurpfile wanted "$scratch/wanted.json" '$wanted[0][0] | del(.metadata.labels.checked) | . as $object |
+    paths(type != "object" and type != "array" and . != false) | . as $path |
+    select(($known[0] | getpath($path)) != ($object | getpath($path))) | join(".")' 2>&1)" ""
+# Documentation/api-reference/api.md of the Prometheus operator.
+equals "the Prometheus operator documents each field of the monitors" "$({ base pod; base service; } |
+    jq -r '.[] | select(.kind | endswith("Monitor")).spec | [.. | objects | keys[]] | unique[]' | sort -u |
+    grep -vxE 'app.kubernetes.io/.*|endpoints|podMetricsEndpoints|jobLabel|selector|matchLabels|port|interval' |
+    xargs)" "action metricRelabelings regex relabelings sourceLabels targetLabel"
+
+# The daemon works with these capabilities, and with a root that it cannot write to.
+sets=$([ "$(cat /proc/sys/kernel/perf_event_paranoid)" -lt 3 ] || echo sysAdmin=true)
+capabilities=$("$kubernetes/chart.py" monitor=none ${sets:+"$sets"} | objects | jq -r '
+    .[0].spec.template.spec.containers[0].securityContext.capabilities | select(.drop == ["ALL"]) | .add |
+    map("+" + ascii_downcase) | join(",")')
+contains "the container has few capabilities" "$capabilities" "+perfmon,+bpf"
+# shellcheck disable=SC2016 # expanded by the inner shell
+wrapper=(unshare --mount sh -c 'mount --make-rprivate / && mount --bind / / && mount -o remount,ro,bind / &&
+    exec setpriv --no-new-privs --bounding-set="-all,$0" "$@"' "$capabilities")
+start_daemon --config.file="$light"
+wrapper=()
+contains "the daemon counts with them" "$(get /metrics)" 'perf_cpu_context_switches_total{'
+equals "the process that listens has none" "$(grep -E '^Cap(Eff|Prm|Bnd)' "/proc/$daemon_pid/status" | cut -f2 |
+    sort -u)" 0000000000000000
 stop_daemon
 
 # --- a Prometheus with these files
